@@ -1,0 +1,1 @@
+"""The commands: read, one call into the engine, write."""

@@ -1,0 +1,1 @@
+"""Text and bytes in, ids out: no files, no screen, no network, no environment."""

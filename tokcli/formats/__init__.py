@@ -1,0 +1,1 @@
+"""One file per file format: untrusted bytes to and from checked tables."""

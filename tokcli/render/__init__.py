@@ -1,0 +1,1 @@
+"""What people see: sanitized text, coloured boundaries, tables."""

@@ -1,0 +1,1 @@
+"""A corpus becomes pre-token counts, counts become merges, merges become ranks."""
