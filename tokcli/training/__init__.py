@@ -1,1 +1,1 @@
-"""A corpus becomes pre-token counts, counts become merges, merges become ranks."""
+"""From a corpus to mergeable_ranks; each module is imported by who needs it, so this one stays empty."""

@@ -1,0 +1,133 @@
+"""A corpus while it is being trained on: its distinct pieces, how each is segmented so far, and the count of each pair.
+
+It merges the pair that it is told to merge; which pair that should be is the trainer's business.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from itertools import pairwise, repeat
+from typing import TypeAlias
+
+from tokcli.errors import InputError
+
+Pair: TypeAlias = tuple[int, int]  # the ranks of two neighbours, left and right
+
+END = -1  # no neighbour on this side: the piece ends here
+GONE = -1  # no part begins at this position any more: it was merged into the part on its left
+
+
+class PieceCorpus:
+    """Distinct pieces, segmented by the ranks made so far, with the count of every pair of neighbours.
+
+    The invariant: each piece is segmented exactly as an encoder with `ranks` segments it, and no two neighbours join
+    into bytes that are a token already, so a pair that is counted always makes a new token. Why it holds although an
+    encoder looks at joined bytes and training at pairs: merging a pair everywhere, from left to right, treats equal
+    bytes alike wherever no part crosses their ends. So all places where two neighbours join into the bytes `t` are
+    segmented alike, by the same pair; merging that pair leaves none of them, and later merges make no new one.
+
+    All pieces lie behind each other in flat lists, a position per byte. A part is known by the position of its first
+    byte; `_rank_at`, `_next` and `_previous` hold its rank and the parts beside it, as in a doubly linked list, so that
+    a merge costs what it changes, however long the piece.
+
+    >>> corpus = PieceCorpus({b"abab": 3, b"b": 1})
+    >>> corpus.pair_counts == {(97, 98): 6, (98, 97): 3}
+    True
+    >>> corpus.merge((97, 98)) == {(256, 256)}
+    True
+    >>> dict(corpus.segments())
+    {b'abab': [b'ab', b'ab'], b'b': [b'b']}
+    """
+
+    def __init__(self, piece_counts: Mapping[bytes, int]) -> None:
+        """Begin with every piece as single bytes; what counts 0 is left out, a negative count is an InputError."""
+        self.tokens = [bytes([value]) for value in range(256)]  # rank -> bytes
+        self.ranks = {token: rank for rank, token in enumerate(self.tokens)}
+        self.pair_counts: dict[Pair, int] = {}
+        self._starts: list[int] = []
+        self._rank_at: list[int] = []
+        self._next: list[int] = []
+        self._previous: list[int] = []
+        self._weight: list[int] = []  # how often the piece that holds this position occurs
+        # Where a pair may be found: complete, but some places are stale, since nothing is ever removed. A place is
+        # entered once only, because the part at a position only ever grows.
+        self._positions: defaultdict[Pair, list[int]] = defaultdict(list)
+        for piece, count in piece_counts.items():
+            if count < 0:
+                raise InputError(f"piece {piece[:40]!r}: its count is {count}", "counts are at least 0")
+            if count and piece:
+                self._add_piece(piece, count)
+
+    def _add_piece(self, piece: bytes, count: int) -> None:
+        start = len(self._rank_at)
+        end = start + len(piece)
+        self._starts.append(start)
+        self._rank_at.extend(piece)  # a byte's rank is its value
+        self._next.extend((*range(start + 1, end), END))
+        self._previous.extend((END, *range(start, end - 1)))
+        self._weight.extend(repeat(count, len(piece)))
+        for position, pair in enumerate(pairwise(piece), start):
+            self._add_pair(pair, position, count)
+
+    def merge(self, pair: Pair) -> set[Pair]:
+        """Make the bytes of `pair` the next token and merge the pair everywhere, from left to right: "aaa" is "aa" "a".
+
+        Returns the pairs that are more frequent than before. O(c log c) for c occurrences. The pair must be one of
+        `pair_counts`, else KeyError.
+        """
+        positions = self._positions.pop(pair)
+        rank = len(self.tokens)
+        self.tokens.append(self.tokens[pair[0]] + self.tokens[pair[1]])
+        self.ranks[self.tokens[rank]] = rank
+        risen: set[Pair] = set()
+        for position in sorted(positions):
+            if self._pair_at(position) == pair:
+                risen.update(self._join(position, rank))
+        return {each for each in risen if each in self.pair_counts}
+
+    def segments(self) -> Iterator[tuple[bytes, list[bytes]]]:
+        """Yield each distinct piece with its parts as they stand, in the order the pieces were given."""
+        for start in self._starts:
+            parts = []
+            position = start
+            while position != END:
+                parts.append(self.tokens[self._rank_at[position]])
+                position = self._next[position]
+            yield b"".join(parts), parts
+
+    def _pair_at(self, position: int) -> Pair | None:
+        after = self._next[position]
+        if self._rank_at[position] == GONE or after == END:
+            return None
+        return self._rank_at[position], self._rank_at[after]
+
+    def _join(self, position: int, rank: int) -> Iterator[Pair]:
+        """Replace the part at `position` and the next by one, with the links and counts around it; yield its pairs."""
+        ranks, weight = self._rank_at, self._weight[position]
+        before, after = self._previous[position], self._next[position]
+        beyond = self._next[after]
+        left, right = ranks[position], ranks[after]
+        ranks[position], ranks[after] = rank, GONE
+        self._next[position] = beyond
+        self._drop_pair((left, right), weight)
+        if before != END:
+            self._drop_pair((ranks[before], left), weight)
+            self._add_pair((ranks[before], rank), before, weight)
+            yield ranks[before], rank
+        if beyond != END:
+            self._drop_pair((right, ranks[beyond]), weight)
+            self._add_pair((rank, ranks[beyond]), position, weight)
+            self._previous[beyond] = position
+            yield rank, ranks[beyond]
+
+    def _add_pair(self, pair: Pair, position: int, weight: int) -> None:
+        self.pair_counts[pair] = self.pair_counts.get(pair, 0) + weight
+        self._positions[pair].append(position)
+
+    def _drop_pair(self, pair: Pair, weight: int) -> None:
+        left = self.pair_counts[pair] - weight
+        if left:
+            self.pair_counts[pair] = left
+        else:
+            del self.pair_counts[pair]
