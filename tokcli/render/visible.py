@@ -1,0 +1,188 @@
+r"""The one sanitizer: whatever is printed for people passes through here, so that no data acts on a terminal.
+
+Two forms: `visible` is for eyes (a newline is ⏎), `escape` can be read back (a newline is \n). Colours, tables and the
+escaping of HTML are left to others.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from functools import lru_cache
+from unicodedata import category
+
+from tokcli.errors import InputError
+
+SPACE = "·"
+NEWLINE = "⏎"
+TAB = "→"
+DELETE = "␡"
+DOTTED_CIRCLE = "◌"  # the base that Unicode proposes for showing a combining character alone
+CONTROL_PICTURES = 0x2400  # U+2400 + n is the picture of control character n, for the 32 of ASCII
+
+# More marks than this on one base paint over the lines above and below; real writing needs three or four.
+MARKS_PER_BASE = 8
+
+# Characters that are letters, marks or symbols by category, but show nothing: fillers, joiners, variation selectors
+# (the Default_Ignorable_Code_Point ones that are not Cf or unassigned anyway), and the empty Braille cell.
+_INVISIBLE = frozenset(
+    map(
+        chr,
+        (
+            *(0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0),
+            *range(0x180B, 0x1810),
+            *range(0xFE00, 0xFE10),
+            *range(0xE0100, 0xE01F0),
+        ),
+    )
+)
+
+_BAD_BYTES = re.compile("([\udc80-\udcff]+)")  # what `surrogateescape` makes of bytes that are no UTF-8
+_HEX = "[0-9a-fA-F]"
+_ESCAPE = re.compile(
+    rf"\\(?:(?P<letter>[nrt\\])|x(?P<byte>{_HEX}{{2}})|u(?P<u>{_HEX}{{4}})|U(?P<U>{_HEX}{{8}}))?"  # else a mistake
+)
+_LETTERS = {"\n": "n", "\r": "r", "\t": "t", "\\": "\\"}
+_FROM_LETTER = {letter: char.encode() for char, letter in _LETTERS.items()}
+_CACHED_CHARACTERS = 4096  # a text rarely has more different ones; 1 MB when full
+
+
+def visible(text: str, *, spaces: bool = False) -> str:
+    r"""Return text in which nothing is hidden and nothing acts: safe for any terminal, in the order it was written.
+
+    Control characters become their pictures (⏎ → ␛ ...). What shows nothing or steers the terminal becomes
+    ⟨U+202E⟩: format and bidi characters, zero-width ones, line separators, lone surrogates, noncharacters, private use,
+    and all that the running Python's Unicode thinks unassigned. A combining character without a base gets a dotted
+    circle. With `spaces`, a space is · and other kinds of space are ⟨U+00A0⟩; else they stay. Doing it twice changes
+    nothing more. It cannot be undone: the text may contain ⏎ itself.
+
+    >>> visible("red \x1b[31m\n")
+    'red ␛[31m⏎'
+    >>> visible("no\u202eway \u0301", spaces=True)
+    'no⟨U+202E⟩way·◌́'
+    """
+    if text.isascii() and text.isprintable():
+        return text.replace(" ", SPACE) if spaces else text
+    shown: list[str] = []
+    room = 0  # how many marks the character before can still carry
+    for char in text:
+        substitute = _substitute(char, spaces)
+        if substitute:
+            shown.append(substitute)
+            room = 0
+        elif not _is_mark(char):
+            shown.append(char)
+            room = MARKS_PER_BASE
+        elif room:
+            shown.append(char)
+            room -= 1
+        else:
+            shown.append(DOTTED_CIRCLE + char)
+            room = MARKS_PER_BASE - 1
+    return "".join(shown)
+
+
+def visible_bytes(data: bytes, *, spaces: bool = False) -> str:
+    r"""Return bytes as `visible` text where they are UTF-8, and as ⟨f0 9f⟩ where they are no whole character.
+
+    >>> visible_bytes(b"caf\xc3\xa9 \xf0\x9f")
+    'café ⟨f0 9f⟩'
+    """
+    runs = _BAD_BYTES.split(data.decode("utf-8", "surrogateescape"))  # text, bad bytes, text, ...
+    runs[::2] = [visible(run, spaces=spaces) for run in runs[::2]]
+    runs[1::2] = [f"⟨{run.encode('utf-8', 'surrogateescape').hex(' ')}⟩" for run in runs[1::2]]
+    return "".join(runs)
+
+
+def escape(data: str | bytes) -> str:
+    r"""Return text or bytes on one line, so that `unescape` gives the bytes back.
+
+    Printable characters stay as they are, a space too. The others become \n \r \t \\, \xNN (ASCII, and in bytes each
+    one that is not part of a UTF-8 character), \uNNNN and \UNNNNNNNN: so \x85 is a byte and \u0085 a character.
+
+    >>> print(escape("a\tb\\ \x1b[0m \u200d é\n"))
+    a\tb\\ \x1b[0m \u200d é\n
+    >>> print(escape(b"\xf0\x9f\x99\x82 \xf0\x9f"))
+    🙂 \xf0\x9f
+    """
+    if isinstance(data, str):
+        return _escape_text(data)
+    runs = _BAD_BYTES.split(data.decode("utf-8", "surrogateescape"))
+    runs[::2] = map(_escape_text, runs[::2])
+    runs[1::2] = ["".join(f"\\x{ord(char) - 0xDC00:02x}" for char in run) for run in runs[1::2]]
+    return "".join(runs)
+
+
+def unescape(text: str) -> bytes:
+    r"""Return the bytes that `escape` wrote as text; what is not escaped stands for its UTF-8.
+
+    InputError for a backslash that begins none of the escapes. Lone surrogates, which only text has, come back as the
+    three bytes of "surrogatepass".
+
+    >>> unescape(r"\xf0\x9f \u00e9\n")
+    b'\xf0\x9f \xc3\xa9\n'
+    """
+    parts: list[bytes] = []
+    end = 0
+    for match in _ESCAPE.finditer(text):
+        parts.append(text[end : match.start()].encode("utf-8", "surrogatepass"))
+        parts.append(_escaped_bytes(match))
+        end = match.end()
+    parts.append(text[end:].encode("utf-8", "surrogatepass"))
+    return b"".join(parts)
+
+
+def _escaped_bytes(match: re.Match[str]) -> bytes:
+    kind, digits = match.lastgroup, match[match.lastindex or 0]
+    if kind == "letter":
+        return _FROM_LETTER[digits]
+    if kind == "byte":
+        return bytes.fromhex(digits)
+    if kind is not None and int(digits, 16) <= sys.maxunicode:
+        return chr(int(digits, 16)).encode("utf-8", "surrogatepass")
+    shown = visible(match.string[match.start() : match.start() + 10])
+    raise InputError(
+        f"character {match.start()}: {shown} is no escape",
+        r"the escapes are \n \r \t \\ \xNN \uNNNN \UNNNNNNNN; a backslash is \\",
+    )
+
+
+def _escape_text(text: str) -> str:
+    if text.isascii() and text.isprintable() and "\\" not in text:
+        return text
+    return "".join(map(_escape_character, text))
+
+
+@lru_cache(_CACHED_CHARACTERS)
+def _escape_character(char: str) -> str:
+    if char in _LETTERS:
+        return "\\" + _LETTERS[char]
+    if _shows(char):
+        return char
+    code = ord(char)
+    if code < 0x80:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
+
+
+@lru_cache(_CACHED_CHARACTERS)
+def _substitute(char: str, spaces: bool) -> str:
+    """What stands for a character that may not be printed itself; empty where it may."""
+    code = ord(char)
+    if char == " ":
+        return SPACE if spaces else ""
+    if _shows(char) or (category(char) == "Zs" and not spaces):
+        return ""
+    if char in "\n\t\x7f":
+        return {"\n": NEWLINE, "\t": TAB, "\x7f": DELETE}[char]
+    return chr(CONTROL_PICTURES + code) if code < 0x20 else f"⟨U+{code:04X}⟩"
+
+
+@lru_cache(_CACHED_CHARACTERS)
+def _is_mark(char: str) -> bool:
+    return category(char).startswith("M")
+
+
+def _shows(char: str) -> bool:
+    """Whether a terminal shows something for it: no category C or Z (but the space), and not invisible all the same."""
+    return char.isprintable() and char not in _INVISIBLE
