@@ -1,0 +1,69 @@
+"""Makes the rich console that prints for people, from what it is told: it reads no environment of its own.
+
+When to use colour is decided here; what is printed, and that it is sanitized, is left to others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import IO, Literal, TypeAlias
+
+from rich.console import Console
+
+Color: TypeAlias = Literal["auto", "always", "never"]
+ColorSystem: TypeAlias = Literal["standard", "256", "truecolor"]
+
+
+def make_console(file: IO[str], color: Color, *, environment: Mapping[str, str], width: int | None = None) -> Console:
+    """Return a console that writes to `file` and interprets nothing in what it prints: no markup, emoji or highlights.
+
+    `color` "auto" means colour as `wants_color` says. `width` in cells; None takes COLUMNS, else that of the terminal,
+    else 80. Where the file is no terminal, lines of text are not wrapped: who reads them may do that.
+    """
+    colored = wants_color(file, color, environment)
+    return Console(
+        file=file,
+        width=width,
+        color_system=color_system(environment) if colored else None,
+        no_color=not colored,  # given, since rich would let NO_COLOR undo --color=always
+        force_terminal=colored,  # else rich would drop colours that were asked for in a pipe
+        force_interactive=False,
+        force_jupyter=False,
+        legacy_windows=False,
+        markup=False,
+        emoji=False,
+        highlight=False,
+        soft_wrap=not file.isatty(),
+        _environ=environment,
+    )
+
+
+def wants_color(file: IO[str], color: Color, environment: Mapping[str, str]) -> bool:
+    """Whether to colour: what the option says; for "auto" NO_COLOR, then FORCE_COLOR, then whether it is a terminal.
+
+    The two variables count when they are not empty, whatever their value (no-color.org, force-color.org). A terminal
+    with TERM=dumb shows no colour.
+
+    >>> import io
+    >>> [wants_color(io.StringIO(), "auto", environment) for environment in ({}, {"FORCE_COLOR": "1"})]
+    [False, True]
+    """
+    if color != "auto":
+        return color == "always"
+    if environment.get("NO_COLOR"):
+        return False
+    if environment.get("FORCE_COLOR"):
+        return True
+    return file.isatty() and environment.get("TERM") not in ("dumb", "unknown")
+
+
+def color_system(environment: Mapping[str, str]) -> ColorSystem:
+    """The most colours that COLORTERM and TERM promise; 16 where they say nothing.
+
+    >>> color_system({"TERM": "xterm-256color"}), color_system({"TERM": "xterm", "COLORTERM": "truecolor"})
+    ('256', 'truecolor')
+    """
+    term = environment.get("TERM", "").lower()
+    if environment.get("COLORTERM", "").strip().lower() in ("truecolor", "24bit") or term.endswith("-direct"):
+        return "truecolor"
+    return "256" if "256color" in term or "kitty" in term else "standard"

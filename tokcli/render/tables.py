@@ -1,0 +1,133 @@
+"""Tables: pieces of a text, encodings, tokens; with rich for people, as tab-separated values for pipes.
+
+Both forms of a table have the same columns. Its rows are plain data; where they come from is left to others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Generic, Literal, TypeAlias, TypeVar
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from tokcli.render.visible import escape, visible, visible_bytes
+
+Row = TypeVar("Row")
+Cell: TypeAlias = str | bytes | int
+
+
+@dataclass(frozen=True)
+class SplitRow:
+    """A piece: its number, from 0; the name of the pattern's alternative that matched it; the ids of its tokens."""
+
+    number: int
+    piece: bytes
+    alternative: str
+    tokens: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class EncodingRow:
+    """An encoding: its number of ids (None: not known before it is here), where it comes from, whether it is here."""
+
+    name: str
+    n_vocab: int | None
+    source: str
+    here: bool
+
+
+@dataclass(frozen=True)
+class TokenRow:
+    """A token: its id and bytes, and the two ids that merge into it (None for a single byte or a special token)."""
+
+    id: int
+    token: bytes
+    special: bool = False
+    parents: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True)
+class Column(Generic[Row]):
+    """A column: its header, the cell of a row, and whether numbers stand in it. Data that may be long may be folded."""
+
+    header: str
+    cell: Callable[[Row], Cell]
+    justify: Literal["left", "right"] = "left"
+    fold: bool = False
+
+
+SPLIT_COLUMNS: tuple[Column[SplitRow], ...] = (
+    Column("#", lambda row: row.number, "right"),
+    Column("bytes", lambda row: len(row.piece), "right"),
+    Column("chars", lambda row: len(row.piece.decode("utf-8", "replace")), "right"),
+    Column("alternative", lambda row: row.alternative),
+    Column("text", lambda row: row.piece, fold=True),
+    Column("tokens", lambda row: " ".join(map(str, row.tokens)), fold=True),
+)
+
+ENCODING_COLUMNS: tuple[Column[EncodingRow], ...] = (
+    Column("name", lambda row: row.name, fold=True),
+    Column("n_vocab", lambda row: "?" if row.n_vocab is None else row.n_vocab, "right"),
+    Column("source", lambda row: row.source, fold=True),
+    Column("here", lambda row: "yes" if row.here else "no"),
+)
+
+TOKEN_COLUMNS: tuple[Column[TokenRow], ...] = (
+    Column("id", lambda row: row.id, "right"),
+    Column("bytes", lambda row: row.token.hex(" "), fold=True),
+    Column("text", lambda row: row.token, fold=True),
+    Column("special", lambda row: "yes" if row.special else "no"),
+    Column("parents", lambda row: " ".join(map(str, row.parents or ()))),
+)
+
+
+def split_table(rows: Iterable[SplitRow]) -> Table:
+    """The pieces of a text: # bytes chars alternative text tokens; bytes and chars are lengths."""
+    return make_table(SPLIT_COLUMNS, rows)
+
+
+def encodings_table(rows: Iterable[EncodingRow]) -> Table:
+    """The encodings there are."""
+    return make_table(ENCODING_COLUMNS, rows)
+
+
+def token_table(rows: Iterable[TokenRow]) -> Table:
+    """Tokens of a vocabulary."""
+    return make_table(TOKEN_COLUMNS, rows)
+
+
+def make_table(columns: Iterable[Column[Row]], rows: Iterable[Row]) -> Table:
+    """Return a table with the rows' cells, all sanitized by `visible`; nothing in them is markup."""
+    columns = tuple(columns)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for column in columns:
+        overflow: Literal["fold", "ellipsis"] = "fold" if column.fold else "ellipsis"
+        table.add_column(Text(column.header), justify=column.justify, overflow=overflow, no_wrap=not column.fold)
+    for row in rows:
+        table.add_row(*(Text(_shown(column.cell(row))) for column in columns))
+    return table
+
+
+def tsv(columns: Iterable[Column[Row]], rows: Iterable[Row]) -> Iterator[str]:
+    r"""Yield the lines of a table as tab-separated values, the headers first, cells escaped so that they read back.
+
+    >>> list(tsv(TOKEN_COLUMNS, [TokenRow(198, b"\n"), TokenRow(271, b"\n\n", parents=(198, 198))]))[2]
+    '271\t0a 0a\t\\n\\n\tno\t198 198'
+    """
+    columns = tuple(columns)
+    yield "\t".join(column.header for column in columns)
+    for row in rows:
+        yield "\t".join(_escaped(column.cell(row)) for column in columns)
+
+
+def _shown(cell: Cell) -> str:
+    if isinstance(cell, bytes):
+        return visible_bytes(cell, spaces=True)  # the text of a piece or token: its spaces matter
+    return visible(str(cell))
+
+
+def _escaped(cell: Cell) -> str:
+    return str(cell) if isinstance(cell, int) else escape(cell)
