@@ -1,0 +1,116 @@
+"""`tokcli encode`: text to ids; or, for people, to coloured tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from tokcli.cli import options, records, streams
+from tokcli.cli.options import Request
+from tokcli.cli.write_ids import IdWriter, make_writer
+from tokcli.engine.stream import Chunk
+from tokcli.errors import CheckFailed, InputError
+
+U16_IDS = 1 << 16
+
+
+@click.command(cls=options.Command, name="encode", short_help="Text to ids.")
+@options.takes_files
+@options.takes_encoding
+@options.takes_text("error")
+@options.takes_records
+@click.option("--format", "form", type=click.Choice(["text", "json", "u16", "u32", "npy"]), default="text",
+              help="Decimal, JSON, little-endian binary, NumPy.  [default: text]")
+@click.option("--offsets", type=click.Choice(["byte", "char"]), help="Where each token begins and ends.")
+@click.option("-n", "--limit", type=click.IntRange(min=0), metavar="N", help="Stop after N tokens.")
+@click.option("--fail-if-truncated", is_flag=True, help="Exit with 1 if -n cut anything off.")
+@click.option("--visualise", type=click.Choice(["tokens", "merges"]), is_flag=False, metavar="[tokens|merges]",
+              help="Coloured tokens, or with =merges every merge.")
+@options.takes_output
+@options.common
+def command(**given: Any) -> None:
+    """Encode FILEs, or standard input: ids separated by spaces, a line for each input.
+
+    \b
+      tokcli encode prompt.txt
+      tokcli encode --format u32 -o ids.bin corpus.txt
+      tokcli encode --records jsonl --json < requests.jsonl
+      tokcli encode --visualise -t 'hello world'
+    """  # fmt: skip
+    request = Request(given)
+    check_options(request)
+    request.note_template()
+    with streams.Output(given["output"], request.inputs) as output:
+        if given["visualise"]:
+            from tokcli.cli.visualise import visualise
+
+            visualise(request, output)
+            return
+        if output.is_terminal and given["form"] in ("u16", "u32", "npy"):
+            raise InputError(f"--format {given['form']} is binary", "Write it to a file with -o, or to a pipe.")
+        writer = make_writer(given, output)
+        truncated = encode_all(request, writer)
+        writer.close()
+        output.flush()
+    if truncated and given["fail_if_truncated"]:
+        raise CheckFailed(f"there are more than -n {given['limit']} tokens")
+
+
+def check_options(request: Request) -> None:
+    """Refuses what does not go together."""
+    given = request.options
+    binary = given["form"] in ("u16", "u32", "npy")
+    if binary and (given["records"] or given["as_json"] or given["offsets"]):
+        raise InputError(f"--format {given['form']} holds ids alone: no --records, --json or --offsets")
+    if given["form"] == "json" and given["offsets"] and not given["as_json"]:
+        raise InputError("--format json is a list of ids", "Use --json for ids with offsets.")
+    if given["visualise"] and (given["records"] or given["as_json"] or given["offsets"] or given["form"] != "text"):
+        raise InputError("--visualise is for people: no --records, --json, --offsets or --format")
+    if given["form"] == "u16" and request.encoding.n_vocab > U16_IDS:
+        raise InputError(
+            f"--format u16 holds ids up to {U16_IDS - 1}; {request.encoding.name} has them up to "
+            f"{request.encoding.max_token_value}",
+            "Use --format u32.",
+        )
+
+
+def encode_all(request: Request, writer: IdWriter) -> bool:
+    """Every input, or every record of it, to the writer; whether -n cut any of them."""
+    truncated = False
+    for source in request.inputs:
+        if kind := request.options["records"]:
+            for record in records.read_records(source, kind, request.field):
+                truncated |= encode_one(request, record, writer)
+        else:
+            truncated |= encode_one(request, source, writer)
+    return truncated
+
+
+def encode_one(request: Request, source: streams.Input | records.Record, writer: IdWriter) -> bool:
+    """One input or record; whether -n cut it."""
+    encoding, truncated = request.encoding, False
+    writer.begin()
+    with streams.naming(source):
+        if writer.wants_bytes:
+            for ids, truncated in limited(request, request.chunks(source)):  # noqa: B007
+                writer.add(ids, encoding.decode_tokens_bytes(ids))
+        else:
+            for ids, truncated in limited(request, request.chunks(source)):  # noqa: B007
+                writer.add(ids, ())
+    writer.end()
+    return truncated
+
+
+def limited(request: Request, chunks: Iterator[Chunk]) -> Iterator[tuple[list[int], bool]]:
+    """(ids of a chunk, whether ids were left out after them), up to -n ids in all."""
+    left = request.options["limit"]
+    for chunk in chunks:
+        ids = request.encoding.encode_chunk(chunk)
+        if left is not None and len(ids) > left:
+            yield ids[:left], True
+            return
+        if left is not None:
+            left -= len(ids)
+        yield ids, False

@@ -1,0 +1,150 @@
+"""`tokcli inspect-ranks`: which encodings there are, and what single tokens are made of."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tokcli.cli import options, records, streams
+from tokcli.cli.options import Request
+from tokcli.errors import InputError, UnknownTokenError
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from tokcli.engine.encoding import Encoding
+    from tokcli.render.tables import EncodingRow, TokenRow
+
+
+@click.command(cls=options.Command, name="inspect-ranks", short_help="Encodings and tokens.")
+@click.argument("tokens", nargs=-1, metavar="[TOKEN]...")
+@click.option("--id", "ids", multiple=True, type=click.IntRange(min=0), metavar="N", help="Look an id up.")
+@click.option("--hex", "hexes", multiple=True, metavar="HEX", help="Look the bytes of a token up.")
+@options.takes_encoding
+@click.option("--json", "as_json", is_flag=True, help="JSON out.")
+@options.takes_output
+@options.common
+def command(**given: Any) -> None:
+    """Look TOKENs up: their ids, bytes, and the two tokens that merge into each. With nothing: list the encodings.
+
+    A TOKEN may have escapes as `tokcli split` prints them (\\n, \\x00).
+
+    \b
+      tokcli inspect-ranks
+      tokcli inspect-ranks ' world' --id 24912 --hex f09f
+    """
+    request = Request(given)
+    with streams.Output(given["output"]) as output:
+        if given["tokens"] or given["ids"] or given["hexes"]:
+            show_tokens(request, output, look_up(request))
+        else:
+            show_encodings(request, output)
+        output.flush()
+
+
+# --- encodings -------------------------------------------------------------------------------------------------------
+
+
+def encoding_rows() -> list[EncodingRow]:
+    """Every registered encoding: how many ids it has, where its ranks come from, whether they are here."""
+    from tokcli.registry.encodings import describe_encodings
+    from tokcli.render.tables import EncodingRow
+
+    return [EncodingRow(e.name, e.n_vocab, e.source, e.here) for e in describe_encodings()]
+
+
+def show_encodings(request: Request, output: streams.Output) -> None:
+    """The list, as a table or JSON."""
+    from tokcli.render import tables
+
+    rows = encoding_rows()
+    if request.options["as_json"]:
+        members = [{"name": r.name, "n_vocab": r.n_vocab, "source": r.source, "here": r.here} for r in rows]
+        output.write(records.dump({"encodings": members}).encode() + b"\n")
+    elif output.is_terminal:
+        show(request, output, tables.encodings_table(rows))
+    else:
+        for line in tables.tsv(tables.ENCODING_COLUMNS, rows):
+            output.write(line.encode() + b"\n")
+
+
+# --- tokens ----------------------------------------------------------------------------------------------------------
+
+
+def look_up(request: Request) -> list[int]:
+    """The ids of what was asked for; UnknownTokenError says how a text that is no token would be encoded."""
+    from tokcli.render.visible import unescape
+
+    encoding = request.encoding
+    found = []
+    for text in request.options["tokens"]:
+        found.append(id_of(encoding, os.fsencode(text), unescape(text)))
+    for digits in request.options["hexes"]:
+        try:
+            data = bytes.fromhex(digits.removeprefix("0x"))
+        except ValueError:
+            raise InputError(f"--hex {digits}: not hexadecimal", "Write two digits for each byte, such as e28882.") from None
+        found.append(id_of(encoding, data))
+    for token in request.options["ids"]:
+        encoding.decode_single_token_bytes(token)
+        found.append(token)
+    return found
+
+
+def id_of(encoding: Encoding, *spellings: bytes) -> int:
+    """The id of the first of some bytes that is a token."""
+    for data in spellings:
+        try:
+            return encoding.encode_single_token(data)
+        except UnknownTokenError:
+            continue
+    data = spellings[-1]
+    ids = list(encoding.encode_array(data))
+    raise UnknownTokenError(
+        f"{data.decode('utf-8', 'backslashreplace')!r} is not one token of {encoding.name}",
+        f"It is encoded as {len(ids)}: " + " ".join(map(str, ids[:20])) + (" ..." if len(ids) > 20 else ""),
+    )
+
+
+def token_row(encoding: Encoding, token: int) -> TokenRow:
+    """What there is to say about an id."""
+    from tokcli.render.tables import TokenRow
+
+    data = encoding.decode_single_token_bytes(token)
+    is_special = data not in encoding._mergeable_ranks
+    return TokenRow(token, data, is_special, None if is_special else encoding.parents(data))
+
+
+def show_tokens(request: Request, output: streams.Output, ids: list[int]) -> None:
+    """Tokens as a table or JSON."""
+    from tokcli.render import tables
+
+    rows = [token_row(request.encoding, token) for token in ids]
+    if request.options["as_json"]:
+        output.write(records.dump({"tokens": [members(row) for row in rows]}).encode() + b"\n")
+    elif output.is_terminal:
+        show(request, output, tables.token_table(rows))
+    else:
+        for line in tables.tsv(tables.TOKEN_COLUMNS, rows):
+            output.write(line.encode() + b"\n")
+
+
+def members(row: TokenRow) -> dict[str, object]:
+    """A token as JSON; `text` only where its bytes are UTF-8."""
+    found: dict[str, object] = {"id": row.id, "bytes_hex": row.token.hex()}
+    try:
+        found["text"] = row.token.decode()
+    except UnicodeDecodeError:
+        pass
+    return found | {"special": row.special, "parents": row.parents}
+
+
+def show(request: Request, output: streams.Output, table: Table) -> None:
+    """A table on the terminal."""
+    from tokcli.render.console import make_console
+
+    output.flush()
+    make_console(sys.stdout, request.options["color"], environment=os.environ).print(table)

@@ -1,0 +1,120 @@
+"""Inputs as records (--records): each line, NUL-ended string or JSON object on its own; and JSON that is safe to show."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from tokcli.cli.streams import Input
+from tokcli.errors import InputError
+
+Kind = Literal["lines", "nul", "jsonl"]
+SEPARATOR = {"lines": b"\n", "nul": b"\0", "jsonl": b"\n"}
+
+# What a terminal might act on, or nobody would see: in JSON as \uXXXX, which is the same text.
+_UNSAFE = re.compile(
+    "[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff"
+    "\U000e0000-\U000e0fff]"
+)
+
+
+@dataclass(frozen=True)
+class Record:
+    """One record: its bytes (of its text), or for JSON the whole object, and where it stands."""
+
+    data: bytes
+    where: str
+    members: dict[str, Any] | None = None
+
+    @property
+    def shown(self) -> str:
+        """Its name in messages."""
+        return self.where
+
+    def blocks(self) -> Iterable[bytes]:
+        """Its bytes, as a stream of one block."""
+        return [self.data]
+
+
+def read_raw(source: Input, kind: Kind) -> Iterator[tuple[int, bytes]]:
+    """(number from 1, bytes) of each record, without its separator; the last one need not have any."""
+    separator = SEPARATOR[kind]
+    number = 0
+    parts: list[bytes] = []  # of a record that spans blocks
+    for block in source.blocks():
+        first, *rest = block.split(separator)
+        parts.append(first)
+        for part in rest:
+            number += 1
+            yield number, b"".join(parts)
+            parts = [part]
+    last = b"".join(parts)
+    if last:
+        yield number + 1, last
+
+
+def read_records(source: Input, kind: Kind, field: str | None) -> Iterator[Record]:
+    """The records of an input as text; InputError names the one that is none."""
+    for number, raw in read_raw(source, kind):
+        where = f"{source.shown}: record {number}"
+        if kind != "jsonl":
+            yield Record(raw, where)
+        elif raw.strip():
+            members = read_object(raw, where)
+            yield Record(text_of(members, field or "text", where), where, members)
+
+
+def read_object(raw: bytes, where: str) -> dict[str, Any]:
+    """A JSON object, strictly."""
+    try:
+        members = json.loads(raw)
+    except RecursionError:
+        raise InputError(f"{where}: nested too deep") from None
+    except ValueError as error:
+        raise InputError(f"{where}: no JSON: {error}") from None
+    if not isinstance(members, dict):
+        raise InputError(f"{where}: not a JSON object but {type(members).__name__}")
+    return members
+
+
+def text_of(members: dict[str, Any], field: str, where: str) -> bytes:
+    """The text in a member of a JSON object, as UTF-8; lone surrogates become U+FFFD as in tiktoken."""
+    text = _member(members, field, where)
+    if not isinstance(text, str):
+        raise InputError(f"{where}: member {field!r} is no string")
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
+
+
+def ids_of(members: dict[str, Any], field: str, where: str) -> list[int]:
+    """The ids in a member of a JSON object."""
+    ids = _member(members, field, where)
+    if not isinstance(ids, list) or not all(type(item) is int for item in ids):
+        raise InputError(f"{where}: member {field!r} is no list of ids")
+    return ids
+
+
+def _member(members: dict[str, Any], field: str, where: str) -> object:
+    if field not in members:
+        known = ", ".join(map(repr, list(members)[:8])) or "none"
+        raise InputError(f"{where}: no member {field!r} (it has {known})", "Name the member with --field.")
+    return members[field]
+
+
+def dump(value: object) -> str:
+    """JSON on one line, readable, and without a character that a terminal would act on.
+
+    >>> dump({"text": "é\\u202e"})
+    '{"text": "é\\\\u202e"}'
+    """
+    text = json.dumps(value, ensure_ascii=False)
+    return text if text.isascii() and "\x7f" not in text else _UNSAFE.sub(_escaped, text)
+
+
+def _escaped(match: re.Match[str]) -> str:
+    return json.dumps(match[0])[1:-1] if match[0] > "\x7f" else "\\u007f"

@@ -1,0 +1,436 @@
+"""`Encoding`: text to ids and back, with the public API of tiktoken 0.14, its defaults and its kinds of exceptions.
+
+It ties the parts together (special tokens, pre-tokenizer, merging, decoding) and owns none of their rules.
+"""
+
+from __future__ import annotations
+
+import sys
+from array import array
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from functools import cached_property
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from tokcli.engine import special_tokens as special
+from tokcli.engine import stream, unstable
+from tokcli.engine.bpe import MergeStep, PieceCache, encode_piece, merge_steps, parents
+from tokcli.engine.pretokenizer import PreTokenizer
+from tokcli.errors import UnknownTokenError, VocabularyError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+MAX_ID = 2**32 - 1  # ids are uint32
+
+
+class VocabularySizeError(VocabularyError, AssertionError):
+    """`explicit_n_vocab` does not agree with the ranks and the special tokens (AssertionError in tiktoken)."""
+
+
+class Encoding:
+    """A vocabulary, the pattern that splits text for it, and its special tokens.
+
+    `mergeable_ranks` maps the bytes of each token to its rank, which is both its id and its place in the order of
+    merging; `special_tokens` maps text to ids. `explicit_n_vocab`, where given, is checked: how many ids there are in
+    all, without gaps at the end. The mappings are kept, not copied, and must not change afterwards.
+
+    >>> enc = Encoding("tiny", pat_str=r"[a-z]+|[^a-z]+", mergeable_ranks={b"a": 0, b"b": 1, b" ": 2, b"ab": 3},
+    ...                special_tokens={"<end>": 4})
+    >>> enc.encode("ab ba<end>", allowed_special="all")
+    [3, 2, 1, 0, 4]
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        pat_str: str,
+        mergeable_ranks: dict[bytes, int],
+        special_tokens: dict[str, int],
+        explicit_n_vocab: int | None = None,
+    ) -> None:
+        self.name = name
+        self._pat_str = pat_str
+        self._mergeable_ranks = mergeable_ranks
+        self._special_tokens = special_tokens
+        self._special_token_values = frozenset(special_tokens.values())
+        self._pretokenizer = PreTokenizer(pat_str)
+        self._cache = PieceCache(mergeable_ranks)
+        self._made_by: tuple[Callable[..., Encoding], tuple[Any, ...]] | None = None  # how the registry made it
+        if not mergeable_ranks:
+            raise VocabularyError(f"encoding {name!r}: no tokens")
+        self.max_token_value: int = max(max(mergeable_ranks.values()), max(self._special_token_values, default=0))
+        if explicit_n_vocab:
+            tokens = len(mergeable_ranks) + len(special_tokens)
+            if tokens != explicit_n_vocab or self.max_token_value != explicit_n_vocab - 1:
+                raise VocabularySizeError(
+                    f"encoding {name!r}: {tokens} tokens, the largest id {self.max_token_value}, "
+                    f"but explicit_n_vocab is {explicit_n_vocab}"
+                )
+
+    def __repr__(self) -> str:
+        return f"<Encoding {self.name!r}>"
+
+    # --- encoding ----------------------------------------------------------------------------------------------------
+
+    def encode_ordinary(self, text: str) -> list[int]:
+        """The ids of a text, in which special tokens are ordinary text."""
+        return self._cache.encode(self._pretokenizer.split(without_surrogates(text)))
+
+    def encode(
+        self,
+        text: str,
+        *,
+        allowed_special: Literal["all"] | AbstractSet[str] = frozenset(),
+        disallowed_special: special.Which = "all",
+    ) -> list[int]:
+        """The ids of a text.
+
+        Special tokens in `allowed_special` get their id; those in `disallowed_special` (by default all others) raise
+        DisallowedSpecialTokenError, a ValueError; what is in neither is ordinary text.
+        """
+        allowed = self._check_special(text, allowed_special, disallowed_special)
+        return self._encode_allowing(without_surrogates(text), allowed)
+
+    def _check_special(
+        self, text: str, allowed_special: special.Which, disallowed_special: special.Which
+    ) -> frozenset[str]:
+        allowed, disallowed = special.resolve(allowed_special, disallowed_special, self.special_tokens_set)
+        special.refuse(text, disallowed)
+        return allowed & self.special_tokens_set
+
+    def _encode_allowing(self, text: str, allowed: frozenset[str]) -> list[int]:
+        ids: list[int] = []
+        for segment, is_special in special.segments(text, allowed):
+            if is_special:
+                ids.append(self._special_tokens[segment])
+            else:
+                ids += self._cache.encode(self._pretokenizer.split(segment))
+        return ids
+
+    def encode_to_numpy(
+        self,
+        text: str,
+        *,
+        allowed_special: Literal["all"] | AbstractSet[str] = frozenset(),
+        disallowed_special: special.Which = "all",
+    ) -> npt.NDArray[np.uint32]:
+        """`encode` as a numpy array; like tiktoken's, it raises UnicodeEncodeError for a lone surrogate."""
+        import numpy as np
+
+        allowed = self._check_special(text, allowed_special, disallowed_special)
+        text.encode()
+        return np.array(self._encode_allowing(text, allowed), dtype=np.uint32)
+
+    def encode_ordinary_batch(self, text: list[str], *, num_threads: int = 8) -> list[list[int]]:
+        """`encode_ordinary` of each text."""
+        del num_threads  # Python code gains nothing from threads
+        return [self.encode_ordinary(t) for t in text]
+
+    def encode_batch(
+        self,
+        text: list[str],
+        *,
+        num_threads: int = 8,
+        allowed_special: Literal["all"] | AbstractSet[str] = frozenset(),
+        disallowed_special: special.Which = "all",
+    ) -> list[list[int]]:
+        """`encode` of each text."""
+        del num_threads
+        return [self.encode(t, allowed_special=allowed_special, disallowed_special=disallowed_special) for t in text]
+
+    def encode_with_unstable(
+        self,
+        text: str,
+        *,
+        allowed_special: Literal["all"] | AbstractSet[str] = frozenset(),
+        disallowed_special: special.Which = "all",
+    ) -> tuple[list[int], list[list[int]]]:
+        """The ids that stand whatever follows the text, and the ways in which the rest of it could come out.
+
+        The second is in no particular order. For every way `way`, the bytes of the stable ids and `way` together begin
+        with the text.
+        """
+        allowed = self._check_special(text, allowed_special, disallowed_special)
+        text.encode()  # UnicodeEncodeError for a lone surrogate, as tiktoken
+        ids, last = self._encode_with_last(text, allowed)
+        if last == 0:
+            return ids, []
+        stable = len(ids) - unstable.unstable_tail(self._token_bytes_or_special(ids), last)
+        rest = self.decode_bytes(ids[stable:])
+        ways = unstable.completions(
+            rest, self._mergeable_ranks, self._decoder, self._sorted_token_bytes, self.encode_ordinary
+        )
+        return ids[:stable], [list(way) for way in ways]
+
+    def _encode_with_last(self, text: str, allowed: frozenset[str]) -> tuple[list[int], int]:
+        """The ids of a text, and how many of them are of its last piece (0 after a special token)."""
+        ids: list[int] = []
+        last = 0
+        for segment, is_special in special.segments(text, allowed):
+            if is_special:
+                ids.append(self._special_tokens[segment])
+                last = 0
+            else:
+                pieces = self._pretokenizer.split(segment)
+                ids += self._cache.encode(pieces)
+                last = len(self._cache[pieces[-1]])
+        return ids, last
+
+    def _token_bytes_or_special(self, ids: Sequence[int]) -> list[bytes]:
+        """The bytes of ids for `unstable_tail`, to which a special token is no white space."""
+        return [self._decoder.get(i, b"<special>") for i in ids]
+
+    def encode_single_token(self, text_or_bytes: str | bytes) -> int:
+        """The id of a text that is one token, special or not; UnknownTokenError, a KeyError, if it is none."""
+        data = text_or_bytes.encode() if isinstance(text_or_bytes, str) else bytes(text_or_bytes)
+        rank = self._mergeable_ranks.get(data)
+        if rank is None:
+            rank = self._special_tokens.get(data.decode("utf-8", "surrogateescape"))
+        if rank is None:
+            raise UnknownTokenError(f"{data!r} is not a token of {self.name}")
+        return rank
+
+    def _encode_single_piece(self, text_or_bytes: str | bytes) -> list[int]:
+        data = text_or_bytes.encode() if isinstance(text_or_bytes, str) else text_or_bytes
+        return encode_piece(self._mergeable_ranks, data)
+
+    def _encode_only_native_bpe(self, text: str) -> list[int]:
+        return self.encode_ordinary(text)
+
+    def _encode_bytes(self, text: bytes) -> list[int]:
+        """tiktoken's rule for bytes that may not be UTF-8: from the last piece before the first bad byte on, one piece."""
+        try:
+            return self.encode_ordinary(text.decode())
+        except UnicodeDecodeError as error:
+            return self._encode_with_tail(text[: error.start].decode(), text[error.start :])
+
+    def _encode_with_tail(self, text: str, tail: bytes) -> list[int]:
+        """The ids of text followed by bytes that are no text and belong to its last piece."""
+        ids, last = self._encode_with_last(text, frozenset())
+        keep = len(ids) - unstable.unstable_tail(self.decode_tokens_bytes(ids), last)
+        return ids[:keep] + encode_piece(self._mergeable_ranks, self.decode_bytes(ids[keep:]) + tail)
+
+    # --- beyond tiktoken ---------------------------------------------------------------------------------------------
+
+    def count(self, text: str) -> int:
+        """How many tokens `encode_ordinary` makes of a text."""
+        return self._cache.count(self._pretokenizer.split(without_surrogates(text)))
+
+    def count_batch(self, texts: Sequence[str]) -> list[int]:
+        """`count` of each text."""
+        return [self.count(text) for text in texts]
+
+    def count_file(self, path: str | Path) -> int:
+        """How many tokens a file has, special tokens taken as text; InputError where it is not UTF-8.
+
+        It is read in blocks, so its size does not matter.
+        """
+        with Path(path).open("rb") as file:
+            blocks = iter(lambda: file.read(stream.BLOCK_BYTES), b"")
+            return sum(map(self.count_chunk, self.read_chunks(blocks)))
+
+    def split(self, text: str) -> list[str]:
+        """The pieces that the pattern cuts a text into; joined, they are the text."""
+        return self._pretokenizer.split(without_surrogates(text))
+
+    def encode_array(self, text_or_bytes: str | bytes) -> array[int]:
+        """The ids as an array of uint32 (the buffer protocol, without numpy). Bytes need not be UTF-8."""
+        if isinstance(text_or_bytes, str):
+            return array("I", self.encode_ordinary(text_or_bytes))
+        chunks = self.read_chunks([bytes(text_or_bytes)], errors="bytes")
+        return array("I", chain.from_iterable(map(self.encode_chunk, chunks)))
+
+    def encode_array_batch(self, texts: Sequence[str], *, num_threads: int = 8) -> tuple[array[int], array[int]]:
+        """All ids of some texts as one array of uint32, and where each text's ids begin in it: len(texts) + 1 uint64."""
+        del num_threads
+        ids, offsets = array("I"), array("Q", [0])
+        for text in texts:
+            ids.extend(self.encode_ordinary(text))
+            offsets.append(len(ids))
+        return ids, offsets
+
+    def merge_steps(self, piece: bytes) -> Iterator[MergeStep]:
+        """Every merge of one piece, from its bytes to its tokens."""
+        return merge_steps(self._mergeable_ranks, piece)
+
+    def parents(self, token: bytes) -> tuple[int, int] | None:
+        """The ids of the two tokens that merge into a token; None for a single byte."""
+        return parents(self._mergeable_ranks, token)
+
+    # --- streams -----------------------------------------------------------------------------------------------------
+
+    def read_chunks(
+        self,
+        blocks: stream.Blocks,
+        *,
+        errors: stream.Errors = "strict",
+        allowed: frozenset[str] = frozenset(),
+        refused: frozenset[str] = frozenset(),
+    ) -> Iterator[stream.Chunk]:
+        """Blocks of bytes as chunks that can be encoded one by one: see `stream.read_chunks`."""
+        return stream.read_chunks(blocks, self._pretokenizer, errors=errors, allowed=allowed, refused=refused)
+
+    def encode_chunk(self, chunk: stream.Chunk) -> list[int]:
+        """The ids of one chunk of a stream."""
+        if chunk.special:
+            return [self._special_tokens[chunk.text]]
+        if chunk.tail:
+            return self._encode_with_tail(chunk.text, chunk.tail)
+        return self._cache.encode(self._pieces(chunk))
+
+    def count_chunk(self, chunk: stream.Chunk) -> int:
+        """How many ids one chunk of a stream has."""
+        if chunk.special or chunk.tail:
+            return len(self.encode_chunk(chunk))
+        return self._cache.count(self._pieces(chunk))
+
+    def split_chunk(self, chunk: stream.Chunk) -> list[bytes]:
+        """The pieces of one chunk of a stream, as bytes; a special token is one."""
+        return stream.split_chunk(chunk, self._pretokenizer)
+
+    def _pieces(self, chunk: stream.Chunk) -> Sequence[str]:
+        return stream.pieces_of(chunk, self._pretokenizer)
+
+    # --- decoding ----------------------------------------------------------------------------------------------------
+
+    def decode_bytes(self, tokens: Sequence[int]) -> bytes:
+        """The bytes of some ids; UnknownTokenError, a KeyError, for an id that the vocabulary lacks."""
+        try:
+            return b"".join(map(self._all_decoder.__getitem__, tokens))
+        except KeyError as error:
+            raise _unknown_id(error.args[0], self.name) from None
+
+    def decode(self, tokens: Sequence[int], errors: str = "replace") -> str:
+        """The text of some ids; bytes that are not UTF-8 become U+FFFD, unless `errors` says otherwise."""
+        return self.decode_bytes(tokens).decode("utf-8", errors=errors)
+
+    def decode_single_token_bytes(self, token: int) -> bytes:
+        """The bytes of one id, special or not; UnknownTokenError, a KeyError, if there is no such id."""
+        try:
+            return self._all_decoder[token]
+        except KeyError:
+            raise _unknown_id(token, self.name) from None
+
+    def decode_tokens_bytes(self, tokens: Sequence[int]) -> list[bytes]:
+        """The bytes of each id."""
+        return [self.decode_single_token_bytes(token) for token in tokens]
+
+    def decode_with_offsets(self, tokens: Sequence[int]) -> tuple[str, list[int]]:
+        """The text of some ids, and the index in it of the first character that has bytes of each.
+
+        UnicodeDecodeError where the bytes are not UTF-8.
+        """
+        token_bytes = self.decode_tokens_bytes(tokens)
+        return b"".join(token_bytes).decode(), [start for start, _ in character_spans(token_bytes)]
+
+    def decode_batch(
+        self, batch: Sequence[Sequence[int]], *, errors: str = "replace", num_threads: int = 8
+    ) -> list[str]:
+        """`decode` of each."""
+        del num_threads
+        return [self.decode(tokens, errors) for tokens in batch]
+
+    def decode_bytes_batch(self, batch: Sequence[Sequence[int]], *, num_threads: int = 8) -> list[bytes]:
+        """`decode_bytes` of each."""
+        del num_threads
+        return [self.decode_bytes(tokens) for tokens in batch]
+
+    # --- the vocabulary ----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _decoder(self) -> dict[int, bytes]:
+        decoder = {rank: token for token, rank in self._mergeable_ranks.items()}
+        if len(decoder) != len(self._mergeable_ranks):
+            raise VocabularyError(f"encoding {self.name!r}: two tokens have the same rank")
+        return decoder
+
+    @cached_property
+    def _all_decoder(self) -> Mapping[int, bytes]:
+        """Special tokens too; where an id is both, it is the ordinary token, as in tiktoken."""
+        return {rank: token.encode() for token, rank in self._special_tokens.items()} | self._decoder
+
+    @cached_property
+    def _sorted_token_bytes(self) -> list[bytes]:
+        return sorted(self._mergeable_ranks)
+
+    def token_byte_values(self) -> list[bytes]:
+        """The bytes of all tokens that are not special, sorted."""
+        return list(self._sorted_token_bytes)
+
+    @property
+    def eot_token(self) -> int:
+        """The id of `<|endoftext|>`; KeyError where there is none."""
+        return self._special_tokens["<|endoftext|>"]
+
+    @cached_property
+    def special_tokens_set(self) -> set[str]:
+        """The texts of the special tokens."""
+        return set(self._special_tokens)
+
+    def is_special_token(self, token: int) -> bool:
+        """Whether an id is a special token's."""
+        if not isinstance(token, int):
+            raise TypeError(f"an id is an int, not {type(token).__name__}")
+        return token in self._special_token_values
+
+    @property
+    def n_vocab(self) -> int:
+        """The largest id, and one."""
+        return self.max_token_value + 1
+
+    @property
+    def pretokenizer(self) -> PreTokenizer:
+        """What cuts text into pieces for this encoding."""
+        return self._pretokenizer
+
+    # --- pickling ----------------------------------------------------------------------------------------------------
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self._made_by is not None:
+            return self._made_by  # a few bytes instead of the whole vocabulary
+        return _restore, (self.name, self._pat_str, self._mergeable_ranks, self._special_tokens)
+
+
+def _restore(name: str, pat_str: str, ranks: dict[bytes, int], special_tokens: dict[str, int]) -> Encoding:
+    return Encoding(name, pat_str=pat_str, mergeable_ranks=ranks, special_tokens=special_tokens)
+
+
+def without_surrogates(text: str) -> str:
+    """Pairs of surrogates as the character they stand for, lone ones as U+FFFD, as tiktoken does."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def _unknown_id(token: object, name: str) -> Exception:
+    if isinstance(token, int) and not 0 <= token <= MAX_ID:
+        return OverflowError(f"an id is a number from 0 to {MAX_ID}, not {token}")
+    if not isinstance(token, int) and not hasattr(token, "__index__"):
+        return TypeError(f"an id is an int, not {type(token).__name__}")
+    return UnknownTokenError(f"Invalid token for decoding: {token} is not an id of {name}")
+
+
+def character_spans(token_bytes: Sequence[bytes], start: int = 0) -> Iterator[tuple[int, int]]:
+    """(first, after last) character that each token has bytes of; the starts are tiktoken's `decode_with_offsets`.
+
+    `start` is the number of characters that began before the first token.
+
+    >>> list(character_spans([b"a\\xe4", b"\\xb8\\xad"]))
+    [(0, 2), (1, 2)]
+    """
+    begun = start  # characters whose first byte has been seen
+    for token in token_bytes:
+        first = max(0, begun - (0x80 <= token[0] < 0xC0)) if token else begun
+        begun += sum(not 0x80 <= byte < 0xC0 for byte in token)
+        yield first, begun
+
+
+if sys.byteorder == "big":  # pragma: no cover
+    raise ImportError("tokcli's buffers of ids are little-endian")

@@ -1,0 +1,243 @@
+"""The pre-tokenizer: a pat_str cuts text into pieces, which merging never crosses.
+
+It matches with the `regex` package, but with the character classes of Unicode 16.0 whatever release of it is installed
+(tiktoken 0.14's are 16.0). It also knows where text may be cut in blocks; encoding the pieces is bpe.py's task.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
+
+from tokcli.engine import pattern as patterns
+from tokcli.engine.known_patterns import KNOWN_PATTERNS
+from tokcli.errors import PatternError
+
+if TYPE_CHECKING:
+    import regex
+
+DEFAULT_TIMEOUT = 5.0  # seconds a pattern may take for one block of text
+
+# Where the text of a known pattern may be cut (see `safe_cut`). Python's own `re` finds it without loading `regex`; its
+# classes depend on Python's release, so only characters are named here whose class never changed.
+_WORD = "A-Za-z0-9\u3041-\u3096\u30a1-\u30fa\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3"  # letters and digits
+_STOP = r"\t\n\r !\"#$%&()*+,\-./:;<=>?@\[\\\]^_`{|}~\u3001\u3002\uff01\uff0c\uff1f"  # neither, no mark, no apostrophe
+_CUT = re.compile(rf"(?<=[^\s\x85\x1c-\x1f])(?=\x20)|(?<=[{_WORD}])(?=[{_STOP}])")
+_DIGIT_CUT = re.compile(r"(?<=[0-9])(?=[0-9]{4})")  # between two pieces, and not at the end of the digits
+_ENDS_IN_DIGITS = re.compile(r"[0-9]{8}\Z")
+_CUT_WINDOWS = (1 << 8, 1 << 12, 1 << 16)  # characters to look back through, before the whole text
+
+# How far a pattern of one's own may look beyond the end of a piece (or behind its start) and still be streamed exactly.
+LOOK_AROUND = 1 << 16
+
+
+class PreTokenizer:
+    r"""Cuts text into pieces by a pattern.
+
+    >>> PreTokenizer(r"\p{L}+|\s+").split("ab c")
+    ['ab', ' ', 'c']
+    """
+
+    def __init__(self, pat_str: str, *, timeout: float = DEFAULT_TIMEOUT) -> None:
+        self.pat_str = pat_str
+        self.timeout = timeout
+        self.is_known = pat_str in KNOWN_PATTERNS
+        if not self.is_known:
+            _ = self._plain  # a pattern that does not compile is refused here, not at the first text
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (PreTokenizer, (self.pat_str,))
+
+    @cached_property
+    def _plain(self) -> regex.Pattern[str]:
+        """For text in which the installed release of `regex` knows no character otherwise than Unicode 16.0."""
+        return _compile(self.pat_str, patterns.rewrite(self.pat_str, lambda *_: None))
+
+    @cached_property
+    def _exact(self) -> regex.Pattern[str]:
+        """For any text; twice as slow, for the classes are spelled out where the release differs."""
+        return _compile(self.pat_str, patterns.rewrite(self.pat_str, _exact_class))
+
+    @cached_property
+    def _contested(self) -> re.Pattern[str] | None:
+        """Finds a character that the installed release puts in another class than Unicode 16.0 does."""
+        ranges = patterns.merged(
+            r for name in patterns.properties(self.pat_str) for delta in _class_deltas(name) for r in delta
+        )
+        return re.compile(f"[{patterns.class_members(ranges)}]") if ranges else None
+
+    def _compiled_for(self, text: str) -> regex.Pattern[str]:
+        if text.isascii() or self._contested is None or not self._contested.search(text):
+            return self._plain
+        return self._exact
+
+    def split(self, text: str) -> list[str]:
+        """The pieces of a text; joined, they are the text. PatternError where the pattern leaves text out."""
+        compiled = self._compiled_for(text)
+        if self.is_known:  # they match everything, need no clock (which doubles the time), and have no groups
+            return compiled.findall(text)
+        return [text[start:end] for start, end, _ in self._spans(compiled, text, 0)]
+
+    def split_with_alternatives(self, text: str) -> Iterator[tuple[str, int | None]]:
+        """The pieces of a text, each with the number of the alternative that matched, from 1; None where unknown."""
+        named = self._named if self._compiled_for(text) is self._plain else self._named_exact
+        if named is None:
+            yield from ((piece, None) for piece in self.split(text))
+            return
+        for start, end, match in self._spans(named, text, 0):
+            yield text[start:end], int(match.lastgroup[1:]) if match.lastgroup else None
+
+    @cached_property
+    def alternatives(self) -> list[str]:
+        """The top-level alternatives of the pattern, in order."""
+        return patterns.alternatives(self.pat_str)
+
+    @cached_property
+    def _named(self) -> regex.Pattern[str] | None:
+        named = patterns.name_alternatives(self.pat_str)
+        return None if named is None else _compile(self.pat_str, patterns.rewrite(named, lambda *_: None))
+
+    @cached_property
+    def _named_exact(self) -> regex.Pattern[str] | None:
+        named = patterns.name_alternatives(self.pat_str)
+        return None if named is None else _compile(self.pat_str, patterns.rewrite(named, _exact_class))
+
+    def _spans(
+        self, compiled: regex.Pattern[str], text: str, start: int
+    ) -> Iterator[tuple[int, int, regex.Match[str]]]:
+        """(start, end, match) of each piece from `start` on; no gaps, none empty, within the time limit."""
+        at = start
+        try:
+            for match in compiled.finditer(text, start, timeout=self.timeout):
+                if match.start() != at or match.end() == at:
+                    raise _left_out(text, at, match.start() == at)
+                yield at, match.end(), match
+                at = match.end()
+        except TimeoutError:
+            raise PatternError(
+                f"pattern: more than {self.timeout:g} s at character {at}",
+                "It backtracks on this text; raise --timeout, or make its repeats possessive (`++`, `*+`).",
+            ) from None
+        except MemoryError:
+            raise PatternError(f"pattern: out of memory at character {at}") from None
+        if at != len(text):
+            raise _left_out(text, at, False)
+
+    def split_from(self, text: str, start: int) -> list[str]:
+        """The pieces of a text from `start` on; what stands before it can be looked back at."""
+        return [text[begin:end] for begin, end, _ in self._spans(self._compiled_for(text), text, start)]
+
+    def settled(self, text: str, start: int) -> int:
+        """For a pattern of one's own: the end of the pieces from `start` on that no later text can change.
+
+        A piece counts as settled when LOOK_AROUND more characters follow it. (No rule is right for every pattern: one
+        that looks further than that is applied as if the text ended there.)
+        """
+        at, limit = start, len(text) - LOOK_AROUND
+        try:
+            for _, end, _ in self._spans(self._compiled_for(text), text, start):
+                if end > limit:
+                    break
+                at = end
+        except PatternError:
+            pass  # it may be for the end that is missing; if not, it comes back when the text is complete
+        return at
+
+    def safe_cut(self, text: str, searched: int = 0) -> int:
+        """The last place where a known pattern's text may be cut: both parts give the pieces of the whole; 0 if none.
+
+        Such a place is before U+0020 after what is not white space, and before a stop after a letter or digit: no known
+        pattern has a piece across either, looks across, or begins elsewhere because of what stood before. A letter
+        before an apostrophe or a mark is no such place (contractions; o200k takes marks as letters), nor is one after a
+        newline (`\\s+(?!\\S)`). tests/engine/test_cuts.py tries it on adversarial text. In the first `searched`
+        characters there is known to be none.
+        """
+        length = len(text)
+        for window in (*_CUT_WINDOWS, length):
+            start = max(0, searched - 1, length - window)
+            cut = 0
+            for match in _CUT.finditer(text, start):
+                cut = match.start()
+            if cut:
+                return cut
+            if start < length - window:
+                break
+        return self._cut_in_digits(text) if _ENDS_IN_DIGITS.search(text, max(0, length - 64)) else 0
+
+    def _cut_in_digits(self, text: str) -> int:
+        """Runs of digits cut in threes have no safe place by look: match from the start, and cut between two pieces."""
+        cut = at = 0
+        for piece in self.split(text):
+            at += len(piece)
+            if _DIGIT_CUT.match(text, at):
+                cut = at
+        return cut
+
+
+@lru_cache(maxsize=64)
+def _compile(pat_str: str, rewritten: str) -> regex.Pattern[str]:
+    import regex
+
+    try:
+        return regex.compile(rewritten, flags=regex.V1)
+    except regex.error as error:
+        shown = pat_str if len(pat_str) <= 60 else pat_str[:57] + "..."
+        raise PatternError(f"pattern {shown!r}: {error.msg}{_position(pat_str)}") from None
+    except (RecursionError, OverflowError, MemoryError, ValueError) as error:
+        raise PatternError(f"pattern: {type(error).__name__}: too large or too deep") from None
+
+
+def _position(pat_str: str) -> str:
+    """Where the pattern as it was given goes wrong, if that can be told."""
+    import regex
+
+    try:
+        regex.compile(pat_str, flags=regex.V1)
+    except regex.error as error:
+        return "" if error.pos is None else f" at position {error.pos}"
+    return ""
+
+
+def _left_out(text: str, at: int, empty: bool) -> PatternError:
+    what = "matches the empty string" if empty else "leaves out"
+    return PatternError(
+        f"pattern: {what} at character {at}: {text[at : at + 20]!r}",
+        "A pattern must cover all text, each piece at least one character; add an alternative such as `|.` or `|\\s+`.",
+    )
+
+
+def _exact_class(name: str, negated: bool) -> str | None:
+    """The inside of a V1 class for a property as of Unicode 16.0, by what the installed release gets wrong."""
+    if patterns.unicode16_ranges(name) is None:
+        return None
+    extra, missing = _class_deltas(name)
+    if not extra and not missing:
+        return rf"\{'P' if negated else 'p'}{{{name}}}"
+    right = rf"[\p{{{name}}}--[{patterns.class_members(extra)}]]" if extra else rf"\p{{{name}}}"
+    right += patterns.class_members(missing)
+    return f"^{right}" if negated else right
+
+
+@lru_cache(maxsize=64)
+def _class_deltas(name: str) -> tuple[patterns.Ranges, patterns.Ranges]:
+    """(code points that only the installed release puts in a class, those that only Unicode 16.0 does)."""
+    import regex
+
+    ours = patterns.unicode16_ranges(name)
+    if ours is None:
+        return (), ()
+    theirs: list[tuple[int, int]] = []
+    compiled = regex.compile(rf"\p{{{name}}}++")
+    for first, text in _planes():
+        theirs += [(first + m.start(), first + m.end() - 1) for m in compiled.finditer(text)]
+    scanned = patterns.merged(patterns.SCANNED_PLANES)
+    inside = patterns.minus(ours, patterns.minus(((0, 0x10FFFF),), scanned))
+    return patterns.minus(tuple(theirs), inside), patterns.minus(inside, tuple(theirs))
+
+
+@lru_cache(maxsize=1)
+def _planes() -> list[tuple[int, str]]:
+    """(first code point, all characters from there on) for the planes that can hold characters."""
+    return [(first, "".join(map(chr, range(first, last + 1)))) for first, last in patterns.SCANNED_PLANES]
