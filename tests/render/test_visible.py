@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import unicodedata
 
@@ -10,6 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tokcli.errors import InputError
+from tokcli.render import visible as module
 from tokcli.render.visible import escape, unescape, visible, visible_bytes
 
 ANY_TEXT = st.text(st.characters(exclude_categories=[]))  # lone surrogates too
@@ -173,3 +175,17 @@ def test_long_lines_take_time_in_proportion() -> None:
     line = "x\x1b[31m\u202e\u0301" * 100_000
     assert len(visible(line)) > len(line)
     assert len(escape(line)) > len(line)
+
+
+def test_the_caches_are_bounded() -> None:
+    for code in range(0x4E00, 0x4E00 + 10_000):
+        visible(chr(code))
+        escape(chr(code))
+    caches = [each for each in vars(module).values() if hasattr(each, "cache_info")]
+    assert len(caches) == 3
+    assert all(cache.cache_info().currsize <= 4096 for cache in caches)
+
+
+def test_the_sanitizer_does_not_load_rich() -> None:
+    program = "import sys, tokcli.render.visible; sys.exit('rich' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
