@@ -82,7 +82,7 @@ def unpack(data: bytes, name: str = "packed ranks") -> Packed:
         raise VocabularyError(f"{name}: the lengths of its tokens do not add up; it is damaged")
     # o200k_base, 199,998 tokens: 25 ms; slices by accumulated offsets take 46 ms, one struct format 42 ms.
     ranks = chain.from_iterable(range(first, first + n) for n, first in runs)
-    mergeable_ranks = dict(zip(map(BytesIO(body).read, lengths), ranks))
+    mergeable_ranks = dict(zip(map(BytesIO(body).read, lengths), ranks, strict=True))
     if len(mergeable_ranks) != count:
         raise VocabularyError(f"{name}: a token stands in it twice; it is damaged")
     return Packed(mergeable_ranks, sha256.hex())

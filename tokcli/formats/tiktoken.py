@@ -17,7 +17,7 @@ _SHOWN = 40  # characters of an offending item in a message
 
 
 def parse_tiktoken(data: bytes, name: str) -> dict[bytes, int]:
-    r"""The mergeable_ranks of a .tiktoken file, in the order of its lines; VocabularyError("NAME:LINE: what") otherwise.
+    r"""The mergeable_ranks of a .tiktoken file, in the order of its lines; else VocabularyError("NAME:LINE: what").
 
     Ranks may have gaps and need not begin at 0; blank lines and CRLF are taken; the empty token is `= RANK` or
     ` RANK`. Each of the 256 bytes must be a token, or some text could not be encoded.

@@ -51,6 +51,7 @@ _GPT2_VOCAB = Source(
 )
 
 _FIM = ("<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>")
+_CL100K_FIM = dict(zip(_FIM, range(100258, 100261), strict=True))
 _O200K_SPECIAL = {"<|endoftext|>": 199999, "<|endofprompt|>": 200018}
 _HARMONY_NAMES = {
     199998: "startoftext",
@@ -93,17 +94,15 @@ CATALOG: Mapping[str, Entry] = {
         sources=(_P50K,),
         packed="p50k_base.ranks",
         pat_str=R50K,
-        special_tokens={"<|endoftext|>": 50256, **dict(zip(_FIM, range(50281, 50284)))},
+        special_tokens={"<|endoftext|>": 50256, **dict(zip(_FIM, range(50281, 50284), strict=True))},
     ),
     "cl100k_base": Entry(
         sources=(_CL100K,),
         packed="cl100k_base.ranks",
         pat_str=CL100K,
-        special_tokens={"<|endoftext|>": 100257, **dict(zip(_FIM, range(100258, 100261))), "<|endofprompt|>": 100276},
+        special_tokens={"<|endoftext|>": 100257, **_CL100K_FIM, "<|endofprompt|>": 100276},
     ),
-    "o200k_base": Entry(
-        sources=(_O200K,), packed="o200k_base.ranks", pat_str=O200K, special_tokens=_O200K_SPECIAL
-    ),
+    "o200k_base": Entry(sources=(_O200K,), packed="o200k_base.ranks", pat_str=O200K, special_tokens=_O200K_SPECIAL),
     "o200k_harmony": Entry(
         sources=(_O200K,), packed="o200k_base.ranks", pat_str=O200K, special_tokens=_HARMONY_SPECIAL
     ),

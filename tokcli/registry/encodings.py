@@ -1,0 +1,213 @@
+"""From a name, a path or a url to an `Encoding`. Registered ones are made once per process; files are read every time.
+
+Where ranks come from is decided here: shipped with the package first, then caches, then the network.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tokcli.errors import NetworkError, UnknownEncodingError, VocabularyError
+from tokcli.registry.catalog import CATALOG, Entry
+from tokcli.registry.models import encoding_name_for_model as encoding_name_for_model
+
+if TYPE_CHECKING:
+    from tokcli.engine.encoding import Encoding
+    from tokcli.formats.vocabulary import Vocabulary
+    from tokcli.registry.download import Progress
+
+VOCAB = Path(__file__).resolve().parent.parent / "vocab"
+DEFAULT_PATTERN = "cl100k_base"  # whose pattern a .tiktoken file gets that says nothing about its own
+
+_lock = threading.RLock()
+_encodings: dict[str, Encoding] = {}  # at most one per name in the catalog
+_shipped_ranks: dict[str, dict[bytes, int]] = {}  # at most one per file in tokcli/vocab; encodings share them
+
+
+def list_encoding_names() -> list[str]:
+    """The names of the registered encodings.
+
+    >>> list_encoding_names()
+    ['gpt2', 'r50k_base', 'p50k_base', 'p50k_edit', 'cl100k_base', 'o200k_base', 'o200k_harmony']
+    """
+    return list(CATALOG)
+
+
+def get_encoding(encoding_name: str) -> Encoding:
+    """The registered encoding of this name, the same object every time; UnknownEncodingError, a ValueError, if none.
+
+    Safe to call from many threads: the first one makes it, the others wait.
+    """
+    if not isinstance(encoding_name, str):
+        raise UnknownEncodingError(f"expected the name of an encoding, got {type(encoding_name).__name__}")
+    if encoding_name not in CATALOG:
+        raise _unknown(encoding_name)
+    return _registered(encoding_name)
+
+
+def _registered(name: str, *, offline: bool = False) -> Encoding:
+    if (encoding := _encodings.get(name)) is not None:
+        return encoding
+    with _lock:
+        if name not in _encodings:
+            encoding = _make(name, offline=offline)
+            encoding._made_by = (get_encoding, (name,))
+            _encodings[name] = encoding
+        return _encodings[name]
+
+
+def encoding_for_model(model_name: str) -> Encoding:
+    """The encoding of a model; UnknownModelError, a KeyError, if none is known."""
+    return get_encoding(encoding_name_for_model(model_name))
+
+
+def load_encoding(
+    path: str | os.PathLike[str],
+    *,
+    pattern: str | None = None,
+    special_tokens: Mapping[str, int] | None = None,
+    name: str | None = None,
+    note: Callable[[str], None] | None = None,
+) -> Encoding:
+    """The encoding in a vocabulary file (.tiktoken, packed ranks, a GPT-2 pair by either file or its folder).
+
+    `pattern` is a regex or the name of a registered encoding, whose pattern is meant; without it the file's own counts,
+    a .tiktoken file's being in its sidecar FILE.json, `{"pat_str": "...", "special_tokens": {"NAME": ID}}`. Where there
+    is none, cl100k_base's is taken and `note` is told. `special_tokens` replace the file's. `name` is the file's name
+    without its suffix, unless given. VocabularyError, naming file and place, for anything that cannot be read.
+    """
+    from tokcli.formats.vocabulary import read_vocabulary
+
+    vocabulary = read_vocabulary(path)
+    shown = os.fspath(path)
+    return _build(vocabulary, name or Path(path).stem or shown, shown, pattern, special_tokens, note)
+
+
+def resolve_encoding(
+    spec: str,
+    *,
+    pattern: str | None = None,
+    offline: bool = False,
+    note: Callable[[str], None] | None = None,
+    progress: Progress | None = None,
+) -> Encoding:
+    """The encoding that `spec` names: a registered name, else a file or a folder, else `https://...#sha256=HEX`.
+
+    A registered name wins over a file of that name. `pattern` overrides any pattern, a registered encoding's too; see
+    `load_encoding`. UnknownEncodingError, VocabularyError or NetworkError say what is wrong.
+    """
+    if spec in CATALOG:
+        if pattern is None:
+            return _registered(spec, offline=offline)
+        with _lock:
+            return _make(spec, _pattern(pattern), offline=offline)
+    if "://" in spec:
+        return _from_url(spec, pattern, offline, note, progress)
+    if not os.path.lexists(spec) and "\0" not in spec:
+        raise _unknown(spec)
+    return load_encoding(spec, pattern=pattern, note=note)
+
+
+def _unknown(name: str) -> UnknownEncodingError:
+    from tokcli.registry.suggest import did_you_mean
+
+    what = f"unknown encoding {name!r}{did_you_mean(name, CATALOG)}"
+    if "/" in name or "." in name:
+        what = f"{name}: no such file, and no encoding of that name{did_you_mean(name, CATALOG)}"
+    return UnknownEncodingError(what, f"Registered encodings: {', '.join(CATALOG)}. A path names a file.")
+
+
+def _pattern(pattern: str) -> str:
+    """The regex that a pattern option means: a registered encoding's, or itself."""
+    return CATALOG[pattern].pat_str if pattern in CATALOG else pattern
+
+
+def _make(name: str, pat_str: str | None = None, *, offline: bool = False) -> Encoding:
+    from tokcli.engine.encoding import Encoding
+
+    entry = CATALOG[name]
+    return Encoding(
+        name,
+        pat_str=pat_str or entry.pat_str,
+        mergeable_ranks=_ranks(entry, offline),
+        special_tokens=dict(entry.special_tokens),
+        explicit_n_vocab=entry.explicit_n_vocab,
+    )
+
+
+def _ranks(entry: Entry, offline: bool) -> dict[bytes, int]:
+    """The mergeable_ranks of a registered encoding: those that ship, or, where they were left out, those published."""
+    if entry.packed not in _shipped_ranks:
+        path = VOCAB / entry.packed
+        _shipped_ranks[entry.packed] = _shipped(path) if path.exists() else _published(entry, offline)
+    return _shipped_ranks[entry.packed]
+
+
+def _shipped(path: Path) -> dict[bytes, int]:
+    from tokcli.formats.limits import read_regular_file
+    from tokcli.formats.packed import unpack
+
+    return unpack(read_regular_file(path), str(path)).mergeable_ranks
+
+
+def _published(entry: Entry, offline: bool) -> dict[bytes, int]:
+    from tokcli.formats.gpt2 import parse_gpt2
+    from tokcli.formats.tiktoken import parse_tiktoken
+    from tokcli.registry.cache import fetch
+
+    files = [fetch(source.url, source.sha256, offline=offline) for source in entry.sources]
+    if len(files) == 1:
+        return parse_tiktoken(files[0], entry.sources[0].url)
+    merges, vocab = files
+    return parse_gpt2(vocab, merges, entry.sources[1].url, entry.sources[0].url)[0]
+
+
+def _from_url(
+    spec: str,
+    pattern: str | None,
+    offline: bool,
+    note: Callable[[str], None] | None,
+    progress: Progress | None,
+) -> Encoding:
+    from tokcli.formats.vocabulary import parse_vocabulary
+    from tokcli.registry.cache import fetch
+
+    url, _, fragment = spec.partition("#")
+    sha256 = fragment.removeprefix("sha256=").lower()
+    if not url.startswith("https://"):
+        raise NetworkError(f"{url}: refused, only https is spoken")
+    if not fragment.startswith("sha256=") or len(sha256) != 64 or set(sha256) - set("0123456789abcdef"):
+        raise NetworkError(
+            f"{url}: refused, nothing says what it should contain",
+            "Add the SHA-256 of the file, 64 hexadecimal digits: https://HOST/FILE#sha256=HEX",
+        )
+    data = fetch(url, sha256, offline=offline, note=note, progress=progress)
+    name = url.rstrip("/").rpartition("/")[2].partition("?")[0]
+    return _build(parse_vocabulary(data, name), Path(name).stem or url, name, pattern, None, note)
+
+
+def _build(
+    vocabulary: Vocabulary,
+    name: str,
+    shown: str,
+    pattern: str | None,
+    special_tokens: Mapping[str, int] | None,
+    note: Callable[[str], None] | None,
+) -> Encoding:
+    from tokcli.engine.encoding import Encoding
+    from tokcli.formats.vocabulary import check_special_tokens
+
+    pat_str = _pattern(pattern) if pattern is not None else vocabulary.pat_str
+    if pat_str is None:
+        pat_str = CATALOG[DEFAULT_PATTERN].pat_str
+        if note is not None:
+            note(f"{shown} has no pattern; {DEFAULT_PATTERN}'s is used (--pattern sets another).")
+    chosen = dict(vocabulary.special_tokens if special_tokens is None else special_tokens)
+    check_special_tokens(chosen, vocabulary.mergeable_ranks, shown)
+    if not vocabulary.mergeable_ranks:
+        raise VocabularyError(f"{shown}: there is no token in it")
+    return Encoding(name, pat_str=pat_str, mergeable_ranks=vocabulary.mergeable_ranks, special_tokens=chosen)
