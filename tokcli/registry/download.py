@@ -241,14 +241,19 @@ def _reason(error: BaseException) -> str:
     """
     import urllib3
 
-    innermost = error
-    while (inner := getattr(innermost, "reason", None) or next(iter(innermost.args), None)) is not None:
-        if not isinstance(inner, BaseException):
-            break
-        innermost = inner
-    if isinstance(innermost, (TimeoutError, urllib3.exceptions.TimeoutError)):
+    chain: list[BaseException] = []
+    inner: object = error
+    while isinstance(inner, BaseException) and inner not in chain:
+        chain.append(inner)
+        inner = next((part for part in _wrapped(inner) if isinstance(part, BaseException)), None)
+    for found in reversed(chain):
+        if text := getattr(found, "verify_message", None) or getattr(found, "strerror", None):
+            return str(text).lower()
+    if any(isinstance(found, (TimeoutError, urllib3.exceptions.TimeoutError)) for found in chain):
         return "no answer in time"
-    cause = innermost.__cause__ or innermost.__context__
-    found = innermost if isinstance(innermost, OSError) else cause if isinstance(cause, OSError) else None
-    text = getattr(found, "verify_message", None) or getattr(found, "strerror", None) or str(innermost)
-    return str(text).partition(": ")[2].lower() if str(text).startswith("<") else str(text).lower()
+    return str(chain[-1]).lower()
+
+
+def _wrapped(error: BaseException) -> tuple[object, ...]:
+    """Where an exception may keep the one that it was made from."""
+    return (getattr(error, "reason", None), *error.args, error.__cause__, error.__context__)

@@ -1,0 +1,162 @@
+"""Names, paths and urls become encodings."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import pickle
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tokcli.errors import NetworkError, UnknownEncodingError, VocabularyError
+from tokcli.formats.tiktoken import format_tiktoken
+from tokcli.registry import encodings
+from tokcli.registry.encodings import encoding_for_model, get_encoding, load_encoding, resolve_encoding
+
+RANKS = {bytes([b]): b for b in range(256)} | {b"he": 256, b"ll": 257, b"hell": 258, b"hello": 300}
+TEXT = format_tiktoken(RANKS)
+
+
+@pytest.fixture
+def ranks_file(tmp_path: Path) -> Path:
+    path = tmp_path / "own.tiktoken"
+    path.write_bytes(TEXT)
+    return path
+
+
+def test_an_encoding_is_made_once_whatever_threads_ask(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(encodings, "_encodings", {})
+    found: list[object] = []
+    threads = [threading.Thread(target=lambda: found.append(get_encoding("r50k_base"))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 8
+    assert len(set(map(id, found))) == 1
+
+
+def test_encodings_of_one_vocabulary_share_its_ranks() -> None:
+    assert get_encoding("o200k_base")._mergeable_ranks is get_encoding("o200k_harmony")._mergeable_ranks
+
+
+def test_a_registered_encoding_pickles_as_its_name() -> None:
+    encoding = get_encoding("gpt2")
+    assert len(pickle.dumps(encoding)) < 200
+    assert pickle.loads(pickle.dumps(encoding)) is encoding
+
+
+def test_an_unknown_name_is_a_value_error_with_a_suggestion() -> None:
+    with pytest.raises(UnknownEncodingError, match="'o200k'; did you mean 'o200k_base'") as caught:
+        get_encoding("o200k")
+    assert isinstance(caught.value, ValueError)
+
+
+@pytest.mark.parametrize("name", [None, 3, b"gpt2"])
+def test_a_name_that_is_no_text_is_a_value_error(name: Any) -> None:
+    with pytest.raises(ValueError, match="expected the name of an encoding"):
+        get_encoding(name)
+
+
+def test_a_models_encoding() -> None:
+    assert encoding_for_model("gpt-4o") is get_encoding("o200k_base")
+
+
+def test_a_registered_name_wins_over_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("gpt2").write_bytes(TEXT)
+    assert resolve_encoding("gpt2") is get_encoding("gpt2")
+    assert resolve_encoding("./gpt2").encode("hello") == [300]
+
+
+def test_a_file_without_a_pattern_gets_cl100ks_and_says_so(ranks_file: Path) -> None:
+    notes: list[str] = []
+    encoding = resolve_encoding(str(ranks_file), note=notes.append)
+    assert encoding._pat_str == get_encoding("cl100k_base")._pat_str
+    assert encoding.name == "own"
+    assert encoding.encode("hello") == [300]
+    assert notes == [f"{ranks_file} has no pattern; cl100k_base's is used (--pattern sets another)."]
+
+
+def test_a_sidecar_has_pattern_and_special_tokens(ranks_file: Path) -> None:
+    ranks_file.with_name("own.tiktoken.json").write_text(
+        json.dumps({"pat_str": r"\w|\W", "special_tokens": {"<end>": 400}})
+    )
+    notes: list[str] = []
+    encoding = load_encoding(ranks_file, note=notes.append)
+    assert encoding.encode("hell<end>", allowed_special="all") == [104, 101, 108, 108, 400]
+    assert notes == []
+    assert load_encoding(ranks_file, pattern="gpt2")._pat_str == get_encoding("gpt2")._pat_str
+
+
+@pytest.mark.parametrize(
+    ("sidecar", "what"),
+    [
+        ("[]", "expected an object"),
+        ('{"pattern": "x"}', "nothing else"),
+        ('{"pat_str": 3}', "pat_str is not a text"),
+        ('{"pat_str": "a", "pat_str": "b"}', "'pat_str' stands in it twice"),
+        ('{"special_tokens": {"<a>": 256}}', "'<a>' has id 256, which another token has"),
+        ('{"special_tokens": {"<a>": 400, "<b>": 400}}', "'<b>' has id 400, as '<a>' has"),
+        ('{"special_tokens": {"<a>": true}}', "'<a>' is not a whole number"),
+        ('{"special_tokens": {"": 400}}', "no text that a token can stand for"),
+    ],
+)
+def test_a_wrong_sidecar_is_an_error(sidecar: str, what: str, ranks_file: Path) -> None:
+    ranks_file.with_name("own.tiktoken.json").write_text(sidecar)
+    with pytest.raises(VocabularyError, match=what):
+        load_encoding(ranks_file)
+
+
+def test_a_pattern_overrides_a_registered_one_by_regex_or_by_name() -> None:
+    by_regex = resolve_encoding("r50k_base", pattern=r"\w|\W")
+    assert by_regex.split("ab") == ["a", "b"]
+    assert by_regex is not get_encoding("r50k_base")
+    assert resolve_encoding("r50k_base", pattern="o200k_base")._pat_str == get_encoding("o200k_base")._pat_str
+
+
+def test_special_tokens_and_name_can_be_given(ranks_file: Path) -> None:
+    encoding = load_encoding(ranks_file, special_tokens={"<x>": 301}, name="mine")
+    assert (encoding.name, encoding.special_tokens_set) == ("mine", {"<x>"})
+    with pytest.raises(VocabularyError, match="both have id 400"):
+        load_encoding(ranks_file, special_tokens={"<x>": 400, "<y>": 400})
+
+
+def test_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(UnknownEncodingError, match="no such file"):
+        resolve_encoding(str(tmp_path / "none.tiktoken"))
+    with pytest.raises(VocabularyError, match="no such file"):
+        load_encoding(tmp_path / "none.tiktoken")
+
+
+def test_a_url_with_its_sha256_is_an_encoding(server: Any, answer: Any) -> None:
+    spec = server.serve("/own.tiktoken", answer(TEXT)) + "#sha256=" + hashlib.sha256(TEXT).hexdigest().upper()
+    encoding = resolve_encoding(spec, pattern="gpt2")
+    assert (encoding.name, encoding.encode("hello")) == ("own", [300])
+    assert resolve_encoding(spec, offline=True).encode("hello") == [300]
+
+
+@pytest.mark.parametrize("fragment", ["", "#", "#sha256=12", "#sha256=" + "g" * 64, "#md5=" + "0" * 32])
+def test_a_url_without_a_sha256_is_refused(fragment: str) -> None:
+    with pytest.raises(NetworkError, match="refused, nothing says"):
+        resolve_encoding("https://localhost/a.tiktoken" + fragment)
+
+
+def test_a_url_without_tls_is_refused() -> None:
+    with pytest.raises(NetworkError, match="only https"):
+        resolve_encoding("http://localhost/a.tiktoken#sha256=" + "0" * 64)
+
+
+def test_ranks_that_were_not_shipped_are_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = format_tiktoken(get_encoding("r50k_base")._mergeable_ranks)
+    monkeypatch.setattr(encodings, "VOCAB", tmp_path)
+    monkeypatch.setattr(encodings, "_shipped_ranks", {})
+    with pytest.raises(NetworkError, match="the network may not be used"):
+        resolve_encoding("r50k_base", pattern="gpt2", offline=True)
+    source = encodings.CATALOG["r50k_base"].sources[0]
+    (tmp_path / hashlib.sha1(source.url.encode()).hexdigest()).write_bytes(text)
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
+    assert resolve_encoding("r50k_base", pattern="gpt2", offline=True).encode("hello world") == [31373, 995]
