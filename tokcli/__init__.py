@@ -33,7 +33,7 @@ _HOMES = {
     "load_encoding": "tokcli.registry.encodings",
     "train": "tokcli.training.train",
 }
-__all__ = ["__version__", *_HOMES]  # noqa: PLE0604
+__all__ = ["__version__", *_HOMES]
 
 
 def __getattr__(name: str) -> object:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from functools import lru_cache
+from importlib import import_module
 from types import ModuleType
 from typing import Literal
 
@@ -24,7 +25,7 @@ def native() -> ModuleType | None:
     if wanted == "python":
         return None
     try:
-        from tokcli.engine import _native
+        return import_module("tokcli.engine._native")
     except ImportError as error:
         if wanted == "native":
             raise TokcliError(
@@ -32,7 +33,6 @@ def native() -> ModuleType | None:
                 "Install again where there is a C++20 compiler.",
             ) from None
         return None
-    return _native
 
 
 def name() -> Literal["native", "python"]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, pairwise
 
 from tokcli.errors import UnknownTokenError
 
@@ -41,7 +41,7 @@ def merge_piece(ranks: Ranks, piece: bytes) -> list[int]:
         return []
     bounds = merge_by_scanning(ranks, piece) if len(piece) <= SCAN_LIMIT else merge_by_heap(ranks, piece)
     try:
-        return [ranks[piece[start:end]] for start, end in zip(bounds, bounds[1:], strict=False)]
+        return [ranks[piece[start:end]] for start, end in pairwise(bounds)]
     except KeyError as error:
         raise UnknownTokenError(f"the vocabulary has no token for the byte 0x{error.args[0].hex()}") from None
 
@@ -125,7 +125,7 @@ def merge_steps(ranks: Ranks, piece: bytes) -> Iterator[MergeStep]:
     parts = [piece[i : i + 1] for i in range(len(piece))]
     yield MergeStep(tuple(parts), None, None)
     while True:
-        candidates = ((ranks.get(a + b), i) for i, (a, b) in enumerate(zip(parts, parts[1:], strict=False)))
+        candidates = ((ranks.get(a + b), i) for i, (a, b) in enumerate(pairwise(parts)))
         best = min(((rank, i) for rank, i in candidates if rank is not None), default=None)
         if best is None:
             return

@@ -41,7 +41,7 @@ def parse_ids(blocks: Iterable[bytes]) -> Iterator[list[int]]:
         held += block
         if opened is None:
             opening = _OPENING.match(held)
-            if opening is None or opening.end() == len(held) and not opening[1]:
+            if opening is None or (opening.end() == len(held) and not opening[1]):
                 continue
             opened = bool(opening[1])
             held, offset = held[opening.end() :], offset + opening.end()
@@ -59,7 +59,8 @@ def parse_ids(blocks: Iterable[bytes]) -> Iterator[list[int]]:
             _ids_in(held, offset)  # too long for an id: says so
     if opened and not closed:
         raise InputError(f"the list of ids has no closing bracket at byte {offset + len(held)}")
-    yield _ids_in(held, offset)
+    if ids := _ids_in(held, offset):
+        yield ids
 
 
 def _refuse_any(text: bytes, offset: int) -> None:

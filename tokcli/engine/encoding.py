@@ -203,7 +203,7 @@ class Encoding:
         return self.encode_ordinary(text)
 
     def _encode_bytes(self, text: bytes) -> list[int]:
-        """tiktoken's rule for bytes that may not be UTF-8: from the last piece before the first bad byte on, one piece."""
+        """tiktoken's rule for bytes that may not be UTF-8: one piece from the last one before the first bad byte on."""
         try:
             return self.encode_ordinary(text.decode())
         except UnicodeDecodeError as error:
@@ -246,7 +246,7 @@ class Encoding:
         return array("I", chain.from_iterable(map(self.encode_chunk, chunks)))
 
     def encode_array_batch(self, texts: Sequence[str], *, num_threads: int = 8) -> tuple[array[int], array[int]]:
-        """All ids of some texts as one array of uint32, and where each text's ids begin in it: len(texts) + 1 uint64."""
+        """All ids of some texts as one array of uint32, and where each text's begin in it: len(texts) + 1 uint64."""
         del num_threads
         ids, offsets = array("I"), array("Q", [0])
         for text in texts:
@@ -401,7 +401,11 @@ def _restore(name: str, pat_str: str, ranks: dict[bytes, int], special_tokens: d
 
 
 def without_surrogates(text: str) -> str:
-    """Pairs of surrogates as the character they stand for, lone ones as U+FFFD, as tiktoken does."""
+    """Pairs of surrogates as the character they stand for, lone ones as U+FFFD, as tiktoken; TypeError if no str."""
+    if not isinstance(text, str):
+        raise TypeError(f"expected str, not {type(text).__name__}")
+    if text.isascii():
+        return text
     try:
         text.encode()
     except UnicodeEncodeError:

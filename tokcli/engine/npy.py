@@ -1,4 +1,4 @@
-"""The .npy format of NumPy (version 1.0, as its documentation describes it), for flat arrays of ids: no numpy needed."""
+"""The .npy format of NumPy (as its documentation describes it), for flat arrays of ids: no numpy needed."""
 
 from __future__ import annotations
 

@@ -182,7 +182,8 @@ def unicode16_ranges(name: str) -> Ranges | None:
 
     _, _, value = name.rpartition("=")
     key = re.sub(r"[\s_-]", "", value).lower()
-    groups = {**dict.fromkeys(("lc", "casedletter"), ("Lu", "Ll", "Lt"))}
+    cased: tuple[str, ...] = ("Lu", "Ll", "Lt")
+    groups = dict.fromkeys(("lc", "casedletter"), cased)
     for short, long in _CATEGORY_GROUPS.items():
         members = tuple(c for c in unicode16.CATEGORIES if c[0] == short)
         groups |= dict.fromkeys((short.lower(), long), members)

@@ -184,7 +184,7 @@ def _compile(pat_str: str, rewritten: str) -> regex.Pattern[str]:
         return regex.compile(rewritten, flags=regex.V1)
     except regex.error as error:
         shown = pat_str if len(pat_str) <= 60 else pat_str[:57] + "..."
-        raise PatternError(f"pattern {shown!r}: {error.msg}{_position(pat_str)}") from None
+        raise PatternError(f"pattern {shown!r}: {getattr(error, 'msg', error)}{_position(pat_str)}") from None
     except (RecursionError, OverflowError, MemoryError, ValueError) as error:
         raise PatternError(f"pattern: {type(error).__name__}: too large or too deep") from None
 
@@ -196,7 +196,8 @@ def _position(pat_str: str) -> str:
     try:
         regex.compile(pat_str, flags=regex.V1)
     except regex.error as error:
-        return "" if error.pos is None else f" at position {error.pos}"
+        position: int | None = getattr(error, "pos", None)
+        return "" if position is None else f" at position {position}"
     return ""
 
 

@@ -149,7 +149,9 @@ class _Chunker:
         while match := self._events.search(self._text, max(self._context, self._event_free)):
             is_bad = bool(match["bad"])
             # a run may go on, and a longer token begin here, in text not yet read
-            is_whole = match.end() < len(self._text) if is_bad else match.start() + self._longest_special <= len(self._text)
+            is_whole = (
+                match.end() < len(self._text) if is_bad else match.start() + self._longest_special <= len(self._text)
+            )
             if not (final or is_whole):
                 self._event_free = match.start()
                 return
@@ -196,7 +198,9 @@ class _Chunker:
             try:
                 pieces = tuple(self._pretokenizer.split_from(self._text[:end], self._context))
             except PatternError as error:
-                raise _placed_error(error, self._text[:end], self._offset - _size(self._text[: self._context])) from None
+                raise _placed_error(
+                    error, self._text[:end], self._offset - _size(self._text[: self._context])
+                ) from None
         if self._errors == "replace":
             text = re.sub(_BAD_BYTES, _replaced, text)
             pieces = pieces and tuple(re.sub(_BAD_BYTES, _replaced, piece) for piece in pieces)

@@ -50,7 +50,7 @@ def train(
 
 
 def make_encoding(name: str, pat_str: str, ranks: dict[bytes, int], special_tokens: Sequence[str]) -> Encoding:
-    """The encoding of ranks, with the special tokens behind them in the order given; each stands once and is not empty."""
+    """The encoding of ranks, with the special tokens behind them in the order given; none twice, none empty."""
     if len(set(special_tokens)) != len(special_tokens) or "" in special_tokens:
         raise VocabularyError("special tokens must differ, and none may be empty")
     special = {token: len(ranks) + number for number, token in enumerate(special_tokens)}
@@ -66,4 +66,3 @@ def count_blocks(
         if not chunk.special:
             counts.update(count_pieces(split_chunk(chunk, pretokenizer)))
     return counts
-

@@ -1,0 +1,26 @@
+"""The shared vectors, where TOKCLI_VECTORS names their folder: its conform.py asks the command line."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+VECTORS = os.environ.get("TOKCLI_VECTORS", "")
+KINDS = ("tiktoken", "splits", "decode.tiktoken", "bytes", "offsets.tiktoken", "gpt2")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not VECTORS, reason="TOKCLI_VECTORS names no folder of vectors")
+def test_the_command_line_conforms_to_the_shared_vectors() -> None:
+    conform = Path(VECTORS) / "conform.py"
+    done = subprocess.run(
+        [sys.executable, conform, "--cli", f"{sys.executable} -m tokcli", "--set", VECTORS, "--only", ",".join(KINDS)],
+        capture_output=True,
+        text=True,
+    )
+    print(done.stdout[-6000:], done.stderr[-2000:])
+    assert done.returncode == 0, done.stdout[-3000:]
