@@ -43,7 +43,7 @@ def test_no_cut_goes_unnoticed(size: int) -> None:
 
 
 def test_more_bytes_than_announced_are_noticed() -> None:
-    with pytest.raises(VocabularyError, match="f: .* bytes, but its header announces"):
+    with pytest.raises(VocabularyError, match=r"f: .* bytes, but its header announces"):
         unpack(DATA + b"x", "f")
 
 

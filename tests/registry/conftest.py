@@ -62,10 +62,10 @@ class Handler(BaseHTTPRequestHandler):
                 self.send_header(name, value)
         self.end_headers()
         if answer.pause:
-            for value in answer.body:
+            for byte in answer.body:
                 if self.server.closing.wait(answer.pause):
                     return
-                self.wfile.write(bytes([value]))
+                self.wfile.write(bytes([byte]))
                 self.wfile.flush()
             return
         self.wfile.write(answer.body[: len(answer.body) // 2] if answer.cut else answer.body)
