@@ -90,7 +90,7 @@ def test_a_symlink_in_the_cache_is_replaced_and_not_followed(url: str, cache: Pa
 def test_a_cache_of_another_user_is_done_without(url: str, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cache.mkdir()
     me = os.geteuid()
-    monkeypatch.setattr(cache_module.os, "geteuid", lambda: me + 1)
+    monkeypatch.setattr(os, "geteuid", lambda: me + 1)
     notes: list[str] = []
     assert fetch(url, SHA256, note=notes.append) == BODY
     assert notes == [f"the cache is not used: {cache} belongs to another user"]
@@ -108,7 +108,7 @@ def test_a_cache_that_cannot_be_written_is_read_all_the_same(
     server: Any, url: str, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fetch(url, SHA256)
-    monkeypatch.setattr(cache_module.os, "access", lambda *_: False)  # root may write anywhere, whatever the mode
+    monkeypatch.setattr(os, "access", lambda *_: False)  # root may write anywhere, whatever the mode
     assert fetch(url, SHA256) == BODY
     assert server.asked == ["/a"]
     (cache / "downloads" / SHA256).unlink()
@@ -121,7 +121,7 @@ def test_a_full_disk_costs_the_cache_and_not_the_file(url: str, cache: Path, mon
     def full(handle: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(cache_module.os, "fsync", full)
+    monkeypatch.setattr(os, "fsync", full)
     notes: list[str] = []
     assert fetch(url, SHA256, note=notes.append) == BODY
     assert notes == [f"{cache / 'downloads' / SHA256} is not kept: no space left on device"]

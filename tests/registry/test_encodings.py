@@ -14,6 +14,7 @@ import pytest
 from tokcli.errors import NetworkError, UnknownEncodingError, VocabularyError
 from tokcli.formats.tiktoken import format_tiktoken
 from tokcli.registry import encodings
+from tokcli.registry.catalog import CATALOG
 from tokcli.registry.encodings import encoding_for_model, get_encoding, load_encoding, resolve_encoding
 
 RANKS = {bytes([b]): b for b in range(256)} | {b"he": 256, b"ll": 257, b"hell": 258, b"hello": 300}
@@ -156,7 +157,7 @@ def test_ranks_that_were_not_shipped_are_fetched(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(encodings, "_shipped_ranks", {})
     with pytest.raises(NetworkError, match="the network may not be used"):
         resolve_encoding("r50k_base", pattern="gpt2", offline=True)
-    source = encodings.CATALOG["r50k_base"].sources[0]
+    source = CATALOG["r50k_base"].sources[0]
     (tmp_path / hashlib.sha1(source.url.encode()).hexdigest()).write_bytes(text)
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
     assert resolve_encoding("r50k_base", pattern="gpt2", offline=True).encode("hello world") == [31373, 995]
