@@ -153,6 +153,12 @@ def reference(name: str) -> tiktoken.Encoding:
     )
 
 
+def program() -> list[str]:
+    """The installed `tokcli`; from a source tree without one, the module."""
+    script = Path(sys.executable).parent / "tokcli"
+    return [str(script)] if script.exists() else [sys.executable, "-m", "tokcli"]
+
+
 @dataclass(frozen=True)
 class Ran:
     """A finished process."""
@@ -171,6 +177,6 @@ def run_tokcli(
     if "FORCE_COLOR" in (env or {}):
         clean.pop("NO_COLOR")
     process = subprocess.run(
-        [sys.executable, "-m", "tokcli", *arguments], input=data, capture_output=True, env=clean, timeout=120, **more
+        [*program(), *arguments], input=data, capture_output=True, env=clean, timeout=120, **more
     )
     return Ran(process.returncode, process.stdout, process.stderr.decode())

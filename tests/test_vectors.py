@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from support import program
 
 VECTORS = os.environ.get("TOKCLI_VECTORS", "")
 KINDS = ("tiktoken", "splits", "decode.tiktoken", "bytes", "offsets.tiktoken", "gpt2")
@@ -18,7 +20,7 @@ KINDS = ("tiktoken", "splits", "decode.tiktoken", "bytes", "offsets.tiktoken", "
 def test_the_command_line_conforms_to_the_shared_vectors() -> None:
     conform = Path(VECTORS) / "conform.py"
     done = subprocess.run(
-        [sys.executable, conform, "--cli", f"{sys.executable} -m tokcli", "--set", VECTORS, "--only", ",".join(KINDS)],
+        [sys.executable, conform, "--cli", shlex.join(program()), "--set", VECTORS, "--only", ",".join(KINDS)],
         capture_output=True,
         text=True,
     )

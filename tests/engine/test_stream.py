@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import given, settings
@@ -15,6 +16,14 @@ from tokcli.engine.stream import read_chunks
 from tokcli.errors import DisallowedSpecialTokenError, InputError, PatternError
 
 families = st.sampled_from(FAMILIES)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _cut_wherever_possible() -> Iterator[None]:
+    """Short texts are cut as long ones are."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stream, "CHUNK_CHARS", 1)
+        yield
 
 
 def cut_up(data: bytes, sizes: list[int]) -> list[bytes]:
@@ -135,6 +144,14 @@ def test_a_pattern_of_ones_own_streams_like_the_whole(errors: str) -> None:
     data = b"abc!abcabc, bca" * 60_000
     blocks = [data[i : i + 70_000] for i in range(0, len(data), 70_000)]
     assert encode(enc, blocks, errors=errors) == enc.encode_ordinary(data.decode())
+
+
+def test_a_short_text_is_refused_before_anything_of_it_is_encoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stream, "CHUNK_CHARS", 1 << 16)
+    enc = tokcli.get_encoding("o200k_base")
+    chunks = enc.read_chunks([b"some text ", b"and <|endoftext|>"], refused=frozenset(enc.special_tokens_set))
+    with pytest.raises(DisallowedSpecialTokenError):
+        next(chunks)
 
 
 def test_a_pattern_that_leaves_text_out_names_the_byte() -> None:

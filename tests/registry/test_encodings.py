@@ -15,7 +15,14 @@ from tokcli.errors import NetworkError, UnknownEncodingError, VocabularyError
 from tokcli.formats.tiktoken import format_tiktoken
 from tokcli.registry import encodings
 from tokcli.registry.catalog import CATALOG
-from tokcli.registry.encodings import encoding_for_model, get_encoding, load_encoding, resolve_encoding
+from tokcli.registry.encodings import (
+    describe_encodings,
+    encoding_for_model,
+    get_encoding,
+    load_encoding,
+    resolve_encoding,
+    resolve_pattern,
+)
 
 RANKS = {bytes([b]): b for b in range(256)} | {b"he": 256, b"ll": 257, b"hell": 258, b"hello": 300}
 TEXT = format_tiktoken(RANKS)
@@ -161,3 +168,14 @@ def test_ranks_that_were_not_shipped_are_fetched(tmp_path: Path, monkeypatch: py
     (tmp_path / hashlib.sha1(source.url.encode()).hexdigest()).write_bytes(text)
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
     assert resolve_encoding("r50k_base", pattern="gpt2", offline=True).encode("hello world") == [31373, 995]
+
+
+def test_an_encoding_is_described_as_it_is() -> None:
+    for row in describe_encodings():
+        assert row.n_vocab == get_encoding(row.name).n_vocab
+        assert (row.source, row.here) == ("shipped", True)
+
+
+def test_a_pattern_is_a_name_or_itself() -> None:
+    assert resolve_pattern("gpt2") == get_encoding("gpt2")._pat_str
+    assert resolve_pattern(r"\w+|\W") == r"\w+|\W"

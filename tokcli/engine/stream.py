@@ -20,6 +20,7 @@ Errors = Literal["strict", "replace", "bytes"]
 Made = TypeVar("Made")
 
 BLOCK_BYTES = 1 << 18  # read at a time: large enough for the system calls, small enough for 250,000 pieces in memory
+CHUNK_CHARS = 1 << 16  # text is cut when so much is pending: short inputs are one chunk, and refused before any output
 MAX_PIECE_BYTES = 64 << 20  # the largest piece: merging needs some 100 bytes of memory for each
 
 # errors="bytes" decodes a byte that is not UTF-8 as U+DC80 to U+DCFF (PEP 383), which UTF-8 itself never gives.
@@ -61,9 +62,10 @@ def read_chunks(
     before them ("bytes"). InputError also for a piece above MAX_PIECE_BYTES.
     """
     chunker = _Chunker(pretokenizer, errors, allowed, refused)
+    # each block's chunks at once: what is wrong with a block is said before anything of it is encoded
     for block in blocks:
-        yield from chunker.feed(block, final=False)
-    yield from chunker.feed(b"", final=True)
+        yield from list(chunker.feed(block, final=False))
+    yield from list(chunker.feed(b"", final=True))
 
 
 def placed(split: Callable[[str], Made], chunk: Chunk) -> Made:
@@ -124,8 +126,9 @@ class _Chunker:
         self._text += self._decode(block, final)
         yield from self._take_events(final)
         if not final:
-            yield from self._take_settled()
-            self._check_size()
+            if len(self._text) - self._context >= CHUNK_CHARS:
+                yield from self._take_settled()
+                self._check_size()
         elif len(self._text) > self._context:
             yield self._take(len(self._text))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -104,7 +105,7 @@ def resolve_encoding(
         if pattern is None:
             return _registered(spec, offline=offline)
         with _lock:
-            return _make(spec, _pattern(pattern), offline=offline)
+            return _make(spec, resolve_pattern(pattern), offline=offline)
     if "://" in spec:
         return _from_url(spec, pattern, offline, note, progress)
     if not os.path.lexists(spec) and "\0" not in spec:
@@ -121,8 +122,37 @@ def _unknown(name: str) -> UnknownEncodingError:
     return UnknownEncodingError(what, f"Registered encodings: {', '.join(CATALOG)}. A path names a file.")
 
 
-def _pattern(pattern: str) -> str:
-    """The regex that a pattern option means: a registered encoding's, or itself."""
+@dataclass(frozen=True)
+class Described:
+    """A registered encoding: its largest id and one, where its ranks come from, whether they are on this machine."""
+
+    name: str
+    n_vocab: int
+    source: str
+    here: bool
+
+
+def describe_encodings() -> list[Described]:
+    """What there is to say of each registered encoding without loading it.
+
+    >>> describe_encodings()[-2]
+    Described(name='o200k_base', n_vocab=200019, source='shipped', here=True)
+    """
+    return [_described(name, entry) for name, entry in CATALOG.items()]
+
+
+def _described(name: str, entry: Entry) -> Described:
+    here = (VOCAB / entry.packed).exists()
+    n_vocab = entry.explicit_n_vocab or max(entry.special_tokens.values()) + 1  # they come after the ranks
+    return Described(name, n_vocab, "shipped" if here else entry.sources[0].url, here)
+
+
+def resolve_pattern(pattern: str) -> str:
+    """The regex that a pattern option means: a registered encoding's, or itself.
+
+    >>> resolve_pattern("a|b")
+    'a|b'
+    """
     return CATALOG[pattern].pat_str if pattern in CATALOG else pattern
 
 
@@ -201,7 +231,7 @@ def _build(
     from tokcli.engine.encoding import Encoding
     from tokcli.formats.vocabulary import check_special_tokens
 
-    pat_str = _pattern(pattern) if pattern is not None else vocabulary.pat_str
+    pat_str = resolve_pattern(pattern) if pattern is not None else vocabulary.pat_str
     if pat_str is None:
         pat_str = CATALOG[DEFAULT_PATTERN].pat_str
         if note is not None:
