@@ -5,7 +5,6 @@ It ties the parts together (special tokens, pre-tokenizer, merging, decoding) an
 
 from __future__ import annotations
 
-import sys
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -18,6 +17,7 @@ from tokcli.engine import special_tokens as special
 from tokcli.engine import stream, unstable
 from tokcli.engine.bpe import MergeStep, PieceCache, encode_piece, merge_steps, parents
 from tokcli.engine.pretokenizer import PreTokenizer
+from tokcli.engine.text import character_spans, without_surrogates
 from tokcli.errors import UnknownTokenError, VocabularyError
 
 if TYPE_CHECKING:
@@ -400,41 +400,9 @@ def _restore(name: str, pat_str: str, ranks: dict[bytes, int], special_tokens: d
     return Encoding(name, pat_str=pat_str, mergeable_ranks=ranks, special_tokens=special_tokens)
 
 
-def without_surrogates(text: str) -> str:
-    """Pairs of surrogates as the character they stand for, lone ones as U+FFFD, as tiktoken; TypeError if no str."""
-    if not isinstance(text, str):
-        raise TypeError(f"expected str, not {type(text).__name__}")
-    if text.isascii():
-        return text
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
-
-
 def _unknown_id(token: object, name: str) -> Exception:
     if isinstance(token, int) and not 0 <= token <= MAX_ID:
         return OverflowError(f"an id is a number from 0 to {MAX_ID}, not {token}")
     if not isinstance(token, int) and not hasattr(token, "__index__"):
         return TypeError(f"an id is an int, not {type(token).__name__}")
     return UnknownTokenError(f"Invalid token for decoding: {token} is not an id of {name}")
-
-
-def character_spans(token_bytes: Sequence[bytes], start: int = 0) -> Iterator[tuple[int, int]]:
-    """(first, after last) character that each token has bytes of; the starts are tiktoken's `decode_with_offsets`.
-
-    `start` is the number of characters that began before the first token.
-
-    >>> list(character_spans([b"a\\xe4", b"\\xb8\\xad"]))
-    [(0, 2), (1, 2)]
-    """
-    begun = start  # characters whose first byte has been seen
-    for token in token_bytes:
-        first = max(0, begun - (0x80 <= token[0] < 0xC0)) if token else begun
-        begun += sum(not 0x80 <= byte < 0xC0 for byte in token)
-        yield first, begun
-
-
-if sys.byteorder == "big":  # pragma: no cover
-    raise ImportError("tokcli's buffers of ids are little-endian")

@@ -9,10 +9,11 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from tokcli.engine.encoding import Encoding, without_surrogates
+from tokcli.engine.encoding import Encoding
 from tokcli.engine.known_patterns import O200K
 from tokcli.engine.pretokenizer import PreTokenizer
 from tokcli.engine.stream import BLOCK_BYTES, Blocks, Errors, read_chunks, split_chunk
+from tokcli.engine.text import without_surrogates
 from tokcli.errors import VocabularyError
 from tokcli.training.counts import count_pieces
 from tokcli.training.trainer import train_ranks
