@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +9,7 @@ import click
 
 from tokcli.cli import options, records, streams
 from tokcli.cli.options import Request
-from tokcli.errors import EXIT_ERROR, CheckFailed, InputError, OutputError, TokcliError
+from tokcli.errors import EXIT_ERROR, CheckFailed, InputError, TokcliError
 
 
 @dataclass(frozen=True)
@@ -21,7 +20,7 @@ class Counted:
     tokens: int
 
 
-@click.command(cls=options.Command, name="count", short_help="How many tokens, like wc.")
+@click.command(cls=options.Command, name="count")
 @options.takes_files
 @options.takes_encoding
 @options.takes_text("text")
@@ -44,7 +43,7 @@ def command(**given: Any) -> int:
     """
     request = Request(given)
     request.note_template()
-    with streams.Output(given["output"], request.inputs) as output:
+    with request.open_output() as output:
         if given["records"]:
             over = count_records(request, output)
             status = 0
@@ -65,7 +64,7 @@ def count_records(request: Request, output: streams.Output) -> int:
     kind, largest, total = request.options["records"], 0, 0
     for source in request.inputs:
         for record in records.read_records(source, kind, request.field):
-            with streams.naming(record):
+            with streams.naming(record.shown):
                 tokens = count(request, record)
             largest, total = max(largest, tokens), total + tokens
             if not request.options["only_total"]:
@@ -93,21 +92,14 @@ def count_inputs(request: Request) -> tuple[list[Counted], int]:
     counted, status = [], 0
     for source in request.inputs:
         try:
-            with streams.naming(source):
+            with streams.naming(source.shown):
                 counted.append(Counted(source.name, count(request, source)))
-        except (InputError, OutputError) as error:
+        except TokcliError as error:
             if len(request.inputs) == 1:
                 raise
-            report(error)
+            streams.print_error(error.what, error.hint)
             status = EXIT_ERROR
     return counted, status
-
-
-def report(error: TokcliError) -> None:
-    """An error that does not end the run."""
-    from tokcli.render.visible import visible
-
-    sys.stderr.write(f"Error: {visible(error.what)}\n")
 
 
 def write_counts(request: Request, output: streams.Output, counted: list[Counted], *, failed: bool) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,13 +12,22 @@ from tokcli.cli.options import Request
 from tokcli.engine import decoder, npy
 from tokcli.errors import InputError, UnknownTokenError
 
+if TYPE_CHECKING:
+    from tokcli.engine.encoding import Encoding
 
-@click.command(cls=options.Command, name="decode", short_help="Ids to bytes.")
+
+@click.command(cls=options.Command, name="decode")
 @options.takes_files
 @options.takes_encoding
 @options.takes_records
-@click.option("--format", "form", type=click.Choice(["text", "u16", "u32", "npy"]), default="text",
-              help="Decimal ids, little-endian binary, NumPy.  [default: text]")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "u16", "u32", "npy"]),
+    default="text",
+    show_default=True,
+    help="Decimal ids, little-endian binary, NumPy.",
+)
 @options.takes_output
 @options.common
 def command(**given: Any) -> None:
@@ -34,9 +43,9 @@ def command(**given: Any) -> None:
     request = Request(given)
     if given["records"] and given["form"] != "text":
         raise InputError(f"--format {given['form']} has no records")
-    with streams.Output(given["output"], request.inputs) as output:
+    with request.open_output() as output:
         for source in request.inputs:
-            with streams.naming(source):
+            with streams.naming(source.shown):
                 if given["records"]:
                     decode_records(request, source, output)
                 elif given["as_json"]:
@@ -67,21 +76,21 @@ def decode(request: Request, ids: Sequence[int]) -> bytes:
     """The bytes of some ids; an id that the vocabulary lacks is named."""
     try:
         return request.encoding.decode_bytes(ids)
-    except (UnknownTokenError, OverflowError) as error:
-        known = request.encoding
-        bad = next(i for i in ids if not is_id(request, i))
-        raise UnknownTokenError(
-            f"{bad} is not an id of {known.name}", f"Its largest is {known.max_token_value}: is this the right encoding?"
-        ) from error
-
-
-def is_id(request: Request, token: int) -> bool:
-    """Whether the vocabulary has an id."""
-    try:
-        request.encoding.decode_single_token_bytes(token)
     except (UnknownTokenError, OverflowError):
-        return False
-    return True
+        for token in ids:
+            known_id(request.encoding, token)
+        raise
+
+
+def known_id(encoding: Encoding, token: int) -> bytes:
+    """The bytes of an id; UnknownTokenError where the vocabulary lacks it."""
+    try:
+        return encoding.decode_single_token_bytes(token)
+    except (UnknownTokenError, OverflowError):
+        raise UnknownTokenError(
+            f"{token} is not an id of {encoding.name}",
+            f"Its largest is {encoding.max_token_value}: is this the right encoding?",
+        ) from None
 
 
 def answer(data: bytes) -> bytes:
@@ -112,8 +121,8 @@ def decode_records(request: Request, source: streams.Input, output: streams.Outp
                 continue
             ids = records.ids_of(records.read_object(raw, where), field, where)
         else:
-            with streams.naming(records.Record(raw, where)):
+            with streams.naming(where):
                 ids = [i for some in decoder.parse_ids([raw]) for i in some]
-        with streams.naming(records.Record(raw, where)):
+        with streams.naming(where):
             data = decode(request, ids)
         output.write(answer(data) if request.options["as_json"] else data + records.SEPARATOR[kind])

@@ -13,21 +13,33 @@ from tokcli.cli.write_ids import IdWriter, make_writer
 from tokcli.engine.stream import Chunk
 from tokcli.errors import CheckFailed, InputError
 
+BINARY = ("u16", "u32", "npy")
 U16_IDS = 1 << 16
 
 
-@click.command(cls=options.Command, name="encode", short_help="Text to ids.")
+@click.command(cls=options.Command, name="encode")
 @options.takes_files
 @options.takes_encoding
 @options.takes_text("error")
 @options.takes_records
-@click.option("--format", "form", type=click.Choice(["text", "json", "u16", "u32", "npy"]), default="text",
-              help="Decimal, JSON, little-endian binary, NumPy.  [default: text]")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "u16", "u32", "npy"]),
+    default="text",
+    show_default=True,
+    help="Decimal, JSON, little-endian binary, NumPy.",
+)
 @click.option("--offsets", type=click.Choice(["byte", "char"]), help="Where each token begins and ends.")
 @click.option("-n", "--limit", type=click.IntRange(min=0), metavar="N", help="Stop after N tokens.")
 @click.option("--fail-if-truncated", is_flag=True, help="Exit with 1 if -n cut anything off.")
-@click.option("--visualise", type=click.Choice(["tokens", "merges"]), is_flag=False, metavar="[tokens|merges]",
-              help="Coloured tokens, or with =merges every merge.")
+@click.option(
+    "--visualise",
+    type=click.Choice(["tokens", "merges"]),
+    is_flag=False,
+    metavar="[tokens|merges]",
+    help="Coloured tokens, or with =merges every merge.",
+)
 @options.takes_output
 @options.common
 def command(**given: Any) -> None:
@@ -40,16 +52,15 @@ def command(**given: Any) -> None:
       tokcli encode --visualise -t 'hello world'
     """  # fmt: skip
     request = Request(given)
-    check_options(request)
+    check_options(given)
     request.note_template()
-    with streams.Output(given["output"], request.inputs) as output:
+    with request.open_output() as output:
         if given["visualise"]:
             from tokcli.cli.visualise import visualise
 
             visualise(request, output)
             return
-        if output.is_terminal and given["form"] in ("u16", "u32", "npy"):
-            raise InputError(f"--format {given['form']} is binary", "Write it to a file with -o, or to a pipe.")
+        check_binary(request, output)
         writer = make_writer(given, output)
         truncated = encode_all(request, writer)
         writer.close()
@@ -58,22 +69,29 @@ def command(**given: Any) -> None:
         raise CheckFailed(f"there are more than -n {given['limit']} tokens")
 
 
-def check_options(request: Request) -> None:
+def check_options(given: dict[str, Any]) -> None:
     """Refuses what does not go together."""
-    given = request.options
-    binary = given["form"] in ("u16", "u32", "npy")
+    binary = given["form"] in BINARY
     if binary and (given["records"] or given["as_json"] or given["offsets"]):
         raise InputError(f"--format {given['form']} holds ids alone: no --records, --json or --offsets")
-    if given["form"] == "json" and given["offsets"] and not given["as_json"]:
-        raise InputError("--format json is a list of ids", "Use --json for ids with offsets.")
+    if given["offsets"] and not given["as_json"] and (given["form"] == "json" or given["records"]):
+        raise InputError("--offsets are a line for each token, or members of a JSON object", "Add --json.")
     if given["visualise"] and (given["records"] or given["as_json"] or given["offsets"] or given["form"] != "text"):
         raise InputError("--visualise is for people: no --records, --json, --offsets or --format")
-    if given["form"] == "u16" and request.encoding.n_vocab > U16_IDS:
+    if given["fail_if_truncated"] and (given["limit"] is None or given["visualise"]):
+        raise InputError("--fail-if-truncated goes with -n, and not with --visualise")
+
+
+def check_binary(request: Request, output: streams.Output) -> None:
+    """Refuses ids that do not fit, and binary on a terminal."""
+    encoding, form = request.encoding, request.options["form"]
+    if form == "u16" and encoding.n_vocab > U16_IDS:
         raise InputError(
-            f"--format u16 holds ids up to {U16_IDS - 1}; {request.encoding.name} has them up to "
-            f"{request.encoding.max_token_value}",
+            f"--format u16 holds ids up to {U16_IDS - 1}; {encoding.name} has them up to {encoding.max_token_value}",
             "Use --format u32.",
         )
+    if output.is_terminal and form in BINARY:
+        raise InputError(f"--format {form} is binary", "Write it to a file with -o, or to a pipe.")
 
 
 def encode_all(request: Request, writer: IdWriter) -> bool:
@@ -92,7 +110,7 @@ def encode_one(request: Request, source: streams.Input | records.Record, writer:
     """One input or record; whether -n cut it."""
     encoding, truncated = request.encoding, False
     writer.begin()
-    with streams.naming(source):
+    with streams.naming(source.shown):
         if writer.wants_bytes:
             for ids, truncated in limited(request, request.chunks(source)):  # noqa: B007
                 writer.add(ids, encoding.decode_tokens_bytes(ids))

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-import os
-import sys
+import re
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from tokcli.cli import options, records, streams
+from tokcli.cli.decode import known_id
 from tokcli.cli.options import Request
 from tokcli.errors import InputError, UnknownTokenError
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from tokcli.engine.encoding import Encoding
     from tokcli.render.tables import EncodingRow, TokenRow
 
+SHOWN_BYTES, SHOWN_IDS = 40, 20  # in messages
+_BAD_BYTES = re.compile("[\udc80-\udcff]")  # of an argument that is not UTF-8 (PEP 383)
 
-@click.command(cls=options.Command, name="inspect-ranks", short_help="Encodings and tokens.")
+
+@click.command(cls=options.Command, name="inspect-ranks")
 @click.argument("tokens", nargs=-1, metavar="[TOKEN]...")
 @click.option("--id", "ids", multiple=True, type=click.IntRange(min=0), metavar="N", help="Look an id up.")
 @click.option("--hex", "hexes", multiple=True, metavar="HEX", help="Look the bytes of a token up.")
@@ -37,11 +39,12 @@ def command(**given: Any) -> None:
       tokcli inspect-ranks ' world' --id 24912 --hex f09f
     """
     request = Request(given)
+    ids = look_up(request) if given["tokens"] or given["ids"] or given["hexes"] else None
     with streams.Output(given["output"]) as output:
-        if given["tokens"] or given["ids"] or given["hexes"]:
-            show_tokens(request, output, look_up(request))
-        else:
+        if ids is None:
             show_encodings(request, output)
+        else:
+            show_tokens(request, output, ids)
         output.flush()
 
 
@@ -58,6 +61,7 @@ def encoding_rows() -> list[EncodingRow]:
 
 def show_encodings(request: Request, output: streams.Output) -> None:
     """The list, as a table or JSON."""
+    from tokcli.cli import screen
     from tokcli.render import tables
 
     rows = encoding_rows()
@@ -65,7 +69,7 @@ def show_encodings(request: Request, output: streams.Output) -> None:
         members = [{"name": r.name, "n_vocab": r.n_vocab, "source": r.source, "here": r.here} for r in rows]
         output.write(records.dump({"encodings": members}).encode() + b"\n")
     elif output.is_terminal:
-        show(request, output, tables.encodings_table(rows))
+        screen.show(output, request.options["color"], tables.encodings_table(rows), wrap=True)
     else:
         for line in tables.tsv(tables.ENCODING_COLUMNS, rows):
             output.write(line.encode() + b"\n")
@@ -79,33 +83,37 @@ def look_up(request: Request) -> list[int]:
     from tokcli.render.visible import unescape
 
     encoding = request.encoding
-    found = []
-    for text in request.options["tokens"]:
-        found.append(id_of(encoding, os.fsencode(text), unescape(text)))
-    for digits in request.options["hexes"]:
-        try:
-            data = bytes.fromhex(digits.removeprefix("0x"))
-        except ValueError:
-            raise InputError(f"--hex {digits}: not hexadecimal", "Write two digits for each byte, such as e28882.") from None
-        found.append(id_of(encoding, data))
+    texts = [unescape(_BAD_BYTES.sub(_hex_escape, text)) for text in request.options["tokens"]]
+    found = [id_of(encoding, data) for data in (*texts, *map(from_hex, request.options["hexes"]))]
     for token in request.options["ids"]:
-        encoding.decode_single_token_bytes(token)
+        known_id(encoding, token)
         found.append(token)
     return found
 
 
-def id_of(encoding: Encoding, *spellings: bytes) -> int:
-    """The id of the first of some bytes that is a token."""
-    for data in spellings:
-        try:
-            return encoding.encode_single_token(data)
-        except UnknownTokenError:
-            continue
-    data = spellings[-1]
-    ids = list(encoding.encode_array(data))
+def _hex_escape(bad: re.Match[str]) -> str:
+    return f"\\x{ord(bad[0]) - 0xDC00:02x}"
+
+
+def from_hex(digits: str) -> bytes:
+    """'e28882' -> the bytes of ∂"""
+    try:
+        return bytes.fromhex(digits.removeprefix("0x"))
+    except ValueError:
+        raise InputError(f"--hex {digits}: not hexadecimal", "Write two digits a byte, such as e28882.") from None
+
+
+def id_of(encoding: Encoding, data: bytes) -> int:
+    """The id of a token; where it is none, UnknownTokenError says what it is encoded as."""
+    from tokcli.render.visible import escape
+
+    try:
+        return encoding.encode_single_token(data)
+    except UnknownTokenError:
+        ids = list(encoding.encode_array(data))
     raise UnknownTokenError(
-        f"{data.decode('utf-8', 'backslashreplace')!r} is not one token of {encoding.name}",
-        f"It is encoded as {len(ids)}: " + " ".join(map(str, ids[:20])) + (" ..." if len(ids) > 20 else ""),
+        f"'{escape(data[:SHOWN_BYTES])}'{'...' * (len(data) > SHOWN_BYTES)} is not one token of {encoding.name}",
+        f"It is encoded as {len(ids)}: " + " ".join(map(str, ids[:SHOWN_IDS])) + " ..." * (len(ids) > SHOWN_IDS),
     )
 
 
@@ -120,13 +128,14 @@ def token_row(encoding: Encoding, token: int) -> TokenRow:
 
 def show_tokens(request: Request, output: streams.Output, ids: list[int]) -> None:
     """Tokens as a table or JSON."""
+    from tokcli.cli import screen
     from tokcli.render import tables
 
     rows = [token_row(request.encoding, token) for token in ids]
     if request.options["as_json"]:
         output.write(records.dump({"tokens": [members(row) for row in rows]}).encode() + b"\n")
     elif output.is_terminal:
-        show(request, output, tables.token_table(rows))
+        screen.show(output, request.options["color"], tables.token_table(rows), wrap=True)
     else:
         for line in tables.tsv(tables.TOKEN_COLUMNS, rows):
             output.write(line.encode() + b"\n")
@@ -135,16 +144,6 @@ def show_tokens(request: Request, output: streams.Output, ids: list[int]) -> Non
 def members(row: TokenRow) -> dict[str, object]:
     """A token as JSON; `text` only where its bytes are UTF-8."""
     found: dict[str, object] = {"id": row.id, "bytes_hex": row.token.hex()}
-    try:
+    with suppress(UnicodeDecodeError):
         found["text"] = row.token.decode()
-    except UnicodeDecodeError:
-        pass
     return found | {"special": row.special, "parents": row.parents}
-
-
-def show(request: Request, output: streams.Output, table: Table) -> None:
-    """A table on the terminal."""
-    from tokcli.render.console import make_console
-
-    output.flush()
-    make_console(sys.stdout, request.options["color"], environment=os.environ).print(table)

@@ -5,7 +5,6 @@ Every way out is here: what is printed, on which stream, and with which exit sta
 
 from __future__ import annotations
 
-import errno
 import os
 import sys
 from contextlib import suppress
@@ -20,6 +19,9 @@ from tokcli.errors import EXIT_ERROR, TokcliError
 
 EXIT_INTERRUPTED = 130  # 128 + SIGINT, as shells do
 EXIT_PIPE_CLOSED = 141  # 128 + SIGPIPE
+
+PROGRAM = "tokcli"
+COMPLETE = "_TOKCLI_COMPLETE"  # the shell asks for completions with it: completions/
 
 # name -> (module, what `tokcli --help` says); the modules are imported when the command is called
 COMMANDS = {
@@ -46,26 +48,27 @@ HELP = """Byte pair encoding in the shell: exact ids, any bytes, no network.
 class LazyGroup(click.Group):
     """A group whose commands are imported when they are called, and still suggested when misspelt."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in COMMANDS:
             return None
-        command = import_module(COMMANDS[cmd_name][0]).command
-        assert isinstance(command, click.Command)  # noqa: S101 - our own module
+        module, short_help = COMMANDS[cmd_name]
+        command: click.Command = import_module(module).command
+        command.short_help = short_help
         return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            from tokcli.cli.suggest import did_you_mean
+            from tokcli.registry.suggest import did_you_mean
 
             raise click.UsageError(f"no command {args[0]!r}{did_you_mean(args[0], COMMANDS)}", ctx)
         return super().resolve_command(ctx, args)
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Commands"):
             formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
 
@@ -96,23 +99,41 @@ def main() -> NoReturn:
 def run(arguments: list[str]) -> int:
     """Runs a command line; its exit status. Errors are printed, none is raised."""
     try:
-        status = cli.main(args=arguments, prog_name="tokcli", standalone_mode=False)
-        streams.flush_standard_output()
-        return status if isinstance(status, int) else 0
-    except BrokenPipeError:
-        streams.abandon_standard_output()
-        return EXIT_PIPE_CLOSED
-    except (KeyboardInterrupt, click.Abort):
-        streams.abandon_standard_output()
-        return EXIT_INTERRUPTED
+        status = _invoke(arguments)
+        if status == 0:
+            streams.flush_standard_output()
     except BaseException as error:  # noqa: BLE001 - the user sees no traceback, whatever happens
+        streams.abandon_standard_output()
         return _report(error)
+    return status
+
+
+def _invoke(arguments: list[str]) -> int:
+    """click's own `main` without its handling of errors, which would end the process for a broken pipe."""
+    if instruction := os.environ.get(COMPLETE):
+        from click.shell_completion import shell_complete
+
+        return shell_complete(cli, {}, PROGRAM, COMPLETE, instruction)
+    try:
+        with cli.make_context(PROGRAM, list(arguments)) as context:
+            status = cli.invoke(context)
+    except click.exceptions.Exit as end:  # --help and --version
+        return end.exit_code
+    return status if isinstance(status, int) else 0
 
 
 def _report(error: BaseException) -> int:
-    """Prints an error; the exit status."""
-    if isinstance(error, click.exceptions.Exit):
-        return error.exit_code
+    """Prints an error, unless it is silent; the exit status."""
+    if isinstance(error, BrokenPipeError):
+        return EXIT_PIPE_CLOSED
+    if isinstance(error, KeyboardInterrupt):
+        return EXIT_INTERRUPTED
+    if os.environ.get("TOKCLI_DEBUG"):
+        raise error
+    if isinstance(error, click.exceptions.NoArgsIsHelpError) and error.ctx is not None:
+        with suppress(OSError, ValueError):
+            sys.stderr.write(f"{error.ctx.get_help()}\n")
+        return EXIT_ERROR
     what, hint, status = str(error), "", EXIT_ERROR
     if isinstance(error, TokcliError):
         what, hint, status = error.what, error.hint, error.exit_status
@@ -122,24 +143,11 @@ def _report(error: BaseException) -> int:
     elif isinstance(error, MemoryError):
         what = "out of memory"
     elif isinstance(error, OSError):
-        what, hint = _describe_os_error(error)
-    elif os.environ.get("TOKCLI_DEBUG"):
-        raise error
+        what = (error.strerror or what).lower()
+        if isinstance(error.filename, (str, bytes)):
+            what = f"{os.fsdecode(error.filename)}: {what}"
     else:
-        what = f"internal error: {type(error).__name__}: {error}"
+        what = f"internal error: {type(error).__name__}: {what}"
         hint = "This is a bug in tokcli; TOKCLI_DEBUG=1 shows where."
-    from tokcli.render.visible import visible
-
-    with suppress(OSError, ValueError):
-        lines = [f"Error: {visible(what)}", *([visible(hint)] if hint else [])]
-        sys.stderr.write("\n".join(lines) + "\n")
-        sys.stderr.flush()
-    streams.abandon_standard_output(flush_first=not isinstance(error, OSError))
+    streams.print_error(what, hint)
     return status
-
-
-def _describe_os_error(error: OSError) -> tuple[str, str]:
-    reason = (error.strerror or str(error)).lower()
-    where = os.fsdecode(error.filename) if isinstance(error.filename, (str, bytes)) else "standard output"
-    hint = "Free some space, or write elsewhere with -o." if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
-    return f"{where}: {reason}", hint

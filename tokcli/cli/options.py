@@ -15,7 +15,6 @@ import click
 
 from tokcli.cli import streams
 from tokcli.cli.records import Record
-from tokcli.cli.suggest import did_you_mean
 from tokcli.errors import InputError
 
 if TYPE_CHECKING:
@@ -44,12 +43,12 @@ class Command(click.Command):
         rest = iter(args)
         for arg in rest:
             if arg in OPTIONAL_VALUES and arg in takes_value:
-                arg = f"{arg}={OPTIONAL_VALUES[arg]}"  # noqa: PLW2901
+                arg = f"{arg}={OPTIONAL_VALUES[arg]}"
             out.append(arg)
             if arg == "--":
                 break
-            if arg in takes_value:
-                out += [next(rest)] if (following := next(rest, None)) is None else [following]
+            if arg in takes_value and (value := next(rest, None)) is not None:
+                out.append(value)
         return super().parse_args(ctx, [*out, *rest])
 
 
@@ -62,7 +61,7 @@ def _group(*options: Callable[[F], F]) -> Callable[[F], F]:
     return decorate
 
 
-def complete_encoding(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
+def complete_encoding(_: click.Context, __: click.Parameter, incomplete: str) -> list[Any]:
     """Names of encodings, and files, for the shell."""
     from click.shell_completion import CompletionItem
 
@@ -72,7 +71,7 @@ def complete_encoding(ctx: click.Context, param: click.Parameter, incomplete: st
     return [CompletionItem(name) for name in names] or [CompletionItem(incomplete, type="file")]
 
 
-def complete_model(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+def complete_model(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
     """Names of models, for the shell."""
     from tokcli.registry.models import MODEL_TO_ENCODING
 
@@ -95,8 +94,8 @@ takes_encoding = _group(
     ),
     click.option("-m", "--model", metavar="MODEL", shell_complete=complete_model, help="The encoding of a model."),
     click.option("--pattern", metavar="P", help="Split by this regex (or an encoding's, by name) instead."),
-    click.option("--timeout", metavar="S", type=click.FloatRange(min=0, min_open=True), default=5.0,
-                 help="Seconds a pattern may take for a block of text.  [default: 5]"),
+    click.option("--timeout", metavar="S", type=click.FloatRange(min=0, min_open=True), default=5,
+                 show_default=True, help="Seconds a pattern may take for a block of text."),
     click.option("--offline", is_flag=True, envvar="TOKCLI_OFFLINE", help="Never use the network."),
 )  # fmt: skip
 takes_records = _group(
@@ -106,7 +105,8 @@ takes_records = _group(
 )
 takes_output = click.option("-o", "--output", metavar="FILE", type=click.Path(), help="Write to FILE, whole or not.")
 common = _group(
-    click.option("-j", "--jobs", type=click.IntRange(min=1), metavar="N", help="Threads.  [default: all cores]"),
+    click.option("-j", "--jobs", type=click.IntRange(min=1), metavar="N", help="Threads.",
+                 show_default="all cores"),
     click.option("-q", "--quiet", is_flag=True, help="No notes."),
     click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", is_flag=False,
                  metavar="[auto|always|never]", help="Colour; without =WHEN: always."),
@@ -116,10 +116,10 @@ common = _group(
 def takes_text(special: Special) -> Callable[[F], F]:
     """How text is taken; `special` is the command's default for special tokens."""
     return _group(
-        click.option("--errors", type=click.Choice(["strict", "replace", "bytes"]), default="strict",
-                     help="Input that is not UTF-8: refuse, U+FFFD, or keep the bytes.  [default: strict]"),
-        click.option("--special", type=click.Choice(["error", "text", "allow"]), default=special,
-                     help=f"Special tokens in the text: refuse, as text, as their id.  [default: {special}]"),
+        click.option("--errors", type=click.Choice(["strict", "replace", "bytes"]), default="strict", show_default=True,
+                     help="Input that is not UTF-8: refuse, U+FFFD, or keep the bytes."),
+        click.option("--special", type=click.Choice(["error", "text", "allow"]), default=special, show_default=True,
+                     help="Special tokens in the text: refuse, as text, as their id."),
         click.option("--allow-special", metavar="NAME", multiple=True, help="Allow this special token."),
         click.option("--add-special-tokens", is_flag=True, help="BOS/EOS as the vocabulary's template has them."),
     )  # fmt: skip
@@ -153,6 +153,7 @@ class Request:
             pattern=self.options["pattern"],
             offline=self.options["offline"],
             note=self.note,
+            progress=self.progress if sys.stderr.isatty() and not self.options["quiet"] else None,
         )
         encoding.pretokenizer.timeout = self.options["timeout"]
         return encoding
@@ -161,10 +162,14 @@ class Request:
     def allowed(self) -> frozenset[str]:
         """The special tokens that get their id."""
         tokens = self.encoding.special_tokens_set
+        if "special" not in self.options:  # a command that takes no text
+            return frozenset()
         if self.options["special"] == "allow":
             return frozenset(tokens)
         for name in self.options["allow_special"]:
             if name not in tokens:
+                from tokcli.registry.suggest import did_you_mean
+
                 raise InputError(
                     f"{name!r} is no special token of {self.encoding.name}{did_you_mean(name, tokens)}",
                     "Its special tokens: " + ", ".join(sorted(tokens)[:8]) + (", ..." if len(tokens) > 8 else ""),
@@ -189,7 +194,7 @@ class Request:
         """The member of a jsonl record to read, where it was named."""
         name: str | None = self.options["field"]
         if name is not None and self.options["records"] != "jsonl":
-            raise InputError("--field goes with --records jsonl")
+            raise InputError("--field goes with --records jsonl", "Only there records have members with names.")
         return name
 
     def chunks(self, source: streams.Input | Record) -> Iterator[Chunk]:
@@ -197,6 +202,18 @@ class Request:
         return self.encoding.read_chunks(
             source.blocks(), errors=self.errors, allowed=self.allowed, refused=self.refused
         )
+
+    def open_output(self) -> streams.Output:
+        """Where the answer goes. What is wrong with the options is said before: it is no input's fault."""
+        _ = self.encoding, self.allowed, self.field
+        return streams.Output(self.options["output"], self.inputs)
+
+    def progress(self, received: int, total: int | None) -> None:
+        """How far a download is, on a line of standard error that is written again and again."""
+        is_done = received == total
+        of = f" of {total / 1e6:.1f}" if total else ""
+        sys.stderr.write(f"\rdownloading the vocabulary: {received / 1e6:.1f}{of} MB" + "\n" * is_done)
+        sys.stderr.flush()
 
     def note(self, text: str) -> None:
         """Tells the user something that is neither data nor an error."""

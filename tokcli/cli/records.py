@@ -1,18 +1,21 @@
-"""Inputs as records (--records): each line, NUL-ended string or JSON object on its own; and JSON that is safe to show."""
+"""Inputs as records (--records): each line, NUL-ended string or JSON object; and JSON that is safe to show."""
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from tokcli.cli.streams import Input
+from tokcli.engine.encoding import without_surrogates
+from tokcli.engine.stream import MAX_PIECE_BYTES
 from tokcli.errors import InputError
 
 Kind = Literal["lines", "nul", "jsonl"]
 SEPARATOR = {"lines": b"\n", "nul": b"\0", "jsonl": b"\n"}
+
+MAX_RECORD_BYTES = MAX_PIECE_BYTES  # a record is held in memory, as a piece is
 
 # What a terminal might act on, or nobody would see: in JSON as \uXXXX, which is the same text.
 _UNSAFE = re.compile(
@@ -42,11 +45,14 @@ class Record:
 def read_raw(source: Input, kind: Kind) -> Iterator[tuple[int, bytes]]:
     """(number from 1, bytes) of each record, without its separator; the last one need not have any."""
     separator = SEPARATOR[kind]
-    number = 0
+    number = size = 0
     parts: list[bytes] = []  # of a record that spans blocks
     for block in source.blocks():
         first, *rest = block.split(separator)
         parts.append(first)
+        size = size + len(first) if not rest else len(rest[-1])
+        if size > MAX_RECORD_BYTES:
+            raise InputError(f"{source.shown}: record {number + 1} is above {MAX_RECORD_BYTES >> 20} MiB")
         for part in rest:
             number += 1
             yield number, b"".join(parts)
@@ -69,15 +75,26 @@ def read_records(source: Input, kind: Kind, field: str | None) -> Iterator[Recor
 
 def read_object(raw: bytes, where: str) -> dict[str, Any]:
     """A JSON object, strictly."""
+    import json
+
     try:
-        members = json.loads(raw)
+        members = json.loads(raw.decode(), parse_constant=_no_constant)
     except RecursionError:
         raise InputError(f"{where}: nested too deep") from None
-    except ValueError as error:
+    except UnicodeDecodeError as error:
+        raise InputError(f"{where}: not UTF-8 at byte {error.start} of it") from None
+    except json.JSONDecodeError as error:
+        at = len(error.doc[: error.pos].encode())
+        raise InputError(f"{where}: no JSON at byte {at} of it: {error.msg[:1].lower()}{error.msg[1:]}") from None
+    except ValueError as error:  # a number of thousands of digits
         raise InputError(f"{where}: no JSON: {error}") from None
     if not isinstance(members, dict):
         raise InputError(f"{where}: not a JSON object but {type(members).__name__}")
     return members
+
+
+def _no_constant(name: str) -> object:
+    raise ValueError(f"{name} is no JSON number")
 
 
 def text_of(members: dict[str, Any], field: str, where: str) -> bytes:
@@ -85,10 +102,7 @@ def text_of(members: dict[str, Any], field: str, where: str) -> bytes:
     text = _member(members, field, where)
     if not isinstance(text, str):
         raise InputError(f"{where}: member {field!r} is no string")
-    try:
-        return text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
+    return without_surrogates(text).encode()
 
 
 def ids_of(members: dict[str, Any], field: str, where: str) -> list[int]:
@@ -112,9 +126,12 @@ def dump(value: object) -> str:
     >>> dump({"text": "é\\u202e"})
     '{"text": "é\\\\u202e"}'
     """
+    import json
+
     text = json.dumps(value, ensure_ascii=False)
     return text if text.isascii() and "\x7f" not in text else _UNSAFE.sub(_escaped, text)
 
 
 def _escaped(match: re.Match[str]) -> str:
-    return json.dumps(match[0])[1:-1] if match[0] > "\x7f" else "\\u007f"
+    units = match[0].encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[i : i + 4]}" for i in range(0, len(units), 4))

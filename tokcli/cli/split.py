@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Iterator
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,10 +14,11 @@ from tokcli.engine.stream import placed
 from tokcli.errors import InputError
 
 if TYPE_CHECKING:
+    from tokcli.engine.stream import Chunk
     from tokcli.render.tables import SplitRow
 
 
-@click.command(cls=options.Command, name="split", short_help="The pieces of a text.")
+@click.command(cls=options.Command, name="split")
 @options.takes_files
 @options.takes_encoding
 @options.takes_text("text")
@@ -38,7 +38,8 @@ def command(**given: Any) -> None:
     request = Request(given)
     if given["table"] and (given["records"] or given["as_json"]):
         raise InputError("--table is for people: no --records or --json")
-    with streams.Output(given["output"], request.inputs) as output:
+    request.note_template()
+    with request.open_output() as output:
         if given["table"]:
             write_table(request, output)
         else:
@@ -64,7 +65,7 @@ def split_one(request: Request, source: streams.Input | records.Record, output: 
     between = b", " if as_json else b"\t" if of_record else b"\n"
     is_first = True
     output.write(b'{"pieces": [' if as_json else b"")
-    with streams.naming(source):
+    with streams.naming(source.shown):
         for chunk in request.chunks(source):
             pieces = request.encoding.split_chunk(chunk)
             if not pieces:
@@ -84,39 +85,39 @@ def rows(request: Request) -> Iterator[SplitRow]:
     """A row of the table for each piece of the inputs."""
     from tokcli.render.tables import SplitRow
 
-    number = 0
-    encoding = request.encoding
+    encoding, number = request.encoding, 0
     for source in request.inputs:
-        with streams.naming(source):
+        with streams.naming(source.shown):
             for chunk in request.chunks(source):
-                if chunk.special:
-                    made: list[tuple[bytes, int | None]] = [(chunk.data, None)]
-                else:
-                    split = placed(lambda text: list(encoding.pretokenizer.split_with_alternatives(text)), chunk)
-                    made = [(piece.encode(), which) for piece, which in split]
-                if chunk.tail:
-                    made[-1:] = [(b"".join(piece for piece, _ in made[-1:]) + chunk.tail, None)]
-                for piece, which in made:
+                for piece, alternative in with_alternatives(request, chunk):
                     ids = encoding.encode_chunk(chunk) if chunk.special else encoding._encode_single_piece(piece)
-                    yield SplitRow(number, piece, f"a{which}" if which else "-", tuple(ids))
+                    yield SplitRow(number, piece, f"a{alternative}" if alternative else "-", tuple(ids))
                     number += 1
+
+
+def with_alternatives(request: Request, chunk: Chunk) -> Iterator[tuple[bytes, int | None]]:
+    """The pieces of a chunk, each with the number of the alternative that made it; None where there is none."""
+    pieces = request.encoding.split_chunk(chunk)
+    made: list[int | None] = []
+    if not chunk.special:
+        found = placed(lambda text: list(request.encoding.pretokenizer.split_with_alternatives(text)), chunk)
+        whole = len(pieces) - bool(chunk.tail)  # the last piece ends in bytes that no alternative matched
+        if [piece.encode() for piece, _ in found[:whole]] == pieces[:whole]:  # unless the pattern looked further back
+            made = [alternative for _, alternative in found[:whole]]
+    yield from zip_longest(pieces, made)
 
 
 def write_table(request: Request, output: streams.Output) -> None:
     """The table, laid out for a terminal, or tab-separated for a pipe; on a terminal the pattern stands above it."""
     from tokcli.render import tables
 
-    if not output.is_terminal and request.options["color"] != "always":
+    if not output.is_terminal:
         for line in tables.tsv(tables.SPLIT_COLUMNS, rows(request)):
             output.write(line.encode() + b"\n")
         return
-    from rich.text import Text
-
-    from tokcli.render.console import make_console
+    from tokcli.cli import screen
     from tokcli.render.visible import visible
 
-    output.flush()
-    console = make_console(sys.stdout, request.options["color"], environment=os.environ)
     for number, alternative in enumerate(request.encoding.pretokenizer.alternatives, 1):
-        console.print(Text(f"a{number}  {visible(alternative)}"))
-    console.print(tables.split_table(rows(request)))
+        output.write(f"a{number}  {visible(alternative)}\n".encode())
+    screen.show(output, request.options["color"], tables.split_table(rows(request)), wrap=True)

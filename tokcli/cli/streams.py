@@ -5,6 +5,7 @@ Nothing is decoded and no newline is translated here. What the bytes mean is the
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import stat
@@ -19,7 +20,8 @@ from typing import BinaryIO
 from tokcli.engine.stream import BLOCK_BYTES
 from tokcli.errors import InputError, OutputError, TokcliError
 
-STANDARD_INPUT = "-"
+STANDARD_INPUT = STANDARD_OUTPUT = "-"
+BUFFER_BYTES = 1 << 16  # of output, as much as a pipe holds
 _STDOUT = 1
 _closed_at_start: set[int] = set()  # of the standard streams
 
@@ -37,20 +39,32 @@ def occupy_closed_streams() -> None:
 
 
 def flush_standard_output() -> None:
-    """Brings what is buffered to its reader: an error shows here and not after the exit status was chosen."""
-    if sys.stdout is not None:
+    """Brings what Python buffers (help, a version) to its reader: an error shows before the exit status is chosen."""
+    if _STDOUT in _closed_at_start or sys.stdout is None:
+        raise _closed_output()
+    try:
         sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OutputError(f"standard output: {_reason(error)}") from None
 
 
-def abandon_standard_output(*, flush_first: bool = False) -> None:
+def abandon_standard_output() -> None:
     """Lets the interpreter end without complaint about output that nobody can take any more."""
-    with suppress(OSError, ValueError):
-        if flush_first:
-            flush_standard_output()
     with suppress(OSError):
         devnull = os.open(os.devnull, os.O_WRONLY)
         os.dup2(devnull, _STDOUT)
         os.close(devnull)
+
+
+def print_error(what: str, hint: str = "") -> None:
+    """`Error: what` and a line with what to do next, on standard error, harmless to any terminal."""
+    from tokcli.render.visible import visible
+
+    with suppress(OSError, ValueError):  # nobody to tell
+        sys.stderr.write("".join(f"{visible(line)}\n" for line in (f"Error: {what}", hint) if line))
+        sys.stderr.flush()
 
 
 # --- input -----------------------------------------------------------------------------------------------------------
@@ -78,7 +92,7 @@ class Input:
                 try:
                     block = file.read(size)
                 except OSError as error:
-                    raise InputError(f"{self.shown}: {(error.strerror or 'cannot be read').lower()}") from None
+                    raise InputError(f"{self.shown}: {_reason(error)}") from None
                 if not block:
                     return
                 yield block
@@ -88,34 +102,31 @@ class Input:
         if self.name == STANDARD_INPUT:
             if 0 in _closed_at_start or sys.stdin is None:
                 raise InputError("standard input: closed", "Name a FILE, or give the text with -t.")
-            yield io.FileIO(0, "rb", closefd=False)  # type: ignore[misc]  # it is one in all that we use
+            yield io.FileIO(0, "rb", closefd=False)
             return
         try:
             file = open(self.name, "rb", buffering=0)  # noqa: SIM115, PTH123 - the name may be no valid text
         except OSError as error:
-            raise InputError(f"{self.name}: {(error.strerror or 'cannot be opened').lower()}") from None
+            raise InputError(f"{self.name}: {_reason(error)}") from None
         except ValueError as error:  # a NUL in the name
             raise InputError(f"{self.name!r}: {error}") from None
         with file:
             if stat.S_ISDIR(os.fstat(file.fileno()).st_mode):
                 raise InputError(f"{self.name}: is a directory", "Name the files in it.")
-            yield file  # type: ignore[misc]
+            yield file
 
 
 @contextmanager
-def naming(source: Input) -> Iterator[None]:
-    """Puts the name of an input before what goes wrong with it."""
+def naming(shown: str) -> Iterator[None]:
+    """Puts the name of an input before what goes wrong with it; no more than once, and not before the output's."""
     try:
         yield
-    except InputError as error:
-        raise InputError(_named(source, error), error.hint) from None
-    except TokcliError as error:
-        error.what = _named(source, error)
+    except OutputError:
         raise
-
-
-def _named(source: Input, error: TokcliError) -> str:
-    return error.what if error.what.startswith(f"{source.shown}:") else f"{source.shown}: {error.what}"
+    except TokcliError as error:
+        if not error.what.startswith(f"{shown}:"):
+            error.what = f"{shown}: {error.what}"
+        raise
 
 
 def inputs(files: Iterable[str], text: str | None, names_from: str | None) -> list[Input]:
@@ -128,7 +139,7 @@ def inputs(files: Iterable[str], text: str | None, names_from: str | None) -> li
     if names_from is not None:
         if files:
             raise InputError("both --files0-from and files were given", "Use one of them.")
-        return [Input(name) for name in _names_in(Input(names_from))]
+        return [Input(name) for name in _names_in(Input(names_from))]  # fmt: skip
     return [Input(name) for name in files or [STANDARD_INPUT]]
 
 
@@ -138,6 +149,8 @@ def _names_in(source: Input) -> list[str]:
         names.pop()
     if b"" in names:
         raise InputError(f"{source.shown}: name {names.index(b'') + 1} is empty", "Names are separated by one NUL.")
+    if source.name == STANDARD_INPUT and b"-" in names:
+        raise InputError("standard input holds the names of files: it cannot be one of them", "A file is ./- then.")
     return [os.fsdecode(name) for name in names]
 
 
@@ -147,12 +160,13 @@ def _names_in(source: Input) -> list[str]:
 class Output:
     """Where data goes: standard output, or a file that gets its name when all of it is written.
 
-    Use as a context manager; leaving it by an exception leaves no file behind and an old one as it was.
+    Use as a context manager; leaving it by an exception leaves no file behind and an old one as it was. A path that is
+    one of the `sources` is refused; one that is no regular file (a pipe, /dev/null) is written in place.
     """
 
     def __init__(self, path: str | None, sources: Iterable[Input] = ()) -> None:
-        self._path = path
-        self._sources = list(sources)
+        self._path = None if path == STANDARD_OUTPUT else path
+        self._sources = sources
         self._temporary: Path | None = None
         self._target: Path | None = None
         self._file: BinaryIO
@@ -162,35 +176,39 @@ class Output:
         """Whether a person reads it."""
         return self._path is None and os.isatty(_STDOUT)
 
+    @property
+    def is_replaced(self) -> bool:
+        """Whether it is a regular file: all at once when it is whole, and until then `patch` can change it."""
+        return self._temporary is not None
+
     def __enter__(self) -> Output:
-        if self._path is None:
-            if _STDOUT in _closed_at_start:
-                raise OutputError("standard output: closed", "Write to a file with -o.")
-            self._file = open(_STDOUT, "wb", buffering=1 << 16, closefd=False)  # noqa: SIM115, PTH123
-        else:
-            self._file = self._open_file(Path(self._path))
+        if self._path is not None:
+            self._file = self._open_file(self._path)
+            return self
+        if _STDOUT in _closed_at_start:
+            raise _closed_output()
+        self._file = open(_STDOUT, "wb", buffering=BUFFER_BYTES, closefd=False)
         return self
 
-    def _open_file(self, path: Path) -> BinaryIO:
+    def _open_file(self, path: str) -> BinaryIO:
         try:
-            target = Path(os.path.realpath(path))
             try:
-                mode = target.stat().st_mode
+                mode = os.stat(path).st_mode  # noqa: PTH116 - of /dev/stdout too, whose real path is no path
             except FileNotFoundError:
                 mode = stat.S_IFREG | (0o666 & ~_umask())
             if stat.S_ISDIR(mode):
                 raise OutputError(f"{path}: is a directory", "Name a file.")
-            if not stat.S_ISREG(mode):  # a pipe, a terminal, /dev/null: there is nothing to replace
-                return target.open("wb", buffering=1 << 16)
-            for source in self._sources:
-                if source.data is None and _is_same(source.name, target):
-                    raise OutputError(f"{path}: is also an input", "Write to another file.")
+            if not stat.S_ISREG(mode):  # there is nothing to replace
+                return open(path, "wb", buffering=BUFFER_BYTES)  # noqa: PTH123
+            target = Path(os.path.realpath(path))
+            if any(source.data is None and _is_same(source.name, target) for source in self._sources):
+                raise OutputError(f"{path}: is also an input", "Write to another file.")
             import tempfile
 
             number, name = tempfile.mkstemp(prefix=f".{target.name[:64]}.", suffix=".tmp", dir=target.parent)
             self._temporary, self._target = Path(name), target
             os.fchmod(number, stat.S_IMODE(mode))
-            return open(number, "wb", buffering=1 << 16)  # noqa: SIM115, PTH123
+            return open(number, "wb", buffering=BUFFER_BYTES)  # noqa: PTH123
         except OutputError:
             raise
         except (OSError, ValueError) as error:
@@ -198,69 +216,65 @@ class Output:
 
     def write(self, data: bytes) -> None:
         """Writes bytes; OutputError where they do not fit, BrokenPipeError where nobody reads."""
-        try:
+        with self._errors_named():
             self._file.write(data)
-        except BrokenPipeError:
-            raise
-        except OSError as error:
-            raise self._error(error) from None
 
     def flush(self) -> None:
         """Brings what is buffered to its reader."""
-        try:
+        with self._errors_named():
             self._file.flush()
+
+    def patch(self, data: bytes) -> None:
+        """Overwrites the beginning of a file that `is_replaced`."""
+        with self._errors_named():
+            self._file.seek(0)
+            self._file.write(data)
+            self._file.seek(0, os.SEEK_END)
+
+    @contextmanager
+    def _errors_named(self) -> Iterator[None]:
+        try:
+            yield
         except BrokenPipeError:
             raise
         except OSError as error:
-            raise self._error(error) from None
-
-    @property
-    def can_patch(self) -> bool:
-        """Whether `patch` can write the beginning again."""
-        return self._temporary is not None
-
-    def patch(self, data: bytes) -> None:
-        """Overwrites the beginning, where `can_patch`."""
-        self._file.seek(0)
-        self.write(data)
-        self._file.seek(0, os.SEEK_END)
+            where, hint = self._path or "standard output", "Not all of it was written."
+            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                hint = "Free some space, or write elsewhere with -o."
+            raise OutputError(f"{where}: {_reason(error)}", hint) from None
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        if kind is not None:
-            self._give_up(kind)
-            return
-        self.flush()
-        if self._path is None:
-            return
         try:
+            if kind is None:
+                self._finish()
+            elif self._path is None and issubclass(kind, (TokcliError, KeyboardInterrupt)):
+                with suppress(OSError, ValueError):
+                    self._file.flush()  # what was right before the error stays right
+        finally:
+            self._give_up()
+
+    def _finish(self) -> None:
+        with self._errors_named():
+            self._file.flush()
             if self._temporary is not None and self._target is not None:
                 os.fsync(self._file.fileno())
-                self._file.close()
                 self._temporary.replace(self._target)
                 self._temporary = None
-            else:
-                self._file.close()
-        except OSError as error:
-            self._give_up(OSError)
-            raise self._error(error) from None
 
-    def _give_up(self, kind: type[BaseException]) -> None:
-        with suppress(OSError, ValueError):
-            if self._path is None and issubclass(kind, (TokcliError, KeyboardInterrupt)):
-                self._file.flush()  # what was right before the error stays right
-        with suppress(OSError, ValueError):
-            if self._path is not None:
+    def _give_up(self) -> None:
+        """Closes what is open and removes what is not whole; nothing where `_finish` came to its end."""
+        if self._path is not None:
+            with suppress(OSError, ValueError):
                 self._file.close()
-            else:
-                self._file.detach()  # type: ignore[attr-defined]
         if self._temporary is not None:
             with suppress(OSError):
                 self._temporary.unlink()
 
-    def _error(self, error: OSError) -> OutputError:
-        return OutputError(f"{self._path or 'standard output'}: {_reason(error)}", "Not all of it was written.")
+
+def _closed_output() -> OutputError:
+    return OutputError("standard output: closed", "Write to a file with -o.")
 
 
 def _reason(error: Exception) -> str:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
-import tempfile
 from array import array
 from collections.abc import Sequence
 from typing import IO, Any
@@ -33,7 +31,7 @@ class IdWriter:
 
     def add(self, ids: Sequence[int], tokens: Sequence[bytes]) -> None:
         """Its next ids."""
-        raise AssertionError
+        raise NotImplementedError
 
     def end(self) -> None:
         """It ends."""
@@ -74,7 +72,7 @@ class SpanCounter:
 
     def spans(self, tokens: Sequence[bytes]) -> list[tuple[int, int]]:
         """(start, end) of each token: the starts in characters are those of tiktoken's `decode_with_offsets`."""
-        from tokcli.engine.encoding import character_spans
+        from tokcli.engine.text import character_spans
 
         if self._unit == "char":
             spans = list(character_spans(tokens, self._at))
@@ -116,7 +114,7 @@ class OffsetObjects(TextWriter):
     def begin(self) -> None:
         super().begin()
         self._counter = SpanCounter(self._unit)
-        self._spool: IO[bytes] = tempfile.SpooledTemporaryFile(SPOOL_BYTES)  # noqa: SIM115 - closed in `end`
+        self._spool = make_spool()
 
     def add(self, ids: Sequence[int], tokens: Sequence[bytes]) -> None:
         spans = ", ".join(f"[{a}, {b}]" for a, b in self._counter.spans(tokens))
@@ -153,10 +151,10 @@ class NpyWriter(BinaryWriter):
         super().__init__(output, TYPECODES["u32"])
         self._count = 0
         self._spool: IO[bytes] | None = None
-        if output.can_patch:
+        if output.is_replaced:
             output.write(npy.header(0))
         else:
-            self._spool = tempfile.SpooledTemporaryFile(SPOOL_BYTES)  # noqa: SIM115 - closed in `close`
+            self._spool = make_spool()
 
     def add(self, ids: Sequence[int], tokens: Sequence[bytes]) -> None:
         self._count += len(ids)
@@ -173,11 +171,19 @@ class NpyWriter(BinaryWriter):
         copy(self._spool, self.output)
 
 
+def make_spool() -> IO[bytes]:
+    """What has to wait, in memory or in a file without a name."""
+    from tempfile import SpooledTemporaryFile
+
+    return SpooledTemporaryFile(SPOOL_BYTES)  # closed in `copy`
+
+
 def copy(spool: IO[bytes], output: Output) -> None:
     """A spool's content to the output; the spool is closed."""
     with spool:
         spool.seek(0)
-        shutil.copyfileobj(spool, output)
+        while block := spool.read(SPOOL_BYTES):
+            output.write(block)
 
 
 def make_writer(given: dict[str, Any], output: Output) -> IdWriter:
