@@ -99,13 +99,10 @@ def main() -> NoReturn:
 def run(arguments: list[str]) -> int:
     """Runs a command line; its exit status. Errors are printed, none is raised."""
     try:
-        status = _invoke(arguments)
-        if status == 0:
-            streams.flush_standard_output()
+        return _invoke(arguments)
     except BaseException as error:  # noqa: BLE001 - the user sees no traceback, whatever happens
         streams.abandon_standard_output()
         return _report(error)
-    return status
 
 
 def _invoke(arguments: list[str]) -> int:
@@ -117,7 +114,8 @@ def _invoke(arguments: list[str]) -> int:
     try:
         with cli.make_context(PROGRAM, list(arguments)) as context:
             status = cli.invoke(context)
-    except click.exceptions.Exit as end:  # --help and --version
+    except click.exceptions.Exit as end:  # --help and --version have been printed
+        streams.flush_standard_output()
         return end.exit_code
     return status if isinstance(status, int) else 0
 

@@ -107,12 +107,11 @@ class Input:
         try:
             file = open(self.name, "rb", buffering=0)  # noqa: SIM115, PTH123 - the name may be no valid text
         except OSError as error:
-            raise InputError(f"{self.name}: {_reason(error)}") from None
+            hint = "Name the files in it." if isinstance(error, IsADirectoryError) else ""
+            raise InputError(f"{self.name}: {_reason(error)}", hint) from None
         except ValueError as error:  # a NUL in the name
             raise InputError(f"{self.name!r}: {error}") from None
         with file:
-            if stat.S_ISDIR(os.fstat(file.fileno()).st_mode):
-                raise InputError(f"{self.name}: is a directory", "Name the files in it.")
             yield file
 
 
@@ -196,7 +195,7 @@ class Output:
                 mode = os.stat(path).st_mode  # noqa: PTH116 - of /dev/stdout too, whose real path is no path
             except FileNotFoundError:
                 mode = stat.S_IFREG | (0o666 & ~_umask())
-            if stat.S_ISDIR(mode):
+            if stat.S_ISDIR(mode) or path.endswith(os.sep):
                 raise OutputError(f"{path}: is a directory", "Name a file.")
             if not stat.S_ISREG(mode):  # there is nothing to replace
                 return open(path, "wb", buffering=BUFFER_BYTES)  # noqa: PTH123
