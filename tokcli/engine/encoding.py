@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from tokcli.engine import special_tokens as special
 from tokcli.engine import stream, unstable
 from tokcli.engine.bpe import MergeStep, PieceCache, encode_piece, merge_steps, parents
+from tokcli.engine.native_encoder import NativeEncoder, image_of, open_encoder
 from tokcli.engine.pretokenizer import PreTokenizer
 from tokcli.engine.text import character_spans, without_surrogates
 from tokcli.errors import UnknownTokenError, VocabularyError
@@ -53,17 +54,10 @@ class Encoding:
         special_tokens: dict[str, int],
         explicit_n_vocab: int | None = None,
     ) -> None:
-        self.name = name
-        self._pat_str = pat_str
-        self._mergeable_ranks = mergeable_ranks
-        self._special_tokens = special_tokens
-        self._special_token_values = frozenset(special_tokens.values())
-        self._pretokenizer = PreTokenizer(pat_str)
-        self._cache = PieceCache(mergeable_ranks)
-        self._made_by: tuple[Callable[..., Encoding], tuple[Any, ...]] | None = None  # how the registry made it
         if not mergeable_ranks:
             raise VocabularyError(f"encoding {name!r}: no tokens")
-        self.max_token_value: int = max(max(mergeable_ranks.values()), max(self._special_token_values, default=0))
+        max_rank = max(mergeable_ranks.values())
+        self._set_up(name, pat_str, special_tokens, max_rank, lambda: mergeable_ranks, lambda: image_of(mergeable_ranks))
         if explicit_n_vocab:
             tokens = len(mergeable_ranks) + len(special_tokens)
             if tokens != explicit_n_vocab or self.max_token_value != explicit_n_vocab - 1:
@@ -72,6 +66,61 @@ class Encoding:
                     f"but explicit_n_vocab is {explicit_n_vocab}"
                 )
 
+    @classmethod
+    def on_demand(
+        cls,
+        name: str,
+        *,
+        pat_str: str,
+        special_tokens: dict[str, int],
+        max_rank: int,
+        load_ranks: Callable[[], dict[bytes, int]],
+        load_image: Callable[[], Any],
+    ) -> Encoding:
+        """An encoding whose ranks, and whose native image (a buffer), are loaded when they are needed."""
+        encoding = cls.__new__(cls)
+        encoding._set_up(name, pat_str, special_tokens, max_rank, load_ranks, load_image)
+        return encoding
+
+    def _set_up(
+        self,
+        name: str,
+        pat_str: str,
+        special_tokens: dict[str, int],
+        max_rank: int,
+        load_ranks: Callable[[], dict[bytes, int]],
+        load_image: Callable[[], Any],
+    ) -> None:
+        self.name = name
+        self._pat_str = pat_str
+        self._special_tokens = special_tokens
+        self._special_token_values = frozenset(special_tokens.values())
+        self._pretokenizer = PreTokenizer(pat_str)
+        self._made_by: tuple[Callable[..., Encoding], tuple[Any, ...]] | None = None  # how the registry made it
+        self._load_ranks, self._load_image = load_ranks, load_image
+        self.max_token_value: int = max(max_rank, max(self._special_token_values, default=0))
+
+    @cached_property
+    def _mergeable_ranks(self) -> dict[bytes, int]:
+        return self._load_ranks()
+
+    @cached_property
+    def _cache(self) -> PieceCache:
+        return PieceCache(self._mergeable_ranks)
+
+    @cached_property
+    def _native(self) -> NativeEncoder | None:
+        return open_encoder(self._pat_str, self._load_image)
+
+    def _natively(self, method: str, *arguments: Any) -> Any:
+        """What the native encoder answers; None where it cannot, and the Python code has to, or has to say why not."""
+        if self._native is None:
+            return None
+        try:
+            return getattr(self._native, method)(*arguments)
+        except (KeyError, UnicodeError, TypeError, OverflowError):
+            return None
+
     def __repr__(self) -> str:
         return f"<Encoding {self.name!r}>"
 
@@ -79,6 +128,10 @@ class Encoding:
 
     def encode_ordinary(self, text: str) -> list[int]:
         """The ids of a text, in which special tokens are ordinary text."""
+        ids: list[int] | None = self._natively("encode", text)
+        return self._encode_in_python(text) if ids is None else ids
+
+    def _encode_in_python(self, text: str) -> list[int]:
         return self._cache.encode(self._pretokenizer.split(without_surrogates(text)))
 
     def encode(
@@ -109,7 +162,7 @@ class Encoding:
             if is_special:
                 ids.append(self._special_tokens[segment])
             else:
-                ids += self._cache.encode(self._pretokenizer.split(segment))
+                ids += self.encode_ordinary(segment)
         return ids
 
     def encode_to_numpy(
@@ -128,8 +181,8 @@ class Encoding:
 
     def encode_ordinary_batch(self, text: list[str], *, num_threads: int = 8) -> list[list[int]]:
         """`encode_ordinary` of each text."""
-        del num_threads  # Python code gains nothing from threads
-        return [self.encode_ordinary(t) for t in text]
+        ids: list[list[int]] | None = self._natively("encode_batch_lists", text, num_threads)
+        return [self.encode_ordinary(t) for t in text] if ids is None else ids
 
     def encode_batch(
         self,
@@ -140,8 +193,12 @@ class Encoding:
         disallowed_special: special.Which = "all",
     ) -> list[list[int]]:
         """`encode` of each text."""
-        del num_threads
-        return [self.encode(t, allowed_special=allowed_special, disallowed_special=disallowed_special) for t in text]
+        allowed, disallowed = special.resolve(allowed_special, disallowed_special, self.special_tokens_set)
+        for one in text:
+            special.refuse(one, disallowed)
+        if not allowed:
+            return self.encode_ordinary_batch(text, num_threads=num_threads)
+        return [self._encode_allowing(without_surrogates(one), allowed & self.special_tokens_set) for one in text]
 
     def encode_with_unstable(
         self,
@@ -219,7 +276,8 @@ class Encoding:
 
     def count(self, text: str) -> int:
         """How many tokens `encode_ordinary` makes of a text."""
-        return self._cache.count(self._pretokenizer.split(without_surrogates(text)))
+        count: int | None = self._natively("count", text)
+        return self._cache.count(self._pretokenizer.split(without_surrogates(text))) if count is None else count
 
     def count_batch(self, texts: Sequence[str]) -> list[int]:
         """`count` of each text."""
@@ -238,21 +296,27 @@ class Encoding:
         """The pieces that the pattern cuts a text into; joined, they are the text."""
         return self._pretokenizer.split(without_surrogates(text))
 
-    def encode_array(self, text_or_bytes: str | bytes) -> array[int]:
-        """The ids as an array of uint32 (the buffer protocol, without numpy). Bytes need not be UTF-8."""
+    def encode_array(self, text_or_bytes: str | bytes) -> memoryview:
+        """The ids as a buffer of uint32 (format "I", without numpy). Bytes need not be UTF-8."""
         if isinstance(text_or_bytes, str):
-            return array("I", self.encode_ordinary(text_or_bytes))
-        chunks = self.read_chunks([bytes(text_or_bytes)], errors="bytes")
-        return array("I", chain.from_iterable(map(self.encode_chunk, chunks)))
+            ids: memoryview | None = self._natively("encode_array", text_or_bytes)
+            return memoryview(array("I", self._encode_in_python(text_or_bytes))) if ids is None else ids
+        try:
+            return self.encode_array(bytes(text_or_bytes).decode())
+        except UnicodeDecodeError:
+            chunks = self.read_chunks([bytes(text_or_bytes)], errors="bytes")
+            return memoryview(array("I", chain.from_iterable(map(self.encode_chunk, chunks))))
 
-    def encode_array_batch(self, texts: Sequence[str], *, num_threads: int = 8) -> tuple[array[int], array[int]]:
-        """All ids of some texts as one array of uint32, and where each text's begin in it: len(texts) + 1 uint64."""
-        del num_threads
+    def encode_array_batch(self, texts: Sequence[str], *, num_threads: int = 8) -> tuple[memoryview, memoryview]:
+        """All ids of some texts as one buffer of uint32, and where each text's begin in it: len(texts) + 1 uint64."""
+        made: tuple[memoryview, memoryview] | None = self._natively("encode_batch", list(texts), num_threads)
+        if made is not None:
+            return made
         ids, offsets = array("I"), array("Q", [0])
         for text in texts:
             ids.extend(self.encode_ordinary(text))
             offsets.append(len(ids))
-        return ids, offsets
+        return memoryview(ids), memoryview(offsets)
 
     def merge_steps(self, piece: bytes) -> Iterator[MergeStep]:
         """Every merge of one piece, from its bytes to its tokens."""
@@ -281,13 +345,15 @@ class Encoding:
             return [self._special_tokens[chunk.text]]
         if chunk.tail:
             return self._encode_with_tail(chunk.text, chunk.tail)
-        return self._cache.encode(self._pieces(chunk))
+        ids: list[int] | None = self._natively("encode", chunk.text)
+        return self._cache.encode(self._pieces(chunk)) if ids is None else ids
 
     def count_chunk(self, chunk: stream.Chunk) -> int:
         """How many ids one chunk of a stream has."""
         if chunk.special or chunk.tail:
             return len(self.encode_chunk(chunk))
-        return self._cache.count(self._pieces(chunk))
+        count: int | None = self._natively("count", chunk.text)
+        return self._cache.count(self._pieces(chunk)) if count is None else count
 
     def split_chunk(self, chunk: stream.Chunk) -> list[bytes]:
         """The pieces of one chunk of a stream, as bytes; a special token is one."""
@@ -300,6 +366,9 @@ class Encoding:
 
     def decode_bytes(self, tokens: Sequence[int]) -> bytes:
         """The bytes of some ids; UnknownTokenError, a KeyError, for an id that the vocabulary lacks."""
+        data: bytes | None = self._natively("decode", tokens)
+        if data is not None:
+            return data
         try:
             return b"".join(map(self._all_decoder.__getitem__, tokens))
         except KeyError as error:
@@ -307,6 +376,8 @@ class Encoding:
 
     def decode(self, tokens: Sequence[int], errors: str = "replace") -> str:
         """The text of some ids; bytes that are not UTF-8 become U+FFFD, unless `errors` says otherwise."""
+        if errors == "replace" and (text := self._natively("decode_str", tokens)) is not None:
+            return str(text)
         return self.decode_bytes(tokens).decode("utf-8", errors=errors)
 
     def decode_single_token_bytes(self, token: int) -> bytes:

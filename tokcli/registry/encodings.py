@@ -10,8 +10,9 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from tokcli.engine import backend
 from tokcli.errors import NetworkError, UnknownEncodingError, VocabularyError
 from tokcli.registry.catalog import CATALOG, Entry
 from tokcli.registry.models import encoding_name_for_model as encoding_name_for_model
@@ -143,8 +144,7 @@ def describe_encodings() -> list[Described]:
 
 def _described(name: str, entry: Entry) -> Described:
     here = (VOCAB / entry.packed).exists()
-    n_vocab = entry.explicit_n_vocab or max(entry.special_tokens.values()) + 1  # they come after the ranks
-    return Described(name, n_vocab, "shipped" if here else entry.sources[0].url, here)
+    return Described(name, _n_vocab(entry), "shipped" if here else entry.sources[0].url, here)
 
 
 def resolve_pattern(pattern: str) -> str:
@@ -160,6 +160,16 @@ def _make(name: str, pat_str: str | None = None, *, offline: bool = False) -> En
     from tokcli.engine.encoding import Encoding
 
     entry = CATALOG[name]
+    path = VOCAB / entry.packed
+    if path.exists() and backend.native() is not None:
+        return Encoding.on_demand(
+            name,
+            pat_str=pat_str or entry.pat_str,
+            special_tokens=dict(entry.special_tokens),
+            max_rank=_n_vocab(entry) - 1,
+            load_ranks=lambda: _ranks(entry, offline),
+            load_image=lambda: _image(path),
+        )
     return Encoding(
         name,
         pat_str=pat_str or entry.pat_str,
@@ -169,8 +179,23 @@ def _make(name: str, pat_str: str | None = None, *, offline: bool = False) -> En
     )
 
 
+def _image(path: Path) -> Any:
+    from tokcli.registry.images import load_image
+
+    return load_image(path)
+
+
+def _n_vocab(entry: Entry) -> int:
+    return entry.explicit_n_vocab or max(entry.special_tokens.values()) + 1  # special tokens come after the ranks
+
+
 def _ranks(entry: Entry, offline: bool) -> dict[bytes, int]:
     """The mergeable_ranks of a registered encoding: those that ship, or, where they were left out, those published."""
+    with _lock:
+        return _ranks_once(entry, offline)
+
+
+def _ranks_once(entry: Entry, offline: bool) -> dict[bytes, int]:
     if entry.packed not in _shipped_ranks:
         path = VOCAB / entry.packed
         _shipped_ranks[entry.packed] = _shipped(path) if path.exists() else _published(entry, offline)

@@ -1,4 +1,374 @@
-// The Python face of the native backend: the only file that includes Python.h. It has no functions yet.
+// The Python face of the native backend: the only file that includes Python.h. It checks arguments, lets go of the GIL,
+// and turns ids into Python's objects; what is computed is computed elsewhere.
 #include <nanobind/nanobind.h>
 
-NB_MODULE(_native, module) { module.doc() = "tokcli's native backend"; }
+#include <algorithm>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "encoder.h"
+
+namespace nb = nanobind;
+using namespace tokcli;
+
+namespace {
+
+constexpr size_t kBytesPerThread = 1 << 18;  // starting a thread costs what encoding some 20 kB does
+
+// A buffer of another object, for as long as this one lives.
+class BufferView {
+ public:
+  explicit BufferView(nb::handle object) {
+    if (PyObject_GetBuffer(object.ptr(), &view_, PyBUF_SIMPLE) != 0) throw nb::python_error();
+  }
+  ~BufferView() { PyBuffer_Release(&view_); }
+  BufferView(const BufferView&) = delete;
+  BufferView& operator=(const BufferView&) = delete;
+  Bytes bytes() const { return {static_cast<const uint8_t*>(view_.buf), static_cast<size_t>(view_.len)}; }
+
+ private:
+  Py_buffer view_{};
+};
+
+// The UTF-8 of a str, without a copy where CPython has it; UnicodeEncodeError for a lone surrogate.
+Bytes utf8_of(nb::handle text) {
+  if (!PyUnicode_Check(text.ptr())) throw nb::type_error("expected str");
+  Py_ssize_t size = 0;
+  const char* data = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
+  if (data == nullptr) throw nb::python_error();
+  return {reinterpret_cast<const uint8_t*>(data), static_cast<size_t>(size)};
+}
+
+Family family_of(int family) {
+  if (family < 0 || family >= kFamilies) throw nb::value_error("no such family of patterns");
+  return static_cast<Family>(family);
+}
+
+nb::list list_of(const uint32_t* ids, size_t count) {
+  nb::object list = nb::steal(PyList_New(static_cast<Py_ssize_t>(count)));
+  if (!list) throw nb::python_error();
+  for (size_t i = 0; i < count; ++i) {
+    PyObject* item = PyLong_FromUnsignedLong(ids[i]);
+    if (item == nullptr) throw nb::python_error();
+    PyList_SET_ITEM(list.ptr(), static_cast<Py_ssize_t>(i), item);
+  }
+  return nb::borrow<nb::list>(list);
+}
+
+nb::bytes bytes_of(const void* data, size_t size) { return nb::bytes(static_cast<const char*>(data), size); }
+
+void check(const Result& result) {
+  if (result.missing_byte) throw nb::key_error("a byte of the text is no token of this vocabulary");
+}
+
+// An image that was opened, and encoders that wait for their next call. Safe for any number of threads.
+class PyVocabulary {
+ public:
+  explicit PyVocabulary(nb::handle image) : image_(image) {
+    if (!vocabulary_.open(image_.bytes())) throw nb::value_error("not a vocabulary image of this version");
+  }
+
+  class Lease {  // an encoder for one thread, given back at the end
+   public:
+    explicit Lease(PyVocabulary& owner) : owner_(owner) {
+      const std::lock_guard lock(owner.mutex_);
+      if (!owner.idle_.empty()) {
+        encoder_ = std::move(owner.idle_.back());
+        owner.idle_.pop_back();
+      }
+      if (!encoder_) encoder_ = std::make_unique<Encoder>(owner.vocabulary_);
+    }
+    ~Lease() {
+      const std::lock_guard lock(owner_.mutex_);
+      if (owner_.idle_.size() < kIdle) owner_.idle_.push_back(std::move(encoder_));
+    }
+    Encoder* operator->() const { return encoder_.get(); }
+
+   private:
+    static constexpr size_t kIdle = 8;
+    PyVocabulary& owner_;
+    std::unique_ptr<Encoder> encoder_;
+  };
+
+  const Vocabulary& view() const { return vocabulary_; }
+  bool verify() const {
+    const nb::gil_scoped_release release;
+    return vocabulary_.verify();
+  }
+
+  uint64_t count(nb::handle text, int family, int threads) { return count_bytes(utf8_of(text), family, threads); }
+  uint64_t count_buffer(nb::handle data, int family, int threads) {
+    return count_bytes(BufferView(data).bytes(), family, threads);
+  }
+  nb::list encode(nb::handle text, int family) {
+    const Encoded made = encode_text(utf8_of(text), family_of(family), 1);
+    return list_of(made.ids.data(), made.ids.size());
+  }
+  nb::bytes encode_buffer(nb::handle data, int family, int threads) {
+    const BufferView view(data);
+    const Encoded made = encode_text(view.bytes(), family_of(family), threads);
+    return bytes_of(made.ids.data(), made.ids.size() * sizeof(uint32_t));
+  }
+  nb::bytes encode_str(nb::handle text, int family, int threads) {
+    const Encoded made = encode_text(utf8_of(text), family_of(family), threads);
+    return bytes_of(made.ids.data(), made.ids.size() * sizeof(uint32_t));
+  }
+  nb::list encode_piece(nb::handle data) {
+    const BufferView view(data);
+    Lease encoder(*this);
+    IdBuffer ids;
+    check(encoder->encode_piece(view.bytes(), &ids));
+    return list_of(ids.data(), ids.size());
+  }
+
+  // All ids of some texts, and where each text's begin.
+  nb::tuple encode_batch(nb::list texts, int family, int threads) {
+    const std::vector<Batch> batches = run_batches(texts, family_of(family), threads);
+    std::vector<uint64_t> offsets{0};
+    IdBuffer all;
+    for (const Batch& batch : batches) {
+      for (const size_t size : batch.sizes) offsets.push_back(offsets.back() + size);
+      all.append(batch.ids);
+    }
+    return nb::make_tuple(bytes_of(all.data(), all.size() * sizeof(uint32_t)),
+                          bytes_of(offsets.data(), offsets.size() * sizeof(uint64_t)));
+  }
+  nb::list encode_batch_lists(nb::list texts, int family, int threads) {
+    const std::vector<Batch> batches = run_batches(texts, family_of(family), threads);
+    nb::list out;
+    for (const Batch& batch : batches) {
+      const uint32_t* ids = batch.ids.data();
+      for (const size_t size : batch.sizes) {
+        out.append(list_of(ids, size));
+        ids += size;
+      }
+    }
+    return out;
+  }
+
+  // The bytes of some ids; KeyError where there is no such token, OverflowError where an id is no uint32.
+  nb::bytes decode(nb::list ids) {
+    const std::string text = decoded(ids);
+    return nb::bytes(text.data(), text.size());
+  }
+  nb::object decode_str(nb::list ids) {
+    const std::string text = decoded(ids);
+    PyObject* made = PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace");
+    if (made == nullptr) throw nb::python_error();
+    return nb::steal(made);
+  }
+
+ private:
+  struct Encoded {
+    IdBuffer ids;
+  };
+  struct Batch {
+    IdBuffer ids;
+    std::vector<size_t> sizes;
+    Result result;
+  };
+
+  uint64_t count_bytes(Bytes text, int number, int threads) {
+    const Family family = family_of(number);
+    std::vector<Bytes> parts;
+    std::vector<Result> results;
+    {
+      const nb::gil_scoped_release release;
+      parts = cut(text, threads);
+      results.resize(parts.size());
+      in_threads(parts.size(), [&](size_t i) { results[i] = Lease(*this)->encode(family, parts[i], nullptr); });
+    }
+    uint64_t total = 0;
+    for (const Result& result : results) {
+      check(result);
+      total += result.count;
+    }
+    return total;
+  }
+
+  Encoded encode_text(Bytes text, Family family, int threads) {
+    std::vector<Encoded> made;
+    std::vector<Result> results;
+    {
+      const nb::gil_scoped_release release;
+      const std::vector<Bytes> parts = cut(text, threads);
+      made.resize(std::max<size_t>(parts.size(), 1));
+      results.resize(parts.size());
+      in_threads(parts.size(), [&](size_t i) { results[i] = Lease(*this)->encode(family, parts[i], &made[i].ids); });
+      for (size_t i = 1; i < parts.size(); ++i) made[0].ids.append(made[i].ids);
+    }
+    for (const Result& result : results) check(result);
+    return std::move(made[0]);
+  }
+
+  std::vector<Batch> run_batches(nb::list texts, Family family, int threads) {
+    std::vector<Bytes> all;
+    all.reserve(texts.size());
+    size_t bytes = 0;
+    for (nb::handle text : texts) {
+      all.push_back(utf8_of(text));
+      bytes += all.back().size();
+    }
+    const size_t wanted = std::clamp<size_t>(static_cast<size_t>(std::max(threads, 1)), 1, bytes / kBytesPerThread + 1);
+    std::vector<Batch> batches(wanted);
+    {
+      const nb::gil_scoped_release release;
+      std::vector<size_t> ends;  // of each batch, in texts: about as many bytes each
+      for (size_t i = 0, seen = 0; i < all.size(); ++i) {
+        seen += all[i].size();
+        if (seen * wanted >= bytes * (ends.size() + 1) && ends.size() + 1 < wanted) ends.push_back(i + 1);
+      }
+      ends.resize(wanted, all.size());
+      in_threads(wanted, [&](size_t b) {
+        Lease encoder(*this);
+        Batch& batch = batches[b];
+        for (size_t i = b ? ends[b - 1] : 0; i < ends[b]; ++i) {
+          const Result result = encoder->encode(family, all[i], &batch.ids);
+          batch.sizes.push_back(result.count);
+          if (result.missing_byte) batch.result = result;
+        }
+      });
+    }
+    for (const Batch& batch : batches) check(batch.result);
+    return batches;
+  }
+
+  // A text in at most `threads` parts of about the same size, cut where that changes no piece.
+  static std::vector<Bytes> cut(Bytes text, int threads) {
+    const size_t wanted =
+        std::clamp<size_t>(static_cast<size_t>(std::max(threads, 1)), 1, text.size() / kBytesPerThread + 1);
+    std::vector<Bytes> parts;
+    size_t at = 0;
+    for (size_t i = 1; i <= wanted && at < text.size(); ++i) {
+      const size_t target = std::max(text.size() / wanted * i, at + 1);
+      const size_t end = i == wanted ? text.size() : next_cut(text.data(), text.size(), target);
+      parts.push_back(text.subspan(at, end - at));
+      at = end;
+    }
+    return parts;
+  }
+
+  // Calls work(0) ... work(count - 1), each in a thread of its own but the first; what one throws is thrown here.
+  template <class Work>
+  static void in_threads(size_t count, const Work& work) {
+    if (count == 0) return;
+    std::vector<std::exception_ptr> errors(count);
+    const auto guarded = [&](size_t i) {
+      try {
+        work(i);
+      } catch (...) {
+        errors[i] = std::current_exception();
+      }
+    };
+    {
+      std::vector<std::thread> threads;
+      for (size_t i = 1; i < count; ++i) threads.emplace_back(guarded, i);
+      guarded(0);
+      for (std::thread& thread : threads) thread.join();
+    }
+    for (const std::exception_ptr& error : errors) {
+      if (error) std::rethrow_exception(error);
+    }
+  }
+
+  std::string decoded(nb::list ids) const {
+    std::string out;
+    out.reserve(ids.size() * 5);
+    std::string_view token;
+    for (nb::handle item : ids) {
+      if (!PyLong_Check(item.ptr())) throw nb::type_error("an id is an int");
+      const unsigned long id = PyLong_AsUnsignedLong(item.ptr());
+      if (id == static_cast<unsigned long>(-1) && PyErr_Occurred()) throw nb::python_error();
+      if (id > 0xFFFFFFFFu || !vocabulary_.token(static_cast<uint32_t>(id), &token)) throw nb::key_error("no such id");
+      out.append(token);
+    }
+    return out;
+  }
+
+  BufferView image_;
+  Vocabulary vocabulary_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Encoder>> idle_;
+};
+
+// The image of tokens given as one run of bytes, a size for each (uint8 or uint32) and an id for each (uint32).
+nb::bytes build_image(nb::handle blob, nb::handle sizes, nb::handle ids, nb::handle source) {
+  const BufferView blob_view(blob), sizes_view(sizes), ids_view(ids), source_view(source);
+  const Bytes bytes = blob_view.bytes(), raw_sizes = sizes_view.bytes(), raw_ids = ids_view.bytes();
+  const size_t count = raw_ids.size() / sizeof(uint32_t);
+  const size_t width = count ? raw_sizes.size() / count : 0;
+  if (count == 0 || count * sizeof(uint32_t) != raw_ids.size() || (width != 1 && width != 4) ||
+      width * count != raw_sizes.size() || source_view.bytes().size() != 32)
+    throw nb::value_error("a size (uint8 or uint32) and an id (uint32) for each token, and a source of 32 bytes");
+  std::vector<Token> tokens(count);
+  std::vector<bool> taken;
+  size_t at = 0;
+  for (size_t i = 0; i < count; ++i) {
+    Token& token = tokens[i];
+    if (width == 1) token.size = raw_sizes[i];
+    else std::memcpy(&token.size, raw_sizes.data() + i * sizeof(uint32_t), sizeof(uint32_t));
+    std::memcpy(&token.id, raw_ids.data() + i * sizeof(uint32_t), sizeof(uint32_t));
+    if (token.size > bytes.size() - at) throw nb::value_error("the sizes do not add up to the bytes");
+    if (token.id >= kMaxId - 1) throw nb::value_error("an id is too large for an image");
+    if (token.id >= taken.size()) taken.resize(std::max<size_t>(token.id + 1, 2 * taken.size()));
+    if (taken[token.id]) throw nb::value_error("an id stands twice");
+    taken[token.id] = true;
+    token.bytes = bytes.data() + at;
+    at += token.size;
+  }
+  if (at != bytes.size()) throw nb::value_error("the sizes do not add up to the bytes");
+  std::vector<uint8_t> image;
+  {
+    const nb::gil_scoped_release release;
+    image = Vocabulary::build(tokens, source_view.bytes().first<32>());
+  }
+  return bytes_of(image.data(), image.size());
+}
+
+// Where the pieces of a text end.
+nb::bytes split(nb::handle text, int number) {
+  const Bytes bytes = utf8_of(text);
+  const Family family = family_of(number);
+  std::vector<uint64_t> ends;
+  const uint8_t *p = bytes.data(), *end = p + bytes.size();
+  while (p < end) {
+    switch (family) {
+      case Family::kR50k: p = piece_end<Family::kR50k>(p, end); break;
+      case Family::kCl100k: p = piece_end<Family::kCl100k>(p, end); break;
+      case Family::kLlama3: p = piece_end<Family::kLlama3>(p, end); break;
+      case Family::kQwen2: p = piece_end<Family::kQwen2>(p, end); break;
+      case Family::kO200k: p = piece_end<Family::kO200k>(p, end); break;
+    }
+    ends.push_back(static_cast<uint64_t>(p - bytes.data()));
+  }
+  return bytes_of(ends.data(), ends.size() * sizeof(uint64_t));
+}
+
+}  // namespace
+
+NB_MODULE(_native, module) {
+  module.doc() = "tokcli's native backend.";
+  module.attr("IMAGE_VERSION") = kImageVersion;
+  module.attr("FAMILIES") = nb::make_tuple("r50k", "cl100k", "llama3", "qwen2", "o200k");
+  module.def("build_image", &build_image);
+  module.def("split", &split);
+  nb::class_<PyVocabulary>(module, "Vocabulary")
+      .def(nb::init<nb::handle>())
+      .def("verify", &PyVocabulary::verify)
+      .def("source", [](const PyVocabulary& self) { return bytes_of(self.view().source().data(), 32); })
+      .def("count", &PyVocabulary::count, nb::arg("text"), nb::arg("family"), nb::arg("threads") = 1)
+      .def("count_buffer", &PyVocabulary::count_buffer, nb::arg("data"), nb::arg("family"), nb::arg("threads") = 1)
+      .def("encode", &PyVocabulary::encode, nb::arg("text"), nb::arg("family"))
+      .def("encode_str", &PyVocabulary::encode_str, nb::arg("text"), nb::arg("family"), nb::arg("threads") = 1)
+      .def("encode_buffer", &PyVocabulary::encode_buffer, nb::arg("data"), nb::arg("family"), nb::arg("threads") = 1)
+      .def("encode_piece", &PyVocabulary::encode_piece)
+      .def("encode_batch", &PyVocabulary::encode_batch, nb::arg("texts"), nb::arg("family"), nb::arg("threads") = 1)
+      .def("encode_batch_lists", &PyVocabulary::encode_batch_lists, nb::arg("texts"), nb::arg("family"),
+           nb::arg("threads") = 1)
+      .def("decode", &PyVocabulary::decode)
+      .def("decode_str", &PyVocabulary::decode_str);
+}

@@ -1,0 +1,197 @@
+"""The native backend answers as the Python code does, on any text, in any number of threads; no image can crash it."""
+
+from __future__ import annotations
+
+import os
+import random
+from array import array
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support import FAMILIES, HARD_ATOMS, hard_text
+
+import tokcli
+from tokcli.engine import backend
+from tokcli.engine.native_encoder import FAMILY_OF, image_of
+from tokcli.engine.pretokenizer import PreTokenizer
+
+native = backend.native()
+pytestmark = pytest.mark.skipif(native is None, reason="there is no native backend, or TOKCLI_BACKEND=python")
+
+
+def native_split(pat_str: str, text: str) -> list[str]:
+    assert native is not None
+    ends = memoryview(native.split(text, native.FAMILIES.index(FAMILY_OF[pat_str]))).cast("Q")
+    data, pieces, at = text.encode(), [], 0
+    for end in ends:
+        pieces.append(data[at:end].decode())
+        at = end
+    return pieces
+
+
+patterns = st.sampled_from(sorted(FAMILY_OF))
+
+
+@settings(max_examples=3000)
+@given(patterns, hard_text(10))
+def test_a_scanner_splits_as_its_pattern(pat_str: str, text: str) -> None:
+    assert native_split(pat_str, text) == PreTokenizer(pat_str).split(text)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pat_str", sorted(FAMILY_OF))
+def test_a_scanner_splits_hard_text_as_its_pattern(pat_str: str) -> None:
+    rnd, splitter = random.Random(11), PreTokenizer(pat_str)
+    for _ in range(6000):
+        text = "".join(rnd.choices(HARD_ATOMS, k=rnd.randrange(1, 14)))
+        assert native_split(pat_str, text) == splitter.split(text)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pat_str", sorted(FAMILY_OF))
+def test_a_scanner_knows_every_code_point(pat_str: str) -> None:
+    splitter = PreTokenizer(pat_str)
+    for plane in (range(0, 0xD800), range(0xE000, 0x40000), range(0xE0000, 0xE1000), range(0x10FF00, 0x110000)):
+        for start in range(plane.start, plane.stop, 1024):
+            points = range(start, min(start + 1024, plane.stop))
+            text = "".join(f"a{c}b {c}the{c}{c} 1{c}2 {c}\n'{c}s A{c}B.{c} {c} \n" for c in map(chr, points))
+            assert native_split(pat_str, text) == splitter.split(text)
+
+
+@settings(max_examples=500)
+@given(st.sampled_from(FAMILIES), hard_text(20))
+def test_native_ids_are_the_python_ones(name: str, text: str) -> None:
+    enc = tokcli.get_encoding(name)
+    expected = enc._encode_in_python(text)
+    assert enc._natively("encode", text) == expected
+    assert enc._natively("count", text) == len(expected)
+    assert enc._natively("encode_array", text).tolist() == expected
+
+
+@st.composite
+def vocabularies(draw: st.DrawFn) -> dict[bytes, int]:
+    """Few letters and many tokens, in any order, with gaps; some no merge can reach, some longer than a key."""
+    tokens = draw(st.lists(st.text("ab", min_size=2, max_size=24).map(str.encode), unique=True, max_size=40))
+    ranks = draw(st.permutations(range(300, 300 + 3 * len(tokens), 3)))
+    return {bytes([i]): i for i in range(256)} | dict(zip(tokens, ranks))
+
+
+@settings(max_examples=300)
+@given(vocabularies(), st.lists(st.text("ab", min_size=1, max_size=90), max_size=6).map(" ".join))
+def test_native_merging_is_the_python_one_for_any_vocabulary(ranks: dict[bytes, int], text: str) -> None:
+    enc = tokcli.Encoding("x", pat_str=next(iter(FAMILY_OF)), mergeable_ranks=ranks, special_tokens={})
+    assert enc._natively("encode", text) == enc._encode_in_python(text)
+    assert enc._natively("count", text) == len(enc._encode_in_python(text))
+
+
+@given(st.lists(hard_text(5), max_size=8), st.integers(1, 4))
+def test_batches_are_what_single_calls_give(texts: list[str], threads: int) -> None:
+    enc = tokcli.get_encoding("o200k_base")
+    expected = [enc._encode_in_python(text) for text in texts]
+    assert enc.encode_ordinary_batch(texts, num_threads=threads) == expected
+    ids, offsets = enc.encode_array_batch(texts, num_threads=threads)
+    assert [ids[a:b].tolist() for a, b in zip(offsets, offsets[1:])] == expected
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FAMILIES)
+def test_threads_change_nothing(name: str) -> None:
+    enc, rnd = tokcli.get_encoding(name), random.Random(2)
+    text = "".join(rnd.choices(HARD_ATOMS, k=600_000))
+    single = enc._native.encode_array(text, 1).tolist()
+    assert enc._native.encode_array(text, 4).tolist() == single
+    assert enc._native.count(text, 3) == len(single)
+    documents = [text[i : i + 5000] for i in range(0, len(text), 5000)]
+    assert enc.encode_ordinary_batch(documents, num_threads=4) == enc.encode_ordinary_batch(documents, num_threads=1)
+    with ThreadPoolExecutor(4) as pool:
+        assert all(count == len(single) for count in pool.map(enc.count, [text] * 4))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("text", [" " * 10**6 + "x", "a" * 10**6, "\n" * 10**6, "1" * 10**6, "'" * 10**6, "中" * 10**6,
+                                  "\u0301" * 10**6, "A" * 10**6 + "b", "ªA" * 10**5, "<>/\r\n" * 10**5])  # fmt: skip
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_million_of_anything_is_encoded_and_comes_back(name: str, text: str) -> None:
+    enc = tokcli.get_encoding(name)
+    ids = enc.encode_ordinary(text)
+    assert enc.decode(ids) == text
+    assert enc.count(text) == len(ids)
+
+
+def test_a_byte_that_the_vocabulary_lacks_is_named() -> None:
+    ranks = {bytes([i]): i for i in range(256) if i != ord("z")}
+    enc = tokcli.Encoding("x", pat_str=next(iter(FAMILY_OF)), mergeable_ranks=ranks, special_tokens={})
+    with pytest.raises(KeyError, match="0x7a"):
+        enc.encode("a fez")
+
+
+def test_ids_too_large_for_an_image_are_pythons_task() -> None:
+    ranks = {bytes([i]): i for i in range(256)} | {b"ab": 2**31 - 1}
+    enc = tokcli.Encoding("x", pat_str=next(iter(FAMILY_OF)), mergeable_ranks=ranks, special_tokens={})
+    assert enc._native is None
+    assert enc.encode("ab") == [2**31 - 1]
+
+
+def test_an_image_that_was_changed_is_refused_or_at_least_harmless() -> None:
+    assert native is not None
+    ranks = {bytes([i]): i for i in range(256)} | {b"ab": 256, b"abc": 257, b"x" * 20: 258}
+    image, rnd = image_of(ranks), random.Random(9)
+    refused = 0
+    for number in range(3000):
+        changed = bytearray(image)
+        for _ in range(rnd.randrange(1, 4)):
+            at = rnd.randrange(256) if number % 2 else rnd.randrange(len(changed))
+            changed[at] = rnd.randrange(256)
+        if number % 5 == 0:
+            del changed[rnd.randrange(len(changed)) :]
+        try:
+            vocabulary = native.Vocabulary(bytes(changed))
+        except ValueError:
+            refused += 1
+            continue
+        assert vocabulary.verify() == (bytes(changed) == image)
+        for call in (lambda v=vocabulary: v.encode("ab abc " + "x" * 20, 0), lambda v=vocabulary: v.decode([256, 257, 258])):
+            try:
+                call()
+            except KeyError:
+                pass
+    assert refused > 300
+
+
+@pytest.mark.parametrize("arguments", [(b"ab", b"\1\1", array("I", [0, 0])), (b"ab", b"\1\2", array("I", [0, 1])),
+                                       (b"", b"", array("I")), (b"a", b"\1", array("I", [2**31]))])  # fmt: skip
+def test_tables_that_contradict_each_other_make_no_image(arguments: tuple[bytes, bytes, array[int]]) -> None:
+    assert native is not None
+    with pytest.raises(ValueError, match=r"."):
+        native.build_image(*arguments, bytes(32))
+
+
+def test_the_image_is_kept_and_made_again_when_it_is_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tokcli.registry import encodings, images
+
+    monkeypatch.setenv("TOKCLI_CACHE_DIR", str(tmp_path / "cache"))
+    path = encodings.VOCAB / "r50k_base.ranks"
+    first = bytes(images.load_image(path))
+    (kept,) = (tmp_path / "cache" / images.IMAGES).iterdir()
+    assert kept.read_bytes() == first
+    assert kept.stat().st_mode & 0o077 == 0
+    for damage in (b"", b"x" * len(first), first[:-1], first[:5000] + b"!" + first[5001:]):
+        kept.write_bytes(damage)
+        assert bytes(images.load_image(path)) == first
+        assert kept.read_bytes() == first
+    kept.unlink()
+    kept.symlink_to(tmp_path / "elsewhere")
+    assert bytes(images.load_image(path)) == first
+    assert not (tmp_path / "elsewhere").exists()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_cache_that_cannot_be_written_costs_only_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tokcli.registry import encodings, images
+
+    monkeypatch.setenv("TOKCLI_CACHE_DIR", str(tmp_path))
+    tmp_path.chmod(0o500)
+    assert len(images.load_image(encodings.VOCAB / "r50k_base.ranks")) > 10**6

@@ -1,0 +1,38 @@
+"""The native backend (tokcli/engine/native). Families are indices of FAMILIES; text is str or UTF-8; ids are uint32.
+
+KeyError: a byte of the text, or an id, is not in the vocabulary. UnicodeEncodeError: a lone surrogate. Every call that
+works on much text lets go of the GIL; a Vocabulary serves any number of threads.
+"""
+
+from collections.abc import Buffer
+
+FAMILIES: tuple[str, ...]
+IMAGE_VERSION: int
+
+def build_image(blob: Buffer, sizes: Buffer, ids: Buffer, source: Buffer) -> bytes:
+    """The image of tokens: their bytes one after the other, a size and an id for each, 32 bytes that name the source."""
+
+def split(text: str, family: int) -> bytes:
+    """Where the pieces of a text end, in bytes of UTF-8 (uint64)."""
+
+class Vocabulary:
+    """An image that was opened, and not copied: the buffer is kept. ValueError where it is none."""
+
+    def __init__(self, image: Buffer) -> None: ...
+    def verify(self) -> bool:
+        """Whether every byte is as it was built."""
+    def source(self) -> bytes:
+        """The 32 bytes that were given to build_image."""
+    def count(self, text: str, family: int, threads: int = 1) -> int: ...
+    def count_buffer(self, data: Buffer, family: int, threads: int = 1) -> int: ...
+    def encode(self, text: str, family: int) -> list[int]: ...
+    def encode_str(self, text: str, family: int, threads: int = 1) -> bytes:
+        """The ids as uint32."""
+    def encode_buffer(self, data: Buffer, family: int, threads: int = 1) -> bytes: ...
+    def encode_piece(self, data: Buffer) -> list[int]:
+        """The ids of bytes that are not split."""
+    def encode_batch(self, texts: list[str], family: int, threads: int = 1) -> tuple[bytes, bytes]:
+        """All ids (uint32), and where each text's begin (uint64, one more than there are texts)."""
+    def encode_batch_lists(self, texts: list[str], family: int, threads: int = 1) -> list[list[int]]: ...
+    def decode(self, ids: list[int]) -> bytes: ...
+    def decode_str(self, ids: list[int]) -> str: ...

@@ -1,0 +1,225 @@
+// Pre-tokenizers: where a piece of a known pattern ends. One function for each family of patterns, written by hand from
+// the pattern that stands above it, in UTF-8 as it is. No recursion, no backtracking but o200k's one step: linear time.
+#pragma once
+
+#include <bit>
+#include <cstring>
+
+#include "unicode.h"
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+namespace tokcli {
+
+// Python's known_patterns.py says which pattern belongs to which family.
+enum class Family : uint8_t { kR50k, kCl100k, kLlama3, kQwen2, kO200k };
+constexpr int kFamilies = 5;
+
+// --- runs ------------------------------------------------------------------------------------------------------------
+
+// The end of the run of ASCII letters at p: both cases, or one. Words are short, so that 16 bytes at a time are enough
+// (profile: nine words of ten end within the first step; wider steps only help letters without end).
+template <bool upper, bool lower>
+inline const uint8_t* skip_ascii_letters(const uint8_t* p, const uint8_t* end) {
+#if defined(__SSE2__)
+  const __m128i first = _mm_set1_epi8(static_cast<char>(upper && !lower ? 'A' : 'a') - 1);
+  const __m128i last = _mm_set1_epi8(static_cast<char>(upper && !lower ? 'Z' : 'z') + 1);
+  const __m128i fold = _mm_set1_epi8(upper && lower ? 0x20 : 0);
+  while (end - p >= 16) {
+    // signed comparison: bytes of 0x80 and more are negative, and below `first`
+    const __m128i bytes = _mm_or_si128(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)), fold);
+    const __m128i inside = _mm_and_si128(_mm_cmpgt_epi8(bytes, first), _mm_cmplt_epi8(bytes, last));
+    const unsigned outside = ~static_cast<unsigned>(_mm_movemask_epi8(inside)) & 0xFFFFu;
+    if (outside) return p + std::countr_zero(outside);
+    p += 16;
+  }
+#endif
+  while (p < end && ((lower && *p >= 'a' && *p <= 'z') || (upper && *p >= 'A' && *p <= 'Z'))) ++p;
+  return p;
+}
+
+// The end of the run of characters of `set` at p.
+template <ClassSet set>
+inline const uint8_t* skip(const uint8_t* p, const uint8_t* end) {
+  constexpr bool upper = set >> kUpper & 1, lower = set >> kLower & 1;
+  for (;;) {
+    if constexpr (upper || lower) p = skip_ascii_letters<upper, lower>(p, end);
+    if (p == end) return p;
+    const Char c = char_at(p, end);
+    if (!is_in(c.kind, set)) return p;
+    p += c.size;
+  }
+}
+
+// At most three digits.
+inline const uint8_t* skip_three_numbers(const uint8_t* p, const uint8_t* end) {
+  for (int count = 0; count < 3 && p < end; ++count) {
+    const Char c = char_at(p, end);
+    if (c.kind != kNumber) break;
+    p += c.size;
+  }
+  return p;
+}
+
+// --- parts of the patterns -------------------------------------------------------------------------------------------
+
+// The bytes that 's 't 'd 'm 'll 've 're take at p, which stands on the apostrophe; 0 for none. `folded`: in any case,
+// and U+017F (long s) for s, the one character outside ASCII that folds to any of these letters.
+template <bool folded>
+inline size_t contraction(const uint8_t* p, const uint8_t* end) {
+  const size_t left = static_cast<size_t>(end - p);
+  if (left < 2) return 0;
+  constexpr uint8_t fold = folded ? 0x20 : 0;
+  const uint8_t a = p[1];
+  if (a >= 0x80) return folded && a == 0xC5 && left >= 3 && p[2] == 0xBF ? 3 : 0;
+  switch (a | fold) {
+    case 's': case 't': case 'd': case 'm':
+      return 2;
+    case 'l':
+      return left >= 3 && (p[2] | fold) == 'l' ? 3 : 0;
+    case 'v': case 'r':
+      return left >= 3 && (p[2] | fold) == 'e' ? 3 : 0;
+    default:
+      return 0;
+  }
+}
+
+// White space at p. `newlines`: \s*[\r\n]+ comes first, `whole_at_end`: \s++$ before that; then \s+(?!\S), then \s.
+template <bool newlines, bool whole_at_end>
+inline const uint8_t* white_space(const uint8_t* p, const uint8_t* end) {
+  const uint8_t* after_newline = nullptr;
+  const uint8_t* last = p;  // where the last character of the run begins
+  const uint8_t* q = p;
+  while (q < end) {
+    const Char c = char_at(q, end);
+    if (!is_in(c.kind, kWhite)) break;
+    last = q;
+    q += c.size;
+    if (c.kind == kNewline) after_newline = q;
+  }
+  if (whole_at_end && q == end) return q;
+  if (newlines && after_newline) return after_newline;
+  return q == end || last == p ? q : last;
+}
+
+// --- families --------------------------------------------------------------------------------------------------------
+
+// '(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s
+inline const uint8_t* r50k_end(const uint8_t* p, const uint8_t* end) {
+  if (*p == '\'') {
+    if (const size_t size = contraction<false>(p, end)) return p + size;
+  }
+  const uint8_t* q = *p == ' ' ? p + 1 : p;
+  if (q == end) return q;
+  const Char c = char_at(q, end);
+  if (is_in(c.kind, kL)) return skip<kL>(q + c.size, end);
+  if (c.kind == kNumber) return skip<kN>(q + c.size, end);
+  if (!is_in(c.kind, kWhite)) return skip<kPunctuation>(q + c.size, end);
+  return white_space<false, true>(p, end);
+}
+
+// cl100k: '(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]
+//         |\s+(?!\S)|\s
+// llama3: the same, but for \s*[\r\n]+ in place of \s++$|\s*[\r\n]; qwen2: and \p{N} in place of \p{N}{1,3}
+template <bool whole_at_end, bool single_number>
+inline const uint8_t* cl100k_end(const uint8_t* p, const uint8_t* end) {
+  const Char c = char_at(p, end);
+  const uint8_t* q = p + c.size;
+  if (is_in(c.kind, kL)) return skip<kL>(q, end);
+  if (*p == '\'') {
+    if (const size_t size = contraction<true>(p, end)) return p + size;
+  }
+  if (c.kind == kNumber) return single_number ? q : skip_three_numbers(p, end);
+  if (c.kind != kNewline && q < end) {
+    const Char next = char_at(q, end);
+    if (is_in(next.kind, kL)) return skip<kL>(q + next.size, end);
+    if (*p == ' ' && is_in(next.kind, kPunctuation)) {
+      q = skip<kPunctuation>(q + next.size, end);
+      while (q < end && (*q == '\n' || *q == '\r')) ++q;
+      return q;
+    }
+  }
+  if (is_in(c.kind, kWhite)) return white_space<true, whole_at_end>(p, end);
+  q = skip<kPunctuation>(q, end);
+  while (q < end && (*q == '\n' || *q == '\r')) ++q;
+  return q;
+}
+
+// A word of o200k from p on, behind what may stand before it; p where there is none:
+//   [\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+ | the same with + and * (if `or_upper`)
+// Where no lower-case letter follows the first run, its last character that is in both sets serves as one: the match
+// ends behind it, or, as what follows is upper case only, the second alternative takes it all.
+template <bool or_upper>
+inline const uint8_t* o200k_word(const uint8_t* p, const uint8_t* end) {
+  const uint8_t* q = p;
+  const uint8_t* after_both = p;  // behind the last character that is in both sets
+  for (;;) {
+    q = skip_ascii_letters<true, false>(q, end);
+    if (q == end) break;
+    const Char c = char_at(q, end);
+    if (!is_in(c.kind, kUpperOrNeither)) {
+      if (c.kind == kLower) return skip<kLowerOrNeither>(q + c.size, end);
+      break;
+    }
+    q += c.size;
+    if (c.kind != kUpper) after_both = q;
+  }
+  if (after_both != p) return after_both;
+  return or_upper ? q : p;
+}
+
+// word, then (?i:'s|'t|'re|'ve|'m|'ll|'d)?
+inline const uint8_t* with_contraction(const uint8_t* p, const uint8_t* end) {
+  return p < end && *p == '\'' ? p + contraction<true>(p, end) : p;
+}
+
+// [^\r\n\p{L}\p{N}]?WORD1(contraction)?|[^\r\n\p{L}\p{N}]?WORD2(contraction)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*
+// |\s*[\r\n]+|\s+(?!\S)|\s+
+inline const uint8_t* o200k_end(const uint8_t* p, const uint8_t* end) {
+  const Char c = char_at(p, end);
+  const uint8_t* q = p + c.size;
+  if (is_in(c.kind, kL)) return with_contraction(o200k_word<true>(p, end), end);
+  if (c.kind == kNumber) return skip_three_numbers(p, end);
+  if (c.kind == kMark) {  // before a word, or its first character: both alternatives are tried with and without
+    const uint8_t* word = o200k_word<false>(q, end);
+    return with_contraction(word != q ? word : o200k_word<false>(p, end), end);
+  }
+  Char next{kOther, 0};
+  if (c.kind != kNewline && q < end) {
+    next = char_at(q, end);
+    if (is_in(next.kind, kL) || next.kind == kMark) return with_contraction(o200k_word<true>(q, end), end);
+  }
+  if (is_in(c.kind, kWhite)) {
+    if (*p != ' ' || next.size == 0 || next.kind != kOther) return white_space<true, false>(p, end);
+    q += next.size;
+  }
+  q = skip<kPunctuation>(q, end);
+  while (q < end && (*q == '\n' || *q == '\r' || *q == '/')) ++q;
+  return q;
+}
+
+// Where the piece that begins at p < end ends.
+template <Family family>
+inline const uint8_t* piece_end(const uint8_t* p, const uint8_t* end) {
+  if constexpr (family == Family::kR50k) return r50k_end(p, end);
+  if constexpr (family == Family::kCl100k) return cl100k_end<true, false>(p, end);
+  if constexpr (family == Family::kLlama3) return cl100k_end<false, false>(p, end);
+  if constexpr (family == Family::kQwen2) return cl100k_end<false, true>(p, end);
+  if constexpr (family == Family::kO200k) return o200k_end(p, end);
+}
+
+// The first place at or behind `at` where text may be cut so that both parts give the pieces of the whole: before U+0020
+// behind a visible ASCII character, or before a newline behind an ASCII letter or digit. No pattern above has a piece
+// across either, or looks across. `size` where there is none.
+inline size_t next_cut(const uint8_t* text, size_t size, size_t at) {
+  for (size_t i = at ? at : 1; i < size; ++i) {
+    const uint8_t before = text[i - 1];
+    const bool is_word = ((before | 0x20) >= 'a' && (before | 0x20) <= 'z') || (before >= '0' && before <= '9');
+    if ((text[i] == ' ' && before > ' ' && before < 0x7F) || (text[i] == '\n' && is_word)) return i;
+  }
+  return size;
+}
+
+}  // namespace tokcli

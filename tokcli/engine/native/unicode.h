@@ -1,0 +1,52 @@
+// The class of a character in valid UTF-8, as the patterns of the scanners tell characters apart.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "unicode_tables.h"
+
+namespace tokcli {
+
+// The numbers are those of the generated table. kUpper is \p{Lu}\p{Lt}, kLetter \p{Lm}\p{Lo}, kSpace \s without \r\n.
+enum Class : uint8_t { kOther, kUpper, kLower, kLetter, kMark, kNumber, kSpace, kNewline };
+
+using ClassSet = unsigned;  // bit (1 << Class)
+constexpr ClassSet kL = 1u << kUpper | 1u << kLower | 1u << kLetter;
+constexpr ClassSet kN = 1u << kNumber;
+constexpr ClassSet kWhite = 1u << kSpace | 1u << kNewline;
+constexpr ClassSet kUpperOrNeither = 1u << kUpper | 1u << kLetter | 1u << kMark;  // o200k's first set
+constexpr ClassSet kLowerOrNeither = 1u << kLower | 1u << kLetter | 1u << kMark;  // and its second
+constexpr ClassSet kPunctuation = 1u << kOther | 1u << kMark;                     // [^\s\p{L}\p{N}]
+
+struct Char {
+  Class kind;
+  uint8_t size;  // bytes
+};
+
+// The character at p < end. Bytes that are no UTF-8 are kOther, one at a time; nothing at or behind end is read.
+inline Char char_at(const uint8_t* p, const uint8_t* end) {
+  const uint8_t lead = *p;
+  if (lead < 0x80) return {static_cast<Class>(kClassOf[lead]), 1};
+  const size_t left = static_cast<size_t>(end - p);
+  uint32_t point = 0;
+  uint8_t size = 1;
+  if (lead >= 0xC2 && lead < 0xE0 && left >= 2) {
+    point = (lead & 0x1Fu) << 6 | (p[1] & 0x3Fu);
+    size = 2;
+  } else if (lead >= 0xE0 && lead < 0xF0 && left >= 3) {
+    point = (lead & 0x0Fu) << 12 | (p[1] & 0x3Fu) << 6 | (p[2] & 0x3Fu);
+    size = 3;
+  } else if (lead >= 0xF0 && lead < 0xF5 && left >= 4) {
+    point = (lead & 0x07u) << 18 | (p[1] & 0x3Fu) << 12 | (p[2] & 0x3Fu) << 6 | (p[3] & 0x3Fu);
+    size = 4;
+    if (point > 0x10FFFF) return {kOther, 1};
+  } else {
+    return {kOther, 1};
+  }
+  return {static_cast<Class>(kClassOf[kClassBlock[point >> 8] * 256u + (point & 0xFF)]), size};
+}
+
+inline bool is_in(Class kind, ClassSet set) { return set >> kind & 1; }
+
+}  // namespace tokcli

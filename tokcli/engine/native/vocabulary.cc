@@ -1,0 +1,184 @@
+// Building and opening vocabulary images: see vocabulary.h.
+#include "vocabulary.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace tokcli {
+namespace {
+
+constexpr char kMagic[8] = {'T', 'O', 'K', 'I', 'M', 'A', 'G', 'E'};
+constexpr size_t kAlign = 64;  // a cache line
+
+// Sections follow the header in this order, each aligned to a cache line.
+enum Section { kStarts, kBlob, kTags, kShort, kLong, kPairs, kBytes, kSections };
+
+struct Header {
+  char magic[8];
+  uint64_t size, checksum;  // of the whole image; of all of it, this word taken as 0
+  uint32_t version, id_count, empty_id, longest, short_bits, long_bits;
+  uint64_t offset[kSections], length[kSections];
+  uint8_t source[32];
+};
+
+size_t aligned(size_t size) { return (size + kAlign - 1) / kAlign * kAlign; }
+
+uint64_t read_word(const uint8_t* p) {
+  uint64_t word;
+  std::memcpy(&word, p, 8);
+  return word;
+}
+
+// Four independent lanes, so that it runs at the speed of memory.
+uint64_t checksum_of(std::span<const uint8_t> data) {
+  std::array<uint64_t, 4> lanes{0x9E3779B97F4A7C15u, 0xBF58476D1CE4E5B9u, 0x94D049BB133111EBu, data.size()};
+  const uint8_t* p = data.data();
+  size_t left = data.size();
+  for (; left >= 32; p += 32, left -= 32) {
+    for (size_t i = 0; i < 4; ++i) lanes[i] = mix(lanes[i] ^ read_word(p + 8 * i), 0xE7037ED1A0B428DBu);
+  }
+  for (; left > 0; ++p, --left) lanes[0] = mix(lanes[0] ^ *p, 0xA0761D6478BD642Fu);
+  return mix(lanes[0] ^ lanes[1], lanes[2] ^ std::rotl(lanes[3], 17));
+}
+
+uint64_t checksum_of(Header header, std::span<const uint8_t> rest) {
+  header.checksum = 0;
+  return mix(checksum_of({reinterpret_cast<const uint8_t*>(&header), sizeof header}), checksum_of(rest));
+}
+
+}  // namespace
+
+uint64_t hash_bytes(const uint8_t* p, size_t size) {
+  uint64_t hash = size * 0x9E3779B97F4A7C15u;
+  for (; size >= 8; p += 8, size -= 8) hash = mix(hash ^ read_word(p), 0xE7037ED1A0B428DBu);
+  uint64_t rest = 0;
+  std::memcpy(&rest, p, size);
+  return mix(hash ^ rest, 0xBF58476D1CE4E5B9u);
+}
+
+std::vector<uint8_t> Vocabulary::build(std::span<const Token> tokens, std::span<const uint8_t, 32> source) {
+  Header header{};
+  std::memcpy(header.magic, kMagic, 8);
+  std::copy(source.begin(), source.end(), header.source);
+  header.version = kImageVersion;
+  header.empty_id = kNone;
+  size_t short_count = 0, long_count = 0, blob_size = 0;
+  for (const Token& token : tokens) {
+    header.id_count = std::max(header.id_count, token.id + 1);
+    header.longest = std::max(header.longest, token.size);
+    blob_size += token.size;
+    ++(token.size <= kShortBytes ? short_count : long_count);
+    if (token.size == 0) header.empty_id = token.id;
+  }
+  // tables at most half full: a lookup that fails, the usual one while merging, takes 1.5 probes
+  header.short_bits = static_cast<uint32_t>(std::bit_width(2 * short_count + 1));
+  header.long_bits = static_cast<uint32_t>(std::bit_width(2 * long_count + 1));
+  const size_t short_slots = size_t{1} << header.short_bits, long_slots = size_t{1} << header.long_bits;
+  const std::array<size_t, kSections> lengths{
+      (header.id_count + 1) * sizeof(uint32_t), blob_size,
+      short_slots,                              short_slots * sizeof(ShortSlot),
+      long_slots * sizeof(LongSlot),            65536 * sizeof(uint32_t),
+      256 * sizeof(uint32_t)};
+  size_t at = aligned(sizeof(Header));
+  for (size_t i = 0; i < kSections; ++i) {
+    header.offset[i] = at;
+    header.length[i] = lengths[i];
+    at += aligned(lengths[i]);
+  }
+  header.size = at;
+
+  std::vector<uint8_t> image(at);
+  auto* starts = reinterpret_cast<uint32_t*>(&image[header.offset[kStarts]]);
+  uint8_t* blob = image.data() + header.offset[kBlob];
+  uint8_t* tags = &image[header.offset[kTags]];
+  auto* shorts = reinterpret_cast<ShortSlot*>(&image[header.offset[kShort]]);
+  auto* longs = reinterpret_cast<LongSlot*>(&image[header.offset[kLong]]);
+  auto* pairs = reinterpret_cast<uint32_t*>(&image[header.offset[kPairs]]);
+  auto* bytes = reinterpret_cast<uint32_t*>(&image[header.offset[kBytes]]);
+  std::fill_n(pairs, 65536, kNone);
+  std::fill_n(bytes, 256, kNone);
+  std::vector<uint32_t> sizes(header.id_count);
+  for (const Token& token : tokens) sizes[token.id] = token.size;
+  for (size_t id = 0; id < sizes.size(); ++id) starts[id + 1] = starts[id] + sizes[id];
+  for (const Token& token : tokens) {
+    std::copy_n(token.bytes, token.size, blob + starts[token.id]);
+    if (token.size == 1) bytes[token.bytes[0]] = token.id;
+    if (token.size == 2) pairs[token.bytes[0] << 8 | token.bytes[1]] = token.id;
+    if (token.size == 0) continue;
+    if (token.size <= kShortBytes) {
+      const Key key = key_of(token.bytes, token.size, token.size);
+      const uint64_t hash = hash_of(key);
+      size_t slot = hash & (short_slots - 1);
+      while (tags[slot]) slot = (slot + 1) & (short_slots - 1);
+      tags[slot] = tag_of(hash);
+      shorts[slot] = slot_of(key, token.id);
+    } else {
+      const uint64_t hash = hash_bytes(token.bytes, token.size);
+      size_t slot = hash & (long_slots - 1);
+      while (longs[slot].id) slot = (slot + 1) & (long_slots - 1);
+      longs[slot] = {static_cast<uint32_t>(hash >> 32), token.id + 1};
+    }
+  }
+  header.checksum = checksum_of(header, std::span<const uint8_t>(image).subspan(sizeof(Header)));
+  std::memcpy(image.data(), &header, sizeof header);
+  return image;
+}
+
+bool Vocabulary::open(std::span<const uint8_t> image) {
+  Header header;
+  if (image.size() < sizeof header || reinterpret_cast<uintptr_t>(image.data()) % 8) return false;
+  std::memcpy(&header, image.data(), sizeof header);
+  if (std::memcmp(header.magic, kMagic, 8) || header.version != kImageVersion || header.size != image.size())
+    return false;
+  if (header.id_count == 0 || header.id_count > kMaxId || header.short_bits > 30 || header.long_bits > 30) return false;
+  const size_t short_slots = size_t{1} << header.short_bits, long_slots = size_t{1} << header.long_bits;
+  const std::array<size_t, kSections> wanted{
+      (header.id_count + size_t{1}) * 4, header.length[kBlob], short_slots, short_slots * sizeof(ShortSlot),
+      long_slots * sizeof(LongSlot),     65536 * 4,            256 * 4};
+  for (size_t i = 0; i < kSections; ++i) {
+    const uint64_t offset = header.offset[i];
+    if (header.length[i] != wanted[i] || offset % kAlign || offset < sizeof header || offset > image.size() ||
+        wanted[i] > image.size() - offset)
+      return false;
+  }
+  if (header.length[kBlob] > UINT32_MAX) return false;
+  const uint8_t* base = image.data();
+  image_ = image;
+  source_ = base + offsetof(Header, source);
+  starts_ = reinterpret_cast<const uint32_t*>(base + header.offset[kStarts]);
+  blob_ = base + header.offset[kBlob];
+  tags_ = base + header.offset[kTags];
+  short_ = reinterpret_cast<const ShortSlot*>(base + header.offset[kShort]);
+  long_ = reinterpret_cast<const LongSlot*>(base + header.offset[kLong]);
+  pairs_ = reinterpret_cast<const uint32_t*>(base + header.offset[kPairs]);
+  bytes_ = reinterpret_cast<const uint32_t*>(base + header.offset[kBytes]);
+  short_mask_ = short_slots - 1;
+  long_mask_ = long_slots - 1;
+  longest_ = header.longest;
+  id_count_ = header.id_count;
+  blob_size_ = static_cast<uint32_t>(header.length[kBlob]);
+  empty_id_ = header.empty_id;
+  return true;
+}
+
+bool Vocabulary::verify() const {
+  Header header;
+  std::memcpy(&header, image_.data(), sizeof header);
+  return header.checksum == checksum_of(header, image_.subspan(sizeof header));
+}
+
+uint32_t Vocabulary::find_long(const uint8_t* p, size_t size) const {
+  if (size > longest_) return kNone;
+  const uint64_t hash = hash_bytes(p, size);
+  for (size_t at = hash & long_mask_, tries = 0; tries <= long_mask_; at = (at + 1) & long_mask_, ++tries) {
+    const LongSlot slot = long_[at];
+    if (slot.id == 0) return kNone;
+    std::string_view known;
+    if (slot.tag == static_cast<uint32_t>(hash >> 32) && token(slot.id - 1, &known) && known.size() == size &&
+        std::memcmp(known.data(), p, size) == 0)
+      return slot.id - 1;
+  }
+  return kNone;
+}
+
+}  // namespace tokcli

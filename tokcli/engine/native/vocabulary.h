@@ -1,0 +1,136 @@
+// The vocabulary image: one flat, position-independent block of bytes with everything that encoding and decoding look
+// up. It is built once; opened, nothing is copied. What stands in it is not trusted: every offset is checked.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tokcli {
+
+constexpr uint32_t kImageVersion = 1;     // counted up with every change of the image or of how it is looked up
+constexpr uint32_t kNone = 0xFFFFFFFF;    // no such token
+constexpr uint32_t kMaxId = 1u << 26;     // the tables of ids are flat
+constexpr size_t kKeyBytes = 15;          // pieces up to here are compared and hashed in two words
+constexpr size_t kShortBytes = 12;        // tokens up to here stand inside the table, with their id in 16 bytes
+
+// Up to 15 bytes and their number, in two words: comparing and hashing a piece takes no loop.
+struct Key {
+  uint64_t low = 0, high = 0;
+  bool operator==(const Key&) const = default;
+};
+
+inline uint64_t mix(uint64_t a, uint64_t b) {  // the 128-bit product folded, as in wyhash by Wang Yi
+#if defined(__SIZEOF_INT128__)
+  const unsigned __int128 product = static_cast<unsigned __int128>(a) * b;
+  return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
+#else
+  const uint64_t h = (a ^ (a >> 32)) * 0x9E3779B97F4A7C15u + (b ^ (b >> 29)) * 0xBF58476D1CE4E5B9u;
+  return h ^ (h >> 31);
+#endif
+}
+
+inline uint64_t hash_of(const Key& key) { return mix(key.low ^ 0xA0761D6478BD642Fu, key.high ^ 0xE7037ED1A0B428DBu); }
+
+// The key of `size` <= 15 bytes at p; `readable` bytes may be read from there.
+inline Key key_of(const uint8_t* p, size_t size, size_t readable) {
+  Key key;
+  if (readable >= 16) [[likely]] {
+    std::memcpy(&key, p, 16);
+    // shifts by 64 are undefined, so the two halves are masked apart
+    const uint64_t low_mask = size >= 8 ? ~0ull : (1ull << (8 * size)) - 1;
+    const uint64_t high_mask = size > 8 ? (1ull << (8 * (size - 8))) - 1 : 0;
+    key.low &= low_mask;
+    key.high &= high_mask;
+  } else {
+    std::memcpy(&key, p, size);
+  }
+  key.high |= static_cast<uint64_t>(size) << 56;
+  return key;
+}
+
+uint64_t hash_bytes(const uint8_t* p, size_t size);
+
+struct Token {
+  const uint8_t* bytes;
+  uint32_t id;
+  uint32_t size;
+};
+
+class Vocabulary {
+ public:
+  // An image of these tokens, ids distinct and below kMaxId, bytes distinct; `source` is kept in its header.
+  static std::vector<uint8_t> build(std::span<const Token> tokens, std::span<const uint8_t, 32> source);
+
+  // Opens an image that outlives this object; false says that it is none, or that its parts do not fit.
+  bool open(std::span<const uint8_t> image);
+  // Whether every byte is as it was built; reads all of it.
+  bool verify() const;
+
+  uint32_t find(const uint8_t* p, size_t size, size_t readable) const {
+    if (size > kShortBytes) return find_long(p, size);
+    const Key key = key_of(p, size, readable);
+    return find_short(key, hash_of(key));
+  }
+  // A token of 1 to kShortBytes bytes.
+  uint32_t find_short(const Key& key, uint64_t hash) const {
+    const uint8_t tag = tag_of(hash);
+    const ShortSlot wanted = slot_of(key, 0);
+    for (size_t at = hash & short_mask_, tries = 0; tries <= short_mask_; at = (at + 1) & short_mask_, ++tries) {
+      if (tags_[at] == 0) return kNone;
+      if (tags_[at] != tag) continue;
+      const ShortSlot& slot = short_[at];
+      if (slot.low == wanted.low && slot.high == wanted.high && (slot.size_and_id ^ wanted.size_and_id) < kMaxId)
+        return slot.size_and_id & (kMaxId - 1);
+    }
+    return kNone;
+  }
+  uint32_t find_long(const uint8_t* p, size_t size) const;
+  uint32_t find_pair(const uint8_t* p) const { return pairs_[p[0] << 8 | p[1]]; }  // a token of two bytes
+  uint32_t find_byte(uint8_t byte) const { return bytes_[byte]; }
+
+  // The bytes of an id; false where there is no such token.
+  bool token(uint32_t id, std::string_view* out) const {
+    if (id >= id_count_) return false;
+    const uint32_t start = starts_[id], end = starts_[id + 1];
+    if (end < start || end > blob_size_) return false;
+    *out = {reinterpret_cast<const char*>(blob_) + start, end - start};
+    return start != end || id == empty_id_;
+  }
+  uint32_t id_count() const { return id_count_; }
+  size_t longest() const { return longest_; }
+  std::span<const uint8_t> source() const { return {source_, 32}; }
+
+ private:
+  static uint8_t tag_of(uint64_t hash) { return static_cast<uint8_t>((hash >> 56) + (hash >> 56 == 0)); }
+
+  struct ShortSlot {
+    uint64_t low;
+    uint32_t high, size_and_id;  // the size stands above kMaxId
+  };
+  static ShortSlot slot_of(const Key& key, uint32_t id) {
+    const auto size = static_cast<uint32_t>(key.high >> 56);
+    return {key.low, static_cast<uint32_t>(key.high), size * kMaxId + id};
+  }
+  struct LongSlot {
+    uint32_t tag, id;  // id + 1; 0 is an empty slot
+  };
+
+  std::span<const uint8_t> image_;
+  const uint8_t* source_ = nullptr;
+  const uint32_t* starts_ = nullptr;  // of each id in the blob, one more than there are ids
+  const uint8_t* blob_ = nullptr;
+  const uint8_t* tags_ = nullptr;  // a byte of the hash: answers most lookups of what is no token from the L2 cache
+  const ShortSlot* short_ = nullptr;
+  const LongSlot* long_ = nullptr;
+  const uint32_t* pairs_ = nullptr;
+  const uint32_t* bytes_ = nullptr;
+  size_t short_mask_ = 0, long_mask_ = 0, longest_ = 0;
+  uint32_t id_count_ = 0, blob_size_ = 0, empty_id_ = kNone;
+};
+
+}  // namespace tokcli

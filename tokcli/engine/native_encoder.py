@@ -1,0 +1,95 @@
+"""The native twin of pre-tokenizing and merging: an opened vocabulary image, and the scanner for a known pattern.
+
+It answers exactly as the Python code does, or not at all: what goes wrong is left to that code to name.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from tokcli.engine import backend
+from tokcli.engine import known_patterns as known
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+# The family of scanners (scan.h) that does what a pattern says.
+FAMILY_OF = {
+    known.R50K: "r50k",
+    known.GPT2: "r50k",
+    known.GPT2_EDUCATIONAL: "r50k",
+    known.CL100K: "cl100k",
+    known.LLAMA3: "llama3",
+    known.GPT4: "llama3",
+    known.QWEN2: "qwen2",
+    known.O200K: "o200k",
+}
+UNNAMED = bytes(32)  # the source of an image that is not kept
+
+
+class NativeEncoder:
+    """A vocabulary and a family of patterns. KeyError and UnicodeEncodeError as _native.pyi says."""
+
+    def __init__(self, vocabulary: Any, family: int) -> None:
+        self._vocabulary = vocabulary
+        self._family = family
+
+    def count(self, text: str, threads: int = 1) -> int:
+        """How many ids a text has."""
+        count: int = self._vocabulary.count(text, self._family, threads)
+        return count
+
+    def encode(self, text: str) -> list[int]:
+        """The ids of a text."""
+        ids: list[int] = self._vocabulary.encode(text, self._family)
+        return ids
+
+    def encode_array(self, text: str, threads: int = 1) -> memoryview:
+        """The ids of a text as uint32."""
+        return memoryview(self._vocabulary.encode_str(text, self._family, threads)).cast("I")
+
+    def encode_batch(self, texts: list[str], threads: int) -> tuple[memoryview, memoryview]:
+        """All ids of some texts, and where each text's begin."""
+        ids, offsets = self._vocabulary.encode_batch(texts, self._family, threads)
+        return memoryview(ids).cast("I"), memoryview(offsets).cast("Q")
+
+    def encode_batch_lists(self, texts: list[str], threads: int) -> list[list[int]]:
+        """The ids of each text."""
+        ids: list[list[int]] = self._vocabulary.encode_batch_lists(texts, self._family, threads)
+        return ids
+
+    def decode(self, ids: list[int]) -> bytes:
+        """The bytes of some ids; KeyError for special tokens too, which are not in the image."""
+        data: bytes = self._vocabulary.decode(ids)
+        return data
+
+    def decode_str(self, ids: list[int]) -> str:
+        """The text of some ids, U+FFFD for what is not UTF-8."""
+        text: str = self._vocabulary.decode_str(ids)
+        return text
+
+
+def image_of(ranks: Mapping[bytes, int]) -> bytes:
+    """The image of a vocabulary; ValueError where an id is too large for one."""
+    native = backend.native()
+    if native is None:
+        raise ValueError("there is no native backend")
+    try:
+        sizes, ids = array("I", map(len, ranks)), array("I", ranks.values())
+    except OverflowError:
+        raise ValueError("an id is too large for an image") from None
+    image: bytes = native.build_image(b"".join(ranks), sizes, ids, UNNAMED)
+    return image
+
+
+def open_encoder(pat_str: str, image: Callable[[], Any]) -> NativeEncoder | None:
+    """The encoder for a pattern and the image that is made or mapped on demand; None where only Python can do it."""
+    native = backend.native()
+    if native is None or pat_str not in FAMILY_OF:
+        return None
+    try:
+        return NativeEncoder(native.Vocabulary(image()), native.FAMILIES.index(FAMILY_OF[pat_str]))
+    except ValueError:
+        return None

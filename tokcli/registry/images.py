@@ -1,0 +1,91 @@
+"""Vocabulary images of what ships with the package: built once, kept in the cache, mapped into memory afterwards.
+
+Only time is lost where the cache cannot be used: the image is then built in memory, every time.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import stat
+import tempfile
+from array import array
+from contextlib import suppress
+from itertools import chain
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from tokcli.engine import backend
+from tokcli.errors import VocabularyError
+
+IMAGES = "images"  # the folder in the cache folder
+
+
+def load_image(path: Path) -> Any:
+    """The image (a buffer) of a packed vocabulary; VocabularyError where that is damaged, ValueError without native."""
+    from tokcli.formats.packed import read_sha256
+    from tokcli.registry.cache import private_dir
+
+    native = backend.native()
+    if native is None:
+        raise ValueError("there is no native backend")
+    with path.open("rb") as file:
+        source = read_sha256(file.read(256), str(path))
+    try:
+        kept = private_dir(IMAGES) / f"{source.hex()}.{native.IMAGE_VERSION}"
+    except OSError:
+        return _build(path, source, native)
+    image = _mapped(kept, source, native)
+    if image is None:
+        image = _build(path, source, native)
+        with suppress(OSError):
+            _keep(kept, image)
+    return image
+
+
+def _build(path: Path, source: bytes, native: ModuleType) -> bytes:
+    from tokcli.formats.limits import read_regular_file
+    from tokcli.formats.packed import tables
+
+    found = tables(read_regular_file(path), str(path))
+    ids = array("I", chain.from_iterable(range(first, first + count) for count, first in found.runs))
+    try:
+        image: bytes = native.build_image(found.body, found.lengths, ids, source)
+    except ValueError as error:
+        raise VocabularyError(f"{path}: {error}") from None
+    return image
+
+
+def _mapped(path: Path, source: bytes, native: ModuleType) -> mmap.mmap | None:
+    """The image in a file of ours, if it is whole and of this source; None for anything else."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return None
+    try:
+        status = os.fstat(handle)
+        if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid() or status.st_size == 0:
+            return None
+        image = mmap.mmap(handle, 0, access=mmap.ACCESS_READ)
+        vocabulary = native.Vocabulary(image)
+    except (OSError, ValueError):
+        return None
+    finally:
+        os.close(handle)
+    return image if vocabulary.source() == source and vocabulary.verify() else None
+
+
+def _keep(path: Path, image: bytes) -> None:
+    """Writes the file whole or not at all; of processes that do it at once, any one may win."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name)
+    try:
+        with open(handle, "wb") as file:
+            file.write(image)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).replace(path)
+    except BaseException:
+        with suppress(OSError):
+            Path(name).unlink()
+        raise
