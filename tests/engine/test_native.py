@@ -173,18 +173,18 @@ def test_the_image_is_kept_and_made_again_when_it_is_damaged(tmp_path: Path, mon
     from tokcli.registry import encodings, images
 
     monkeypatch.setenv("TOKCLI_CACHE_DIR", str(tmp_path / "cache"))
-    path = encodings.VOCAB / "r50k_base.ranks"
-    first = bytes(images.load_image(path))
+    path, sha256 = encodings.VOCAB / "r50k_base.ranks", encodings.CATALOG["r50k_base"].ranks_sha256
+    first = bytes(images.load_image(path, sha256))
     (kept,) = (tmp_path / "cache" / images.IMAGES).iterdir()
     assert kept.read_bytes() == first
     assert kept.stat().st_mode & 0o077 == 0
     for damage in (b"", b"x" * len(first), first[:-1], first[:5000] + b"!" + first[5001:]):
         kept.write_bytes(damage)
-        assert bytes(images.load_image(path)) == first
+        assert bytes(images.load_image(path, sha256)) == first
         assert kept.read_bytes() == first
     kept.unlink()
     kept.symlink_to(tmp_path / "elsewhere")
-    assert bytes(images.load_image(path)) == first
+    assert bytes(images.load_image(path, sha256)) == first
     assert not (tmp_path / "elsewhere").exists()
 
 
@@ -194,4 +194,4 @@ def test_a_cache_that_cannot_be_written_costs_only_time(tmp_path: Path, monkeypa
 
     monkeypatch.setenv("TOKCLI_CACHE_DIR", str(tmp_path))
     tmp_path.chmod(0o500)
-    assert len(images.load_image(encodings.VOCAB / "r50k_base.ranks")) > 10**6
+    assert len(images.load_image(encodings.VOCAB / "r50k_base.ranks", encodings.CATALOG["r50k_base"].ranks_sha256)) > 10**6

@@ -72,14 +72,6 @@ class Tables:
     sha256: bytes
 
 
-def read_sha256(head: bytes, name: str = "packed ranks") -> bytes:
-    """The sha256 that stands in the header of a packed file, of which `head` is the beginning."""
-    if len(head) < HEADER.size or not head.startswith(MAGIC):
-        raise VocabularyError(f"{name}: not a packed vocabulary")
-    sha256: bytes = HEADER.unpack_from(head)[-1]
-    return sha256
-
-
 def unpack(data: bytes, name: str = "packed ranks") -> Packed:
     """The vocabulary of a packed file; VocabularyError, naming `name`, for anything but an undamaged one."""
     found = tables(data, name)

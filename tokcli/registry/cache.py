@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import stat
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
@@ -17,57 +16,12 @@ from typing import TYPE_CHECKING
 from tokcli.errors import NetworkError, VocabularyError
 from tokcli.formats.limits import MAX_FILE_BYTES, read_regular_file
 from tokcli.registry.download import download, is_offline, shown_url, timeout_from_environment
+from tokcli.registry.folders import UnusableError, cache_dir, check_owner, private_dir
 
 if TYPE_CHECKING:
     from tokcli.registry.download import Progress
 
 DOWNLOADS = "downloads"  # the folder in the cache folder; others hold what is compiled
-
-
-class _UnusableError(Exception):
-    """Why a cache folder is not used."""
-
-
-def cache_dir() -> Path:
-    """Where tokcli keeps what it can make again: TOKCLI_CACHE_DIR, or the user's cache folder. It need not exist."""
-    if named := os.environ.get("TOKCLI_CACHE_DIR"):
-        return Path(named)
-    import platformdirs
-
-    return Path(platformdirs.user_cache_dir("tokcli", appauthor=False))
-
-
-def private_dir(name: str) -> Path:
-    """The folder `name` in the cache, made where it is missing, ours alone (0700).
-
-    OSError, saying why, where it cannot be used: it or the cache folder belongs to another user, is a symlink or no
-    folder, or cannot be written.
-    """
-    root = cache_dir()
-    try:
-        root.parent.mkdir(parents=True, exist_ok=True)
-        for folder in (root, root / name):
-            with suppress(FileExistsError):
-                folder.mkdir(mode=0o700)
-            _check_owner(folder)
-        folder.chmod(0o700)
-    except _UnusableError as error:
-        raise OSError(f"{folder} {error}") from None
-    except OSError as error:
-        raise OSError(f"{root}: {(error.strerror or str(error)).lower()}") from None
-    if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
-        raise OSError(f"{folder}: not writable")
-    return folder
-
-
-def _check_owner(folder: Path) -> None:
-    status = folder.lstat()
-    if stat.S_ISLNK(status.st_mode):
-        raise _UnusableError("is a symlink")
-    if not stat.S_ISDIR(status.st_mode):
-        raise _UnusableError("is not a folder")
-    if status.st_uid != os.geteuid():
-        raise _UnusableError("belongs to another user")
 
 
 def fetch(
@@ -152,9 +106,9 @@ def _read_only(sha256: str) -> bytes | None:
     """A file of a cache that is ours but cannot be written."""
     folder = cache_dir() / DOWNLOADS
     try:
-        _check_owner(folder.parent)
-        _check_owner(folder)
-    except (OSError, _UnusableError):
+        check_owner(folder.parent)
+        check_owner(folder)
+    except (OSError, UnusableError):
         return None
     return _read(folder / sha256, sha256)
 

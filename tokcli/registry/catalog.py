@@ -29,6 +29,11 @@ class Entry:
     special_tokens: Mapping[str, int] = field(repr=False)
     explicit_n_vocab: int | None = None
 
+    @property
+    def ranks_sha256(self) -> str:
+        """The sha256 of the .tiktoken file that the packed file was made from."""
+        return _RANKS_OF[self.packed].sha256
+
 
 _PUBLIC = "https://openaipublic.blob.core.windows.net/"
 _R50K = Source(
@@ -66,6 +71,13 @@ _HARMONY_NAMES = {
 }
 # 200018 has two names: <|endofprompt|>, and <|reserved_200018|> like its neighbours.
 _HARMONY_SPECIAL = _O200K_SPECIAL | {f"<|{_HARMONY_NAMES.get(i, f'reserved_{i}')}|>": i for i in range(199998, 201088)}
+
+_RANKS_OF = {
+    "r50k_base.ranks": _R50K,
+    "p50k_base.ranks": _P50K,
+    "cl100k_base.ranks": _CL100K,
+    "o200k_base.ranks": _O200K,
+}
 
 CATALOG: Mapping[str, Entry] = {
     "gpt2": Entry(

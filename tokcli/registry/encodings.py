@@ -168,7 +168,7 @@ def _make(name: str, pat_str: str | None = None, *, offline: bool = False) -> En
             special_tokens=dict(entry.special_tokens),
             max_rank=_n_vocab(entry) - 1,
             load_ranks=lambda: _ranks(entry, offline),
-            load_image=lambda: _image(path),
+            load_image=lambda: _image(path, entry.ranks_sha256),
         )
     return Encoding(
         name,
@@ -179,10 +179,10 @@ def _make(name: str, pat_str: str | None = None, *, offline: bool = False) -> En
     )
 
 
-def _image(path: Path) -> Any:
+def _image(path: Path, sha256: str) -> Any:
     from tokcli.registry.images import load_image
 
-    return load_image(path)
+    return load_image(path, sha256)
 
 
 def _n_vocab(entry: Entry) -> int:

@@ -8,30 +8,27 @@ from __future__ import annotations
 import mmap
 import os
 import stat
-import tempfile
-from array import array
 from contextlib import suppress
-from itertools import chain
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from tokcli.engine import backend
 from tokcli.errors import VocabularyError
+from tokcli.registry.folders import private_dir
 
 IMAGES = "images"  # the folder in the cache folder
 
 
-def load_image(path: Path) -> Any:
-    """The image (a buffer) of a packed vocabulary; VocabularyError where that is damaged, ValueError without native."""
-    from tokcli.formats.packed import read_sha256
-    from tokcli.registry.cache import private_dir
+def load_image(path: Path, sha256: str) -> Any:
+    """The image (a buffer) of a packed vocabulary, made from ranks with this sha256.
 
+    VocabularyError where the file is damaged or another one, ValueError without the native backend.
+    """
     native = backend.native()
     if native is None:
         raise ValueError("there is no native backend")
-    with path.open("rb") as file:
-        source = read_sha256(file.read(256), str(path))
+    source = bytes.fromhex(sha256)
     try:
         kept = private_dir(IMAGES) / f"{source.hex()}.{native.IMAGE_VERSION}"
     except OSError:
@@ -45,10 +42,15 @@ def load_image(path: Path) -> Any:
 
 
 def _build(path: Path, source: bytes, native: ModuleType) -> bytes:
+    from array import array
+    from itertools import chain
+
     from tokcli.formats.limits import read_regular_file
     from tokcli.formats.packed import tables
 
     found = tables(read_regular_file(path), str(path))
+    if found.sha256 != source:
+        raise VocabularyError(f"{path}: not the ranks that the catalog names; it is damaged")
     ids = array("I", chain.from_iterable(range(first, first + count) for count, first in found.runs))
     try:
         image: bytes = native.build_image(found.body, found.lengths, ids, source)
@@ -78,6 +80,8 @@ def _mapped(path: Path, source: bytes, native: ModuleType) -> mmap.mmap | None:
 
 def _keep(path: Path, image: bytes) -> None:
     """Writes the file whole or not at all; of processes that do it at once, any one may win."""
+    import tempfile
+
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name)
     try:
         with open(handle, "wb") as file:
