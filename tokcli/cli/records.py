@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from tokcli.cli.streams import Input
-from tokcli.engine.encoding import without_surrogates
 from tokcli.engine.stream import MAX_PIECE_BYTES
+from tokcli.engine.text import without_surrogates
 from tokcli.errors import InputError
 
 Kind = Literal["lines", "nul", "jsonl"]

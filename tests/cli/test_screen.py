@@ -1,0 +1,126 @@
+"""What people see: colours only where they are wanted, tables on a terminal, and a start that loads little."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import struct
+import subprocess
+import sys
+import termios
+from pathlib import Path
+
+import pytest
+from support import program, run_tokcli
+
+ESC = b"\x1b["
+
+
+def on_terminal(*arguments: str, env: dict[str, str] | None = None) -> tuple[int, bytes]:
+    """(status, what appears) of a run whose standard output is a terminal of 24 lines and 80 columns."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("4H", 24, 80, 0, 0))
+    ours = ("NO_COLOR", "FORCE_COLOR", "TERM", "COLUMNS", "TOKCLI_ENCODING")
+    clean = {k: v for k, v in os.environ.items() if k not in ours} | {"TERM": "xterm-256color"} | (env or {})
+    process = subprocess.Popen([*program(), *arguments], stdin=subprocess.DEVNULL, stdout=slave, env=clean)
+    os.close(slave)
+    shown = b""
+    while True:
+        try:
+            block = os.read(master, 65536)
+        except OSError:  # Linux's way of saying that the other end is closed
+            break
+        if not block:
+            break
+        shown += block
+    os.close(master)
+    return process.wait(30), shown.replace(b"\r\n", b"\n")
+
+
+SHOW = ("encode", "--visualise", "-t", "hello world")
+
+
+@pytest.mark.parametrize(
+    ("options", "env", "coloured"),
+    [
+        ([], {}, True),
+        ([], {"NO_COLOR": "1"}, False),
+        ([], {"NO_COLOR": ""}, True),
+        ([], {"TERM": "dumb"}, False),
+        (["--color=never"], {}, False),
+        (["--color=always"], {"NO_COLOR": "1"}, True),
+        (["--color"], {"NO_COLOR": "1"}, True),
+    ],
+)
+def test_colour_on_a_terminal_unless_it_is_unwanted(options: list[str], env: dict[str, str], coloured: bool) -> None:
+    status, shown = on_terminal(*SHOW, *options, env=env)
+    assert status == 0
+    assert (ESC in shown) == coloured
+
+
+@pytest.mark.parametrize(
+    ("options", "env", "coloured"),
+    [
+        ([], {}, False),
+        ([], {"FORCE_COLOR": "1"}, True),
+        (["--color=never"], {"FORCE_COLOR": "1"}, False),
+        (["--color=always"], {}, True),
+    ],
+)
+def test_no_colour_in_a_pipe_unless_it_is_wanted(options: list[str], env: dict[str, str], coloured: bool) -> None:
+    assert (ESC in run_tokcli(*SHOW, *options, env=env).out) == coloured
+
+
+def test_a_file_gets_no_colour_from_the_terminal_beside_it(tmp_path: Path) -> None:
+    assert on_terminal(*SHOW, "-o", str(tmp_path / "out")) == (0, b"")
+    assert (tmp_path / "out").read_text("utf-8") == "hello│·world\n"
+
+
+def test_merges_are_shown_step_by_step() -> None:
+    lines = run_tokcli("encode", "--visualise=merges", "-t", "hello").out.decode().splitlines()
+    assert [line.split() for line in lines] == [
+        ["h│e│l│l│o"], ["273", "he│l│l│o"], ["680", "he│ll│o"], ["10844", "hell│o"], ["24912", "hello"],
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "arguments", [["inspect-ranks"], ["inspect-ranks", "hello"], ["split", "--table", "-t", "it's 2024 " * 9]], ids=str
+)
+def test_tables_fit_a_terminal_of_80_columns(arguments: list[str]) -> None:
+    status, shown = on_terminal(*arguments, env={"NO_COLOR": "1"})
+    assert status == 0
+    table = [
+        line for line in shown.decode().splitlines() if not line.startswith("a")
+    ]  # alternatives wrap by themselves
+    assert max(map(len, table)) <= 80
+    assert ESC not in shown
+
+
+def test_decode_adds_no_newline_on_a_terminal() -> None:
+    assert on_terminal("decode", "-t", "24912 2375") == (0, b"hello world")
+
+
+def test_binary_ids_do_not_go_to_a_terminal() -> None:
+    status, shown = on_terminal("encode", "--format", "u32", "-t", "hello")
+    assert (status, shown) == (2, b"")
+
+
+def test_names_of_files_cannot_act_on_a_terminal(tmp_path: Path) -> None:
+    for name in ("a\x1b[31m", "b"):
+        (tmp_path / name).write_bytes(b"hello")
+    _, shown = on_terminal("count", *(str(tmp_path / name) for name in ("a\x1b[31m", "b")))
+    assert ESC not in shown
+
+
+def test_counting_ascii_loads_little(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"hello world")
+    code = (
+        "import sys; from tokcli.cli.main import run\n"
+        "status = run(['count', sys.argv[1]]); print(*sorted(sys.modules), file=sys.stderr); sys.exit(status)"
+    )
+    ran = subprocess.run([sys.executable, "-c", code, tmp_path / "a"], capture_output=True, text=True)
+    assert (ran.returncode, ran.stdout) == (0, "2\n")
+    heavy = {"rich", "requests", "platformdirs", "filelock", "importlib.metadata", "tempfile", "json", "difflib",
+             "shutil", "numpy", "tokcli.engine.unicode16", "tokcli.registry.download"}  # fmt: skip
+    assert not heavy & set(ran.stderr.split())
