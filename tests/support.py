@@ -176,7 +176,5 @@ def run_tokcli(
     clean |= {"TOKCLI_OFFLINE": "1", "NO_COLOR": "1", **(env or {})}
     if "FORCE_COLOR" in (env or {}):
         clean.pop("NO_COLOR")
-    process = subprocess.run(
-        [*program(), *arguments], input=data, capture_output=True, env=clean, timeout=120, **more
-    )
+    process = subprocess.run([*program(), *arguments], input=data, capture_output=True, env=clean, timeout=120, **more)
     return Ran(process.returncode, process.stdout, process.stderr.decode())

@@ -45,7 +45,9 @@ def main() -> None:
     blocks: dict[bytes, int] = {}
     stage1 = [blocks.setdefault(bytes(table[i : i + BLOCK]), len(blocks)) for i in range(0, len(table), BLOCK)]
     stage2 = [value for block in blocks for value in block]
-    print("// The class of every code point in Unicode 16.0. Written by tests/tools/make_native_tables.py: do not edit.")
+    print(
+        "// The class of every code point in Unicode 16.0. Written by tests/tools/make_native_tables.py: do not edit."
+    )
     print("// clang-format off\n#pragma once\n\n#include <cstdint>\n\nnamespace tokcli {\n")
     print(f"inline constexpr uint8_t kClassBlock[{len(stage1)}] = {{\n    {rows(stage1)}}};\n")
     print(f"inline constexpr uint8_t kClassOf[{len(stage2)}] = {{\n    {rows(stage2)}}};\n")

@@ -4,13 +4,13 @@ KeyError: a byte of the text, or an id, is not in the vocabulary. UnicodeEncodeE
 works on much text lets go of the GIL; a Vocabulary serves any number of threads.
 """
 
-from collections.abc import Buffer
+from typing_extensions import Buffer
 
 FAMILIES: tuple[str, ...]
 IMAGE_VERSION: int
 
 def build_image(blob: Buffer, sizes: Buffer, ids: Buffer, source: Buffer) -> bytes:
-    """The image of tokens: their bytes one after the other, a size and an id for each, 32 bytes that name the source."""
+    """The image of tokens: their bytes in a row, a size and an id for each, and 32 bytes that name the source."""
 
 def split(text: str, family: int) -> bytes:
     """Where the pieces of a text end, in bytes of UTF-8 (uint64)."""

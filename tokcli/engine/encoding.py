@@ -57,7 +57,9 @@ class Encoding:
         if not mergeable_ranks:
             raise VocabularyError(f"encoding {name!r}: no tokens")
         max_rank = max(mergeable_ranks.values())
-        self._set_up(name, pat_str, special_tokens, max_rank, lambda: mergeable_ranks, lambda: image_of(mergeable_ranks))
+        self._set_up(
+            name, pat_str, special_tokens, max_rank, lambda: mergeable_ranks, lambda: image_of(mergeable_ranks)
+        )
         if explicit_n_vocab:
             tokens = len(mergeable_ranks) + len(special_tokens)
             if tokens != explicit_n_vocab or self.max_token_value != explicit_n_vocab - 1:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -17,7 +16,7 @@ def cache_dir() -> Path:
     """Where tokcli keeps what it can make again: TOKCLI_CACHE_DIR, or the user's cache folder. It need not exist."""
     if named := os.environ.get("TOKCLI_CACHE_DIR"):
         return Path(named)
-    if sys.platform == "linux":  # what platformdirs says there, without the 10 ms of importing it
+    if os.uname().sysname == "Linux":  # what platformdirs says there, without the 10 ms of importing it
         home = os.environ.get("XDG_CACHE_HOME", "").strip()
         return (Path(home) if home else Path("~/.cache").expanduser()) / "tokcli"
     import platformdirs

@@ -33,11 +33,11 @@ def load_image(path: Path, sha256: str) -> Any:
         kept = private_dir(IMAGES) / f"{source.hex()}.{native.IMAGE_VERSION}"
     except OSError:
         return _build(path, source, native)
-    image = _mapped(kept, source, native)
-    if image is None:
-        image = _build(path, source, native)
-        with suppress(OSError):
-            _keep(kept, image)
+    if (mapped := _mapped(kept, source, native)) is not None:
+        return mapped
+    image = _build(path, source, native)
+    with suppress(OSError):
+        _keep(kept, image)
     return image
 
 
@@ -84,7 +84,7 @@ def _keep(path: Path, image: bytes) -> None:
 
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name)
     try:
-        with open(handle, "wb") as file:
+        with open(handle, "wb") as file:  # noqa: PTH123 - a descriptor
             file.write(image)
             file.flush()
             os.fsync(file.fileno())
