@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import os
+import sys
+from pathlib import Path
 
 import hypothesis
 
-os.environ["PYTHONSAFEPATH"] = "1"  # what is installed is tested, not the source tree (which has no native backend)
+# What is installed is tested, not the source tree (which has no native backend): also under `python -m pytest`, which
+# puts the current folder first, and in processes that tests start.
+os.environ["PYTHONSAFEPATH"] = "1"
+if (Path(sys.executable).parent / "tokcli").exists():
+    sys.path[:] = [p for p in sys.path if Path(p).resolve() != Path(__file__).resolve().parent.parent]
 
 hypothesis.settings.register_profile("default", deadline=None, max_examples=150)
 hypothesis.settings.register_profile("long", deadline=None, max_examples=5000)

@@ -6,7 +6,28 @@
 #include <cstring>
 #include <new>
 
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
 namespace tokcli {
+
+#if defined(__linux__)
+void* allocate(size_t size) {
+  void* p = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (p == MAP_FAILED) throw std::bad_alloc();
+  madvise(p, size, MADV_HUGEPAGE);
+  return p;
+}
+void release(void* p, size_t size) { munmap(p, size); }
+#else
+void* allocate(size_t size) {
+  void* p = ::operator new(size, std::align_val_t{64});
+  std::memset(p, 0, size);
+  return p;
+}
+void release(void* p, size_t size) { ::operator delete(p, size, std::align_val_t{64}); }
+#endif
 
 namespace {
 
@@ -30,6 +51,7 @@ void IdBuffer::grow(size_t more) {
 }
 
 void IdBuffer::append(const IdBuffer& other) {
+  if (other.size() == 0) return;
   std::memcpy(reserve(other.size()), other.data(), other.size() * sizeof(uint32_t));
   commit(other.size());
 }
@@ -87,7 +109,7 @@ Result Encoder::run(Bytes text, IdBuffer* out) {
       if (piece.size <= kKeyBytes) {
         piece.key = key_of(p, piece.size, static_cast<size_t>(end - p));
         piece.hash = hash_of(piece.key);
-        __builtin_prefetch(&cache_[piece.hash >> 32 & (kCacheSlots - 1)]);
+        __builtin_prefetch(&cache_[piece.hash >> 32 & (kPairs - 1)]);
       } else if (piece.size <= sizeof(LongSlot::bytes)) {
         piece.hash = hash_bytes(p, piece.size);
         __builtin_prefetch(&long_cache_[piece.hash >> 32 & (kLongSlots - 1)]);
@@ -105,13 +127,16 @@ Result Encoder::run(Bytes text, IdBuffer* out) {
         made += look_up_long<counting>(piece.p, piece.size, readable, piece.hash, to, result);
         continue;
       }
-      Slot& slot = cache_[piece.hash >> 32 & (kCacheSlots - 1)];
-      if (slot.key == piece.key) [[likely]] {
-        if (!counting) std::memcpy(to, slot.ids, sizeof slot.ids);
-        made += slot.count;
-      } else {
-        made += look_up<counting>(piece.p, piece.size, readable, piece.key, piece.hash, slot, to, result);
+      Pair& pair = cache_[piece.hash >> 32 & (kPairs - 1)];
+      if (pair.frequent.key != piece.key) [[unlikely]] {
+        if (pair.recent.key != piece.key) {
+          made += look_up<counting>(piece.p, piece.size, readable, piece.key, piece.hash, pair.recent, to, result);
+          continue;
+        }
+        std::swap(pair.frequent, pair.recent);
       }
+      if (!counting) std::memcpy(to, pair.frequent.ids, sizeof pair.frequent.ids);
+      made += pair.frequent.count;
     }
     if (!counting) out->commit(made);
     result.count += made;

@@ -17,6 +17,9 @@ namespace tokcli {
 
 using Bytes = std::span<const uint8_t>;
 
+void* allocate(size_t size);  // zeroed, aligned to a page; bad_alloc
+void release(void* p, size_t size);
+
 // Ids in memory that grows without being cleared first.
 class IdBuffer {
  public:
@@ -39,6 +42,22 @@ class IdBuffer {
   size_t size_ = 0, capacity_ = 0;
 };
 
+// Memory that begins as zeros, in large pages where the system has them: a cache is read at random, and with pages of
+// 4 kB every second read waits for an address to be translated.
+template <class T>
+class ZeroedArray {
+ public:
+  explicit ZeroedArray(size_t count) : data_(static_cast<T*>(allocate(count * sizeof(T))), Free{count * sizeof(T)}) {}
+  T& operator[](size_t i) { return data_[i]; }
+
+ private:
+  struct Free {
+    size_t size;
+    void operator()(T* p) const { release(p, size); }
+  };
+  std::unique_ptr<T[], Free> data_;
+};
+
 struct Result {
   uint64_t count = 0;          // ids
   bool missing_byte = false;   // a byte is no token: the ids are not to be used
@@ -48,7 +67,7 @@ struct Result {
 // One thread's view: a vocabulary, a cache, and memory for merging. Not for two threads at once.
 class Encoder {
  public:
-  explicit Encoder(const Vocabulary& vocabulary) : vocabulary_(vocabulary), cache_(kCacheSlots), long_cache_(kLongSlots) {}
+  explicit Encoder(const Vocabulary& vocabulary) : vocabulary_(vocabulary), cache_(kPairs), long_cache_(kLongSlots) {}
 
   // Appends the ids of a text (UTF-8) to `out`; only counts them where it is null.
   Result encode(Family family, Bytes text, IdBuffer* out);
@@ -56,21 +75,25 @@ class Encoder {
   Result encode_piece(Bytes piece, IdBuffer* out);
 
  private:
-  // A piece of at most 15 bytes and its ids, half a cache line. Two thirds of the distinct pieces of a text occur once,
-  // so that newer ones simply replace older ones. More than three ids are not kept: such pieces are rare.
+  // A piece of at most 15 bytes and its ids, half a cache line. More than three ids are not kept here: they are rare.
   struct alignas(32) Slot {
     Key key;
-    uint32_t count = 0;
-    uint32_t ids[3] = {};
+    uint32_t count;
+    uint32_t ids[3];
   };
-  static constexpr size_t kCacheSlots = size_t{1} << 16;  // 2 MB
+  // Two thirds of the distinct pieces of a text occur once. So a new piece only takes the second place of its line, and
+  // the first when it is seen again: what is frequent is not driven out by what is new.
+  struct alignas(64) Pair {
+    Slot frequent, recent;
+  };
+  static constexpr size_t kPairs = size_t{1} << 15;  // 2 MB
 
   // Longer pieces, and those of more ids: words of scripts that take three bytes a letter.
   struct alignas(64) LongSlot {
-    uint64_t hash = 0;
-    uint8_t size = 0, count = 0;
-    uint8_t bytes[54] = {};
-    uint32_t ids[16] = {};
+    uint64_t hash;
+    uint8_t size, count;
+    uint8_t bytes[54];
+    uint32_t ids[16];
   };
   static constexpr size_t kLongSlots = size_t{1} << 13;  // 1 MB
 
@@ -84,8 +107,8 @@ class Encoder {
   size_t merge_long(const uint8_t* p, size_t size, size_t readable, bool counting, uint32_t* out, Result& result);
 
   const Vocabulary& vocabulary_;
-  std::vector<Slot> cache_;
-  std::vector<LongSlot> long_cache_;
+  ZeroedArray<Pair> cache_;
+  ZeroedArray<LongSlot> long_cache_;
   MergeScratch scratch_;
   std::vector<uint32_t> merged_;
 };
