@@ -172,7 +172,8 @@ def run_tokcli(
     *arguments: str | bytes | Path, data: bytes = b"", env: dict[str, str] | None = None, **more: object
 ) -> Ran:
     """`tokcli ARGUMENTS` with `data` on standard input, without the user's own settings."""
-    clean = {k: v for k, v in os.environ.items() if not k.startswith(("TOKCLI_", "_TOKCLI")) or k == "TOKCLI_BACKEND"}
+    kept = ("TOKCLI_BACKEND", "TOKCLI_CACHE_DIR")
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("TOKCLI_", "_TOKCLI")) or k in kept}
     clean |= {"TOKCLI_OFFLINE": "1", "NO_COLOR": "1", **(env or {})}
     if "FORCE_COLOR" in (env or {}):
         clean.pop("NO_COLOR")
