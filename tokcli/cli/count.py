@@ -84,7 +84,8 @@ def write_number(request: Request, output: streams.Output, tokens: int) -> None:
 
 def count(request: Request, source: streams.Input | records.Record) -> int:
     """The number of tokens of an input or a record."""
-    return sum(map(request.encoding.count_chunk, request.chunks(source)))
+    threads = request.threads
+    return sum(request.encoding.count_chunk(chunk, threads) for chunk in request.chunks(source, threads))
 
 
 def count_inputs(request: Request) -> tuple[list[Counted], int]:

@@ -5,6 +5,7 @@ A command body reads a request, calls the engine and writes; what an option mean
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ import click
 
 from tokcli.cli import streams
 from tokcli.cli.records import Record
+from tokcli.engine.stream import BLOCK_BYTES
 from tokcli.errors import InputError
 
 if TYPE_CHECKING:
@@ -25,6 +27,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 Special = Literal["error", "text", "allow"]
 
 DEFAULT_ENCODING = "o200k_base"
+SHARE_BYTES = 1 << 20  # of one thread in a block: enough to pay for starting it
+MAX_SHARES = 8  # so that a block stays small beside the memory there is
 # Options that may stand without a value, and what that means. A word after them is a FILE.
 OPTIONAL_VALUES = {"--visualise": "tokens", "--color": "always"}
 
@@ -197,11 +201,22 @@ class Request:
             raise InputError("--field goes with --records jsonl", "Only there records have members with names.")
         return name
 
-    def chunks(self, source: streams.Input | Record) -> Iterator[Chunk]:
-        """An input or a record as chunks for the encoding."""
-        return self.encoding.read_chunks(
-            source.blocks(), errors=self.errors, allowed=self.allowed, refused=self.refused
-        )
+    @cached_property
+    def threads(self) -> int:
+        """How many threads may work: --jobs, or all cores that this process has; 1 where only Python code runs."""
+        if not self.encoding.is_native:
+            return 1
+        if jobs := self.options["jobs"]:
+            return int(jobs)
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+    def chunks(self, source: streams.Input | Record, threads: int = 1) -> Iterator[Chunk]:
+        """An input or a record as chunks for the encoding, large enough for so many threads to share one."""
+        if isinstance(source, Record):
+            blocks = source.blocks()
+        else:
+            blocks = source.blocks(BLOCK_BYTES if threads == 1 else min(threads, MAX_SHARES) * SHARE_BYTES)
+        return self.encoding.read_chunks(blocks, errors=self.errors, allowed=self.allowed, refused=self.refused)
 
     def open_output(self) -> streams.Output:
         """Where the answer goes. What is wrong with the options is said before: it is no input's fault."""

@@ -114,6 +114,11 @@ class Encoding:
     def _native(self) -> NativeEncoder | None:
         return open_encoder(self._pat_str, self._load_image)
 
+    @property
+    def is_native(self) -> bool:
+        """Whether native code splits and merges for this encoding."""
+        return self._native is not None
+
     def _natively(self, method: str, *arguments: Any) -> Any:
         """What the native encoder answers; None where it cannot, and the Python code has to, or has to say why not."""
         if self._native is None:
@@ -350,11 +355,11 @@ class Encoding:
         ids: list[int] | None = self._natively("encode", chunk.text)
         return self._cache.encode(self._pieces(chunk)) if ids is None else ids
 
-    def count_chunk(self, chunk: stream.Chunk) -> int:
-        """How many ids one chunk of a stream has."""
+    def count_chunk(self, chunk: stream.Chunk, threads: int = 1) -> int:
+        """How many ids one chunk of a stream has; a large one is shared by threads, where there is native code."""
         if chunk.special or chunk.tail:
             return len(self.encode_chunk(chunk))
-        count: int | None = self._natively("count", chunk.text)
+        count: int | None = self._natively("count", chunk.text, threads)
         return self._cache.count(self._pieces(chunk)) if count is None else count
 
     def split_chunk(self, chunk: stream.Chunk) -> list[bytes]:

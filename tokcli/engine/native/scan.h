@@ -53,6 +53,8 @@ inline const uint8_t* skip(const uint8_t* p, const uint8_t* end) {
   }
 }
 
+inline bool is_ascii_letter(uint8_t byte) { return (byte | 0x20) >= 'a' && (byte | 0x20) <= 'z'; }
+
 // At most three digits.
 inline const uint8_t* skip_three_numbers(const uint8_t* p, const uint8_t* end) {
   for (int count = 0; count < 3 && p < end; ++count) {
@@ -108,6 +110,7 @@ inline const uint8_t* white_space(const uint8_t* p, const uint8_t* end) {
 
 // '(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s
 inline const uint8_t* r50k_end(const uint8_t* p, const uint8_t* end) {
+  if (end - p > 1 && *p == ' ' && is_ascii_letter(p[1])) return skip<kL>(p + 2, end);  // two pieces of three
   if (*p == '\'') {
     if (const size_t size = contraction<false>(p, end)) return p + size;
   }
@@ -125,6 +128,7 @@ inline const uint8_t* r50k_end(const uint8_t* p, const uint8_t* end) {
 // llama3: the same, but for \s*[\r\n]+ in place of \s++$|\s*[\r\n]; qwen2: and \p{N} in place of \p{N}{1,3}
 template <bool whole_at_end, bool single_number>
 inline const uint8_t* cl100k_end(const uint8_t* p, const uint8_t* end) {
+  if (end - p > 1 && *p == ' ' && is_ascii_letter(p[1])) return skip<kL>(p + 2, end);  // two pieces of three
   const Char c = char_at(p, end);
   const uint8_t* q = p + c.size;
   if (is_in(c.kind, kL)) return skip<kL>(q, end);

@@ -36,16 +36,22 @@ inline uint64_t mix(uint64_t a, uint64_t b) {  // the 128-bit product folded, as
 
 inline uint64_t hash_of(const Key& key) { return mix(key.low ^ 0xA0761D6478BD642Fu, key.high ^ 0xE7037ED1A0B428DBu); }
 
+// The words of a key of each size, all bits set. (Read from memory: shifts by the size take twice the instructions.)
+inline constexpr auto kKeyMask = [] {
+  std::array<Key, kKeyBytes + 1> masks{};
+  for (size_t size = 0; size <= kKeyBytes; ++size) {
+    for (size_t i = 0; i < size; ++i) (i < 8 ? masks[size].low : masks[size].high) |= 0xFFull << 8 * (i % 8);
+  }
+  return masks;
+}();
+
 // The key of `size` <= 15 bytes at p; `readable` bytes may be read from there.
 inline Key key_of(const uint8_t* p, size_t size, size_t readable) {
   Key key;
   if (readable >= 16) [[likely]] {
     std::memcpy(&key, p, 16);
-    // shifts by 64 are undefined, so the two halves are masked apart
-    const uint64_t low_mask = size >= 8 ? ~0ull : (1ull << (8 * size)) - 1;
-    const uint64_t high_mask = size > 8 ? (1ull << (8 * (size - 8))) - 1 : 0;
-    key.low &= low_mask;
-    key.high &= high_mask;
+    key.low &= kKeyMask[size].low;
+    key.high &= kKeyMask[size].high;
   } else {
     std::memcpy(&key, p, size);
   }
