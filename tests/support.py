@@ -168,6 +168,14 @@ class Ran:
     err: str
 
 
+def without_coverage() -> dict[str, str]:
+    """The environment for a process that is not measured.
+
+    coverage holds a lock while it notes what ran: a Ctrl-C just then leaves it held, and the process never ends.
+    """
+    return {name: value for name, value in os.environ.items() if not name.startswith("COV")}
+
+
 def run_tokcli(
     *arguments: str | bytes | Path, data: bytes = b"", env: dict[str, str] | None = None, **more: object
 ) -> Ran:

@@ -12,7 +12,7 @@ import termios
 from pathlib import Path
 
 import pytest
-from support import program, run_tokcli
+from support import program, run_tokcli, without_coverage
 
 ESC = b"\x1b["
 
@@ -119,8 +119,8 @@ def test_counting_ascii_loads_little(tmp_path: Path) -> None:
         "import sys; from tokcli.cli.main import run\n"
         "status = run(['count', sys.argv[1]]); print(*sorted(sys.modules), file=sys.stderr); sys.exit(status)"
     )
-    env = {k: v for k, v in os.environ.items() if not k.startswith("COV")}  # measuring coverage loads much
-    ran = subprocess.run([sys.executable, "-c", code, tmp_path / "a"], capture_output=True, text=True, env=env)
+    arguments = [sys.executable, "-c", code, tmp_path / "a"]
+    ran = subprocess.run(arguments, capture_output=True, text=True, env=without_coverage())  # which loads much itself
     assert (ran.returncode, ran.stdout) == (0, "2\n")
     heavy = {"rich", "requests", "platformdirs", "filelock", "importlib.metadata", "tempfile", "json", "difflib",
              "shutil", "numpy", "tokcli.engine.unicode16", "tokcli.registry.download"}  # fmt: skip

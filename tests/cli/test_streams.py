@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from support import program, run_tokcli
+from support import program, run_tokcli, without_coverage
 
 TEXT = b"hello world\n" * 20_000
 
@@ -58,7 +58,7 @@ def test_closed_standard_error_changes_nothing_else(tmp_path: Path) -> None:
 def test_ctrl_c_ends_a_run_within_a_second(command: list[str], tmp_path: Path) -> None:
     process = subprocess.Popen(
         [*program(), *command], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, cwd=tmp_path,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler), env=without_coverage(),
     )  # fmt: skip
     assert process.stdin is not None
 
@@ -88,7 +88,7 @@ def test_ctrl_c_ends_a_run_within_a_second(command: list[str], tmp_path: Path) -
 
 def test_ctrl_c_ends_a_pattern_that_backtracks() -> None:
     line = [*program(), "split", "--timeout", "60", "--pattern", "(a|a)*b|.", "-t", "a" * 40]
-    process = subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    process = subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=without_coverage())
     time.sleep(1.5)
     process.send_signal(signal.SIGINT)
     sent = time.monotonic()
