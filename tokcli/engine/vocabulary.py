@@ -1,0 +1,212 @@
+"""`Vocabulary`: tokens and ids, and what `Encoding` stands on: the ranks, and Python or native code for them.
+
+Everything is made when it is first needed: counting needs no decoder, native code no dictionary. How text becomes ids
+is encoding.py's business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from tokcli.engine.bpe import MergeStep, PieceCache, merge_steps, parents
+from tokcli.engine.native_encoder import NativeEncoder, open_encoder
+from tokcli.engine.pretokenizer import PreTokenizer
+from tokcli.engine.text import character_spans
+from tokcli.errors import UnknownTokenError, VocabularyError
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+MAX_ID = 2**32 - 1  # ids are uint32
+
+
+class Vocabulary:
+    """Tokens, their ids, and the pattern that belongs to them; made by `Encoding` or `on_demand`."""
+
+    @classmethod
+    def on_demand(
+        cls,
+        name: str,
+        *,
+        pat_str: str,
+        special_tokens: dict[str, int],
+        max_rank: int,
+        load_ranks: Callable[[], dict[bytes, int]],
+        load_image: Callable[[], Any],
+    ) -> Self:
+        """An encoding whose ranks, and whose native image (a buffer), are loaded when they are needed."""
+        encoding = cls.__new__(cls)
+        encoding._set_up(name, pat_str, special_tokens, max_rank, load_ranks, load_image)
+        return encoding
+
+    def _set_up(
+        self,
+        name: str,
+        pat_str: str,
+        special_tokens: dict[str, int],
+        max_rank: int,
+        load_ranks: Callable[[], dict[bytes, int]],
+        load_image: Callable[[], Any],
+    ) -> None:
+        self.name = name
+        self._pat_str = pat_str
+        self._special_tokens = special_tokens
+        self._special_token_values = frozenset(special_tokens.values())
+        self._pretokenizer = PreTokenizer(pat_str)
+        self._made_by: tuple[Callable[..., Vocabulary], tuple[Any, ...]] | None = None  # how the registry made it
+        self._load_ranks, self._load_image = load_ranks, load_image
+        self.max_token_value: int = max(max_rank, max(self._special_token_values, default=0))
+
+    @cached_property
+    def _mergeable_ranks(self) -> dict[bytes, int]:
+        return self._load_ranks()
+
+    @cached_property
+    def _cache(self) -> PieceCache:
+        return PieceCache(self._mergeable_ranks)
+
+    @cached_property
+    def _native(self) -> NativeEncoder | None:
+        return open_encoder(self._pat_str, self._load_image)
+
+    @property
+    def is_native(self) -> bool:
+        """Whether native code splits and merges for this encoding."""
+        return self._native is not None
+
+    def _natively(self, method: str, *arguments: Any) -> Any:
+        """What the native encoder answers; None where it cannot, and the Python code has to, or has to say why not."""
+        if self._native is None:
+            return None
+        try:
+            return getattr(self._native, method)(*arguments)
+        except (KeyError, UnicodeError, TypeError, OverflowError):
+            return None
+
+    def __repr__(self) -> str:
+        return f"<Encoding {self.name!r}>"
+
+    # --- decoding ----------------------------------------------------------------------------------------------------
+
+    def decode_bytes(self, tokens: Sequence[int]) -> bytes:
+        """The bytes of some ids; UnknownTokenError, a KeyError, for an id that the vocabulary lacks."""
+        data: bytes | None = self._natively("decode", tokens)
+        if data is not None:
+            return data
+        try:
+            return b"".join(map(self._all_decoder.__getitem__, tokens))
+        except KeyError as error:
+            raise _unknown_id(error.args[0], self.name) from None
+
+    def decode(self, tokens: Sequence[int], errors: str = "replace") -> str:
+        """The text of some ids; bytes that are not UTF-8 become U+FFFD, unless `errors` says otherwise."""
+        if errors == "replace" and (text := self._natively("decode_str", tokens)) is not None:
+            return str(text)
+        return self.decode_bytes(tokens).decode("utf-8", errors=errors)
+
+    def decode_single_token_bytes(self, token: int) -> bytes:
+        """The bytes of one id, special or not; UnknownTokenError, a KeyError, if there is no such id."""
+        try:
+            return self._all_decoder[token]
+        except KeyError:
+            raise _unknown_id(token, self.name) from None
+
+    def decode_tokens_bytes(self, tokens: Sequence[int]) -> list[bytes]:
+        """The bytes of each id."""
+        return [self.decode_single_token_bytes(token) for token in tokens]
+
+    def decode_with_offsets(self, tokens: Sequence[int]) -> tuple[str, list[int]]:
+        """The text of some ids, and the index in it of the first character that has bytes of each.
+
+        UnicodeDecodeError where the bytes are not UTF-8.
+        """
+        token_bytes = self.decode_tokens_bytes(tokens)
+        return b"".join(token_bytes).decode(), [start for start, _ in character_spans(token_bytes)]
+
+    def decode_batch(
+        self, batch: Sequence[Sequence[int]], *, errors: str = "replace", num_threads: int = 8
+    ) -> list[str]:
+        """`decode` of each."""
+        del num_threads
+        return [self.decode(tokens, errors) for tokens in batch]
+
+    def decode_bytes_batch(self, batch: Sequence[Sequence[int]], *, num_threads: int = 8) -> list[bytes]:
+        """`decode_bytes` of each."""
+        del num_threads
+        return [self.decode_bytes(tokens) for tokens in batch]
+
+    # --- the vocabulary ----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _decoder(self) -> dict[int, bytes]:
+        decoder = {rank: token for token, rank in self._mergeable_ranks.items()}
+        if len(decoder) != len(self._mergeable_ranks):
+            raise VocabularyError(f"encoding {self.name!r}: two tokens have the same rank")
+        return decoder
+
+    @cached_property
+    def _all_decoder(self) -> Mapping[int, bytes]:
+        """Special tokens too; where an id is both, it is the ordinary token, as in tiktoken."""
+        return {rank: token.encode() for token, rank in self._special_tokens.items()} | self._decoder
+
+    @cached_property
+    def _sorted_token_bytes(self) -> list[bytes]:
+        return sorted(self._mergeable_ranks)
+
+    def token_byte_values(self) -> list[bytes]:
+        """The bytes of all tokens that are not special, sorted."""
+        return list(self._sorted_token_bytes)
+
+    @property
+    def eot_token(self) -> int:
+        """The id of `<|endoftext|>`; KeyError where there is none."""
+        return self._special_tokens["<|endoftext|>"]
+
+    @cached_property
+    def special_tokens_set(self) -> set[str]:
+        """The texts of the special tokens."""
+        return set(self._special_tokens)
+
+    def is_special_token(self, token: int) -> bool:
+        """Whether an id is a special token's."""
+        if not isinstance(token, int):
+            raise TypeError(f"an id is an int, not {type(token).__name__}")
+        return token in self._special_token_values
+
+    @property
+    def n_vocab(self) -> int:
+        """The largest id, and one."""
+        return self.max_token_value + 1
+
+    @property
+    def pretokenizer(self) -> PreTokenizer:
+        """What cuts text into pieces for this encoding."""
+        return self._pretokenizer
+
+    def encode_single_token(self, text_or_bytes: str | bytes) -> int:
+        """The id of a text that is one token, special or not; UnknownTokenError, a KeyError, if it is none."""
+        data = text_or_bytes.encode() if isinstance(text_or_bytes, str) else bytes(text_or_bytes)
+        rank = self._mergeable_ranks.get(data)
+        if rank is None:
+            rank = self._special_tokens.get(data.decode("utf-8", "surrogateescape"))
+        if rank is None:
+            raise UnknownTokenError(f"{data!r} is not a token of {self.name}")
+        return rank
+
+    def merge_steps(self, piece: bytes) -> Iterator[MergeStep]:
+        """Every merge of one piece, from its bytes to its tokens."""
+        return merge_steps(self._mergeable_ranks, piece)
+
+    def parents(self, token: bytes) -> tuple[int, int] | None:
+        """The ids of the two tokens that merge into a token; None for a single byte."""
+        return parents(self._mergeable_ranks, token)
+
+
+def _unknown_id(token: object, name: str) -> Exception:
+    if isinstance(token, int) and not 0 <= token <= MAX_ID:
+        return OverflowError(f"an id is a number from 0 to {MAX_ID}, not {token}")
+    if not isinstance(token, int) and not hasattr(token, "__index__"):
+        return TypeError(f"an id is an int, not {type(token).__name__}")
+    return UnknownTokenError(f"Invalid token for decoding: {token} is not an id of {name}")
