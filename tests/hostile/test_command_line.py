@@ -144,3 +144,19 @@ def test_hostile_patterns_are_refused_or_applied(pattern: str) -> None:
                 "split", *table, "--timeout", "1", "--pattern", pattern.encode("utf-8", "surrogatepass"), "-t", "ab"
             )
         )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("unit", [b"x", b"\n", "中".encode()])
+def test_a_piece_without_end_is_refused_where_it_begins(unit: bytes) -> None:
+    """It once took a minute to say so: what was pending was copied and searched again with every block."""
+    ran = run_tokcli("count", data=b"hello," + unit * (70_000_000 // len(unit)))
+    assert (ran.status, ran.out) == (2, b"")
+    assert "a piece above 64 MiB begins at byte 6\n" in ran.err or "begins at byte 5\n" in ran.err
+
+
+@pytest.mark.slow
+def test_many_pieces_without_a_place_to_cut_are_no_piece_without_end() -> None:
+    ran = run_tokcli("count", data=b"a'" * 34_000_000)
+    assert ran.status == 0
+    assert ran.out == b"34000001\n"

@@ -115,6 +115,8 @@ class _Chunker:
         self._longest_special = special_tokens.longest(allowed | refused)
         self._events = _event_finder(allowed | refused, errors)
         self._bytes_read = 0
+        self._unread: list[str] = []  # decoded, and not yet part of _text
+        self._unread_chars = 0
         self._text = ""
         self._context = 0
         self._offset = 0
@@ -123,13 +125,18 @@ class _Chunker:
 
     def feed(self, block: bytes, *, final: bool) -> Iterator[Chunk]:
         """The chunks that become certain with one more block of the input."""
-        self._text += self._decode(block, final)
+        self._unread.append(self._decode(block, final))
+        self._unread_chars += len(self._unread[-1])
+        # a piece that does not end grows by half of itself at a time: in all it is copied and searched but a few times
+        if self._unread_chars <= len(self._text) // 2 and not final:
+            return
+        self._text += "".join(self._unread)
+        self._unread, self._unread_chars = [], 0
         yield from self._take_events(final)
-        if not final:
-            if len(self._text) - self._context >= CHUNK_CHARS:
-                yield from self._take_settled()
-                self._check_size()
-        elif len(self._text) > self._context:
+        if not final and len(self._text) - self._context >= CHUNK_CHARS:
+            yield from self._take_settled()
+        yield from self._take_beyond_limit()
+        if final and len(self._text) > self._context:
             yield self._take(len(self._text))
 
     def _decode(self, block: bytes, final: bool) -> str:
@@ -219,17 +226,18 @@ class _Chunker:
         self._text = self._text[end - self._context :]
         self._event_free = self._cut_free = 0
 
-    def _check_size(self) -> None:
-        pending = self._text[self._context :]
-        if len(pending) <= MAX_PIECE_BYTES // 4 or _size(pending) <= MAX_PIECE_BYTES:
-            return
-        begin = 0
-        if self._pretokenizer.is_known:  # of the first pieces, the last is the one that does not end
-            begin = _size("".join(self._pretokenizer.split(pending[:LOOK_AROUND])[:-1]))
-        raise InputError(
-            f"a piece above {MAX_PIECE_BYTES >> 20} MiB begins at byte {self._offset + begin}",
-            "The pattern finds no end in it: is this text, and the right pattern for it?",
-        )
+    def _take_beyond_limit(self) -> Iterator[Chunk]:
+        """What is pending above the limit: pieces between which there is no cut to see; InputError if it is one."""
+        while (pending := len(self._text) - self._context) > MAX_PIECE_BYTES // 4:  # characters have up to four bytes
+            if pending <= MAX_PIECE_BYTES and _size(self._text[self._context :]) <= MAX_PIECE_BYTES:
+                return
+            end = self._pretokenizer.settled(self._text, self._context)
+            if end == self._context:
+                raise InputError(
+                    f"a piece above {MAX_PIECE_BYTES >> 20} MiB begins at byte {self._offset}",
+                    "The pattern finds no end in it: is this text, and the right pattern for it?",
+                )
+            yield self._take(end)
 
 
 def _event_finder(tokens: frozenset[str], errors: Errors) -> re.Pattern[str] | None:
