@@ -86,7 +86,8 @@ class Encoder {
   struct alignas(64) Pair {
     Slot frequent, recent;
   };
-  static constexpr size_t kPairs = size_t{1} << 15;  // 2 MB
+  static constexpr unsigned kPairBits = 15;  // 2 MB
+  static constexpr size_t kPairs = size_t{1} << kPairBits;
 
   // Longer pieces, and those of more ids: words of scripts that take three bytes a letter.
   struct alignas(64) LongSlot {
@@ -95,16 +96,17 @@ class Encoder {
     uint8_t bytes[54];
     uint32_t ids[16];
   };
-  static constexpr size_t kLongSlots = size_t{1} << 13;  // 1 MB
+  static constexpr unsigned kLongBits = 13;  // 1 MB
+  static constexpr size_t kLongSlots = size_t{1} << kLongBits;
 
   template <Family family, bool counting>
   Result run(Bytes text, IdBuffer* out);
   template <bool counting>
-  size_t look_up(const uint8_t* p, size_t size, size_t readable, const Key& key, uint64_t hash, Slot& slot,
-                 uint32_t* out, Result& result);
+  size_t look_up(const uint8_t* p, size_t size, const Key& key, uint64_t hash, Slot& slot, uint32_t* out,
+                 Result& result);
   template <bool counting>
   size_t look_up_long(const uint8_t* p, size_t size, size_t readable, uint64_t hash, uint32_t* out, Result& result);
-  size_t merge_long(const uint8_t* p, size_t size, size_t readable, bool counting, uint32_t* out, Result& result);
+  size_t merge_long(const uint8_t* p, size_t size, bool counting, uint32_t* out, Result& result);
 
   const Vocabulary& vocabulary_;
   ZeroedArray<Pair> cache_;

@@ -61,6 +61,15 @@ nb::list list_of(const uint32_t* ids, size_t count) {
 
 nb::bytes bytes_of(const void* data, size_t size) { return nb::bytes(static_cast<const char*>(data), size); }
 
+// Ids as an object that has the buffer protocol: what was written is handed over, not copied.
+int get_id_buffer(PyObject* self, Py_buffer* view, int flags) {
+  IdBuffer* ids = nb::inst_ptr<IdBuffer>(self);
+  static uint32_t none = 0;  // a buffer of no bytes still points somewhere
+  void* data = ids->size() ? const_cast<uint32_t*>(ids->data()) : &none;
+  return PyBuffer_FillInfo(view, self, data, static_cast<Py_ssize_t>(ids->size() * sizeof(uint32_t)), 1, flags);
+}
+PyType_Slot id_buffer_slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(get_id_buffer)}, {0, nullptr}};
+
 void check(const Result& result) {
   if (result.missing_byte) throw nb::key_error("a byte of the text is no token of this vocabulary");
 }
@@ -108,14 +117,12 @@ class PyVocabulary {
     const Encoded made = encode_text(utf8_of(text), family_of(family), 1);
     return list_of(made.ids.data(), made.ids.size());
   }
-  nb::bytes encode_buffer(nb::handle data, int family, int threads) {
+  IdBuffer encode_buffer(nb::handle data, int family, int threads) {
     const BufferView view(data);
-    const Encoded made = encode_text(view.bytes(), family_of(family), threads);
-    return bytes_of(made.ids.data(), made.ids.size() * sizeof(uint32_t));
+    return encode_text(view.bytes(), family_of(family), threads).ids;
   }
-  nb::bytes encode_str(nb::handle text, int family, int threads) {
-    const Encoded made = encode_text(utf8_of(text), family_of(family), threads);
-    return bytes_of(made.ids.data(), made.ids.size() * sizeof(uint32_t));
+  IdBuffer encode_str(nb::handle text, int family, int threads) {
+    return encode_text(utf8_of(text), family_of(family), threads).ids;
   }
   nb::list encode_piece(nb::handle data) {
     const BufferView view(data);
@@ -127,15 +134,14 @@ class PyVocabulary {
 
   // All ids of some texts, and where each text's begin.
   nb::tuple encode_batch(nb::list texts, int family, int threads) {
-    const std::vector<Batch> batches = run_batches(texts, family_of(family), threads);
+    std::vector<Batch> batches = run_batches(texts, family_of(family), threads);
     std::vector<uint64_t> offsets{0};
-    IdBuffer all;
-    for (const Batch& batch : batches) {
-      for (const size_t size : batch.sizes) offsets.push_back(offsets.back() + size);
-      all.append(batch.ids);
+    IdBuffer all = std::move(batches[0].ids);
+    for (size_t i = 0; i < batches.size(); ++i) {
+      for (const size_t size : batches[i].sizes) offsets.push_back(offsets.back() + size);
+      if (i > 0) all.append(batches[i].ids);
     }
-    return nb::make_tuple(bytes_of(all.data(), all.size() * sizeof(uint32_t)),
-                          bytes_of(offsets.data(), offsets.size() * sizeof(uint64_t)));
+    return nb::make_tuple(nb::cast(std::move(all)), bytes_of(offsets.data(), offsets.size() * sizeof(uint64_t)));
   }
   nb::list encode_batch_lists(nb::list texts, int family, int threads) {
     const std::vector<Batch> batches = run_batches(texts, family_of(family), threads);
@@ -313,7 +319,7 @@ nb::bytes build_image(nb::handle blob, nb::handle sizes, nb::handle ids, nb::han
     else std::memcpy(&token.size, raw_sizes.data() + i * sizeof(uint32_t), sizeof(uint32_t));
     std::memcpy(&token.id, raw_ids.data() + i * sizeof(uint32_t), sizeof(uint32_t));
     if (token.size > bytes.size() - at) throw nb::value_error("the sizes do not add up to the bytes");
-    if (token.id >= kMaxId - 1) throw nb::value_error("an id is too large for an image");
+    if (token.id >= kMaxId) throw nb::value_error("an id is too large for an image");
     if (token.id >= taken.size()) taken.resize(std::max<size_t>(token.id + 1, 2 * taken.size()));
     if (taken[token.id]) throw nb::value_error("an id stands twice");
     taken[token.id] = true;
@@ -356,6 +362,7 @@ NB_MODULE(_native, module) {
   module.attr("FAMILIES") = nb::make_tuple("r50k", "cl100k", "llama3", "qwen2", "o200k");
   module.def("build_image", &build_image);
   module.def("split", &split);
+  nb::class_<IdBuffer>(module, "Ids", nb::type_slots(id_buffer_slots));
   nb::class_<PyVocabulary>(module, "Vocabulary")
       .def(nb::init<nb::handle>())
       .def("verify", &PyVocabulary::verify)

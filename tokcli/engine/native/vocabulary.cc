@@ -3,23 +3,19 @@
 
 #include <algorithm>
 #include <bit>
+#include <stdexcept>
+
+#include "merge.h"
 
 namespace tokcli {
 namespace {
 
 constexpr char kMagic[8] = {'T', 'O', 'K', 'I', 'M', 'A', 'G', 'E'};
 constexpr size_t kAlign = 64;  // a cache line
-
 // Sections follow the header in this order, each aligned to a cache line.
-enum Section { kStarts, kBlob, kTags, kShort, kLong, kPairs, kBytes, kSections };
+enum Section { kStarts, kBlob, kFilter, kShort, kLong, kMerges, kDisplacements, kBytes, kSections };
 
-struct Header {
-  char magic[8];
-  uint64_t size, checksum;  // of the whole image; of all of it, this word taken as 0
-  uint32_t version, id_count, empty_id, longest, short_bits, long_bits;
-  uint64_t offset[kSections], length[kSections];
-  uint8_t source[32];
-};
+uint8_t filter_bit(uint64_t hash, unsigned shift) { return static_cast<uint8_t>(1u << (hash >> (shift - 3) & 7)); }
 
 size_t aligned(size_t size) { return (size + kAlign - 1) / kAlign * kAlign; }
 
@@ -30,7 +26,7 @@ uint64_t read_word(const uint8_t* p) {
 }
 
 // Four independent lanes, so that it runs at the speed of memory.
-uint64_t checksum_of(std::span<const uint8_t> data) {
+uint64_t hash_lanes(std::span<const uint8_t> data) {
   std::array<uint64_t, 4> lanes{0x9E3779B97F4A7C15u, 0xBF58476D1CE4E5B9u, 0x94D049BB133111EBu, data.size()};
   const uint8_t* p = data.data();
   size_t left = data.size();
@@ -41,12 +37,33 @@ uint64_t checksum_of(std::span<const uint8_t> data) {
   return mix(lanes[0] ^ lanes[1], lanes[2] ^ std::rotl(lanes[3], 17));
 }
 
-uint64_t checksum_of(Header header, std::span<const uint8_t> rest) {
+}  // namespace
+
+struct Vocabulary::Header {
+  char magic[8];
+  uint64_t size, checksum;  // of the whole image; of all of it, this word taken as 0
+  uint32_t version, id_count, empty_id, longest, short_bits, long_bits, merge_bits, bucket_bits;
+  uint64_t offset[kSections], length[kSections];
+  uint8_t source[32];
+};
+
+uint64_t Vocabulary::checksum_of(Header header, std::span<const uint8_t> rest) {
   header.checksum = 0;
-  return mix(checksum_of({reinterpret_cast<const uint8_t*>(&header), sizeof header}), checksum_of(rest));
+  return mix(hash_lanes({reinterpret_cast<const uint8_t*>(&header), sizeof header}), hash_lanes(rest));
 }
 
-}  // namespace
+// The bytes that each section takes.
+std::array<size_t, kSections> Vocabulary::lengths_of(const Header& header, size_t blob_size) {
+  const size_t shorts = size_t{1} << header.short_bits;
+  return {(header.id_count + size_t{1}) * sizeof(uint32_t),
+          blob_size,
+          shorts,
+          shorts * sizeof(ShortSlot),
+          (size_t{1} << header.long_bits) * sizeof(LongSlot),
+          (size_t{1} << header.merge_bits) * sizeof(uint64_t),
+          (size_t{1} << header.bucket_bits) * sizeof(uint16_t),
+          256 * sizeof(uint32_t)};
+}
 
 uint64_t hash_bytes(const uint8_t* p, size_t size) {
   uint64_t hash = size * 0x9E3779B97F4A7C15u;
@@ -70,15 +87,12 @@ std::vector<uint8_t> Vocabulary::build(std::span<const Token> tokens, std::span<
     ++(token.size <= kShortBytes ? short_count : long_count);
     if (token.size == 0) header.empty_id = token.id;
   }
-  // tables at most half full: a lookup that fails, the usual one while merging, takes 1.5 probes
+  // tables at most half full: a lookup that finds takes 1.5 probes, and others the filter answers
   header.short_bits = static_cast<uint32_t>(std::bit_width(2 * short_count + 1));
   header.long_bits = static_cast<uint32_t>(std::bit_width(2 * long_count + 1));
-  const size_t short_slots = size_t{1} << header.short_bits, long_slots = size_t{1} << header.long_bits;
-  const std::array<size_t, kSections> lengths{
-      (header.id_count + 1) * sizeof(uint32_t), blob_size,
-      short_slots,                              short_slots * sizeof(ShortSlot),
-      long_slots * sizeof(LongSlot),            65536 * sizeof(uint32_t),
-      256 * sizeof(uint32_t)};
+  header.merge_bits = static_cast<uint32_t>(std::bit_width(tokens.size() * 5 / 4));  // at most four fifths full
+  header.bucket_bits = header.merge_bits > 3 ? header.merge_bits - 2 : 1;
+  const std::array<size_t, kSections> lengths = lengths_of(header, blob_size);
   size_t at = aligned(sizeof(Header));
   for (size_t i = 0; i < kSections; ++i) {
     header.offset[i] = at;
@@ -90,38 +104,85 @@ std::vector<uint8_t> Vocabulary::build(std::span<const Token> tokens, std::span<
   std::vector<uint8_t> image(at);
   auto* starts = reinterpret_cast<uint32_t*>(&image[header.offset[kStarts]]);
   uint8_t* blob = image.data() + header.offset[kBlob];
-  uint8_t* tags = &image[header.offset[kTags]];
+  uint8_t* filter = &image[header.offset[kFilter]];
   auto* shorts = reinterpret_cast<ShortSlot*>(&image[header.offset[kShort]]);
   auto* longs = reinterpret_cast<LongSlot*>(&image[header.offset[kLong]]);
-  auto* pairs = reinterpret_cast<uint32_t*>(&image[header.offset[kPairs]]);
   auto* bytes = reinterpret_cast<uint32_t*>(&image[header.offset[kBytes]]);
-  std::fill_n(pairs, 65536, kNone);
-  std::fill_n(bytes, 256, kNone);
+  for (uint32_t i = 0; i < 256; ++i) bytes[i] = header.id_count + i;
   std::vector<uint32_t> sizes(header.id_count);
   for (const Token& token : tokens) sizes[token.id] = token.size;
   for (size_t id = 0; id < sizes.size(); ++id) starts[id + 1] = starts[id] + sizes[id];
   for (const Token& token : tokens) {
     std::copy_n(token.bytes, token.size, blob + starts[token.id]);
     if (token.size == 1) bytes[token.bytes[0]] = token.id;
-    if (token.size == 2) pairs[token.bytes[0] << 8 | token.bytes[1]] = token.id;
     if (token.size == 0) continue;
     if (token.size <= kShortBytes) {
       const Key key = key_of(token.bytes, token.size, token.size);
       const uint64_t hash = hash_of(key);
-      size_t slot = hash & (short_slots - 1);
-      while (tags[slot]) slot = (slot + 1) & (short_slots - 1);
-      tags[slot] = tag_of(hash);
+      const unsigned shift = 64 - header.short_bits;
+      size_t slot = hash >> shift;
+      filter[slot] |= filter_bit(hash, shift);
+      while (shorts[slot].size_and_id) slot = (slot + 1) & ((size_t{1} << header.short_bits) - 1);
       shorts[slot] = slot_of(key, token.id);
     } else {
       const uint64_t hash = hash_bytes(token.bytes, token.size);
-      size_t slot = hash & (long_slots - 1);
-      while (longs[slot].id) slot = (slot + 1) & (long_slots - 1);
+      const size_t mask = (size_t{1} << header.long_bits) - 1;
+      size_t slot = hash & mask;
+      while (longs[slot].id) slot = (slot + 1) & mask;
       longs[slot] = {static_cast<uint32_t>(hash >> 32), token.id + 1};
     }
   }
+  std::memcpy(image.data(), &header, sizeof header);
+  add_merges(image, header);
   header.checksum = checksum_of(header, std::span<const uint8_t>(image).subspan(sizeof(Header)));
   std::memcpy(image.data(), &header, sizeof header);
   return image;
+}
+
+// The merge that makes each token, found with the tables of tokens, which are complete. Buckets are given displacements
+// in the order of their size, while there is room for the large ones.
+void Vocabulary::add_merges(std::span<uint8_t> image, const Header& header) {
+  Vocabulary tokens;
+  if (!tokens.open(image)) return;
+  struct Merge {
+    uint64_t hash, slot;
+  };
+  std::vector<Merge> merges;
+  MergeScratch scratch;
+  std::array<uint32_t, 2> parts;
+  for (uint32_t id = 0; id < header.id_count; ++id) {
+    std::string_view bytes;
+    if (!tokens.token(id, &bytes) || bytes.size() < 2) continue;
+    if (!last_merge(tokens, reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size(), scratch, parts)) continue;
+    const uint64_t pair = static_cast<uint64_t>(parts[0]) << kIdBits | parts[1];
+    merges.push_back({mix(pair, kHashLow), pair << kIdBits | id});
+  }
+  const auto bucket_of = [&](const Merge& merge) { return static_cast<size_t>(merge.hash >> tokens.bucket_shift_); };
+  std::vector<uint32_t> sizes(size_t{1} << header.bucket_bits);
+  for (const Merge& merge : merges) ++sizes[bucket_of(merge)];
+  std::sort(merges.begin(), merges.end(), [&](const Merge& a, const Merge& b) {
+    const size_t in_a = bucket_of(a), in_b = bucket_of(b);
+    return sizes[in_a] != sizes[in_b] ? sizes[in_a] > sizes[in_b] : a.hash < b.hash;
+  });
+  auto* slots = reinterpret_cast<uint64_t*>(&image[header.offset[kMerges]]);
+  auto* displacements = reinterpret_cast<uint16_t*>(&image[header.offset[kDisplacements]]);
+  for (size_t first = 0, last = 0; first < merges.size(); first = last) {
+    const size_t bucket = bucket_of(merges[first]);
+    last = first + sizes[bucket];
+    for (uint32_t displacement = 0;; ++displacement) {
+      if (displacement > UINT16_MAX) throw std::invalid_argument("no room for a merge");  // one of 5 slots is free
+      const auto place = [&](size_t i) -> uint64_t& {
+        return slots[merge_slot(merges[i].hash, displacement, tokens.merge_shift_)];
+      };
+      size_t at = first;
+      for (; at < last && place(at) == 0; ++at) place(at) = merges[at].slot;
+      if (at == last) {
+        displacements[bucket] = static_cast<uint16_t>(displacement);
+        break;
+      }
+      while (at > first) place(--at) = 0;
+    }
+  }
 }
 
 bool Vocabulary::open(std::span<const uint8_t> image) {
@@ -130,11 +191,11 @@ bool Vocabulary::open(std::span<const uint8_t> image) {
   std::memcpy(&header, image.data(), sizeof header);
   if (std::memcmp(header.magic, kMagic, 8) || header.version != kImageVersion || header.size != image.size())
     return false;
-  if (header.id_count == 0 || header.id_count > kMaxId || header.short_bits > 30 || header.long_bits > 30) return false;
-  const size_t short_slots = size_t{1} << header.short_bits, long_slots = size_t{1} << header.long_bits;
-  const std::array<size_t, kSections> wanted{
-      (header.id_count + size_t{1}) * 4, header.length[kBlob], short_slots, short_slots * sizeof(ShortSlot),
-      long_slots * sizeof(LongSlot),     65536 * 4,            256 * 4};
+  if (header.id_count == 0 || header.id_count > kMaxId) return false;
+  for (const uint32_t bits : {header.short_bits, header.long_bits, header.merge_bits, header.bucket_bits}) {
+    if (bits < 1 || bits > 30) return false;
+  }
+  const std::array<size_t, kSections> wanted = lengths_of(header, header.length[kBlob]);
   for (size_t i = 0; i < kSections; ++i) {
     const uint64_t offset = header.offset[i];
     if (header.length[i] != wanted[i] || offset % kAlign || offset < sizeof header || offset > image.size() ||
@@ -147,13 +208,17 @@ bool Vocabulary::open(std::span<const uint8_t> image) {
   source_ = base + offsetof(Header, source);
   starts_ = reinterpret_cast<const uint32_t*>(base + header.offset[kStarts]);
   blob_ = base + header.offset[kBlob];
-  tags_ = base + header.offset[kTags];
+  filter_ = base + header.offset[kFilter];
   short_ = reinterpret_cast<const ShortSlot*>(base + header.offset[kShort]);
   long_ = reinterpret_cast<const LongSlot*>(base + header.offset[kLong]);
-  pairs_ = reinterpret_cast<const uint32_t*>(base + header.offset[kPairs]);
+  merges_ = reinterpret_cast<const uint64_t*>(base + header.offset[kMerges]);
+  displacements_ = reinterpret_cast<const uint16_t*>(base + header.offset[kDisplacements]);
   bytes_ = reinterpret_cast<const uint32_t*>(base + header.offset[kBytes]);
-  short_mask_ = short_slots - 1;
-  long_mask_ = long_slots - 1;
+  short_shift_ = 64 - header.short_bits;
+  merge_shift_ = 64 - header.merge_bits;
+  bucket_shift_ = 64 - header.bucket_bits;
+  short_mask_ = (size_t{1} << header.short_bits) - 1;
+  long_mask_ = (size_t{1} << header.long_bits) - 1;
   longest_ = header.longest;
   id_count_ = header.id_count;
   blob_size_ = static_cast<uint32_t>(header.length[kBlob]);
