@@ -7,6 +7,7 @@ import itertools
 import os
 import random
 from array import array
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -50,6 +51,52 @@ def test_a_scanner_splits_hard_text_as_its_pattern(pat_str: str) -> None:
     for _ in range(6000):
         text = "".join(rnd.choices(HARD_ATOMS, k=rnd.randrange(1, 14)))
         assert native_split(pat_str, text) == splitter.split(text)
+
+
+# what a window of 64 bytes meets: mostly ASCII, long enough for several, few kinds at a time so that they meet often
+WINDOW_ATOMS = ["a", "B", "s", "'", "'s", "'ll", "'RE", "'t", "1", "23", "4567", " ", "  ", "\t", "\n", "\r\n", "/", "//", ".",
+                "!", "?'", "\u00e9", "\u4e2d", "\xa0", "\u017f", "Ab", "the ", "word", "ABC", "_", "\x0b", "\u0301"]  # fmt: skip
+
+
+def window_text(rnd: random.Random, most: int) -> str:
+    return "".join(rnd.choices(rnd.sample(WINDOW_ATOMS, rnd.randint(1, 12)), k=rnd.randrange(most)))
+
+
+@pytest.fixture
+def any_instructions() -> Iterator[None]:
+    yield
+    assert native is not None
+    native.set_instructions("avx512")
+
+
+@pytest.mark.parametrize("most", ["portable", "sse2", "avx2", "avx512"])
+def test_any_instructions_split_as_the_pattern(most: str, any_instructions: None) -> None:
+    assert native is not None
+    native.set_instructions(most)
+    rnd = random.Random(64)
+    splitters = {pat_str: PreTokenizer(pat_str) for pat_str in FAMILY_OF}
+    for _ in range(400):
+        text = window_text(rnd, 200)
+        for pat_str, splitter in splitters.items():
+            assert native_split(pat_str, text) == splitter.split(text)
+
+
+@pytest.mark.parametrize("most", ["portable", "avx512"])
+def test_any_instructions_merge_alike(most: str, any_instructions: None) -> None:
+    assert native is not None
+    native.set_instructions(most)
+    enc, rnd = tokcli.get_encoding("cl100k_base"), random.Random(15)
+    for size in (1, 2, 13, 14, 15, 16, 29, 30, 31, 32, 53, 54, 55, 61, 62, 63, 64, 65, 200):
+        text = " ".join("".join(rnd.choices("aeinorst\u00e9", k=size)) for _ in range(30))
+        expected = enc._encode_in_python(text)
+        for _ in range(2):  # the second time from the cache
+            assert enc._natively("encode", text) == expected
+
+
+def test_set_instructions_refuses_what_it_does_not_know() -> None:
+    assert native is not None
+    with pytest.raises(ValueError, match="no such instructions"):
+        native.set_instructions("mmx")
 
 
 @pytest.mark.slow

@@ -12,6 +12,7 @@ IMAGE_VERSION: int
 def build_image(blob: Buffer, sizes: Buffer, ids: Buffer, source: Buffer) -> bytes:
     """The image of tokens: their bytes in a row, a size and an id for each, and 32 bytes that name the source."""
 
+def set_instructions(most: str) -> str: ...
 def split(text: str, family: int) -> bytes:
     """Where the pieces of a text end, in bytes of UTF-8 (uint64)."""
 

@@ -31,18 +31,6 @@ void* allocate(size_t size) {
 void release(void* p, size_t size) { ::operator delete(p, size, std::align_val_t{64}); }
 #endif
 
-namespace {
-
-// Keeps the first byte that the vocabulary has no token for.
-void note_missing(const uint8_t* p, const uint32_t* ids, size_t count, Result& result) {
-  const uint32_t* missing = std::find(ids, ids + count, kNone);
-  if (missing == ids + count || result.missing_byte) return;
-  result.missing_byte = true;
-  result.first = p;
-}
-
-}  // namespace
-
 void IdBuffer::grow(size_t more) {
   const size_t wanted = std::max(size_ + more, capacity_ + capacity_ / 2 + 1024);
   auto* grown = static_cast<uint32_t*>(std::realloc(data_.get(), wanted * sizeof(uint32_t)));
@@ -65,166 +53,188 @@ void IdBuffer::append(const IdBuffer& other) {
 }
 
 Result Encoder::encode(Family family, Bytes text, IdBuffer* out) {
-  const bool counting = out == nullptr;
+  const FindEnds find_ends = finder(family, instructions());
   // room for what most texts take (3.5 to 4 bytes an id), as growing may copy
-  if (!counting) out->reserve(text.size() / 3);
-  switch (family) {
-    case Family::kR50k: return counting ? run<Family::kR50k, true>(text, out) : run<Family::kR50k, false>(text, out);
-    case Family::kCl100k: return counting ? run<Family::kCl100k, true>(text, out) : run<Family::kCl100k, false>(text, out);
-    case Family::kLlama3: return counting ? run<Family::kLlama3, true>(text, out) : run<Family::kLlama3, false>(text, out);
-    case Family::kQwen2: return counting ? run<Family::kQwen2, true>(text, out) : run<Family::kQwen2, false>(text, out);
-    case Family::kO200k: return counting ? run<Family::kO200k, true>(text, out) : run<Family::kO200k, false>(text, out);
+  if (out) out->reserve(text.size() / 3);
+  Batch& batch = *batch_;
+  Result result;
+  const uint8_t* p = text.data();
+  const uint8_t* const end = p + text.size();
+  while (p < end) {
+    batch.starts[0] = p;
+    const size_t pieces = find_ends(p, end, batch.starts + 1, kBatch);
+    p = batch.starts[pieces];
+    const size_t bytes = static_cast<size_t>(p - batch.starts[0]);
+    hash_pieces(pieces, end);
+    probe(pieces);
+    if (missing_ + longer_ > 0) {
+      // ids that wait: those of jobs, as many as bytes at most, and copies of long slots
+      if (more_.size() < bytes + kMostLongIds * (longer_ + missing_)) more_.resize(bytes + kMostLongIds * kRoom);
+      more_used_ = jobs_ = 0;
+      look_up_missing();
+      look_up_longer(end);
+      merge(vocabulary_, {batch.jobs, jobs_}, scratch_);
+      for (size_t i = 0; i < jobs_; ++i) {
+        const MergeJob& job = batch.jobs[i];
+        if (std::find(job.out, job.out + job.count, kNone) != job.out + job.count) result.missing_byte = true;
+        keep(job, batch.job_piece[i]);
+      }
+    }
+    if (out == nullptr) {
+      for (size_t i = 0; i < pieces; ++i) result.count += batch.ids[i].count;
+      continue;
+    }
+    uint32_t* const to = out->reserve(bytes + kMostIds);  // three are always written
+    uint32_t* next = to;
+    for (size_t i = 0; i < pieces; ++i) {
+      const Ids& ids = batch.ids[i];
+      std::memcpy(next, ids.ids, sizeof ids.ids);
+      if (ids.count > kMostIds) [[unlikely]] std::copy_n(&more_[ids.ids[0]], ids.count, next);
+      next += ids.count;
+    }
+    out->commit(static_cast<size_t>(next - to));
+    result.count += static_cast<uint64_t>(next - to);
   }
-  return {};
+  return result;
 }
 
 Result Encoder::encode_piece(Bytes piece, IdBuffer* out) {
   Result result;
   if (piece.empty()) return result;
-  uint32_t* ids = out ? out->reserve(piece.size()) : nullptr;
-  const uint32_t whole = vocabulary_.find(piece.data(), piece.size(), piece.size());
-  if (whole != kNone) {
-    if (ids) ids[0] = whole;
-    result.count = 1;
-  } else {
-    result.count = merge_long(piece.data(), piece.size(), out == nullptr, ids, result);
+  uint32_t whole = vocabulary_.find(piece.data(), piece.size(), piece.size());
+  if (more_.size() < piece.size()) more_.resize(piece.size());
+  MergeJob job{piece.data(), static_cast<uint32_t>(piece.size()), 1, whole != kNone ? &whole : more_.data()};
+  if (whole == kNone) merge(vocabulary_, {&job, 1}, scratch_);
+  result.count = job.count;
+  result.missing_byte = std::find(job.out, job.out + job.count, kNone) != job.out + job.count;
+  if (out) {
+    std::copy_n(job.out, job.count, out->reserve(job.count));
+    out->commit(job.count);
   }
-  if (out) out->commit(result.count);
   return result;
 }
 
-// Pieces are found a batch at a time, and only then looked up, in two rounds: first the cache line of each is asked for,
-// then each is read. So the memory system works on a batch of lines at once instead of waiting for one after the other
-// (profile: looking each piece up as it was found took a third longer on multilingual text).
-template <Family family, bool counting>
-Result Encoder::run(Bytes text, IdBuffer* out) {
-  constexpr size_t kBatch = 32;
-  struct Piece {
-    const uint8_t* p;
-    size_t size;
-    Key key;
-    uint64_t hash;
-  };
-  std::array<Piece, kBatch> batch;
-  Result result;
-  const uint8_t* p = text.data();
-  const uint8_t* const end = p + text.size();
-  while (p < end) {
-    size_t pieces = 0, bytes = 0;
-    for (; pieces < kBatch && p < end; ++pieces) {
-      const uint8_t* next = piece_end<family>(p, end);
-      Piece& piece = batch[pieces];
-      piece.p = p;
-      piece.size = static_cast<size_t>(next - p);
-      if (piece.size <= kKeyBytes) {
-        piece.key = key_of(p, piece.size, static_cast<size_t>(end - p));
-        piece.hash = hash_of(piece.key);
-        __builtin_prefetch(&cache_[high_bits(piece.hash, kPairBits)]);
-      } else if (piece.size <= sizeof(LongSlot::bytes)) {
-        piece.hash = hash_bytes(p, piece.size);
-        __builtin_prefetch(&long_cache_[high_bits(piece.hash, kLongBits)]);
-      }
-      bytes += piece.size;
-      p = next;
+void Encoder::hash_pieces(size_t pieces, const uint8_t* end) {
+  Batch& batch = *batch_;
+  longer_ = 0;
+  for (size_t i = 0; i < pieces; ++i) {
+    const uint8_t* p = batch.starts[i];
+    const size_t size = static_cast<size_t>(batch.starts[i + 1] - p);
+    const Key key = key_of(p, size <= kKeyBytes ? size : 0, static_cast<size_t>(end - p));
+    const uint64_t hash = hash_of(key);
+    batch.keys[i] = key;
+    batch.hashes[i] = hash;
+    __builtin_prefetch(&cache_[high_bits(hash, kPairBits)]);
+    batch.longer[longer_] = static_cast<uint32_t>(i);
+    longer_ += size > kKeyBytes;
+  }
+}
+
+// A slot that was never used has the key of a piece above 15 bytes, which is so not among the missing.
+void Encoder::probe(size_t pieces) {
+  Batch& batch = *batch_;
+  missing_ = 0;
+  for (size_t i = 0; i < pieces; ++i) {
+    const Key key = batch.keys[i];
+    Pair& pair = cache_[high_bits(batch.hashes[i], kPairBits)];
+    const auto differs = [&](const Slot& slot) { return (slot.key.low ^ key.low) | (slot.key.high ^ key.high); };
+    const bool is_recent = differs(pair.recent) == 0;
+    if (is_recent) [[unlikely]] std::swap(pair.frequent, pair.recent);
+    batch.ids[i] = pair.frequent.ids;
+    batch.missing[missing_] = static_cast<uint32_t>(i);
+    missing_ += differs(pair.frequent) != 0;
+  }
+}
+
+void Encoder::look_up_missing() {
+  Batch& batch = *batch_;
+  for (size_t k = 0; k < missing_; ++k) vocabulary_.prefetch_short(batch.hashes[batch.missing[k]]);
+  for (size_t k = 0; k < missing_; ++k) {
+    const uint32_t i = batch.missing[k];
+    const uint8_t* p = batch.starts[i];
+    const size_t size = static_cast<size_t>(batch.starts[i + 1] - p);
+    const uint64_t hash = batch.hashes[i];
+    const uint32_t whole =
+        size <= kShortBytes ? vocabulary_.find_short(batch.keys[i], hash) : vocabulary_.find_long(p, size);
+    if (whole != kNone) {
+      batch.ids[i] = cache_[high_bits(hash, kPairBits)].recent.ids = {1, {whole, 0, 0}};
+      cache_[high_bits(hash, kPairBits)].recent.key = batch.keys[i];
+      continue;
     }
-    uint32_t* ids = counting ? nullptr : out->reserve(bytes + 3);  // three are always written
-    size_t made = 0;
-    for (size_t i = 0; i < pieces; ++i) {
-      const Piece& piece = batch[i];
-      uint32_t* to = counting ? nullptr : ids + made;
-      const size_t readable = static_cast<size_t>(end - piece.p);
-      if (piece.size > kKeyBytes) {
-        made += look_up_long<counting>(piece.p, piece.size, readable, piece.hash, to, result);
+    const LongSlot& slot = long_slot(hash);
+    if (slot.holds(hash, p, size)) set_ids(i, slot.ids, slot.count);
+    else add_job(i);
+  }
+}
+
+void Encoder::look_up_longer(const uint8_t* end) {
+  Batch& batch = *batch_;
+  for (size_t k = 0; k < longer_; ++k) {
+    const uint32_t i = batch.longer[k];
+    const uint8_t* p = batch.starts[i];
+    const size_t size = static_cast<size_t>(batch.starts[i + 1] - p);
+    if (size > kMostLongBytes) continue;
+    batch.hashes[i] = hash_bytes(p, size);
+    __builtin_prefetch(&long_slot(batch.hashes[i]));
+    __builtin_prefetch(long_slot(batch.hashes[i]).ids);
+  }
+  for (size_t k = 0; k < longer_; ++k) {
+    const uint32_t i = batch.longer[k];
+    const uint8_t* p = batch.starts[i];
+    const size_t size = static_cast<size_t>(batch.starts[i + 1] - p);
+    if (size <= kMostLongBytes) {
+      const LongSlot& slot = long_slot(batch.hashes[i]);
+      if (slot.holds(batch.hashes[i], p, size)) {
+        set_ids(i, slot.ids, slot.count);
         continue;
       }
-      Pair& pair = cache_[high_bits(piece.hash, kPairBits)];
-      if (pair.frequent.key != piece.key) [[unlikely]] {
-        if (pair.recent.key != piece.key) {
-          made += look_up<counting>(piece.p, piece.size, piece.key, piece.hash, pair.recent, to, result);
-          continue;
-        }
-        std::swap(pair.frequent, pair.recent);
-      }
-      if (!counting) std::memcpy(to, pair.frequent.ids, sizeof pair.frequent.ids);
-      made += pair.frequent.count;
     }
-    if (!counting) out->commit(made);
-    result.count += made;
+    const uint32_t whole = vocabulary_.find(p, size, static_cast<size_t>(end - p));
+    if (whole != kNone) batch.ids[i] = {1, {whole, 0, 0}};
+    else add_job(i);
   }
-  return result;
 }
 
-template <bool counting>
-size_t Encoder::look_up(const uint8_t* p, size_t size, const Key& key, uint64_t hash, Slot& slot, uint32_t* out,
-                        Result& result) {
-  const uint32_t whole = size <= kShortBytes ? vocabulary_.find_short(key, hash) : vocabulary_.find_long(p, size);
-  if (whole != kNone) {
-    slot.key = key;
-    slot.count = 1;
-    slot.ids[0] = whole;
-    if (!counting) *out = whole;
-    return 1;
-  }
-  uint32_t ids[kKeyBytes];
-  LongSlot& more = long_cache_[high_bits(hash, kLongBits)];
-  if (more.hash == hash && more.size == size && std::memcmp(more.bytes, p, size) == 0) {
-    if (!counting) std::copy_n(more.ids, more.count, out);
-    return more.count;
-  }
-  const size_t count = merge(vocabulary_, p, size, scratch_, ids);
-  note_missing(p, ids, count, result);
-  if (!counting) std::copy_n(ids, count, out);
-  if (count <= 3) {
-    slot.key = key;
-    slot.count = static_cast<uint32_t>(count);
-    std::copy_n(ids, count, slot.ids);
-  } else {
-    more.hash = hash;
-    more.size = static_cast<uint8_t>(size);
-    more.count = static_cast<uint8_t>(count);
-    std::memcpy(more.bytes, p, size);
-    std::copy_n(ids, count, more.ids);
-  }
-  return count;
+void Encoder::add_job(uint32_t piece) {
+  Batch& batch = *batch_;
+  const uint8_t* p = batch.starts[piece];
+  const auto size = static_cast<uint32_t>(batch.starts[piece + 1] - p);
+  batch.jobs[jobs_] = {p, size, 0, &more_[more_used_]};
+  batch.job_piece[jobs_++] = piece;
+  more_used_ += size;
 }
 
-template <bool counting>
-size_t Encoder::look_up_long(const uint8_t* p, size_t size, size_t readable, uint64_t hash, uint32_t* out,
-                             Result& result) {
-  const bool keeps = size <= sizeof(LongSlot::bytes);
-  LongSlot* slot = keeps ? &long_cache_[high_bits(hash, kLongBits)] : nullptr;
-  if (keeps && slot->hash == hash && slot->size == size && std::memcmp(slot->bytes, p, size) == 0) {
-    if (!counting) std::copy_n(slot->ids, slot->count, out);
-    return slot->count;
+// Ids of a piece that are kept elsewhere, now in the batch.
+void Encoder::set_ids(uint32_t piece, const uint32_t* ids, uint32_t count) {
+  Ids& to = batch_->ids[piece];
+  to.count = count;
+  if (count <= kMostIds) {
+    std::copy_n(ids, count, to.ids);
+    return;
   }
-  const uint32_t whole = vocabulary_.find(p, size, readable);
-  if (whole != kNone) {
-    if (!counting) *out = whole;
-    return 1;
-  }
-  if (!keeps) return merge_long(p, size, counting, out, result);
-  uint32_t ids[sizeof(LongSlot::bytes)];
-  const size_t count = merge(vocabulary_, p, size, scratch_, ids);
-  note_missing(p, ids, count, result);
-  if (!counting) std::copy_n(ids, count, out);
-  if (count <= std::size(slot->ids)) {
-    slot->hash = hash;
-    slot->size = static_cast<uint8_t>(size);
-    slot->count = static_cast<uint8_t>(count);
-    std::memcpy(slot->bytes, p, size);
-    std::copy_n(ids, count, slot->ids);
-  }
-  return count;
+  to.ids[0] = static_cast<uint32_t>(more_used_);
+  std::copy_n(ids, count, &more_[more_used_]);
+  more_used_ += count;
 }
 
-size_t Encoder::merge_long(const uint8_t* p, size_t size, bool counting, uint32_t* out, Result& result) {
-  if (counting) {
-    merged_.resize(size);
-    out = merged_.data();
+// What merging found: into the batch, and into one of the caches.
+void Encoder::keep(const MergeJob& job, uint32_t piece) {
+  Batch& batch = *batch_;
+  Ids& ids = batch.ids[piece];
+  ids.count = job.count;
+  if (job.count <= kMostIds) std::copy_n(job.out, job.count, ids.ids);
+  else ids.ids[0] = static_cast<uint32_t>(job.out - more_.data());
+  const uint64_t hash = batch.hashes[piece];
+  if (job.size <= kKeyBytes && job.count <= kMostIds) {
+    cache_[high_bits(hash, kPairBits)].recent = {batch.keys[piece], ids};
+  } else if (job.size <= kMostLongBytes && job.count <= kMostLongIds) {
+    LongSlot& slot = long_slot(hash);
+    slot.hash = hash;
+    slot.size = static_cast<uint8_t>(job.size);
+    slot.count = static_cast<uint8_t>(job.count);
+    std::memcpy(slot.bytes, job.p, job.size);
+    std::copy_n(job.out, job.count, slot.ids);
   }
-  const size_t count = merge(vocabulary_, p, size, scratch_, out);
-  note_missing(p, out, count, result);
-  return count;
 }
 
 }  // namespace tokcli

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "merge.h"
-#include "scan.h"
+#include "pieces.h"
 #include "vocabulary.h"
 
 namespace tokcli {
@@ -59,15 +59,20 @@ class ZeroedArray {
 };
 
 struct Result {
-  uint64_t count = 0;          // ids
-  bool missing_byte = false;   // a byte is no token: the ids are not to be used
-  const uint8_t* first = nullptr;  // the piece it stands in
+  uint64_t count = 0;         // ids
+  bool missing_byte = false;  // a byte is no token: the ids are not to be used
 };
 
-// One thread's view: a vocabulary, a cache, and memory for merging. Not for two threads at once.
+// One thread's view: a vocabulary, caches of pieces, and memory for a batch of them. Not for two threads at once.
+//
+// Pieces go through several rounds, a batch at a time, and each round is a short loop of its own: find where they end,
+// hash them, look into the cache, look those that are missing up in the vocabulary, merge those that are no token, write
+// the ids. So the memory system works on many cache lines at once, and a branch that is as good as random (is it cached?
+// is it a token?) is no branch but a list that grows by one or by none.
 class Encoder {
  public:
-  explicit Encoder(const Vocabulary& vocabulary) : vocabulary_(vocabulary), cache_(kPairs), long_cache_(kLongSlots) {}
+  explicit Encoder(const Vocabulary& vocabulary)
+      : vocabulary_(vocabulary), cache_(kPairs), long_cache_(kLongSlots), batch_(std::make_unique<Batch>()) {}
 
   // Appends the ids of a text (UTF-8) to `out`; only counts them where it is null.
   Result encode(Family family, Bytes text, IdBuffer* out);
@@ -75,11 +80,16 @@ class Encoder {
   Result encode_piece(Bytes piece, IdBuffer* out);
 
  private:
+  // The ids of a piece: up to three stand here, more of them `at` another place.
+  struct Ids {
+    uint32_t count;
+    uint32_t ids[3];
+  };
+  static constexpr uint32_t kMostIds = 3;
   // A piece of at most 15 bytes and its ids, half a cache line. More than three ids are not kept here: they are rare.
   struct alignas(32) Slot {
     Key key;
-    uint32_t count;
-    uint32_t ids[3];
+    Ids ids;
   };
   // Two thirds of the distinct pieces of a text occur once. So a new piece only takes the second place of its line, and
   // the first when it is seen again: what is frequent is not driven out by what is new.
@@ -95,24 +105,43 @@ class Encoder {
     uint8_t size, count;
     uint8_t bytes[54];
     uint32_t ids[16];
+
+    bool holds(uint64_t other, const uint8_t* p, size_t length) const {
+      return hash == other && size == length && std::memcmp(bytes, p, length) == 0;
+    }
   };
+  static constexpr size_t kMostLongBytes = sizeof(LongSlot::bytes), kMostLongIds = 16;
   static constexpr unsigned kLongBits = 13;  // 1 MB
   static constexpr size_t kLongSlots = size_t{1} << kLongBits;
 
-  template <Family family, bool counting>
-  Result run(Bytes text, IdBuffer* out);
-  template <bool counting>
-  size_t look_up(const uint8_t* p, size_t size, const Key& key, uint64_t hash, Slot& slot, uint32_t* out,
-                 Result& result);
-  template <bool counting>
-  size_t look_up_long(const uint8_t* p, size_t size, size_t readable, uint64_t hash, uint32_t* out, Result& result);
-  size_t merge_long(const uint8_t* p, size_t size, bool counting, uint32_t* out, Result& result);
+  static constexpr size_t kBatch = 256, kRoom = kBatch + kWindow;  // pieces; what a batch may come to
+  struct Batch {
+    const uint8_t* starts[kRoom + 1];  // of each piece, and the end of the last one
+    Key keys[kRoom];                   // 0 for pieces above 15 bytes
+    uint64_t hashes[kRoom];
+    Ids ids[kRoom];
+    uint32_t missing[kRoom], longer[kRoom];  // numbers of pieces: not in the cache; above 15 bytes
+    MergeJob jobs[kRoom];
+    uint32_t job_piece[kRoom];
+  };
+
+  void hash_pieces(size_t pieces, const uint8_t* end);
+  void probe(size_t pieces);
+  void look_up_missing();
+  void look_up_longer(const uint8_t* end);
+  void keep(const MergeJob& job, uint32_t piece);
+  void add_job(uint32_t piece);
+  void set_ids(uint32_t piece, const uint32_t* ids, uint32_t count);
+  LongSlot& long_slot(uint64_t hash) { return long_cache_[high_bits(hash, kLongBits)]; }
 
   const Vocabulary& vocabulary_;
   ZeroedArray<Pair> cache_;
   ZeroedArray<LongSlot> long_cache_;
+  std::unique_ptr<Batch> batch_;
+  size_t missing_ = 0, longer_ = 0, jobs_ = 0;
+  std::vector<uint32_t> more_;  // ids of pieces that have more than three
+  size_t more_used_ = 0;
   MergeScratch scratch_;
-  std::vector<uint32_t> merged_;
 };
 
 }  // namespace tokcli

@@ -1,5 +1,5 @@
-// Byte pair encoding of one piece, as bpe.py specifies it: join the neighbours whose token has the lowest rank, the
-// leftmost of equals, until no two neighbours are a token. Ranks are ids.
+// Byte pair encoding of pieces, as bpe.py specifies it: join the neighbours whose token has the lowest rank, the leftmost
+// of equals, until no two neighbours are a token. Ranks are ids.
 //
 // It is enough to know one merge for each token. Where two parts of a text are about to become a token T, nothing was
 // merged across their outer ends; so what happened between these ends is what happens to the bytes of T alone, and the
@@ -9,24 +9,29 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "vocabulary.h"
 
 namespace tokcli {
 
-// Above this many bytes a heap wins over scanning all ranks after each merge.
-constexpr size_t kScanBytes = 64;
+// A piece to be merged: size >= 1 bytes, out has room for as many ids; merging writes them and their count. kNone among
+// them stands for a byte that the vocabulary lacks.
+struct MergeJob {
+  const uint8_t* p;
+  uint32_t size, count;
+  uint32_t* out;
+};
 
-// Memory that merging needs, kept between pieces.
+// Memory that merging needs, kept between calls.
 struct MergeScratch {
   std::vector<uint64_t> heap;
   std::vector<uint32_t> end, previous, rank, parts;
+  std::array<std::vector<MergeJob*>, 3> queues;  // by size
 };
 
-// The ids that merging leaves of size >= 1 bytes, written to out (room for size ids); how many. kNone among them stands
-// for a byte that the vocabulary lacks.
-size_t merge(const Vocabulary& vocabulary, const uint8_t* p, size_t size, MergeScratch& scratch, uint32_t* out);
+void merge(const Vocabulary& vocabulary, std::span<MergeJob> jobs, MergeScratch& scratch);
 
 // The two parts that become the token of these size >= 2 bytes; false where merging does not arrive at it. This one
 // needs no merges in the vocabulary, only its tokens.

@@ -1,9 +1,10 @@
 // The Python face of the native backend: the only file that includes Python.h. It checks arguments, lets go of the GIL,
 // and turns ids into Python's objects; what is computed is computed elsewhere.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
 
 #include <algorithm>
-#include <deque>
+#include <array>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -335,21 +336,26 @@ nb::bytes build_image(nb::handle blob, nb::handle sizes, nb::handle ids, nb::han
   return bytes_of(image.data(), image.size());
 }
 
+// Uses no wider instructions than these ("portable", "sse2", "avx2", "avx512") from now on; what is used then.
+const char* set_instructions(const std::string& most) {
+  static constexpr std::array<const char*, 4> kNames{"portable", "sse2", "avx2", "avx512"};
+  const auto found = std::find(kNames.begin(), kNames.end(), most);
+  if (found == kNames.end()) throw nb::value_error("no such instructions");
+  limit_instructions(static_cast<Instructions>(found - kNames.begin()));
+  return kNames[static_cast<size_t>(instructions())];
+}
+
 // Where the pieces of a text end.
 nb::bytes split(nb::handle text, int number) {
   const Bytes bytes = utf8_of(text);
   const Family family = family_of(number);
   std::vector<uint64_t> ends;
-  const uint8_t *p = bytes.data(), *end = p + bytes.size();
-  while (p < end) {
-    switch (family) {
-      case Family::kR50k: p = piece_end<Family::kR50k>(p, end); break;
-      case Family::kCl100k: p = piece_end<Family::kCl100k>(p, end); break;
-      case Family::kLlama3: p = piece_end<Family::kLlama3>(p, end); break;
-      case Family::kQwen2: p = piece_end<Family::kQwen2>(p, end); break;
-      case Family::kO200k: p = piece_end<Family::kO200k>(p, end); break;
-    }
-    ends.push_back(static_cast<uint64_t>(p - bytes.data()));
+  const FindEnds find_ends = finder(family, instructions());
+  std::array<const uint8_t*, 256 + kWindow> found;
+  for (const uint8_t *p = bytes.data(), *end = p + bytes.size(); p < end;) {
+    const size_t count = find_ends(p, end, found.data(), 256);
+    for (size_t i = 0; i < count; ++i) ends.push_back(static_cast<uint64_t>(found[i] - bytes.data()));
+    p = found[count - 1];
   }
   return bytes_of(ends.data(), ends.size() * sizeof(uint64_t));
 }
@@ -362,6 +368,7 @@ NB_MODULE(_native, module) {
   module.attr("FAMILIES") = nb::make_tuple("r50k", "cl100k", "llama3", "qwen2", "o200k");
   module.def("build_image", &build_image);
   module.def("split", &split);
+  module.def("set_instructions", &set_instructions);
   nb::class_<IdBuffer>(module, "Ids", nb::type_slots(id_buffer_slots));
   nb::class_<PyVocabulary>(module, "Vocabulary")
       .def(nb::init<nb::handle>())

@@ -13,7 +13,7 @@ namespace {
 constexpr char kMagic[8] = {'T', 'O', 'K', 'I', 'M', 'A', 'G', 'E'};
 constexpr size_t kAlign = 64;  // a cache line
 // Sections follow the header in this order, each aligned to a cache line.
-enum Section { kStarts, kBlob, kFilter, kShort, kLong, kMerges, kDisplacements, kBytes, kSections };
+enum Section { kStarts, kBlob, kFilter, kShort, kLong, kMerges, kDisplacements, kBytes, kBytePairs, kSections };
 
 uint8_t filter_bit(uint64_t hash, unsigned shift) { return static_cast<uint8_t>(1u << (hash >> (shift - 3) & 7)); }
 
@@ -62,7 +62,8 @@ std::array<size_t, kSections> Vocabulary::lengths_of(const Header& header, size_
           (size_t{1} << header.long_bits) * sizeof(LongSlot),
           (size_t{1} << header.merge_bits) * sizeof(uint64_t),
           (size_t{1} << header.bucket_bits) * sizeof(uint16_t),
-          256 * sizeof(uint32_t)};
+          256 * sizeof(uint32_t),
+          256 * 256 * sizeof(uint32_t)};
 }
 
 uint64_t hash_bytes(const uint8_t* p, size_t size) {
@@ -183,6 +184,10 @@ void Vocabulary::add_merges(std::span<uint8_t> image, const Header& header) {
       while (at > first) place(--at) = 0;
     }
   }
+  auto* byte_pairs = reinterpret_cast<uint32_t*>(&image[header.offset[kBytePairs]]);
+  for (size_t i = 0; i < 256 * 256; ++i) {
+    byte_pairs[i] = tokens.merged(tokens.byte_part(static_cast<uint8_t>(i >> 8)), tokens.byte_part(i & 255));
+  }
 }
 
 bool Vocabulary::open(std::span<const uint8_t> image) {
@@ -214,6 +219,7 @@ bool Vocabulary::open(std::span<const uint8_t> image) {
   merges_ = reinterpret_cast<const uint64_t*>(base + header.offset[kMerges]);
   displacements_ = reinterpret_cast<const uint16_t*>(base + header.offset[kDisplacements]);
   bytes_ = reinterpret_cast<const uint32_t*>(base + header.offset[kBytes]);
+  byte_pairs_ = reinterpret_cast<const uint32_t*>(base + header.offset[kBytePairs]);
   short_shift_ = 64 - header.short_bits;
   merge_shift_ = 64 - header.merge_bits;
   bucket_shift_ = 64 - header.bucket_bits;

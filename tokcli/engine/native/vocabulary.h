@@ -12,10 +12,11 @@
 
 namespace tokcli {
 
-constexpr uint32_t kImageVersion = 2;     // counted up with every change of the image or of how it is looked up
+constexpr uint32_t kImageVersion = 3;     // counted up with every change of the image or of how it is looked up
 constexpr uint32_t kNone = 0xFFFFFFFF;    // no such token
 constexpr unsigned kIdBits = 21;          // so that a merge, three ids, is one word
-constexpr uint32_t kMaxId = (1u << kIdBits) - 256;  // behind the ids stand 256 for bytes that are no token
+constexpr uint32_t kMaxId = (1u << kIdBits) - 257;  // behind the ids stand 256 for bytes that are no token, and kNoPart
+constexpr uint32_t kNoPart = (1u << kIdBits) - 1;   // no part of any piece: merges with nothing
 constexpr size_t kKeyBytes = 15;          // pieces up to here are compared and hashed in two words
 constexpr size_t kShortBytes = 12;        // tokens up to here stand inside the table, with their id in 16 bytes
 
@@ -90,6 +91,11 @@ class Vocabulary {
   uint32_t find_short(const Key& key, uint64_t hash) const {
     return may_be_short(hash) ? find_in_slots(key, hash) : kNone;
   }
+  // Asks for the memory that find_short reads.
+  void prefetch_short(uint64_t hash) const {
+    __builtin_prefetch(&filter_[hash >> short_shift_]);
+    __builtin_prefetch(&short_[hash >> short_shift_]);
+  }
   // Whether there may be such a token: false is certain, true is wrong for one lookup in 20 or less.
   bool may_be_short(uint64_t hash) const {
     return filter_[hash >> short_shift_] >> (hash >> (short_shift_ - 3) & 7) & 1;
@@ -109,13 +115,14 @@ class Vocabulary {
   uint32_t byte_part(uint8_t byte) const { return bytes_[byte]; }
   uint32_t id_of_part(uint32_t part) const { return part < id_count_ ? part : kNone; }
   // The token that two parts merge into, which is also the rank of doing so. Each pair has one slot where it can stand,
-  // so this has no loop. (Profile: with linear probing, mispredicted branches were half of merging. Tried: no branch at all,
-  // and 8 pieces merged in turns. The guess of the branch is what lets the next step begin; both were slower.)
+  // so this has no loop, and may have no branch: whether two parts merge is as good as random.
   uint32_t merged(uint32_t left, uint32_t right) const {
     const uint64_t pair = static_cast<uint64_t>(left) << kIdBits | right, hash = mix(pair, kHashLow);
     const uint64_t slot = merges_[merge_slot(hash, displacements_[hash >> bucket_shift_], merge_shift_)];
-    return slot >> kIdBits == pair ? slot & kIdMask : kNone;
+    return (static_cast<uint32_t>(slot) & kIdMask) | (slot >> kIdBits == pair ? 0 : kNone);
   }
+  // The same for two single bytes.
+  uint32_t merged_bytes(uint8_t left, uint8_t right) const { return byte_pairs_[left * size_t{256} + right]; }
 
   // The bytes of an id; false where there is no such token.
   bool token(uint32_t id, std::string_view* out) const {
@@ -132,7 +139,7 @@ class Vocabulary {
  private:
   struct Header;
   static uint64_t checksum_of(Header header, std::span<const uint8_t> rest);
-  static std::array<size_t, 8> lengths_of(const Header& header, size_t blob_size);
+  static std::array<size_t, 9> lengths_of(const Header& header, size_t blob_size);
   static void add_merges(std::span<uint8_t> image, const Header& header);
 
   static constexpr uint32_t kIdMask = (1u << kIdBits) - 1;
@@ -165,6 +172,7 @@ class Vocabulary {
   const uint64_t* merges_ = nullptr;  // left, right and id in a word
   const uint16_t* displacements_ = nullptr;
   const uint32_t* bytes_ = nullptr;
+  const uint32_t* byte_pairs_ = nullptr;
   unsigned short_shift_ = 0, merge_shift_ = 0, bucket_shift_ = 0;
   size_t short_mask_ = 0, long_mask_ = 0, longest_ = 0;
   uint32_t id_count_ = 0, blob_size_ = 0, empty_id_ = kNone;
