@@ -145,6 +145,27 @@ def test_batches_are_what_single_calls_give(texts: list[str], threads: int) -> N
     assert [ids[a:b].tolist() for a, b in itertools.pairwise(offsets)] == expected
 
 
+@pytest.mark.parametrize("atoms", [["\xe9t\xe9 ", "word ", "\n"], ["\u4e2d", "\u00e9", "word ", " a\n"], ["\U0001f600", "\u0416", "ab "],
+                                   ["\u4e2d\u3000"], ["x\u00e9"]], ids=["latin-1", "ucs-2", "ucs-4", "no place to cut", "one word"])  # fmt: skip
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_str_of_any_width_gives_the_ids_of_its_utf_8(atoms: list[str], threads: int) -> None:
+    enc, text = tokcli.get_encoding("o200k_base"), "".join(random.Random(3).choices(atoms, k=120_000))
+    expected = enc._native._vocabulary.encode_buffer(text.encode(), enc._native._family, 1)
+    assert bytes(enc._native._vocabulary.encode_str(text, enc._native._family, threads)) == bytes(expected)
+    assert enc._native.count(text, threads) == len(bytes(expected)) // 4
+
+
+@pytest.mark.parametrize("text", ["a\ud800", "\udfff", "\u4e2d " * 40_000 + "\udc00", "\U0001f600" * 9 + "\ud800 x"])
+def test_half_a_surrogate_pair_is_refused_before_any_id(text: str) -> None:
+    native_encoder = tokcli.get_encoding("o200k_base")._native
+    assert native_encoder is not None
+    for call in (native_encoder.encode_array, native_encoder.count):
+        with pytest.raises(UnicodeEncodeError):
+            call(text, 2)
+    with pytest.raises(UnicodeEncodeError):
+        native_encoder._vocabulary.encode_batch(["a", text], native_encoder._family, 2)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FAMILIES)
 def test_threads_change_nothing(name: str) -> None:

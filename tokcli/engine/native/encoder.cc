@@ -52,12 +52,34 @@ void IdBuffer::append(const IdBuffer& other) {
   commit(other.size());
 }
 
-Result Encoder::encode(Family family, Bytes text, IdBuffer* out) {
-  const FindEnds find_ends = finder(family, instructions());
-  // room for what most texts take (3.5 to 4 bytes an id), as growing may copy
-  if (out) out->reserve(text.size() / 3);
-  Batch& batch = *batch_;
+// Text that is no UTF-8 becomes UTF-8 a part at a time, small enough to be still in the L2 cache when it is read again.
+// (Profile: all of it at once took an eighth of the time on English, half of that for new pages.)
+Result Encoder::encode(Family family, const Text& text, IdBuffer* out) {
+  constexpr size_t kPart = 1 << 15;  // units
   Result result;
+  if (out) out->reserve(text.size / 3);  // what most texts take (3.5 to 4 bytes an id), as growing may copy
+  if (text.is_utf8) {
+    encode_utf8(family, text.bytes(), out, result);
+    return result;
+  }
+  for (size_t at = 0; at < text.size;) {
+    size_t end = at + kPart < text.size ? at + last_cut(text.part(at, text.size), kPart) : text.size;
+    if (end == at) end = at + next_cut(text.part(at, text.size), kPart);
+    if (utf8_.size() < (end - at) * kMostUtf8) utf8_.resize((end - at) * kMostUtf8);
+    const size_t size = to_utf8(text.part(at, end), utf8_.data());
+    if (size == kSurrogate) {
+      result.surrogate = true;
+      break;
+    }
+    encode_utf8(family, {utf8_.data(), size}, out, result);
+    at = end;
+  }
+  return result;
+}
+
+void Encoder::encode_utf8(Family family, Bytes text, IdBuffer* out, Result& result) {
+  const FindEnds find_ends = finder(family, instructions());
+  Batch& batch = *batch_;
   const uint8_t* p = text.data();
   const uint8_t* const end = p + text.size();
   while (p < end) {
@@ -95,7 +117,6 @@ Result Encoder::encode(Family family, Bytes text, IdBuffer* out) {
     out->commit(static_cast<size_t>(next - to));
     result.count += static_cast<uint64_t>(next - to);
   }
-  return result;
 }
 
 Result Encoder::encode_piece(Bytes piece, IdBuffer* out) {

@@ -11,11 +11,10 @@
 
 #include "merge.h"
 #include "pieces.h"
+#include "text.h"
 #include "vocabulary.h"
 
 namespace tokcli {
-
-using Bytes = std::span<const uint8_t>;
 
 void* allocate(size_t size);  // zeroed, aligned to a page; bad_alloc
 void release(void* p, size_t size);
@@ -61,6 +60,7 @@ class ZeroedArray {
 struct Result {
   uint64_t count = 0;         // ids
   bool missing_byte = false;  // a byte is no token: the ids are not to be used
+  bool surrogate = false;     // half a surrogate pair stands in the text: neither
 };
 
 // One thread's view: a vocabulary, caches of pieces, and memory for a batch of them. Not for two threads at once.
@@ -74,8 +74,8 @@ class Encoder {
   explicit Encoder(const Vocabulary& vocabulary)
       : vocabulary_(vocabulary), cache_(kPairs), long_cache_(kLongSlots), batch_(std::make_unique<Batch>()) {}
 
-  // Appends the ids of a text (UTF-8) to `out`; only counts them where it is null.
-  Result encode(Family family, Bytes text, IdBuffer* out);
+  // Appends the ids of a text to `out`; only counts them where it is null.
+  Result encode(Family family, const Text& text, IdBuffer* out);
   // The same for one piece, which is not split.
   Result encode_piece(Bytes piece, IdBuffer* out);
 
@@ -125,6 +125,7 @@ class Encoder {
     uint32_t job_piece[kRoom];
   };
 
+  void encode_utf8(Family family, Bytes text, IdBuffer* out, Result& result);
   void hash_pieces(size_t pieces, const uint8_t* end);
   void probe(size_t pieces);
   void look_up_missing();
@@ -139,6 +140,7 @@ class Encoder {
   ZeroedArray<LongSlot> long_cache_;
   std::unique_ptr<Batch> batch_;
   size_t missing_ = 0, longer_ = 0, jobs_ = 0;
+  std::vector<uint8_t> utf8_;   // of a part of a text that is none
   std::vector<uint32_t> more_;  // ids of pieces that have more than three
   size_t more_used_ = 0;
   MergeScratch scratch_;

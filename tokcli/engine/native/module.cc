@@ -44,6 +44,16 @@ Bytes utf8_of(nb::handle text) {
   return {reinterpret_cast<const uint8_t*>(data), static_cast<size_t>(size)};
 }
 
+// A str as it is held, for as long as it lives: ASCII is UTF-8 already, and so is what CPython made UTF-8 of before.
+Text text_of(nb::handle text) {
+  PyObject* object = text.ptr();
+  if (!PyUnicode_Check(object)) throw nb::type_error("expected str");
+  if (PyUnicode_READY(object) != 0) throw nb::python_error();
+  if (PyUnicode_IS_COMPACT_ASCII(object)) return Text::of(utf8_of(text));
+  return {PyUnicode_DATA(object), static_cast<size_t>(PyUnicode_GET_LENGTH(object)),
+          static_cast<uint8_t>(PyUnicode_KIND(object)), false};
+}
+
 Family family_of(int family) {
   if (family < 0 || family >= kFamilies) throw nb::value_error("no such family of patterns");
   return static_cast<Family>(family);
@@ -71,7 +81,9 @@ int get_id_buffer(PyObject* self, Py_buffer* view, int flags) {
 }
 PyType_Slot id_buffer_slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(get_id_buffer)}, {0, nullptr}};
 
-void check(const Result& result) {
+// Raises what a result says of its text; `text` is the str it was made from.
+void check(const Result& result, nb::handle text = {}) {
+  if (result.surrogate) utf8_of(text);  // raises UnicodeEncodeError
   if (result.missing_byte) throw nb::key_error("a byte of the text is no token of this vocabulary");
 }
 
@@ -110,20 +122,21 @@ class PyVocabulary {
     return vocabulary_.verify();
   }
 
-  uint64_t count(nb::handle text, int family, int threads) { return count_bytes(utf8_of(text), family, threads); }
+  uint64_t count(nb::handle text, int family, int threads) { return count_text(text_of(text), family, threads, text); }
   uint64_t count_buffer(nb::handle data, int family, int threads) {
-    return count_bytes(BufferView(data).bytes(), family, threads);
+    const BufferView view(data);
+    return count_text(Text::of(view.bytes()), family, threads);
   }
   nb::list encode(nb::handle text, int family) {
-    const Encoded made = encode_text(utf8_of(text), family_of(family), 1);
+    const Encoded made = encode_text(text_of(text), family_of(family), 1, text);
     return list_of(made.ids.data(), made.ids.size());
   }
   IdBuffer encode_buffer(nb::handle data, int family, int threads) {
     const BufferView view(data);
-    return encode_text(view.bytes(), family_of(family), threads).ids;
+    return encode_text(Text::of(view.bytes()), family_of(family), threads).ids;
   }
   IdBuffer encode_str(nb::handle text, int family, int threads) {
-    return encode_text(utf8_of(text), family_of(family), threads).ids;
+    return encode_text(text_of(text), family_of(family), threads, text).ids;
   }
   nb::list encode_piece(nb::handle data) {
     const BufferView view(data);
@@ -177,11 +190,12 @@ class PyVocabulary {
     IdBuffer ids;
     std::vector<size_t> sizes;
     Result result;
+    size_t failed = 0;  // which text
   };
 
-  uint64_t count_bytes(Bytes text, int number, int threads) {
+  uint64_t count_text(const Text& text, int number, int threads, nb::handle object = {}) {
     const Family family = family_of(number);
-    std::vector<Bytes> parts;
+    std::vector<Text> parts;
     std::vector<Result> results;
     {
       const nb::gil_scoped_release release;
@@ -191,34 +205,36 @@ class PyVocabulary {
     }
     uint64_t total = 0;
     for (const Result& result : results) {
-      check(result);
+      check(result, object);
       total += result.count;
     }
     return total;
   }
 
-  Encoded encode_text(Bytes text, Family family, int threads) {
+  Encoded encode_text(const Text& text, Family family, int threads, nb::handle object = {}) {
     std::vector<Encoded> made;
     std::vector<Result> results;
     {
       const nb::gil_scoped_release release;
-      const std::vector<Bytes> parts = cut(text, threads);
+      const std::vector<Text> parts = cut(text, threads);
       made.resize(std::max<size_t>(parts.size(), 1));
       results.resize(parts.size());
       in_threads(parts.size(), [&](size_t i) { results[i] = Lease(*this)->encode(family, parts[i], &made[i].ids); });
       for (size_t i = 1; i < parts.size(); ++i) made[0].ids.append(made[i].ids);
     }
-    for (const Result& result : results) check(result);
+    for (const Result& result : results) check(result, object);
     return std::move(made[0]);
   }
 
-  std::vector<Batch> run_batches(nb::list texts, Family family, int threads) {
-    std::vector<Bytes> all;
+  std::vector<Batch> run_batches(nb::list given, Family family, int threads) {
+    // of our own: another thread may change the list that was given
+    const auto texts = nb::steal<nb::list>(PyList_GetSlice(given.ptr(), 0, PY_SSIZE_T_MAX));
+    std::vector<Text> all;
     all.reserve(texts.size());
     size_t bytes = 0;
     for (nb::handle text : texts) {
-      all.push_back(utf8_of(text));
-      bytes += all.back().size();
+      all.push_back(text_of(text));
+      bytes += all.back().size;
     }
     const size_t wanted = std::clamp<size_t>(static_cast<size_t>(std::max(threads, 1)), 1, bytes / kBytesPerThread + 1);
     std::vector<Batch> batches(wanted);
@@ -226,7 +242,7 @@ class PyVocabulary {
       const nb::gil_scoped_release release;
       std::vector<size_t> ends;  // of each batch, in texts: about as many bytes each
       for (size_t i = 0, seen = 0; i < all.size(); ++i) {
-        seen += all[i].size();
+        seen += all[i].size;
         if (seen * wanted >= bytes * (ends.size() + 1) && ends.size() + 1 < wanted) ends.push_back(i + 1);
       }
       ends.resize(wanted, all.size());
@@ -236,24 +252,30 @@ class PyVocabulary {
         for (size_t i = b ? ends[b - 1] : 0; i < ends[b]; ++i) {
           const Result result = encoder->encode(family, all[i], &batch.ids);
           batch.sizes.push_back(result.count);
-          if (result.missing_byte) batch.result = result;
+          if (result.missing_byte || result.surrogate) {
+            batch.result = result;
+            batch.failed = i;
+            break;
+          }
         }
       });
     }
-    for (const Batch& batch : batches) check(batch.result);
+    for (const Batch& batch : batches) {
+      if (batch.result.missing_byte || batch.result.surrogate) check(batch.result, texts[batch.failed]);
+    }
     return batches;
   }
 
   // A text in at most `threads` parts of about the same size, cut where that changes no piece.
-  static std::vector<Bytes> cut(Bytes text, int threads) {
+  static std::vector<Text> cut(const Text& text, int threads) {
     const size_t wanted =
-        std::clamp<size_t>(static_cast<size_t>(std::max(threads, 1)), 1, text.size() / kBytesPerThread + 1);
-    std::vector<Bytes> parts;
+        std::clamp<size_t>(static_cast<size_t>(std::max(threads, 1)), 1, text.size / kBytesPerThread + 1);
+    std::vector<Text> parts;
     size_t at = 0;
-    for (size_t i = 1; i <= wanted && at < text.size(); ++i) {
-      const size_t target = std::max(text.size() / wanted * i, at + 1);
-      const size_t end = i == wanted ? text.size() : next_cut(text.data(), text.size(), target);
-      parts.push_back(text.subspan(at, end - at));
+    for (size_t i = 1; i <= wanted && at < text.size; ++i) {
+      const size_t target = std::max(text.size / wanted * i, at + 1);
+      const size_t end = i == wanted ? text.size : next_cut(text, target);
+      parts.push_back(text.part(at, end));
       at = end;
     }
     return parts;

@@ -214,16 +214,4 @@ inline const uint8_t* piece_end(const uint8_t* p, const uint8_t* end) {
   if constexpr (family == Family::kO200k) return o200k_end(p, end);
 }
 
-// The first place at or behind `at` where text may be cut so that both parts give the pieces of the whole: before U+0020
-// behind a visible ASCII character, or before a newline behind an ASCII letter or digit. No pattern above has a piece
-// across either, or looks across. `size` where there is none.
-inline size_t next_cut(const uint8_t* text, size_t size, size_t at) {
-  for (size_t i = at ? at : 1; i < size; ++i) {
-    const uint8_t before = text[i - 1];
-    const bool is_word = ((before | 0x20) >= 'a' && (before | 0x20) <= 'z') || (before >= '0' && before <= '9');
-    if ((text[i] == ' ' && before > ' ' && before < 0x7F) || (text[i] == '\n' && is_word)) return i;
-  }
-  return size;
-}
-
 }  // namespace tokcli

@@ -13,7 +13,7 @@ namespace {
 constexpr char kMagic[8] = {'T', 'O', 'K', 'I', 'M', 'A', 'G', 'E'};
 constexpr size_t kAlign = 64;  // a cache line
 // Sections follow the header in this order, each aligned to a cache line.
-enum Section { kStarts, kBlob, kFilter, kShort, kLong, kMerges, kDisplacements, kBytes, kBytePairs, kSections };
+enum Section { kStarts, kBlob, kFilter, kShort, kLong, kMerges, kBuckets, kBytes, kBytePairs, kSections };
 
 uint8_t filter_bit(uint64_t hash, unsigned shift) { return static_cast<uint8_t>(1u << (hash >> (shift - 3) & 7)); }
 
@@ -61,7 +61,7 @@ std::array<size_t, kSections> Vocabulary::lengths_of(const Header& header, size_
           shorts * sizeof(ShortSlot),
           (size_t{1} << header.long_bits) * sizeof(LongSlot),
           (size_t{1} << header.merge_bits) * sizeof(uint64_t),
-          (size_t{1} << header.bucket_bits) * sizeof(uint16_t),
+          (size_t{1} << header.bucket_bits) * sizeof(uint32_t),
           256 * sizeof(uint32_t),
           256 * 256 * sizeof(uint32_t)};
 }
@@ -166,7 +166,7 @@ void Vocabulary::add_merges(std::span<uint8_t> image, const Header& header) {
     return sizes[in_a] != sizes[in_b] ? sizes[in_a] > sizes[in_b] : a.hash < b.hash;
   });
   auto* slots = reinterpret_cast<uint64_t*>(&image[header.offset[kMerges]]);
-  auto* displacements = reinterpret_cast<uint16_t*>(&image[header.offset[kDisplacements]]);
+  auto* buckets = reinterpret_cast<uint32_t*>(&image[header.offset[kBuckets]]);
   for (size_t first = 0, last = 0; first < merges.size(); first = last) {
     const size_t bucket = bucket_of(merges[first]);
     last = first + sizes[bucket];
@@ -178,7 +178,8 @@ void Vocabulary::add_merges(std::span<uint8_t> image, const Header& header) {
       size_t at = first;
       for (; at < last && place(at) == 0; ++at) place(at) = merges[at].slot;
       if (at == last) {
-        displacements[bucket] = static_cast<uint16_t>(displacement);
+        buckets[bucket] = displacement;
+        for (size_t i = first; i < last; ++i) buckets[bucket] |= 1u << Vocabulary::bucket_filter_bit(merges[i].hash);
         break;
       }
       while (at > first) place(--at) = 0;
@@ -217,7 +218,7 @@ bool Vocabulary::open(std::span<const uint8_t> image) {
   short_ = reinterpret_cast<const ShortSlot*>(base + header.offset[kShort]);
   long_ = reinterpret_cast<const LongSlot*>(base + header.offset[kLong]);
   merges_ = reinterpret_cast<const uint64_t*>(base + header.offset[kMerges]);
-  displacements_ = reinterpret_cast<const uint16_t*>(base + header.offset[kDisplacements]);
+  buckets_ = reinterpret_cast<const uint32_t*>(base + header.offset[kBuckets]);
   bytes_ = reinterpret_cast<const uint32_t*>(base + header.offset[kBytes]);
   byte_pairs_ = reinterpret_cast<const uint32_t*>(base + header.offset[kBytePairs]);
   short_shift_ = 64 - header.short_bits;
