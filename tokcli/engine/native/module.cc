@@ -59,16 +59,41 @@ Family family_of(int family) {
   return static_cast<Family>(family);
 }
 
-nb::list list_of(const uint32_t* ids, size_t count) {
-  nb::object list = nb::steal(PyList_New(static_cast<Py_ssize_t>(count)));
-  if (!list) throw nb::python_error();
-  for (size_t i = 0; i < count; ++i) {
-    PyObject* item = PyLong_FromUnsignedLong(ids[i]);
-    if (item == nullptr) throw nb::python_error();
-    PyList_SET_ITEM(list.ptr(), static_cast<Py_ssize_t>(i), item);
+// Python's ints of the ids of a vocabulary, each made once: a list of ids then costs a reference for each, not an object.
+// (Profile: making the objects was half of the time from text to a list.) The GIL guards them; without a GIL they are
+// made anew.
+class Ints {
+ public:
+  Ints() = default;
+  Ints(const Ints&) = delete;
+  Ints& operator=(const Ints&) = delete;
+  ~Ints() {
+    for (PyObject* item : items_) Py_XDECREF(item);
   }
-  return nb::borrow<nb::list>(list);
-}
+
+  nb::list list_of(const uint32_t* ids, size_t count) {
+    nb::object list = nb::steal(PyList_New(static_cast<Py_ssize_t>(count)));
+    if (!list) throw nb::python_error();
+    for (size_t i = 0; i < count; ++i) PyList_SET_ITEM(list.ptr(), static_cast<Py_ssize_t>(i), make(ids[i]));
+    return nb::borrow<nb::list>(list);
+  }
+
+ private:
+  PyObject* make(uint32_t id) {
+#ifndef Py_GIL_DISABLED
+    if (id >= items_.size()) items_.resize(std::max<size_t>(id + 1, 2 * items_.size()));
+    if (PyObject*& item = items_[id]; item != nullptr || (item = PyLong_FromUnsignedLong(id)) != nullptr) {
+      Py_INCREF(item);
+      return item;
+    }
+#else
+    if (PyObject* item = PyLong_FromUnsignedLong(id)) return item;
+#endif
+    throw nb::python_error();
+  }
+
+  std::vector<PyObject*> items_;
+};
 
 nb::bytes bytes_of(const void* data, size_t size) { return nb::bytes(static_cast<const char*>(data), size); }
 
@@ -129,7 +154,7 @@ class PyVocabulary {
   }
   nb::list encode(nb::handle text, int family) {
     const Encoded made = encode_text(text_of(text), family_of(family), 1, text);
-    return list_of(made.ids.data(), made.ids.size());
+    return ints_.list_of(made.ids.data(), made.ids.size());
   }
   IdBuffer encode_buffer(nb::handle data, int family, int threads) {
     const BufferView view(data);
@@ -143,7 +168,7 @@ class PyVocabulary {
     Lease encoder(*this);
     IdBuffer ids;
     check(encoder->encode_piece(view.bytes(), &ids));
-    return list_of(ids.data(), ids.size());
+    return ints_.list_of(ids.data(), ids.size());
   }
 
   // All ids of some texts, and where each text's begin.
@@ -163,7 +188,7 @@ class PyVocabulary {
     for (const Batch& batch : batches) {
       const uint32_t* ids = batch.ids.data();
       for (const size_t size : batch.sizes) {
-        out.append(list_of(ids, size));
+        out.append(ints_.list_of(ids, size));
         ids += size;
       }
     }
@@ -304,22 +329,47 @@ class PyVocabulary {
     }
   }
 
-  std::string decoded(nb::list ids) const {
+  // Tokens are found some at a time, and copied once all of them were asked for. (Profile: a third faster than one by one
+  // with a large vocabulary.) Short ones are copied as 16 bytes, whatever their size.
+  std::string decoded(nb::list given) const {
+    constexpr size_t kAtOnce = 64, kShort = 16;
+    std::array<std::string_view, kAtOnce> tokens;
     std::string out;
-    out.reserve(ids.size() * 5);
-    std::string_view token;
-    for (nb::handle item : ids) {
-      if (!PyLong_Check(item.ptr())) throw nb::type_error("an id is an int");
-      const unsigned long id = PyLong_AsUnsignedLong(item.ptr());
-      if (id == static_cast<unsigned long>(-1) && PyErr_Occurred()) throw nb::python_error();
-      if (id > 0xFFFFFFFFu || !vocabulary_.token(static_cast<uint32_t>(id), &token)) throw nb::key_error("no such id");
-      out.append(token);
+    const auto count = static_cast<size_t>(PyList_GET_SIZE(given.ptr()));
+    size_t used = 0;
+    for (size_t i = 0; i < count;) {
+      const size_t some = std::min(count - i, kAtOnce);
+      size_t bytes = 0;
+      for (size_t k = 0; k < some; ++k) {
+        tokens[k] = token_of(PyList_GET_ITEM(given.ptr(), static_cast<Py_ssize_t>(i + k)));
+        __builtin_prefetch(tokens[k].data());
+        bytes += tokens[k].size();
+      }
+      if (out.size() < used + bytes + kShort) out.resize(std::max(used + bytes + kShort, out.size() * 2 + count));
+      for (size_t k = 0; k < some; ++k) {
+        if (tokens[k].size() <= kShort && vocabulary_.may_read(tokens[k].data(), kShort)) [[likely]]
+          std::memcpy(&out[used], tokens[k].data(), kShort);
+        else std::memcpy(&out[used], tokens[k].data(), tokens[k].size());
+        used += tokens[k].size();
+      }
+      i += some;
     }
+    out.resize(used);
     return out;
+  }
+
+  std::string_view token_of(PyObject* item) const {
+    if (!PyLong_Check(item)) throw nb::type_error("an id is an int");
+    const unsigned long id = PyLong_AsUnsignedLong(item);
+    if (id == static_cast<unsigned long>(-1) && PyErr_Occurred()) throw nb::python_error();
+    std::string_view token;
+    if (id > 0xFFFFFFFFu || !vocabulary_.token(static_cast<uint32_t>(id), &token)) throw nb::key_error("no such id");
+    return token;
   }
 
   BufferView image_;
   Vocabulary vocabulary_;
+  Ints ints_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<Encoder>> idle_;
 };

@@ -135,6 +135,10 @@ class Vocabulary {
     *out = {reinterpret_cast<const char*>(blob_) + start, end - start};
     return start != end || id == empty_id_;
   }
+  // Whether there are as many bytes behind a place in the bytes of a token.
+  bool may_read(const char* p, size_t size) const {
+    return blob_size_ >= size && reinterpret_cast<const uint8_t*>(p) <= blob_ + blob_size_ - size;
+  }
   uint32_t id_count() const { return id_count_; }
   size_t longest() const { return longest_; }
   std::span<const uint8_t> source() const { return {source_, 32}; }
