@@ -114,16 +114,24 @@ class Vocabulary {
   // A part that is one byte: its id, or behind all ids where the vocabulary lacks it.
   uint32_t byte_part(uint8_t byte) const { return bytes_[byte]; }
   uint32_t id_of_part(uint32_t part) const { return part < id_count_ ? part : kNone; }
-  // The token that two parts merge into, which is also the rank of doing so. Each pair has one slot where it can stand,
-  // so this has no loop, and may have no branch: whether two parts merge is as good as random.
-  // (Profile: waiting for slots that hold another pair was two fifths of merging; the bucket's filter answers most.)
-  uint32_t merged(uint32_t left, uint32_t right) const {
+  // A question that was asked of the table of merges: which token two parts merge into, which is also the rank of doing
+  // so. Each pair has one slot where it can stand, so asking and reading have no loop, and may have no branch: whether two
+  // parts merge is as good as random. What is asked early is in the cache when it is read.
+  struct Question {
+    uint64_t pair;
+    const uint64_t* slot;
+
+    uint32_t answer() const {
+      return (static_cast<uint32_t>(*slot) & kIdMask) | (*slot >> kIdBits == pair ? 0 : kNone);
+    }
+  };
+  Question ask(uint32_t left, uint32_t right) const {
     const uint64_t pair = static_cast<uint64_t>(left) << kIdBits | right, hash = mix(pair, kHashLow);
     const uint32_t bucket = buckets_[hash >> bucket_shift_];
     const size_t may_be = bucket >> bucket_filter_bit(hash) & 1;
-    const uint64_t slot = merges_[merge_slot(hash, bucket, merge_shift_) & (0 - may_be)];
-    return (static_cast<uint32_t>(slot) & kIdMask) | (slot >> kIdBits == pair ? 0 : kNone);
+    return {pair, &merges_[merge_slot(hash, bucket, merge_shift_) & (0 - may_be)]};
   }
+  uint32_t merged(uint32_t left, uint32_t right) const { return ask(left, right).answer(); }
   // The same for two single bytes.
   uint32_t merged_bytes(uint8_t left, uint8_t right) const { return byte_pairs_[left * size_t{256} + right]; }
 
