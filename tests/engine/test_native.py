@@ -136,6 +136,27 @@ def test_native_merging_is_the_python_one_for_any_vocabulary(ranks: dict[bytes, 
     assert enc._natively("count", text) == len(enc._encode_in_python(text))
 
 
+def test_a_piece_of_many_windows_merges_as_one() -> None:
+    # periodic, with tokens cut out of it, some longer than where two windows overlap: windows often disagree
+    rnd, letters = random.Random(5), {bytes([i]): i for i in range(256)}
+    for _ in range(1000):
+        unit = "".join(rnd.choices("ab", k=rnd.randint(1, 30)))
+        piece = list((unit * 3000)[: rnd.randint(250, 3000)])
+        for _ in range(rnd.randint(0, 5)):
+            piece.insert(rnd.randrange(len(piece)), "a")
+        text = "".join(piece)
+        places = [rnd.randrange(len(text)) for _ in range(rnd.randint(0, 40))]
+        cut = [text[at : at + rnd.randint(2, rnd.choice([8, 30, 200]))].encode() for at in places]
+        tokens = list(dict.fromkeys([*cut, *(unit.encode() * 2**i for i in range(8)), b"ab", b"ba", b"aa"]))
+        tokens = [token for token in tokens if 2 <= len(token) <= 300]
+        rnd.shuffle(tokens)
+        if rnd.random() < 0.5:
+            tokens.sort(key=len)
+        ranks = letters | {token: 256 + i for i, token in enumerate(tokens)}
+        enc = tokcli.Encoding("x", pat_str=next(iter(FAMILY_OF)), mergeable_ranks=ranks, special_tokens={})
+        assert enc._natively("encode", text) == enc._encode_in_python(text)
+
+
 @given(st.lists(hard_text(5), max_size=8), st.integers(1, 4))
 def test_batches_are_what_single_calls_give(texts: list[str], threads: int) -> None:
     enc = tokcli.get_encoding("o200k_base")

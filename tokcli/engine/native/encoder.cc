@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <stdexcept>
 
 #if defined(__linux__)
 #include <sys/mman.h>
@@ -28,8 +29,17 @@ void* allocate(size_t size) {
   std::memset(p, 0, size);
   return p;
 }
-void release(void* p, size_t size) { ::operator delete(p, size, std::align_val_t{64}); }
+void release(void* p, size_t) { ::operator delete(p, std::align_val_t{64}); }
 #endif
+
+namespace {
+
+MergeJob job_of(Bytes piece, uint32_t* out) {
+  if (piece.size() > UINT32_MAX) throw std::length_error("a piece of 4 GiB or more");
+  return {piece.data(), static_cast<uint32_t>(piece.size()), 0, out};
+}
+
+}  // namespace
 
 void IdBuffer::grow(size_t more) {
   const size_t wanted = std::max(size_ + more, capacity_ + capacity_ / 2 + 1024);
@@ -72,6 +82,7 @@ Result Encoder::encode(Family family, const Text& text, IdBuffer* out) {
       break;
     }
     encode_utf8(family, {utf8_.data(), size}, out, result);
+    if (result.missing_byte) break;
     at = end;
   }
   return result;
@@ -98,7 +109,10 @@ void Encoder::encode_utf8(Family family, Bytes text, IdBuffer* out, Result& resu
       merge(vocabulary_, {batch.jobs, jobs_}, scratch_);
       for (size_t i = 0; i < jobs_; ++i) {
         const MergeJob& job = batch.jobs[i];
-        if (std::find(job.out, job.out + job.count, kNone) != job.out + job.count) result.missing_byte = true;
+        if (std::find(job.out, job.out + job.count, kNone) != job.out + job.count) {
+          result.missing_byte = true;  // and nothing is kept, so that it is missed the next time too
+          return;
+        }
         keep(job, batch.job_piece[i]);
       }
     }
@@ -124,7 +138,8 @@ Result Encoder::encode_piece(Bytes piece, IdBuffer* out) {
   if (piece.empty()) return result;
   uint32_t whole = vocabulary_.find(piece.data(), piece.size(), piece.size());
   if (more_.size() < piece.size()) more_.resize(piece.size());
-  MergeJob job{piece.data(), static_cast<uint32_t>(piece.size()), 1, whole != kNone ? &whole : more_.data()};
+  MergeJob job = job_of(piece, whole != kNone ? &whole : more_.data());
+  job.count = 1;
   if (whole == kNone) merge(vocabulary_, {&job, 1}, scratch_);
   result.count = job.count;
   result.missing_byte = std::find(job.out, job.out + job.count, kNone) != job.out + job.count;
@@ -151,7 +166,7 @@ void Encoder::hash_pieces(size_t pieces, const uint8_t* end) {
   }
 }
 
-// A slot that was never used has the key of a piece above 15 bytes, which is so not among the missing.
+// A piece above 15 bytes has the key 0, and is not among the missing.
 void Encoder::probe(size_t pieces) {
   Batch& batch = *batch_;
   missing_ = 0;
@@ -163,7 +178,7 @@ void Encoder::probe(size_t pieces) {
     if (is_recent) [[unlikely]] std::swap(pair.frequent, pair.recent);
     batch.ids[i] = pair.frequent.ids;
     batch.missing[missing_] = static_cast<uint32_t>(i);
-    missing_ += differs(pair.frequent) != 0;
+    missing_ += (differs(pair.frequent) != 0) & (key.high != 0);
   }
 }
 
@@ -219,8 +234,8 @@ void Encoder::look_up_longer(const uint8_t* end) {
 void Encoder::add_job(uint32_t piece) {
   Batch& batch = *batch_;
   const uint8_t* p = batch.starts[piece];
-  const auto size = static_cast<uint32_t>(batch.starts[piece + 1] - p);
-  batch.jobs[jobs_] = {p, size, 0, &more_[more_used_]};
+  const auto size = static_cast<size_t>(batch.starts[piece + 1] - p);
+  batch.jobs[jobs_] = job_of({p, size}, &more_[more_used_]);
   batch.job_piece[jobs_++] = piece;
   more_used_ += size;
 }

@@ -167,6 +167,7 @@ void Vocabulary::add_merges(std::span<uint8_t> image, const Header& header) {
   });
   auto* slots = reinterpret_cast<uint64_t*>(&image[header.offset[kMerges]]);
   auto* buckets = reinterpret_cast<uint32_t*>(&image[header.offset[kBuckets]]);
+  std::fill_n(slots, size_t{1} << header.merge_bits, UINT64_MAX);  // a slot of 0 would be the merge of id 0 with itself
   for (size_t first = 0, last = 0; first < merges.size(); first = last) {
     const size_t bucket = bucket_of(merges[first]);
     last = first + sizes[bucket];
@@ -176,13 +177,13 @@ void Vocabulary::add_merges(std::span<uint8_t> image, const Header& header) {
         return slots[merge_slot(merges[i].hash, displacement, tokens.merge_shift_)];
       };
       size_t at = first;
-      for (; at < last && place(at) == 0; ++at) place(at) = merges[at].slot;
+      for (; at < last && place(at) == UINT64_MAX; ++at) place(at) = merges[at].slot;
       if (at == last) {
         buckets[bucket] = displacement;
         for (size_t i = first; i < last; ++i) buckets[bucket] |= 1u << Vocabulary::bucket_filter_bit(merges[i].hash);
         break;
       }
-      while (at > first) place(--at) = 0;
+      while (at > first) place(--at) = UINT64_MAX;
     }
   }
   auto* byte_pairs = reinterpret_cast<uint32_t*>(&image[header.offset[kBytePairs]]);
