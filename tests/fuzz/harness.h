@@ -1,0 +1,128 @@
+// What the fuzz targets share: reading an input bit by bit, a merge that is slow and obvious, and how a claim fails.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "encoder.h"
+#include "merge.h"
+#include "scan.h"
+#include "vocabulary.h"
+
+#define CLAIM(what)                                                               \
+  do {                                                                            \
+    if (!(what)) {                                                                \
+      std::fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, #what);   \
+      std::abort();                                                               \
+    }                                                                             \
+  } while (0)
+
+namespace fuzz {
+
+using tokcli::Bytes;
+using tokcli::Family;
+using tokcli::kNone;
+using Ids = std::vector<uint32_t>;
+using Ranks = std::map<std::string, uint32_t, std::less<>>;
+
+// The parts of an input; zeros when there is no more.
+struct Input {
+  const uint8_t* p;
+  size_t left;
+  uint8_t byte() { return left ? (--left, *p++) : 0; }
+  uint32_t word() {
+    uint32_t word = byte();
+    for (int shift = 8; shift < 32; shift += 8) word |= static_cast<uint32_t>(byte()) << shift;
+    return word;
+  }
+};
+
+inline std::string_view chars(Bytes bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
+inline Bytes bytes_of(std::string_view text) { return {reinterpret_cast<const uint8_t*>(text.data()), text.size()}; }
+
+inline const uint8_t* piece_end(Family family, const uint8_t* p, const uint8_t* end) {
+  switch (family) {
+    case Family::kR50k: return tokcli::piece_end<Family::kR50k>(p, end);
+    case Family::kCl100k: return tokcli::piece_end<Family::kCl100k>(p, end);
+    case Family::kLlama3: return tokcli::piece_end<Family::kLlama3>(p, end);
+    case Family::kQwen2: return tokcli::piece_end<Family::kQwen2>(p, end);
+    case Family::kO200k: return tokcli::piece_end<Family::kO200k>(p, end);
+  }
+  std::abort();
+}
+
+inline std::vector<Bytes> pieces_of(Family family, Bytes text) {
+  std::vector<Bytes> pieces;
+  for (const uint8_t *p = text.data(), *end = p + text.size(); p < end;) {
+    const uint8_t* next = piece_end(family, p, end);
+    CLAIM(next > p && next <= end);
+    pieces.emplace_back(p, next);
+    p = next;
+  }
+  return pieces;
+}
+
+inline uint32_t rank_of(const Ranks& ranks, std::string_view token) {
+  const auto found = ranks.find(token);
+  return found == ranks.end() ? kNone : found->second;
+}
+
+// The specification, from the definition: a piece that is a token is that token; otherwise join the neighbours of lowest
+// rank, the leftmost of equals, until none are a token. O(n^2). kNone for a byte that is no token.
+inline void merge_slowly(const Ranks& ranks, std::string_view piece, Ids& out) {
+  if (const uint32_t whole = rank_of(ranks, piece); whole != kNone) return out.push_back(whole);
+  std::vector<std::string_view> parts;
+  for (size_t i = 0; i < piece.size(); ++i) parts.push_back(piece.substr(i, 1));
+  const auto joined = [&](size_t i) { return std::string_view(parts[i].data(), parts[i].size() + parts[i + 1].size()); };
+  Ids pairs;  // the rank of each part with the next
+  for (size_t i = 0; i + 1 < parts.size(); ++i) pairs.push_back(rank_of(ranks, joined(i)));
+  for (;;) {
+    size_t best = 0;
+    for (size_t i = 0; i < pairs.size(); ++i) best = pairs[i] < pairs[best] ? i : best;
+    if (pairs.empty() || pairs[best] == kNone) break;
+    parts[best] = joined(best);
+    parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(best) + 1);
+    pairs.erase(pairs.begin() + static_cast<std::ptrdiff_t>(best));
+    if (best < pairs.size()) pairs[best] = rank_of(ranks, joined(best));
+    if (best > 0) pairs[best - 1] = rank_of(ranks, joined(best - 1));
+  }
+  for (const std::string_view part : parts) out.push_back(rank_of(ranks, part));
+}
+
+struct Encoded {
+  Ids ids;
+  bool missing_byte;
+};
+
+inline Encoded encode(tokcli::Encoder& encoder, Family family, Bytes text) {
+  tokcli::IdBuffer ids;
+  const tokcli::Result result = encoder.encode(family, text, &ids);
+  CLAIM(result.count == ids.size());
+  return {{ids.data(), ids.data() + ids.size()}, result.missing_byte};
+}
+
+// Whether bytes are UTF-8 (Unicode 16, table 3-7).
+inline bool is_utf8(Bytes text) {
+  for (size_t i = 0; i < text.size();) {
+    const uint8_t lead = text[i];
+    const size_t size = lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+    if ((lead >= 0x80 && lead < 0xC2) || lead > 0xF4 || size > text.size() - i) return false;
+    for (size_t k = 1; k < size; ++k) {
+      if (text[i + k] >> 6 != 2) return false;
+    }
+    const uint8_t second = size > 1 ? text[i + 1] : 0;
+    if ((lead == 0xE0 && second < 0xA0) || (lead == 0xED && second > 0x9F) || (lead == 0xF0 && second < 0x90) ||
+        (lead == 0xF4 && second > 0x8F))
+      return false;
+    i += size;
+  }
+  return true;
+}
+
+}  // namespace fuzz
