@@ -28,9 +28,10 @@ std::unique_ptr<Known> open(std::vector<uint8_t> image, Ranks ranks) {
   known->image = std::move(image);
   known->ranks = std::move(ranks);
   CLAIM(known->vocabulary.open(known->image) && known->vocabulary.verify());
+  const bool is_read = known->ranks.empty();
   std::string_view token;
-  for (uint32_t id = 0; known->ranks.empty() && id < known->vocabulary.id_count(); ++id) {
-    if (known->vocabulary.token(id, &token)) known->ranks.emplace_hint(known->ranks.end(), token, id);
+  for (uint32_t id = 0; is_read && id < known->vocabulary.id_count(); ++id) {
+    if (known->vocabulary.token(id, &token)) known->ranks.emplace(token, id);
   }
   known->used = std::make_unique<tokcli::Encoder>(known->vocabulary);
   return known;
