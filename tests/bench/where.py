@@ -27,7 +27,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from compare import write_ranks
+from compare import documents_of, write_ranks
 from huggingface import PATTERNS, _letters, tokenizer, tokenizer_of
 from texts import KINDS, text_of
 
@@ -100,6 +100,21 @@ def tiktoken_no_merge(text: str) -> Call:
 def tiktoken_plain_regex(text: str) -> Call:
     enc = _tiktoken(pat_str=PATTERNS[ENCODING].replace(r"|\s+(?!\S)", ""))
     return lambda: enc.encode_ordinary(text)
+
+
+def tiktoken_documents(text: str) -> Call:
+    enc, documents = _tiktoken(), documents_of(text)
+    return lambda: [enc.encode_ordinary(document) for document in documents]
+
+
+def hf_documents(text: str) -> Call:
+    enc, documents = tokenizer_of(ENCODING), documents_of(text)
+    return lambda: [enc.encode(document, add_special_tokens=False).ids for document in documents]
+
+
+def tokcli_documents(text: str) -> Call:
+    enc, documents = _tokcli(), documents_of(text)
+    return lambda: [enc.encode_ordinary(document) for document in documents]
 
 
 def hf_encode(text: str) -> Call:
@@ -176,9 +191,9 @@ def tokcli_no_merge(text: str) -> Call:
 
 MEASURES: dict[str, Callable[[str], Call]] = {
     f.__name__: f
-    for f in (list_alone, tiktoken_list, tiktoken_again, tiktoken_no_merge, tiktoken_plain_regex, hf_encode, hf_fast, hf_again, hf_no_cache,
-              hf_no_merge, hf_ids, hf_split, hf_split_and_letters, tokcli_list, tokcli_array, tokcli_count, tokcli_again,
-              tokcli_no_merge)
+    for f in (list_alone, tiktoken_list, tiktoken_again, tiktoken_no_merge, tiktoken_plain_regex, tiktoken_documents, hf_encode, hf_fast, hf_again, hf_no_cache,
+              hf_no_merge, hf_ids, hf_split, hf_split_and_letters, hf_documents, tokcli_list, tokcli_array, tokcli_count, tokcli_again,
+              tokcli_no_merge, tokcli_documents)
 }  # fmt: skip
 
 # What the page shows: a row is a sum of measurements, those after the minus subtracted.
@@ -189,6 +204,7 @@ ROWS: dict[str, dict[str, tuple[str, ...]]] = {
         "… `list[int]` of ids that are there": ("list_alone",),
         "… the rest: regex, one hash lookup a piece": ("tiktoken_no_merge", "-list_alone"),
         "the same text again": ("tiktoken_again",),
+        "the text in documents of 2 kB, one call each": ("tiktoken_documents",),
         "without the look-ahead `\\s+(?!\\S)` (other ids)": ("tiktoken_plain_regex",),
     },
     "tokenizers": {
@@ -201,6 +217,7 @@ ROWS: dict[str, dict[str, tuple[str, ...]]] = {
         "… the rest: lookups, a token's string, `Encoding`": ("hf_no_merge", "-hf_split_and_letters"),
         "what its cache saves (`_resize_cache(0)`)": ("hf_no_cache", "-hf_fast"),
         "the same text again, without offsets": ("hf_again",),
+        "the text in documents of 2 kB, one call each": ("hf_documents",),
     },
     "tokcli": {
         "**text to `list[int]`**": ("tokcli_list",),
@@ -211,6 +228,7 @@ ROWS: dict[str, dict[str, tuple[str, ...]]] = {
         "`encode_array`: ids in a buffer": ("tokcli_array",),
         "`count`": ("tokcli_count",),
         "`count` of the same text again": ("tokcli_again",),
+        "the text in documents of 2 kB to `list[int]`, one call each": ("tokcli_documents",),
     },
 }
 
