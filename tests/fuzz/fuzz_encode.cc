@@ -1,5 +1,5 @@
 // Any text with any vocabulary: the ids are those of a slow merge, their bytes are the text, counting agrees, and neither
-// what an encoder has seen before nor a cut changes anything.
+// what an encoder has seen before, nor a cut, nor the processor's instructions change anything.
 //
 // An input: family, flags, how many tokens, where to cut; two bytes for each token; the text. A token is a part of the
 // text, since tokens of random bytes would never be met. No tokens: one of the images that TOKCLI_FUZZ_IMAGES names.
@@ -84,18 +84,31 @@ std::unique_ptr<Known> build(Input& input, size_t count, uint8_t flags, std::str
   return known;
 }
 
+bool same(const std::vector<Bytes>& a, const std::vector<Bytes>& b) {
+  return std::ranges::equal(a, b, [](Bytes x, Bytes y) { return chars(x) == chars(y); });
+}
+
+// All ways of finding pieces find the same, by whatever instructions.
+std::vector<Bytes> checked_pieces(Family family, Bytes text) {
+  const std::vector<Bytes> pieces = pieces_of(family, text, tokcli::Instructions::kPortable);
+  for (const auto use : {tokcli::Instructions::kSse2, tokcli::Instructions::kAvx2, tokcli::Instructions::kAvx512}) {
+    if (use <= tokcli::instructions()) CLAIM(same(pieces_of(family, text, use), pieces));
+  }
+  return pieces;
+}
+
 void check_cut(Family family, Bytes text, size_t at, const std::vector<Bytes>& pieces) {
   const size_t cut = tokcli::next_cut(text.data(), text.size(), at);
   CLAIM(cut <= text.size() && (cut >= at || at > text.size()));
   std::vector<Bytes> parts = pieces_of(family, text.first(cut));
   const std::vector<Bytes> rest = pieces_of(family, text.subspan(cut));
   parts.insert(parts.end(), rest.begin(), rest.end());
-  CLAIM(std::ranges::equal(parts, pieces, [](Bytes a, Bytes b) { return chars(a) == chars(b); }));
+  CLAIM(same(parts, pieces));
 }
 
 void check(Known& known, Family family, Bytes text, bool fresh) {
   Ids expected;
-  for (const Bytes piece : pieces_of(family, text)) merge_slowly(known.ranks, chars(piece), expected);
+  for (const Bytes piece : checked_pieces(family, text)) merge_slowly(known.ranks, chars(piece), expected);
   const bool missing = std::ranges::count(expected, kNone) > 0;
   std::unique_ptr<tokcli::Encoder> own = fresh ? std::make_unique<tokcli::Encoder>(known.vocabulary) : nullptr;
   tokcli::Encoder& encoder = own ? *own : *known.used;
@@ -124,7 +137,7 @@ void check_piece(Known& known, Bytes piece) {
   const bool missing = std::ranges::count(expected, kNone) > 0;
   CLAIM(result.missing_byte == missing);
   CLAIM(missing || std::ranges::equal(expected, std::span(ids.data(), ids.size())));
-  CLAIM(known.used->encode_piece(piece, nullptr).count == expected.size());
+  CLAIM(missing || known.used->encode_piece(piece, nullptr).count == expected.size());
 }
 
 }  // namespace

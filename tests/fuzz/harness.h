@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "encoder.h"
-#include "merge.h"
-#include "scan.h"
+#include "pieces.h"
+#include "processor.h"
 #include "vocabulary.h"
 
 #define CLAIM(what)                                                               \
@@ -46,24 +46,20 @@ struct Input {
 inline std::string_view chars(Bytes bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 inline Bytes bytes_of(std::string_view text) { return {reinterpret_cast<const uint8_t*>(text.data()), text.size()}; }
 
-inline const uint8_t* piece_end(Family family, const uint8_t* p, const uint8_t* end) {
-  switch (family) {
-    case Family::kR50k: return tokcli::piece_end<Family::kR50k>(p, end);
-    case Family::kCl100k: return tokcli::piece_end<Family::kCl100k>(p, end);
-    case Family::kLlama3: return tokcli::piece_end<Family::kLlama3>(p, end);
-    case Family::kQwen2: return tokcli::piece_end<Family::kQwen2>(p, end);
-    case Family::kO200k: return tokcli::piece_end<Family::kO200k>(p, end);
-  }
-  std::abort();
-}
-
-inline std::vector<Bytes> pieces_of(Family family, Bytes text) {
+// The pieces of a text, found with these instructions.
+inline std::vector<Bytes> pieces_of(Family family, Bytes text, tokcli::Instructions use = tokcli::instructions()) {
+  const tokcli::FindEnds find_ends = tokcli::finder(family, use);
+  constexpr size_t kRoom = 5;  // few, so that a text takes several calls
+  const uint8_t* ends[kRoom + tokcli::kWindow];
   std::vector<Bytes> pieces;
   for (const uint8_t *p = text.data(), *end = p + text.size(); p < end;) {
-    const uint8_t* next = piece_end(family, p, end);
-    CLAIM(next > p && next <= end);
-    pieces.emplace_back(p, next);
-    p = next;
+    const size_t count = find_ends(p, end, ends, kRoom);
+    CLAIM(count >= 1 && count <= std::size(ends));
+    for (size_t i = 0; i < count; ++i) {
+      CLAIM(ends[i] > p && ends[i] <= end);
+      pieces.emplace_back(p, ends[i]);
+      p = ends[i];
+    }
   }
   return pieces;
 }
@@ -103,7 +99,7 @@ struct Encoded {
 inline Encoded encode(tokcli::Encoder& encoder, Family family, Bytes text) {
   tokcli::IdBuffer ids;
   const tokcli::Result result = encoder.encode(family, text, &ids);
-  CLAIM(result.count == ids.size());
+  CLAIM(result.missing_byte || result.count == ids.size());
   return {{ids.data(), ids.data() + ids.size()}, result.missing_byte};
 }
 

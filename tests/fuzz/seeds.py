@@ -14,6 +14,7 @@ TEXTS = (
     "    def f(x):\n        return x // 2\n\n\n/* ***** */ <|endoftext|> a/b\n//\n",
     "中文字符 日本語のテキスト 한국어 हिन्दी ข้อความ العربية 😀👨\u200d👩\u200d👧 ÀÉ ǅǆ ªº ſ K",
     "international internationalization antidisestablishmentarianism x" * 3,
+    "the cat the dog the cat the dog " * 9 + "abcdefghijklmnopqrstuvwxy" * 60,
     "\0\0\0\x7f\x80 \u00a0\u2003\u2028\u3000 \u0301\u0301 ٣٤٥ ½Ⅷ",
 )
 ATOMS = (
