@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <memory>
 #include <sstream>
 
@@ -97,13 +98,30 @@ std::vector<Bytes> checked_pieces(Family family, Bytes text) {
   return pieces;
 }
 
-void check_cut(Family family, Bytes text, size_t at, const std::vector<Bytes>& pieces) {
-  const size_t cut = tokcli::next_cut(text.data(), text.size(), at);
-  CLAIM(cut <= text.size() && (cut >= at || at > text.size()));
-  std::vector<Bytes> parts = pieces_of(family, text.first(cut));
-  const std::vector<Bytes> rest = pieces_of(family, text.subspan(cut));
-  parts.insert(parts.end(), rest.begin(), rest.end());
-  CLAIM(same(parts, pieces));
+void check_cuts(Family family, Bytes text, size_t at) {
+  const tokcli::Text whole = tokcli::Text::of(text);
+  const std::vector<Bytes> pieces = pieces_of(family, text);
+  const size_t next = tokcli::next_cut(whole, at), last = tokcli::last_cut(whole, at);
+  CLAIM(next >= at && last <= at && next <= text.size());
+  for (const size_t cut : {next, last}) {
+    std::vector<Bytes> parts = pieces_of(family, text.first(cut));
+    const std::vector<Bytes> rest = pieces_of(family, text.subspan(cut));
+    parts.insert(parts.end(), rest.begin(), rest.end());
+    CLAIM(same(parts, pieces));
+  }
+}
+
+// A text as Python may hold it, in units of one, two or four bytes, has the ids of its UTF-8.
+template <class Unit>
+void check_units(Known& known, Family family, Bytes text, const std::vector<uint32_t>& points) {
+  for (const uint32_t point : points) {
+    if (point > std::numeric_limits<Unit>::max()) return;
+  }
+  const std::vector<Unit> units(points.begin(), points.end());
+  const Encoded expected = encode(*known.used, family, tokcli::Text::of(text));
+  const Encoded made = encode(*known.used, family, {units.data(), units.size(), sizeof(Unit), false});
+  CLAIM(made.missing_byte == expected.missing_byte);
+  CLAIM(made.missing_byte || made.ids == expected.ids);
 }
 
 void check(Known& known, Family family, Bytes text, bool fresh) {
@@ -113,10 +131,10 @@ void check(Known& known, Family family, Bytes text, bool fresh) {
   std::unique_ptr<tokcli::Encoder> own = fresh ? std::make_unique<tokcli::Encoder>(known.vocabulary) : nullptr;
   tokcli::Encoder& encoder = own ? *own : *known.used;
   for (int pass = 0; pass < 2; ++pass) {
-    const Encoded made = encode(encoder, family, text);
+    const Encoded made = encode(encoder, family, tokcli::Text::of(text));
     CLAIM(made.missing_byte == missing);
     CLAIM(missing || made.ids == expected);
-    const tokcli::Result counted = encoder.encode(family, text, nullptr);
+    const tokcli::Result counted = encoder.encode(family, tokcli::Text::of(text), nullptr);
     CLAIM(counted.missing_byte == missing && (missing || counted.count == expected.size()));
   }
   if (missing) return;
@@ -158,6 +176,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Known& known = built ? *built : *images[flags % images.size()];
   check(known, family, text, flags & 8);
   check_piece(known, text);
-  if (is_utf8(text)) check_cut(family, text, at * text.size() / 255, pieces_of(family, text));
+  std::vector<uint32_t> points;
+  if (!decode_utf8(text, points)) return 0;
+  check_cuts(family, text, at * text.size() / 255);
+  check_units<uint8_t>(known, family, text, points);
+  check_units<uint16_t>(known, family, text, points);
+  check_units<uint32_t>(known, family, text, points);
   return 0;
 }

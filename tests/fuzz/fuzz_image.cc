@@ -59,8 +59,8 @@ void use(const tokcli::Vocabulary& vocabulary, Bytes text) {
   tokcli::Encoder encoder(vocabulary);
   for (int number = 0; number < tokcli::kFamilies; ++number) {
     const auto family = static_cast<Family>(number);
-    for (const uint32_t id : encode(encoder, family, text).ids) read(id);
-    (void)encoder.encode(family, text, nullptr);
+    for (const uint32_t id : encode(encoder, family, tokcli::Text::of(text)).ids) read(id);
+    (void)encoder.encode(family, tokcli::Text::of(text), nullptr);
   }
   tokcli::IdBuffer ids;
   const size_t made = encoder.encode_piece(text, &ids).count;

@@ -13,6 +13,7 @@
 #include "encoder.h"
 #include "pieces.h"
 #include "processor.h"
+#include "text.h"
 #include "vocabulary.h"
 
 #define CLAIM(what)                                                               \
@@ -96,26 +97,27 @@ struct Encoded {
   bool missing_byte;
 };
 
-inline Encoded encode(tokcli::Encoder& encoder, Family family, Bytes text) {
+inline Encoded encode(tokcli::Encoder& encoder, Family family, const tokcli::Text& text) {
   tokcli::IdBuffer ids;
   const tokcli::Result result = encoder.encode(family, text, &ids);
   CLAIM(result.missing_byte || result.count == ids.size());
   return {{ids.data(), ids.data() + ids.size()}, result.missing_byte};
 }
 
-// Whether bytes are UTF-8 (Unicode 16, table 3-7).
-inline bool is_utf8(Bytes text) {
+// The code points of UTF-8 (Unicode 16, table 3-7); false where it is none.
+inline bool decode_utf8(Bytes text, std::vector<uint32_t>& points) {
   for (size_t i = 0; i < text.size();) {
     const uint8_t lead = text[i];
     const size_t size = lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
     if ((lead >= 0x80 && lead < 0xC2) || lead > 0xF4 || size > text.size() - i) return false;
+    uint32_t point = size == 1 ? lead : lead & (0x7Fu >> size);
     for (size_t k = 1; k < size; ++k) {
       if (text[i + k] >> 6 != 2) return false;
+      point = point << 6 | (text[i + k] & 0x3Fu);
     }
-    const uint8_t second = size > 1 ? text[i + 1] : 0;
-    if ((lead == 0xE0 && second < 0xA0) || (lead == 0xED && second > 0x9F) || (lead == 0xF0 && second < 0x90) ||
-        (lead == 0xF4 && second > 0x8F))
-      return false;
+    const bool is_short = (size == 3 && point < 0x800) || (size == 4 && point < 0x10000);
+    if (is_short || point > 0x10FFFF || (point >= 0xD800 && point < 0xE000)) return false;
+    points.push_back(point);
     i += size;
   }
   return true;
