@@ -300,7 +300,8 @@ def build_split(folder: Path) -> Path | None:
         return None
     here, made = Path(__file__).parent, folder / "split"
     native = here.parent.parent / "tokcli" / "engine" / "native"
-    subprocess.run([compiler, "-std=c++20", "-O3", f"-I{native}", str(here / "split.cc"), "-o", str(made)], check=True)
+    sources = map(str, (here / "split.cc", native / "pieces.cc", native / "processor.cc"))
+    subprocess.run([compiler, "-std=c++20", "-O3", f"-I{native}", *sources, "-o", str(made)], check=True)
     return made
 
 
