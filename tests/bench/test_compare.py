@@ -1,0 +1,42 @@
+"""The comparison runs, checks ids, and says what is missing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+
+
+def run(script: str, *arguments: object, status: int = 0) -> str:
+    ran = subprocess.run(
+        [sys.executable, str(HERE / script), *map(str, arguments)], capture_output=True, text=True, timeout=120
+    )
+    assert ran.returncode == status, ran.stderr
+    return ran.stdout + ran.stderr
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Path:
+    path = tmp_path / "some.txt"
+    path.write_text("It's 中文 and numbers 12345,\n\n  and more.\n" * 200, "utf-8")
+    return path
+
+
+def test_libraries_are_compared_and_their_ids_checked(text: Path) -> None:
+    out = run("compare.py", "batch", "--text", text, "--rounds", 1, "--peers", "tokcli", "tiktoken")
+    assert "| |tokcli | tiktoken|" in out
+    assert "| some.txt |" in out
+    assert "WRONG" not in out
+
+
+def test_without_tiktoken_it_says_that_nothing_was_checked(text: Path) -> None:
+    out = run("compare.py", "count", "--text", text, "--rounds", 1, "--peers", "tokcli")
+    assert "Without tiktoken the ids were not checked." in out
+
+
+def test_an_unknown_operation_is_named(text: Path) -> None:
+    assert "no such operation: fry" in run("compare.py", "fry", status=2)

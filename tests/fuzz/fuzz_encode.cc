@@ -1,0 +1,186 @@
+// Any text with any vocabulary: the ids are those of a slow merge, their bytes are the text, counting agrees, and neither
+// what an encoder has seen before, nor a cut, nor the processor's instructions change anything.
+//
+// An input: family, flags, how many tokens, where to cut; two bytes for each token; the text. A token is a part of the
+// text, since tokens of random bytes would never be met. No tokens: one of the images that TOKCLI_FUZZ_IMAGES names.
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <memory>
+#include <sstream>
+
+#include "harness.h"
+
+using namespace fuzz;
+
+namespace {
+
+struct Known {
+  std::vector<uint8_t> image;
+  tokcli::Vocabulary vocabulary;
+  Ranks ranks;
+  std::unique_ptr<tokcli::Encoder> used;  // with all the texts before
+};
+
+// Opens an image that was built of `ranks`, or reads the ranks from it.
+std::unique_ptr<Known> open(std::vector<uint8_t> image, Ranks ranks) {
+  auto known = std::make_unique<Known>();
+  known->image = std::move(image);
+  known->ranks = std::move(ranks);
+  CLAIM(known->vocabulary.open(known->image) && known->vocabulary.verify());
+  const bool is_read = known->ranks.empty();
+  std::string_view token;
+  for (uint32_t id = 0; is_read && id < known->vocabulary.id_count(); ++id) {
+    if (known->vocabulary.token(id, &token)) known->ranks.emplace(token, id);
+  }
+  known->used = std::make_unique<tokcli::Encoder>(known->vocabulary);
+  return known;
+}
+
+std::vector<std::unique_ptr<Known>>& known_images() {
+  static std::vector<std::unique_ptr<Known>> images = [] {
+    std::vector<std::unique_ptr<Known>> made;
+    const char* names = std::getenv("TOKCLI_FUZZ_IMAGES");
+    std::istringstream paths(names ? names : "");
+    for (std::string path; std::getline(paths, path, ':');) {
+      std::ifstream file(path, std::ios::binary);
+      CLAIM(file.good());
+      made.push_back(open({std::istreambuf_iterator<char>(file), {}}, {}));
+    }
+    return made;
+  }();
+  return images;
+}
+
+// 256 bytes, or all but one, and some parts of the text; ids in order or reversed, with or without gaps.
+std::unique_ptr<Known> build(Input& input, size_t count, uint8_t flags, std::string_view text) {
+  std::vector<std::string> tokens;
+  const uint8_t without = input.byte();
+  for (unsigned byte = 0; byte < 256; ++byte) {
+    if (!(flags & 1) || byte != without) tokens.emplace_back(1, static_cast<char>(byte));
+  }
+  for (size_t i = 0; i < count; ++i) {
+    const size_t start = input.byte() * 7u, size = 2 + input.byte() % 40;
+    if (start < text.size()) tokens.emplace_back(text.substr(start, size));
+  }
+  std::sort(tokens.begin() + 255, tokens.end());
+  tokens.erase(std::unique(tokens.begin() + 255, tokens.end()), tokens.end());
+  if (flags & 16) std::rotate(tokens.begin() + 255, tokens.begin() + 255 + (tokens.size() - 255) / 2, tokens.end());
+  Ranks ranks;
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    const size_t id = (flags & 2 ? tokens.size() - 1 - i : i) * (flags & 4 ? 3 : 1);
+    ranks.emplace(tokens[i], static_cast<uint32_t>(id));
+  }
+  std::vector<tokcli::Token> table;
+  for (const auto& [token, id] : ranks) table.push_back({bytes_of(token).data(), id, static_cast<uint32_t>(token.size())});
+  const uint8_t source[32] = {};
+  std::vector<uint8_t> image = tokcli::Vocabulary::build(table, std::span<const uint8_t, 32>(source));
+  std::unique_ptr<Known> known = open(std::move(image), std::move(ranks));
+  for (const auto& [token, id] : known->ranks) {
+    std::string_view stored;
+    CLAIM(known->vocabulary.find(bytes_of(token).data(), token.size(), token.size()) == id);
+    CLAIM(known->vocabulary.token(id, &stored) && stored == token);
+  }
+  return known;
+}
+
+bool same(const std::vector<Bytes>& a, const std::vector<Bytes>& b) {
+  return std::ranges::equal(a, b, [](Bytes x, Bytes y) { return chars(x) == chars(y); });
+}
+
+// All ways of finding pieces find the same, by whatever instructions.
+std::vector<Bytes> checked_pieces(Family family, Bytes text) {
+  const std::vector<Bytes> pieces = pieces_of(family, text, tokcli::Instructions::kPortable);
+  for (const auto use : {tokcli::Instructions::kSse2, tokcli::Instructions::kAvx2, tokcli::Instructions::kAvx512}) {
+    if (use <= tokcli::instructions()) CLAIM(same(pieces_of(family, text, use), pieces));
+  }
+  return pieces;
+}
+
+void check_cuts(Family family, Bytes text, size_t at) {
+  const tokcli::Text whole = tokcli::Text::of(text);
+  const std::vector<Bytes> pieces = pieces_of(family, text);
+  const size_t next = tokcli::next_cut(whole, at), last = tokcli::last_cut(whole, at);
+  CLAIM(next >= at && last <= at && next <= text.size());
+  for (const size_t cut : {next, last}) {
+    std::vector<Bytes> parts = pieces_of(family, text.first(cut));
+    const std::vector<Bytes> rest = pieces_of(family, text.subspan(cut));
+    parts.insert(parts.end(), rest.begin(), rest.end());
+    CLAIM(same(parts, pieces));
+  }
+}
+
+// A text as Python may hold it, in units of one, two or four bytes, has the ids of its UTF-8.
+template <class Unit>
+void check_units(Known& known, Family family, Bytes text, const std::vector<uint32_t>& points) {
+  for (const uint32_t point : points) {
+    if (point > std::numeric_limits<Unit>::max()) return;
+  }
+  const std::vector<Unit> units(points.begin(), points.end());
+  const Encoded expected = encode(*known.used, family, tokcli::Text::of(text));
+  const Encoded made = encode(*known.used, family, {units.data(), units.size(), sizeof(Unit), false});
+  CLAIM(made.missing_byte == expected.missing_byte);
+  CLAIM(made.missing_byte || made.ids == expected.ids);
+}
+
+void check(Known& known, Family family, Bytes text, bool fresh) {
+  Ids expected;
+  for (const Bytes piece : checked_pieces(family, text)) merge_slowly(known.ranks, chars(piece), expected);
+  const bool missing = std::ranges::count(expected, kNone) > 0;
+  std::unique_ptr<tokcli::Encoder> own = fresh ? std::make_unique<tokcli::Encoder>(known.vocabulary) : nullptr;
+  tokcli::Encoder& encoder = own ? *own : *known.used;
+  for (int pass = 0; pass < 2; ++pass) {
+    const Encoded made = encode(encoder, family, tokcli::Text::of(text));
+    CLAIM(made.missing_byte == missing);
+    CLAIM(missing || made.ids == expected);
+    const tokcli::Result counted = encoder.encode(family, tokcli::Text::of(text), nullptr);
+    CLAIM(counted.missing_byte == missing && (missing || counted.count == expected.size()));
+  }
+  if (missing) return;
+  std::string joined;
+  for (const uint32_t id : expected) {
+    std::string_view token;
+    CLAIM(known.vocabulary.token(id, &token));
+    joined += token;
+  }
+  CLAIM(joined == chars(text));
+}
+
+void check_piece(Known& known, Bytes piece) {
+  Ids expected;
+  if (!piece.empty()) merge_slowly(known.ranks, chars(piece), expected);
+  tokcli::IdBuffer ids;
+  const tokcli::Result result = known.used->encode_piece(piece, &ids);
+  const bool missing = std::ranges::count(expected, kNone) > 0;
+  CLAIM(result.missing_byte == missing);
+  CLAIM(missing || std::ranges::equal(expected, std::span(ids.data(), ids.size())));
+  CLAIM(missing || known.used->encode_piece(piece, nullptr).count == expected.size());
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  Input input{data, size};
+  const auto family = static_cast<Family>(input.byte() % tokcli::kFamilies);
+  const uint8_t flags = input.byte(), at = input.byte();
+  const size_t count = input.byte() % 64;
+  Input tokens = input;
+  const size_t used = count ? std::min(input.left, 1 + 2 * count) : 0;
+  tokens.left = used;
+  // bytes of its own, so that reading behind them is seen
+  const std::vector<uint8_t> text(input.p + used, input.p + input.left);
+  auto& images = known_images();
+  std::unique_ptr<Known> built;
+  if (count || images.empty()) built = build(tokens, count, flags, chars(text));
+  Known& known = built ? *built : *images[flags % images.size()];
+  check(known, family, text, flags & 8);
+  check_piece(known, text);
+  std::vector<uint32_t> points;
+  if (!decode_utf8(text, points)) return 0;
+  check_cuts(family, text, at * text.size() / 255);
+  check_units<uint8_t>(known, family, text, points);
+  check_units<uint16_t>(known, family, text, points);
+  check_units<uint32_t>(known, family, text, points);
+  return 0;
+}

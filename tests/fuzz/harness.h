@@ -1,0 +1,126 @@
+// What the fuzz targets share: reading an input bit by bit, a merge that is slow and obvious, and how a claim fails.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "encoder.h"
+#include "pieces.h"
+#include "processor.h"
+#include "text.h"
+#include "vocabulary.h"
+
+#define CLAIM(what)                                                               \
+  do {                                                                            \
+    if (!(what)) {                                                                \
+      std::fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, #what);   \
+      std::abort();                                                               \
+    }                                                                             \
+  } while (0)
+
+namespace fuzz {
+
+using tokcli::Bytes;
+using tokcli::Family;
+using tokcli::kNone;
+using Ids = std::vector<uint32_t>;
+using Ranks = std::map<std::string, uint32_t, std::less<>>;
+
+// The parts of an input; zeros when there is no more.
+struct Input {
+  const uint8_t* p;
+  size_t left;
+  uint8_t byte() { return left ? (--left, *p++) : 0; }
+  uint32_t word() {
+    uint32_t word = byte();
+    for (int shift = 8; shift < 32; shift += 8) word |= static_cast<uint32_t>(byte()) << shift;
+    return word;
+  }
+};
+
+inline std::string_view chars(Bytes bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
+inline Bytes bytes_of(std::string_view text) { return {reinterpret_cast<const uint8_t*>(text.data()), text.size()}; }
+
+// The pieces of a text, found with these instructions.
+inline std::vector<Bytes> pieces_of(Family family, Bytes text, tokcli::Instructions use = tokcli::instructions()) {
+  const tokcli::FindEnds find_ends = tokcli::finder(family, use);
+  constexpr size_t kRoom = 5;  // few, so that a text takes several calls
+  const uint8_t* ends[kRoom + tokcli::kWindow];
+  std::vector<Bytes> pieces;
+  for (const uint8_t *p = text.data(), *end = p + text.size(); p < end;) {
+    const size_t count = find_ends(p, end, ends, kRoom);
+    CLAIM(count >= 1 && count <= std::size(ends));
+    for (size_t i = 0; i < count; ++i) {
+      CLAIM(ends[i] > p && ends[i] <= end);
+      pieces.emplace_back(p, ends[i]);
+      p = ends[i];
+    }
+  }
+  return pieces;
+}
+
+inline uint32_t rank_of(const Ranks& ranks, std::string_view token) {
+  const auto found = ranks.find(token);
+  return found == ranks.end() ? kNone : found->second;
+}
+
+// The specification, from the definition: a piece that is a token is that token; otherwise join the neighbours of lowest
+// rank, the leftmost of equals, until none are a token. O(n^2). kNone for a byte that is no token.
+inline void merge_slowly(const Ranks& ranks, std::string_view piece, Ids& out) {
+  if (const uint32_t whole = rank_of(ranks, piece); whole != kNone) return out.push_back(whole);
+  std::vector<std::string_view> parts;
+  for (size_t i = 0; i < piece.size(); ++i) parts.push_back(piece.substr(i, 1));
+  const auto joined = [&](size_t i) { return std::string_view(parts[i].data(), parts[i].size() + parts[i + 1].size()); };
+  Ids pairs;  // the rank of each part with the next
+  for (size_t i = 0; i + 1 < parts.size(); ++i) pairs.push_back(rank_of(ranks, joined(i)));
+  for (;;) {
+    size_t best = 0;
+    for (size_t i = 0; i < pairs.size(); ++i) best = pairs[i] < pairs[best] ? i : best;
+    if (pairs.empty() || pairs[best] == kNone) break;
+    parts[best] = joined(best);
+    parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(best) + 1);
+    pairs.erase(pairs.begin() + static_cast<std::ptrdiff_t>(best));
+    if (best < pairs.size()) pairs[best] = rank_of(ranks, joined(best));
+    if (best > 0) pairs[best - 1] = rank_of(ranks, joined(best - 1));
+  }
+  for (const std::string_view part : parts) out.push_back(rank_of(ranks, part));
+}
+
+struct Encoded {
+  Ids ids;
+  bool missing_byte;
+};
+
+inline Encoded encode(tokcli::Encoder& encoder, Family family, const tokcli::Text& text) {
+  tokcli::IdBuffer ids;
+  const tokcli::Result result = encoder.encode(family, text, &ids);
+  CLAIM(result.missing_byte || result.count == ids.size());
+  return {{ids.data(), ids.data() + ids.size()}, result.missing_byte};
+}
+
+// The code points of UTF-8 (Unicode 16, table 3-7); false where it is none.
+inline bool decode_utf8(Bytes text, std::vector<uint32_t>& points) {
+  for (size_t i = 0; i < text.size();) {
+    const uint8_t lead = text[i];
+    const size_t size = lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+    if ((lead >= 0x80 && lead < 0xC2) || lead > 0xF4 || size > text.size() - i) return false;
+    uint32_t point = size == 1 ? lead : lead & (0x7Fu >> size);
+    for (size_t k = 1; k < size; ++k) {
+      if (text[i + k] >> 6 != 2) return false;
+      point = point << 6 | (text[i + k] & 0x3Fu);
+    }
+    const bool is_short = (size == 3 && point < 0x800) || (size == 4 && point < 0x10000);
+    if (is_short || point > 0x10FFFF || (point >= 0xD800 && point < 0xE000)) return false;
+    points.push_back(point);
+    i += size;
+  }
+  return true;
+}
+
+}  // namespace fuzz
