@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from tokcli.engine.bpe import merge_steps
 from tokcli.errors import VocabularyError
-from tokcli.formats.gpt2 import byte_alphabet, parse_gpt2
+from tokcli.engine.byte_alphabet import byte_alphabet
+from tokcli.formats.gpt2 import parse_gpt2
 from tokcli.formats.limits import read_regular_file
 from tokcli.formats.recognise import recognise
 from tokcli.formats.vocabulary import parse_vocabulary, read_vocabulary

@@ -110,6 +110,12 @@ def encode_one(request: Request, source: streams.Input | records.Record, writer:
     """One input or record; whether -n cut it."""
     encoding, truncated = request.encoding, False
     writer.begin()
+    if encoding.is_pipeline:
+        from tokcli.cli.whole_texts import encode_whole
+
+        truncated = encode_whole(request, source, writer)
+        writer.end()
+        return truncated
     with streams.naming(source.shown):
         if writer.wants_bytes:
             for ids, truncated in limited(request, request.chunks(source)):  # noqa: B007

@@ -239,5 +239,5 @@ class Request:
 
     def note_template(self) -> None:
         """Says so where --add-special-tokens has nothing to add."""
-        if self.options["add_special_tokens"]:
+        if self.options["add_special_tokens"] and not self.encoding.has_template:
             self.note(f"{self.encoding.name} has no template of special tokens; nothing is added.")

@@ -33,6 +33,13 @@ class IdWriter:
         """Its next ids."""
         raise NotImplementedError
 
+    def add_whole(
+        self, ids: Sequence[int], spans: Sequence[tuple[int, int]] | None, members: dict[str, list[int]]
+    ) -> None:
+        """All ids of an input or record at once, and where they stand; `members` go into its JSON object."""
+        del spans, members
+        self.add(ids, ())
+
     def end(self) -> None:
         """It ends."""
 
@@ -47,6 +54,7 @@ class TextWriter(IdWriter):
         super().__init__(output)
         self._before, self._between, self._after = before, between, after
         self._is_first = True
+        self._is_closed = False  # the list of ids, by a member behind it
 
     def begin(self) -> None:
         self.output.write(self._before)
@@ -59,8 +67,19 @@ class TextWriter(IdWriter):
             self.output.write((b"" if self._is_first else self._between) + between.join(map(str, ids)).encode())
             self._is_first = False
 
+    def add_whole(
+        self, ids: Sequence[int], spans: Sequence[tuple[int, int]] | None, members: dict[str, list[int]]
+    ) -> None:
+        del spans
+        TextWriter.add(self, ids, ())
+        if members and self._after.startswith(b"]}"):
+            more = b"".join(f', "{name}": {values}'.encode() for name, values in members.items())
+            self.output.write(b"]" + more)
+            self._is_closed = True
+
     def end(self) -> None:
-        self.output.write(self._after)
+        self.output.write(self._after[1:] if self._is_closed else self._after)
+        self._is_closed = False
 
 
 class SpanCounter:
@@ -98,7 +117,15 @@ class OffsetLines(IdWriter):
         self._counter = SpanCounter(self._unit)
 
     def add(self, ids: Sequence[int], tokens: Sequence[bytes]) -> None:
-        spans = self._counter.spans(tokens)
+        self._write(ids, self._counter.spans(tokens))
+
+    def add_whole(
+        self, ids: Sequence[int], spans: Sequence[tuple[int, int]] | None, members: dict[str, list[int]]
+    ) -> None:
+        del members
+        self._write(ids, spans or ())
+
+    def _write(self, ids: Sequence[int], spans: Sequence[tuple[int, int]]) -> None:
         self.output.write("".join(f"{i}\t{a}\t{b}\n" for i, (a, b) in zip(ids, spans, strict=True)).encode())
 
 
@@ -110,6 +137,7 @@ class OffsetObjects(TextWriter):
     def __init__(self, output: Output, unit: str) -> None:
         super().__init__(output, b'{"ids": [', b", ", b"]")
         self._unit = unit
+        self._members: dict[str, list[int]] = {}
 
     def begin(self) -> None:
         super().begin()
@@ -117,13 +145,26 @@ class OffsetObjects(TextWriter):
         self._spool = make_spool()
 
     def add(self, ids: Sequence[int], tokens: Sequence[bytes]) -> None:
-        spans = ", ".join(f"[{a}, {b}]" for a, b in self._counter.spans(tokens))
-        if spans:
-            self._spool.write((b"" if self._is_first else b", ") + spans.encode())
+        self._hold(self._counter.spans(tokens))
         super().add(ids, tokens)
+
+    def add_whole(
+        self, ids: Sequence[int], spans: Sequence[tuple[int, int]] | None, members: dict[str, list[int]]
+    ) -> None:
+        self._hold(spans or ())
+        super().add(ids, ())
+        self._members = members
+
+    def _hold(self, spans: Sequence[tuple[int, int]]) -> None:
+        if spans:
+            shown = ", ".join(f"[{a}, {b}]" for a, b in spans)
+            self._spool.write((b"" if self._is_first else b", ") + shown.encode())
 
     def end(self) -> None:
         super().end()
+        for name, values in self._members.items():
+            self.output.write(f', "{name}": {values}'.encode())
+        self._members = {}
         self.output.write(b', "offsets": [')
         copy(self._spool, self.output)
         self.output.write(b"]}\n")

@@ -43,6 +43,9 @@ class Encoding(Vocabulary):
     [3, 2, 1, 0, 4]
     """
 
+    is_pipeline = False  # whether whole texts go through a tokenizer with rules of its own
+    has_template = False  # whether special tokens may be added around a text
+
     def __init__(
         self,
         name: str,

@@ -1,6 +1,6 @@
 """GPT-2's pair of files: a vocabulary (JSON, token to id) and its merges (a pair of tokens a line, in order).
 
-Both write bytes as the printable characters of `byte_alphabet`. A pair becomes mergeable_ranks where its ids follow the
+Both write bytes as the printable characters of engine/byte_alphabet.py. A pair becomes mergeable_ranks where its ids follow the
 order of its merges, as GPT-2's do; one whose ids do not is refused, for its ids would not say what merges first.
 """
 
@@ -10,6 +10,7 @@ import json
 import re
 from typing import Any, NoReturn
 
+from tokcli.engine.byte_alphabet import BYTE_OF
 from tokcli.errors import VocabularyError
 from tokcli.formats.limits import MAX_RANK, MAX_TOKEN_BYTES, MAX_TOKENS
 from tokcli.formats.tiktoken import check_bytes
@@ -25,21 +26,6 @@ _SPECIAL = re.compile(r"<.+>|\[.+\]", re.DOTALL)  # what a token that no merge m
 _SHOWN = 40
 
 
-def byte_alphabet() -> dict[str, int]:
-    """The character that stands for each byte: printable ones of Latin-1 for themselves, then from U+0100 on.
-
-    >>> alphabet = byte_alphabet()
-    >>> alphabet["A"], alphabet["Ġ"], alphabet["Ċ"], len(alphabet)
-    (65, 32, 10, 256)
-    """
-    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-    others = sorted(set(range(256)) - set(printable))
-    return {chr(b): b for b in printable} | {chr(0x100 + i): b for i, b in enumerate(others)}
-
-
-_ALPHABET = byte_alphabet()
-
-
 def parse_gpt2(
     vocab: bytes, merges: bytes, vocab_name: str, merges_name: str
 ) -> tuple[dict[bytes, int], dict[str, int]]:
@@ -48,7 +34,7 @@ def parse_gpt2(
     What the vocabulary has beside bytes and merges is a special token where it looks like one (`<...>`, `[...]`).
     """
     ids = _parse_vocab(vocab, vocab_name)
-    mergeable = {char: ids.pop(char) for char in _ALPHABET if char in ids}
+    mergeable = {char: ids.pop(char) for char in BYTE_OF if char in ids}
     last = -1
     for number, (first, second) in _parse_merges(merges, merges_name):
         token = first + second
@@ -66,7 +52,7 @@ def parse_gpt2(
     for token in ids:
         if not _SPECIAL.fullmatch(token):
             raise VocabularyError(f"{vocab_name}: no merge in {merges_name} makes token {_shown(token)}")
-    ranks = {bytes(map(_ALPHABET.__getitem__, token)): rank for token, rank in mergeable.items()}
+    ranks = {bytes(map(BYTE_OF.__getitem__, token)): rank for token, rank in mergeable.items()}
     check_bytes(ranks, vocab_name)
     return ranks, ids
 

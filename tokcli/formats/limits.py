@@ -19,6 +19,7 @@ MAX_RANK = 2**31 - 1  # native code does signed arithmetic on ranks, and ids are
 MAX_NUMBER_DIGITS = 10  # as many as MAX_RANK has
 MAX_SIDECAR_BYTES = 2**20  # a pattern and a few thousand special tokens
 HEAD_BYTES = 4096  # what a format is recognised by
+MAX_DEPTH = 32  # of parts in parts; the deepest in use has 3
 
 _READ_BYTES = 2**20
 

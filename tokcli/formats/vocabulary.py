@@ -8,10 +8,16 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tokcli.errors import VocabularyError
 from tokcli.formats import recognise as formats
 from tokcli.formats.limits import HEAD_BYTES, MAX_RANK, MAX_SIDECAR_BYTES, read_regular_file, shown_name
+
+if TYPE_CHECKING:
+    from tokcli.engine.pipeline import Tokenizer
+
+FOLDER_FILES = ("tokenizer.json", "tokenizer.model", "spiece.model", "sentencepiece.bpe.model")  # in this order
 
 
 @dataclass(frozen=True)
@@ -23,8 +29,10 @@ class Vocabulary:
     pat_str: str | None = None
 
 
-def read_vocabulary(path: str | os.PathLike[str]) -> Vocabulary:
-    """The vocabulary in a file or, for a GPT-2 pair, in a folder; VocabularyError otherwise, naming file and place.
+def read_vocabulary(path: str | os.PathLike[str]) -> Vocabulary | Tokenizer:
+    """The vocabulary in a file or a folder; VocabularyError otherwise, naming file and place.
+
+    It is ranks and a pattern where these say all, else a tokenizer with rules of its own.
 
     A .tiktoken file NAME may have a sidecar NAME.json beside it: see `read_sidecar`.
     """
@@ -35,13 +43,13 @@ def read_vocabulary(path: str | os.PathLike[str]) -> Vocabulary:
         return _read_pair(path, data, form)
     vocabulary = parse_vocabulary(data, shown_name(path), form)
     sidecar = path.with_name(path.name + ".json")
-    if form == formats.TIKTOKEN and sidecar.exists():
+    if form == formats.TIKTOKEN and isinstance(vocabulary, Vocabulary) and sidecar.exists():
         special_tokens, pat_str = read_sidecar(sidecar)
         return Vocabulary(vocabulary.mergeable_ranks, special_tokens, pat_str)
     return vocabulary
 
 
-def parse_vocabulary(data: bytes, name: str, form: str | None = None) -> Vocabulary:
+def parse_vocabulary(data: bytes, name: str, form: str | None = None) -> Vocabulary | Tokenizer:
     """The vocabulary in one file's bytes, which `name` stands for in errors; VocabularyError for half of a pair."""
     form = form or formats.recognise(data[:HEAD_BYTES], name)
     formats.refuse_unreadable(form, name)
@@ -53,6 +61,10 @@ def parse_vocabulary(data: bytes, name: str, form: str | None = None) -> Vocabul
         from tokcli.formats.tiktoken import parse_tiktoken
 
         return Vocabulary(parse_tiktoken(data, name))
+    if form == formats.HUGGINGFACE:
+        from tokcli.formats.huggingface import parse_huggingface
+
+        return parse_huggingface(data, name)
     raise VocabularyError(f"{name}: {form}, one file of two; the other one is needed, too")
 
 
@@ -96,10 +108,15 @@ def _named_file(path: Path) -> Path:
         return path
     from tokcli.formats.gpt2 import PARTNERS
 
+    for name in FOLDER_FILES:
+        if (path / name).exists():
+            return path / name
     for first, partners in PARTNERS.items():
         if (path / first).exists() and any((path / partner).exists() for partner in partners):
             return path / first
-    raise VocabularyError(f"{path}: a folder without a GPT-2 pair (encoder.json and vocab.bpe, or their other names)")
+    raise VocabularyError(
+        f"{path}: a folder without tokenizer.json, tokenizer.model or a GPT-2 pair (encoder.json and vocab.bpe)"
+    )
 
 
 def _read_pair(path: Path, data: bytes, form: str) -> Vocabulary:

@@ -19,6 +19,7 @@ from tokcli.registry.models import encoding_name_for_model as encoding_name_for_
 
 if TYPE_CHECKING:
     from tokcli.engine.encoding import Encoding
+    from tokcli.engine.pipeline import Tokenizer
     from tokcli.formats.vocabulary import Vocabulary
     from tokcli.registry.download import Progress
 
@@ -246,7 +247,7 @@ def _from_url(
 
 
 def _build(
-    vocabulary: Vocabulary,
+    vocabulary: Vocabulary | Tokenizer,
     name: str,
     shown: str,
     pattern: str | None,
@@ -254,8 +255,10 @@ def _build(
     note: Callable[[str], None] | None,
 ) -> Encoding:
     from tokcli.engine.encoding import Encoding
-    from tokcli.formats.vocabulary import check_special_tokens
+    from tokcli.formats.vocabulary import Vocabulary, check_special_tokens
 
+    if not isinstance(vocabulary, Vocabulary):
+        return _build_pipeline(vocabulary, name, shown, pattern, special_tokens)
     pat_str = resolve_pattern(pattern) if pattern is not None else vocabulary.pat_str
     if pat_str is None:
         pat_str = CATALOG[DEFAULT_PATTERN].pat_str
@@ -266,3 +269,13 @@ def _build(
     if not vocabulary.mergeable_ranks:
         raise VocabularyError(f"{shown}: there is no token in it")
     return Encoding(name, pat_str=pat_str, mergeable_ranks=vocabulary.mergeable_ranks, special_tokens=chosen)
+
+
+def _build_pipeline(
+    tokenizer: Tokenizer, name: str, shown: str, pattern: str | None, special_tokens: Mapping[str, int] | None
+) -> Encoding:
+    from tokcli.engine.pipeline_encoding import PipelineEncoding
+
+    if pattern is not None or special_tokens is not None:
+        raise VocabularyError(f"{shown}: it says itself how text is split, and its special tokens: no others fit it")
+    return PipelineEncoding(name, tokenizer)

@@ -1,0 +1,217 @@
+"""The normalizers of a tokenizer.json: what becomes of text before it is cut into pieces.
+
+Each is a callable that changes an `Aligned` in place; which ones there are, and with which settings, the file says
+(formats/huggingface.py).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from tokcli.engine import unicode_classes as classes
+from tokcli.engine import unicode_forms as forms
+from tokcli.engine.aligned import Aligned, Change
+from tokcli.engine.byte_alphabet import CHAR_OF
+from tokcli.engine.charsmap import Charsmap
+from tokcli.engine.matching import Finder
+
+Normalizer = Callable[[Aligned], None]
+
+
+@dataclass(frozen=True)
+class Sequence:
+    """One after the other."""
+
+    normalizers: tuple[Normalizer, ...]
+
+    def __call__(self, text: Aligned) -> None:
+        for normalizer in self.normalizers:
+            normalizer(text)
+
+
+@dataclass(frozen=True)
+class UnicodeForm:
+    """NFC, NFD, NFKC or NFKD."""
+
+    form: forms.Form
+
+    def __call__(self, text: Aligned) -> None:
+        text.rewrite(lambda t: forms.normalize(self.form, t), lambda t: forms.changes(self.form, t))
+
+
+@dataclass(frozen=True)
+class Lowercase:
+    """Every character in lower case."""
+
+    def __call__(self, text: Aligned) -> None:
+        text.rewrite(classes.lower, _lower_changes)
+
+
+def _lower_changes(text: str) -> list[Change] | None:
+    return [(low, int(at > 0)) for char in text for at, low in enumerate(classes.lower_character(char))]
+
+
+@dataclass(frozen=True)
+class Without:
+    """Leaves out the characters of a class."""
+
+    name: classes.Class
+
+    def __call__(self, text: Aligned) -> None:
+        if text.spans is None:
+            text.text = classes.run(self.name).sub("", text.text)
+        elif classes.one(self.name).search(text.text):
+            one = classes.one(self.name)
+            text.keep(lambda char: not one.match(char))
+
+
+@dataclass(frozen=True)
+class Strip:
+    """Leaves out white space at the ends."""
+
+    left: bool
+    right: bool
+
+    def __call__(self, text: Aligned) -> None:
+        begin = len(text.text) - len(text.text.lstrip(classes.SPACES)) if self.left else 0
+        end = max(begin, len(text.text.rstrip(classes.SPACES))) if self.right else len(text.text)
+        if begin or end < len(text.text):
+            text.transform([(char, 0) for char in text.text[begin:end]], begin)
+
+
+@dataclass(frozen=True)
+class Prepend:
+    """Text before what is not empty."""
+
+    text: str
+
+    def __call__(self, text: Aligned) -> None:
+        text.prepend(self.text)
+
+
+@dataclass(frozen=True)
+class Replace:
+    """Something else for what a pattern finds."""
+
+    finder: Finder
+    content: str
+    literal: str | None = None  # what is found, where it is always the same text
+
+    def __call__(self, text: Aligned) -> None:
+        if text.spans is None and self.literal is not None:
+            text.text = text.text.replace(self.literal, self.content)
+        else:
+            text.substitute(self.finder.find(text.text), self.content)
+
+
+@dataclass(frozen=True)
+class ByteLevel:
+    """The printable characters that stand for bytes."""
+
+    def __call__(self, text: Aligned) -> None:
+        text.rewrite(to_byte_chars, lambda t: list(byte_changes(t)))
+
+
+def to_byte_chars(text: str) -> str:
+    """Each byte of a text as its character.
+
+    >>> to_byte_chars("é a")
+    'Ã©Ġa'
+    """
+    return text.encode().decode("latin-1").translate(CHAR_OF)
+
+
+def byte_changes(text: str) -> Iterator[Change]:
+    """The same as changes: the first byte in place of its character, the others added."""
+    for char in text:
+        for at, byte in enumerate(char.encode()):
+            yield CHAR_OF[byte], int(at > 0)
+
+
+@dataclass(frozen=True)
+class Nmt:
+    """Control characters left out, odd spaces as spaces (the rules of SentencePiece's nmt_nfkc)."""
+
+    def __call__(self, text: Aligned) -> None:
+        if text.spans is None:
+            text.text = _NMT_OUT.sub("", text.text)
+        else:
+            text.keep(lambda char: not _NMT_OUT.match(char))
+        text.text = _NMT_SPACE.sub(" ", text.text)
+
+
+_NMT_OUT = re.compile("[\x01-\x08\x0b\x0e-\x1f\x7f\x8f\x9f]")
+_NMT_SPACE = re.compile("[\t\n\f\r\u1680\u200b-\u200f\u2028\u2029\u2581\ufeff\ufffd]")
+
+
+@dataclass(frozen=True)
+class Precompiled:
+    """The rules of a SentencePiece model."""
+
+    charsmap: Charsmap
+
+    def __call__(self, text: Aligned) -> None:
+        text.rewrite(lambda t: "".join(char for char, _ in self._changes(t)), self._changes)
+
+    def _changes(self, text: str) -> list[Change]:
+        import regex
+
+        changes: list[Change] = []
+        for cluster in regex.findall(r"\X", text):
+            if len(cluster.encode()) < _LONG_CLUSTER and (rule := self.charsmap.first(cluster)) is not None:
+                _replace(changes, cluster, rule)
+                continue
+            for char in cluster:
+                rule = self.charsmap.first(char)
+                if rule is None:
+                    changes.append((char, 0))
+                else:
+                    _replace(changes, char, rule)
+        return changes
+
+
+_LONG_CLUSTER = 6  # bytes, from which on the library looks at the characters only
+
+
+def _replace(changes: list[Change], old: str, new: str) -> None:
+    """Character for character; what there is more of it is added, what there is less of it goes with the last one."""
+    added = len(new) - len(old)
+    changes += [(char, int(at >= len(old))) for at, char in enumerate(new)]
+    if added < 0 and changes:
+        changes[-1] = (changes[-1][0], changes[-1][1] + added)
+
+
+@dataclass(frozen=True)
+class Bert:
+    """BERT's normalizer; `strip_accents` None: as `lowercase`."""
+
+    clean_text: bool
+    handle_chinese_chars: bool
+    strip_accents: bool | None
+    lowercase: bool
+
+    def __call__(self, text: Aligned) -> None:
+        if self.clean_text:
+            Without("BERT_CONTROL")(text)
+            text.text = classes.one("SPACE").sub(" ", text.text)
+        if self.handle_chinese_chars:
+            text.rewrite(lambda t: _CHINESE.sub(r" \g<0> ", t), _chinese_changes)
+        if self.lowercase if self.strip_accents is None else self.strip_accents:
+            UnicodeForm("NFD")(text)
+            Without("BERT_MARK")(text)
+        if self.lowercase:
+            Lowercase()(text)
+
+
+_CHINESE = re.compile(f"[{classes.CHINESE}]")
+
+
+def _chinese_changes(text: str) -> list[Change] | None:
+    if not _CHINESE.search(text):
+        return None
+    changes: list[Change] = []
+    for char in text:
+        changes += [(" ", 0), (char, 1), (" ", 1)] if _CHINESE.match(char) else [(char, 0)]
+    return changes

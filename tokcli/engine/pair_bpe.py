@@ -1,0 +1,146 @@
+"""Byte pair encoding by a list of merges, as tokenizer.json, GGUF and GPT-2's files have it: characters to tokens.
+
+What merges is a pair of tokens, not (as in bpe.py) any two whose bytes together are a token; ids say nothing about the
+order. The rules are those of Hugging Face's model BPE: unknown characters, bytes in their place, prefix and suffix.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from tokcli.engine.models import Token, byte_token, texts_of
+from tokcli.errors import InputError
+
+Merges = Mapping[int, tuple[int, int]]  # left << SHIFT | right -> (rank, id of both together)
+SHIFT = 32
+
+
+@dataclass(frozen=True)
+class PairBpe:
+    """A vocabulary and its merges.
+
+    >>> model = PairBpe({"a": 0, "b": 1, "ab": 2}, {0 << 32 | 1: (0, 2)})
+    >>> model.encode("abb")
+    (2, 1)
+    """
+
+    ids: Mapping[str, int]
+    merges: Merges = field(repr=False)
+    unk_token: str | None = None
+    fuse_unk: bool = False
+    byte_fallback: bool = False
+    ignore_merges: bool = False  # of a piece that is a token
+    prefix: str = ""  # of every character but the first
+    suffix: str = ""  # of the last one
+    name: str = "the vocabulary"
+
+    def encode(self, piece: str) -> tuple[int, ...]:
+        """The ids of a piece."""
+        if self.ignore_merges and (number := self.ids.get(piece)) is not None:
+            return (number,)
+        return tuple(number for number, _ in self._word(piece))
+
+    def tokens(self, piece: str) -> list[Token]:
+        """The same, and where they stand."""
+        if self.ignore_merges and (number := self.ids.get(piece)) is not None:
+            return [Token(number, piece, 0, len(piece))]
+        # a byte's token stands in its character
+        ends: list[int] = []
+        for at, char in enumerate(piece):
+            ends += [at] * len(char.encode())
+        texts, found, at = self.texts(), [], 0
+        for number, size in self._word(piece):
+            found.append(Token(number, texts[number], ends[at], ends[at + size - 1] + 1))
+            at += size
+        return found
+
+    def texts(self) -> dict[int, str]:
+        """The text of each id."""
+        return self._texts
+
+    @cached_property
+    def _texts(self) -> dict[int, str]:
+        return texts_of(self.ids)
+
+    def _word(self, piece: str) -> list[tuple[int, int]]:
+        """(id, bytes of the piece) of what merging leaves."""
+        parts = self._parts(piece)
+        return merge(parts, self.merges) if len(parts) > 1 else parts
+
+    def _parts(self, piece: str) -> list[tuple[int, int]]:
+        parts: list[tuple[int, int]] = []
+        unknown = 0  # bytes of what is unknown and not yet a part
+        last = len(piece) - 1
+        get = self.ids.get
+        for at, char in enumerate(piece):
+            text = (self.prefix if at else "") + char + (self.suffix if at == last else "")
+            size = 1 if char < "\x80" else len(char.encode())
+            if (number := get(text)) is not None:
+                if unknown:
+                    parts.append((self._unknown_id(char), unknown))
+                    unknown = 0
+                parts.append((number, size))
+                continue
+            if self.byte_fallback:
+                # the library adds bytes even before what was unknown, which is then in the wrong place
+                numbers = [get(byte_token(byte)) for byte in text.encode()]
+                if None not in numbers:
+                    parts += [(number, 1) for number in numbers if number is not None]
+                    continue
+            if self.unk_token is not None:
+                if unknown and not self.fuse_unk:
+                    parts.append((self._unknown_id(char), unknown))
+                    unknown = 0
+                unknown += size
+        if unknown:
+            parts.append((self._unknown_id(piece[-1]), unknown))
+        return parts
+
+    def _unknown_id(self, char: str) -> int:
+        number = self.ids.get(self.unk_token or "")
+        if number is None:
+            raise InputError(f"{char!r} is no token, and {self.name} has no {self.unk_token!r} to stand for it")
+        return number
+
+
+def merge(parts: Sequence[tuple[int, int]], merges: Merges) -> list[tuple[int, int]]:
+    """What merging leaves of (id, size) parts: the pair of the lowest rank first, the leftmost of equals.
+
+    O(n log n): a heap of (rank, position, id made), stale entries skipped, and a linked list of parts.
+    """
+    ids = [number for number, _ in parts]
+    sizes = [size for _, size in parts]
+    count = len(ids)
+    following = list(range(1, count + 1))  # count: there is none
+    previous = list(range(-1, count - 1))
+    heap = []
+    get = merges.get
+    for at in range(count - 1):
+        if (found := get(ids[at] << SHIFT | ids[at + 1])) is not None:
+            heap.append((found[0], at, found[1]))
+    if not heap:
+        return list(parts)
+    heapq.heapify(heap)
+    pop, push = heapq.heappop, heapq.heappush
+    while heap:
+        _, at, made = pop(heap)
+        if ids[at] < 0 or (right := following[at]) == count:
+            continue
+        found = get(ids[at] << SHIFT | ids[right])
+        if found is None or found[1] != made:
+            continue
+        ids[at] = made
+        sizes[at] += sizes[right]
+        ids[right] = -1  # gone
+        behind = following[at] = following[right]
+        if behind < count:
+            previous[behind] = at
+            if (found := get(made << SHIFT | ids[behind])) is not None:
+                push(heap, (found[0], at, found[1]))
+        before = previous[at]
+        if before >= 0 and (found := get(ids[before] << SHIFT | made)) is not None:
+            push(heap, (found[0], before, found[1]))
+    return [(number, size) for number, size in zip(ids, sizes, strict=True) if number >= 0]

@@ -1,0 +1,197 @@
+"""`Pipeline`: normalizer, pre-tokenizer, model, post-processor, and the decoder back, as a tokenizer.json names them.
+
+It holds the parts and calls them in order; each part's rules are its own module's. What it is to an `Encoding`, any
+tokenizer of this kind can be: see `Tokenizer`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import Protocol
+
+from tokcli.engine.added_tokens import AddedToken, AddedTokenFinder, finders
+from tokcli.engine.aligned import Aligned
+from tokcli.engine.detokenizer import Decoder
+from tokcli.engine.models import Model
+from tokcli.engine.normalizer import Normalizer
+from tokcli.engine.postprocessor import PostProcessor, Tokens, joined
+from tokcli.engine.splitters import Splitter
+from tokcli.errors import InputError, UnknownTokenError
+
+CACHE_PIECES = 1 << 16
+CACHE_PIECE_CHARS = 64
+
+
+class Tokenizer(Protocol):
+    """What turns whole texts into ids and back, by rules of its own."""
+
+    special_tokens: Mapping[str, int]  # that become ids only where they are allowed
+    is_byte_level: bool  # any bytes can be encoded
+
+    def encode(self, text: str, allowed: frozenset[str]) -> list[int]:
+        """The ids of a text."""
+
+    def encode_spans(self, text: str, allowed: frozenset[str]) -> Tokens:
+        """The same, and where they stand, in characters."""
+
+    def finish(self, texts: list[Tokens], add: bool) -> Tokens:
+        """One or two texts through the template; `add`: with its special tokens."""
+
+    @property
+    def has_template(self) -> bool:
+        """Whether `finish` has anything to add."""
+
+    def split(self, text: str) -> list[str]:
+        """The pieces that are encoded one by one."""
+
+    def decode(self, ids: Sequence[int]) -> bytes:
+        """The bytes of some ids; UnknownTokenError."""
+
+    def token_bytes(self) -> Mapping[int, bytes]:
+        """The bytes that each id stands for by itself."""
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """The parts of a tokenizer.json. `pieces` are added tokens, in the order of the file."""
+
+    model: Model
+    decoder: Decoder
+    normalizer: Normalizer | None = None
+    splitter: Splitter | None = None
+    processor: PostProcessor | None = None
+    added: Sequence[AddedToken] = ()
+    token_text: Callable[[str], bytes] = str.encode
+    is_byte_level: bool = False
+    needs_start: bool = False  # whether a splitter asks where a piece stands in the text
+    _cache: dict[str, tuple[int, ...]] = field(default_factory=dict, repr=False, compare=False)
+
+    @cached_property
+    def special_tokens(self) -> Mapping[str, int]:
+        """The added tokens that are special."""
+        return {token.content: token.id for token in self.added if token.special}
+
+    @property
+    def has_template(self) -> bool:
+        """Whether special tokens may be added."""
+        return self.processor is not None
+
+    @cached_property
+    def _finders(self) -> Callable[[frozenset[str]], tuple[AddedTokenFinder, AddedTokenFinder]]:
+        return lru_cache(maxsize=8)(lambda allowed: finders(self.added, self._normalized, allowed))
+
+    def _normalized(self, text: str) -> str:
+        aligned = Aligned(text)
+        if self.normalizer is not None:
+            self.normalizer(aligned)
+        return aligned.text
+
+    def _segments(self, text: str, allowed: frozenset[str], spans: bool) -> list[tuple[Aligned, int | None]]:
+        """The text cut at added tokens, normalized: (segment, id of the token that it is)."""
+        raw, normalized = self._finders(allowed)
+        whole = Aligned.of(text) if spans else Aligned(text)
+        out: list[tuple[Aligned, int | None]] = []
+        for begin, end, number in raw.find(text):
+            segment = whole if (begin, end) == (0, len(text)) else whole.part(begin, end)
+            if number is not None:
+                out.append((segment, number))
+                continue
+            if self.normalizer is not None:
+                self.normalizer(segment)
+            for first, last, inner in normalized.find(segment.text):
+                if inner is None and (first, last) == (0, len(segment.text)) and not spans:
+                    out.append((segment, None))
+                else:
+                    out.append((segment.part(first, last), inner))
+        return out
+
+    def encode(self, text: str, allowed: frozenset[str]) -> list[int]:
+        """The ids of a text."""
+        if self.needs_start and self.normalizer is not None:
+            return self.encode_spans(text, allowed).ids
+        ids: list[int] = []
+        is_first = True
+        for segment, number in self._segments(text, allowed, spans=False):
+            segment.start = 0 if is_first else 1  # all that a splitter asks
+            is_first = False
+            if number is not None:
+                ids.append(number)
+                continue
+            for piece in self.splitter(segment) if self.splitter else (segment,):
+                ids += self._encode_piece(piece.text)
+        return ids
+
+    def _encode_piece(self, piece: str) -> tuple[int, ...]:
+        ids = self._cache.get(piece)
+        if ids is None:
+            ids = self.model.encode(piece)
+            if len(piece) <= CACHE_PIECE_CHARS:
+                if len(self._cache) >= CACHE_PIECES:
+                    self._cache.clear()
+                self._cache[piece] = ids
+        return ids
+
+    def encode_spans(self, text: str, allowed: frozenset[str]) -> Tokens:
+        """The ids of a text, the texts of the tokens, and where they stand."""
+        out = Tokens([], texts=[], spans=[])
+        texts, spans = out.texts or [], out.spans or []
+        for segment, number in self._segments(text, allowed, spans=True):
+            if number is not None:
+                out.ids.append(number)
+                texts.append(segment.text)
+                spans.append(segment.span(0, len(segment.text)))
+                continue
+            for piece in self.splitter(segment) if self.splitter else (segment,):
+                for token in self.model.tokens(piece.text):
+                    out.ids.append(token.id)
+                    texts.append(token.text)
+                    spans.append(piece.span(token.begin, token.end))
+        return Tokens(out.ids, texts=texts, spans=spans)
+
+    def finish(self, texts: list[Tokens], add: bool) -> Tokens:
+        """One or two texts through the post-processor."""
+        for number, tokens in enumerate(texts):
+            tokens.type_ids = [number] * len(tokens.ids)
+        return joined(self.processor(texts, add) if self.processor is not None else texts)
+
+    def split(self, text: str) -> list[str]:
+        """The pieces as they stand in the text: what a piece takes with it from there."""
+        pieces: list[str] = []
+        at = 0
+        for segment, number in self._segments(text, frozenset(), spans=True):
+            parts = [segment] if number is not None or self.splitter is None else self.splitter(segment)
+            for part in parts:
+                end = part.span(0, len(part.text))[1]
+                if end > at:
+                    pieces.append(text[at:end])
+                    at = end
+        if at < len(text):
+            pieces[-1:] = ["".join(pieces[-1:]) + text[at:]]
+        return pieces
+
+    @cached_property
+    def _texts(self) -> Mapping[int, str]:
+        added = {t.id: self._normalized(t.content) if t.normalized else t.content for t in self.added}
+        return {**self.model.texts(), **added}
+
+    def decode(self, ids: Sequence[int]) -> bytes:
+        """The bytes of some ids, special tokens printed."""
+        try:
+            tokens = [self._texts[number] for number in ids]
+        except KeyError as error:
+            raise UnknownTokenError(f"{error.args[0]} is not an id of the vocabulary") from None
+        if not tokens:
+            return b""
+        return "".join(self.decoder(tokens)).encode("utf-8", "surrogateescape")
+
+    def token_bytes(self) -> Mapping[int, bytes]:
+        """The bytes of each id: of an added token its text."""
+        found = {number: self.token_text(text) for number, text in self.model.texts().items()}
+        return found | {token.id: token.content.encode() for token in self.added}
+
+
+def refuse_text_pair(name: str) -> InputError:
+    """Two texts make one only by a template."""
+    return InputError(f"{name} has no template for pairs of texts", "Only a tokenizer.json has one.")

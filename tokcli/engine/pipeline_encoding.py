@@ -1,0 +1,199 @@
+"""`PipelineEncoding`: the API of `Encoding` over a tokenizer that has its own rules for whole texts.
+
+A text is held whole up to the limit for a piece: what its normalizer and its model make of an end depends on what
+follows, but for the tokenizers that `Encoding` itself can stand for (formats decide which).
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from tokcli.engine import special_tokens as special
+from tokcli.engine import stream
+from tokcli.engine.encoding import Encoding
+from tokcli.engine.pipeline import Tokenizer
+from tokcli.engine.postprocessor import Tokens
+from tokcli.engine.pretokenizer import PreTokenizer
+from tokcli.engine.text import without_surrogates
+from tokcli.errors import DisallowedSpecialTokenError, InputError, TokcliError, UnknownTokenError
+
+_ALL = r"[\s\S]+"  # a pattern that cuts nothing
+
+
+@dataclass(frozen=True)
+class WholeText(stream.Chunk):
+    """An input that is encoded as one; `allowed` special tokens in it get their id."""
+
+    allowed: frozenset[str] = frozenset()
+
+
+class PipelineEncoding(Encoding):
+    """A tokenizer with the API of an encoding; `pat_str`, where its pre-tokenizer is one pattern, is for display."""
+
+    is_pipeline = True
+
+    def __init__(self, name: str, tokenizer: Tokenizer, *, pretokenizer: PreTokenizer | None = None) -> None:
+        self.tokenizer = tokenizer
+        self.has_template = tokenizer.has_template
+        tokens = tokenizer.token_bytes()
+        self._set_up(
+            name,
+            pretokenizer.pat_str if pretokenizer else _ALL,
+            dict(tokenizer.special_tokens),
+            max(tokens, default=0),
+            self._ordinary_tokens,
+            _no_image,
+        )
+        if pretokenizer is not None:
+            self._pretokenizer = pretokenizer
+
+    def _ordinary_tokens(self) -> dict[bytes, int]:
+        special_ids = self._special_token_values
+        return {token: number for number, token in self._token_bytes.items() if number not in special_ids}
+
+    @cached_property
+    def _token_bytes(self) -> Mapping[int, bytes]:
+        return self.tokenizer.token_bytes()
+
+    @cached_property
+    def _all_decoder(self) -> Mapping[int, bytes]:
+        return self._token_bytes
+
+    @property
+    def is_native(self) -> bool:
+        """Python code does all."""
+        return False
+
+    def _natively(self, method: str, *arguments: Any) -> Any:
+        del method, arguments
+
+    # --- encoding ----------------------------------------------------------------------------------------------------
+
+    def encode_ordinary(self, text: str) -> list[int]:
+        """The ids of a text, in which special tokens are ordinary text."""
+        return self.tokenizer.encode(without_surrogates(text), frozenset())
+
+    def _encode_in_python(self, text: str) -> list[int]:
+        return self.encode_ordinary(text)
+
+    def _encode_allowing(self, text: str, allowed: frozenset[str]) -> list[int]:
+        return self.tokenizer.encode(text, allowed)
+
+    def _encode_single_piece(self, text_or_bytes: str | bytes) -> list[int]:
+        text = text_or_bytes if isinstance(text_or_bytes, str) else text_or_bytes.decode("utf-8", "replace")
+        return self.tokenizer.encode(text, frozenset())
+
+    def encode_with_unstable(self, text: str, **given: Any) -> tuple[list[int], list[list[int]]]:
+        """No such rule is known for these tokenizers."""
+        del text, given
+        raise TokcliError(f"{self.name}: encode_with_unstable is for tiktoken's encodings")
+
+    def count(self, text: str) -> int:
+        """How many tokens `encode_ordinary` makes of a text."""
+        return len(self.encode_ordinary(text))
+
+    def split(self, text: str) -> list[str]:
+        """The pieces of a text, as they stand in it; joined, they are the text."""
+        return self.tokenizer.split(without_surrogates(text))
+
+    def encode_array(self, text_or_bytes: str | bytes) -> memoryview:
+        """The ids as a buffer of uint32; bytes must be UTF-8."""
+        text = text_or_bytes if isinstance(text_or_bytes, str) else bytes(text_or_bytes).decode()
+        return memoryview(array("I", self.encode_ordinary(text)))
+
+    def encode_spans(self, chunk: stream.Chunk) -> Tokens:
+        """The ids of a whole text, and where they stand in it, in characters."""
+        return self.tokenizer.encode_spans(chunk.text, _allowed(chunk))
+
+    # --- streams -----------------------------------------------------------------------------------------------------
+
+    def read_chunks(
+        self,
+        blocks: stream.Blocks,
+        *,
+        errors: stream.Errors = "strict",
+        allowed: frozenset[str] = frozenset(),
+        refused: frozenset[str] = frozenset(),
+    ) -> Iterator[stream.Chunk]:
+        """All blocks as one chunk; InputError above stream.MAX_PIECE_BYTES."""
+        held, size = [], 0
+        for block in blocks:
+            held.append(block)
+            size += len(block)
+            if size > stream.MAX_PIECE_BYTES:
+                raise InputError(
+                    f"more than {stream.MAX_PIECE_BYTES >> 20} MiB from byte 0 on",
+                    f"{self.name} has to see a text whole; cut it into records.",
+                )
+        text = _decoded(b"".join(held), errors, self.name)
+        if refused and (pattern := special.finder(refused)) and (match := pattern.search(text)):
+            offset = len(text[: match.start()].encode())
+            raise DisallowedSpecialTokenError(
+                f"special token {match[0]!r} stands in the text at byte {offset}",
+                "Use --special text (as ordinary text), --special allow (as the special token) "
+                f"or --allow-special {match[0]!r} (only this one).",
+                token=match[0],
+                offset=offset,
+            )
+        if text:
+            yield WholeText(text, 0, allowed=allowed)
+
+    def encode_chunk(self, chunk: stream.Chunk) -> list[int]:
+        """The ids of a chunk."""
+        return self.tokenizer.encode(chunk.text, _allowed(chunk))
+
+    def count_chunk(self, chunk: stream.Chunk, threads: int = 1) -> int:
+        """How many ids a chunk has."""
+        del threads
+        return len(self.encode_chunk(chunk))
+
+    def split_chunk(self, chunk: stream.Chunk) -> list[bytes]:
+        """The pieces of a chunk."""
+        return [piece.encode() for piece in self.tokenizer.split(chunk.text)]
+
+    # --- decoding ----------------------------------------------------------------------------------------------------
+
+    def decode_bytes(self, tokens: Sequence[int]) -> bytes:
+        """The bytes of some ids; UnknownTokenError, a KeyError, for an id that the vocabulary lacks."""
+        return self.tokenizer.decode(tokens)
+
+    def encode_single_token(self, text_or_bytes: str | bytes) -> int:
+        """The id of a text that is one token, special or not; UnknownTokenError, a KeyError, if it is none."""
+        data = text_or_bytes.encode() if isinstance(text_or_bytes, str) else bytes(text_or_bytes)
+        for number, token in self._token_bytes.items():
+            if token == data:
+                return number
+        raise UnknownTokenError(f"{data!r} is not a token of {self.name}")
+
+    def parents(self, token: bytes) -> tuple[int, int] | None:
+        """Not known for these."""
+        del token
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self._made_by is not None:
+            return self._made_by
+        return PipelineEncoding, (self.name, self.tokenizer)
+
+
+def _allowed(chunk: stream.Chunk) -> frozenset[str]:
+    return chunk.allowed if isinstance(chunk, WholeText) else frozenset()
+
+
+def _no_image() -> Any:
+    raise ValueError("there is no image for a pipeline")
+
+
+def _decoded(data: bytes, errors: stream.Errors, name: str) -> str:
+    try:
+        return data.decode("utf-8", "replace" if errors == "replace" else "strict")
+    except UnicodeDecodeError as error:
+        hint = "Use --errors replace (U+FFFD for what is not UTF-8) or --errors bytes (lossless)."
+        if errors == "bytes":
+            hint = f"{name} takes text only: use --errors replace (U+FFFD for what is not UTF-8)."
+        raise InputError(
+            f"not UTF-8 at byte {error.start} (0x{data[error.start]:02x}: {error.reason})", hint
+        ) from None
