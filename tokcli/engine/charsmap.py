@@ -71,6 +71,19 @@ class Charsmap:
             return None
         return found[0], replacement
 
+    def continues(self, text: bytes) -> bool:
+        """Whether a rule may begin with this text and go on."""
+        units = self.units
+        if not units:
+            return False
+        at = _offset(units[0])
+        for byte in text:
+            at ^= byte
+            if at >= len(units) or units[at] & 0x800000FF != byte:
+                return False
+            at ^= _offset(units[at])
+        return True
+
     def first(self, text: str) -> str | None:
         """The replacement for the shortest prefix with a rule: what Hugging Face puts in place of all of `text`."""
         return self._first(text) if self.units else None

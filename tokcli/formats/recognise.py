@@ -18,7 +18,7 @@ HUGGINGFACE = "a Hugging Face tokenizer.json"
 SENTENCEPIECE = "a SentencePiece model"
 GGUF = "a GGUF file"
 MINBPE = "a minbpe model"
-READABLE = frozenset({TIKTOKEN, PACKED, GPT2_VOCAB, GPT2_MERGES, HUGGINGFACE})
+READABLE = frozenset({TIKTOKEN, PACKED, GPT2_VOCAB, GPT2_MERGES, HUGGINGFACE, SENTENCEPIECE})
 
 # base64 in groups of four, or the `=` of an empty token, or nothing; then a rank
 _TIKTOKEN_LINE = re.compile(rb"(?:(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?|=) [0-9]{1,10}\r?")

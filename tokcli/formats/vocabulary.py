@@ -65,6 +65,10 @@ def parse_vocabulary(data: bytes, name: str, form: str | None = None) -> Vocabul
         from tokcli.formats.huggingface import parse_huggingface
 
         return parse_huggingface(data, name)
+    if form == formats.SENTENCEPIECE:
+        from tokcli.formats.sentencepiece import parse_sentencepiece
+
+        return parse_sentencepiece(data, name)
     raise VocabularyError(f"{name}: {form}, one file of two; the other one is needed, too")
 
 
