@@ -37,6 +37,10 @@ def read_vocabulary(path: str | os.PathLike[str]) -> Vocabulary | Tokenizer:
     A .tiktoken file NAME may have a sidecar NAME.json beside it: see `read_sidecar`.
     """
     path = _named_file(Path(path))
+    if _is_gguf(path):
+        from tokcli.formats.gguf import read_gguf
+
+        return read_gguf(path)
     data, name = read_regular_file(path), str(path)
     form = formats.recognise(data[:HEAD_BYTES], name)
     if form in (formats.GPT2_VOCAB, formats.GPT2_MERGES):
@@ -104,6 +108,17 @@ def check_special_tokens(special_tokens: dict[str, int], mergeable_ranks: dict[b
         if number in taken:
             raise VocabularyError(f"{name}: special tokens {taken[number]!r} and {token!r} both have id {number}")
         taken[number] = token
+
+
+def _is_gguf(path: Path) -> bool:
+    """Whether a regular file begins as GGUF files do; they may be too large to be read whole."""
+    try:
+        if not path.is_file():
+            return False
+        with path.open("rb") as file:
+            return file.read(4) == b"GGUF"
+    except (OSError, ValueError):
+        return False
 
 
 def _named_file(path: Path) -> Path:
