@@ -18,7 +18,7 @@ HUGGINGFACE = "a Hugging Face tokenizer.json"
 SENTENCEPIECE = "a SentencePiece model"
 GGUF = "a GGUF file"
 MINBPE = "a minbpe model"
-READABLE = frozenset({TIKTOKEN, PACKED, GPT2_VOCAB, GPT2_MERGES, HUGGINGFACE, SENTENCEPIECE})
+READABLE = frozenset({TIKTOKEN, PACKED, GPT2_VOCAB, GPT2_MERGES, HUGGINGFACE, SENTENCEPIECE, MINBPE, GGUF})
 
 # base64 in groups of four, or the `=` of an empty token, or nothing; then a rank
 _TIKTOKEN_LINE = re.compile(rb"(?:(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?|=) [0-9]{1,10}\r?")
@@ -57,7 +57,10 @@ def refuse_unreadable(form: str, name: str) -> None:
         raise VocabularyError(f"{name}: {form}, which this version does not read", _WHAT_IS_READ)
 
 
-_WHAT_IS_READ = "This version reads .tiktoken files and GPT-2 pairs (encoder.json with vocab.bpe)."
+_WHAT_IS_READ = (
+    "Read are .tiktoken files, tokenizer.json, SentencePiece and minbpe models, GGUF files and GPT-2 pairs "
+    "(encoder.json with vocab.bpe)."
+)
 
 
 def _is_sentencepiece(head: bytes) -> bool:

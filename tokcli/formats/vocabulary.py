@@ -73,6 +73,11 @@ def parse_vocabulary(data: bytes, name: str, form: str | None = None) -> Vocabul
         from tokcli.formats.sentencepiece import parse_sentencepiece
 
         return parse_sentencepiece(data, name)
+    if form == formats.MINBPE:
+        from tokcli.formats.minbpe import parse_minbpe
+
+        model = parse_minbpe(data, name)
+        return Vocabulary(*model) if isinstance(model, tuple) else model
     raise VocabularyError(f"{name}: {form}, one file of two; the other one is needed, too")
 
 
