@@ -106,11 +106,17 @@ def encode_all(request: Request, writer: IdWriter) -> bool:
     return truncated
 
 
+def is_whole(request: Request, source: streams.Input | records.Record) -> bool:
+    """Whether a text is asked for what a stream of its chunks does not tell: a template, a pair, places."""
+    has_pair = isinstance(source, records.Record) and "text_pair" in (source.members or ())
+    return bool(request.options["add_special_tokens"] or request.options["offsets"] or has_pair)
+
+
 def encode_one(request: Request, source: streams.Input | records.Record, writer: IdWriter) -> bool:
     """One input or record; whether -n cut it."""
     encoding, truncated = request.encoding, False
     writer.begin()
-    if encoding.is_pipeline:
+    if encoding.is_pipeline and is_whole(request, source):
         from tokcli.cli.whole_texts import encode_whole
 
         truncated = encode_whole(request, source, writer)

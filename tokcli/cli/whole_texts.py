@@ -42,13 +42,10 @@ def tokens_of(request: Request, encoding: PipelineEncoding, source: streams.Inpu
     """The tokens of a text; with their places only where these are asked for."""
     from tokcli.engine.postprocessor import Tokens
 
-    wants_spans = bool(request.options["offsets"])
-    chunks = list(request.chunks(source))
-    if not chunks:
-        return Tokens([], texts=[], spans=[])
-    if wants_spans:
-        return encoding.encode_spans(chunks[0])
-    return Tokens(encoding.encode_chunk(chunks[0]))
+    if not request.options["offsets"]:
+        return Tokens([number for chunk in request.chunks(source) for number in encoding.encode_chunk(chunk)])
+    chunk = encoding.read_whole(source.blocks(), errors=request.errors, allowed=request.allowed, refused=request.refused)
+    return Tokens([], texts=[], spans=[]) if chunk is None else encoding.encode_spans(chunk)
 
 
 def to_unit(

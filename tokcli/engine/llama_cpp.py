@@ -15,8 +15,9 @@ from typing import Literal
 from tokcli.engine import llama_models as models
 from tokcli.engine.byte_alphabet import BYTE_OF
 from tokcli.engine.llama_patterns import PreType
+from tokcli.engine.llama_unicode import changed_members
 from tokcli.engine.models import byte_token
-from tokcli.engine.pipeline import CACHE_PIECE_CHARS, CACHE_PIECES
+from tokcli.engine.pipeline import CACHE_PIECE_CHARS, CACHE_PIECES, Shortcut
 from tokcli.engine.postprocessor import Tokens, added, joined
 from tokcli.engine.spm_normalizer import SPACE
 from tokcli.engine.text import character_spans
@@ -85,6 +86,25 @@ class LlamaCpp:
         wanted = CONTROL | USER_DEFINED | UNKNOWN
         found = [(text, number) for number, text in enumerate(self.texts) if self.kinds[number] & wanted]
         return sorted(found, key=lambda item: -len(item[0].encode("utf-8", "surrogateescape")))
+
+    @cached_property
+    def shortcut(self) -> Shortcut | None:
+        """Ranks, where a known pattern is all that cuts the text, and the merges allow it.
+
+        Text with characters that Unicode 15.1 has otherwise than 16.0, and contractions with a long s, are unsafe.
+        """
+        settings, pre = self.settings, self.pre
+        if pre is None or pre.known is None or settings.lstrip or settings.rstrip or settings.whitespace_words:
+            return None
+        found = self._bpe.ranks()
+        if found is None:
+            return None
+        ranks, whole_only = found
+        texts = [re.escape(token.decode("utf-8", "replace")) for token in whole_only]
+        unsafe = re.compile("|".join([f"[\u017f{changed_members()}]", *texts]))
+        wanted = CONTROL | USER_DEFINED | UNKNOWN
+        added = {text: number for number, text in enumerate(self.texts) if self.kinds[number] & wanted}
+        return Shortcut(pre.known, ranks, added, unsafe)
 
     # --- text to ids -------------------------------------------------------------------------------------------------
 

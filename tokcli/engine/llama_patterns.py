@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tokcli.engine import known_patterns as known
+
 _CONTRACTIONS = "(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])"
 _SPACES = r"\s+(?!\S)|\s+"
 _WORD = r"[^\r\n\p{L}\p{N}]?\p{L}+"
@@ -82,6 +84,14 @@ class PreType:
     escape_whitespaces: bool = False
     no_bos: bool = False
     lines_whole: bool = False  # a run of newlines that is a token is one
+
+    @property
+    def known(self) -> str | None:
+        """The known pattern (known_patterns.py) that is the same but for its tables."""
+        return _KNOWN.get(self.patterns[0]) if len(self.patterns) == 1 and self.byte_encode else None
+
+
+_KNOWN = {_GPT2: known.GPT2, _LLAMA3: known.LLAMA3, _QWEN2: known.QWEN2}
 
 
 def _rows(names: str, *patterns: str, **settings: bool) -> dict[str, PreType]:

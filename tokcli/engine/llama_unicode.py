@@ -40,11 +40,20 @@ def class_of(kinds: str) -> re.Pattern[str]:
 
     older = unicode_versions.CATEGORIES_15_1
     moved = merged(r for ranges in older.values() for r in parse_ranges(ranges))
-    ranges = []
+    ranges: list[tuple[int, int]] = []
     for name, text in unicode16.CATEGORIES.items():
         if name[0] in kinds and name != "Cn":
             ranges += minus(tuple(parse_ranges(text)), moved) + tuple(parse_ranges(older.get(name, "")))
     return re.compile(f"[{class_members(merged(ranges))}]")
+
+
+@lru_cache(maxsize=1)
+def changed_members() -> str:
+    """The characters that 15.1 and 16.0 put in different categories, as the inside of a character class."""
+    from tokcli.engine import unicode_versions
+
+    moved = merged(r for ranges in unicode_versions.CATEGORIES_15_1.values() for r in parse_ranges(ranges))
+    return class_members(moved)
 
 
 @lru_cache(maxsize=1 << 14)
@@ -78,7 +87,7 @@ def collapsed(text: str, *, with_han: bool = False) -> str:
 
 def white_collapsed(text: str) -> str:
     """The text with a stand-in for white space that is not ASCII: what patterns without classes see."""
-    return text if text.isascii() else re.sub(f"[^\\0-\\x7f]", lambda m: WHITE if _WHITE.match(m[0]) else m[0], text)
+    return text if text.isascii() else re.sub(r"[^\0-\x7f]", lambda m: WHITE if _WHITE.match(m[0]) else m[0], text)
 
 
 def has_classes(pattern: str) -> bool:

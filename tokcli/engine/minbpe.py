@@ -36,6 +36,7 @@ class MinBpe:
 
     is_byte_level = True
     has_template = False
+    shortcut = None
 
     @cached_property
     def pretokenizer(self) -> PreTokenizer | None:

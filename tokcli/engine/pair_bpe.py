@@ -11,7 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from tokcli.engine.byte_alphabet import bytes_of
 from tokcli.engine.models import Token, byte_token, texts_of
+from tokcli.engine.ranked import ranks_of_merges
 from tokcli.errors import InputError
 
 Merges = Mapping[int, tuple[int, int]]  # left << SHIFT | right -> (rank, id of both together)
@@ -56,6 +58,21 @@ class PairBpe:
             found.append(Token(number, texts[number], ends[at], ends[at + size - 1] + 1))
             at += size
         return found
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether there is nothing to it but merging."""
+        return not (self.prefix or self.suffix)
+
+    def ranks(self) -> tuple[dict[bytes, int], list[bytes]] | None:
+        """The same as ranks by bytes, where characters stand for bytes: see `ranks_of_merges`."""
+        tokens = {number: data for text, number in self.ids.items() if (data := bytes_of(text)) is not None}
+        mask = (1 << SHIFT) - 1
+        merges = ((pair >> SHIFT, pair & mask, made) for pair, (_, made) in self._ordered())
+        return ranks_of_merges(tokens, merges, finds_whole=self.ignore_merges)
+
+    def _ordered(self) -> list[tuple[int, tuple[int, int]]]:
+        return sorted(self.merges.items(), key=lambda item: item[1][0])
 
     def texts(self) -> dict[int, str]:
         """The text of each id."""

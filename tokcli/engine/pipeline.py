@@ -6,6 +6,7 @@ tokenizer of this kind can be: see `Tokenizer`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
@@ -15,7 +16,8 @@ from tokcli.engine.added_tokens import AddedToken, AddedTokenFinder, finders
 from tokcli.engine.aligned import Aligned
 from tokcli.engine.detokenizer import Decoder
 from tokcli.engine.models import Model
-from tokcli.engine.normalizer import Normalizer
+from tokcli.engine.normalizer import Normalizer, UnicodeForm
+from tokcli.engine.pair_bpe import PairBpe
 from tokcli.engine.postprocessor import PostProcessor, Tokens, joined
 from tokcli.engine.splitters import Splitter
 from tokcli.errors import InputError, UnknownTokenError
@@ -24,11 +26,29 @@ CACHE_PIECES = 1 << 16
 CACHE_PIECE_CHARS = 64
 
 
+@dataclass(frozen=True)
+class Shortcut:
+    """Ranks and a pattern that do what a tokenizer does with text in which `unsafe` finds nothing.
+
+    `added` are the tokens that are cut out first; `normalize` is applied to what is left.
+    """
+
+    pat_str: str
+    ranks: dict[bytes, int] = field(repr=False)
+    added: Mapping[str, int]
+    unsafe: re.Pattern[str] | None = None
+    normalize: Callable[[str], str] | None = None
+
+
 class Tokenizer(Protocol):
     """What turns whole texts into ids and back, by rules of its own."""
 
     special_tokens: Mapping[str, int]  # that become ids only where they are allowed
     is_byte_level: bool  # any bytes can be encoded
+
+    @property
+    def shortcut(self) -> Shortcut | None:
+        """What does the same and is faster, if there is such a thing."""
 
     def encode(self, text: str, allowed: frozenset[str]) -> list[int]:
         """The ids of a text."""
@@ -66,12 +86,34 @@ class Pipeline:
     token_text: Callable[[str], bytes] = str.encode
     is_byte_level: bool = False
     needs_start: bool = False  # whether a splitter asks where a piece stands in the text
+    pat_str: str | None = None  # where the splitter cuts by this alone, and then writes bytes as characters
     _cache: dict[str, tuple[int, ...]] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
     def special_tokens(self) -> Mapping[str, int]:
         """The added tokens that are special."""
         return {token.content: token.id for token in self.added if token.special}
+
+    @cached_property
+    def shortcut(self) -> Shortcut | None:
+        """Ranks, where this is byte-level BPE with a known pattern, and merges, added tokens and forms allow it."""
+        model = self.model
+        if self.pat_str is None or not isinstance(model, PairBpe) or not model.is_plain:
+            return None
+        if self.normalizer is not None and not isinstance(self.normalizer, UnicodeForm):
+            return None
+        if any(t.single_word or t.lstrip or t.rstrip for t in self.added) or len({t.normalized for t in self.added}) > 1:
+            return None
+        if self.normalizer is not None and any(t.normalized for t in self.added):
+            return None
+        found = model.ranks()
+        if found is None:
+            return None
+        ranks, whole_only = found
+        texts = [re.escape(token.decode("utf-8", "replace")) for token in whole_only]
+        normalize = None if self.normalizer is None else self._normalized
+        unsafe = re.compile("|".join(texts)) if texts else None
+        return Shortcut(self.pat_str, ranks, {t.content: t.id for t in self.added}, unsafe, normalize)
 
     @property
     def has_template(self) -> bool:

@@ -1,14 +1,14 @@
 """`PipelineEncoding`: the API of `Encoding` over a tokenizer that has its own rules for whole texts.
 
-A text is held whole up to the limit for a piece: what its normalizer and its model make of an end depends on what
-follows, but for the tokenizers that `Encoding` itself can stand for (formats decide which).
+Where a tokenizer has a shortcut, an `Encoding` of its ranks does the work, in native code and in streams. Otherwise a
+text is held whole, up to the limit for a piece: what a normalizer and a model make of its end depends on what follows.
 """
 
 from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -63,10 +63,32 @@ class PipelineEncoding(Encoding):
     def _all_decoder(self) -> Mapping[int, bytes]:
         return self._token_bytes
 
+    @cached_property
+    def _fast(self) -> Encoding | None:
+        shortcut = self.tokenizer.shortcut
+        if shortcut is None:
+            return None
+        return Encoding(
+            self.name, pat_str=shortcut.pat_str, mergeable_ranks=shortcut.ranks, special_tokens=dict(shortcut.added)
+        )
+
     @property
     def is_native(self) -> bool:
-        """Python code does all."""
-        return False
+        """Whether native code does the work."""
+        return self._fast is not None and self._fast.is_native
+
+    def _always_found(self) -> frozenset[str]:
+        """The added tokens that are found whatever is allowed."""
+        shortcut = self.tokenizer.shortcut
+        return frozenset(shortcut.added.keys() - self.special_tokens_set) if shortcut else frozenset()
+
+    def _slow_or_normalized(self, text: str) -> tuple[bool, str]:
+        """Whether a text without added tokens is not for the shortcut; and else the text that is."""
+        shortcut = self.tokenizer.shortcut
+        if shortcut is None:
+            return True, text
+        plain = shortcut.normalize(text) if shortcut.normalize is not None else text
+        return shortcut.unsafe is not None and not plain.isascii() and bool(shortcut.unsafe.search(plain)), plain
 
     def _natively(self, method: str, *arguments: Any) -> Any:
         del method, arguments
@@ -75,13 +97,23 @@ class PipelineEncoding(Encoding):
 
     def encode_ordinary(self, text: str) -> list[int]:
         """The ids of a text, in which special tokens are ordinary text."""
-        return self.tokenizer.encode(without_surrogates(text), frozenset())
+        return self._encode_allowing(without_surrogates(text), frozenset())
 
     def _encode_in_python(self, text: str) -> list[int]:
         return self.encode_ordinary(text)
 
     def _encode_allowing(self, text: str, allowed: frozenset[str]) -> list[int]:
-        return self.tokenizer.encode(text, allowed)
+        fast, shortcut = self._fast, self.tokenizer.shortcut
+        if fast is None or shortcut is None:
+            return self.tokenizer.encode(text, allowed)
+        ids: list[int] = []
+        for segment, is_added in special.segments(text, allowed | self._always_found()):
+            if is_added:
+                ids.append(shortcut.added[segment])
+                continue
+            is_slow, plain = self._slow_or_normalized(segment)
+            ids += self.tokenizer.encode(segment, frozenset()) if is_slow else fast.encode_ordinary(plain)
+        return ids
 
     def _encode_single_piece(self, text_or_bytes: str | bytes) -> list[int]:
         text = text_or_bytes if isinstance(text_or_bytes, str) else text_or_bytes.decode("utf-8", "replace")
@@ -119,7 +151,19 @@ class PipelineEncoding(Encoding):
         allowed: frozenset[str] = frozenset(),
         refused: frozenset[str] = frozenset(),
     ) -> Iterator[stream.Chunk]:
-        """All blocks as one chunk; InputError above stream.MAX_PIECE_BYTES."""
+        """All blocks as one chunk; InputError above stream.MAX_PIECE_BYTES. With a shortcut, chunks as usual."""
+        if self._fast is not None:
+            found = allowed | self._always_found()
+            yield from self._fast.read_chunks(blocks, errors=errors, allowed=found, refused=refused - found)
+            return
+        whole = self.read_whole(blocks, errors=errors, allowed=allowed, refused=refused)
+        if whole is not None:
+            yield whole
+
+    def read_whole(
+        self, blocks: stream.Blocks, *, errors: stream.Errors, allowed: frozenset[str], refused: frozenset[str]
+    ) -> WholeText | None:
+        """All blocks as one chunk; None for an empty input, InputError above stream.MAX_PIECE_BYTES."""
         held, size = [], 0
         for block in blocks:
             held.append(block)
@@ -139,20 +183,36 @@ class PipelineEncoding(Encoding):
                 token=match[0],
                 offset=offset,
             )
-        if text:
-            yield WholeText(text, 0, allowed=allowed)
+        return WholeText(text, 0, allowed=allowed) if text else None
 
     def encode_chunk(self, chunk: stream.Chunk) -> list[int]:
         """The ids of a chunk."""
-        return self.tokenizer.encode(chunk.text, _allowed(chunk))
+        ready = self._ready(chunk)
+        return self.tokenizer.encode(chunk.text, _allowed(chunk)) if ready is None else self._fast_encode(ready)
+
+    def _fast_encode(self, chunk: stream.Chunk) -> list[int]:
+        return self._fast.encode_chunk(chunk) if self._fast is not None else []
+
+    def _ready(self, chunk: stream.Chunk) -> stream.Chunk | None:
+        """The chunk as the shortcut takes it; None where it does not."""
+        if self._fast is None or isinstance(chunk, WholeText):
+            return None
+        if chunk.special or chunk.tail:
+            return chunk
+        is_slow, plain = self._slow_or_normalized(chunk.text)
+        return None if is_slow else chunk if plain == chunk.text else replace(chunk, text=plain)
 
     def count_chunk(self, chunk: stream.Chunk, threads: int = 1) -> int:
         """How many ids a chunk has."""
-        del threads
-        return len(self.encode_chunk(chunk))
+        ready = self._ready(chunk)
+        if ready is None or self._fast is None:
+            return len(self.tokenizer.encode(chunk.text, _allowed(chunk)))
+        return self._fast.count_chunk(ready, threads)
 
     def split_chunk(self, chunk: stream.Chunk) -> list[bytes]:
         """The pieces of a chunk."""
+        if self._fast is not None and self._ready(chunk) is chunk:
+            return self._fast.split_chunk(chunk)
         return [piece.encode() for piece in self.tokenizer.split(chunk.text)]
 
     # --- decoding ----------------------------------------------------------------------------------------------------

@@ -67,12 +67,12 @@ def ranks_of_pairs(pairs: Sequence[tuple[int, int]]) -> dict[bytes, int] | None:
 
 
 def ranks_of_merges(
-    tokens: Mapping[int, bytes], merges: Iterable[tuple[int, int, int]], *, needs_all: bool
-) -> dict[bytes, int] | None:
+    tokens: Mapping[int, bytes], merges: Iterable[tuple[int, int, int]], *, finds_whole: bool
+) -> tuple[dict[bytes, int], list[bytes]] | None:
     """The mergeable_ranks for tokens (id -> bytes) and merges (left, right, made) in order; None where there are none.
 
-    Tokens that no merge can make are left out. `needs_all` keeps them, for pieces are looked up whole, as long as
-    ranks by bytes would not merge them either.
+    With them the tokens that ranks cannot have, for ranks would merge them and the list does not, and which are tokens
+    only as whole pieces (`finds_whole`: pieces are looked up before merging). Tokens that nothing finds are left out.
     """
     singles = {number for number, token in tokens.items() if len(token) == 1}
     if len({tokens[number] for number in singles}) != 256:
@@ -86,9 +86,9 @@ def ranks_of_merges(
         return None
     if any(tokens[left] + tokens[right] != tokens[number] for number, (_, left, right) in live.items()):
         return None
-    if needs_all:
-        found_whole = {token: number for number, token in tokens.items() if token and token not in ranks}
-        ranks |= found_whole
-        if len(set(ranks.values())) != len(ranks) or any(parents(ranks, token) for token in found_whole):
-            return None
-    return ranks
+    if not finds_whole:
+        return ranks, []
+    unmade = {token: number for number, token in tokens.items() if token and token not in ranks}
+    ranks |= unmade
+    whole_only = [token for token in unmade if parents(ranks, token) is not None]
+    return {token: number for token, number in ranks.items() if token not in whole_only}, whole_only

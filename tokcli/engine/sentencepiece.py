@@ -52,6 +52,7 @@ class SentencePiece:
     special_tokens: Mapping[str, int] = field(default_factory=dict, init=False, repr=False)
     is_byte_level = False
     has_template = False
+    shortcut = None
 
     @cached_property
     def _ids(self) -> dict[str, int]:

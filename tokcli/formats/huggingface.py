@@ -11,6 +11,7 @@ from typing import Any
 from tokcli.engine import detokenizer
 from tokcli.engine.added_tokens import AddedToken
 from tokcli.engine.byte_alphabet import bytes_of
+from tokcli.engine.known_patterns import GPT2, KNOWN_PATTERNS
 from tokcli.engine.models import Model, WordLevel, WordPiece
 from tokcli.engine.pair_bpe import SHIFT, PairBpe
 from tokcli.engine.pipeline import Pipeline
@@ -47,7 +48,22 @@ def parse_huggingface(data: bytes, name: str) -> Pipeline:
         token_text=_byte_level_text if is_byte_level else _text_of,
         is_byte_level=is_byte_level,
         needs_start=splitter.value is not None and asks_for_start(splitter),
+        pat_str=_known_pattern(splitter.value) if splitter.value is not None else None,
     )
+
+
+def _known_pattern(splitter: Any) -> str | None:
+    """The pattern of a pre-tokenizer that was read, if it is a known one and bytes are all that comes after it."""
+    if splitter.get("type") == "ByteLevel":
+        return GPT2 if splitter.get("use_regex", True) and not splitter.get("add_prefix_space", True) else None
+    parts = splitter.get("pretokenizers") if splitter.get("type") == "Sequence" else None
+    if not parts or len(parts) != 2 or parts[0].get("type") != "Split" or parts[1].get("type") != "ByteLevel":
+        return None
+    split, as_bytes = parts
+    pattern = split["pattern"].get("Regex")
+    if split["behavior"] != "Isolated" or split.get("invert") or as_bytes.get("use_regex", True):
+        return None
+    return pattern if pattern in KNOWN_PATTERNS and not as_bytes.get("add_prefix_space", True) else None
 
 
 def _types(value: Any) -> set[str]:
