@@ -21,7 +21,7 @@ from tokenizers import normalizers, pre_tokenizers
 TARGET = Path(__file__).resolve().parents[2] / "tokcli" / "engine" / "unicode_hf.py"
 ALL = [i for i in range(0x110000) if not 0xD800 <= i <= 0xDFFF]
 
-HEADER = '''"""Characters as Hugging Face's normalizers and pre-tokenizers see them. Written by tests/tools/make_unicode_hf.py: do not edit.
+HEADER = '''"""Characters as Hugging Face's tokenizers sees them. Written by tests/tools/make_unicode_hf.py: do not edit.
 
 Ranges are "first-last" in hexadecimal, both ends included, in order; asked of tokenizers 0.23, whose crates carry
 tables of several ages. unicode_classes.py is the only reader.
@@ -41,7 +41,7 @@ def ranges(members: Iterable[int]) -> str:
 
 
 def literal(name: str, text: str) -> str:
-    lines = textwrap.wrap(text, 108)
+    lines = textwrap.wrap(text, 108, break_on_hyphens=False)
     body = "\n".join(f'    "{line}{" " if i < len(lines) - 1 else ""}"' for i, line in enumerate(lines))
     return f"{name} = (\n{body}\n)\n"
 
@@ -98,7 +98,9 @@ def main() -> None:
     text = HEADER + "\n".join(literal(name, ranges(members)) for name, members in tables.items())
     pairs = " ".join(f"{ord(c):X}:{'+'.join(f'{ord(x):X}' for x in low)}" for c, low in lowered(sys.argv[1]).items())
     text += "\n# what Python's lower() does not know in every release\n" + literal("LOWER", pairs)
-    text += "\n# runs of characters of one script (numbered), as UnicodeScripts sees them; what is in none goes with any\n"
+    text += (
+        "\n# runs of characters of one script (numbered), as UnicodeScripts sees them; what is in none goes with any\n"
+    )
     text += literal("SCRIPTS", scripts(script))
     TARGET.write_text(text, "utf-8")
 

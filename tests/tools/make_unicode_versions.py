@@ -33,8 +33,12 @@ print(json.dumps([unicodedata.category(chr(i)) for i in range(0x110000)]))
 
 
 def literal(name: str, text: str) -> str:
-    lines = textwrap.wrap(text, 108)
-    return f"{name} = (\n" + "\n".join(f'    "{x}{" " if i < len(lines) - 1 else ""}"' for i, x in enumerate(lines)) + "\n)\n"
+    lines = textwrap.wrap(text, 108, break_on_hyphens=False)
+    return (
+        f"{name} = (\n"
+        + "\n".join(f'    "{x}{" " if i < len(lines) - 1 else ""}"' for i, x in enumerate(lines))
+        + "\n)\n"
+    )
 
 
 def main() -> None:
@@ -50,7 +54,9 @@ def main() -> None:
     text = HEADER + "CATEGORIES_15_1 = {\n"
     for category, ranges in sorted(changed.items()):
         shown = " ".join(f"{a:X}" if a == b else f"{a:X}-{b:X}" for a, b in ranges)
-        text += f'    "{category}": ' + literal("", shown).removeprefix(" = ").rstrip("\n").replace("\n", "\n    ") + ",\n"
+        text += (
+            f'    "{category}": ' + literal("", shown).removeprefix(" = ").rstrip("\n").replace("\n", "\n    ") + ",\n"
+        )
     text += "}\n"
     TARGET.write_text(text, "utf-8")
 

@@ -44,7 +44,9 @@ def tokens_of(request: Request, encoding: PipelineEncoding, source: streams.Inpu
 
     if not request.options["offsets"]:
         return Tokens([number for chunk in request.chunks(source) for number in encoding.encode_chunk(chunk)])
-    chunk = encoding.read_whole(source.blocks(), errors=request.errors, allowed=request.allowed, refused=request.refused)
+    chunk = encoding.read_whole(
+        source.blocks(), errors=request.errors, allowed=request.allowed, refused=request.refused
+    )
     return Tokens([], texts=[], spans=[]) if chunk is None else encoding.encode_spans(chunk)
 
 
@@ -64,5 +66,3 @@ def to_unit(
     starts.append(len(data))
     last = len(starts) - 1
     return [(starts[min(a, last)], starts[min(b, last)]) for a, b in spans]
-
-

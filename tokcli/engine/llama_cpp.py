@@ -272,7 +272,11 @@ class LlamaCpp:
         return {number: self._bytes_of(number) for number in range(len(self.texts))}
 
 
-_CLEANED = ((re.compile(rb" ([?!.,])"), rb"\1"), (re.compile(rb" ' "), b"'"), (re.compile(rb" ('(?:s|m|re|ve))"), rb"\1"))
+_CLEANED = (
+    (re.compile(rb" ([?!.,])"), rb"\1"),
+    (re.compile(rb" ' "), b"'"),
+    (re.compile(rb" ('(?:s|m|re|ve))"), rb"\1"),
+)
 
 
 def cleaned(text: bytes) -> bytes:
@@ -280,4 +284,3 @@ def cleaned(text: bytes) -> bytes:
     for pattern, instead in _CLEANED:
         text = pattern.sub(instead, text)
     return text
-

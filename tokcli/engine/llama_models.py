@@ -1,4 +1,4 @@
-"""The models of llama.cpp, each for one stretch of text: BPE by scores and by merges, words, Unigram, longest tokens."""
+"""The models of llama.cpp, each for one stretch of text: BPE by scores and by merges, words, Unigram, longest token."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ class StringBpe:
             seen = {
                 "collapsed": characters.collapsed,
                 "white": characters.white_collapsed,
-                "han": lambda t: characters.collapsed(t, with_han=True),
+                "han": characters.collapsed_with_han,
             }[sees](text)
             out: list[tuple[int, int]] = []
             for begin, end in pieces:

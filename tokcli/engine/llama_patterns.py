@@ -1,7 +1,7 @@
 r"""The pre-tokenizers of GGUF files, by the name in tokenizer.ggml.pre: data only.
 
-Each is a list of patterns; every one cuts what the one before left (llama.cpp, src/llama-vocab.cpp). Where llama.cpp has
-a function of its own for a pattern, ours says what that function does.
+Each is a list of patterns; every one cuts what the one before left (llama.cpp, src/llama-vocab.cpp). Where llama.cpp
+has a function of its own for a pattern, ours says what that function does.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ _KNOWN = {_GPT2: known.GPT2, _LLAMA3: known.LLAMA3, _QWEN2: known.QWEN2}
 
 
 def _rows(names: str, *patterns: str, **settings: bool) -> dict[str, PreType]:
-    return dict.fromkeys(names.split(), PreType(patterns, **settings))  # type: ignore[arg-type]
+    return dict.fromkeys(names.split(), PreType(patterns, **settings))
 
 
 _DEEPSEEK3 = (r"\p{N}{1,3}", _CJK, _DEEPSEEK)
@@ -154,9 +154,7 @@ PRE_TYPES: dict[str, PreType] = {
     **_rows("falcon", r"[\p{P}\$\+<=>\^~\|`]+", _GPT2, "[0-9][0-9][0-9]"),
     **_rows("mpt olmo jais", _GPT2),
     **_rows("trillion granite-docling", _GPT2, clean_spaces=False),
-    **_rows(
-        "gpt-2 phi-2 jina-es jina-de gigachat jina-v2-es jina-v2-de a.x-4.0 mellum modern-bert exaone4", _GPT2
-    ),
+    **_rows("gpt-2 phi-2 jina-es jina-de gigachat jina-v2-es jina-v2-de a.x-4.0 mellum modern-bert exaone4", _GPT2),
     **_rows("jina-v1-en jina-v2-code roberta-bpe", _GPT2, add_sep=True),
     **_rows("starcoder refact codeshell exaone minerva-7b mellum2", r"\p{N}", _GPT2),
     **_rows("command-r smollm", r"\p{N}", _GPT2, clean_spaces=False),
@@ -199,9 +197,7 @@ PRE_TYPES: dict[str, PreType] = {
     ),
     **_rows("gpt-4o llama4 kanana2 talkie minimax-m2", _GPT4O, clean_spaces=False),
     **_rows("granite-embed-multi-97m", _GRANITE, clean_spaces=False, ignore_merges=True),
-    **_rows(
-        "tiny_aya cohere2moe", DIGITS_FROM_THE_RIGHT, _O200K + r"|\p{N}{1,3}" + _AFTER_CASED, clean_spaces=False
-    ),
+    **_rows("tiny_aya cohere2moe", DIGITS_FROM_THE_RIGHT, _O200K + r"|\p{N}{1,3}" + _AFTER_CASED, clean_spaces=False),
     **_rows("kimi-k2", KIMI, clean_spaces=False),
     **_rows("superbpe", r"\p{N}+", r"(?=(\d{3})+(?!\d))", clean_spaces=False),
     **_rows(

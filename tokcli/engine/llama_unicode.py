@@ -85,6 +85,11 @@ def collapsed(text: str, *, with_han: bool = False) -> str:
     return text if text.isascii() else text.translate(_COLLAPSE_HAN if with_han else _COLLAPSE)
 
 
+def collapsed_with_han(text: str) -> str:
+    """The same, ideographs with a stand-in of their own."""
+    return collapsed(text, with_han=True)
+
+
 def white_collapsed(text: str) -> str:
     """The text with a stand-in for white space that is not ASCII: what patterns without classes see."""
     return text if text.isascii() else re.sub(r"[^\0-\x7f]", lambda m: WHITE if _WHITE.match(m[0]) else m[0], text)

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import ClassVar
 
 from tokcli.engine.pair_bpe import SHIFT, merge
 from tokcli.engine.pipeline import CACHE_PIECE_CHARS, CACHE_PIECES
@@ -34,9 +35,9 @@ class MinBpe:
     pattern: str | None
     _cache: dict[str, tuple[int, ...]] = field(default_factory=dict, repr=False, compare=False)
 
-    is_byte_level = True
-    has_template = False
-    shortcut = None
+    is_byte_level: ClassVar[bool] = True
+    has_template: ClassVar[bool] = False
+    shortcut: ClassVar[None] = None
 
     @cached_property
     def pretokenizer(self) -> PreTokenizer | None:

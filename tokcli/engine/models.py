@@ -25,7 +25,9 @@ class Token(NamedTuple):
 class Model(Protocol):
     """What a pipeline asks of a model."""
 
-    ids: Mapping[str, int]
+    @property
+    def ids(self) -> Mapping[str, int]:
+        """The id of each token."""
 
     def encode(self, piece: str) -> tuple[int, ...]:
         """The ids of a piece."""

@@ -7,9 +7,10 @@ order. The rules are those of Hugging Face's model BPE: unknown characters, byte
 from __future__ import annotations
 
 import heapq
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from tokcli.engine.byte_alphabet import bytes_of
 from tokcli.engine.models import Token, byte_token, texts_of
@@ -18,6 +19,8 @@ from tokcli.errors import InputError
 
 Merges = Mapping[int, tuple[int, int]]  # left << SHIFT | right -> (rank, id of both together)
 SHIFT = 32
+_SPACE = "\u2581"
+_LONG = 64  # characters, from which on a piece is worth cutting
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,23 @@ class PairBpe:
         """The ids of a piece."""
         if self.ignore_merges and (number := self.ids.get(piece)) is not None:
             return (number,)
+        if len(piece) > _LONG and self._word_pattern is not None:
+            return tuple(number for word in self._word_pattern.findall(piece) for number in self._word_ids(word))
         return tuple(number for number, _ in self._word(piece))
+
+    @cached_property
+    def _word_pattern(self) -> re.Pattern[str] | None:
+        """Cuts a long piece where nothing can merge: before SentencePiece's spaces, if no merge has one inside."""
+        if self.prefix or self.suffix or _SPACE not in self.ids:
+            return None
+        texts, inside = self._texts, re.compile(f"[^{_SPACE}]{_SPACE}")
+        if any(inside.search(texts[made]) for _, made in self.merges.values()):
+            return None
+        return re.compile(f"{_SPACE}*[^{_SPACE}]+|{_SPACE}+")
+
+    @cached_property
+    def _word_ids(self) -> Callable[[str], tuple[int, ...]]:
+        return lru_cache(maxsize=1 << 16)(lambda word: tuple(number for number, _ in self._word(word)))
 
     def tokens(self, piece: str) -> list[Token]:
         """The same, and where they stand."""
@@ -133,11 +152,12 @@ def merge(parts: Sequence[tuple[int, int]], merges: Merges) -> list[tuple[int, i
     count = len(ids)
     following = list(range(1, count + 1))  # count: there is none
     previous = list(range(-1, count - 1))
-    heap = []
     get = merges.get
-    for at in range(count - 1):
-        if (found := get(ids[at] << SHIFT | ids[at + 1])) is not None:
-            heap.append((found[0], at, found[1]))
+    heap = [
+        (found[0], at, found[1])
+        for at in range(count - 1)
+        if (found := get(ids[at] << SHIFT | ids[at + 1])) is not None
+    ]
     if not heap:
         return list(parts)
     heapq.heapify(heap)

@@ -43,8 +43,13 @@ class Shortcut:
 class Tokenizer(Protocol):
     """What turns whole texts into ids and back, by rules of its own."""
 
-    special_tokens: Mapping[str, int]  # that become ids only where they are allowed
-    is_byte_level: bool  # any bytes can be encoded
+    @property
+    def special_tokens(self) -> Mapping[str, int]:
+        """The tokens that become ids only where they are allowed."""
+
+    @property
+    def is_byte_level(self) -> bool:
+        """Whether any bytes can be encoded."""
 
     @property
     def shortcut(self) -> Shortcut | None:
@@ -102,7 +107,10 @@ class Pipeline:
             return None
         if self.normalizer is not None and not isinstance(self.normalizer, UnicodeForm):
             return None
-        if any(t.single_word or t.lstrip or t.rstrip for t in self.added) or len({t.normalized for t in self.added}) > 1:
+        if (
+            any(t.single_word or t.lstrip or t.rstrip for t in self.added)
+            or len({t.normalized for t in self.added}) > 1
+        ):
             return None
         if self.normalizer is not None and any(t.normalized for t in self.added):
             return None

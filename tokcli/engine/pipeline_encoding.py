@@ -9,6 +9,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from dataclasses import fields as dataclass_fields
 from functools import cached_property
 from typing import Any
 
@@ -232,11 +233,19 @@ class PipelineEncoding(Encoding):
     def parents(self, token: bytes) -> tuple[int, int] | None:
         """Not known for these."""
         del token
+        return None
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self._made_by is not None:
             return self._made_by
-        return PipelineEncoding, (self.name, self.tokenizer)
+        fields = {f.name: getattr(self.tokenizer, f.name) for f in dataclass_fields(self.tokenizer) if f.init}  # type: ignore[arg-type]
+        fields.pop("_cache", None)
+        return _restore, (self.name, type(self.tokenizer), fields)
+
+
+def _restore(name: str, kind: type[Tokenizer], fields: dict[str, Any]) -> PipelineEncoding:
+    """What was pickled: a tokenizer's own fields, without what is made from them on demand."""
+    return PipelineEncoding(name, kind(**fields))
 
 
 def _allowed(chunk: stream.Chunk) -> frozenset[str]:
@@ -254,6 +263,4 @@ def _decoded(data: bytes, errors: stream.Errors, name: str) -> str:
         hint = "Use --errors replace (U+FFFD for what is not UTF-8) or --errors bytes (lossless)."
         if errors == "bytes":
             hint = f"{name} takes text only: use --errors replace (U+FFFD for what is not UTF-8)."
-        raise InputError(
-            f"not UTF-8 at byte {error.start} (0x{data[error.start]:02x}: {error.reason})", hint
-        ) from None
+        raise InputError(f"not UTF-8 at byte {error.start} (0x{data[error.start]:02x}: {error.reason})", hint) from None

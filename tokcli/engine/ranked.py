@@ -10,6 +10,7 @@ whatever is a token together do the same.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 
 from tokcli.engine.bpe import parents
 
@@ -47,10 +48,10 @@ def live_merges(parts: Iterable[int], merges: Iterable[tuple[int, int, int]]) ->
     for order, (left, right, made) in enumerate(merges):
         if made in made_of or made in simple:
             continue
-        if (left in made_of or left in simple) and (right in made_of or right in simple):
-            if can_happen(left, right, order):
-                made_of[made] = order, left, right
-                order_of[left, right] = order
+        are_made = (left in made_of or left in simple) and (right in made_of or right in simple)
+        if are_made and can_happen(left, right, order):
+            made_of[made] = order, left, right
+            order_of[left, right] = order
     return made_of
 
 
@@ -79,7 +80,7 @@ def ranks_of_merges(
         return None
     live = live_merges(singles, merges)
     in_order = sorted(live, key=lambda number: live[number][0])
-    if any(a > b for a, b in zip(in_order, in_order[1:], strict=False)):
+    if any(a > b for a, b in pairwise(in_order)):
         return None
     ranks = {tokens[number]: number for number in (*singles, *in_order)}
     if len(ranks) != len(singles) + len(live):

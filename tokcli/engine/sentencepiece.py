@@ -1,7 +1,7 @@
 """SentencePiece's models: BPE by scores, Unigram, words, characters; pieces that are bytes, control, unused, unknown.
 
-Text is seen whole: no pre-tokenizer cuts it. The order of merging, and of additions in Unigram, is that of SentencePiece
-0.2 (bpe_model.cc, unigram_model.cc), the resegmentation of unused pieces too.
+Text is seen whole: no pre-tokenizer cuts it. The order of merging, and of additions in Unigram, is that of
+SentencePiece 0.2 (bpe_model.cc, unigram_model.cc), the resegmentation of unused pieces too.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 from tokcli.engine.models import byte_token
 from tokcli.engine.pipeline import CACHE_PIECE_CHARS, CACHE_PIECES
@@ -50,9 +50,9 @@ class SentencePiece:
     _cache: dict[str, tuple[Found, ...]] = field(default_factory=dict, repr=False, compare=False)
 
     special_tokens: Mapping[str, int] = field(default_factory=dict, init=False, repr=False)
-    is_byte_level = False
-    has_template = False
-    shortcut = None
+    is_byte_level: ClassVar[bool] = False
+    has_template: ClassVar[bool] = False
+    shortcut: ClassVar[None] = None
 
     @cached_property
     def _ids(self) -> dict[str, int]:

@@ -95,9 +95,7 @@ class SpmNormalizer:
         if self._has_ascii_rules():
             return self._characters
         ascii_run = "[ -~]" if not self.kept else f"(?:(?!{self._kept_pattern})[ -~])"
-        return re.compile(
-            f"(?P<kept>{self._kept_pattern})|(?P<run>{ascii_run}+(?=[\\0-\\x7f]|\\Z))|.", re.DOTALL
-        )
+        return re.compile(f"(?P<kept>{self._kept_pattern})|(?P<run>{ascii_run}+(?=[\\0-\\x7f]|\\Z))|.", re.DOTALL)
 
     def _has_ascii_rules(self) -> bool:
         for first in _ASCII:

@@ -7,7 +7,7 @@ Hugging Face's tokenizers and llama.cpp, 32 in SentencePiece (`single` here), an
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -46,14 +46,17 @@ class Unigram:
     def _prefixes(self) -> frozenset[str]:
         return prefixes(self._scores)
 
+    @cached_property
+    def _unknown_score(self) -> float:
+        return min((score for _, score in self.pieces), default=0.0) - UNKNOWN_PENALTY
+
     def encode(self, piece: str) -> tuple[int, ...]:
         """The ids of a piece."""
         return tuple(token.id for token in self.tokens(piece))
 
     def tokens(self, piece: str) -> list[Token]:
         """The same, and where they stand."""
-        unknown_score = min((score for _, score in self.pieces), default=0.0) - UNKNOWN_PENALTY
-        starts = best_starts(piece, self._scores, self._prefixes, unknown_score, _same)
+        starts = best_starts(piece, self._scores, self._prefixes, self._unknown_score)
         found: list[Token] = []
         for begin, end, known in self._fused(piece, starts):
             text = piece[begin:end]
@@ -64,8 +67,9 @@ class Unigram:
                 found.append(Token(number, text, begin, end))
                 continue
             numbers = [self.ids.get(byte_token(byte)) for byte in text.encode()] if self.byte_fallback else [None]
-            if None not in numbers:
-                found += [Token(n, byte_token(b), begin, end) for n, b in zip(numbers, text.encode(), strict=True) if n is not None]
+            named = [(number, byte) for number, byte in zip(numbers, text.encode(), strict=False) if number is not None]
+            if len(named) == len(text.encode()):
+                found += [Token(number, byte_token(byte), begin, end) for number, byte in named]
                 continue
             if self.unk_id is None:
                 raise InputError(f"{text[:40]!r} is no token, and the vocabulary has none for what is unknown")
@@ -94,10 +98,6 @@ class Unigram:
         return {number: text for number, (text, _) in enumerate(self.pieces)}
 
 
-def _same(value: float) -> float:
-    return value
-
-
 def prefixes(tokens: Mapping[str, object]) -> frozenset[str]:
     """All beginnings of some tokens: how long to go on looking."""
     found: set[str] = set()
@@ -114,7 +114,6 @@ def best_starts(
     scores: Mapping[str, float],
     beginnings: frozenset[str],
     unknown_score: float,
-    rounded: Callable[[float], float],
 ) -> list[int]:
     """For each end in a piece, where its last token begins on the best way there; -begin - 1 for an unknown character.
 
@@ -133,12 +132,12 @@ def best_starts(
             score = scores.get(text)
             if score is None:
                 continue
-            total = rounded(score + here)
+            total = score + here
             if starts[end] is None or total > best[end]:
                 best[end], starts[end] = total, begin
             has_single |= end == begin + 1
         if not has_single:
-            total = rounded(unknown_score + here)
+            total = unknown_score + here
             if starts[begin + 1] is None or total > best[begin + 1]:
                 best[begin + 1], starts[begin + 1] = total, -begin - 1
     return [start if start is not None else 0 for start in starts]

@@ -27,8 +27,14 @@ _SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: 
 # LLAMA_TOKEN_TYPE_...
 _KINDS = {1: NORMAL, 2: UNKNOWN, 3: CONTROL, 4: USER_DEFINED, 5: UNUSED, 6: BYTE}
 _MODELS: dict[str, Kind] = {
-    "llama": "llama", "gpt2": "gpt2", "gemma4": "gpt2", "whitespace": "gpt2", "bert": "bert", "t5": "t5", "rwkv": "rwkv",
-}  # fmt: skip
+    "llama": "llama",
+    "gpt2": "gpt2",
+    "gemma4": "gpt2",
+    "whitespace": "gpt2",
+    "bert": "bert",
+    "t5": "t5",
+    "rwkv": "rwkv",
+}
 _WANTED = ("tokenizer.ggml.", "general.name", "general.architecture")
 
 
@@ -316,7 +322,7 @@ def _mark_special(found: _Values, texts: list[str], kinds: list[int], settings: 
         if name in ids:
             kinds[ids[name]] = USER_DEFINED
     if "<|end|>" in ids and (
-        {"<|return|>"} <= ids.keys() and ids.keys() & {"<|call|>", "<|calls|>"}
+        ({"<|return|>"} <= ids.keys() and ids.keys() & {"<|call|>", "<|calls|>"})
         or ({"<|flush|>"} <= ids.keys() and ids.keys() & {"<|call|>", "<|calls|>"})
     ):
         kinds[ids["<|end|>"]] = USER_DEFINED

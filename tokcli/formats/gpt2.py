@@ -1,7 +1,7 @@
 """GPT-2's pair of files: a vocabulary (JSON, token to id) and its merges (a pair of tokens a line, in order).
 
-Both write bytes as the printable characters of engine/byte_alphabet.py. A pair becomes mergeable_ranks where its ids follow the
-order of its merges, as GPT-2's do; one whose ids do not is refused, for its ids would not say what merges first.
+Both write bytes as the printable characters of byte_alphabet.py. A pair becomes mergeable_ranks where its ids follow
+the order of its merges, as GPT-2's do; one whose ids do not is refused, for its ids would not say what merges first.
 """
 
 from __future__ import annotations

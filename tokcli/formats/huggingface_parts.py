@@ -55,7 +55,9 @@ def _replace(node: Node, _: int) -> normalizer.Normalizer:
 def _precompiled(node: Node, _: int) -> normalizer.Normalizer:
     blob = node.member("precompiled_charsmap")
     try:
-        return normalizer.Precompiled(Charsmap(base64.b64decode(blob.text(), validate=True), f"{node.file}: {blob.path}"))
+        return normalizer.Precompiled(
+            Charsmap(base64.b64decode(blob.text(), validate=True), f"{node.file}: {blob.path}")
+        )
     except (binascii.Error, ValueError) as error:
         if isinstance(error, binascii.Error):
             blob.fail("not base64")
@@ -80,9 +82,7 @@ _NORMALIZERS: dict[str, Callable[[Node, int], normalizer.Normalizer]] = {
     "NFD": lambda *_: normalizer.UnicodeForm("NFD"),
     "NFKC": lambda *_: normalizer.UnicodeForm("NFKC"),
     "NFKD": lambda *_: normalizer.UnicodeForm("NFKD"),
-    "Sequence": lambda n, d: normalizer.Sequence(
-        tuple(read_normalizer(x, d) for x in n.member("normalizers").list())
-    ),
+    "Sequence": lambda n, d: normalizer.Sequence(tuple(read_normalizer(x, d) for x in n.member("normalizers").list())),
     "Lowercase": lambda *_: normalizer.Lowercase(),
     "Nmt": lambda *_: normalizer.Nmt(),
     "Precompiled": _precompiled,
@@ -122,21 +122,15 @@ _SPLITTERS: dict[str, Callable[[Node, int], splitters.Splitter]] = {
     "ByteLevel": lambda n, _: splitters.ByteLevel(
         n.member("add_prefix_space").flag(True), n.member("use_regex").flag(True)
     ),
-    "CharDelimiterSplit": lambda n, _: splitters.Split(
-        matching.Literal(n.member("delimiter").character()), "Removed"
-    ),
+    "CharDelimiterSplit": lambda n, _: splitters.Split(matching.Literal(n.member("delimiter").character()), "Removed"),
     "Metaspace": lambda n, _: splitters.Metaspace(
         n.member("replacement").character(), _scheme(n), n.member("split").flag(True)
     ),
     "Whitespace": lambda *_: splitters.Words(),
     "WhitespaceSplit": lambda *_: splitters.at_class("SPACE", "Removed"),
-    "Sequence": lambda n, d: splitters.Sequence(
-        tuple(read_splitter(x, d) for x in n.member("pretokenizers").list())
-    ),
+    "Sequence": lambda n, d: splitters.Sequence(tuple(read_splitter(x, d) for x in n.member("pretokenizers").list())),
     "Split": _split,
-    "Punctuation": lambda n, _: splitters.at_class(
-        "PUNCTUATION", n.member("behavior").choice(_BEHAVIORS, "Isolated")
-    ),
+    "Punctuation": lambda n, _: splitters.at_class("PUNCTUATION", n.member("behavior").choice(_BEHAVIORS, "Isolated")),
     "Digits": lambda n, _: splitters.at_class(
         "NUMERIC", "Isolated" if n.member("individual_digits").flag(False) else "Contiguous"
     ),
@@ -197,9 +191,7 @@ def _template(node: Node, _: int) -> postprocessor.PostProcessor:
 
 _PROCESSORS: dict[str, Callable[[Node, int], postprocessor.PostProcessor]] = {
     "BertProcessing": lambda n, _: postprocessor.BertProcessing(_pair(n.member("sep")), _pair(n.member("cls"))),
-    "RobertaProcessing": lambda n, _: postprocessor.Roberta(
-        _pair(n.member("sep")), _pair(n.member("cls")), _trim(n)
-    ),
+    "RobertaProcessing": lambda n, _: postprocessor.Roberta(_pair(n.member("sep")), _pair(n.member("cls")), _trim(n)),
     "ByteLevel": lambda n, _: _trim(n) or postprocessor.Sequenced(()),
     "TemplateProcessing": _template,
     "Sequence": lambda n, d: postprocessor.Sequenced(

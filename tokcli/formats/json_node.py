@@ -8,7 +8,14 @@ from typing import Any, NoReturn
 
 from tokcli.errors import VocabularyError
 
-_NAMES = {dict: "an object", list: "a list", str: "text", bool: "true or false", int: "a whole number", float: "a number"}
+_NAMES = {
+    dict: "an object",
+    list: "a list",
+    str: "text",
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+}
 _SHOWN = 40
 
 
@@ -95,5 +102,6 @@ def _shown(value: object) -> str:
         return _NAMES[type(value)]
     if value is None:
         return "nothing"
-    shown = ascii(value) if isinstance(value, (str, float, bool)) or abs(value) < 1 << 64 else "a huge number"  # type: ignore[operator, arg-type]
+    # a huge number takes long to write
+    shown = "a huge number" if isinstance(value, int) and abs(value) >= 1 << 64 else ascii(value)
     return shown if len(shown) <= _SHOWN else shown[:_SHOWN] + "..."

@@ -59,15 +59,17 @@ class Reader:
             at += length
 
     def _varint(self, data: memoryview, at: int, base: int) -> tuple[int, int]:
-        value = 0
-        for count in range(_VARINT_BYTES):
+        value = count = 0
+        byte = 0x80
+        while byte >= 0x80:
             if at + count >= len(data):
                 self.fail(base + at, "cut off: a number without an end")
+            if count == _VARINT_BYTES:
+                self.fail(base + at, f"no protobuf: a number of more than {_VARINT_BYTES} bytes")
             byte = data[at + count]
             value |= (byte & 0x7F) << 7 * count
-            if byte < 0x80:
-                return value & (1 << 64) - 1, at + count + 1
-        self.fail(base + at, "no protobuf: a number of more than 10 bytes")
+            count += 1
+        return value & (1 << 64) - 1, at + count
 
     def message(self, field: Field) -> memoryview:
         """The bytes of a field that is a message or text."""

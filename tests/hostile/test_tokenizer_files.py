@@ -1,0 +1,175 @@
+"""Tokenizer files that mean harm or are damaged: one line that names file and place, no crash, no memory eaten."""
+
+from __future__ import annotations
+
+import json
+import random
+import struct
+from pathlib import Path
+
+import pytest
+from support import ROOT, run_tokcli
+
+from tokcli.errors import TokcliError, VocabularyError
+from tokcli.formats.vocabulary import parse_vocabulary, read_vocabulary
+from tokcli.registry.encodings import load_encoding
+
+FOLDER = ROOT / "tests" / "data" / "formats"
+
+
+def tokenizer_json(**changes: object) -> bytes:
+    top: dict[str, object] = {
+        "version": "1.0",
+        "added_tokens": [],
+        "normalizer": None,
+        "pre_tokenizer": None,
+        "post_processor": None,
+        "decoder": None,
+        "model": {"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2}, "merges": ["a b"]},
+    }
+    return json.dumps(top | changes).encode()
+
+
+def bpe(**changes: object) -> dict[str, object]:
+    return {"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2}, "merges": ["a b"]} | changes
+
+
+def nested(depth: int) -> object:
+    node: object = {"type": "NFC"}
+    for _ in range(depth):
+        node = {"type": "Sequence", "normalizers": [node]}
+    return node
+
+
+@pytest.mark.parametrize(
+    ("what", "data", "named"),
+    [
+        ("a merge of a token that is not there", tokenizer_json(model=bpe(merges=["a c"])), "merges[0]"),
+        ("a merge longer than any token", tokenizer_json(model=bpe(merges=[["ab", "ab"]])), "merges[0]"),
+        ("a merge of three", tokenizer_json(model=bpe(merges=["a b c"])), "merges[0]"),
+        ("FixedLength 0", tokenizer_json(pre_tokenizer={"type": "FixedLength", "length": 0}), "pre_tokenizer.length"),
+        ("no charsmap", tokenizer_json(normalizer={"type": "Precompiled", "precompiled_charsmap": None}), "charsmap"),
+        ("a charsmap that lies", tokenizer_json(normalizer={"type": "Precompiled", "precompiled_charsmap": "/////w=="}), "charsmap"),
+        ("parts a hundred deep", tokenizer_json(normalizer=nested(100)), "too deep"),
+        ("a type that is none", tokenizer_json(decoder={"type": "Evil"}), "decoder.type"),
+        ("an id that is huge", tokenizer_json(model=bpe(vocab={"a": 10**30})), "vocab"),
+        ("two tokens of one id", tokenizer_json(model=bpe(vocab={"a": 0, "b": 0, "ab": 2})), "vocab"),
+        ("a pattern that does not compile", tokenizer_json(pre_tokenizer={"type": "Split", "pattern": {"Regex": "("}, "behavior": "Isolated"}), "pattern"),
+        ("an empty text to find", tokenizer_json(normalizer={"type": "Replace", "pattern": {"String": ""}, "content": "x"}), "pattern"),
+        ("a template of a token that is not there", tokenizer_json(post_processor={"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "x", "type_id": 0}}], "pair": [], "special_tokens": {}}), "single[0]"),
+        ("a score that is no number", tokenizer_json(model={"type": "Unigram", "unk_id": 0, "vocab": [["a", None]]}), "vocab[0]"),
+        ("an unknown id beyond the tokens", tokenizer_json(model={"type": "Unigram", "unk_id": 9, "vocab": [["a", 0.0]]}), "unk_id"),
+        ("no model", tokenizer_json(model=None), "model"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)  # fmt: skip
+def test_a_tokenizer_json_with(what: str, data: bytes, named: str) -> None:
+    with pytest.raises(VocabularyError) as raised:
+        parse_vocabulary(data, "x.json")
+    assert str(raised.value).startswith("x.json")
+    assert named in str(raised.value)
+
+
+def test_json_nested_a_million_deep_is_refused() -> None:
+    with pytest.raises(VocabularyError):
+        parse_vocabulary(b'{"version": "1", "model": ' + b"[" * 1_000_000, "x.json")
+
+
+def test_a_pattern_that_backtracks_ends_at_the_time_limit(tmp_path: Path) -> None:
+    path = tmp_path / "slow.json"
+    split = {"type": "Split", "pattern": {"Regex": "(a|aa|aaa)+$"}, "behavior": "Isolated"}
+    path.write_bytes(tokenizer_json(pre_tokenizer=split))
+    ran = run_tokcli("count", "-e", path, "--timeout", "0.2", "-t", "a" * 60 + "b")
+    assert ran.status in (0, 2)
+    assert "Traceback" not in ran.err
+
+
+@pytest.mark.parametrize("name", ["bpe.model", "unigram.model", "plain.tokenizer.json", "wordpiece.tokenizer.json"])
+def test_a_file_cut_off_or_damaged_anywhere_is_read_or_refused(name: str, tmp_path: Path) -> None:
+    data = (FOLDER / name).read_bytes()
+    dice = random.Random(7)
+    for _ in range(40):
+        damaged = bytearray(data[: dice.randrange(len(data))] if dice.random() < 0.5 else data)
+        for _ in range(dice.randrange(1, 6)):
+            if damaged:
+                damaged[dice.randrange(len(damaged))] = dice.randrange(256)
+        path = tmp_path / name
+        path.write_bytes(damaged)
+        try:
+            load_encoding(path).encode_ordinary("Hello, wörld 東京")
+        except TokcliError:
+            pass
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\n\x05\n\x03abc\n\xff\xff\xff\xff\x0f",  # a length beyond the file
+        b"\n\x05\n\x03abc" + b"\xff" * 12,  # a number without an end
+        b"\n\x05\n\x03abc\n\x03\x0b\x0b\x0b",  # groups
+    ],
+)
+def test_a_protobuf_that_lies_about_lengths_is_refused(data: bytes) -> None:
+    with pytest.raises(VocabularyError, match=r"at byte \d+"):
+        parse_vocabulary(data, "x.model", "a SentencePiece model")
+
+
+def gguf(*values: bytes, count: int | None = None, version: int = 3) -> bytes:
+    return b"GGUF" + struct.pack("<IQQ", version, 0, len(values) if count is None else count) + b"".join(values)
+
+
+def text(value: str) -> bytes:
+    return struct.pack("<Q", len(value.encode())) + value.encode()
+
+
+@pytest.mark.parametrize(
+    ("what", "data"),
+    [
+        ("nothing but its name", b"GGUF"),
+        ("version 1", gguf(version=1)),
+        ("more values than there can be", gguf(count=2**63)),
+        ("a text longer than the file", gguf(struct.pack("<Q", 2**62) + b"x")),
+        ("a list of 2**61 numbers", gguf(text("tokenizer.ggml.scores") + struct.pack("<IIQ", 9, 6, 2**61))),
+        ("a list of lists", gguf(text("tokenizer.ggml.tokens") + struct.pack("<IIQ", 9, 9, 1))),
+        ("a value of no kind", gguf(text("x") + struct.pack("<I", 99))),
+        ("no vocabulary", gguf()),
+        ("a model that is none", gguf(text("tokenizer.ggml.model") + struct.pack("<I", 8) + text("evil"))),
+        ("no tokens", gguf(text("tokenizer.ggml.model") + struct.pack("<I", 8) + text("llama"))),
+    ],
+)
+def test_a_gguf_file_with(what: str, data: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "x.gguf"
+    path.write_bytes(data)
+    with pytest.raises(VocabularyError, match=r"x\.gguf"):
+        read_vocabulary(path)
+
+
+def test_only_the_header_of_a_gguf_file_is_read(tmp_path: Path) -> None:
+    tokens = ["<unk>", "<s>", "</s>", "\u2581", "a", *[f"<0x{byte:02X}>" for byte in range(256)]]
+    listed = struct.pack("<IIQ", 9, 8, len(tokens)) + b"".join(map(text, tokens))
+    path = tmp_path / "large.gguf"
+    with path.open("wb") as file:
+        file.write(
+            gguf(
+                text("tokenizer.ggml.model") + struct.pack("<I", 8) + text("llama"),
+                text("tokenizer.ggml.tokens") + listed,
+            )
+        )
+        file.truncate(20 << 30)  # a hole where tensors would be
+    assert load_encoding(path).encode_ordinary("a") == [3, 4]
+
+
+@pytest.mark.parametrize(
+    ("data", "line"),
+    [
+        (b"minbpe v2\n\n0\n", 1),
+        (b"minbpe v1\n\n9\n", 3),
+        (b"minbpe v1\n\n0\n300 1\n", 4),
+        (b"minbpe v1\n\n0\n1 2\n1 2\n", 5),
+        (b"minbpe v1\n\n1\n<end>\n", 4),
+        (b"minbpe v1\n\n0\n" + b"".join(b"%d %d\n" % (n, n) for n in [97, *range(256, 300)]), 20),
+    ],
+)
+def test_a_minbpe_model_that_does_not_add_up_is_refused(data: bytes, line: int) -> None:
+    with pytest.raises(VocabularyError, match=rf"x\.model:{line}:"):
+        parse_vocabulary(data, "x.model", "a minbpe model")
