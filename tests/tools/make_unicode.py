@@ -54,7 +54,7 @@ def hexadecimal(ranges: list[list[int]]) -> str:
 def table(name: str, rows: dict[str, str]) -> str:
     lines = [f"{name}: dict[str, str] = {{"]
     for key, value in rows.items():
-        wrapped = textwrap.wrap(value, 108) or [""]
+        wrapped = textwrap.wrap(value, 108, break_on_hyphens=False) or [""]
         if len(wrapped) == 1:
             lines.append(f'    "{key}": "{wrapped[0]}",')
             continue
