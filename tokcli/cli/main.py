@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from contextlib import suppress
 from importlib import import_module
 from typing import NoReturn
@@ -93,7 +94,10 @@ def cli() -> None:
 def main() -> NoReturn:
     """Runs the program and ends the process."""
     streams.occupy_closed_streams()
-    sys.exit(run(sys.argv[1:]))
+    status = run(sys.argv[1:])
+    if threading.active_count() > 1:  # after an error or Ctrl-C, at work in native code or waiting for input
+        os._exit(status)  # data was flushed, messages were; unwinding them at the interpreter's end would be a crash
+    sys.exit(status)
 
 
 def run(arguments: list[str]) -> int:

@@ -16,19 +16,20 @@ import click
 
 from tokcli.cli import streams
 from tokcli.cli.records import Record
-from tokcli.engine.stream import BLOCK_BYTES
 from tokcli.errors import InputError
 
 if TYPE_CHECKING:
     from tokcli.engine.encoding import Encoding
     from tokcli.engine.stream import Chunk, Errors
+    from tokcli.engine.utf8_stream import Part
 
 F = TypeVar("F", bound=Callable[..., Any])
+Item = TypeVar("Item")
+Made = TypeVar("Made")
 Special = Literal["error", "text", "allow"]
 
 DEFAULT_ENCODING = "o200k_base"
-SHARE_BYTES = 1 << 20  # of one thread in a block: enough to pay for starting it
-MAX_SHARES = 8  # so that a block stays small beside the memory there is
+LARGE_BYTES = 1 << 17  # of a part of an input: as many more are likely to pay for starting threads
 # Options that may stand without a value, and what that means. A word after them is a FILE.
 OPTIONAL_VALUES = {"--visualise": "tokens", "--color": "always"}
 
@@ -210,13 +211,31 @@ class Request:
             return int(jobs)
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
-    def chunks(self, source: streams.Input | Record, threads: int = 1) -> Iterator[Chunk]:
-        """An input or a record as chunks for the encoding, large enough for so many threads to share one."""
+    def chunks(self, source: streams.Input | Record) -> Iterator[Chunk]:
+        """An input or a record as chunks for the encoding."""
+        return self.encoding.read_chunks(
+            source.blocks(), errors=self.errors, allowed=self.allowed, refused=self.refused
+        )
+
+    def parts(self, source: streams.Input | Record) -> Iterator[Part]:
+        """The same as parts, for whoever wants ids and no text."""
+        return self.encoding.read_parts(source.blocks(), errors=self.errors, allowed=self.allowed, refused=self.refused)
+
+    def shared(
+        self, work: Callable[[Item], Made], items: Iterator[Item], size: Callable[[Item], int]
+    ) -> Iterator[Made]:
+        """`map(work, items)`, by --jobs threads from the first item of more than LARGE_BYTES on."""
+        if self.threads == 1:
+            return map(work, items)
+        from tokcli.engine.parallel import ordered
+
+        return ordered(work, items, self.threads, is_large=lambda item: size(item) > LARGE_BYTES)
+
+    def shared_parts(self, work: Callable[[Part], Made], source: streams.Input | Record) -> Iterator[Made]:
+        """`work` of each part of an input or a record."""
         if isinstance(source, Record):
-            blocks = source.blocks()
-        else:
-            blocks = source.blocks(BLOCK_BYTES if threads == 1 else min(threads, MAX_SHARES) * SHARE_BYTES)
-        return self.encoding.read_chunks(blocks, errors=self.errors, allowed=self.allowed, refused=self.refused)
+            return map(work, self.parts(source))
+        return self.shared(work, self.parts(source), lambda part: part.nbytes if isinstance(part, memoryview) else 0)
 
     def open_output(self) -> streams.Output:
         """Where the answer goes. What is wrong with the options is said before: it is no input's fault."""

@@ -15,10 +15,13 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from tokcli.engine.stream import BLOCK_BYTES
 from tokcli.errors import InputError, OutputError, TokcliError
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 STANDARD_INPUT = STANDARD_OUTPUT = "-"
 BUFFER_BYTES = 1 << 16  # of output, as much as a pipe holds
@@ -213,7 +216,7 @@ class Output:
         except (OSError, ValueError) as error:
             raise OutputError(f"{path}: {_reason(error)}") from None
 
-    def write(self, data: bytes) -> None:
+    def write(self, data: Buffer) -> None:
         """Writes bytes; OutputError where they do not fit, BrokenPipeError where nobody reads."""
         with self._errors_named():
             self._file.write(data)

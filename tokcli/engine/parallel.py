@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from typing import TypeVar
+from time import monotonic
+from typing import Any, TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
+PATIENCE = 0.2  # seconds to wait for threads whose work nobody wants any more
 AHEAD = 2  # results that may wait for each thread: so much memory is taken, and so far reading runs ahead
 
 
@@ -42,18 +44,18 @@ def ordered(
 class _Crew:
     """Threads that take items by turns; each result waits in the slot of its turn."""
 
-    def __init__(self, work: Callable[[Item], Result], items: Iterator[Item], first: Item, threads: int) -> None:
+    def __init__(self, work: Callable[[Any], Any], items: Iterator[Any], first: object, threads: int) -> None:
         self._work, self._items, self._first = work, items, [first]
         self._turn = threading.Lock()  # held while the next item is asked for
         self._done = threading.Condition()
         self._room = threading.Semaphore(threads * AHEAD)
-        self._results: dict[int, tuple[Result | None, BaseException | None]] = {}
+        self._results: dict[int, tuple[Any, BaseException | None]] = {}
         self._asked = 0
         self._ends = False  # there are no more items, or nobody wants them
         # daemons, for a thread may wait for input that never comes when all is over
         self._threads = [threading.Thread(target=self._run, daemon=True) for _ in range(threads)]
 
-    def results(self) -> Iterator[Result]:
+    def results(self) -> Iterator[Any]:
         """The results in order."""
         for thread in self._threads:
             thread.start()
@@ -70,11 +72,14 @@ class _Crew:
                     raise error
                 self._room.release()
                 number += 1
-                yield result  # type: ignore[misc]
+                yield result
         finally:
             self._ends = True
             for _ in self._threads:
                 self._room.release()
+            until = monotonic() + PATIENCE
+            for thread in self._threads:
+                thread.join(max(0.0, until - monotonic()))
 
     def _run(self) -> None:
         while True:

@@ -154,9 +154,15 @@ class PreTokenizer:
         newline (`\\s+(?!\\S)`). tests/engine/test_cuts.py tries it on adversarial text. In the first `searched`
         characters there is known to be none.
         """
+        if cut := self.last_stop(text, searched):
+            return cut
+        return self._cut_in_digits(text) if _ENDS_IN_DIGITS.search(text, max(0, len(text) - 64)) else 0
+
+    def last_stop(self, text: str, searched: int = 0) -> int:
+        """The last such place that can be told by the characters around it."""
         length = len(text)
         if not any(text.find(stop, max(0, searched - 1)) >= 0 for stop in _STOPS):  # much faster than the search below
-            return self._cut_in_digits(text) if _ENDS_IN_DIGITS.search(text, max(0, length - 64)) else 0
+            return 0
         for window in (*_CUT_WINDOWS, length):
             start = max(0, searched - 1, length - window)
             cut = 0
@@ -166,7 +172,7 @@ class PreTokenizer:
                 return cut
             if start < length - window:
                 break
-        return self._cut_in_digits(text) if _ENDS_IN_DIGITS.search(text, max(0, length - 64)) else 0
+        return 0
 
     def _cut_in_digits(self, text: str) -> int:
         """Runs of digits cut in threes have no safe place by look: match from the start, and cut between two pieces."""
