@@ -49,6 +49,11 @@ HELP = """Byte pair encoding in the shell: exact ids, any bytes, no network.
 class LazyGroup(click.Group):
     """A group whose commands are imported when they are called, and still suggested when misspelt."""
 
+    def get_help_option(self, ctx: click.Context) -> click.Option | None:  # noqa: ARG002
+        from tokcli.cli.options import help_option
+
+        return help_option()
+
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(COMMANDS)
 

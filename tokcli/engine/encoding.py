@@ -10,11 +10,10 @@ from array import array
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from tokcli.engine import special_tokens as special
-from tokcli.engine import stream, unstable, utf8_stream
+from tokcli.engine import stream, utf8_stream
 from tokcli.engine.bpe import encode_piece
 from tokcli.engine.native_encoder import image_of
 from tokcli.engine.text import without_surrogates
@@ -23,6 +22,8 @@ from tokcli.engine.vocabulary import Vocabulary
 from tokcli.errors import VocabularyError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import numpy as np
     import numpy.typing as npt
     from typing_extensions import Buffer
@@ -156,6 +157,8 @@ class Encoding(Vocabulary):
         The second is in no particular order. For every way `way`, the bytes of the stable ids and `way` together begin
         with the text.
         """
+        from tokcli.engine import unstable
+
         allowed = self._check_special(text, allowed_special, disallowed_special)
         text.encode()  # UnicodeEncodeError for a lone surrogate, as tiktoken
         ids, last = self._encode_with_last(text, allowed)
@@ -202,6 +205,8 @@ class Encoding(Vocabulary):
 
     def _encode_with_tail(self, text: str, tail: bytes) -> list[int]:
         """The ids of text followed by bytes that are no text and belong to its last piece."""
+        from tokcli.engine import unstable
+
         ids, last = self._encode_with_last(text, frozenset())
         keep = len(ids) - unstable.unstable_tail(self.decode_tokens_bytes(ids), last)
         return ids[:keep] + encode_piece(self._mergeable_ranks, self.decode_bytes(ids[keep:]) + tail)
@@ -222,7 +227,7 @@ class Encoding(Vocabulary):
 
         It is read in blocks, so its size does not matter.
         """
-        with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - a str needs no pathlib
+        with open(path, "rb", buffering=0) as file:
             blocks = iter(lambda: file.read(stream.BLOCK_BYTES), b"")
             return sum(map(self.count_part, self.read_parts(blocks)))
 

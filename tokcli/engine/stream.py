@@ -8,8 +8,7 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Literal, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 from tokcli.engine import special_tokens
 from tokcli.engine.pretokenizer import LOOK_AROUND, PreTokenizer
@@ -27,8 +26,7 @@ MAX_PIECE_BYTES = 64 << 20  # the largest piece: merging needs some 100 bytes of
 _BAD_BYTES = "[\udc80-\udcff]+"
 
 
-@dataclass(frozen=True)
-class Chunk:
+class Chunk(NamedTuple):
     """A part of the input that encodes on its own.
 
     `offset` is where it begins, in bytes. `text` is a special token if `special`. `pieces`, where given, are the pieces
