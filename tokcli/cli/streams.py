@@ -40,9 +40,14 @@ def occupy_closed_streams() -> None:
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - for as long as the process lives
 
 
+def is_standard_output_open() -> bool:
+    """Whether there was one when the program started."""
+    return _STDOUT not in _closed_at_start and sys.stdout is not None
+
+
 def flush_standard_output() -> None:
     """Brings what Python buffers (help, a version) to its reader: an error shows before the exit status is chosen."""
-    if _STDOUT in _closed_at_start or sys.stdout is None:
+    if not is_standard_output_open():
         raise _closed_output()
     try:
         sys.stdout.flush()
