@@ -16,8 +16,8 @@ from tokcli.engine.stream import Blocks, Chunk, Errors
 Part = memoryview | Chunk  # text as UTF-8, or anything else that a stream holds
 
 FIRST_PART = 1 << 16  # short inputs are one part, and refused before any output
-MAX_PART = 1 << 20  # then parts grow with what was read, up to here: threads have enough to do, and memory stays small
-MAX_UNCUT = 1 << 23  # text without a place to cut that is looked at as bytes
+MAX_PART = 1 << 18  # then parts grow with what was read, up to here: threads have enough to do, and caches hold it
+MAX_UNCUT = 1 << 21  # text without a place to cut that is looked at as bytes
 _WINDOWS = (1 << 9, 1 << 13, 1 << 17)  # bytes at the end in which a place to cut is looked for
 _MAX_CHARACTER = 4  # bytes
 
