@@ -241,7 +241,7 @@ class Encoding(Vocabulary):
             ids: memoryview | None = self._natively("encode_array", text_or_bytes)
             return memoryview(array("I", self._encode_in_python(text_or_bytes))) if ids is None else ids
         data = bytes(text_or_bytes)
-        if self._native is not None and self._native.valid_utf8(data) == len(data):
+        if self._native is not None and utf8_stream.valid_utf8(data) == len(data):
             return self.encode_part(memoryview(data))
         try:
             return self.encode_array(data.decode())
@@ -284,9 +284,7 @@ class Encoding(Vocabulary):
         """The same as parts, text as UTF-8 where native code takes it so: see `utf8_stream.read_parts`."""
         if self._native is None:
             return self.read_chunks(blocks, errors=errors, allowed=allowed, refused=refused)
-        return utf8_stream.read_parts(
-            blocks, self._pretokenizer, self._native.valid_utf8, errors=errors, allowed=allowed, refused=refused
-        )
+        return utf8_stream.read_parts(blocks, self._pretokenizer, errors=errors, allowed=allowed, refused=refused)
 
     def encode_part(self, part: Part) -> memoryview:
         """The ids of one part of a stream (uint32)."""
@@ -330,7 +328,7 @@ class Encoding(Vocabulary):
         return (
             self._native is not None
             and not utf8_stream.special_finder(special_tokens).may_be_in(data)
-            and self._native.valid_utf8(data) == len(data)
+            and utf8_stream.valid_utf8(data) == len(data)
         )
 
     def encode_chunk(self, chunk: stream.Chunk) -> list[int]:
@@ -342,11 +340,11 @@ class Encoding(Vocabulary):
         ids: list[int] | None = self._natively("encode", chunk.text)
         return self._cache.encode(self._pieces(chunk)) if ids is None else ids
 
-    def count_chunk(self, chunk: stream.Chunk) -> int:
-        """How many ids one chunk of a stream has."""
+    def count_chunk(self, chunk: stream.Chunk, threads: int = 1) -> int:
+        """How many ids one chunk of a stream has; a large one is shared by threads, where there is native code."""
         if chunk.special or chunk.tail:
             return len(self.encode_chunk(chunk))
-        count: int | None = self._natively("count", chunk.text)
+        count: int | None = self._natively("count", chunk.text, threads)
         return self._cache.count(self._pieces(chunk)) if count is None else count
 
     def split_chunk(self, chunk: stream.Chunk) -> list[bytes]:

@@ -14,7 +14,6 @@ from tokcli.engine import known_patterns as known
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import ModuleType
 
     from typing_extensions import Buffer
 
@@ -35,11 +34,9 @@ UNNAMED = bytes(32)  # the source of an image that is not kept
 class NativeEncoder:
     """A vocabulary and a family of patterns. KeyError and UnicodeEncodeError as _native.pyi says."""
 
-    def __init__(self, native: ModuleType, vocabulary: Any, family: int) -> None:
-        self._native = native
+    def __init__(self, vocabulary: Any, family: int) -> None:
         self._vocabulary = vocabulary
         self._family = family
-        self.valid_utf8: Callable[[Buffer], int] = native.valid_utf8
 
     def count(self, text: str, threads: int = 1) -> int:
         """How many ids a text has."""
@@ -90,7 +87,9 @@ class NativeEncoder:
 
     def decoder(self, special_tokens: Mapping[str, int]) -> Any:
         """What turns ids in a buffer into bytes, special tokens too: `decode(ids, bytes of one)`; or KeyError."""
-        return self._native.Decoder(self._vocabulary, {i: token.encode() for token, i in special_tokens.items()})
+        native = backend.native()
+        assert native is not None
+        return native.Decoder(self._vocabulary, {i: token.encode() for token, i in special_tokens.items()})
 
     def decode_str(self, ids: list[int]) -> str:
         """The text of some ids, U+FFFD for what is not UTF-8."""
@@ -117,6 +116,6 @@ def open_encoder(pat_str: str, image: Callable[[], Any]) -> NativeEncoder | None
     if native is None or pat_str not in FAMILY_OF:
         return None
     try:
-        return NativeEncoder(native, native.Vocabulary(image()), native.FAMILIES.index(FAMILY_OF[pat_str]))
+        return NativeEncoder(native.Vocabulary(image()), native.FAMILIES.index(FAMILY_OF[pat_str]))
     except ValueError:
         return None

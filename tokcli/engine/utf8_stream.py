@@ -5,11 +5,12 @@ What it cannot do (bytes that are not UTF-8, text without a place to cut) it lea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import codecs
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import chain
 
-from tokcli.engine import special_tokens, stream
+from tokcli.engine import backend, special_tokens, stream
 from tokcli.engine.pretokenizer import PreTokenizer
 from tokcli.engine.stream import Blocks, Chunk, Errors
 
@@ -25,16 +26,12 @@ _MAX_CHARACTER = 4  # bytes
 def read_parts(
     blocks: Blocks,
     pretokenizer: PreTokenizer,
-    valid_utf8: Callable[[bytes], int],
     *,
     errors: Errors = "strict",
     allowed: frozenset[str] = frozenset(),
     refused: frozenset[str] = frozenset(),
 ) -> Iterator[Part]:
-    """As `stream.read_chunks`, for a known pattern; text is a memoryview of UTF-8 where nothing is wrong with it.
-
-    `valid_utf8` tells how many bytes from the beginning are whole characters.
-    """
+    """As `stream.read_chunks`, for a known pattern; text is a memoryview of UTF-8 where nothing is wrong with it."""
     finder = special_finder(allowed | refused)
     source, offset, held = iter(blocks), 0, b""
     for data, is_last in _joined(source):
@@ -63,6 +60,22 @@ def read_parts(
         return
     rest = chain([data], source)
     yield from stream.read_chunks(rest, pretokenizer, errors=errors, allowed=allowed, refused=refused, offset=offset)
+
+
+def valid_utf8(data: bytes) -> int:
+    """How many bytes from the beginning are whole characters of UTF-8.
+
+    >>> valid_utf8(b"ab\\xc3"), valid_utf8(b"a\\xffb")
+    (2, 1)
+    """
+    native = backend.native()
+    if native is not None:
+        size: int = native.valid_utf8(data)
+        return size
+    try:
+        return codecs.utf_8_decode(data, "strict", False)[1]
+    except UnicodeDecodeError as error:
+        return error.start
 
 
 def _joined(blocks: Iterator[bytes]) -> Iterator[tuple[bytes, bool]]:
