@@ -60,9 +60,12 @@ class Command(click.Command):
             if isinstance(param, click.Option) and not param.is_flag and not param.count
             for name in (*param.opts, *param.secondary_opts)
         }
+        # click takes `-e` for a long option first, and in vain composes an error with suggestions: 2 ms
+        long_form = {param.opts[0]: param.opts[1] for param in self.params if len(param.opts) == 2}
         out: list[str] = []
         rest = iter(args)
-        for arg in rest:
+        for given in rest:
+            arg = long_form.get(given, given)
             if arg in OPTIONAL_VALUES and arg in takes_value:
                 arg = f"{arg}={OPTIONAL_VALUES[arg]}"
             out.append(arg)

@@ -532,7 +532,8 @@ std::string_view view_of(const nb::bytes& bytes) { return {bytes.c_str(), bytes.
 
 const uint32_t* ids_in(const BufferView& view, size_t* count) {
   const Bytes bytes = view.bytes();
-  if (bytes.size() % sizeof(uint32_t) || reinterpret_cast<uintptr_t>(bytes.data()) % alignof(uint32_t))
+  const bool is_aligned = reinterpret_cast<uintptr_t>(bytes.data()) % alignof(uint32_t) == 0;
+  if (bytes.size() % sizeof(uint32_t) || !(is_aligned || bytes.empty()))
     throw nb::value_error("not a buffer of uint32");
   *count = bytes.size() / sizeof(uint32_t);
   return reinterpret_cast<const uint32_t*>(bytes.data());
