@@ -265,7 +265,7 @@ def test_the_image_is_kept_and_made_again_when_it_is_damaged(tmp_path: Path, mon
     from tokcli.registry import encodings, images
 
     monkeypatch.setenv("TOKCLI_CACHE_DIR", str(tmp_path / "cache"))
-    path, sha256 = encodings.VOCAB / "r50k_base.ranks", encodings.CATALOG["r50k_base"].ranks_sha256
+    path, sha256 = f"{encodings.VOCAB}/r50k_base.ranks", encodings.CATALOG["r50k_base"].ranks_sha256
     first = bytes(images.load_image(path, sha256))
     (kept,) = (tmp_path / "cache" / images.IMAGES).iterdir()
     assert kept.read_bytes() == first
@@ -287,5 +287,6 @@ def test_a_cache_that_cannot_be_written_costs_only_time(tmp_path: Path, monkeypa
     monkeypatch.setenv("TOKCLI_CACHE_DIR", str(tmp_path))
     tmp_path.chmod(0o500)
     assert (
-        len(images.load_image(encodings.VOCAB / "r50k_base.ranks", encodings.CATALOG["r50k_base"].ranks_sha256)) > 10**6
+        len(images.load_image(f"{encodings.VOCAB}/r50k_base.ranks", encodings.CATALOG["r50k_base"].ranks_sha256))
+        > 10**6
     )

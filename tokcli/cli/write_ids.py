@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import sys
-from array import array
 from collections.abc import Sequence
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from tokcli.cli import records
 from tokcli.cli.streams import Output
-from tokcli.engine import npy
-from tokcli.engine.decoder import TYPECODES
+from tokcli.engine import decoder, npy
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+    from tokcli.engine.encoding import Encoding
 
 SPOOL_BYTES = 1 << 20  # of offsets or .npy ids kept in memory before they go to a temporary file
 
@@ -18,10 +20,10 @@ SPOOL_BYTES = 1 << 20  # of offsets or .npy ids kept in memory before they go to
 class IdWriter:
     """Writes ids: `begin`, any number of `add`, `end` for each input or record; `close` after the last.
 
-    `wants_bytes`: whether `add` must be given the bytes of the tokens, for their offsets.
+    What is added was made by `render`, by any thread unless `is_in_order`.
     """
 
-    wants_bytes = False
+    is_in_order = False
 
     def __init__(self, output: Output) -> None:
         self.output = output
@@ -29,8 +31,12 @@ class IdWriter:
     def begin(self) -> None:
         """An input or record begins."""
 
-    def add(self, ids: Sequence[int], tokens: Sequence[bytes]) -> None:
-        """Its next ids."""
+    def render(self, ids: memoryview) -> Buffer:
+        """Ids (uint32) as they are written."""
+        raise NotImplementedError
+
+    def add(self, rendered: Buffer, count: int) -> None:
+        """Its next ids, so many."""
         raise NotImplementedError
 
     def end(self) -> None:
@@ -52,11 +58,20 @@ class TextWriter(IdWriter):
         self.output.write(self._before)
         self._is_first = True
 
-    def add(self, ids: Sequence[int], tokens: Sequence[bytes]) -> None:
-        del tokens
-        if ids:
-            between = self._between.decode()
-            self.output.write((b"" if self._is_first else self._between) + between.join(map(str, ids)).encode())
+    def render(self, ids: memoryview) -> Buffer:
+        return decoder.format_ids(ids, self._between)
+
+    def render_records(self, ids: memoryview, offsets: memoryview, limit: int | None) -> tuple[Buffer, bool]:
+        """Whole records whose ids begin at `offsets`; at most `limit` of each, and whether that cut any."""
+        joint = self._after + self._before
+        text, was_cut = decoder.format_records(ids, offsets, self._between, joint, limit)
+        return b"".join([self._before, text, self._after]), was_cut
+
+    def add(self, rendered: Buffer, count: int) -> None:
+        if count:
+            if not self._is_first:
+                self.output.write(self._between)
+            self.output.write(rendered)
             self._is_first = False
 
     def end(self) -> None:
@@ -88,39 +103,44 @@ class SpanCounter:
 class OffsetLines(IdWriter):
     """A line for each token: id, start and end, separated by tabs."""
 
-    wants_bytes = True
+    is_in_order = True
 
-    def __init__(self, output: Output, unit: str) -> None:
+    def __init__(self, output: Output, unit: str, encoding: Encoding) -> None:
         super().__init__(output)
-        self._unit = unit
+        self._unit, self._encoding = unit, encoding
 
     def begin(self) -> None:
         self._counter = SpanCounter(self._unit)
 
-    def add(self, ids: Sequence[int], tokens: Sequence[bytes]) -> None:
-        spans = self._counter.spans(tokens)
-        self.output.write("".join(f"{i}\t{a}\t{b}\n" for i, (a, b) in zip(ids, spans, strict=True)).encode())
+    def render(self, ids: memoryview) -> Buffer:
+        spans = self._counter.spans(self._encoding.decode_tokens_bytes(ids))
+        return "".join(f"{i}\t{a}\t{b}\n" for i, (a, b) in zip(ids, spans, strict=True)).encode()
+
+    def add(self, rendered: Buffer, count: int) -> None:
+        del count
+        self.output.write(rendered)
 
 
 class OffsetObjects(TextWriter):
     """A JSON object with ids and offsets; the offsets wait in a spool until the ids are written."""
 
-    wants_bytes = True
+    is_in_order = True
 
-    def __init__(self, output: Output, unit: str) -> None:
+    def __init__(self, output: Output, unit: str, encoding: Encoding) -> None:
         super().__init__(output, b'{"ids": [', b", ", b"]")
-        self._unit = unit
+        self._unit, self._encoding = unit, encoding
 
     def begin(self) -> None:
         super().begin()
         self._counter = SpanCounter(self._unit)
         self._spool = make_spool()
 
-    def add(self, ids: Sequence[int], tokens: Sequence[bytes]) -> None:
+    def render(self, ids: memoryview) -> Buffer:
+        tokens = self._encoding.decode_tokens_bytes(ids)
         spans = ", ".join(f"[{a}, {b}]" for a, b in self._counter.spans(tokens))
         if spans:
             self._spool.write((b"" if self._is_first else b", ") + spans.encode())
-        super().add(ids, tokens)
+        return super().render(ids)
 
     def end(self) -> None:
         super().end()
@@ -132,23 +152,23 @@ class OffsetObjects(TextWriter):
 class BinaryWriter(IdWriter):
     """Little-endian ids of 2 or 4 bytes, nothing between inputs."""
 
-    def __init__(self, output: Output, typecode: str) -> None:
+    def __init__(self, output: Output, form: decoder.BinaryFormat) -> None:
         super().__init__(output)
-        self._typecode = typecode
+        self._form = form
 
-    def add(self, ids: Sequence[int], tokens: Sequence[bytes]) -> None:
-        del tokens
-        data = array(self._typecode, ids)
-        if sys.byteorder == "big":
-            data.byteswap()
-        self.output.write(data.tobytes())
+    def render(self, ids: memoryview) -> Buffer:
+        return decoder.binary_ids(ids, self._form)
+
+    def add(self, rendered: Buffer, count: int) -> None:
+        del count
+        self.output.write(rendered)
 
 
 class NpyWriter(BinaryWriter):
     """A .npy file of uint32. Its header tells how many: written again at the end, or the ids wait in a spool."""
 
     def __init__(self, output: Output) -> None:
-        super().__init__(output, TYPECODES["u32"])
+        super().__init__(output, "u32")
         self._count = 0
         self._spool: IO[bytes] | None = None
         if output.is_replaced:
@@ -156,12 +176,12 @@ class NpyWriter(BinaryWriter):
         else:
             self._spool = make_spool()
 
-    def add(self, ids: Sequence[int], tokens: Sequence[bytes]) -> None:
-        self._count += len(ids)
+    def add(self, rendered: Buffer, count: int) -> None:
+        self._count += count
         if self._spool is None:
-            super().add(ids, tokens)
+            super().add(rendered, count)
         else:
-            self._spool.write(array(self._typecode, ids).tobytes())
+            self._spool.write(rendered)
 
     def close(self) -> None:
         if self._spool is None:
@@ -186,17 +206,17 @@ def copy(spool: IO[bytes], output: Output) -> None:
             output.write(block)
 
 
-def make_writer(given: dict[str, Any], output: Output) -> IdWriter:
+def make_writer(given: dict[str, Any], output: Output, encoding: Encoding) -> IdWriter:
     """The writer for the options of `encode`."""
     unit, form = given["offsets"], given["form"]
     if given["as_json"]:
-        return OffsetObjects(output, unit) if unit else TextWriter(output, b'{"ids": [', b", ", b"]}\n")
+        return OffsetObjects(output, unit, encoding) if unit else TextWriter(output, b'{"ids": [', b", ", b"]}\n")
     if unit:
-        return OffsetLines(output, unit)
+        return OffsetLines(output, unit, encoding)
     if form == "npy":
         return NpyWriter(output)
     if form in ("u16", "u32"):
-        return BinaryWriter(output, TYPECODES[form])
+        return BinaryWriter(output, form)
     end = records.SEPARATOR[given["records"] or "lines"]
     if form == "json":
         return TextWriter(output, b"[", b", ", b"]" + end)

@@ -16,6 +16,24 @@ def set_instructions(most: str) -> str: ...
 def split(text: str, family: int) -> bytes:
     """Where the pieces of a text end, in bytes of UTF-8 (uint64)."""
 
+def format_ids(ids: Buffer, between: bytes) -> bytes:
+    """Ids (uint32) as decimal text."""
+
+def format_records(ids: Buffer, offsets: Buffer, between: bytes, joint: bytes, limit: int) -> tuple[bytes, bool]:
+    """The same for records that begin at offsets (uint64), of each at most `limit` ids; whether that cut any."""
+
+def parse_ids(text: Buffer) -> Ids | None:
+    """The ids in decimal text between white space and commas; None for anything else, and above uint32."""
+
+def narrow_ids(ids: Buffer) -> bytes:
+    """The lower 16 bits of each id."""
+
+def valid_utf8(text: Buffer) -> int:
+    """How many bytes from the beginning are whole characters of UTF-8."""
+
+def record_ends(data: Buffer, separator: int) -> bytes:
+    """The places (uint64) behind each such byte."""
+
 class Ids(Buffer):
     """Ids as a read-only buffer of uint32 (as bytes: memoryview(ids).cast("I"))."""
 
@@ -39,3 +57,14 @@ class Vocabulary:
     def encode_batch_lists(self, texts: list[str], family: int, threads: int = 1) -> list[list[int]]: ...
     def decode(self, ids: list[int]) -> bytes: ...
     def decode_str(self, ids: list[int]) -> str: ...
+    def encode_records(self, data: Buffer, ends: Buffer, separator_size: int, family: int) -> tuple[Ids, bytes]:
+        """The ids of records, and where each one's begin (uint64); they end at `ends` (uint64), behind a separator."""
+    def count_records(self, data: Buffer, ends: Buffer, separator_size: int, family: int) -> bytes:
+        """How many ids each record has (uint32)."""
+
+class Decoder:
+    """Ids in buffers to bytes. A special token's id that is also a token's means the token."""
+
+    def __init__(self, vocabulary: Vocabulary, special_tokens: dict[int, bytes]) -> None: ...
+    def decode(self, ids: Buffer, width: int) -> bytes:
+        """The bytes of ids of 2 or 4 bytes each, in this machine's order."""

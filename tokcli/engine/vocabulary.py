@@ -100,6 +100,19 @@ class Vocabulary:
         except KeyError as error:
             raise _unknown_id(error.args[0], self.name) from None
 
+    @cached_property
+    def _decode_natively(self) -> Callable[[memoryview, int], bytes] | None:
+        return None if self._native is None else self._native.decoder(self._special_tokens).decode
+
+    def decode_buffer(self, ids: memoryview) -> bytes:
+        """The same for ids in a buffer of uint32 or uint16 (format "I" or "H")."""
+        if self._decode_natively is not None:
+            try:
+                return self._decode_natively(ids, ids.itemsize)
+            except KeyError:
+                pass  # named below
+        return self.decode_bytes(ids.tolist())
+
     def decode(self, tokens: Sequence[int], errors: str = "replace") -> str:
         """The text of some ids; bytes that are not UTF-8 become U+FFFD, unless `errors` says otherwise."""
         if errors == "replace" and (text := self._natively("decode_str", tokens)) is not None:
