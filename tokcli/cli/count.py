@@ -67,7 +67,7 @@ def count_records(request: Request, output: streams.Output) -> int:
         for batch, counts in records.shared_batches(request, source, lambda batch: count_batch(request, batch)):
             for some in [counts] if counts is not None else one_by_one(request, batch):
                 largest, total = max([largest, *some]), total + sum(some)
-                if not request.options["only_total"]:
+                if some and not request.options["only_total"]:
                     write_numbers(request, output, some)
             batch.finish(output)
     if request.options["only_total"]:

@@ -62,7 +62,9 @@ class TextWriter(IdWriter):
         return decoder.format_ids(ids, self._between)
 
     def render_records(self, ids: memoryview, offsets: memoryview, limit: int | None) -> tuple[Buffer, bool]:
-        """Whole records whose ids begin at `offsets`; at most `limit` of each, and whether that cut any."""
+        """Whole records, if any, whose ids begin at `offsets`; at most `limit` of each, and whether that cut any."""
+        if len(offsets) == 1:
+            return b"", False
         joint = self._after + self._before
         text, was_cut = decoder.format_records(ids, offsets, self._between, joint, limit)
         return b"".join([self._before, text, self._after]), was_cut

@@ -34,7 +34,7 @@ def parse_ids(blocks: Iterable[bytes]) -> Iterator[Ids]:
     or none. Anything else is an InputError that names the item and its byte offset.
 
     >>> [list(ids) for ids in parse_ids([b"[1, 23", b"4 5]"])]
-    [[1], [234], [5]]
+    [[1], [234, 5]]
     """
     for text, offset in cut_ids(blocks):
         yield ids_in(text, offset)
