@@ -7,7 +7,7 @@ whose token has the lowest rank, the leftmost of equals.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, pairwise
 from typing import NamedTuple
 
@@ -160,13 +160,13 @@ class PieceCache(dict[str, tuple[int, ...]]):
     Forgetting all is as good as an LRU here: the frequent pieces are back within a few hundred lookups.
     """
 
-    def __init__(self, ranks: Ranks, limit: int = CACHE_PIECES) -> None:
+    def __init__(self, merge: Callable[[bytes], Iterable[int]], limit: int = CACHE_PIECES) -> None:
         super().__init__()
-        self._ranks = ranks
+        self._merge = merge
         self._limit = limit
 
     def __missing__(self, piece: str) -> tuple[int, ...]:
-        ids = tuple(encode_piece(self._ranks, piece.encode()))
+        ids = tuple(self._merge(piece.encode()))
         if len(piece) <= CACHE_PIECE_CHARS:
             if len(self) >= self._limit:
                 self.clear()

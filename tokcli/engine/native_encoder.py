@@ -119,3 +119,15 @@ def open_encoder(pat_str: str, image: Callable[[], Any]) -> NativeEncoder | None
         return NativeEncoder(native.Vocabulary(image()), native.FAMILIES.index(FAMILY_OF[pat_str]))
     except ValueError:
         return None
+
+
+def open_merger(image: Callable[[], Any]) -> Callable[[bytes], list[int]] | None:
+    """What merges one piece, for patterns that only Python can split by; None where only Python can do it."""
+    native = backend.native()
+    if native is None:
+        return None
+    try:
+        merge: Callable[[bytes], list[int]] = native.Vocabulary(image()).encode_piece
+    except ValueError:
+        return None
+    return merge

@@ -7,11 +7,12 @@ is encoding.py's business.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from tokcli.engine.bpe import MergeStep, PieceCache, merge_steps, parents
-from tokcli.engine.native_encoder import NativeEncoder, open_encoder
+from tokcli.engine.bpe import MergeStep, PieceCache, encode_piece, merge_steps, parents
+from tokcli.engine.native_encoder import NativeEncoder, open_encoder, open_merger
 from tokcli.engine.pretokenizer import PreTokenizer
 from tokcli.engine.text import character_spans
 from tokcli.errors import UnknownTokenError, VocabularyError
@@ -65,7 +66,16 @@ class Vocabulary:
 
     @cached_property
     def _cache(self) -> PieceCache:
-        return PieceCache(self._mergeable_ranks)
+        # known patterns come here only where native code is not used at all
+        native = None if self._pretokenizer.is_known else open_merger(self._load_image)
+
+        def merge(piece: bytes) -> list[int]:
+            if native is not None:
+                with suppress(KeyError):  # a byte that is no token: Python says which
+                    return native(piece)
+            return encode_piece(self._mergeable_ranks, piece)
+
+        return PieceCache(merge)
 
     @cached_property
     def _native(self) -> NativeEncoder | None:
