@@ -250,7 +250,9 @@ RunMerger::State RunMerger::merge(size_t block_bytes) {
     return State::kNeedsInput;
   }
   if (is_waiting_) return State::kNeedsInput;
-  while (!heap_.empty()) {
+  for (;;) {
+    if (writer_.size() >= block_bytes) return State::kBlock;
+    if (heap_.empty()) break;
     const size_t least = heap_.front();
     const BlockReader& reader = runs_[least].reader;
     if (has_pending_ && pending_ == reader.piece()) {
@@ -266,7 +268,6 @@ RunMerger::State RunMerger::merge(size_t block_bytes) {
     heap_.pop_back();
     if (!advance(least)) return State::kDamaged;
     if (is_waiting_) return State::kNeedsInput;
-    if (writer_.size() >= block_bytes) return State::kBlock;
   }
   if (has_pending_) {
     writer_.add(pending_, pending_count_);

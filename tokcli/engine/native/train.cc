@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
 #include <limits>
 #include <new>
 #include <numeric>
@@ -21,7 +22,9 @@
 namespace tokcli {
 namespace {
 
-constexpr uint64_t kFloorDivisor = 8;   // of the largest count, for the floor of a round
+constexpr uint64_t kFloorDivisor = 1024;  // of the largest count, for the floor of a round
+constexpr uint64_t kLargeDivisor = 16;    // the same for a row that is large: lists take twice its memory
+constexpr size_t kLarge = size_t{1} << 24;  // symbols
 constexpr unsigned kBlockBits = 5;      // symbols, 2^5 together, whose weight is looked up together
 constexpr size_t kPage = size_t{1} << 16;
 constexpr uint64_t kMaxParts = 0xFFFFFFF0u;  // places are 32 bits
@@ -128,6 +131,7 @@ class Arena {
     if (left_ < size) {
       const size_t page = std::max(size, kPage);
       pages_.push_back(std::make_unique_for_overwrite<Place[]>(page));
+      size_ += page;
       at_ = pages_.back().get();
       left_ = page;
     }
@@ -136,11 +140,12 @@ class Arena {
     left_ -= size;
     return out;
   }
+  size_t size() const { return size_; }
 
  private:
   std::vector<std::unique_ptr<Place[]>> pages_;
   Place* at_ = nullptr;
-  size_t left_ = 0;
+  size_t left_ = 0, size_ = 0;
 };
 
 // Symbol: 16 bits where all ids fit, which halves what is read most.
@@ -176,12 +181,13 @@ class TrainerOf final : public Trainer {
       if (token_bytes_.size() >= vocab_size_) return false;
       const Pair* best = most_frequent();
       if (best == nullptr) {
-        if (!begin_round()) return false;
+        if (floor_ == min_frequency_ || !begin_round()) return false;
         --made;
         continue;
       }
       merges.push_back({best->key >> 32, best->key & 0xFFFFFFFFu, best->count});
       make(*best);
+      if (is_crowded() && !begin_round()) return false;
       if (std::chrono::steady_clock::now() >= until) return true;
     }
     return true;
@@ -280,9 +286,12 @@ class TrainerOf final : public Trainer {
     return token_bytes_[key >> 32] + uint64_t{token_bytes_[key & 0xFFFFFFFFu]} <= max_token_bytes_;
   }
 
+  // Whether lists have taken so much memory that a new round, which packs and lists afresh, is cheaper.
+  bool is_crowded() const { return arena_.size() > lists_ + std::max(kLarge, symbols_.size()); }
+
   // Packs the row, and finds the pairs that are frequent now; false where no pair is frequent enough.
   bool begin_round() {
-    if (is_done_ || is_too_large_ || floor_ == min_frequency_) return false;
+    if (is_done_ || is_too_large_) return false;
     heap_.clear();
     pairs_ = PairTable();
     arena_ = Arena();
@@ -305,7 +314,8 @@ class TrainerOf final : public Trainer {
         is_done_ = true;
         return false;
       }
-      floor_ = std::max(min_frequency_, most / kFloorDivisor);
+      floor_ = std::max({min_frequency_, most / (symbols_.size() < kLarge ? kFloorDivisor : kLargeDivisor),
+                         count_of_rank(counts, vocab_size_ - token_bytes_.size())});
       for (const auto& slot : counts.slots()) {
         if (slot.count >= floor_ && may_merge(slot.key)) pairs_[slot.key].count = slot.count;
       }
@@ -327,7 +337,20 @@ class TrainerOf final : public Trainer {
       if (pair.key != Pair::kNoPair) heap_.push_back({pair.count, tie_of(*pairs_.find(pair.key)), pair.key});
     }
     std::make_heap(heap_.begin(), heap_.end());
+    lists_ = arena_.size();
     return true;
+  }
+
+  // The count that so many pairs reach; 0 where there are not so many. No more of them can be merged, and of the rarer
+  // ones few will be: new pairs come first.
+  uint64_t count_of_rank(const PairCounts& counts, size_t rank) const {
+    std::vector<uint64_t> all;
+    for (const auto& slot : counts.slots()) {
+      if (slot.key != Pair::kNoPair && may_merge(slot.key)) all.push_back(slot.count);
+    }
+    if (rank > all.size()) return 0;
+    std::nth_element(all.begin(), all.begin() + static_cast<ptrdiff_t>(rank - 1), all.end(), std::greater<>());
+    return all[rank - 1];
   }
 
   bool stands_at(const Pair& pair, Place place) const {
@@ -441,6 +464,7 @@ class TrainerOf final : public Trainer {
   std::vector<uint32_t> group_of_block_;
   uint64_t total_ = 0, floor_ = 0;
   bool is_done_ = false;
+  size_t lists_ = 0;  // places at the beginning of the round
   PairTable pairs_;
   Arena arena_;
   std::vector<Entry> heap_;
