@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from heapq import merge
 from itertools import groupby, islice
 from operator import itemgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 from tokcli.engine import backend
 
@@ -46,6 +46,24 @@ def _utf8(piece: str) -> bytes:
     except UnicodeEncodeError:
         # A surrogate pair in a str is one character to tiktoken, a lone surrogate the replacement character.
         return piece.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode("utf-8")
+
+
+class Table(Protocol):
+    """What counts pieces: PieceTable, or its native twin, which can also split text."""
+
+    @property
+    def piece_bytes(self) -> int: ...
+    @property
+    def memory(self) -> int: ...
+    def __len__(self) -> int: ...
+    def add(self, piece: bytes, count: int) -> None: ...
+    def update(self, other: Any) -> None: ...
+    def add_block(self, block: bytes) -> None: ...
+    def sort(self) -> None: ...
+    def next_block(self, limit: int) -> bytes: ...
+    def item(self, number: int) -> tuple[bytes, int]: ...
+    def clear(self) -> None: ...
+    def count(self, text: Any, family: int) -> None: ...
 
 
 class PieceTable:
@@ -113,19 +131,23 @@ class PieceTable:
         """All pieces and their counts, in the order in which they came."""
         return iter(self._counts.items())
 
+    def count(self, text: Any, family: int) -> None:
+        """Only the native twin splits text itself."""
+        raise NotImplementedError
+
     def clear(self) -> None:
         """Forgets all rows."""
         self.__init__()  # type: ignore[misc]
 
 
-def make_table() -> PieceTable:
+def make_table() -> Table:
     """An empty table, native where it can be."""
     native = backend.native()
-    table: PieceTable = PieceTable() if native is None else native.PieceTable()
+    table: Table = PieceTable() if native is None else native.PieceTable()
     return table
 
 
-def items_of(table: PieceTable) -> Iterator[tuple[bytes, int]]:
+def items_of(table: Table) -> Iterator[tuple[bytes, int]]:
     """The pieces of a table and their counts, in the order in which they came."""
     if isinstance(table, PieceTable):
         return table.items()

@@ -6,8 +6,8 @@ What a piece is, the pre-tokenizer says; which pairs merge, trainer.py says. Fil
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 from tokcli.engine.encoding import Encoding
 from tokcli.engine.known_patterns import O200K
@@ -42,6 +42,13 @@ class Rules:
     def tokens(self) -> list[bytes]:
         """The tokens to begin with, in the order of their ids."""
         return sorted(self.seed, key=self.seed.__getitem__)
+
+    def extended(self, tokens: Sequence[bytes]) -> Rules:
+        """The same, to begin with these tokens: first those there are, then some that were learnt before."""
+        more = tokens[len(self.seed) :]
+        if list(tokens[: len(self.seed)]) != self.tokens:
+            raise VocabularyError("the tokens that were kept do not begin with those there are")
+        return replace(self, seed={**self.seed, **{token: self.next_id + i for i, token in enumerate(more)}})
 
     @property
     def next_id(self) -> int:
@@ -94,16 +101,19 @@ def learn_ranks(
     """
     tokens = rules.tokens
     check_size(rules.vocab_size, tokens)
-    options = {"min_frequency": rules.min_frequency, "max_token_bytes": rules.max_token_bytes, "ties": rules.ties}
+    options: dict[str, Any] = {"min_frequency": rules.min_frequency, "max_token_bytes": rules.max_token_bytes}
+    options |= {"ties": rules.ties, "tokens": tokens, "on_merge": on_merge}
     dense: dict[bytes, int] | None
     if device is not None:
         from tokcli.training.torch_trainer import train_on_device
 
-        dense = train_on_device(dict(counted.items()), rules.vocab_size, device, tokens=tokens, on_merge=on_merge, **options)  # type: ignore[arg-type]
+        dense = train_on_device(
+            dict(counted.items()), rules.vocab_size, device, tokens=tokens, on_merge=on_merge, **options
+        )
     else:
-        dense = train_natively(counted, rules.vocab_size, tokens=tokens, on_merge=on_merge, **options)  # type: ignore[arg-type]
+        dense = train_natively(counted, rules.vocab_size, **options)
     if dense is None:
-        dense = train_ranks(dict(counted.items()), rules.vocab_size, tokens=tokens, on_merge=on_merge, **options)  # type: ignore[arg-type]
+        dense = train_ranks(dict(counted.items()), rules.vocab_size, **options)
     ids = [*map(rules.seed.__getitem__, tokens), *range(rules.next_id, rules.next_id + len(dense) - len(tokens))]
     return dict(zip(dense, ids, strict=True))
 
@@ -115,7 +125,7 @@ def make_encoding(
     special_tokens: Sequence[str],
     seed_special: Mapping[str, int] | None = None,
 ) -> Encoding:
-    """The encoding of ranks; special tokens that are not the seed's come behind, in the order given; none twice or empty."""
+    """An encoding of ranks. Special tokens stand behind, as given, but for the seed's; none twice, none empty."""
     if len(set(special_tokens)) != len(special_tokens) or "" in special_tokens:
         raise VocabularyError("special tokens must differ, and none may be empty")
     special = dict(seed_special or {})

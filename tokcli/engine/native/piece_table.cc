@@ -121,7 +121,7 @@ void PieceTable::add_all(const PieceTable& other) {
   for (size_t number = 0; number < other.size_; ++number) {
     const Row& from = other.row(number);
     if ((from.key.high & kLong) == kLong) {
-      const std::string_view piece = long_piece(from.key);
+      const std::string_view piece = other.long_piece(from.key);
       add_long(reinterpret_cast<const uint8_t*>(piece.data()), piece.size(), from.count);
     } else {
       add(reinterpret_cast<const uint8_t*>(&from.key), static_cast<size_t>(from.key.high >> 56), 16, from.count);
