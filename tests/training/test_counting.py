@@ -62,7 +62,9 @@ def test_the_counts_are_those_of_the_pieces(pat_str: str) -> None:
 
 
 @pytest.mark.parametrize("options", [{"threads": 4}, {"memory": 1}, {"memory": 1, "threads": 3}])
-def test_threads_and_a_limit_of_memory_change_no_count(options: dict[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_threads_and_a_limit_of_memory_change_no_count(
+    options: dict[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("tokcli.training.counting.MIN_TABLE_BYTES", 20_000)
     monkeypatch.setattr("tokcli.training.counting.MAX_RUNS", 5)
     text = words(2, 30_000)

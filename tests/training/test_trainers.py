@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -25,7 +26,9 @@ Trainer = Callable[..., "dict[bytes, int] | None"]
 
 # Few letters, so that pairs tie, overlap and make the same bytes in different ways; counts from 1 to large.
 letters = st.text("abc", min_size=1, max_size=24).map(str.encode)
-pieces = st.one_of(letters, st.binary(min_size=1, max_size=20), st.builds(lambda b, n: b * n, letters, st.integers(1, 9)))
+pieces = st.one_of(
+    letters, st.binary(min_size=1, max_size=20), st.builds(lambda b, n: b * n, letters, st.integers(1, 9))
+)
 counts = st.sampled_from([1, 1, 2, 3, 50, 4000])
 piece_counts = st.dictionaries(pieces, counts, min_size=1, max_size=12)
 rules = st.fixed_dictionaries(
@@ -150,7 +153,7 @@ def test_a_token_is_never_longer_than_asked_for() -> None:
 def first_pair(ids: list[int]) -> tuple[int, int]:
     """minbpe's choice: `max` over a dictionary that holds pairs in the order in which they first stand."""
     stats: dict[tuple[int, int], int] = {}
-    for pair in zip(ids, ids[1:]):
+    for pair in pairwise(ids):
         stats[pair] = stats.get(pair, 0) + 1
     return max(stats, key=stats.__getitem__)
 

@@ -146,7 +146,9 @@ class Session:
             elif self._given["dask"]:
                 from tokcli.training.cluster import count_on_cluster
 
-                count_on_cluster(self._given["dask"], [path_of(source) for source in self._sources], counting)
+                count_on_cluster(
+                    self._given["dask"], [path_of(source) for source in self._sources], counting, self._threads
+                )
             else:
                 self._corpus.count(counting, self._progress, checkpoint)
         except OverflowError:

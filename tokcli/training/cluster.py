@@ -21,6 +21,7 @@ from tokcli.training.counts_file import CountsFile, write_counts
 
 LOCAL = "local"  # in place of an address: processes on this machine
 PART_BYTES = 32 << 20  # of a file that can be cut
+PATIENCE = "15s"  # until a cluster answers
 FAN_IN = 8  # counts that one task merges
 READ_BYTES = 1 << 20
 # Where the text of a known pattern can be cut, whatever stands around (native/scan.h says so of its next_cut)
@@ -65,7 +66,7 @@ def _client(address: str, workers: int) -> Iterator[Any]:
             yield client
         return
     try:
-        client = distributed.Client(address, timeout="15s")
+        client = distributed.Client(address, timeout=PATIENCE)
     except (OSError, ValueError, TimeoutError) as error:
         raise TokcliError(
             f"--dask {address}: no cluster answers: {error}", "Name its scheduler, tcp://HOST:PORT."
@@ -78,8 +79,13 @@ def _parts(url: str, can_cut: bool) -> list[Part]:
     size = _size(url)
     if not can_cut or size is None or size <= PART_BYTES:
         return [Part(url)]
-    bounds = [*range(0, size, PART_BYTES)]
-    return [Part(url, start, start + PART_BYTES if start != bounds[-1] else None) for start in bounds]
+    return cut_into_parts(url, size, PART_BYTES)
+
+
+def cut_into_parts(url: str, size: int, part: int) -> list[Part]:
+    """A file of `size` bytes in parts of about so many."""
+    bounds = list(range(0, size, part)) or [0]
+    return [Part(url, start, start + part if start != bounds[-1] else None) for start in bounds]
 
 
 def _size(url: str) -> int | None:
