@@ -91,7 +91,7 @@ class PieceTable:
     def clear(self) -> None: ...
 
 class RunMerger:
-    """Merges runs of blocks. ValueError for a block that is damaged or out of order, OverflowError for a sum too large."""
+    """Merges runs of blocks. ValueError: a block is damaged or out of order; OverflowError: a sum is too large."""
 
     def __init__(self, runs: int) -> None: ...
     def feed(self, run: int, block: Buffer) -> None:

@@ -11,14 +11,14 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from tokcli.engine import backend
 from tokcli.engine.native_encoder import FAMILY_OF
 from tokcli.engine.parallel import ordered
 from tokcli.engine.pretokenizer import PreTokenizer
 from tokcli.engine.stream import Blocks, Chunk, Errors, read_chunks, split_chunk
-from tokcli.engine.utf8_stream import read_parts, special_finder
+from tokcli.engine.utf8_stream import read_parts, special_finder, valid_utf8
 from tokcli.errors import InputError, OutputError
 from tokcli.training.counts import BLOCK_BYTES, Table, count_pieces, items_of, make_table, merge_runs, rows_of
 from tokcli.training.counts_file import open_counts, write_counts
@@ -109,12 +109,11 @@ class Counting:
         self.about = {"pat_str": pretokenizer.pat_str, "special_tokens": sorted(self._special), "errors": errors}
         native = backend.native()
         family = FAMILY_OF.get(pretokenizer.pat_str)
-        self._valid_utf8: Callable[[Any], int] | None = None
+        self._family: int | None = None  # of scanners that split natively
         if native is not None and family is not None:
-            self._valid_utf8 = native.valid_utf8
             self._family = native.FAMILIES.index(family)
         self._is_resumable = pretokenizer.is_known and errors == "strict"
-        self._threads = threads if self._valid_utf8 else 1
+        self._threads = threads if self._family is not None else 1
         self._limit = None if memory is None else max(int(memory * (1 - RESERVED)) // self._threads, MIN_TABLE_BYTES)
         self._folder = folder
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
@@ -163,7 +162,7 @@ class Counting:
         """Counts texts (UTF-8, or what `errors` allows), each on its own."""
         finder = special_finder(self._special)
         for text in texts:
-            if self._valid_utf8 and not finder.may_be_in(text) and self._valid_utf8(text) == len(text):
+            if self._family is not None and not finder.may_be_in(text) and valid_utf8(text) == len(text):
                 table = self._lease()
                 table.count(text, self._family)
                 self._give_back(table)
@@ -215,12 +214,13 @@ class Counting:
         return self._limit is None or sum(table.memory for table in tables) <= self._limit
 
     def _parts(self, blocks: Blocks) -> Iterable[Part]:
-        if self._valid_utf8 is None:
+        if self._family is None:
             return read_chunks(blocks, self._pretokenizer, errors=self._errors, allowed=self._special)
-        return read_parts(blocks, self._pretokenizer, self._valid_utf8, errors=self._errors, allowed=self._special)
+        return read_parts(blocks, self._pretokenizer, errors=self._errors, allowed=self._special)
 
     def _count(self, table: Table, part: Part) -> None:
         if not isinstance(part, Chunk):
+            assert self._family is not None
             table.count(part, self._family)
         elif not part.special:
             for piece, count in count_pieces(split_chunk(part, self._pretokenizer)).items():

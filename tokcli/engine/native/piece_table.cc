@@ -2,14 +2,18 @@
 #include "piece_table.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <new>
+
+#include "pieces.h"
 
 namespace tokcli {
 namespace {
 
 constexpr size_t kLongPage = size_t{1} << 16;
 constexpr size_t kMaxVarint = 10;
+constexpr size_t kRoom = 512;  // ends of pieces that are found at a time
 
 void put_number(std::string& out, uint64_t value) {  // LEB128, as in DWARF: seven bits a byte, the lowest first
   for (; value >= 0x80; value >>= 7) out.push_back(static_cast<char>(value | 0x80));
@@ -27,22 +31,15 @@ uint64_t big_endian(const Key& key) {
 // --- counting --------------------------------------------------------------------------------------------------------
 
 void PieceTable::count_text(Family family, Bytes text) {
-  switch (family) {
-    case Family::kR50k: return count_pieces<Family::kR50k>(text);
-    case Family::kCl100k: return count_pieces<Family::kCl100k>(text);
-    case Family::kLlama3: return count_pieces<Family::kLlama3>(text);
-    case Family::kQwen2: return count_pieces<Family::kQwen2>(text);
-    case Family::kO200k: return count_pieces<Family::kO200k>(text);
-  }
-}
-
-template <Family family>
-void PieceTable::count_pieces(Bytes text) {
+  const FindEnds find_ends = finder(family, instructions());
+  std::array<const uint8_t*, kRoom + kWindow> ends;
   const uint8_t *p = text.data(), *end = p + text.size();
   while (p < end) {
-    const uint8_t* next = piece_end<family>(p, end);
-    add(p, static_cast<size_t>(next - p), static_cast<size_t>(end - p), 1);
-    p = next;
+    const size_t found = find_ends(p, end, ends.data(), kRoom);
+    for (size_t i = 0; i < found; ++i) {
+      add(p, static_cast<size_t>(ends[i] - p), static_cast<size_t>(end - p), 1);
+      p = ends[i];
+    }
   }
 }
 

@@ -50,8 +50,6 @@ class PieceTable {
   static constexpr uint64_t kLong = uint64_t{0xFF} << 56;
   static constexpr size_t kMaxPieces = 0xFFFFFFF0u;
 
-  template <Family family>
-  void count_pieces(Bytes text);
   void add(const uint8_t* p, size_t size, size_t readable, uint64_t count);
   void add_long(const uint8_t* p, size_t size, uint64_t count);
   void insert(const Key& key, uint64_t count, size_t slot);
