@@ -94,7 +94,7 @@ def command(**given: Any) -> None:
       tokcli train corpus.txt --vocab-size 4096 -o my.tiktoken
       tokcli count -e ./my.tiktoken other.txt
       tokcli train -r corpus/ --counts-only -o part1.counts
-      tokcli train --counts part*.counts --vocab-size 32768 --format huggingface -o tokenizer.json
+      tokcli train --counts part*.counts --vocab-size 32768 -o my.tiktoken
     """
     from tokcli.cli.train_session import Session
 
