@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import tokcli
 from tokcli.engine import backend
 from tokcli.engine.bpe import encode_piece
-from tokcli.errors import InputError
+from tokcli.errors import InputError, TokcliError
 from tokcli.training.corpus import BYTES
 from tokcli.training.counting import Counted
 from tokcli.training.counts import make_table
@@ -189,3 +189,17 @@ def test_train_gives_the_same_for_any_number_of_threads_and_any_order(threads: i
     expected = train(texts, 600)._mergeable_ranks
     chance.shuffle(texts)
     assert train(texts, 600, num_threads=threads)._mergeable_ranks == expected
+
+
+def test_without_torch_a_device_is_an_error_that_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(TokcliError, match="needs torch"):
+        learn_ranks(counted({b"ab": 1}), Rules(300), device="cpu")
+
+
+def test_a_device_learns_what_native_code_learns() -> None:
+    pytest.importorskip("torch")
+    some = {b"abab": 3, b"ab": 1}
+    assert learn_ranks(counted(some), Rules(300), device="cpu") == learn_ranks(counted(some), Rules(300))

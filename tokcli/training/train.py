@@ -107,9 +107,7 @@ def learn_ranks(
     if device is not None:
         from tokcli.training.torch_trainer import train_on_device
 
-        dense = train_on_device(
-            dict(counted.items()), rules.vocab_size, device, tokens=tokens, on_merge=on_merge, **options
-        )
+        dense = train_on_device(dict(counted.items()), rules.vocab_size, device, **options)
     else:
         dense = train_natively(counted, rules.vocab_size, **options)
     if dense is None:
