@@ -104,6 +104,11 @@ def test_one_piece_that_is_a_whole_corpus_is_merged_natively() -> None:
 
 
 @needs_native
+def test_a_vocabulary_of_any_size_takes_the_memory_of_the_corpus() -> None:
+    assert native({b"abab": 3, b"ab": 1}, 10**12) == train_ranks({b"abab": 3, b"ab": 1}, 10**12)
+
+
+@needs_native
 def test_counts_too_large_for_native_words_are_left_to_the_readable_trainer() -> None:
     some = {b"ab" * 4: 1 << 61, b"cd": 1 << 61}
     assert train_natively(counted(some), 300) is None

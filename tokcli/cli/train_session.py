@@ -271,9 +271,9 @@ class Session:
 
 def path_of(source: streams.Input) -> str:
     """The path of an input that has to be a file, or what a cluster can open."""
-    if source.data is not None:
-        raise InputError("--text is no file", "Name FILEs.")
-    return "/dev/stdin" if source.name == streams.STANDARD_INPUT else source.name
+    if source.data is not None or source.name == streams.STANDARD_INPUT:
+        raise InputError(f"{source.shown}: not a file", "Counts, and what a cluster reads, are files: name them.")
+    return source.name
 
 
 def _changed(source: streams.Input) -> int | None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tokcli.training.trainer import OnMerge, Ties
 
 SLICE_MS = 50  # of merging between two looks at signals and at who wants to know
-MAX_VOCABULARY = 1 << 30
+MAX_VOCABULARY = 1 << 30  # no memory holds so many
 
 
 def train_natively(
@@ -31,9 +31,10 @@ def train_natively(
 ) -> dict[bytes, int] | None:
     """As `trainer.train_ranks`; None where there is no native backend, or the counts are too large for it."""
     native = backend.native()
-    if native is None or vocab_size >= MAX_VOCABULARY or isinstance(counted.table, PieceTable):
+    if native is None or isinstance(counted.table, PieceTable):
         return None
     made = list(tokens)
+    vocab_size = min(vocab_size, MAX_VOCABULARY)
     trainer = native.Trainer(
         vocab_size,
         max(min_frequency, 1),

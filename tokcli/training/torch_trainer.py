@@ -43,6 +43,7 @@ def train_on_device(
     if sum(len(piece) * count for piece, count in piece_counts.items()) > MAX_TOTAL:
         raise InputError("the counts are too large for tensors: more than 2**62 in all", "Leave out --device.")
     made = list(tokens)
+    vocab_size = min(vocab_size, len(made) + sum(map(len, piece_counts)))  # each merge takes a part away
     pairs = _Pairs(torch, device, piece_counts, made, vocab_size, max_token_bytes)
     while len(made) < vocab_size:
         left, right, count = pairs.most_frequent()

@@ -296,9 +296,11 @@ class TrainerOf final : public Trainer {
     pairs_ = PairTable();
     arena_ = Arena();
     if (floor_ == 0) {
-      span_.assign(vocab_size_, 1);
-      left_.resize(vocab_size_);
-      right_.resize(vocab_size_);
+      // each merge takes a symbol away
+      const size_t most = std::min<size_t>(vocab_size_, token_bytes_.size() + symbols_.size());
+      span_.assign(most, 1);
+      left_.resize(most);
+      right_.resize(most);
     } else {
       group_starts_.pop_back();
     }
