@@ -68,3 +68,53 @@ class Decoder:
     def __init__(self, vocabulary: Vocabulary, special_tokens: dict[int, bytes]) -> None: ...
     def decode(self, ids: Buffer, width: int) -> bytes:
         """The bytes of ids of 2 or 4 bytes each, in this machine's order."""
+
+# --- training --------------------------------------------------------------------------------------------------------
+
+class PieceTable:
+    """Distinct pieces and their counts: the twin of training.counts.PieceTable, which says what its methods promise."""
+
+    piece_bytes: int
+    memory: int
+    has_overflown: bool
+    """Whether `count` went beyond 2**62 (the other methods raise OverflowError)."""
+
+    def __len__(self) -> int: ...
+    def count(self, data: Buffer, family: int) -> None:
+        """Counts the pieces of a text (UTF-8, complete)."""
+    def add(self, piece: Buffer, count: int) -> None: ...
+    def update(self, other: PieceTable) -> None: ...
+    def add_block(self, block: Buffer) -> None: ...
+    def sort(self) -> None: ...
+    def next_block(self, limit: int) -> bytes: ...
+    def item(self, number: int) -> tuple[bytes, int]: ...
+    def clear(self) -> None: ...
+
+class RunMerger:
+    """Merges runs of blocks. ValueError: a block is damaged or out of order; OverflowError: a sum is too large."""
+
+    def __init__(self, runs: int) -> None: ...
+    def feed(self, run: int, block: Buffer) -> None:
+        """The next block of the run that was asked for; an empty one ends it."""
+    def merge(self, limit: int) -> bytes | int | None:
+        """A block; or the number of the run that has to be fed; or None at the end."""
+
+class Trainer:
+    """Learns merges; ids are places of tokens. `token_bytes` and `byte_ids` are uint32: sizes, and ids of the bytes."""
+
+    def __init__(
+        self,
+        vocab_size: int,
+        min_frequency: int,
+        max_token_bytes: int,
+        first_wins: bool,
+        token_bytes: Buffer,
+        byte_ids: Buffer,
+    ) -> None: ...
+    def add(self, ids: Buffer, count: int) -> None:
+        """A piece as the ids (uint32) of its parts."""
+    def add_table(self, table: PieceTable, in_order: bool) -> None: ...
+    def add_block(self, block: Buffer) -> None: ...
+    def reserve(self, parts: int) -> None: ...
+    def run(self, milliseconds: int, limit: int) -> tuple[bytes, bool]:
+        """The next merges (left, right, count as uint64), and whether there may be more; OverflowError if too large."""

@@ -15,6 +15,9 @@
 #include "text_ids.h"
 
 namespace nb = nanobind;
+
+void bind_training(nb::module_& module);  // train_module.cc
+
 using namespace tokcli;
 
 namespace {
@@ -627,6 +630,7 @@ NB_MODULE(_native, module) {
   module.doc() = "tokcli's native backend.";
   module.attr("IMAGE_VERSION") = kImageVersion;
   module.attr("FAMILIES") = nb::make_tuple("r50k", "cl100k", "llama3", "qwen2", "o200k");
+  bind_training(module);
   module.def("build_image", &build_image);
   module.def("split", &split);
   module.def("set_instructions", &set_instructions);
