@@ -121,6 +121,28 @@ def test_a_run_that_is_killed_goes_on_and_ends_with_the_same_bytes(
     assert not folder.exists()
 
 
+def test_a_run_that_is_killed_while_it_merges_goes_on_from_its_merges(
+    corpus: list[Path], expected: bytes, tmp_path: Path
+) -> None:
+    folder, out = tmp_path / "kept", tmp_path / "a"
+    arguments = [*map(str, corpus), "--vocab-size", SIZE, "-o", str(out), "--checkpoint", str(folder)]
+    environment = without_coverage() | {"TOKCLI_BACKEND": "python"}
+    for wanted in ("state.json", "ranks.tiktoken"):
+        every = "1000" if wanted == "state.json" else "0.01"
+        process = subprocess.Popen(
+            [*program(), "train", "-q", *arguments, "--checkpoint-every", every], env=environment
+        )
+        until = time.monotonic() + 60
+        while not ((folder / wanted).exists() and b'"input": 7' in state(folder)) and time.monotonic() < until:
+            time.sleep(0.001)
+        process.kill()
+        assert process.wait() == -signal.SIGKILL
+    kept = (folder / "ranks.tiktoken").read_bytes().splitlines()
+    assert 256 < len(kept) < int(SIZE)
+    ok(*arguments)
+    assert out.read_bytes() == expected
+
+
 def state(folder: Path) -> bytes:
     try:
         return (folder / "state.json").read_bytes()

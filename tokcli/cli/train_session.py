@@ -151,6 +151,8 @@ class Session:
                 )
             else:
                 self._corpus.count(counting, self._progress, checkpoint)
+                if checkpoint:
+                    checkpoint.save(len(self._sources), 0)
         except OverflowError:
             raise InputError("a count is more than 2**62") from None
         finally:
@@ -198,8 +200,6 @@ class Session:
                     raise InputError(
                         "the corpus is empty: there is nothing to learn from", "Name FILEs that hold text."
                     )
-                if checkpoint:
-                    checkpoint.save(len(self._sources), 0)
                 ranks, merges = self._merge(counted, checkpoint)
             encoding = make_encoding("trained", self._pat_str, ranks, special, rules.seed_special)
             written = files.write(self._made(encoding, merges))

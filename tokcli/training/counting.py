@@ -133,22 +133,22 @@ class Counting:
         Where text can be cut, it stops when `keep` is due, has it saved how far the text is counted, and goes on.
         """
         parts = iter(self._parts(blocks))
-        at = [offset]  # behind the last part that was handed out
-        is_open = [True]
+        at, is_open = offset, True  # behind the last part that was handed out
 
         def until_due() -> Iterator[Part]:
+            nonlocal at, is_open
             for part in parts:
-                at[0] += _size(part)
+                at += _size(part)
                 yield part
                 if keep is not None and self._is_resumable and keep.due():
                     return
-            is_open[0] = False
+            is_open = False
 
-        while is_open[0]:
+        while is_open:
             for done in ordered(self._work, until_due(), self._threads, is_large=_is_large):
                 progress(done)
-            if is_open[0] and keep is not None:
-                keep.save(at[0])
+            if is_open and keep is not None:
+                keep.save(at)
 
     def _work(self, part: Part) -> int:
         table = self._lease()
