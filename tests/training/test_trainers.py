@@ -48,8 +48,10 @@ def counted(some: Mapping[bytes, int]) -> Counted:
     return Counted(table)
 
 
-def native(some: Mapping[bytes, int], vocab_size: int, **more: Any) -> dict[bytes, int]:
-    ranks = train_natively(counted(some), vocab_size, **more)
+def native(some: Mapping[bytes, int], vocab_size: int, memory: int | None = None, **more: Any) -> dict[bytes, int]:
+    corpus = counted(some)
+    corpus.memory = memory
+    ranks = train_natively(corpus, vocab_size, **more)
     assert ranks is not None
     return ranks
 
@@ -86,6 +88,14 @@ def test_native_merges_behind_a_seed_are_those_of_the_readable_trainer(
 
 
 @needs_native
+@given(piece_counts, rules, st.sampled_from([64, 256, 1024]))
+def test_hardly_any_memory_for_native_lists_changes_no_merge(
+    some: dict[bytes, int], asked: dict[str, Any], memory: int
+) -> None:
+    assert native(some, memory=memory, **asked) == train_ranks(some, **asked)
+
+
+@needs_native
 def test_native_merges_of_many_words_are_those_of_the_readable_trainer() -> None:
     chance = random.Random(4)
     some = {}
@@ -93,7 +103,9 @@ def test_native_merges_of_many_words_are_those_of_the_readable_trainer() -> None
         word = bytes(chance.choices(b"etaoinshrdlucmfw", weights=range(16, 0, -1), k=chance.randint(1, 40)))
         some[word] = chance.choice([1, 1, 1, 2, 3, 10, 500])
     for size in (400, 70_000):
-        assert native(some, size) == train_ranks(some, size)
+        expected = train_ranks(some, size)
+        assert native(some, size) == expected
+        assert native(some, size, memory=100_000) == expected
 
 
 @needs_native

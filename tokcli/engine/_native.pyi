@@ -100,7 +100,10 @@ class RunMerger:
         """A block; or the number of the run that has to be fed; or None at the end."""
 
 class Trainer:
-    """Learns merges; ids are places of tokens. `token_bytes` and `byte_ids` are uint32: sizes, and ids of the bytes."""
+    """Learns merges; ids are places of tokens. `token_bytes` and `byte_ids` are uint32: sizes, and ids of the bytes.
+
+    `memory` is what its lists may take, about, in bytes; 0 for any. It changes no merge.
+    """
 
     def __init__(
         self,
@@ -108,6 +111,7 @@ class Trainer:
         min_frequency: int,
         max_token_bytes: int,
         first_wins: bool,
+        memory: int,
         token_bytes: Buffer,
         byte_ids: Buffer,
     ) -> None: ...

@@ -37,6 +37,7 @@ class Counted:
 
     table: Table
     runs: list[Path] = field(default_factory=list)
+    memory: int | None = None  # bytes that whoever reads them may take, about
 
     def blocks(self) -> Iterator[bytes]:
         """All rows in ascending order of their pieces."""
@@ -115,6 +116,7 @@ class Counting:
         self._is_resumable = pretokenizer.is_known and errors == "strict"
         self._threads = threads if self._family is not None else 1
         self._limit = None if memory is None else max(int(memory * (1 - RESERVED)) // self._threads, MIN_TABLE_BYTES)
+        self._memory = memory
         self._folder = folder
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
         self._runs: list[Path] = []
@@ -198,11 +200,11 @@ class Counting:
                 whole.update(tables.pop())
             if getattr(whole, "has_overflown", False):
                 raise InputError("a count is more than 2**62")
-            return Counted(whole)
+            return Counted(whole, memory=self._memory)
         for table in tables:
             self._spill(table)
         self._merge_runs(MAX_RUNS)
-        return Counted(make_table(), self._runs)
+        return Counted(make_table(), self._runs, self._memory)
 
     def _merge_runs(self, most: int) -> None:
         """Leaves so many runs at most; those that were merged are not removed, for a checkpoint may name them."""
@@ -239,9 +241,9 @@ class Counting:
     def _spill(self, table: Table) -> None:
         if len(table):
             path = self._write_run(table_blocks(table))
-            table.clear()
             with self._lock:
                 self._runs.append(path)
+            table.clear()
 
     def _write_run(self, blocks: Iterator[bytes]) -> Path:
         with self._lock:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tokcli.training.trainer import OnMerge, Ties
 
 SLICE_MS = 50  # of merging between two looks at signals and at who wants to know
+LISTS_SHARE = 4  # of the memory that is allowed, for lists: the rest holds pieces
 MAX_VOCABULARY = 1 << 30  # no memory holds so many
 
 
@@ -40,6 +41,7 @@ def train_natively(
         max(min_frequency, 1),
         max_token_bytes or 0,
         ties == "first",
+        (counted.memory or 0) // LISTS_SHARE,
         array("I", map(len, made)),
         array("I", map({token: rank for rank, token in enumerate(made)}.__getitem__, BYTES)),
     )

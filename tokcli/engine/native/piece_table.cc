@@ -6,6 +6,10 @@
 #include <cstring>
 #include <new>
 
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
+
 #include "pieces.h"
 
 namespace tokcli {
@@ -148,7 +152,16 @@ uint64_t PieceTable::memory() const {
          long_pieces_.capacity() * sizeof(std::string_view);
 }
 
-void PieceTable::clear() { *this = PieceTable(); }
+void PieceTable::clear() {
+  *this = PieceTable();
+  return_memory();
+}
+
+void return_memory() {
+#if defined(__GLIBC__)
+  malloc_trim(0);
+#endif
+}
 
 std::vector<uint32_t> PieceTable::sorted() const {
   struct Item {

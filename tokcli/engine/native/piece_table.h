@@ -14,6 +14,9 @@ namespace tokcli {
 
 constexpr uint64_t kMaxCount = uint64_t{1} << 62;  // sums of two counts are exact, and fit a signed word
 
+// Gives what was freed back to the system, which glibc would keep for later; nothing elsewhere.
+void return_memory();
+
 // Distinct pieces, numbered from 0 in the order in which they first came. A row for each stands in chunks that never move
 // (what is frequent comes early, so the rows in use stand together), and an index of their numbers is what is searched.
 class PieceTable {

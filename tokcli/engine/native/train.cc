@@ -25,6 +25,7 @@ namespace {
 constexpr uint64_t kFloorDivisor = 1024;  // of the largest count, for the floor of a round
 constexpr uint64_t kLargeDivisor = 16;    // the same for a row that is large: lists take twice its memory
 constexpr size_t kLarge = size_t{1} << 24;  // symbols
+constexpr unsigned kMostPartBits = 4;      // of a hash, for pairs that are counted in parts
 constexpr unsigned kBlockBits = 5;      // symbols, 2^5 together, whose weight is looked up together
 constexpr size_t kPage = size_t{1} << 16;
 constexpr uint64_t kMaxParts = 0xFFFFFFF0u;  // places are 32 bits
@@ -105,6 +106,7 @@ class PairCounts {
     }
   }
   const std::vector<Slot>& slots() const { return slots_; }
+  size_t memory() const { return slots_.size() * sizeof(Slot) * 3 / 2; }  // with what it grew from
 
  private:
   size_t first(uint64_t key) const { return high_bits(mix(key, kHashLow), bits_); }
@@ -159,6 +161,7 @@ class TrainerOf final : public Trainer {
         min_frequency_(std::max<uint64_t>(options.min_frequency, 1)),
         max_token_bytes_(options.max_token_bytes ? options.max_token_bytes : ~uint64_t{0}),
         first_wins_(options.first_wins),
+        room_(static_cast<size_t>(options.memory / sizeof(Place))),
         token_bytes_(options.token_bytes),
         symbols_{kEnd} {
     byte_ids.resize(256);
@@ -287,7 +290,7 @@ class TrainerOf final : public Trainer {
   }
 
   // Whether lists have taken so much memory that a new round, which packs and lists afresh, is cheaper.
-  bool is_crowded() const { return arena_.size() > lists_ + std::max(kLarge, symbols_.size()); }
+  bool is_crowded() const { return arena_.size() > lists_ + (room_ ? room_ : std::max(kLarge, symbols_.size())); }
 
   // Packs the row, and finds the pairs that are frequent now; false where no pair is frequent enough.
   bool begin_round() {
@@ -305,21 +308,18 @@ class TrainerOf final : public Trainer {
       group_starts_.pop_back();
     }
     pack();
+    if (symbols_.size() >= kLarge) return_memory();
     {
-      PairCounts counts;
-      each_pair([&](Place, uint64_t key, uint64_t weight) { counts.add(key, weight); });
+      const std::vector<PairCounts::Slot> frequent = count_pairs();
       uint64_t most = 0;
-      for (const auto& slot : counts.slots()) {
-        if (slot.key != Pair::kNoPair && may_merge(slot.key)) most = std::max(most, slot.count);
-      }
+      for (const auto& pair : frequent) most = std::max(most, pair.count);
       if (most < min_frequency_) {
         is_done_ = true;
         return false;
       }
-      floor_ = std::max({min_frequency_, most / (symbols_.size() < kLarge ? kFloorDivisor : kLargeDivisor),
-                         count_of_rank(counts, vocab_size_ - token_bytes_.size())});
-      for (const auto& slot : counts.slots()) {
-        if (slot.count >= floor_ && may_merge(slot.key)) pairs_[slot.key].count = slot.count;
+      floor_ = std::max(floor_for(most), count_of_rank(frequent, vocab_size_ - token_bytes_.size()));
+      for (const auto& pair : frequent) {
+        if (pair.count >= floor_) pairs_[pair.key].count = pair.count;
       }
     }
     // how long each list is, then the lists
@@ -343,16 +343,44 @@ class TrainerOf final : public Trainer {
     return true;
   }
 
+  uint64_t floor_for(uint64_t most) const {
+    return std::max(min_frequency_, most / (symbols_.size() < kLarge ? kFloorDivisor : kLargeDivisor));
+  }
+
+  // The pairs that may merge, with their counts; of the rare ones below floor_for the largest, some or none. Where their
+  // table would not fit the memory, they are counted in parts, by hash: a pass over the row for each.
+  std::vector<PairCounts::Slot> count_pairs() {
+    for (;; ++part_bits_) {
+      std::vector<PairCounts::Slot> frequent;
+      uint64_t most = 0;
+      bool fits = true;
+      for (uint64_t part = 0; fits && part < uint64_t{1} << part_bits_; ++part) {
+        PairCounts counts;
+        const uint64_t mask = (uint64_t{1} << part_bits_) - 1;
+        each_pair([&](Place, uint64_t key, uint64_t weight) {
+          if (fits && (mask == 0 || (mix(key, kHashHigh) & mask) == part)) counts.add(key, weight);
+          fits = fits && (room_ == 0 || part_bits_ >= kMostPartBits || counts.memory() <= room_ * sizeof(Place));
+        });
+        for (const auto& slot : counts.slots()) {
+          if (slot.key != Pair::kNoPair && may_merge(slot.key)) most = std::max(most, slot.count);
+        }
+        for (const auto& slot : counts.slots()) {
+          if (slot.key != Pair::kNoPair && slot.count >= floor_for(most) && may_merge(slot.key)) frequent.push_back(slot);
+        }
+      }
+      if (fits) return frequent;
+      return_memory();
+    }
+  }
+
   // The count that so many pairs reach; 0 where there are not so many. No more of them can be merged, and of the rarer
   // ones few will be: new pairs come first.
-  uint64_t count_of_rank(const PairCounts& counts, size_t rank) const {
-    std::vector<uint64_t> all;
-    for (const auto& slot : counts.slots()) {
-      if (slot.key != Pair::kNoPair && may_merge(slot.key)) all.push_back(slot.count);
-    }
-    if (rank > all.size()) return 0;
-    std::nth_element(all.begin(), all.begin() + static_cast<ptrdiff_t>(rank - 1), all.end(), std::greater<>());
-    return all[rank - 1];
+  static uint64_t count_of_rank(const std::vector<PairCounts::Slot>& pairs, size_t rank) {
+    if (rank > pairs.size()) return 0;
+    std::vector<uint64_t> counts(pairs.size());
+    std::transform(pairs.begin(), pairs.end(), counts.begin(), [](const auto& pair) { return pair.count; });
+    std::nth_element(counts.begin(), counts.begin() + static_cast<ptrdiff_t>(rank - 1), counts.end(), std::greater<>());
+    return counts[rank - 1];
   }
 
   bool stands_at(const Pair& pair, Place place) const {
@@ -458,6 +486,7 @@ class TrainerOf final : public Trainer {
   const uint32_t vocab_size_;
   const uint64_t min_frequency_, max_token_bytes_;
   const bool first_wins_;
+  const size_t room_;  // for places in lists; 0: any
   std::vector<uint32_t> token_bytes_;
   std::vector<Symbol> symbols_;
   std::vector<Place> span_;  // of each id, in symbols, since the round began
@@ -466,6 +495,7 @@ class TrainerOf final : public Trainer {
   std::vector<uint32_t> group_of_block_;
   uint64_t total_ = 0, floor_ = 0;
   bool is_done_ = false;
+  unsigned part_bits_ = 0;
   size_t lists_ = 0;  // places at the beginning of the round
   PairTable pairs_;
   Arena arena_;

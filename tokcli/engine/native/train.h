@@ -20,6 +20,7 @@ struct TrainerOptions {
   uint64_t min_frequency = 1;
   uint64_t max_token_bytes = 0;       // 0: any
   bool first_wins = false;            // of equally frequent pairs the one that comes first; else the smallest ids
+  uint64_t memory = 0;                // bytes for lists, and for counting pairs, beside the pieces, about; 0: any
   std::vector<uint32_t> token_bytes;  // of the tokens that there are, by id; the first 256 ids are the single bytes
 };
 

@@ -149,9 +149,9 @@ class PyMerger {
 
 class PyTrainer {
  public:
-  PyTrainer(uint32_t vocab_size, uint64_t min_frequency, uint64_t max_token_bytes, bool first_wins,
+  PyTrainer(uint32_t vocab_size, uint64_t min_frequency, uint64_t max_token_bytes, bool first_wins, uint64_t memory,
             nb::handle token_bytes, nb::handle byte_ids) {
-    TrainerOptions options{vocab_size, min_frequency, max_token_bytes, first_wins, View(token_bytes).words()};
+    TrainerOptions options{vocab_size, min_frequency, max_token_bytes, first_wins, memory, View(token_bytes).words()};
     std::vector<uint32_t> ids = View(byte_ids).words();
     tokens_ = options.token_bytes.size();
     if (ids.size() != 256 || vocab_size > kMaxVocabulary || tokens_ > vocab_size)
@@ -225,7 +225,7 @@ void bind_training(nb::module_& module) {
       .def("feed", &PyMerger::feed)
       .def("merge", &PyMerger::merge);
   nb::class_<PyTrainer>(module, "Trainer")
-      .def(nb::init<uint32_t, uint64_t, uint64_t, bool, nb::handle, nb::handle>())
+      .def(nb::init<uint32_t, uint64_t, uint64_t, bool, uint64_t, nb::handle, nb::handle>())
       .def("add", &PyTrainer::add)
       .def("add_table", &PyTrainer::add_table)
       .def("add_block", &PyTrainer::add_block)
