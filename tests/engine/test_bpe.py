@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -68,7 +69,7 @@ def test_a_piece_of_a_million_bytes_is_merged(unit: bytes) -> None:
 
 def test_the_cache_never_holds_more_than_its_limit_and_no_long_pieces() -> None:
     enc = tokcli.get_encoding("cl100k_base")
-    cache = bpe.PieceCache(enc._mergeable_ranks, limit=100)
+    cache = bpe.PieceCache(partial(bpe.encode_piece, enc._mergeable_ranks), limit=100)
     rnd = random.Random(7)
     for _ in range(1000):
         piece = "".join(rnd.choices("abcdefgh", k=rnd.randrange(1, 100)))

@@ -18,8 +18,10 @@ from support import FAMILIES, HARD_ATOMS, hard_text
 
 import tokcli
 from tokcli.engine import backend
+from tokcli.engine.bpe import encode_piece
 from tokcli.engine.native_encoder import FAMILY_OF, image_of
 from tokcli.engine.pretokenizer import PreTokenizer
+from tokcli.errors import UnknownTokenError
 
 native = backend.native()
 pytestmark = pytest.mark.skipif(native is None, reason="there is no native backend, or TOKCLI_BACKEND=python")
@@ -126,6 +128,22 @@ def vocabularies(draw: st.DrawFn) -> dict[bytes, int]:
     tokens = draw(st.lists(st.text("ab", min_size=2, max_size=24).map(str.encode), unique=True, max_size=40))
     ranks = draw(st.permutations(range(300, 300 + 3 * len(tokens), 3)))
     return {bytes([i]): i for i in range(256)} | dict(zip(tokens, ranks))
+
+
+@settings(max_examples=100)
+@given(vocabularies(), st.text("ab \u00e9", max_size=90))
+def test_pieces_of_any_pattern_are_merged_as_python_merges_them(ranks: dict[bytes, int], text: str) -> None:
+    enc = tokcli.Encoding("x", pat_str=r"[ab]+\u00e9?|.", mergeable_ranks=ranks, special_tokens={})
+    pieces = enc._pretokenizer.split(text)
+    assert enc.encode_ordinary(text) == [i for piece in pieces for i in encode_piece(ranks, piece.encode())]
+
+
+def test_a_byte_that_no_token_has_is_named_for_any_pattern() -> None:
+    enc = tokcli.Encoding("x", pat_str=r"\w+|\W", mergeable_ranks={b"a": 0, b"b": 1}, special_tokens={})
+    for _ in range(2):
+        with pytest.raises(UnknownTokenError, match="0x63"):
+            enc.encode_ordinary("abaac")
+        assert enc.encode_ordinary("abba") == [0, 1, 1, 0]
 
 
 @settings(max_examples=300)
@@ -265,7 +283,7 @@ def test_the_image_is_kept_and_made_again_when_it_is_damaged(tmp_path: Path, mon
     from tokcli.registry import encodings, images
 
     monkeypatch.setenv("TOKCLI_CACHE_DIR", str(tmp_path / "cache"))
-    path, sha256 = encodings.VOCAB / "r50k_base.ranks", encodings.CATALOG["r50k_base"].ranks_sha256
+    path, sha256 = f"{encodings.VOCAB}/r50k_base.ranks", encodings.CATALOG["r50k_base"].ranks_sha256
     first = bytes(images.load_image(path, sha256))
     (kept,) = (tmp_path / "cache" / images.IMAGES).iterdir()
     assert kept.read_bytes() == first
@@ -287,5 +305,6 @@ def test_a_cache_that_cannot_be_written_costs_only_time(tmp_path: Path, monkeypa
     monkeypatch.setenv("TOKCLI_CACHE_DIR", str(tmp_path))
     tmp_path.chmod(0o500)
     assert (
-        len(images.load_image(encodings.VOCAB / "r50k_base.ranks", encodings.CATALOG["r50k_base"].ranks_sha256)) > 10**6
+        len(images.load_image(f"{encodings.VOCAB}/r50k_base.ranks", encodings.CATALOG["r50k_base"].ranks_sha256))
+        > 10**6
     )

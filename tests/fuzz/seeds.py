@@ -55,7 +55,9 @@ def images() -> dict[str, bytes]:
         from tokcli.registry.encodings import CATALOG, VOCAB
         from tokcli.registry.images import load_image
 
-        return {p.stem: bytes(load_image(p, CATALOG[p.stem].ranks_sha256)) for p in sorted(VOCAB.glob("*.ranks"))}
+        return {
+            p.stem: bytes(load_image(str(p), CATALOG[p.stem].ranks_sha256)) for p in sorted(Path(VOCAB).glob("*.ranks"))
+        }
     except (ImportError, ValueError):
         return {}
 

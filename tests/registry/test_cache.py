@@ -146,4 +146,4 @@ def test_tiktokens_cache_is_read(
 def test_the_cache_is_the_users_where_none_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("TOKCLI_CACHE_DIR")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert cache_module.cache_dir().name == "tokcli"
+    assert cache_module.cache_dir() == str(tmp_path / "tokcli")

@@ -15,7 +15,7 @@ from tokcli.formats.tiktoken import format_tiktoken
 from tokcli.registry import encodings, models
 from tokcli.registry.catalog import CATALOG
 
-VOCAB = encodings.VOCAB
+VOCAB = Path(encodings.VOCAB)
 PACKED = sorted(path.name for path in VOCAB.glob("*.ranks"))
 
 

@@ -160,7 +160,7 @@ def test_a_url_without_tls_is_refused() -> None:
 
 def test_ranks_that_were_not_shipped_are_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = format_tiktoken(get_encoding("r50k_base")._mergeable_ranks)
-    monkeypatch.setattr(encodings, "VOCAB", tmp_path)
+    monkeypatch.setattr(encodings, "VOCAB", str(tmp_path))
     monkeypatch.setattr(encodings, "_shipped_ranks", {})
     with pytest.raises(NetworkError, match="the network may not be used"):
         resolve_encoding("r50k_base", pattern="gpt2", offline=True)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from array import array
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import click
 
 from tokcli.cli import options, records, streams
 from tokcli.cli.options import Request
+from tokcli.engine.decoder import format_ids
 from tokcli.errors import EXIT_ERROR, CheckFailed, InputError, TokcliError
 
 
-@dataclass(frozen=True)
-class Counted:
+class Counted(NamedTuple):
     """An input and its number of tokens."""
 
     name: str
@@ -61,31 +62,44 @@ def count_records(request: Request, output: streams.Output) -> int:
     """A count for each record; the largest of them."""
     if request.options["jsonl"] or request.options["by_size"] or request.options["top"]:
         raise InputError("--jsonl, --sort and --top are for whole inputs, not for --records")
-    kind, largest, total = request.options["records"], 0, 0
+    largest = total = 0
     for source in request.inputs:
-        for record in records.read_records(source, kind, request.field):
-            with streams.naming(record.shown):
-                tokens = count(request, record)
-            largest, total = max(largest, tokens), total + tokens
-            if not request.options["only_total"]:
-                write_number(request, output, tokens)
+        for batch, counts in records.shared_batches(request, source, lambda batch: count_batch(request, batch)):
+            for some in [counts] if counts is not None else one_by_one(request, batch):
+                largest, total = max([largest, *some]), total + sum(some)
+                if some and not request.options["only_total"]:
+                    write_numbers(request, output, some)
+            batch.finish(output)
     if request.options["only_total"]:
-        write_number(request, output, total)
+        write_numbers(request, output, memoryview(array("Q", [total])))
     return largest
 
 
-def write_number(request: Request, output: streams.Output, tokens: int) -> None:
-    """One count, in the form that was asked for."""
+def count_batch(request: Request, batch: records.Batch) -> memoryview | None:
+    """The counts of many records at once; None where they have to be taken one by one."""
+    special = request.allowed | request.refused
+    return request.encoding.count_records(batch.data, batch.ends, batch.separator_size, special)
+
+
+def one_by_one(request: Request, batch: records.Batch) -> Iterator[memoryview]:
+    """The count of each record, and which of them is wrong."""
+    for record in batch.records():
+        with streams.naming(record.shown):
+            yield memoryview(array("Q", [count(request, record)]))
+
+
+def write_numbers(request: Request, output: streams.Output, counts: memoryview) -> None:
+    """Counts (uint32; or one uint64), in the form that was asked for."""
+    before, after = b"", records.SEPARATOR[request.options["records"] or "lines"]
     if request.options["as_json"]:
-        output.write(b'{"count": %d}\n' % tokens)
-    else:
-        output.write(b"%d" % tokens + records.SEPARATOR[request.options["records"] or "lines"])
+        before, after = b'{"count": ', b"}\n"
+    numbers = b"%d" % counts[0] if len(counts) == 1 else format_ids(counts, after + before)
+    output.write(before + numbers + after)
 
 
 def count(request: Request, source: streams.Input | records.Record) -> int:
     """The number of tokens of an input or a record."""
-    threads = request.threads
-    return sum(request.encoding.count_chunk(chunk, threads) for chunk in request.chunks(source, threads))
+    return sum(request.shared_parts(request.encoding.count_part, source))
 
 
 def count_inputs(request: Request) -> tuple[list[Counted], int]:
@@ -111,7 +125,7 @@ def write_counts(request: Request, output: streams.Output, counted: list[Counted
         shown = sorted(counted, key=lambda c: -c.tokens)[: request.options["top"]]
     single = len(request.inputs) == 1 and not failed
     if request.options["only_total"] or (single and not request.options["jsonl"]):
-        write_number(request, output, total)
+        write_numbers(request, output, memoryview(array("Q", [total])))
     elif request.options["jsonl"]:
         for row in shown:
             output.write(records.dump({"file": row.name, "count": row.tokens}).encode() + b"\n")

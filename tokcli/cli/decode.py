@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -51,16 +51,24 @@ def command(**given: Any) -> None:
                 elif given["as_json"]:
                     decode_json(request, source, output)
                 else:
-                    for ids in read_ids(source.blocks(), given["form"]):
-                        output.write(decode(request, ids))
+                    for data in decode_input(request, source, given["form"]):
+                        output.write(data)
         output.flush()
 
 
-def read_ids(blocks: Iterable[bytes], form: str) -> Iterator[Sequence[int]]:
-    """Ids in any of the formats, as a stream."""
+def decode_input(request: Request, source: streams.Input, form: str) -> Iterator[bytes]:
+    """The bytes of the ids in an input, in any of the formats, as a stream."""
+    if not request.encoding.decodes_apart:
+        parts = decoder.parse_ids(source.blocks()) if form == "text" else read_binary(source.blocks(), form)
+        return iter([decode(request, [number for ids in parts for number in ids])])
     if form == "text":
-        yield from decoder.parse_ids(blocks)
-        return
+        texts = decoder.cut_ids(source.blocks())
+        return request.shared(lambda item: decode(request, decoder.ids_in(*item)), texts, lambda item: len(item[0]))
+    return request.shared(lambda ids: decode(request, ids), read_binary(source.blocks(), form), lambda ids: ids.nbytes)
+
+
+def read_binary(blocks: Iterable[bytes], form: str) -> Iterator[memoryview]:
+    """Ids in any of the binary formats, as a stream."""
     count = None
     if form == "npy":
         form, count, blocks = npy.read_header(blocks)
@@ -72,9 +80,11 @@ def read_ids(blocks: Iterable[bytes], form: str) -> Iterator[Sequence[int]]:
         raise InputError(f"the .npy file says {count} ids and holds {read}")
 
 
-def decode(request: Request, ids: Sequence[int]) -> bytes:
+def decode(request: Request, ids: decoder.Ids) -> bytes:
     """The bytes of some ids; an id that the vocabulary lacks is named."""
     try:
+        if isinstance(ids, memoryview):
+            return request.encoding.decode_buffer(ids)
         return request.encoding.decode_bytes(ids)
     except (UnknownTokenError, OverflowError):
         for token in ids:
@@ -104,25 +114,28 @@ def answer(data: bytes) -> bytes:
 def decode_json(request: Request, source: streams.Input, output: streams.Output) -> None:
     """One JSON object, or plain ids, to one JSON object."""
     data = b"".join(source.blocks())
+    form = request.options["form"]
     if data.lstrip()[:1] == b"{":
-        ids: Sequence[int] = records.ids_of(records.read_object(data, source.shown), "ids", source.shown)
+        made = decode(request, records.ids_of(records.read_object(data, source.shown), "ids", source.shown))
+    elif form == "text":
+        made = b"".join(decode(request, ids) for ids in decoder.parse_ids([data]))
     else:
-        ids = [i for some in read_ids([data], request.options["form"]) for i in some]
-    output.write(answer(decode(request, ids)))
+        made = b"".join(decode(request, ids) for ids in read_binary([data], form))
+    output.write(answer(made))
 
 
 def decode_records(request: Request, source: streams.Input, output: streams.Output) -> None:
     """A record out for each record in."""
     kind, field = request.options["records"], request.field or "ids"
-    for number, raw in records.read_raw(source, kind):
-        where = f"{source.shown}: record {number}"
-        if kind == "jsonl":
-            if not raw.strip():
-                continue
-            ids = records.ids_of(records.read_object(raw, where), field, where)
-        else:
-            with streams.naming(where):
-                ids = [i for some in decoder.parse_ids([raw]) for i in some]
-        with streams.naming(where):
-            data = decode(request, ids)
-        output.write(answer(data) if request.options["as_json"] else data + records.SEPARATOR[kind])
+    for batch in records.read_batches(source, kind, as_text=False):
+        for record in batch.records():
+            with streams.naming(record.shown):
+                if kind != "jsonl":
+                    data = b"".join(decode(request, ids) for ids in decoder.parse_ids([record.data]))
+                elif record.data.strip():
+                    members = records.read_object(record.data, record.shown)
+                    data = decode(request, records.ids_of(members, field, record.shown))
+                else:
+                    continue
+            output.write(answer(data) if request.options["as_json"] else data + records.SEPARATOR[kind])
+        batch.finish(output)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from tokcli.cli import options, records, streams
 from tokcli.cli.options import Request
-from tokcli.cli.write_ids import IdWriter, make_writer
-from tokcli.engine.stream import Chunk
+from tokcli.cli.write_ids import IdWriter, TextWriter, make_writer
 from tokcli.errors import CheckFailed, InputError
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 BINARY = ("u16", "u32", "npy")
 U16_IDS = 1 << 16
@@ -61,7 +63,7 @@ def command(**given: Any) -> None:
             visualise(request, output)
             return
         check_binary(request, output)
-        writer = make_writer(given, output)
+        writer = make_writer(given, output, request.encoding)
         truncated = encode_all(request, writer)
         writer.close()
         output.flush()
@@ -98,9 +100,8 @@ def encode_all(request: Request, writer: IdWriter) -> bool:
     """Every input, or every record of it, to the writer; whether -n cut any of them."""
     truncated = False
     for source in request.inputs:
-        if kind := request.options["records"]:
-            for record in records.read_records(source, kind, request.field):
-                truncated |= encode_one(request, record, writer)
+        if request.options["records"]:
+            truncated |= encode_records(request, source, writer)
         else:
             truncated |= encode_one(request, source, writer)
     return truncated
@@ -114,33 +115,61 @@ def is_whole(request: Request, source: streams.Input | records.Record) -> bool:
 
 def encode_one(request: Request, source: streams.Input | records.Record, writer: IdWriter) -> bool:
     """One input or record; whether -n cut it."""
-    encoding, truncated = request.encoding, False
+    encode, truncated = request.encoding.encode_part, False
     writer.begin()
-    if encoding.is_pipeline and is_whole(request, source):
+    if request.encoding.is_pipeline and is_whole(request, source):
         from tokcli.cli.whole_texts import encode_whole
 
         truncated = encode_whole(request, source, writer)
         writer.end()
         return truncated
     with streams.naming(source.shown):
-        if writer.wants_bytes:
-            for ids, truncated in limited(request, request.chunks(source)):  # noqa: B007
-                writer.add(ids, encoding.decode_tokens_bytes(ids))
+        if request.options["limit"] is not None or writer.is_in_order:
+            for ids, truncated in limited(request, map(encode, request.parts(source))):  # noqa: B007
+                writer.add(writer.render(ids), len(ids))
         else:
-            for ids, truncated in limited(request, request.chunks(source)):  # noqa: B007
-                writer.add(ids, ())
+            for rendered, count in request.shared_parts(lambda part: rendered_ids(writer, encode(part)), source):
+                writer.add(rendered, count)
     writer.end()
     return truncated
 
 
-def limited(request: Request, chunks: Iterator[Chunk]) -> Iterator[tuple[list[int], bool]]:
-    """(ids of a chunk, whether ids were left out after them), up to -n ids in all."""
+def rendered_ids(writer: IdWriter, ids: memoryview) -> tuple[Buffer, int]:
+    """Ids as they are written, and how many they are."""
+    return writer.render(ids), len(ids)
+
+
+def limited(request: Request, buffers: Iterator[memoryview]) -> Iterator[tuple[memoryview, bool]]:
+    """(ids, whether ids were left out after them), up to -n ids in all."""
     left = request.options["limit"]
-    for chunk in chunks:
-        ids = request.encoding.encode_chunk(chunk)
+    for ids in buffers:
         if left is not None and len(ids) > left:
             yield ids[:left], True
             return
         if left is not None:
             left -= len(ids)
         yield ids, False
+
+
+def encode_records(request: Request, source: streams.Input, writer: IdWriter) -> bool:
+    """The records of an input, many at once where that can be; whether -n cut any."""
+    encoding, special, truncated = request.encoding, request.allowed | request.refused, False
+    asks_whole = encoding.is_pipeline and (
+        request.options["add_special_tokens"] or request.options["records"] == "jsonl"
+    )
+
+    def work(batch: records.Batch) -> tuple[Buffer, bool] | None:
+        if not isinstance(writer, TextWriter) or writer.is_in_order or asks_whole:
+            return None
+        made = encoding.encode_records(batch.data, batch.ends, batch.separator_size, special)
+        return made and writer.render_records(*made, request.options["limit"])
+
+    for batch, made in records.shared_batches(request, source, work):
+        if made is not None:
+            writer.output.write(made[0])
+            truncated |= made[1]
+        else:
+            for record in batch.records():
+                truncated |= encode_one(request, record, writer)
+        batch.finish(writer.output)
+    return truncated

@@ -5,6 +5,7 @@ Every way out is here: what is printed, on which stream, and with which exit sta
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 from contextlib import suppress
@@ -47,6 +48,11 @@ HELP = """Byte pair encoding in the shell: exact ids, any bytes, no network.
 
 class LazyGroup(click.Group):
     """A group whose commands are imported when they are called, and still suggested when misspelt."""
+
+    def get_help_option(self, ctx: click.Context) -> click.Option | None:  # noqa: ARG002
+        from tokcli.cli.options import help_option
+
+        return help_option()
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(COMMANDS)
@@ -91,15 +97,23 @@ def cli() -> None:
 
 
 def main() -> NoReturn:
-    """Runs the program and ends the process."""
+    """Runs the program and ends the process.
+
+    Without taking the interpreter apart: that takes 8 ms, and after Ctrl-C threads may still be at work in native code.
+    """
     streams.occupy_closed_streams()
-    sys.exit(run(sys.argv[1:]))
+    status = run(sys.argv[1:])
+    atexit._run_exitfuncs()
+    os._exit(status)
 
 
 def run(arguments: list[str]) -> int:
-    """Runs a command line; its exit status. Errors are printed, none is raised."""
+    """Runs a command line; its exit status. What was written has been flushed. Errors are printed, none is raised."""
     try:
-        return _invoke(arguments)
+        status = _invoke(arguments)
+        if streams.is_standard_output_open():
+            streams.flush_standard_output()
+        return status
     except BaseException as error:  # noqa: BLE001 - the user sees no traceback, whatever happens
         streams.abandon_standard_output()
         return _report(error)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -16,25 +15,43 @@ import click
 
 from tokcli.cli import streams
 from tokcli.cli.records import Record
-from tokcli.engine.stream import BLOCK_BYTES
 from tokcli.errors import InputError
 
 if TYPE_CHECKING:
     from tokcli.engine.encoding import Encoding
     from tokcli.engine.stream import Chunk, Errors
+    from tokcli.engine.utf8_stream import Part
 
 F = TypeVar("F", bound=Callable[..., Any])
+Item = TypeVar("Item")
+Made = TypeVar("Made")
 Special = Literal["error", "text", "allow"]
 
 DEFAULT_ENCODING = "o200k_base"
-SHARE_BYTES = 1 << 20  # of one thread in a block: enough to pay for starting it
-MAX_SHARES = 8  # so that a block stays small beside the memory there is
+LARGE_BYTES = 1 << 17  # of a part of an input: as many more are likely to pay for starting threads
 # Options that may stand without a value, and what that means. A word after them is a FILE.
 OPTIONAL_VALUES = {"--visualise": "tokens", "--color": "always"}
 
 
+def help_option() -> click.Option:
+    """-h and --help; click's own asks gettext for its text."""
+    return click.Option(
+        ("-h", "--help"), is_flag=True, is_eager=True, expose_value=False, callback=_show_help,
+        help="Show this message and exit.",
+    )  # fmt: skip
+
+
+def _show_help(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted and not ctx.resilient_parsing:
+        click.echo(ctx.get_help(), color=ctx.color)
+        ctx.exit()
+
+
 class Command(click.Command):
     """A command whose optional values are only taken with `=`, as in `--color=always`."""
+
+    def get_help_option(self, ctx: click.Context) -> click.Option | None:  # noqa: ARG002
+        return help_option()
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         takes_value = {
@@ -43,9 +60,12 @@ class Command(click.Command):
             if isinstance(param, click.Option) and not param.is_flag and not param.count
             for name in (*param.opts, *param.secondary_opts)
         }
+        # click takes `-e` for a long option first, and in vain composes an error with suggestions: 2 ms
+        long_form = {param.opts[0]: param.opts[1] for param in self.params if len(param.opts) == 2}
         out: list[str] = []
         rest = iter(args)
-        for arg in rest:
+        for given in rest:
+            arg = long_form.get(given, given)
             if arg in OPTIONAL_VALUES and arg in takes_value:
                 arg = f"{arg}={OPTIONAL_VALUES[arg]}"
             out.append(arg)
@@ -75,6 +95,13 @@ def complete_encoding(_: click.Context, __: click.Parameter, incomplete: str) ->
     return [CompletionItem(name) for name in names] or [CompletionItem(incomplete, type="file")]
 
 
+def complete_file(_: click.Context, __: click.Parameter, incomplete: str) -> list[Any]:
+    """Files, for the shell. (click.Path does so too, and asks gettext for its name, which takes 2 ms of every run.)"""
+    from click.shell_completion import CompletionItem
+
+    return [CompletionItem(incomplete, type="file")]
+
+
 def complete_model(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
     """Names of models, for the shell."""
     from tokcli.registry.models import MODEL_TO_ENCODING
@@ -83,7 +110,7 @@ def complete_model(_: click.Context, __: click.Parameter, incomplete: str) -> li
 
 
 takes_files = _group(
-    click.argument("files", nargs=-1, metavar="[FILE]...", type=click.Path()),
+    click.argument("files", nargs=-1, metavar="[FILE]...", shell_complete=complete_file),
     click.option("-t", "--text", metavar="TEXT", help="This text instead of files."),
     click.option("--files0-from", metavar="F", help="Read NUL-separated file names from F (- is standard input)."),
 )
@@ -107,7 +134,9 @@ takes_records = _group(
     click.option("--field", metavar="NAME", help="Member of a jsonl record that is read."),
     click.option("--json", "as_json", is_flag=True, help="JSON out."),
 )
-takes_output = click.option("-o", "--output", metavar="FILE", type=click.Path(), help="Write to FILE, whole or not.")
+takes_output = click.option(
+    "-o", "--output", metavar="FILE", shell_complete=complete_file, help="Write to FILE, whole or not."
+)
 common = _group(
     click.option("-j", "--jobs", type=click.IntRange(min=1), metavar="N", help="Threads.",
                  show_default="all cores"),
@@ -129,11 +158,11 @@ def takes_text(special: Special) -> Callable[[F], F]:
     )  # fmt: skip
 
 
-@dataclass(frozen=True)
 class Request:
     """What was asked for, read from a command's options; the encoding is loaded on first use."""
 
-    options: dict[str, Any] = field(repr=False)
+    def __init__(self, options: dict[str, Any]) -> None:
+        self.options = options
 
     @cached_property
     def inputs(self) -> list[streams.Input]:
@@ -210,13 +239,31 @@ class Request:
             return int(jobs)
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
-    def chunks(self, source: streams.Input | Record, threads: int = 1) -> Iterator[Chunk]:
-        """An input or a record as chunks for the encoding, large enough for so many threads to share one."""
+    def chunks(self, source: streams.Input | Record) -> Iterator[Chunk]:
+        """An input or a record as chunks for the encoding."""
+        return self.encoding.read_chunks(
+            source.blocks(), errors=self.errors, allowed=self.allowed, refused=self.refused
+        )
+
+    def parts(self, source: streams.Input | Record) -> Iterator[Part]:
+        """The same as parts, for whoever wants ids and no text."""
+        return self.encoding.read_parts(source.blocks(), errors=self.errors, allowed=self.allowed, refused=self.refused)
+
+    def shared(
+        self, work: Callable[[Item], Made], items: Iterator[Item], size: Callable[[Item], int]
+    ) -> Iterator[Made]:
+        """`map(work, items)`, by --jobs threads from the first item of more than LARGE_BYTES on."""
+        if self.threads == 1:
+            return map(work, items)
+        from tokcli.engine.parallel import ordered
+
+        return ordered(work, items, self.threads, is_large=lambda item: size(item) > LARGE_BYTES)
+
+    def shared_parts(self, work: Callable[[Part], Made], source: streams.Input | Record) -> Iterator[Made]:
+        """`work` of each part of an input or a record."""
         if isinstance(source, Record):
-            blocks = source.blocks()
-        else:
-            blocks = source.blocks(BLOCK_BYTES if threads == 1 else min(threads, MAX_SHARES) * SHARE_BYTES)
-        return self.encoding.read_chunks(blocks, errors=self.errors, allowed=self.allowed, refused=self.refused)
+            return map(work, self.parts(source))
+        return self.shared(work, self.parts(source), lambda part: part.nbytes if isinstance(part, memoryview) else 0)
 
     def open_output(self) -> streams.Output:
         """Where the answer goes. What is wrong with the options is said before: it is no input's fault."""

@@ -12,13 +12,15 @@ import stat
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from pathlib import Path
-from types import TracebackType
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from tokcli.engine.stream import BLOCK_BYTES
 from tokcli.errors import InputError, OutputError, TokcliError
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from typing_extensions import Buffer
 
 STANDARD_INPUT = STANDARD_OUTPUT = "-"
 BUFFER_BYTES = 1 << 16  # of output, as much as a pipe holds
@@ -35,12 +37,17 @@ def occupy_closed_streams() -> None:
             _closed_at_start.add(number)
             os.open(os.devnull, os.O_RDWR)
     if sys.stderr is None or 2 in _closed_at_start:
-        sys.stderr = open(os.devnull, "w")  # noqa: SIM115, PTH123 - for as long as the process lives
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - for as long as the process lives
+
+
+def is_standard_output_open() -> bool:
+    """Whether there was one when the program started."""
+    return _STDOUT not in _closed_at_start and sys.stdout is not None
 
 
 def flush_standard_output() -> None:
     """Brings what Python buffers (help, a version) to its reader: an error shows before the exit status is chosen."""
-    if _STDOUT in _closed_at_start or sys.stdout is None:
+    if not is_standard_output_open():
         raise _closed_output()
     try:
         sys.stdout.flush()
@@ -70,8 +77,7 @@ def print_error(what: str, hint: str = "") -> None:
 # --- input -----------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Input:
+class Input(NamedTuple):
     """One input: a file, standard input, or the text of --text. `name` is what the user called it."""
 
     name: str
@@ -105,7 +111,7 @@ class Input:
             yield io.FileIO(0, "rb", closefd=False)
             return
         try:
-            file = open(self.name, "rb", buffering=0)  # noqa: SIM115, PTH123 - the name may be no valid text
+            file = open(self.name, "rb", buffering=0)  # noqa: SIM115 - the name may be no valid text
         except OSError as error:
             hint = "Name the files in it." if isinstance(error, IsADirectoryError) else ""
             raise InputError(f"{self.name}: {_reason(error)}", hint) from None
@@ -166,8 +172,8 @@ class Output:
     def __init__(self, path: str | None, sources: Iterable[Input] = ()) -> None:
         self._path = None if path == STANDARD_OUTPUT else path
         self._sources = sources
-        self._temporary: Path | None = None
-        self._target: Path | None = None
+        self._temporary: str | None = None
+        self._target: str | None = None
         self._file: BinaryIO
 
     @property
@@ -192,28 +198,29 @@ class Output:
     def _open_file(self, path: str) -> BinaryIO:
         try:
             try:
-                mode = os.stat(path).st_mode  # noqa: PTH116 - of /dev/stdout too, whose real path is no path
+                mode = os.stat(path).st_mode  # of /dev/stdout too, whose real path is no path
             except FileNotFoundError:
                 mode = stat.S_IFREG | (0o666 & ~_umask())
             if stat.S_ISDIR(mode) or path.endswith(os.sep):
                 raise OutputError(f"{path}: is a directory", "Name a file.")
             if not stat.S_ISREG(mode):  # there is nothing to replace
-                return open(path, "wb", buffering=BUFFER_BYTES)  # noqa: PTH123
-            target = Path(os.path.realpath(path))
+                return open(path, "wb", buffering=BUFFER_BYTES)
+            target = os.path.realpath(path)
             if any(source.data is None and _is_same(source.name, target) for source in self._sources):
                 raise OutputError(f"{path}: is also an input", "Write to another file.")
             import tempfile
 
-            number, name = tempfile.mkstemp(prefix=f".{target.name[:64]}.", suffix=".tmp", dir=target.parent)
-            self._temporary, self._target = Path(name), target
+            folder, name = os.path.split(target)
+            number, self._temporary = tempfile.mkstemp(prefix=f".{name[:64]}.", suffix=".tmp", dir=folder)
+            self._target = target
             os.fchmod(number, stat.S_IMODE(mode))
-            return open(number, "wb", buffering=BUFFER_BYTES)  # noqa: PTH123
+            return open(number, "wb", buffering=BUFFER_BYTES)
         except OutputError:
             raise
         except (OSError, ValueError) as error:
             raise OutputError(f"{path}: {_reason(error)}") from None
 
-    def write(self, data: bytes) -> None:
+    def write(self, data: Buffer) -> None:
         """Writes bytes; OutputError where they do not fit, BrokenPipeError where nobody reads."""
         with self._errors_named():
             self._file.write(data)
@@ -259,7 +266,7 @@ class Output:
             self._file.flush()
             if self._temporary is not None and self._target is not None:
                 os.fsync(self._file.fileno())
-                self._temporary.replace(self._target)
+                os.replace(self._temporary, self._target)
                 self._temporary = None
 
     def _give_up(self) -> None:
@@ -269,7 +276,7 @@ class Output:
                 self._file.close()
         if self._temporary is not None:
             with suppress(OSError):
-                self._temporary.unlink()
+                os.unlink(self._temporary)
 
 
 def _closed_output() -> OutputError:
@@ -286,8 +293,8 @@ def _umask() -> int:
     return mask
 
 
-def _is_same(name: str, target: Path) -> bool:
+def _is_same(name: str, target: str) -> bool:
     try:
-        return os.path.samestat(os.fstat(0) if name == STANDARD_INPUT else os.stat(name), target.stat())  # noqa: PTH116
+        return os.path.samestat(os.fstat(0) if name == STANDARD_INPUT else os.stat(name), os.stat(target))
     except (OSError, ValueError):
         return False

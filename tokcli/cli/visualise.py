@@ -35,7 +35,7 @@ def token_bytes(request: Request, source: streams.Input) -> Iterator[tuple[bytes
     """(bytes, id) of each token of an input, up to -n of them."""
     from tokcli.cli.encode import limited
 
-    for ids, _ in limited(request, request.chunks(source)):
+    for ids, _ in limited(request, map(request.encoding.encode_part, request.parts(source))):
         yield from zip(request.encoding.decode_tokens_bytes(ids), ids, strict=True)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from typing import TYPE_CHECKING
 
 from tokcli.cli import records, streams
@@ -27,7 +28,9 @@ def encode_whole(request: Request, source: streams.Input | records.Record, write
     truncated = limit is not None and len(tokens.ids) > limit
     spans = to_unit(tokens.spans, request.options["offsets"], source, pair)
     members = {} if pair is None else {"type_ids": tokens.type_ids, "special_tokens_mask": tokens.special}
-    writer.add_whole(tokens.ids[:limit], spans and spans[:limit], {k: v[:limit] for k, v in members.items()})
+    writer.add_whole(
+        memoryview(array("I", tokens.ids[:limit])), spans and spans[:limit], {k: v[:limit] for k, v in members.items()}
+    )
     return truncated
 
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-import sys
-from array import array
 from collections.abc import Sequence
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from tokcli.cli import records
 from tokcli.cli.streams import Output
-from tokcli.engine import npy
-from tokcli.engine.decoder import TYPECODES
+from tokcli.engine import decoder, npy
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+    from tokcli.engine.encoding import Encoding
+
+Spans = Sequence[tuple[int, int]]
+Members = dict[str, list[int]]
 
 SPOOL_BYTES = 1 << 20  # of offsets or .npy ids kept in memory before they go to a temporary file
 
@@ -18,10 +23,10 @@ SPOOL_BYTES = 1 << 20  # of offsets or .npy ids kept in memory before they go to
 class IdWriter:
     """Writes ids: `begin`, any number of `add`, `end` for each input or record; `close` after the last.
 
-    `wants_bytes`: whether `add` must be given the bytes of the tokens, for their offsets.
+    What is added was made by `render`, by any thread unless `is_in_order`.
     """
 
-    wants_bytes = False
+    is_in_order = False
 
     def __init__(self, output: Output) -> None:
         self.output = output
@@ -29,16 +34,20 @@ class IdWriter:
     def begin(self) -> None:
         """An input or record begins."""
 
-    def add(self, ids: Sequence[int], tokens: Sequence[bytes]) -> None:
-        """Its next ids."""
+    def render(self, ids: memoryview) -> Buffer:
+        """Ids (uint32) as they are written."""
+        raise NotImplementedError
+
+    def add(self, rendered: Buffer, count: int) -> None:
+        """Its next ids, so many."""
         raise NotImplementedError
 
     def add_whole(
-        self, ids: Sequence[int], spans: Sequence[tuple[int, int]] | None, members: dict[str, list[int]]
+        self, ids: memoryview, spans: Sequence[tuple[int, int]] | None, members: dict[str, list[int]]
     ) -> None:
         """All ids of an input or record at once, and where they stand; `members` go into its JSON object."""
         del spans, members
-        self.add(ids, ())
+        self.add(self.render(ids), len(ids))
 
     def end(self) -> None:
         """It ends."""
@@ -54,32 +63,41 @@ class TextWriter(IdWriter):
         super().__init__(output)
         self._before, self._between, self._after = before, between, after
         self._is_first = True
-        self._is_closed = False  # the list of ids, by a member behind it
+        self._members = b""  # of a JSON object, behind its ids
 
     def begin(self) -> None:
         self.output.write(self._before)
         self._is_first = True
 
-    def add(self, ids: Sequence[int], tokens: Sequence[bytes]) -> None:
-        del tokens
-        if ids:
-            between = self._between.decode()
-            self.output.write((b"" if self._is_first else self._between) + between.join(map(str, ids)).encode())
+    def render(self, ids: memoryview) -> Buffer:
+        return decoder.format_ids(ids, self._between)
+
+    def render_records(self, ids: memoryview, offsets: memoryview, limit: int | None) -> tuple[Buffer, bool]:
+        """Whole records, if any, whose ids begin at `offsets`; at most `limit` of each, and whether that cut any."""
+        if len(offsets) == 1:
+            return b"", False
+        joint = self._after + self._before
+        text, was_cut = decoder.format_records(ids, offsets, self._between, joint, limit)
+        return b"".join([self._before, text, self._after]), was_cut
+
+    def add(self, rendered: Buffer, count: int) -> None:
+        if count:
+            if not self._is_first:
+                self.output.write(self._between)
+            self.output.write(rendered)
             self._is_first = False
 
     def add_whole(
-        self, ids: Sequence[int], spans: Sequence[tuple[int, int]] | None, members: dict[str, list[int]]
+        self, ids: memoryview, spans: Sequence[tuple[int, int]] | None, members: dict[str, list[int]]
     ) -> None:
         del spans
-        TextWriter.add(self, ids, ())
-        if members and self._after.startswith(b"]}"):
-            more = b"".join(f', "{name}": {values}'.encode() for name, values in members.items())
-            self.output.write(b"]" + more)
-            self._is_closed = True
+        self.add(TextWriter.render(self, ids), len(ids))
+        if self._after.startswith(b"]}"):
+            self._members = "".join(f', "{name}": {values}' for name, values in members.items()).encode()
 
     def end(self) -> None:
-        self.output.write(self._after[1:] if self._is_closed else self._after)
-        self._is_closed = False
+        self.output.write(self._after[:1] + self._members + self._after[1:])
+        self._members = b""
 
 
 class SpanCounter:
@@ -107,64 +125,65 @@ class SpanCounter:
 class OffsetLines(IdWriter):
     """A line for each token: id, start and end, separated by tabs."""
 
-    wants_bytes = True
+    is_in_order = True
 
-    def __init__(self, output: Output, unit: str) -> None:
+    def __init__(self, output: Output, unit: str, encoding: Encoding) -> None:
         super().__init__(output)
-        self._unit = unit
+        self._unit, self._encoding = unit, encoding
 
     def begin(self) -> None:
         self._counter = SpanCounter(self._unit)
 
-    def add(self, ids: Sequence[int], tokens: Sequence[bytes]) -> None:
-        self._write(ids, self._counter.spans(tokens))
+    def render(self, ids: memoryview) -> Buffer:
+        spans = self._counter.spans(self._encoding.decode_tokens_bytes(ids))
+        return self._lines(ids, spans)
+
+    def _lines(self, ids: memoryview, spans: Sequence[tuple[int, int]]) -> bytes:
+        return "".join(f"{i}\t{a}\t{b}\n" for i, (a, b) in zip(ids, spans, strict=True)).encode()
+
+    def add(self, rendered: Buffer, count: int) -> None:
+        del count
+        self.output.write(rendered)
 
     def add_whole(
-        self, ids: Sequence[int], spans: Sequence[tuple[int, int]] | None, members: dict[str, list[int]]
+        self, ids: memoryview, spans: Sequence[tuple[int, int]] | None, members: dict[str, list[int]]
     ) -> None:
         del members
-        self._write(ids, spans or ())
-
-    def _write(self, ids: Sequence[int], spans: Sequence[tuple[int, int]]) -> None:
-        self.output.write("".join(f"{i}\t{a}\t{b}\n" for i, (a, b) in zip(ids, spans, strict=True)).encode())
+        self.output.write(self._lines(ids, spans or ()))
 
 
 class OffsetObjects(TextWriter):
     """A JSON object with ids and offsets; the offsets wait in a spool until the ids are written."""
 
-    wants_bytes = True
+    is_in_order = True
 
-    def __init__(self, output: Output, unit: str) -> None:
+    def __init__(self, output: Output, unit: str, encoding: Encoding) -> None:
         super().__init__(output, b'{"ids": [', b", ", b"]")
-        self._unit = unit
-        self._members: dict[str, list[int]] = {}
+        self._unit, self._encoding = unit, encoding
 
     def begin(self) -> None:
         super().begin()
         self._counter = SpanCounter(self._unit)
         self._spool = make_spool()
 
-    def add(self, ids: Sequence[int], tokens: Sequence[bytes]) -> None:
-        self._hold(self._counter.spans(tokens))
-        super().add(ids, tokens)
-
-    def add_whole(
-        self, ids: Sequence[int], spans: Sequence[tuple[int, int]] | None, members: dict[str, list[int]]
-    ) -> None:
-        self._hold(spans or ())
-        super().add(ids, ())
-        self._members = members
+    def render(self, ids: memoryview) -> Buffer:
+        self._hold(self._counter.spans(self._encoding.decode_tokens_bytes(ids)))
+        return super().render(ids)
 
     def _hold(self, spans: Sequence[tuple[int, int]]) -> None:
         if spans:
             shown = ", ".join(f"[{a}, {b}]" for a, b in spans)
             self._spool.write((b"" if self._is_first else b", ") + shown.encode())
 
+    def add_whole(
+        self, ids: memoryview, spans: Sequence[tuple[int, int]] | None, members: dict[str, list[int]]
+    ) -> None:
+        self._hold(spans or ())
+        super().add_whole(ids, None, {})
+        self._members = "".join(f', "{name}": {values}' for name, values in members.items()).encode()
+
     def end(self) -> None:
         super().end()
-        for name, values in self._members.items():
-            self.output.write(f', "{name}": {values}'.encode())
-        self._members = {}
         self.output.write(b', "offsets": [')
         copy(self._spool, self.output)
         self.output.write(b"]}\n")
@@ -173,23 +192,23 @@ class OffsetObjects(TextWriter):
 class BinaryWriter(IdWriter):
     """Little-endian ids of 2 or 4 bytes, nothing between inputs."""
 
-    def __init__(self, output: Output, typecode: str) -> None:
+    def __init__(self, output: Output, form: decoder.BinaryFormat) -> None:
         super().__init__(output)
-        self._typecode = typecode
+        self._form = form
 
-    def add(self, ids: Sequence[int], tokens: Sequence[bytes]) -> None:
-        del tokens
-        data = array(self._typecode, ids)
-        if sys.byteorder == "big":
-            data.byteswap()
-        self.output.write(data.tobytes())
+    def render(self, ids: memoryview) -> Buffer:
+        return decoder.binary_ids(ids, self._form)
+
+    def add(self, rendered: Buffer, count: int) -> None:
+        del count
+        self.output.write(rendered)
 
 
 class NpyWriter(BinaryWriter):
     """A .npy file of uint32. Its header tells how many: written again at the end, or the ids wait in a spool."""
 
     def __init__(self, output: Output) -> None:
-        super().__init__(output, TYPECODES["u32"])
+        super().__init__(output, "u32")
         self._count = 0
         self._spool: IO[bytes] | None = None
         if output.is_replaced:
@@ -197,12 +216,12 @@ class NpyWriter(BinaryWriter):
         else:
             self._spool = make_spool()
 
-    def add(self, ids: Sequence[int], tokens: Sequence[bytes]) -> None:
-        self._count += len(ids)
+    def add(self, rendered: Buffer, count: int) -> None:
+        self._count += count
         if self._spool is None:
-            super().add(ids, tokens)
+            super().add(rendered, count)
         else:
-            self._spool.write(array(self._typecode, ids).tobytes())
+            self._spool.write(rendered)
 
     def close(self) -> None:
         if self._spool is None:
@@ -227,17 +246,17 @@ def copy(spool: IO[bytes], output: Output) -> None:
             output.write(block)
 
 
-def make_writer(given: dict[str, Any], output: Output) -> IdWriter:
+def make_writer(given: dict[str, Any], output: Output, encoding: Encoding) -> IdWriter:
     """The writer for the options of `encode`."""
     unit, form = given["offsets"], given["form"]
     if given["as_json"]:
-        return OffsetObjects(output, unit) if unit else TextWriter(output, b'{"ids": [', b", ", b"]}\n")
+        return OffsetObjects(output, unit, encoding) if unit else TextWriter(output, b'{"ids": [', b", ", b"]}\n")
     if unit:
-        return OffsetLines(output, unit)
+        return OffsetLines(output, unit, encoding)
     if form == "npy":
         return NpyWriter(output)
     if form in ("u16", "u32"):
-        return BinaryWriter(output, TYPECODES[form])
+        return BinaryWriter(output, form)
     end = records.SEPARATOR[given["records"] or "lines"]
     if form == "json":
         return TextWriter(output, b"[", b", ", b"]" + end)

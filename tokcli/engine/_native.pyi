@@ -16,6 +16,24 @@ def set_instructions(most: str) -> str: ...
 def split(text: str, family: int) -> bytes:
     """Where the pieces of a text end, in bytes of UTF-8 (uint64)."""
 
+def format_ids(ids: Buffer, between: bytes) -> bytes:
+    """Ids (uint32) as decimal text."""
+
+def format_records(ids: Buffer, offsets: Buffer, between: bytes, joint: bytes, limit: int) -> tuple[bytes, bool]:
+    """The same for records that begin at offsets (uint64), of each at most `limit` ids; whether that cut any."""
+
+def parse_ids(text: Buffer) -> Ids | None:
+    """The ids in decimal text between white space and commas; None for anything else, and above uint32."""
+
+def narrow_ids(ids: Buffer) -> bytes:
+    """The lower 16 bits of each id."""
+
+def valid_utf8(text: Buffer) -> int:
+    """How many bytes from the beginning are whole characters of UTF-8."""
+
+def record_ends(data: Buffer, separator: int) -> bytes:
+    """The places (uint64) behind each such byte."""
+
 class Ids(Buffer):
     """Ids as a read-only buffer of uint32 (as bytes: memoryview(ids).cast("I"))."""
 
@@ -39,3 +57,68 @@ class Vocabulary:
     def encode_batch_lists(self, texts: list[str], family: int, threads: int = 1) -> list[list[int]]: ...
     def decode(self, ids: list[int]) -> bytes: ...
     def decode_str(self, ids: list[int]) -> str: ...
+    def encode_records(self, data: Buffer, ends: Buffer, separator_size: int, family: int) -> tuple[Ids, bytes]:
+        """The ids of records, and where each one's begin (uint64); they end at `ends` (uint64), behind a separator."""
+    def count_records(self, data: Buffer, ends: Buffer, separator_size: int, family: int) -> bytes:
+        """How many ids each record has (uint32)."""
+
+class Decoder:
+    """Ids in buffers to bytes. A special token's id that is also a token's means the token."""
+
+    def __init__(self, vocabulary: Vocabulary, special_tokens: dict[int, bytes]) -> None: ...
+    def decode(self, ids: Buffer, width: int) -> bytes:
+        """The bytes of ids of 2 or 4 bytes each, in this machine's order."""
+
+# --- training --------------------------------------------------------------------------------------------------------
+
+class PieceTable:
+    """Distinct pieces and their counts: the twin of training.counts.PieceTable, which says what its methods promise."""
+
+    piece_bytes: int
+    memory: int
+    has_overflown: bool
+    """Whether `count` went beyond 2**62 (the other methods raise OverflowError)."""
+
+    def __len__(self) -> int: ...
+    def count(self, data: Buffer, family: int) -> None:
+        """Counts the pieces of a text (UTF-8, complete)."""
+    def add(self, piece: Buffer, count: int) -> None: ...
+    def update(self, other: PieceTable) -> None: ...
+    def add_block(self, block: Buffer) -> None: ...
+    def sort(self) -> None: ...
+    def next_block(self, limit: int) -> bytes: ...
+    def item(self, number: int) -> tuple[bytes, int]: ...
+    def clear(self) -> None: ...
+
+class RunMerger:
+    """Merges runs of blocks. ValueError: a block is damaged or out of order; OverflowError: a sum is too large."""
+
+    def __init__(self, runs: int) -> None: ...
+    def feed(self, run: int, block: Buffer) -> None:
+        """The next block of the run that was asked for; an empty one ends it."""
+    def merge(self, limit: int) -> bytes | int | None:
+        """A block; or the number of the run that has to be fed; or None at the end."""
+
+class Trainer:
+    """Learns merges; ids are places of tokens. `token_bytes` and `byte_ids` are uint32: sizes, and ids of the bytes.
+
+    `memory` is what its lists may take, about, in bytes; 0 for any. It changes no merge.
+    """
+
+    def __init__(
+        self,
+        vocab_size: int,
+        min_frequency: int,
+        max_token_bytes: int,
+        first_wins: bool,
+        memory: int,
+        token_bytes: Buffer,
+        byte_ids: Buffer,
+    ) -> None: ...
+    def add(self, ids: Buffer, count: int) -> None:
+        """A piece as the ids (uint32) of its parts."""
+    def add_table(self, table: PieceTable, in_order: bool) -> None: ...
+    def add_block(self, block: Buffer) -> None: ...
+    def reserve(self, parts: int) -> None: ...
+    def run(self, milliseconds: int, limit: int) -> tuple[bytes, bool]:
+        """The next merges (left, right, count as uint64), and whether there may be more; OverflowError if too large."""

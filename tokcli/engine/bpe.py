@@ -7,10 +7,9 @@ whose token has the lowest rank, the leftmost of equals.
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, pairwise
+from typing import NamedTuple
 
 from tokcli.errors import UnknownTokenError
 
@@ -69,6 +68,8 @@ def merge_by_scanning(ranks: Ranks, piece: bytes) -> list[int]:
 
 def merge_by_heap(ranks: Ranks, piece: bytes) -> list[int]:
     """The same bounds in O(n log n): a heap of (rank, start) with stale entries skipped, and a linked list of parts."""
+    import heapq
+
     size = len(piece)
     ends = list(range(1, size + 1))  # ends[start] is where the part that begins at start ends
     previous = list(range(-1, size - 1))  # the start of the part before; both are only right for starts of parts
@@ -107,8 +108,7 @@ def merge_by_heap(ranks: Ranks, piece: bytes) -> list[int]:
     return bounds
 
 
-@dataclass(frozen=True)
-class MergeStep:
+class MergeStep(NamedTuple):
     """The parts of a piece after one merge; `position` is the index of the new part, None before the first merge."""
 
     parts: tuple[bytes, ...]
@@ -160,13 +160,13 @@ class PieceCache(dict[str, tuple[int, ...]]):
     Forgetting all is as good as an LRU here: the frequent pieces are back within a few hundred lookups.
     """
 
-    def __init__(self, ranks: Ranks, limit: int = CACHE_PIECES) -> None:
+    def __init__(self, merge: Callable[[bytes], Iterable[int]], limit: int = CACHE_PIECES) -> None:
         super().__init__()
-        self._ranks = ranks
+        self._merge = merge
         self._limit = limit
 
     def __missing__(self, piece: str) -> tuple[int, ...]:
-        ids = tuple(encode_piece(self._ranks, piece.encode()))
+        ids = tuple(self._merge(piece.encode()))
         if len(piece) <= CACHE_PIECE_CHARS:
             if len(self) >= self._limit:
                 self.clear()

@@ -1,4 +1,4 @@
-"""Ids as they are written: read from decimal text, as a stream and strictly, or from binary.
+"""Ids as they are written: decimal text, read as a stream and strictly, or binary; and written.
 
 What bytes an id stands for is `Encoding`'s business.
 """
@@ -11,28 +11,37 @@ from array import array
 from collections.abc import Iterable, Iterator
 from typing import Literal
 
+from tokcli.engine import backend
 from tokcli.errors import InputError
 
 BinaryFormat = Literal["u16", "u32"]
+Ids = memoryview | list[int]  # a list where one may be above uint32
+NO_LIMIT = 2**64 - 1
 TYPECODES: dict[BinaryFormat, str] = {"u16": "H", "u32": "I"}
 
 MAX_ID_DIGITS = 10  # 2**32 - 1 has ten
 SHOWN_CHARS = 40  # of a bad item, in messages
-_SEPARATORS = re.compile(rb"[\s,]+")  # of bytes: ASCII white space only
-_ONLY_IDS = re.compile(rb"[0-9\s,]*")
-_OPENING = re.compile(rb"\s*(\[)?")
+_SEPARATORS = rb"[\s,]+"  # of bytes: ASCII white space only
+_ONLY_IDS = rb"[0-9\s,]*"
+_BRACKET = ord("[")
 _SEPARATING = (b" ", b"\n", b",", b"\t", b"\r", b"\v", b"\f")
 
 
-def parse_ids(blocks: Iterable[bytes]) -> Iterator[list[int]]:
-    """Decimal ids in blocks of text, as lists of ids.
+def parse_ids(blocks: Iterable[bytes]) -> Iterator[Ids]:
+    """Decimal ids in blocks of text, as sequences of ids.
 
     An id is 1 to 10 ASCII digits; between ids stand ASCII white space and commas, around them all one pair of brackets
     or none. Anything else is an InputError that names the item and its byte offset.
 
-    >>> list(parse_ids([b"[1, 23", b"4 5]"]))
+    >>> [list(ids) for ids in parse_ids([b"[1, 23", b"4 5]"])]
     [[1], [234, 5]]
     """
+    for text, offset in cut_ids(blocks):
+        yield ids_in(text, offset)
+
+
+def cut_ids(blocks: Iterable[bytes]) -> Iterator[tuple[bytes, int]]:
+    """(ids without the brackets, byte offset of it), cut where no id is; what it is, `ids_in` has to say."""
     offset = 0  # of `held`, in the input
     held = b""  # the end of what was read: an id may go on in the next block
     opened: bool | None = None  # by a bracket; None before the first item
@@ -40,27 +49,35 @@ def parse_ids(blocks: Iterable[bytes]) -> Iterator[list[int]]:
     for block in blocks:
         held += block
         if opened is None:
-            opening = _OPENING.match(held)
-            if opening is None or (opening.end() == len(held) and not opening[1]):
+            begins = len(held) - len(held.lstrip())
+            if begins == len(held):
                 continue
-            opened = bool(opening[1])
-            held, offset = held[opening.end() :], offset + opening.end()
+            opened = held[begins] == _BRACKET
+            held, offset = held[begins + opened :], offset + begins + opened
         if opened and not closed and (end := held.find(b"]")) >= 0:
-            yield _ids_in(held[:end], offset)
+            yield held[:end], offset
             closed, held, offset = True, held[end + 1 :], offset + end + 1
         if closed:
             _refuse_any(held, offset)
             held, offset = b"", offset + len(held)
-        cut = max(held.rfind(separator) for separator in _SEPARATING) + 1
+        cut = _last_separator(held)
         if cut:
-            yield _ids_in(held[:cut], offset)
+            yield held[:cut], offset
             held, offset = held[cut:], offset + cut
         elif len(held) > SHOWN_CHARS:
-            _ids_in(held, offset)  # too long for an id: says so
+            ids_in(held, offset)  # too long for an id: says so
     if opened and not closed:
         raise InputError(f"the list of ids has no closing bracket at byte {offset + len(held)}")
-    if ids := _ids_in(held, offset):
-        yield ids
+    if held:
+        yield held, offset
+
+
+def _last_separator(text: bytes) -> int:
+    """Behind the last separator; 0 where there is none."""
+    for start in (max(0, len(text) - SHOWN_CHARS), 0):  # as a rule one of the last bytes is one
+        if cut := max(text.rfind(separator, start) for separator in _SEPARATING) + 1:
+            return cut
+    return 0
 
 
 def _refuse_any(text: bytes, offset: int) -> None:
@@ -68,11 +85,15 @@ def _refuse_any(text: bytes, offset: int) -> None:
         raise _bad_item(text, offset + len(text) - len(text.lstrip()))
 
 
-def _ids_in(text: bytes, offset: int) -> list[int]:
+def ids_in(text: bytes, offset: int = 0) -> Ids:
+    """The ids in a text without brackets, which begins at `offset`; InputError as in `parse_ids`."""
+    native = backend.native()
+    if native is not None and (ids := native.parse_ids(text)) is not None:
+        return memoryview(ids).cast("I")
     items = text.replace(b",", b" ").split() if b"," in text else text.split()
-    if not _ONLY_IDS.fullmatch(text) or (items and max(map(len, items)) > MAX_ID_DIGITS):
+    if not re.fullmatch(_ONLY_IDS, text) or (items and max(map(len, items)) > MAX_ID_DIGITS):
         at = 0
-        for item in _SEPARATORS.split(text):
+        for item in re.split(_SEPARATORS, text):
             at = text.index(item, at)
             if item and (not item.isdigit() or len(item) > MAX_ID_DIGITS):
                 raise _bad_item(item, offset + at)
@@ -87,18 +108,58 @@ def _bad_item(item: bytes, offset: int) -> InputError:
     )
 
 
-def parse_binary(blocks: Iterable[bytes], form: BinaryFormat) -> Iterator[array[int]]:
-    """Little-endian ids of 2 or 4 bytes each, as arrays; InputError where the last one is not whole."""
+def parse_binary(blocks: Iterable[bytes], form: BinaryFormat) -> Iterator[memoryview]:
+    """Little-endian ids of 2 or 4 bytes each, as buffers of them; InputError where the last one is not whole."""
     size = array(TYPECODES[form]).itemsize
     held, offset = b"", 0
     for block in blocks:
-        data = held + block
+        data = held + block if held else block
         whole = len(data) - len(data) % size
-        ids = array(TYPECODES[form], data[:whole])
-        if sys.byteorder == "big":
-            ids.byteswap()
-        if ids:
-            yield ids
+        if whole:
+            ids = memoryview(data)[:whole]
+            yield in_other_order(ids.cast("H") if form == "u16" else ids.cast("I"))
         held, offset = data[whole:], offset + whole
     if held:
         raise InputError(f"the last id is cut off: {len(held)} of {size} bytes at byte {offset}")
+
+
+def in_other_order(ids: memoryview) -> memoryview:
+    """Ids from little-endian to this machine's order, or the other way round."""
+    if sys.byteorder == "little":
+        return ids
+    swapped = array(ids.format, ids)
+    swapped.byteswap()
+    return memoryview(swapped)
+
+
+def format_ids(ids: memoryview, between: bytes) -> bytes:
+    """Ids (uint32) as decimal text.
+
+    >>> format_ids(memoryview(array("I", [1, 23])), b", ")
+    b'1, 23'
+    """
+    native = backend.native()
+    text: bytes = between.join(b"%d" % i for i in ids) if native is None else native.format_ids(ids, between)
+    return text
+
+
+def format_records(
+    ids: memoryview, offsets: memoryview, between: bytes, joint: bytes, limit: int | None
+) -> tuple[bytes, bool]:
+    """The same for records whose ids begin at `offsets` (uint64), `joint` between two of them; of each at most `limit`.
+
+    The second is whether that left any out. Native only, as what makes such records is.
+    """
+    native = backend.native()
+    assert native is not None
+    made: tuple[bytes, bool] = native.format_records(ids, offsets, between, joint, NO_LIMIT if limit is None else limit)
+    return made
+
+
+def binary_ids(ids: memoryview, form: BinaryFormat) -> memoryview:
+    """Ids (uint32) as little-endian ids of 2 or 4 bytes; of larger ones the upper bits are lost."""
+    if form == "u16":
+        native = backend.native()
+        narrow = array("H", [i & 0xFFFF for i in ids]) if native is None else native.narrow_ids(ids)
+        ids = memoryview(narrow).cast("B").cast("H")
+    return in_other_order(ids)

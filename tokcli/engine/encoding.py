@@ -10,20 +10,23 @@ from array import array
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from tokcli.engine import special_tokens as special
-from tokcli.engine import stream, unstable
+from tokcli.engine import stream, utf8_stream
 from tokcli.engine.bpe import encode_piece
 from tokcli.engine.native_encoder import image_of
 from tokcli.engine.text import without_surrogates
+from tokcli.engine.utf8_stream import Part
 from tokcli.engine.vocabulary import Vocabulary
 from tokcli.errors import VocabularyError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import numpy as np
     import numpy.typing as npt
+    from typing_extensions import Buffer
 
 
 class VocabularySizeError(VocabularyError, AssertionError):
@@ -45,6 +48,7 @@ class Encoding(Vocabulary):
 
     is_pipeline = False  # whether whole texts go through a tokenizer with rules of its own
     has_template = False  # whether special tokens may be added around a text
+    decodes_apart = True  # whether ids stand for the same bytes whatever stands beside them
 
     def __init__(
         self,
@@ -157,6 +161,8 @@ class Encoding(Vocabulary):
         The second is in no particular order. For every way `way`, the bytes of the stable ids and `way` together begin
         with the text.
         """
+        from tokcli.engine import unstable
+
         allowed = self._check_special(text, allowed_special, disallowed_special)
         text.encode()  # UnicodeEncodeError for a lone surrogate, as tiktoken
         ids, last = self._encode_with_last(text, allowed)
@@ -203,6 +209,8 @@ class Encoding(Vocabulary):
 
     def _encode_with_tail(self, text: str, tail: bytes) -> list[int]:
         """The ids of text followed by bytes that are no text and belong to its last piece."""
+        from tokcli.engine import unstable
+
         ids, last = self._encode_with_last(text, frozenset())
         keep = len(ids) - unstable.unstable_tail(self.decode_tokens_bytes(ids), last)
         return ids[:keep] + encode_piece(self._mergeable_ranks, self.decode_bytes(ids[keep:]) + tail)
@@ -223,9 +231,9 @@ class Encoding(Vocabulary):
 
         It is read in blocks, so its size does not matter.
         """
-        with Path(path).open("rb") as file:
+        with open(path, "rb", buffering=0) as file:
             blocks = iter(lambda: file.read(stream.BLOCK_BYTES), b"")
-            return sum(map(self.count_chunk, self.read_chunks(blocks)))
+            return sum(map(self.count_part, self.read_parts(blocks)))
 
     def split(self, text: str) -> list[str]:
         """The pieces that the pattern cuts a text into; joined, they are the text."""
@@ -236,10 +244,13 @@ class Encoding(Vocabulary):
         if isinstance(text_or_bytes, str):
             ids: memoryview | None = self._natively("encode_array", text_or_bytes)
             return memoryview(array("I", self._encode_in_python(text_or_bytes))) if ids is None else ids
+        data = bytes(text_or_bytes)
+        if self._native is not None and utf8_stream.valid_utf8(data) == len(data):
+            return self.encode_part(memoryview(data))
         try:
-            return self.encode_array(bytes(text_or_bytes).decode())
+            return self.encode_array(data.decode())
         except UnicodeDecodeError:
-            chunks = self.read_chunks([bytes(text_or_bytes)], errors="bytes")
+            chunks = self.read_chunks([data], errors="bytes")
             return memoryview(array("I", chain.from_iterable(map(self.encode_chunk, chunks))))
 
     def encode_array_batch(self, texts: Sequence[str], *, num_threads: int = 8) -> tuple[memoryview, memoryview]:
@@ -265,6 +276,64 @@ class Encoding(Vocabulary):
     ) -> Iterator[stream.Chunk]:
         """Blocks of bytes as chunks that can be encoded one by one: see `stream.read_chunks`."""
         return stream.read_chunks(blocks, self._pretokenizer, errors=errors, allowed=allowed, refused=refused)
+
+    def read_parts(
+        self,
+        blocks: stream.Blocks,
+        *,
+        errors: stream.Errors = "strict",
+        allowed: frozenset[str] = frozenset(),
+        refused: frozenset[str] = frozenset(),
+    ) -> Iterator[Part]:
+        """The same as parts, text as UTF-8 where native code takes it so: see `utf8_stream.read_parts`."""
+        if self._native is None:
+            return self.read_chunks(blocks, errors=errors, allowed=allowed, refused=refused)
+        return utf8_stream.read_parts(blocks, self._pretokenizer, errors=errors, allowed=allowed, refused=refused)
+
+    def encode_part(self, part: Part) -> memoryview:
+        """The ids of one part of a stream (uint32)."""
+        if isinstance(part, stream.Chunk):
+            if not part.special and not part.tail and (made := self._natively("encode_array", part.text)) is not None:
+                return memoryview(made)
+            return memoryview(array("I", self.encode_chunk(part)))
+        ids: memoryview | None = self._natively("encode_utf8", part)
+        return memoryview(array("I", self._encode_in_python(str(part, "utf-8")))) if ids is None else ids
+
+    def count_part(self, part: Part) -> int:
+        """How many ids one part of a stream has."""
+        if isinstance(part, stream.Chunk):
+            return self.count_chunk(part)
+        count: int | None = self._natively("count_utf8", part)
+        return len(self._encode_in_python(str(part, "utf-8"))) if count is None else count
+
+    def encode_records(
+        self, data: bytes, ends: Buffer, separator_size: int, special_tokens: frozenset[str] = frozenset()
+    ) -> tuple[memoryview, memoryview] | None:
+        """All ids (uint32) of records in one buffer, and where each record's begin (uint64, one more than records).
+
+        They end at `ends` (uint64), `separator_size` bytes of which are none of the record. None where they have to be
+        taken one by one: without native code, where one of the special tokens may be in them, or not all is UTF-8.
+        """
+        made: tuple[memoryview, memoryview] | None = None
+        if self._is_plain(data, special_tokens):
+            made = self._natively("encode_records", data, ends, separator_size)
+        return made
+
+    def count_records(
+        self, data: bytes, ends: Buffer, separator_size: int, special_tokens: frozenset[str] = frozenset()
+    ) -> memoryview | None:
+        """How many ids each record has (uint32); None as in `encode_records`."""
+        counts: memoryview | None = None
+        if self._is_plain(data, special_tokens):
+            counts = self._natively("count_records", data, ends, separator_size)
+        return counts
+
+    def _is_plain(self, data: bytes, special_tokens: frozenset[str]) -> bool:
+        return (
+            self._native is not None
+            and not utf8_stream.special_finder(special_tokens).may_be_in(data)
+            and utf8_stream.valid_utf8(data) == len(data)
+        )
 
     def encode_chunk(self, chunk: stream.Chunk) -> list[int]:
         """The ids of one chunk of a stream."""

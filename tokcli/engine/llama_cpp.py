@@ -104,7 +104,7 @@ class LlamaCpp:
         unsafe = re.compile("|".join([f"[\u017f{changed_members()}]", *texts]))
         wanted = CONTROL | USER_DEFINED | UNKNOWN
         added = {text: number for number, text in enumerate(self.texts) if self.kinds[number] & wanted}
-        return Shortcut(pre.known, ranks, added, unsafe)
+        return Shortcut(pre.known, ranks, added, unsafe, any(map(bytes.isascii, whole_only)))
 
     # --- text to ids -------------------------------------------------------------------------------------------------
 
@@ -214,6 +214,11 @@ class LlamaCpp:
         if b"".join(parts) != text.encode():
             raise InputError(f"{self.name} changes this text: where its tokens stand is not known")
         return Tokens(ids, texts=[self.texts[n] for n in ids], spans=list(character_spans(parts)))
+
+    @property
+    def decodes_apart(self) -> bool:
+        """Whether nothing is cleaned up between tokens, or left out before the first."""
+        return not (self.settings.add_space_prefix or self.settings.clean_spaces)
 
     @property
     def has_template(self) -> bool:

@@ -37,6 +37,7 @@ class MinBpe:
 
     is_byte_level: ClassVar[bool] = True
     has_template: ClassVar[bool] = False
+    decodes_apart: ClassVar[bool] = True
     shortcut: ClassVar[None] = None
 
     @cached_property

@@ -15,6 +15,8 @@ from tokcli.engine import known_patterns as known
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from typing_extensions import Buffer
+
 # The family of scanners (scan.h) that does what a pattern says.
 FAMILY_OF = {
     known.R50K: "r50k",
@@ -50,6 +52,24 @@ class NativeEncoder:
         """The ids of a text as uint32."""
         return memoryview(self._vocabulary.encode_str(text, self._family, threads)).cast("I")
 
+    def encode_utf8(self, data: Buffer) -> memoryview:
+        """The ids of text as UTF-8, which is not checked here (stream.py does)."""
+        return memoryview(self._vocabulary.encode_buffer(data, self._family)).cast("I")
+
+    def count_utf8(self, data: Buffer) -> int:
+        """How many ids text as UTF-8 has."""
+        count: int = self._vocabulary.count_buffer(data, self._family)
+        return count
+
+    def encode_records(self, data: Buffer, ends: Buffer, separator_size: int) -> tuple[memoryview, memoryview]:
+        """All ids of the records that end at `ends` (uint64) in UTF-8, and where each record's begin."""
+        ids, offsets = self._vocabulary.encode_records(data, ends, separator_size, self._family)
+        return memoryview(ids).cast("I"), memoryview(offsets).cast("Q")
+
+    def count_records(self, data: Buffer, ends: Buffer, separator_size: int) -> memoryview:
+        """How many ids each record has (uint32)."""
+        return memoryview(self._vocabulary.count_records(data, ends, separator_size, self._family)).cast("I")
+
     def encode_batch(self, texts: list[str], threads: int) -> tuple[memoryview, memoryview]:
         """All ids of some texts, and where each text's begin."""
         ids, offsets = self._vocabulary.encode_batch(texts, self._family, threads)
@@ -64,6 +84,12 @@ class NativeEncoder:
         """The bytes of some ids; KeyError for special tokens too, which are not in the image."""
         data: bytes = self._vocabulary.decode(ids)
         return data
+
+    def decoder(self, special_tokens: Mapping[str, int]) -> Any:
+        """What turns ids in a buffer into bytes, special tokens too: `decode(ids, bytes of one)`; or KeyError."""
+        native = backend.native()
+        assert native is not None
+        return native.Decoder(self._vocabulary, {i: token.encode() for token, i in special_tokens.items()})
 
     def decode_str(self, ids: list[int]) -> str:
         """The text of some ids, U+FFFD for what is not UTF-8."""
@@ -93,3 +119,15 @@ def open_encoder(pat_str: str, image: Callable[[], Any]) -> NativeEncoder | None
         return NativeEncoder(native.Vocabulary(image()), native.FAMILIES.index(FAMILY_OF[pat_str]))
     except ValueError:
         return None
+
+
+def open_merger(image: Callable[[], Any]) -> Callable[[bytes], list[int]] | None:
+    """What merges one piece, for patterns that only Python can split by; None where only Python can do it."""
+    native = backend.native()
+    if native is None:
+        return None
+    try:
+        merge: Callable[[bytes], list[int]] = native.Vocabulary(image()).encode_piece
+    except ValueError:
+        return None
+    return merge

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 Ranges = tuple[tuple[int, int], ...]  # (first, last) code points, both included, in order
 
@@ -18,28 +18,25 @@ Ranges = tuple[tuple[int, int], ...]  # (first, last) code points, both included
 # 13 are unassigned in every release so far, 15 and 16 are private use for ever.
 SCANNED_PLANES = ((0x0, 0x3FFFF), (0xE0000, 0xEFFFF))
 
-_ATOM = re.compile(
-    r"""
+# Patterns are compiled where they are used (`re` keeps them): most runs need none.
+_ATOM = r"""(?xs)
     (?P<property> \\[pP] (?: \{ (?P<name>[^}]*) \} | (?P<letter>[A-Za-z]) ) )
   | (?P<codepoint> \\[xuU] \{ (?P<hex>[0-9A-Fa-f]{1,8}) \} )
   | (?P<escape> \\ . )
   | (?P<posix> \[:\^?[a-z]+:\] )
   | (?P<comment> \(\?\# [^)]* \) )
   | (?P<char> . )
-    """,
-    re.VERBOSE | re.DOTALL,
-)
+    """
 # What Rust's \w and \d are, spelled out (regex-syntax, "Perl character classes"); `\s` is White_Space in both.
 _PERL = {
     "w": r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}",
     "d": r"\p{Nd}",
 }
-_LEADING_FLAGS = re.compile(r"\(\?[a-zA-Z]*-?[a-zA-Z]*\)")
-_BACK_REFERENCE = re.compile(r"\\[1-9]|\(\?P=|\\[gk][<{]")
+_LEADING_FLAGS = r"\(\?[a-zA-Z]*-?[a-zA-Z]*\)"
+_BACK_REFERENCE = r"\\[1-9]|\(\?P=|\\[gk][<{]"
 
 
-@dataclass(frozen=True)
-class Atom:
+class Atom(NamedTuple):
     """One element of a pattern: `kind` is a group name of `_ATOM`, or bar, end (`$`), class (`[`), close (`]`)."""
 
     kind: str
@@ -57,7 +54,7 @@ def atoms(pattern: str) -> Iterator[Atom]:
     """
     depth = nesting = 0
     class_start = -1  # where a `]` is a literal
-    for match in _ATOM.finditer(pattern):
+    for match in re.finditer(_ATOM, pattern):
         kind, text = match.lastgroup or "char", match[0]
         name = match["name"] or match["letter"] or ""
         if match["property"] is not None:
@@ -119,9 +116,9 @@ def name_alternatives(pattern: str) -> str | None:
     >>> name_alternatives(r"a|b")
     '(?P<a1>a)|(?P<a2>b)'
     """
-    if _BACK_REFERENCE.search(pattern):
+    if re.search(_BACK_REFERENCE, pattern):
         return None
-    flags = _LEADING_FLAGS.match(pattern)
+    flags = re.match(_LEADING_FLAGS, pattern)
     head = flags[0] if flags else ""
     parts = alternatives(pattern[len(head) :])
     return head + "|".join(f"(?P<a{number}>{part})" for number, part in enumerate(parts, 1))

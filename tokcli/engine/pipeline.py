@@ -14,7 +14,7 @@ from typing import Protocol
 
 from tokcli.engine.added_tokens import AddedToken, AddedTokenFinder, finders
 from tokcli.engine.aligned import Aligned
-from tokcli.engine.detokenizer import Decoder
+from tokcli.engine.detokenizer import ByteLevel, Decoder
 from tokcli.engine.models import Model
 from tokcli.engine.normalizer import Normalizer, UnicodeForm
 from tokcli.engine.pair_bpe import PairBpe
@@ -37,6 +37,7 @@ class Shortcut:
     ranks: dict[bytes, int] = field(repr=False)
     added: Mapping[str, int]
     unsafe: re.Pattern[str] | None = None
+    unsafe_is_ascii: bool = False  # whether that may be found in ASCII
     normalize: Callable[[str], str] | None = None
 
 
@@ -67,6 +68,10 @@ class Tokenizer(Protocol):
     @property
     def has_template(self) -> bool:
         """Whether `finish` has anything to add."""
+
+    @property
+    def decodes_apart(self) -> bool:
+        """Whether ids stand for the same bytes whatever stands beside them."""
 
     def split(self, text: str) -> list[str]:
         """The pieces that are encoded one by one."""
@@ -121,7 +126,13 @@ class Pipeline:
         texts = [re.escape(token.decode("utf-8", "replace")) for token in whole_only]
         normalize = None if self.normalizer is None else self._normalized
         unsafe = re.compile("|".join(texts)) if texts else None
-        return Shortcut(self.pat_str, ranks, {t.content: t.id for t in self.added}, unsafe, normalize)
+        is_ascii = any(map(bytes.isascii, whole_only))
+        return Shortcut(self.pat_str, ranks, {t.content: t.id for t in self.added}, unsafe, is_ascii, normalize)
+
+    @property
+    def decodes_apart(self) -> bool:
+        """Whether the decoder looks at each token by itself."""
+        return isinstance(self.decoder, ByteLevel)
 
     @property
     def has_template(self) -> bool:

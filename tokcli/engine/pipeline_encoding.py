@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from dataclasses import fields as dataclass_fields
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tokcli.engine import special_tokens as special
 from tokcli.engine import stream
@@ -20,16 +19,26 @@ from tokcli.engine.pipeline import Tokenizer
 from tokcli.engine.postprocessor import Tokens
 from tokcli.engine.pretokenizer import PreTokenizer
 from tokcli.engine.text import without_surrogates
+from tokcli.engine.utf8_stream import Part
 from tokcli.errors import DisallowedSpecialTokenError, InputError, TokcliError, UnknownTokenError
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 _ALL = r"[\s\S]+"  # a pattern that cuts nothing
 
 
-@dataclass(frozen=True)
 class WholeText(stream.Chunk):
     """An input that is encoded as one; `allowed` special tokens in it get their id."""
 
     allowed: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, text: str, allowed: frozenset[str]) -> WholeText:
+        """A text from the beginning of the input."""
+        made = cls(text, 0)
+        made.allowed = allowed
+        return made
 
 
 class PipelineEncoding(Encoding):
@@ -40,6 +49,7 @@ class PipelineEncoding(Encoding):
     def __init__(self, name: str, tokenizer: Tokenizer, *, pretokenizer: PreTokenizer | None = None) -> None:
         self.tokenizer = tokenizer
         self.has_template = tokenizer.has_template
+        self.decodes_apart = tokenizer.decodes_apart
         tokens = tokenizer.token_bytes()
         self._set_up(
             name,
@@ -89,7 +99,9 @@ class PipelineEncoding(Encoding):
         if shortcut is None:
             return True, text
         plain = shortcut.normalize(text) if shortcut.normalize is not None else text
-        return shortcut.unsafe is not None and not plain.isascii() and bool(shortcut.unsafe.search(plain)), plain
+        if shortcut.unsafe is None or (plain.isascii() and not shortcut.unsafe_is_ascii):
+            return False, plain
+        return bool(shortcut.unsafe.search(plain)), plain
 
     def _natively(self, method: str, *arguments: Any) -> Any:
         del method, arguments
@@ -184,7 +196,7 @@ class PipelineEncoding(Encoding):
                 token=match[0],
                 offset=offset,
             )
-        return WholeText(text, 0, allowed=allowed) if text else None
+        return WholeText.of(text, allowed) if text else None
 
     def encode_chunk(self, chunk: stream.Chunk) -> list[int]:
         """The ids of a chunk."""
@@ -201,7 +213,7 @@ class PipelineEncoding(Encoding):
         if chunk.special or chunk.tail:
             return chunk
         is_slow, plain = self._slow_or_normalized(chunk.text)
-        return None if is_slow else chunk if plain == chunk.text else replace(chunk, text=plain)
+        return None if is_slow else chunk if plain == chunk.text else chunk._replace(text=plain)
 
     def count_chunk(self, chunk: stream.Chunk, threads: int = 1) -> int:
         """How many ids a chunk has."""
@@ -209,6 +221,68 @@ class PipelineEncoding(Encoding):
         if ready is None or self._fast is None:
             return len(self.tokenizer.encode(chunk.text, _allowed(chunk)))
         return self._fast.count_chunk(ready, threads)
+
+    def read_parts(
+        self,
+        blocks: stream.Blocks,
+        *,
+        errors: stream.Errors = "strict",
+        allowed: frozenset[str] = frozenset(),
+        refused: frozenset[str] = frozenset(),
+    ) -> Iterator[Part]:
+        """With a shortcut, parts as usual; else one chunk."""
+        if self._fast is None:
+            return self.read_chunks(blocks, errors=errors, allowed=allowed, refused=refused)
+        found = allowed | self._always_found()
+        return self._fast.read_parts(blocks, errors=errors, allowed=found, refused=refused - found)
+
+    def encode_part(self, part: Part) -> memoryview:
+        """The ids of one part of a stream (uint32)."""
+        ready = self._ready_part(part)
+        if ready is not None and self._fast is not None:
+            return self._fast.encode_part(ready)
+        return memoryview(array("I", self.tokenizer.encode(_text_of(part), _allowed(part))))
+
+    def count_part(self, part: Part) -> int:
+        """How many ids one part of a stream has."""
+        ready = self._ready_part(part)
+        if ready is not None and self._fast is not None:
+            return self._fast.count_part(ready)
+        return len(self.tokenizer.encode(_text_of(part), _allowed(part)))
+
+    def _ready_part(self, part: Part) -> Part | None:
+        if isinstance(part, stream.Chunk):
+            return self._ready(part)
+        shortcut = self.tokenizer.shortcut
+        if shortcut is None or (shortcut.unsafe is None and shortcut.normalize is None):
+            return part if shortcut is not None else None
+        text = _text_of(part)
+        is_slow, plain = self._slow_or_normalized(text)
+        return None if is_slow else part if plain == text else stream.Chunk(plain, 0)
+
+    def encode_records(
+        self, data: bytes, ends: Buffer, separator_size: int, special_tokens: frozenset[str] = frozenset()
+    ) -> tuple[memoryview, memoryview] | None:
+        """As `Encoding` does it, where the shortcut is all there is to it."""
+        if self._fast is None or not self._is_plain_shortcut(data):
+            return None
+        return self._fast.encode_records(data, ends, separator_size, special_tokens | self._always_found())
+
+    def count_records(
+        self, data: bytes, ends: Buffer, separator_size: int, special_tokens: frozenset[str] = frozenset()
+    ) -> memoryview | None:
+        """As `Encoding` does it, where the shortcut is all there is to it."""
+        if self._fast is None or not self._is_plain_shortcut(data):
+            return None
+        return self._fast.count_records(data, ends, separator_size, special_tokens | self._always_found())
+
+    def _is_plain_shortcut(self, data: bytes) -> bool:
+        shortcut = self.tokenizer.shortcut
+        if shortcut is None:
+            return False
+        return (shortcut.unsafe is None and shortcut.normalize is None) or (
+            data.isascii() and not shortcut.unsafe_is_ascii
+        )
 
     def split_chunk(self, chunk: stream.Chunk) -> list[bytes]:
         """The pieces of a chunk."""
@@ -221,6 +295,10 @@ class PipelineEncoding(Encoding):
     def decode_bytes(self, tokens: Sequence[int]) -> bytes:
         """The bytes of some ids; UnknownTokenError, a KeyError, for an id that the vocabulary lacks."""
         return self.tokenizer.decode(tokens)
+
+    def decode_buffer(self, tokens: memoryview) -> bytes:
+        """The bytes of ids in a buffer."""
+        return self.tokenizer.decode(tokens.tolist())
 
     def encode_single_token(self, text_or_bytes: str | bytes) -> int:
         """The id of a text that is one token, special or not; UnknownTokenError, a KeyError, if it is none."""
@@ -248,7 +326,11 @@ def _restore(name: str, kind: type[Tokenizer], fields: dict[str, Any]) -> Pipeli
     return PipelineEncoding(name, kind(**fields))
 
 
-def _allowed(chunk: stream.Chunk) -> frozenset[str]:
+def _text_of(part: Part) -> str:
+    return part.text if isinstance(part, stream.Chunk) else str(part, "utf-8")
+
+
+def _allowed(chunk: Part) -> frozenset[str]:
     return chunk.allowed if isinstance(chunk, WholeText) else frozenset()
 
 

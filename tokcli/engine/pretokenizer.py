@@ -24,9 +24,9 @@ DEFAULT_TIMEOUT = 5.0  # seconds a pattern may take for one block of text
 # classes depend on Python's release, so only characters are named here whose class never changed.
 _WORD = "A-Za-z0-9\u3041-\u3096\u30a1-\u30fa\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3"  # letters and digits
 _STOPS = '\t\n\r !"#$%&()*+,-./:;<=>?@[\\]^_`{|}~\u3001\u3002\uff01\uff0c\uff1f'  # neither, no mark, no apostrophe
-_CUT = re.compile(rf"(?<=[^\s\x85\x1c-\x1f])(?=\x20)|(?<=[{_WORD}])(?=[{re.escape(_STOPS)}])")
-_DIGIT_CUT = re.compile(r"(?<=[0-9])(?=[0-9]{4})")  # between two pieces, and not at the end of the digits
-_ENDS_IN_DIGITS = re.compile(r"[0-9]{8}\Z")
+_CUT = rf"(?<=[^\s\x85\x1c-\x1f])(?=\x20)|(?<=[{_WORD}])(?=[{re.escape(_STOPS)}])"
+_DIGIT_CUT = r"(?<=[0-9])(?=[0-9]{4})"  # between two pieces, and not at the end of the digits
+_ENDS_IN_DIGITS = r"[0-9]{8}\Z"
 _CUT_WINDOWS = (1 << 8, 1 << 12, 1 << 16)  # characters to look back through, before the whole text
 
 # How far a pattern of one's own may look beyond the end of a piece (or behind its start) and still be streamed exactly.
@@ -154,26 +154,32 @@ class PreTokenizer:
         newline (`\\s+(?!\\S)`). tests/engine/test_cuts.py tries it on adversarial text. In the first `searched`
         characters there is known to be none.
         """
+        if cut := self.last_stop(text, searched):
+            return cut
+        return self._cut_in_digits(text) if re.search(_ENDS_IN_DIGITS, text[-64:]) else 0
+
+    def last_stop(self, text: str, searched: int = 0) -> int:
+        """The last such place that can be told by the characters around it."""
         length = len(text)
         if not any(text.find(stop, max(0, searched - 1)) >= 0 for stop in _STOPS):  # much faster than the search below
-            return self._cut_in_digits(text) if _ENDS_IN_DIGITS.search(text, max(0, length - 64)) else 0
+            return 0
         for window in (*_CUT_WINDOWS, length):
             start = max(0, searched - 1, length - window)
             cut = 0
-            for match in _CUT.finditer(text, start):
+            for match in re.compile(_CUT).finditer(text, start):
                 cut = match.start()
             if cut:
                 return cut
             if start < length - window:
                 break
-        return self._cut_in_digits(text) if _ENDS_IN_DIGITS.search(text, max(0, length - 64)) else 0
+        return 0
 
     def _cut_in_digits(self, text: str) -> int:
         """Runs of digits cut in threes have no safe place by look: match from the start, and cut between two pieces."""
-        at = len(text)
+        at, digit_cut = len(text), re.compile(_DIGIT_CUT)
         for piece in reversed(self.split(text)):
             at -= len(piece)
-            if _DIGIT_CUT.match(text, at):
+            if digit_cut.match(text, at):
                 return at
         return 0
 

@@ -52,6 +52,7 @@ class SentencePiece:
     special_tokens: Mapping[str, int] = field(default_factory=dict, init=False, repr=False)
     is_byte_level: ClassVar[bool] = False
     has_template: ClassVar[bool] = False
+    decodes_apart: ClassVar[bool] = False
     shortcut: ClassVar[None] = None
 
     @cached_property

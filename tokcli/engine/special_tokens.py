@@ -23,6 +23,13 @@ def finder(tokens: frozenset[str]) -> re.Pattern[str] | None:
     return re.compile("|".join(map(re.escape, names))) if names else None
 
 
+@lru_cache(maxsize=16)
+def byte_finder(tokens: frozenset[str]) -> re.Pattern[bytes]:
+    """The same in UTF-8, for one token or more."""
+    names = sorted(tokens, key=lambda token: (-len(token), token))
+    return re.compile(b"|".join(re.escape(name.encode()) for name in names))
+
+
 def resolve(allowed: Which, disallowed: Which, known: AbstractSet[str]) -> tuple[frozenset[str], frozenset[str]]:
     """tiktoken's two arguments as sets of tokens: those that get their id, and those that are an error.
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Literal, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 from tokcli.engine import special_tokens
 from tokcli.engine.pretokenizer import LOOK_AROUND, PreTokenizer
@@ -27,8 +26,7 @@ MAX_PIECE_BYTES = 64 << 20  # the largest piece: merging needs some 100 bytes of
 _BAD_BYTES = "[\udc80-\udcff]+"
 
 
-@dataclass(frozen=True)
-class Chunk:
+class Chunk(NamedTuple):
     """A part of the input that encodes on its own.
 
     `offset` is where it begins, in bytes. `text` is a special token if `special`. `pieces`, where given, are the pieces
@@ -54,14 +52,17 @@ def read_chunks(
     errors: Errors = "strict",
     allowed: frozenset[str] = frozenset(),
     refused: frozenset[str] = frozenset(),
+    offset: int = 0,
 ) -> Iterator[Chunk]:
     """Blocks of bytes, cut anywhere, as chunks; the ids of the chunks are the ids of the whole.
+
+    `offset` is where the first block begins in the input.
 
     Special tokens in `allowed` become chunks of their own; one in `refused` raises DisallowedSpecialTokenError with its
     byte offset. Bytes that are not UTF-8 are an InputError ("strict"), U+FFFD ("replace"), or the `tail` of the chunk
     before them ("bytes"). InputError also for a piece above MAX_PIECE_BYTES.
     """
-    chunker = _Chunker(pretokenizer, errors, allowed, refused)
+    chunker = _Chunker(pretokenizer, errors, allowed, refused, offset)
     # each block's chunks at once: what is wrong with a block is said before anything of it is encoded
     for block in blocks:
         yield from list(chunker.feed(block, final=False))
@@ -91,6 +92,17 @@ def split_chunk(chunk: Chunk, pretokenizer: PreTokenizer) -> list[bytes]:
     return pieces
 
 
+def refusal(token: str, offset: int) -> DisallowedSpecialTokenError:
+    """The error for a special token that was not allowed."""
+    return DisallowedSpecialTokenError(
+        f"special token {token!r} stands in the text at byte {offset}",
+        "Use --special text (as ordinary text), --special allow (as the special token) "
+        f"or --allow-special {token!r} (only this one).",
+        token=token,
+        offset=offset,
+    )
+
+
 def _placed_error(error: PatternError, text: str, offset: int) -> PatternError:
     def to_bytes(match: re.Match[str]) -> str:
         return f"at byte {offset + len(text[: int(match[1])].encode('utf-8', 'surrogateescape'))}"
@@ -106,7 +118,12 @@ class _Chunker:
     """
 
     def __init__(
-        self, pretokenizer: PreTokenizer, errors: Errors, allowed: frozenset[str], refused: frozenset[str]
+        self,
+        pretokenizer: PreTokenizer,
+        errors: Errors,
+        allowed: frozenset[str],
+        refused: frozenset[str],
+        offset: int,
     ) -> None:
         self._pretokenizer = pretokenizer
         self._errors = errors
@@ -114,12 +131,12 @@ class _Chunker:
         self._refused = refused
         self._longest_special = special_tokens.longest(allowed | refused)
         self._events = _event_finder(allowed | refused, errors)
-        self._bytes_read = 0
+        self._bytes_read = offset
         self._unread: list[str] = []  # decoded, and not yet part of _text
         self._unread_chars = 0
         self._text = ""
         self._context = 0
-        self._offset = 0
+        self._offset = offset
         self._event_free = 0  # no special token and no bad byte begins before this index
         self._cut_free = 0  # and there is no place to cut before this one
 
@@ -169,22 +186,13 @@ class _Chunker:
                 yield self._take(match.start(), tail=match[0])
                 continue
             if match[0] in self._refused:
-                raise self._refusal(match[0], match.start())
+                before = self._text[self._context : match.start()]
+                raise refusal(match[0], self._offset + _size(before))
             if match.start() > self._context:
                 yield self._take(match.start())
             yield Chunk(match[0], self._offset, special=True)
             self._drop(len(match[0]), keep_context=False)
         self._event_free = max(self._context, len(self._text) - max(self._longest_special - 1, 0))
-
-    def _refusal(self, token: str, at: int) -> DisallowedSpecialTokenError:
-        offset = self._offset + _size(self._text[self._context : at])
-        return DisallowedSpecialTokenError(
-            f"special token {token!r} stands in the text at byte {offset}",
-            "Use --special text (as ordinary text), --special allow (as the special token) "
-            f"or --allow-special {token!r} (only this one).",
-            token=token,
-            offset=offset,
-        )
 
     def _take_settled(self) -> Iterator[Chunk]:
         """As much as no later text can change."""

@@ -7,11 +7,12 @@ is encoding.py's business.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from tokcli.engine.bpe import MergeStep, PieceCache, merge_steps, parents
-from tokcli.engine.native_encoder import NativeEncoder, open_encoder
+from tokcli.engine.bpe import MergeStep, PieceCache, encode_piece, merge_steps, parents
+from tokcli.engine.native_encoder import NativeEncoder, open_encoder, open_merger
 from tokcli.engine.pretokenizer import PreTokenizer
 from tokcli.engine.text import character_spans
 from tokcli.errors import UnknownTokenError, VocabularyError
@@ -65,7 +66,16 @@ class Vocabulary:
 
     @cached_property
     def _cache(self) -> PieceCache:
-        return PieceCache(self._mergeable_ranks)
+        # known patterns come here only where native code is not used at all
+        native = None if self._pretokenizer.is_known else open_merger(self._load_image)
+
+        def merge(piece: bytes) -> list[int]:
+            if native is not None:
+                with suppress(KeyError):  # a byte that is no token: Python says which
+                    return native(piece)
+            return encode_piece(self._mergeable_ranks, piece)
+
+        return PieceCache(merge)
 
     @cached_property
     def _native(self) -> NativeEncoder | None:
@@ -99,6 +109,19 @@ class Vocabulary:
             return b"".join(map(self._all_decoder.__getitem__, tokens))
         except KeyError as error:
             raise _unknown_id(error.args[0], self.name) from None
+
+    @cached_property
+    def _decode_natively(self) -> Callable[[memoryview, int], bytes] | None:
+        return None if self._native is None else self._native.decoder(self._special_tokens).decode
+
+    def decode_buffer(self, ids: memoryview) -> bytes:
+        """The same for ids in a buffer of uint32 or uint16 (format "I" or "H")."""
+        if self._decode_natively is not None:
+            try:
+                return self._decode_natively(ids, ids.itemsize)
+            except KeyError:
+                pass  # named below
+        return self.decode_bytes(ids.tolist())
 
     def decode(self, tokens: Sequence[int], errors: str = "replace") -> str:
         """The text of some ids; bytes that are not UTF-8 become U+FFFD, unless `errors` says otherwise."""

@@ -40,7 +40,7 @@ def fetch(
     if (data := _from_tiktoken_cache(url, sha256)) is not None:
         return data
     try:
-        folder = private_dir(DOWNLOADS)
+        folder = Path(private_dir(DOWNLOADS))
     except OSError as error:
         readable = _read_only(sha256)
         if readable is not None:
@@ -104,13 +104,14 @@ def _read(path: Path, sha256: str) -> bytes | None:
 
 def _read_only(sha256: str) -> bytes | None:
     """A file of a cache that is ours but cannot be written."""
-    folder = cache_dir() / DOWNLOADS
+    root = cache_dir()
+    folder = os.path.join(root, DOWNLOADS)  # noqa: PTH118 - folders.py is without pathlib
     try:
-        check_owner(folder.parent)
+        check_owner(root)
         check_owner(folder)
     except (OSError, UnusableError):
         return None
-    return _read(folder / sha256, sha256)
+    return _read(Path(folder, sha256), sha256)
 
 
 def _write(path: Path, data: bytes) -> None:

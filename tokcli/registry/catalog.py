@@ -6,27 +6,25 @@ All of it is what tiktoken 0.14 registers (tiktoken_ext/openai_public.py), which
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from tokcli.engine.known_patterns import CL100K, O200K, R50K
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(NamedTuple):
     """A published file, and the sha256 (hex) of its content."""
 
     url: str
     sha256: str
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(NamedTuple):
     """A registered encoding. `packed` names the file in tokcli/vocab with its ranks; encodings may share one."""
 
     sources: tuple[Source, ...]
     packed: str
-    pat_str: str = field(repr=False)
-    special_tokens: Mapping[str, int] = field(repr=False)
+    pat_str: str
+    special_tokens: Mapping[str, int]
     explicit_n_vocab: int | None = None
 
     @property

@@ -8,9 +8,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokcli.engine import backend
 from tokcli.errors import NetworkError, UnknownEncodingError, VocabularyError
@@ -23,7 +21,7 @@ if TYPE_CHECKING:
     from tokcli.formats.vocabulary import Vocabulary
     from tokcli.registry.download import Progress
 
-VOCAB = Path(__file__).resolve().parent.parent / "vocab"
+VOCAB = os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(__file__))), "vocab")
 DEFAULT_PATTERN = "cl100k_base"  # whose pattern a .tiktoken file gets that says nothing about its own
 
 _lock = threading.RLock()
@@ -87,7 +85,7 @@ def load_encoding(
 
     vocabulary = read_vocabulary(path)
     shown = os.fspath(path)
-    return _build(vocabulary, name or Path(path).stem or shown, shown, pattern, special_tokens, note)
+    return _build(vocabulary, name or _stem(shown) or shown, shown, pattern, special_tokens, note)
 
 
 def resolve_encoding(
@@ -124,8 +122,7 @@ def _unknown(name: str) -> UnknownEncodingError:
     return UnknownEncodingError(what, f"Registered encodings: {', '.join(CATALOG)}. A path names a file.")
 
 
-@dataclass(frozen=True)
-class Described:
+class Described(NamedTuple):
     """A registered encoding: its largest id and one, where its ranks come from, whether they are on this machine."""
 
     name: str
@@ -144,8 +141,14 @@ def describe_encodings() -> list[Described]:
 
 
 def _described(name: str, entry: Entry) -> Described:
-    here = (VOCAB / entry.packed).exists()
+    here = os.path.exists(_packed(entry))
     return Described(name, _n_vocab(entry), "shipped" if here else entry.sources[0].url, here)
+
+
+def _stem(path: str) -> str:
+    from pathlib import Path
+
+    return Path(path).stem
 
 
 def resolve_pattern(pattern: str) -> str:
@@ -161,8 +164,8 @@ def _make(name: str, pat_str: str | None = None, *, offline: bool = False) -> En
     from tokcli.engine.encoding import Encoding
 
     entry = CATALOG[name]
-    path = VOCAB / entry.packed
-    if path.exists() and backend.native() is not None:
+    path = _packed(entry)
+    if os.path.exists(path) and backend.native() is not None:
         return Encoding.on_demand(
             name,
             pat_str=pat_str or entry.pat_str,
@@ -180,7 +183,11 @@ def _make(name: str, pat_str: str | None = None, *, offline: bool = False) -> En
     )
 
 
-def _image(path: Path, sha256: str) -> Any:
+def _packed(entry: Entry) -> str:
+    return os.path.join(VOCAB, entry.packed)
+
+
+def _image(path: str, sha256: str) -> Any:
     from tokcli.registry.images import load_image
 
     return load_image(path, sha256)
@@ -198,16 +205,16 @@ def _ranks(entry: Entry, offline: bool) -> dict[bytes, int]:
 
 def _ranks_once(entry: Entry, offline: bool) -> dict[bytes, int]:
     if entry.packed not in _shipped_ranks:
-        path = VOCAB / entry.packed
-        _shipped_ranks[entry.packed] = _shipped(path) if path.exists() else _published(entry, offline)
+        path = _packed(entry)
+        _shipped_ranks[entry.packed] = _shipped(path) if os.path.exists(path) else _published(entry, offline)
     return _shipped_ranks[entry.packed]
 
 
-def _shipped(path: Path) -> dict[bytes, int]:
+def _shipped(path: str) -> dict[bytes, int]:
     from tokcli.formats.limits import read_regular_file
     from tokcli.formats.packed import unpack
 
-    return unpack(read_regular_file(path), str(path)).mergeable_ranks
+    return unpack(read_regular_file(path), path).mergeable_ranks
 
 
 def _published(entry: Entry, offline: bool) -> dict[bytes, int]:
@@ -243,7 +250,7 @@ def _from_url(
         )
     data = fetch(url, sha256, offline=offline, note=note, progress=progress)
     name = url.rstrip("/").rpartition("/")[2].partition("?")[0]
-    return _build(parse_vocabulary(data, name), Path(name).stem or url, name, pattern, None, note)
+    return _build(parse_vocabulary(data, name), _stem(name) or url, name, pattern, None, note)
 
 
 def _build(

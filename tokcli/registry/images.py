@@ -9,7 +9,6 @@ import mmap
 import os
 import stat
 from contextlib import suppress
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -20,7 +19,7 @@ from tokcli.registry.folders import private_dir
 IMAGES = "images"  # the folder in the cache folder
 
 
-def load_image(path: Path, sha256: str) -> Any:
+def load_image(path: str, sha256: str) -> Any:
     """The image (a buffer) of a packed vocabulary, made from ranks with this sha256.
 
     VocabularyError where the file is damaged or another one, ValueError without the native backend.
@@ -30,7 +29,7 @@ def load_image(path: Path, sha256: str) -> Any:
         raise ValueError("there is no native backend")
     source = bytes.fromhex(sha256)
     try:
-        kept = private_dir(IMAGES) / f"{source.hex()}.{native.IMAGE_VERSION}"
+        kept = os.path.join(private_dir(IMAGES), f"{source.hex()}.{native.IMAGE_VERSION}")
     except OSError:
         return _build(path, source, native)
     if (mapped := _mapped(kept, source, native)) is not None:
@@ -41,14 +40,14 @@ def load_image(path: Path, sha256: str) -> Any:
     return image
 
 
-def _build(path: Path, source: bytes, native: ModuleType) -> bytes:
+def _build(path: str, source: bytes, native: ModuleType) -> bytes:
     from array import array
     from itertools import chain
 
     from tokcli.formats.limits import read_regular_file
     from tokcli.formats.packed import tables
 
-    found = tables(read_regular_file(path), str(path))
+    found = tables(read_regular_file(path), path)
     if found.sha256 != source:
         raise VocabularyError(f"{path}: not the ranks that the catalog names; it is damaged")
     ids = array("I", chain.from_iterable(range(first, first + count) for count, first in found.runs))
@@ -59,7 +58,7 @@ def _build(path: Path, source: bytes, native: ModuleType) -> bytes:
     return image
 
 
-def _mapped(path: Path, source: bytes, native: ModuleType) -> mmap.mmap | None:
+def _mapped(path: str, source: bytes, native: ModuleType) -> mmap.mmap | None:
     """The image in a file of ours, if it is whole and of this source; None for anything else."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -78,17 +77,17 @@ def _mapped(path: Path, source: bytes, native: ModuleType) -> mmap.mmap | None:
     return image if vocabulary.source() == source and vocabulary.verify() else None
 
 
-def _keep(path: Path, image: bytes) -> None:
+def _keep(path: str, image: bytes) -> None:
     """Writes the file whole or not at all; of processes that do it at once, any one may win."""
-    made = path.with_name(f"{path.name}.{os.getpid()}.tmp")  # no tempfile: importing it costs 4 ms
+    made = f"{path}.{os.getpid()}.tmp"  # no tempfile: importing it costs 4 ms
     handle = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
-        with open(handle, "wb") as file:  # noqa: PTH123 - a descriptor
+        with open(handle, "wb") as file:
             file.write(image)
             file.flush()
             os.fsync(file.fileno())
-        made.replace(path)
+        os.replace(made, path)
     except BaseException:
         with suppress(OSError):
-            made.unlink()
+            os.unlink(made)
         raise

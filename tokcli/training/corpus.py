@@ -6,14 +6,16 @@ It merges the pair that it is told to merge; which pair that should be is the tr
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from itertools import pairwise, repeat
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import accumulate, pairwise, repeat
 from typing import TypeAlias
 
+from tokcli.engine.bpe import encode_piece
 from tokcli.errors import InputError
 
 Pair: TypeAlias = tuple[int, int]  # the ranks of two neighbours, left and right
 
+BYTES = tuple(bytes([value]) for value in range(256))
 END = -1  # no neighbour on this side: the piece ends here
 GONE = -1  # no part begins at this position any more: it was merged into the part on its left
 
@@ -40,9 +42,12 @@ class PieceCorpus:
     {b'abab': [b'ab', b'ab'], b'b': [b'b']}
     """
 
-    def __init__(self, piece_counts: Mapping[bytes, int]) -> None:
-        """Begin with every piece as single bytes; what counts 0 is left out, a negative count is an InputError."""
-        self.tokens = [bytes([value]) for value in range(256)]  # rank -> bytes
+    def __init__(self, piece_counts: Mapping[bytes, int], tokens: Iterable[bytes] = BYTES) -> None:
+        """Begin with every piece as `tokens` encode it, by default as single bytes; the rank of one is its place.
+
+        What counts 0 is left out, a negative count is an InputError.
+        """
+        self.tokens = list(tokens)  # rank -> bytes
         self.ranks = {token: rank for rank, token in enumerate(self.tokens)}
         self.pair_counts: dict[Pair, int] = {}
         self._starts: list[int] = []
@@ -61,14 +66,15 @@ class PieceCorpus:
 
     def _add_piece(self, piece: bytes, count: int) -> None:
         start = len(self._rank_at)
-        end = start + len(piece)
+        ids = encode_piece(self.ranks, piece)
+        places = list(accumulate((len(self.tokens[rank]) for rank in ids[:-1]), initial=start))
         self._starts.append(start)
-        self._rank_at.extend(piece)  # a byte's rank is its value
-        self._next.extend((*range(start + 1, end), END))
-        self._previous.extend((END, *range(start, end - 1)))
-        self._weight.extend(repeat(count, len(piece)))
-        for position, pair in enumerate(pairwise(piece), start):
-            self._add_pair(pair, position, count)
+        for table, filler in ((self._rank_at, GONE), (self._next, END), (self._previous, END), (self._weight, count)):
+            table.extend(repeat(filler, len(piece)))
+        for rank, place, before, after in zip(ids, places, [END, *places], [*places[1:], END], strict=False):
+            self._rank_at[place], self._previous[place], self._next[place] = rank, before, after
+        for place, pair in zip(places, pairwise(ids), strict=False):
+            self._add_pair(pair, place, count)
 
     def merge(self, pair: Pair) -> set[Pair]:
         """Make the bytes of `pair` the next token and merge the pair everywhere, from left to right: "aaa" is "aa" "a".
@@ -85,6 +91,10 @@ class PieceCorpus:
             if self._pair_at(position) == pair:
                 risen.update(self._join(position, rank))
         return {each for each in risen if each in self.pair_counts}
+
+    def first_position(self, pair: Pair) -> int:
+        """Where a pair of `pair_counts` stands first, in bytes of all pieces in the order in which they were given."""
+        return min(position for position in self._positions[pair] if self._pair_at(position) == pair)
 
     def segments(self) -> Iterator[tuple[bytes, list[bytes]]]:
         """Yield each distinct piece with its parts as they stand, in the order the pieces were given."""

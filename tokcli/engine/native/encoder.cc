@@ -34,6 +34,8 @@ void release(void* p, size_t) { ::operator delete(p, std::align_val_t{64}); }
 
 namespace {
 
+constexpr size_t kMostKept = 1 << 20;  // ids
+
 MergeJob job_of(Bytes piece, uint32_t* out) {
   if (piece.size() > UINT32_MAX) throw std::length_error("a piece of 4 GiB or more");
   return {piece.data(), static_cast<uint32_t>(piece.size()), 0, out};
@@ -131,6 +133,7 @@ void Encoder::encode_utf8(Family family, Bytes text, IdBuffer* out, Result& resu
     out->commit(static_cast<size_t>(next - to));
     result.count += static_cast<uint64_t>(next - to);
   }
+  if (more_.size() > kMostKept) std::vector<uint32_t>().swap(more_);  // of a piece of megabytes
 }
 
 Result Encoder::encode_piece(Bytes piece, IdBuffer* out) {

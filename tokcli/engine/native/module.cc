@@ -12,8 +12,12 @@
 #include <vector>
 
 #include "encoder.h"
+#include "text_ids.h"
 
 namespace nb = nanobind;
+
+void bind_training(nb::module_& module);  // train_module.cc
+
 using namespace tokcli;
 
 namespace {
@@ -195,6 +199,23 @@ class PyVocabulary {
     return out;
   }
 
+  // Records in one buffer: where each ends (uint64), behind `separator_size` bytes that are none of it.
+  nb::tuple encode_records(nb::handle data, nb::handle ends, size_t separator_size, int family) {
+    Records records(data, ends, separator_size);
+    IdBuffer ids;
+    std::vector<uint64_t> offsets{0};
+    each_record(records, family_of(family), &ids, [&](uint64_t count) { offsets.push_back(offsets.back() + count); });
+    return nb::make_tuple(nb::cast(std::move(ids)), bytes_of(offsets.data(), offsets.size() * sizeof(uint64_t)));
+  }
+  nb::bytes count_records(nb::handle data, nb::handle ends, size_t separator_size, int family) {
+    Records records(data, ends, separator_size);
+    std::vector<uint32_t> counts;
+    each_record(records, family_of(family), nullptr, [&](uint64_t count) {
+      counts.push_back(static_cast<uint32_t>(std::min<uint64_t>(count, UINT32_MAX)));
+    });
+    return bytes_of(counts.data(), counts.size() * sizeof(uint32_t));
+  }
+
   // The bytes of some ids; KeyError where there is no such token, OverflowError where an id is no uint32.
   nb::bytes decode(nb::list ids) {
     const std::string text = decoded(ids);
@@ -211,6 +232,40 @@ class PyVocabulary {
   struct Encoded {
     IdBuffer ids;
   };
+  struct Records {
+    Records(nb::handle data, nb::handle given, size_t separator_size) : text(data), separator_size(separator_size) {
+      const BufferView view(given);
+      ends.resize(view.bytes().size() / sizeof(uint64_t));
+      if (ends.size() * sizeof(uint64_t) != view.bytes().size()) throw nb::value_error("the ends are no uint64");
+      if (!ends.empty()) std::memcpy(ends.data(), view.bytes().data(), view.bytes().size());
+      uint64_t at = 0;
+      for (const uint64_t end : ends) {
+        if (end < at || end - at < separator_size || end > text.bytes().size())
+          throw nb::value_error("the ends of the records do not ascend within the text");
+        at = end;
+      }
+    }
+    BufferView text;
+    std::vector<uint64_t> ends;
+    size_t separator_size;
+  };
+  template <class Done>
+  void each_record(const Records& records, Family family, IdBuffer* ids, const Done& done) {
+    Result all;
+    {
+      const nb::gil_scoped_release release;
+      Lease encoder(*this);
+      uint64_t at = 0;
+      for (const uint64_t end : records.ends) {
+        const Bytes record = records.text.bytes().subspan(at, end - at - records.separator_size);
+        const Result result = encoder->encode(family, Text::of(record), ids);
+        all.missing_byte |= result.missing_byte;
+        done(result.count);
+        at = end;
+      }
+    }
+    check(all);
+  }
   struct Batch {
     IdBuffer ids;
     std::vector<size_t> sizes;
@@ -432,15 +487,159 @@ nb::bytes split(nb::handle text, int number) {
   return bytes_of(ends.data(), ends.size() * sizeof(uint64_t));
 }
 
+// Ids to bytes; keeps the vocabulary alive.
+class PyDecoder {
+ public:
+  PyDecoder(nb::handle vocabulary, nb::dict special)
+      : owner_(nb::borrow(vocabulary)), decoder_(make(nb::cast<const PyVocabulary&>(vocabulary), special)) {}
+  nb::bytes decode(nb::handle ids, size_t width) const {
+    const BufferView view(ids);
+    if ((width != 2 && width != 4) || view.bytes().size() % width) throw nb::value_error("ids have 2 or 4 bytes each");
+    const IdView items{view.bytes().data(), view.bytes().size() / width, width};
+    size_t size = 0;
+    bool are_known;
+    {
+      const nb::gil_scoped_release release;
+      are_known = decoder_.size_of(items, &size);
+    }
+    if (!are_known) throw nb::key_error("no such id");
+    return written(size, [&](char* out) { decoder_.write(items, out, size); });
+  }
+  // A new bytes object, which `write` fills while others may run.
+  template <class Write>
+  static nb::bytes written(size_t size, const Write& write) {
+    nb::object made = nb::steal(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(size)));
+    if (!made) throw nb::python_error();
+    {
+      char* out = PyBytes_AS_STRING(made.ptr());
+      const nb::gil_scoped_release release;
+      write(out);
+    }
+    return nb::borrow<nb::bytes>(made);
+  }
+
+ private:
+  static Decoder make(const PyVocabulary& vocabulary, nb::dict special) {
+    std::map<uint32_t, std::string> tokens;
+    for (auto [id, token] : special) {
+      const BufferView view(token);
+      tokens[nb::cast<uint32_t>(id)] = std::string(reinterpret_cast<const char*>(view.bytes().data()), view.bytes().size());
+    }
+    return {vocabulary.view(), std::move(tokens)};
+  }
+  nb::object owner_;
+  Decoder decoder_;
+};
+
+std::string_view view_of(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
+
+const uint32_t* ids_in(const BufferView& view, size_t* count) {
+  const Bytes bytes = view.bytes();
+  const bool is_aligned = reinterpret_cast<uintptr_t>(bytes.data()) % alignof(uint32_t) == 0;
+  if (bytes.size() % sizeof(uint32_t) || !(is_aligned || bytes.empty()))
+    throw nb::value_error("not a buffer of uint32");
+  *count = bytes.size() / sizeof(uint32_t);
+  return reinterpret_cast<const uint32_t*>(bytes.data());
+}
+
+// Ids as decimal text.
+nb::bytes format_ids(nb::handle ids, const nb::bytes& between) {
+  const BufferView view(ids);
+  size_t count, size;
+  const uint32_t* items = ids_in(view, &count);
+  const std::string_view separator = view_of(between);
+  {
+    const nb::gil_scoped_release release;
+    size = decimal_size(items, count, separator.size());
+  }
+  return PyDecoder::written(size, [&](char* out) { write_decimal(items, count, separator, out); });
+}
+
+// The same for records, with `joint` between two of them; of each at most `limit` ids. And whether that cut any.
+nb::tuple format_records(nb::handle ids, nb::handle offsets, const nb::bytes& between, const nb::bytes& joint,
+                         uint64_t limit) {
+  const BufferView view(ids), offsets_view(offsets);
+  size_t count, size = 0;
+  const uint32_t* items = ids_in(view, &count);
+  std::vector<uint64_t> bounds(offsets_view.bytes().size() / sizeof(uint64_t));
+  if (bounds.empty()) throw nb::value_error("there are no offsets");
+  std::memcpy(bounds.data(), offsets_view.bytes().data(), bounds.size() * sizeof(uint64_t));
+  if (!std::is_sorted(bounds.begin(), bounds.end()) || bounds.back() > count)
+    throw nb::value_error("the offsets do not ascend within the ids");
+  const std::string_view separator = view_of(between), joining = view_of(joint);
+  bool was_cut = false;
+  const auto each = [&](const auto& visit) {
+    for (size_t i = 0; i + 1 < bounds.size(); ++i)
+      visit(i, items + bounds[i], static_cast<size_t>(std::min(bounds[i + 1] - bounds[i], limit)));
+  };
+  {
+    const nb::gil_scoped_release release;
+    each([&](size_t i, const uint32_t* first, size_t some) {
+      was_cut |= some < bounds[i + 1] - bounds[i];
+      size += (i ? joining.size() : 0) + decimal_size(first, some, separator.size());
+    });
+  }
+  const nb::bytes text = PyDecoder::written(size, [&](char* out) {
+    each([&](size_t i, const uint32_t* first, size_t some) {
+      if (i) out = std::copy(joining.begin(), joining.end(), out);
+      out = write_decimal(first, some, separator, out);
+    });
+  });
+  return nb::make_tuple(text, was_cut);
+}
+
+// The ids in decimal text; None where there is anything else in it, or an id that is no uint32.
+nb::object parse_ids(nb::handle text) {
+  const BufferView view(text);
+  IdBuffer ids;
+  bool are_ids;
+  {
+    const nb::gil_scoped_release release;
+    are_ids = parse_decimal(view.bytes(), &ids);
+  }
+  return are_ids ? nb::cast(std::move(ids)) : nb::none();
+}
+
+nb::bytes narrow_ids(nb::handle ids) {
+  const BufferView view(ids);
+  size_t count;
+  const uint32_t* items = ids_in(view, &count);
+  return PyDecoder::written(count * sizeof(uint16_t), [&](char* out) {
+    for (size_t i = 0; i < count; ++i) {
+      const auto id = static_cast<uint16_t>(items[i]);
+      std::memcpy(out + i * sizeof id, &id, sizeof id);
+    }
+  });
+}
+
+size_t valid_size(nb::handle text) {
+  const BufferView view(text);
+  const nb::gil_scoped_release release;
+  return valid_utf8(view.bytes());
+}
+
+nb::bytes ends_of_records(nb::handle data, uint8_t separator) {
+  const BufferView view(data);
+  const std::vector<uint64_t> ends = record_ends(view.bytes(), separator);
+  return bytes_of(ends.data(), ends.size() * sizeof(uint64_t));
+}
+
 }  // namespace
 
 NB_MODULE(_native, module) {
   module.doc() = "tokcli's native backend.";
   module.attr("IMAGE_VERSION") = kImageVersion;
   module.attr("FAMILIES") = nb::make_tuple("r50k", "cl100k", "llama3", "qwen2", "o200k");
+  bind_training(module);
   module.def("build_image", &build_image);
   module.def("split", &split);
   module.def("set_instructions", &set_instructions);
+  module.def("format_ids", &format_ids);
+  module.def("format_records", &format_records);
+  module.def("parse_ids", &parse_ids);
+  module.def("narrow_ids", &narrow_ids);
+  module.def("valid_utf8", &valid_size);
+  module.def("record_ends", &ends_of_records);
   nb::class_<IdBuffer>(module, "Ids", nb::type_slots(id_buffer_slots));
   nb::class_<PyVocabulary>(module, "Vocabulary")
       .def(nb::init<nb::handle>())
@@ -455,6 +654,9 @@ NB_MODULE(_native, module) {
       .def("encode_batch", &PyVocabulary::encode_batch, nb::arg("texts"), nb::arg("family"), nb::arg("threads") = 1)
       .def("encode_batch_lists", &PyVocabulary::encode_batch_lists, nb::arg("texts"), nb::arg("family"),
            nb::arg("threads") = 1)
+      .def("encode_records", &PyVocabulary::encode_records)
+      .def("count_records", &PyVocabulary::count_records)
       .def("decode", &PyVocabulary::decode)
       .def("decode_str", &PyVocabulary::decode_str);
+  nb::class_<PyDecoder>(module, "Decoder").def(nb::init<nb::handle, nb::dict>()).def("decode", &PyDecoder::decode);
 }

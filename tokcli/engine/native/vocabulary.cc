@@ -88,9 +88,10 @@ std::vector<uint8_t> Vocabulary::build(std::span<const Token> tokens, std::span<
     ++(token.size <= kShortBytes ? short_count : long_count);
     if (token.size == 0) header.empty_id = token.id;
   }
-  // tables at most half full: a lookup that finds takes 1.5 probes, and others the filter answers
-  header.short_bits = static_cast<uint32_t>(std::bit_width(2 * short_count + 1));
-  header.long_bits = static_cast<uint32_t>(std::bit_width(2 * long_count + 1));
+  // tables at most four fifths and two thirds full: the filter answers most lookups that find nothing, and what is small
+  // is opened sooner
+  header.short_bits = static_cast<uint32_t>(std::bit_width(short_count * 5 / 4 + 1));
+  header.long_bits = static_cast<uint32_t>(std::bit_width(long_count * 3 / 2 + 1));
   header.merge_bits = static_cast<uint32_t>(std::bit_width(tokens.size() * 5 / 4));  // at most four fifths full
   header.bucket_bits = header.merge_bits > 3 ? header.merge_bits - 2 : 1;
   const std::array<size_t, kSections> lengths = lengths_of(header, blob_size);

@@ -12,7 +12,7 @@
 
 namespace tokcli {
 
-constexpr uint32_t kImageVersion = 4;     // counted up with every change of the image or of how it is looked up
+constexpr uint32_t kImageVersion = 5;     // counted up with every change of the image or of how it is looked up
 constexpr uint32_t kNone = 0xFFFFFFFF;    // no such token
 constexpr unsigned kIdBits = 21;          // so that a merge, three ids, is one word
 constexpr uint32_t kMaxId = (1u << kIdBits) - 257;  // behind the ids stand 256 for bytes that are no token, and kNoPart

@@ -1,0 +1,158 @@
+"""Large inputs: -j and batches change nothing but the time, and who waits for an answer gets it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from contextlib import suppress
+
+import pytest
+from support import program, run_tokcli, without_coverage
+
+from tokcli.engine import backend
+
+LINES = "".join(f"line {i} of the té中xt, isn't it?  {i * 7919 % 1000}\n" for i in range(12_000)).encode()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["count"],
+        ["encode"],
+        ["encode", "--format", "u32"],
+        ["encode", "--format", "json"],
+        ["encode", "--format", "npy"],
+        ["encode", "--format", "u16", "-e", "r50k_base"],
+        ["encode", "-n", "50000"],
+        ["count", "--records", "lines"],
+        ["encode", "--records", "lines", "--json"],
+        ["count", "--records", "lines", "--total"],
+    ],
+)
+def test_jobs_change_nothing(command: list[str]) -> None:
+    one = run_tokcli(*command, "-j", "1", data=LINES)
+    assert one.status == 0
+    assert run_tokcli(*command, "-j", "3", data=LINES) == one
+    if "u16" not in command and "npy" not in command:
+        assert run_tokcli(*command, data=LINES, env={"TOKCLI_BACKEND": "python"}) == one
+
+
+@pytest.mark.parametrize("form", ["text", "json", "u32", "npy"])
+def test_large_ids_come_back(form: str) -> None:
+    ids = run_tokcli("encode", "--format", form, data=LINES).out
+    back = ["--format", form] if form not in ("text", "json") else []
+    for jobs in ("1", "3"):
+        assert run_tokcli("decode", *back, "-j", jobs, data=ids).out == LINES
+
+
+def test_an_unknown_id_behind_many_is_named_by_any_number_of_threads() -> None:
+    ids = b"64 " * 300_000 + b"999999"
+    for jobs in ("1", "3"):
+        ran = run_tokcli("decode", "-j", jobs, data=ids)
+        assert ran.status == 2
+        assert ran.err.startswith("Error: standard input: 999999 is not an id of o200k_base")
+
+
+@pytest.mark.parametrize("jobs", ["1", "3"])
+def test_what_is_wrong_far_in_is_named_by_its_byte(jobs: str) -> None:
+    ran = run_tokcli("count", "-j", jobs, data=LINES + b"\xff" + LINES)
+    assert (ran.status, ran.out) == (2, b"")
+    assert f"not UTF-8 at byte {len(LINES)} (0xff" in ran.err
+    ran = run_tokcli("encode", "-j", jobs, "--format", "u32", data=LINES + b"<|endoftext|>" + LINES)
+    assert ran.status == 2
+    assert f"at byte {len(LINES)}" in ran.err
+
+
+RECORDS = [
+    ("lines", b"one\n\ntwo three\nlast"),
+    ("lines", b"one\n\xff\nthree\n"),
+    ("lines", b"one\n<|endoftext|>\nthree\n"),
+    ("nul", b"one\0two\n\0\0"),
+    ("jsonl", b'{"text": "one"}\n\n{"text": "t\\ud800o <|endofprompt|>"}\n'),
+    ("jsonl", b'{"text": "one"}\n{"text": "two"}\n{"txt": "three"}\n{"text": "four"}\n'),
+    ("jsonl", b'{"text": "one"}\n{"text": 2}\n'),
+    ("jsonl", b'{"text": "one"}\n{]\n'),
+    ("jsonl", b'{]\n{"text": "one"}\n'),
+    ("jsonl", b"\n \n"),
+    ("lines", b""),
+]
+
+
+@pytest.mark.parametrize(("kind", "data"), RECORDS)
+@pytest.mark.parametrize(
+    "command", [["count"], ["encode"], ["encode", "--json"], ["encode", "-n", "1"], ["count", "--json"]]
+)
+def test_records_in_batches_are_answered_as_one_by_one(command: list[str], kind: str, data: bytes) -> None:
+    batches = run_tokcli(*command, "--records", kind, data=data)
+    assert batches == run_tokcli(*command, "--records", kind, data=data, env={"TOKCLI_BACKEND": "python"})
+    assert bool(batches.out) == (b"one" in data and not data.startswith(b"{]"))
+    assert not batches.status or any(f"record {number}" in batches.err for number in (1, 2, 3))
+
+
+@pytest.mark.parametrize("command", [["count"], ["encode"], ["decode"]])
+@pytest.mark.parametrize("jobs", ["1", "3"])
+def test_who_waits_for_the_answer_to_a_record_gets_it(command: list[str], jobs: str) -> None:
+    process = subprocess.Popen(
+        [*program(), *command, "--records", "lines", "-j", jobs], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        env=os.environ | {"TOKCLI_OFFLINE": "1"},
+    )  # fmt: skip
+    assert process.stdin is not None
+    assert process.stdout is not None
+    watchdog = threading.Timer(60, process.kill)
+    watchdog.start()
+    try:
+        for _ in range(3):
+            process.stdin.write(b"64\n")
+            process.stdin.flush()
+            assert process.stdout.readline()
+        process.stdin.close()
+        assert process.stdout.read() == b""
+        assert process.wait() == 0
+    finally:
+        watchdog.cancel()
+        process.stdout.close()
+
+
+def test_ctrl_c_ends_threads_that_wait_for_input() -> None:
+    process = subprocess.Popen(
+        [*program(), "count", "-j", "3"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler), env=without_coverage(),
+    )  # fmt: skip
+    assert process.stdin is not None
+    process.stdin.write(LINES)
+    process.stdin.flush()
+    time.sleep(1)
+    process.send_signal(signal.SIGINT)
+    sent = time.monotonic()
+    status = process.wait(timeout=10)
+    took = time.monotonic() - sent
+    with suppress(BrokenPipeError):
+        process.stdin.close()
+    assert process.stdout is not None
+    assert process.stderr is not None
+    with process.stdout, process.stderr:
+        assert (status, process.stdout.read(), process.stderr.read()) == (130, b"", b"")
+    assert took < 1
+
+
+@pytest.mark.skipif(backend.native() is None, reason="Python splits with regex")
+def test_counting_loads_no_more_than_it_needs() -> None:
+    code = (
+        "import os, sys\n"
+        "from tokcli.__main__ import main\n"
+        "os._exit = sys.exit\n"
+        "try:\n    main()\n"
+        "except SystemExit:\n    print(*sys.modules, file=sys.stderr)\n"
+    )
+    run_tokcli("count", "-t", "the image is made by the first run")
+    line = [sys.executable, "-c", code, "count", "-t", "hello world"]
+    ran = subprocess.run(line, capture_output=True, text=True, timeout=60, env=without_coverage())
+    assert ran.stdout == "2\n"
+    loaded = set(ran.stderr.split())
+    heavy = {"regex", "rich", "requests", "platformdirs", "dataclasses", "pathlib", "json", "tempfile", "hashlib",
+             "importlib.metadata", "locale", "numpy", "filelock"}  # fmt: skip
+    assert heavy & loaded == set()
