@@ -26,3 +26,13 @@ def show(output: Output, color: console.Color, what: RenderableType, *, wrap: bo
     made = console.make_console(text, colored, environment=os.environ)
     made.print(what, soft_wrap=not wrap)
     output.write(text.getvalue().encode())
+
+
+def colours(output: Output, color: console.Color) -> str | None:
+    """The name of the most colours that may be written to an output; None for none."""
+    return console.color_system(os.environ) if wants_color(output, color) else None
+
+
+def width() -> int:
+    """The cells of a line: COLUMNS, else the terminal's, else 80."""
+    return console.make_console(io.StringIO(), "never", environment=os.environ).width

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
-from tokcli.engine.pattern import Atom, atoms
+from tokcli.engine.pattern import Atom, atoms, place
 from tokcli.errors import PatternError
 
 Mode = Literal["greedy", "lazy", "possessive"]
@@ -320,16 +320,6 @@ class _Reader:
             end += mode != "greedy"
             self._skip_to(end)
             item = Repeat(item.start, end, item, least, most, mode)
-
-
-def place(source: str, at: int) -> str:
-    """A pattern around a place of it, which an arrow marks.
-
-    >>> place("a|(b", 2)
-    'There: a|▶(b'
-    """
-    before, after = source[max(0, at - 30) : at], source[at : at + 30]
-    return f"There: {'…' * (at > 30)}{before}▶{after}{'…' * (len(source) > at + 30)}"
 
 
 def is_nullable(node: Node) -> bool:

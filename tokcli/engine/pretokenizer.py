@@ -116,14 +116,20 @@ class PreTokenizer:
                 yield at, match.end(), match
                 at = match.end()
         except TimeoutError:
-            raise PatternError(
-                f"pattern: more than {self.timeout:g} s at character {at}",
-                "It backtracks on this text; raise --timeout, or make its repeats possessive (`++`, `*+`).",
-            ) from None
+            raise _too_slow(self.timeout, at) from None
         except MemoryError:
             raise PatternError(f"pattern: out of memory at character {at}") from None
         if at != len(text):
             raise _left_out(text, at, False)
+
+    def match_at(self, text: str, at: int) -> regex.Match[str] | None:
+        """What the pattern matches at one place of a text, empty or not; PatternError where that takes too long."""
+        try:
+            return self._compiled_for(text).match(text, at, timeout=self.timeout)
+        except TimeoutError:
+            raise _too_slow(self.timeout, at) from None
+        except MemoryError:
+            raise PatternError(f"pattern: out of memory at character {at}") from None
 
     def split_from(self, text: str, start: int) -> list[str]:
         """The pieces of a text from `start` on; what stands before it can be looked back at."""
@@ -192,12 +198,15 @@ def _compile(pat_str: str, rewritten: str) -> regex.Pattern[str]:
         return regex.compile(rewritten, flags=regex.V1)
     except regex.error as error:
         shown = pat_str if len(pat_str) <= 60 else pat_str[:57] + "..."
-        raise PatternError(f"pattern {shown!r}: {getattr(error, 'msg', error)}{_position(pat_str)}") from None
+        what, at = f"pattern {shown!r}: {getattr(error, 'msg', error)}", _position(pat_str)
+        if at is None:
+            raise PatternError(what) from None
+        raise PatternError(f"{what} at position {at}", patterns.place(pat_str, at)) from None
     except (RecursionError, OverflowError, MemoryError, ValueError) as error:
         raise PatternError(f"pattern: {type(error).__name__}: too large or too deep") from None
 
 
-def _position(pat_str: str) -> str:
+def _position(pat_str: str) -> int | None:
     """Where the pattern as it was given goes wrong, if that can be told."""
     import regex
 
@@ -205,8 +214,15 @@ def _position(pat_str: str) -> str:
         regex.compile(pat_str, flags=regex.V1)
     except regex.error as error:
         position: int | None = getattr(error, "pos", None)
-        return "" if position is None else f" at position {position}"
-    return ""
+        return position
+    return None
+
+
+def _too_slow(seconds: float, at: int) -> PatternError:
+    return PatternError(
+        f"pattern: more than {seconds:g} s at character {at}",
+        "It backtracks on this text; raise --timeout, or make its repeats possessive (`++`, `*+`).",
+    )
 
 
 def _left_out(text: str, at: int, empty: bool) -> PatternError:
