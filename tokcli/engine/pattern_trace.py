@@ -7,7 +7,7 @@ without its look-around; nothing is matched by rules of its own. Showing it is l
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tokcli.engine.pattern_syntax import Alternative, Assertion, Characters, Flags, Look, Node, Other, Pattern, parse
 from tokcli.engine.pretokenizer import DEFAULT_TIMEOUT, PreTokenizer
@@ -31,7 +31,7 @@ class Attempt:
 
     `end` is where its match ends, None where there is none. `parts` are what its parts took, as far as it came:
     where it does not match, `failed` is the part that stopped it and `failed_at` the place. `loose_end` is where it
-    would end without its `looks` (look-around and assertions), None where it has none or would not match either.
+    would end without its `looks` (look-around and assertions), None where it has none or does not match then either.
     `refused` says why it could not be tried alone.
     """
 
@@ -97,15 +97,16 @@ class _Prober:
         found = Attempt(alternative.name, alternative.source, self._at, looks=looks)
         try:
             taken = self._match(items)
+            loose = self._match([i for i in items if not isinstance(i, (Look, Assertion))]) if looks else None
+            found = replace(found, loose_end=loose[0] if loose else None)
             if taken is None:
                 return self._stopped(found)
             end, parts = taken
-            loose = self._match([i for i in items if not isinstance(i, (Look, Assertion))]) if looks else None
         except PatternError as error:
             if "at character" in error.what:
                 raise
-            return _with(found, refused="it refers to a group of another alternative")
-        return _with(found, end=end, parts=parts, loose_end=loose[0] if loose else None)
+            return replace(found, refused="it refers to a group of another alternative")
+        return replace(found, end=end, parts=parts)
 
     def _stopped(self, found: Attempt) -> Attempt:
         """The longest beginning of the alternative that matches, and the part after it."""
@@ -114,7 +115,7 @@ class _Prober:
             taken = self._match(items[:size]) if size else (self._at, ())
             if taken is not None:
                 end, parts = taken
-                return _with(found, parts=parts, failed=self._pattern.text(items[size]), failed_at=end)
+                return replace(found, parts=parts, failed=self._pattern.text(items[size]), failed_at=end)
         return found
 
     def _match(self, items: Sequence[Node]) -> tuple[int, tuple[Part, ...]] | None:
@@ -151,9 +152,3 @@ def _literal_runs(pattern: Pattern, items: Sequence[Node]) -> list[list[Node]]:
 
 def _is_literal(pattern: Pattern, item: Node) -> bool:
     return isinstance(item, Characters) and len(pattern.text(item)) == 1 and pattern.text(item) != "."
-
-
-def _with(attempt: Attempt, **changed: object) -> Attempt:
-    from dataclasses import replace
-
-    return replace(attempt, **changed)  # type: ignore[arg-type]

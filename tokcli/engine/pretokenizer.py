@@ -206,6 +206,23 @@ def _compile(pat_str: str, rewritten: str) -> regex.Pattern[str]:
         raise PatternError(f"pattern: {type(error).__name__}: too large or too deep") from None
 
 
+def every_match(pat_str: str) -> Iterator[tuple[int, int]]:
+    """(first, last) code points that a pattern of one character matches; planes without any character as their first.
+
+    Surrogates, which are no text, are left out.
+    """
+    run = f"(?:{pat_str})++"
+    compiled = _compile(pat_str, patterns.rewrite(run, _exact_class))
+    for first, text in _planes():
+        for match in compiled.finditer(text):
+            found = ((first + match.start(), first + match.end() - 1),)
+            yield from patterns.minus(found, ((0xD800, 0xDFFF),))
+    for first, last in patterns.minus(((0, 0x10FFFF),), patterns.merged(patterns.SCANNED_PLANES)):
+        for begin in range(first, last + 1, 0x10000):
+            if compiled.match(chr(begin)):
+                yield begin, begin + 0xFFFF
+
+
 def _position(pat_str: str) -> int | None:
     """Where the pattern as it was given goes wrong, if that can be told."""
     import regex
