@@ -23,8 +23,8 @@ def place_lines(place: Place) -> Iterator[Text]:
         yield Text(f"{what}: not UTF-8, and so part of the piece before it")
     else:
         char = place.text[place.at]
-        inside = f" begins at byte {place.offset}:" if place.asked != place.offset else ""
-        yield Text(f"{what}:{inside} {describe(char)}, line {place.line}, column {place.column}")
+        inside = f", inside the character at byte {place.offset}" if place.asked != place.offset else ""
+        yield Text(f"{what}{inside}: {describe(char)}, line {place.line}, column {place.column}")
     yield around(place.text, place.at, "  ")
     piece = place.piece
     line = Text(f"in piece #{place.number}: ")
@@ -93,7 +93,7 @@ def _given_back(attempt: Attempt, text: str) -> Text:
 def _miss(attempt: Attempt, text: str, offset: int) -> Iterator[Text]:
     """What stopped an alternative, and how far it had come."""
     place = offset + len(text[attempt.at : attempt.failed_at].encode())
-    failed = visible(attempt.failed)
+    failed = visible(attempt.failed, spaces=True)
     taken = [part for part in attempt.parts if part.end > part.start]
     if not taken:
         yield Text(f"no match: {failed} has to match first, and {_standing(text, attempt.failed_at)}")
@@ -128,7 +128,7 @@ def _verdict(trace: Trace, text: str) -> Text:
 
 
 def _took(source: str, taken: str) -> str:
-    return f"{visible(source)} takes {_quoted(taken) if taken else 'nothing'}"
+    return f"{visible(source, spaces=True)} takes {_quoted(taken) if taken else 'nothing'}"
 
 
 def _standing(text: str, at: int) -> str:
