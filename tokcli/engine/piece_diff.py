@@ -77,7 +77,7 @@ class _Side:
 
     def shown(self) -> tuple[Piece, ...]:
         """The first pieces of the region, with their alternatives."""
-        return tuple(Piece(offset, c.data[index], c.alternatives[index]) for c, index, offset in self.held)
+        return tuple(Piece(offset, c.data[index], c.alternative_at(index, offset)) for c, index, offset in self.held)
 
 
 def regions(left: Iterable[ChunkPieces], right: Iterable[ChunkPieces], totals: Totals) -> Iterator[Region]:

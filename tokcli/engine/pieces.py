@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import NamedTuple
 
@@ -43,6 +43,27 @@ class ChunkPieces:
                 break  # the pattern looked further back than this chunk, or it is not all that cuts
             names.append(f"a{number}" if number else UNKNOWN)
         return names + [UNKNOWN] * (len(self.data) - len(names))
+
+    def alternative_at(self, index: int, offset: int) -> str:
+        """The name of the alternative of one piece, which begins at byte `offset` of the input."""
+        size = len(self.data[index])
+        at = offset - self.chunk.offset
+        if self._pattern is None or self.chunk.special or at + size > len(self._encoded):
+            return UNKNOWN
+        start = len(self._encoded[:at].decode())
+        won = self._winner(start)
+        if won is None or won[0] is None or len(self.chunk.text[start : won[1]].encode()) != size:
+            return UNKNOWN  # the pattern looked further back than this chunk, or it is not all that cuts
+        return f"a{won[0]}"
+
+    @cached_property
+    def _encoded(self) -> bytes:
+        return self.chunk.text.encode()
+
+    @cached_property
+    def _winner(self) -> Callable[[int], tuple[int | None, int] | None]:
+        assert self._pattern is not None
+        return placed(self._pattern.winners, self.chunk)
 
     def __iter__(self) -> Iterator[Piece]:
         at = self.chunk.offset

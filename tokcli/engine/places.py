@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from tokcli.engine.encoding import Encoding
-from tokcli.engine.pieces import UNKNOWN, ChunkPieces, Piece
+from tokcli.engine.pieces import ChunkPieces, Piece
 from tokcli.engine.pretokenizer import PreTokenizer
 from tokcli.engine.stream import Chunk
 from tokcli.errors import InputError
@@ -63,11 +63,11 @@ def _in_chunk(
     at = len(chunk.text) if no_text else len(head.decode("utf-8", "ignore")) - (not _ends_inside(head))
     at_bytes = inside if no_text else len(chunk.text[:at].encode())
     line, column = _moved(line, column, chunk.text[:at])
-    piece = Piece(chunk.offset, b"", UNKNOWN)
-    for index, piece in enumerate(pieces):
-        if asked < piece.offset + len(piece.data):
-            number += index
-            break
+    begin, index = chunk.offset, 0
+    while asked >= begin + len(pieces.data[index]):
+        begin, index = begin + len(pieces.data[index]), index + 1
+    number += index
+    piece = Piece(begin, pieces.data[index], pieces.alternative_at(index, begin))
     piece_at = len(chunk.text.encode()[: piece.offset - chunk.offset].decode("utf-8", "replace"))
     left, right = _beside(chunk, before), _behind(chunk, after)
     return Place(

@@ -7,7 +7,7 @@ It matches with the `regex` package, but with the character classes of Unicode 1
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
@@ -88,6 +88,26 @@ class PreTokenizer:
             return
         for start, end, match in self._spans(named, text, 0):
             yield text[start:end], int(match.lastgroup[1:]) if match.lastgroup else None
+
+    def winners(self, text: str) -> Callable[[int], tuple[int | None, int] | None]:
+        """What says of a place of a text which alternative matches there and where that ends; None where none does.
+
+        The number of the alternative is None where it cannot be known.
+        """
+        is_plain = self._compiled_for(text) is self._plain
+        compiled = (self._named if is_plain else self._named_exact) or self._compiled_for(text)
+        is_named = self._named is not None
+
+        def winner(at: int) -> tuple[int | None, int] | None:
+            try:
+                match = compiled.match(text, at, timeout=None if self.is_known else self.timeout)
+            except TimeoutError:
+                raise _too_slow(self.timeout, at) from None
+            if match is None:
+                return None
+            return int(match.lastgroup[1:]) if is_named and match.lastgroup else None, match.end()
+
+        return winner
 
     @cached_property
     def alternatives(self) -> list[str]:
