@@ -49,7 +49,7 @@ def _show(request: Request, report: Report, read: list[Reading], output: streams
         output.write(f"{line}\n".encode())
     lines = [*split_lint.report_lines(pattern.pat_str if pattern else "", report), Text(""), *split_lint.flavour_lines(read)]
     for shown in [Text(""), *lines]:
-        screen.show(output, color, shown, wrap=output.is_terminal)
+        screen.show_hanging(output, color, shown)
 
 
 def _json(pat_str: str, report: Report, read: list[Reading]) -> dict[str, Any]:

@@ -28,7 +28,7 @@ def write(request: Request, output: streams.Output) -> None:
 
     if output.is_terminal or screen.wants_color(output, request.options["color"]):
         for line in split_stats.stats_lines(stats, alternatives):
-            screen.show(output, request.options["color"], line, wrap=output.is_terminal)
+            screen.show_hanging(output, request.options["color"], line)
         return
     for row in split_stats.stats_rows(stats, alternatives):
         output.write(f"{row}\n".encode())

@@ -29,7 +29,7 @@ def write(request: Request, output: streams.Output) -> None:
         output.write(records.dump(_json(place, traces)).encode() + b"\n")
         return
     for line in _lines(request, place, traces):
-        screen.show(output, request.options["color"], line, wrap=output.is_terminal)
+        screen.show_hanging(output, request.options["color"], line)
 
 
 def _found(request: Request) -> Place:
@@ -44,11 +44,16 @@ def _traces(request: Request, place: Place) -> list[Trace]:
     pattern = single_pattern(request.encoding)
     if pattern is None or place.special:
         return []
-    wanted = [place.piece_at] if place.no_text or place.at == place.piece_at else [place.piece_at, place.at]
-    try:
-        return [trace(pattern.pat_str, place.text, at, timeout=pattern.timeout) for at in wanted]
-    except PatternError as error:
-        raise PatternError(error.what.split(" at character")[0] + f" at byte {place.offset}", error.hint) from None
+    wanted = [(place.piece_at, place.piece.offset)]
+    if not place.no_text and place.at != place.piece_at:
+        wanted.append((place.at, place.offset))
+    traces = []
+    for at, offset in wanted:
+        try:
+            traces.append(trace(pattern.pat_str, place.text, at, timeout=pattern.timeout))
+        except PatternError as error:
+            raise PatternError(f"{error.what.split(' at character')[0]} at byte {offset}", error.hint) from None
+    return traces
 
 
 def _lines(request: Request, place: Place, traces: list[Trace]) -> Iterator[Text]:
@@ -63,6 +68,8 @@ def _lines(request: Request, place: Place, traces: list[Trace]) -> Iterator[Text
     elif not traces:
         yield Text(f"No single pattern cuts text for {visible(request.encoding.name)}:")
         yield from (Text(f"  {visible(line)}") for line in described(request.encoding))
+    elif place.piece.alternative == "-" and not place.no_text:
+        yield Text("Not the pattern alone cuts here: an added token stands beside it, or the pattern looks far back.")
     offsets = (place.piece.offset, place.offset)
     titles = ("where the piece begins", "where no piece begins: what would match if one did")
     for trace, offset, title in zip(traces, offsets, titles, strict=False):

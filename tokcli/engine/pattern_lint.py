@@ -71,7 +71,7 @@ def lint(pat_str: str) -> Report:
     r"""Look for what is wrong with a pattern; PatternError for one that cannot be read.
 
     >>> [(f.check, f.alternative) for f in lint(r"a+|b*|a|(c)").findings]
-    [('empty', 'a2'), ('left out', None), ('never', 'a3'), ('never', 'a4'), ('group', 'a4')]
+    [('empty', 'a2'), ('never', 'a3'), ('never', 'a4'), ('group', 'a4')]
     """
     return _Linter(parse(pat_str)).report()
 
@@ -194,28 +194,31 @@ class _Linter:
         """Whether an alternative that no short text reached is ever reached."""
         if self._named is None:
             return None
-        made, taken_by = list(self._made(alternative)), {}
-        for text, end in made:
-            won = self._winner(text, 0)
+        made = list(self._made(alternative))
+        taken_by: dict[str, str] = {}
+        for text, at, end in made:
+            won = self._winner(text, at)
             if won is not None and won[0] == alternative.name:
                 return None
             if won is not None and end is not None:
-                taken_by.setdefault(won[0], text[:end])
+                taken_by.setdefault(won[0], text[at:end])
         if taken_by:
             name, example = next(iter(taken_by.items()))
             what = f"never wins in {len(made)} texts made for it: {' or '.join(taken_by)} comes first and takes them"
             return self._of("warning", "never", alternative, what, example)
         return self._of("warning", "never", alternative, f"matches none of {len(made)} texts made for it")
 
-    def _made(self, alternative: Alternative) -> Iterator[tuple[str, int | None]]:
-        """Texts in the form of an alternative, and where its own match ends in them."""
+    def _made(self, alternative: Alternative) -> Iterator[tuple[str, int, int | None]]:
+        """Texts in the form of an alternative: where it begins in each, and where its own match ends."""
         alone = PreTokenizer(self.pattern.head + alternative.source)
         chance = random.Random(_SEED)
+        first = alternative.items[0] if alternative.items else None
         for number in range(MADE_TEXTS):
-            text = "".join(self._sample(item, chance) for item in alternative.items) + _BEHIND[number % len(_BEHIND)]
-            if text:
-                match = alone.match_at(text, 0)
-                yield text, match.end() if match and match.end() else None
+            looked_at = self._sample(first.item, chance) if isinstance(first, Look) and first.behind else ""
+            made = "".join(self._sample(item, chance) for item in alternative.items)
+            text = looked_at + made + _BEHIND[number % len(_BEHIND)]
+            match = alone.match_at(text, len(looked_at))
+            yield text, len(looked_at), match.end() if match and match.end() > len(looked_at) else None
 
     def _sample(self, node: Node, chance: random.Random) -> str:
         """A text that a part could take."""

@@ -37,13 +37,11 @@ class Cell:
 
     @cached_property
     def example(self) -> str:
-        """A character of it, one that can be seen if there is any."""
+        """A character of it: of ASCII if it has one that can be seen, a letter or digit first."""
+        plain = [chr(code) for code in range(0x21, 0x7F) if _in(self.ranges, code)]
+        known = next(filter(str.isalnum, plain), plain[0] if plain else None)
         firsts = [chr(first) for first, _ in self.ranges]
-        for wanted in (str.isalnum, str.isprintable):
-            found = next((char for char in firsts[:64] if wanted(char)), None)
-            if found is not None:
-                return found
-        return firsts[0]
+        return known or next(filter(str.isprintable, firsts), firsts[0])
 
     @cached_property
     def size(self) -> int:

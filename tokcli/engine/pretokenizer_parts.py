@@ -9,6 +9,7 @@ from tokcli.engine.matching import OnigPattern
 from tokcli.engine.minbpe import MinBpe
 from tokcli.engine.pipeline import Pipeline
 from tokcli.engine.pretokenizer import PreTokenizer
+from tokcli.errors import PatternError
 
 
 def single_pattern(encoding: Encoding) -> PreTokenizer | None:
@@ -21,7 +22,12 @@ def single_pattern(encoding: Encoding) -> PreTokenizer | None:
         pat_str = tokenizer.pat_str
     elif isinstance(tokenizer, MinBpe):
         pat_str = tokenizer.pattern
-    return None if pat_str is None else PreTokenizer(pat_str, timeout=encoding.pretokenizer.timeout)
+    if pat_str is None:
+        return None
+    try:
+        return PreTokenizer(pat_str, timeout=encoding.pretokenizer.timeout)
+    except PatternError:  # Oniguruma's language has words that ours lacks
+        return None
 
 
 def described(encoding: Encoding) -> list[str]:

@@ -24,8 +24,11 @@ def report_lines(pat_str: str, report: Report) -> Iterator[Text]:
     if not report.findings:
         yield Text("Nothing is wrong: every text is taken, every alternative is reached, and no repeat backtracks badly.")
     characters = f"{report.length} character{'s' * (report.length > 1)}"
-    yield Text(f"Tried: {report.texts:,} texts, all of up to {characters} of the {report.classes} classes of characters", "dim")
-    yield Text("that the pattern can tell apart, and longer ones made for alternatives that those did not reach.", "dim")
+    yield Text(
+        f"Tried: {report.texts:,} texts, all of up to {characters} of the {report.classes} classes of characters that "
+        "the pattern can tell apart, and longer ones made for alternatives that those did not reach.",
+        "dim",
+    )
 
 
 def _finding(pat_str: str, finding: Finding) -> Iterator[Text]:
@@ -52,18 +55,14 @@ def flavour_lines(readings: Sequence[Reading]) -> Iterator[Text]:
             said = "refuses it" if reading.verdict == "refuses" else "reads it otherwise"
             yield Text(f"{reading.name} {said}")
             for objection in reading.objections:
-                yield _objection(objection, reading.verdict)
+                yield _objection(objection)
 
 
-def _objection(objection: Objection, worst: str) -> Text:
+def _objection(objection: Objection) -> Text:
     feature = objection.feature
     line = Text("    ")
     line.append(shorten(visible(feature.text)), "bold")
-    line.append(f" at position {feature.start}, {feature.name}")
-    said = objection.verdict if objection.why == "" else objection.why
-    if objection.verdict == "refuses":
-        said = "refused" + (f": {objection.why}" if objection.why else "")
-    elif worst == "refuses":
-        said = f"and {objection.why}"
-    line.append(f": {said}")
+    line.append(f" at position {feature.start} ({feature.name}): ")
+    refused = ["refused"] if objection.verdict == "refuses" else []
+    line.append(", ".join([*refused, *([objection.why] if objection.why else [])]))
     return line

@@ -50,7 +50,7 @@ def trace_lines(trace: Trace, text: str, offset: int) -> Iterator[Text]:
     won = trace.winner
     width = max((len(attempt.name) for attempt in trace.attempts), default=2)
     for attempt in trace.attempts:
-        line = Text("▶ " if attempt is won else "  ")
+        line = Text("▶ " if attempt is won else "  ", no_wrap=True)  # the terminal itself breaks a long pattern
         line.append(attempt.name, style_of(attempt.name))
         line.append(" " * (width - len(attempt.name)) + "  ")
         line.append(visible(attempt.source), style_of(attempt.name))
@@ -96,7 +96,7 @@ def _miss(attempt: Attempt, text: str, offset: int) -> Iterator[Text]:
     failed = visible(attempt.failed, spaces=True)
     taken = [part for part in attempt.parts if part.end > part.start]
     if not taken:
-        yield Text(f"no match: {failed} has to match first, and {_standing(text, attempt.failed_at)}")
+        yield Text(f"no match: {failed} has to match first, and {_standing(text, attempt.failed_at)} there")
     else:
         took = "; ".join(_took(part.source, text[part.start : part.end]) for part in taken)
         yield Text(f"no match: {took}; then {failed} does not hold at byte {place}, where {_standing(text, attempt.failed_at)}")
