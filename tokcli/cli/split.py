@@ -60,7 +60,7 @@ def command(**given: Any) -> None:
 
 def view(given: dict[str, Any]) -> Callable[[Request, streams.Output], None]:
     """What writes the view that was asked for; the pieces where none was."""
-    wanted = [name for name in VIEWS if given[name] not in (None, False)]
+    wanted = [name for name in VIEWS if given[name] is not None and given[name] is not False]  # 0 is a place
     if len(wanted) > 1:
         raise InputError(f"--{wanted[0]} and --{wanted[1]} are two views", "Ask for one of them.")
     if given["pattern_file"] is not None and given["pattern"] is not None:
