@@ -286,7 +286,7 @@ def test_a_file_without_a_pattern_is_refused(tmp_path: Path, data: bytes) -> Non
 def test_watch_shows_the_view_again_when_the_pattern_changes_and_ends_by_ctrl_c(tmp_path: Path) -> None:
     path, out = tmp_path / "p", tmp_path / "out"
     path.write_bytes(b"a|b")
-    with open(out, "wb") as file:
+    with out.open("wb") as file:
         process = subprocess.Popen(
             [*program(), "split", "--watch", "--pattern-file", str(path), "-t", "ab"],
             stdout=file, stderr=subprocess.PIPE, env=without_coverage(),

@@ -131,7 +131,7 @@ def test_an_alternative_that_can_be_empty_is_an_error_where_it_comes_to_that() -
         (r"\w+|function" + REST, ["a2"]),
         (r"function|\w+" + REST, []),
         ("a(?!.)b" + REST, ["a1"]),
-            (r"x|(?<=x)\p{Han}" + REST, []),
+        (r"x|(?<=x)\p{Han}" + REST, []),
         (r"(?s:.)|a", ["a2"]),
     ],
 )
@@ -191,7 +191,9 @@ def test_a_large_pattern_is_looked_into_within_bounds() -> None:
     assert report.texts <= 20_000
 
 
-@given(st.lists(st.sampled_from(["a", "b+", "[ab]", "(?:ab)", r"\s", "c?", "(?!a)", "(?:a|b)*", "b++", "."]), min_size=1))
+@given(
+    st.lists(st.sampled_from(["a", "b+", "[ab]", "(?:ab)", r"\s", "c?", "(?!a)", "(?:a|b)*", "b++", "."]), min_size=1)
+)
 def test_any_pattern_that_compiles_has_a_report(parts: list[str]) -> None:
     try:
         PreTokenizer("".join(parts))
@@ -252,7 +254,7 @@ def test_what_is_said_to_be_refused_is_refused(pattern: str, flavour: str, compi
             warnings.simplefilter("ignore")
             compiles(pattern)  # type: ignore[operator]
         refused = False
-    except BaseException as error:  # noqa: BLE001 - a panic of Rust is no Exception
+    except BaseException as error:  # a panic of Rust is no Exception
         if isinstance(error, KeyboardInterrupt):
             raise
         refused = True

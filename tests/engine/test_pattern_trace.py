@@ -177,7 +177,7 @@ def test_the_numbers_are_those_of_counting_by_hand(text: str) -> None:
     for chunk in encoding.read_chunks([text.encode()]):
         stats.add(encoding, ChunkPieces(encoding, encoding.pretokenizer, chunk))
     pieces = encoding.split(text)
-    assert (stats.bytes, stats.pieces, stats.tokens) == (len(text.encode()), len(pieces), encoding.count(text))
+    assert (stats.size, stats.pieces, stats.tokens) == (len(text.encode()), len(pieces), encoding.count(text))
     numbers = [number for _, number in encoding.pretokenizer.split_with_alternatives(text)]
     assert stats.hits == Counter(f"a{number}" for number in numbers)
     several = [piece for piece in pieces if len(encoding._encode_single_piece(piece)) > 1]

@@ -24,7 +24,10 @@ def test_the_table_has_the_columns_of_the_contract() -> None:
     rows = [SplitRow(0, b"I", "a2", (40,)), SplitRow(1, "'é ".encode(), "a7", (1, 2, 3))]
     header, _, *body = lines(rows)
     assert header.split() == ["#", "bytes", "chars", "alternative", "text", "tokens"]
-    assert [line.split() for line in body] == [["0", "1", "1", "a2", "I", "40"], ["1", "4", "3", "a7", "'é·", "1", "2", "3"]]
+    assert [line.split() for line in body] == [
+        ["0", "1", "1", "a2", "I", "40"],
+        ["1", "4", "3", "a7", "'é·", "1", "2", "3"],
+    ]
 
 
 def test_a_table_of_nothing_has_its_header() -> None:
@@ -33,7 +36,10 @@ def test_a_table_of_nothing_has_its_header() -> None:
 
 @pytest.mark.parametrize("width", [60, 80, 200])
 def test_no_line_is_wider_than_the_screen(width: int) -> None:
-    rows = [SplitRow(0, "你好世界🙂".encode() * 20, "a1", tuple(range(100_000, 100_050))), SplitRow(1, b"x" * 500, "a12", (7,))]
+    rows = [
+        SplitRow(0, "你好世界🙂".encode() * 20, "a1", tuple(range(100_000, 100_050))),
+        SplitRow(1, b"x" * 500, "a12", (7,)),
+    ]
     assert max(map(cell_len, lines(rows, width))) <= width
 
 

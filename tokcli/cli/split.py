@@ -1,4 +1,4 @@
-"""`tokcli split`: the pieces that the pattern cuts a text into; and views that say why it does, or what is wrong with it.
+"""`tokcli split`: the pieces that the pattern cuts a text into; and views that say why, or what is wrong with it.
 
 The pieces are written here; the table and the other views are split_table.py's, split_why.py's and so on.
 """

@@ -37,7 +37,8 @@ def write(request: Request, output: streams.Output) -> None:
             if request.options["as_json"]:
                 _write_json(request, other, found, totals, output)
             elif as_rows:
-                for number, region in enumerate(found, number + 1):
+                for region in found:
+                    number += 1
                     _write_rows(number, region, output)
                 request.note(f"{source.shown}: {_summary(totals)}")
             else:
@@ -88,9 +89,7 @@ def _summary(totals: Totals) -> str:
     return summary(totals)
 
 
-def _show(
-    request: Request, other: Request, found: Iterator[Region], totals: Totals, output: streams.Output
-) -> None:
+def _show(request: Request, other: Request, found: Iterator[Region], totals: Totals, output: streams.Output) -> None:
     from rich.text import Text
 
     from tokcli.render import split_diff

@@ -47,7 +47,11 @@ def _show(request: Request, report: Report, read: list[Reading], output: streams
     color = request.options["color"]
     for line in pattern_lines(request, Painter(screen.colours(output, color))):
         output.write(f"{line}\n".encode())
-    lines = [*split_lint.report_lines(pattern.pat_str if pattern else "", report), Text(""), *split_lint.flavour_lines(read)]
+    lines = [
+        *split_lint.report_lines(pattern.pat_str if pattern else "", report),
+        Text(""),
+        *split_lint.flavour_lines(read),
+    ]
     for shown in [Text(""), *lines]:
         screen.show_hanging(output, color, shown)
 

@@ -40,7 +40,7 @@ def _json(stats: PieceStats, alternatives: list[str]) -> dict[str, Any]:
 
     names = [f"a{number}" for number in range(1, len(alternatives) + 1)]
     return {
-        "bytes": stats.bytes,
+        "bytes": stats.size,
         "pieces": stats.pieces,
         "tokens": stats.tokens,
         "alternatives": [

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 from tokcli.cli import streams
@@ -49,7 +49,7 @@ def looked_at(names: Iterable[str]) -> Seen:
 
 def _state(name: str) -> tuple[int, int] | None:
     try:
-        found = os.stat(name)
+        found = Path(name).stat()
     except (OSError, ValueError):
         return None
     return found.st_mtime_ns, found.st_size

@@ -1,4 +1,4 @@
-"""`split --why POS`: every alternative tried at one byte of the text, and at the beginning of the piece that holds it."""
+"""`split --why POS`: every alternative tried at a byte of the text, and at the beginning of the piece that holds it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-r"""Which programs read a pattern as tokcli and tiktoken do: what each refuses, and what it takes to mean something else.
+r"""Which programs read a pattern as tokcli and tiktoken do: what each refuses, and what it reads otherwise.
 
 The table is by syntax, and says nothing of Unicode's releases. Its facts are from the documentation of the engines
 named in FLAVOURS, tried on Python 3.11's `re`, `regex` 2026, `tiktoken` 0.14 (fancy-regex), `tokenizers` 0.23
@@ -63,7 +63,8 @@ _FEATURES: dict[str, tuple[str, dict[Flavour, tuple[str, str]]]] = {
     "lone bracket": ("bracket without a partner", {"js": _NO}),
     "reference": ("reference to a group", {"rust": _NO, "re2": _NO}),
     "condition": ("condition, recursion or branch reset", {
-        "rust": _NO, "re2": _NO, "js": _NO, "onig": ("refuses", "or knows another form"), "fancy": ("refuses", "some")}),
+        "rust": _NO, "re2": _NO, "js": _NO, "onig": ("refuses", "or knows another form"),
+        "fancy": ("refuses", "some")}),
     "comment": ("comment", {"rust": _NO, "re2": _NO, "js": _NO}),
     "flags": ("flags for the whole pattern", {"js": ("refuses", "they stand outside the pattern")}),
     "flags inside": ("flags from here on", {
@@ -107,7 +108,8 @@ _FEATURES: dict[str, tuple[str, dict[Flavour, tuple[str, str]]]] = {
     r"\z": ("end of the text", {"re": ("refuses", "before 3.14"), "js": _NO}),
     r"\Z": ("end of the text", {
         "rust": _NO, "re2": _NO, "js": _NO, "fancy": ("differs", "also before a newline at the end"),
-        "onig": ("differs", "also before a newline at the end"), "pcre2": ("differs", "also before a newline at the end")}),
+        "onig": ("differs", "also before a newline at the end"),
+        "pcre2": ("differs", "also before a newline at the end")}),
     r"\x{": ("code point", {"re": _NO, "regex": _NO, "js": _NO}),
     r"\u{": ("code point", {"re": _NO, "regex": _NO, "onig": _NO, "re2": _NO, "pcre2": _NO}),
     r"\u": ("code point", {"re2": _NO, "pcre2": _NO}),

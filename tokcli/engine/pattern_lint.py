@@ -203,7 +203,7 @@ class _Linter:
             if won is not None and end is not None:
                 taken_by.setdefault(won[0], text[at:end])
         if taken_by:
-            name, example = next(iter(taken_by.items()))
+            example = next(iter(taken_by.values()))
             what = f"never wins in {len(made)} texts made for it: {' or '.join(taken_by)} comes first and takes them"
             return self._of("warning", "never", alternative, what, example)
         return self._of("warning", "never", alternative, f"matches none of {len(made)} texts made for it")
@@ -268,7 +268,9 @@ class _Linter:
         for alternative in self.pattern.alternatives:
             first = alternative.items[0] if alternative.items else None
             if isinstance(first, Look) and first.behind:
-                what = f"begins by looking back, {self._short(first)}: a piece alone may be cut otherwise than in its text"
+                what = (
+                    f"begins by looking back, {self._short(first)}: a piece alone may be cut otherwise than in its text"
+                )
                 yield Finding("warning", "look-behind", alternative.name, first.start, first.end, what)
             elif isinstance(first, Assertion) and self.pattern.text(first) in (r"\b", r"\B", "^"):
                 what = f"begins with {self._short(first)}, which looks back: a piece alone may be cut otherwise"

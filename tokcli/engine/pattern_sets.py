@@ -9,6 +9,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import pairwise
 
 from tokcli.engine.pattern import Ranges, merged, minus, parse_ranges
 from tokcli.engine.pretokenizer import every_match
@@ -67,7 +68,7 @@ def partition(sets: Sequence[Ranges]) -> list[Cell]:
     edges = sorted({edge for ranges in (ALL, *sets) for first, last in ranges for edge in (first, last + 1)})
     starts = [[first for first, _ in ranges] for ranges in sets]
     cells: dict[frozenset[int], list[tuple[int, int]]] = {}
-    for first, after in zip(edges, edges[1:], strict=False):
+    for first, after in pairwise(edges):
         if 0xD800 <= first <= 0xDFFF:
             continue
         key = frozenset(i for i, ranges in enumerate(sets) if _has(ranges, starts[i], first))

@@ -18,7 +18,9 @@ Mode = Literal["greedy", "lazy", "possessive"]
 _DEEPEST = 200  # groups within groups
 
 _COUNT = re.compile(r"\{(?P<least>[0-9]*)(?P<range>,(?P<most>[0-9]*))?\}")
-_OPENING = re.compile(r"\((?:\?(?:P?<(?P<name>[A-Za-z_]\w*)>|(?P<look><?[=!])|(?P<atomic>>)|(?P<flags>[A-Za-z-]*)(?P<end>[:)])))?")
+_OPENING = re.compile(
+    r"\((?:\?(?:P?<(?P<name>[A-Za-z_]\w*)>|(?P<look><?[=!])|(?P<atomic>>)|(?P<flags>[A-Za-z-]*)(?P<end>[:)])))?"
+)
 _ASSERTIONS = frozenset({r"\b", r"\B", r"\A", r"\z", r"\Z", r"\G", r"\K"})
 _REFERENCE = re.compile(r"\\[1-9]|\\[gk]")
 

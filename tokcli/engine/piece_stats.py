@@ -20,13 +20,13 @@ KEPT_BYTES = 256  # of a piece; a longer one is counted by what it begins with
 
 @dataclass
 class PieceStats:
-    """Totals, and for each alternative its pieces and bytes.
+    """Totals (`size` in bytes), and for each alternative its pieces and bytes.
 
     `split` counts the pieces that become several tokens; where it `is_approximate`, rare ones were forgotten, and the
     counts of others may be too low by `lost`.
     """
 
-    bytes: int = 0
+    size: int = 0
     pieces: int = 0
     tokens: int = 0
     hits: Counter[str] = field(default_factory=Counter)
@@ -55,7 +55,7 @@ class PieceStats:
     def add(self, encoding: Encoding, pieces: ChunkPieces) -> None:
         """Counts the pieces of one chunk more."""
         chunk, data, names = pieces.chunk, pieces.data, pieces.alternatives
-        self.bytes += sum(map(len, data))
+        self.size += sum(map(len, data))
         self.pieces += len(data)
         self.tokens += encoding.count_chunk(chunk)
         self.hits.update(names)

@@ -44,7 +44,9 @@ def _context(region: Region) -> Text:
     inner = b"".join(piece.data for piece in region.left)
     line = Text("…" if region.before else "", "dim")
     line.append(visible(region.before, spaces=True))
-    line.append(visible_bytes(inner[:64], spaces=True) + "…" * (len(inner) > 64 or region.size > len(inner)), "not dim bold")
+    line.append(
+        visible_bytes(inner[:64], spaces=True) + "…" * (len(inner) > 64 or region.size > len(inner)), "not dim bold"
+    )
     line.append(visible(region.after, spaces=True) + ("…" if region.after else ""))
     return line
 

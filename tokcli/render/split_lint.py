@@ -22,7 +22,9 @@ def report_lines(pat_str: str, report: Report) -> Iterator[Text]:
     for finding in sorted(report.findings, key=lambda found: order.index(found.severity)):
         yield from _finding(pat_str, finding)
     if not report.findings:
-        yield Text("Nothing is wrong: every text is taken, every alternative is reached, and no repeat backtracks badly.")
+        yield Text(
+            "Nothing is wrong: every text is taken, every alternative is reached, and no repeat backtracks badly."
+        )
     characters = f"{report.length} character{'s' * (report.length > 1)}"
     yield Text(
         f"Tried: {report.texts:,} texts, all of up to {characters} of the {report.classes} classes of characters that "

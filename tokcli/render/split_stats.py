@@ -16,10 +16,10 @@ MOST_FREQUENT = 20  # pieces of several tokens that are named
 
 def stats_lines(stats: PieceStats, alternatives: Sequence[str]) -> Iterator[Text]:
     """Totals, hits, what was never hit, the longest pieces, and those of several tokens."""
-    yield Text(f"{stats.bytes:,} bytes, {stats.pieces:,} pieces, {stats.tokens:,} tokens")
+    yield Text(f"{stats.size:,} bytes, {stats.pieces:,} pieces, {stats.tokens:,} tokens")
     if not stats.pieces:
         return
-    yield Text(f"{stats.bytes / stats.pieces:.2f} bytes and {stats.tokens / stats.pieces:.2f} tokens a piece")
+    yield Text(f"{stats.size / stats.pieces:.2f} bytes and {stats.tokens / stats.pieces:.2f} tokens a piece")
     if alternatives:
         yield Text("")
         yield Text(f"{'':4}  {'hits':>11}  {'share':>7}  {'bytes':>13}  alternative", "bold")
@@ -38,7 +38,9 @@ def stats_lines(stats: PieceStats, alternatives: Sequence[str]) -> Iterator[Text
     yield Text("")
     share = 100 * stats.split_pieces / stats.pieces
     about = f" (counts may be too low by {stats.lost})" if stats.is_approximate else ""
-    yield Text(f"pieces of several tokens: {stats.split_pieces:,} ({share:.1f} %), {stats.split_tokens:,} tokens", "bold")
+    yield Text(
+        f"pieces of several tokens: {stats.split_pieces:,} ({share:.1f} %), {stats.split_tokens:,} tokens", "bold"
+    )
     if stats.split:
         yield Text(f"  {'times':>10}  {'tokens':>6}  text{about}")
     for (piece_data, tokens), times in stats.split.most_common(MOST_FREQUENT):
@@ -58,7 +60,7 @@ def _hits(stats: PieceStats, name: str, source: str) -> Text:
 def stats_rows(stats: PieceStats, alternatives: Sequence[str]) -> Iterator[str]:
     """The same as tab-separated values; the first says what a row is, the others are named in its header."""
     yield "total\tbytes\tpieces\ttokens"
-    yield f"total\t{stats.bytes}\t{stats.pieces}\t{stats.tokens}"
+    yield f"total\t{stats.size}\t{stats.pieces}\t{stats.tokens}"
     yield "alternative\tname\thits\tbytes\tpattern"
     for number, source in enumerate(alternatives, 1):
         name = f"a{number}"

@@ -30,7 +30,7 @@ _SYSTEMS = {"standard": ColorSystem.STANDARD, "256": ColorSystem.EIGHT_BIT, "tru
 
 @dataclass(frozen=True)
 class SplitRow:
-    """A piece: its number, from 0; its bytes; the name of its alternative; the ids of its tokens; its place in bytes."""
+    """A piece: its number, from 0; its bytes; the name of its alternative; the ids of its tokens; its offset."""
 
     number: int
     piece: bytes

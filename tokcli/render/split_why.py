@@ -85,7 +85,9 @@ def _given_back(attempt: Attempt, text: str) -> Text:
     """What look-around took away from a match."""
     end, loose = attempt.end or 0, attempt.loose_end or 0
     looks = " ".join(visible(look) for look in attempt.looks)
-    line = Text(f"without {looks} it would take {_quoted(text[attempt.at : loose])}, {_size(text, attempt.at, loose)}; ")
+    line = Text(
+        f"without {looks} it would take {_quoted(text[attempt.at : loose])}, {_size(text, attempt.at, loose)}; "
+    )
     line.append(f"there {_standing(text, loose)}, so it gives {_quoted(text[end:loose])} back")
     return line
 
@@ -99,7 +101,9 @@ def _miss(attempt: Attempt, text: str, offset: int) -> Iterator[Text]:
         yield Text(f"no match: {failed} has to match first, and {_standing(text, attempt.failed_at)} there")
     else:
         took = "; ".join(_took(part.source, text[part.start : part.end]) for part in taken)
-        yield Text(f"no match: {took}; then {failed} does not hold at byte {place}, where {_standing(text, attempt.failed_at)}")
+        yield Text(
+            f"no match: {took}; then {failed} does not hold at byte {place}, where {_standing(text, attempt.failed_at)}"
+        )
     if attempt.loose_end is not None:
         looks = " ".join(visible(look) for look in attempt.looks)
         yield Text(f"without {looks} it would take {_quoted(text[attempt.at : attempt.loose_end])}", _DIM)
@@ -122,7 +126,9 @@ def _verdict(trace: Trace, text: str) -> Text:
     line.append(f" wins: the first of {len(others) + 1} alternatives that match here, in the order of the pattern")
     if trace.longer:
         longest = max(trace.longer, key=lambda a: a.end or 0)
-        line.append(f". {longest.name} would take {_size(text, longest.at, longest.end or 0)}, but length does not count")
+        line.append(
+            f". {longest.name} would take {_size(text, longest.at, longest.end or 0)}, but length does not count"
+        )
     line.append(".")
     return line
 
