@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import tee
 from typing import TYPE_CHECKING, Any
 
@@ -12,18 +12,20 @@ from tokcli.cli import records, screen, streams
 from tokcli.cli.options import Request
 from tokcli.cli.split_table import SMALL_BLOCK, json_text
 from tokcli.engine.piece_diff import Region, Totals, regions
-from tokcli.engine.pieces import ChunkPieces
+from tokcli.engine.pieces import ChunkPieces, Piece
 from tokcli.engine.pretokenizer_parts import single_pattern
+from tokcli.errors import TokcliError
 
 if TYPE_CHECKING:
     from tokcli.engine.encoding import Encoding
 
 _NAME = r"[\w.-]+"  # no pattern is made of such characters alone: it would leave text out
-TSV = ("region", "offset", "bytes", "side", "alternative", "text")
+TSV = ("region", "offset", "bytes", "side", "alternative", "text", "tokens")
 
 
 def write(request: Request, output: streams.Output) -> None:
     """Side by side on a terminal, a row a piece for a pipe, or a JSON object an input."""
+    request.options["no_tokens"] = False
     other = other_request(request)
     _ = other.encoding, other.allowed
     as_rows = not (output.is_terminal or screen.wants_color(output, request.options["color"]))
@@ -35,11 +37,11 @@ def write(request: Request, output: streams.Output) -> None:
         with streams.naming(source.shown):
             found = differing(request, other, source, totals)
             if request.options["as_json"]:
-                _write_json(request, other, found, totals, output)
+                _write_json((request, other), found, totals, output)
             elif as_rows:
                 for region in found:
                     number += 1
-                    _write_rows(number, region, output)
+                    _write_rows(number, region, (request, other), output)
                 request.note(f"{source.shown}: {_summary(totals)}")
             else:
                 _show(request, other, found, totals, output)
@@ -52,6 +54,7 @@ def other_request(request: Request) -> Request:
     if re.fullmatch(_NAME, named) or os.path.lexists(named):
         return Request(changed | {"encoding": named, "allow_special": ()})
     # a tokenizer that is no encoding takes no pattern; any vocabulary does, for only its pattern is asked
+    changed["no_tokens"] = request.encoding.is_pipeline
     encoding = None if request.encoding.is_pipeline else request.options["encoding"]
     if request.options["model"] is not None:
         changed["model"], encoding = request.options["model"], None
@@ -97,28 +100,42 @@ def _show(request: Request, other: Request, found: Iterator[Region], totals: Tot
     color = request.options["color"]
     screen.show(output, color, split_diff.header(_title(request), _title(other)), wrap=True)
     for region in found:
-        screen.show(output, color, split_diff.region_lines(region), wrap=True)
+        left = tokens_of(request, region.left, region.left_count)
+        right = tokens_of(other, region.right, region.right_count)
+        screen.show(output, color, split_diff.region_lines(region, left, right), wrap=True)
     screen.show(output, color, Text(_summary(totals)), wrap=True)
 
 
-def _write_rows(number: int, region: Region, output: streams.Output) -> None:
+def _write_rows(number: int, region: Region, sides: tuple[Request, Request], output: streams.Output) -> None:
     from tokcli.render.visible import escape
 
-    for side, pieces in (("left", region.left), ("right", region.right)):
+    for side, of, pieces in zip(("left", "right"), sides, (region.left, region.right), strict=True):
         for piece in pieces:
-            cells = (str(number), str(piece.offset), str(len(piece.data)), side, piece.alternative, escape(piece.data))
-            output.write(("\t".join(cells) + "\n").encode())
+            place = (str(number), str(piece.offset), str(len(piece.data)), side, piece.alternative)
+            tokens = tokens_of(of, (piece,), 1)
+            output.write(("\t".join((*place, escape(piece.data), str(tokens or "-"))) + "\n").encode())
+
+
+def tokens_of(side: Request, pieces: Sequence[Piece], count: int) -> int | None:
+    """How many tokens all `count` pieces of a region have; None where that is not known of the pieces alone."""
+    encoding = side.encoding
+    if encoding.is_pipeline or side.options["no_tokens"] or len(pieces) < count:
+        return None
+    try:
+        return sum(len(encoding.piece_tokens(piece.data)) for piece in pieces)
+    except TokcliError:
+        return None
 
 
 def _write_json(
-    request: Request, other: Request, found: Iterator[Region], totals: Totals, output: streams.Output
+    sides: tuple[Request, Request], found: Iterator[Region], totals: Totals, output: streams.Output
 ) -> None:
     """Members: left and right (names), regions, and then the totals."""
-    head = records.dump({"left": _title(request), "right": _title(other)})
+    head = records.dump({"left": _title(sides[0]), "right": _title(sides[1])})
     output.write(head[:-1].encode() + b', "regions": [')
     between = b""
     for region in found:
-        output.write(between + records.dump(_json_region(region)).encode())
+        output.write(between + records.dump(_json_region(region, sides)).encode())
         between = b", "
     tail: dict[str, Any] = {
         "differing_regions": totals.regions,
@@ -130,7 +147,7 @@ def _write_json(
     output.write(b"], " + records.dump(tail)[1:].encode() + b"\n")
 
 
-def _json_region(region: Region) -> dict[str, Any]:
+def _json_region(region: Region, sides: tuple[Request, Request]) -> dict[str, Any]:
     def side(pieces: Any) -> list[dict[str, Any]]:
         return [
             {"offset": p.offset, "alternative": None if p.alternative == "-" else p.alternative, **json_text(p.data)}
@@ -144,4 +161,6 @@ def _json_region(region: Region) -> dict[str, Any]:
         "right": side(region.right),
         "left_count": region.left_count,
         "right_count": region.right_count,
+        "left_tokens": tokens_of(sides[0], region.left, region.left_count),
+        "right_tokens": tokens_of(sides[1], region.right, region.right_count),
     }
