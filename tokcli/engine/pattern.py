@@ -131,7 +131,8 @@ def name_alternatives(pattern: str) -> str | None:
     flags = re.match(_LEADING_FLAGS, pattern)
     head = flags[0] if flags else ""
     parts = alternatives(pattern[len(head) :])
-    return head + "|".join(f"(?P<a{number}>{part})" for number, part in enumerate(parts, 1))
+    end = "\n" if "x" in head else ""  # of a comment
+    return head + "|".join(f"(?P<a{number}>{part}{end})" for number, part in enumerate(parts, 1))
 
 
 def rewrite(pattern: str, property_class: Callable[[str, bool], str | None]) -> str:
