@@ -267,6 +267,13 @@ def test_where_no_single_pattern_cuts_the_parts_are_named() -> None:
     assert "no single pattern" in refused("split", "--lint", "-e", path)
 
 
+@pytest.mark.parametrize("view", [["--table"], ["--stats"], ["--diff", "gpt2"]], ids=str)
+def test_a_pattern_that_backtracks_ends_every_view_naming_the_place(view: list[str]) -> None:
+    pattern, text = "(?:a|aa)+b|(?s:.)", "é" + "a" * 60 + "xb"
+    said = refused("split", *view, "--timeout", "0.2", "--pattern", pattern, "-t", text)
+    assert "--text: pattern: more than 0.2 s at byte 2" in said
+
+
 # --- patterns in files -----------------------------------------------------------------------------------------------
 
 

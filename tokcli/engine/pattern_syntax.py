@@ -208,7 +208,7 @@ class _Reader:
 
     def pattern(self) -> Pattern:
         """The whole of it."""
-        head = re.match(r"\(\?[A-Za-z]+\)", self._source)
+        head = re.match(r"\(\?[aiLmsuxUbefprwV01]+\)", self._source)
         flags = head[0] if head else ""
         self._skip_to(len(flags))
         begin = self._at
