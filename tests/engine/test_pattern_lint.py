@@ -278,4 +278,4 @@ def test_escapes_of_several_characters_are_one_character() -> None:
 
 
 def test_texts_made_for_nested_counts_stay_short() -> None:
-    assert lint("(?:(?:(?:a{50}){50}){50}){50}b" + REST).texts
+    assert lint("(?:(?:a{50}){50}){50}b" + REST).texts

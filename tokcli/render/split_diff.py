@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rich.table import Table
 from rich.text import Text
 
-from tokcli.engine.piece_diff import Region, Totals
+from tokcli.engine.piece_diff import CONTEXT, Region, Totals
 from tokcli.engine.pieces import Piece
 from tokcli.render.split_table import style_of
 from tokcli.render.visible import visible, visible_bytes
@@ -42,12 +42,12 @@ def region_lines(region: Region, left_tokens: int | None, right_tokens: int | No
 
 def _context(region: Region) -> Text:
     inner = b"".join(piece.data for piece in region.left)
-    line = Text("…" if region.before else "", "dim")
+    line = Text("…" * (len(region.before) == CONTEXT), "dim")
     line.append(visible(region.before, spaces=True))
     line.append(
         visible_bytes(inner[:64], spaces=True) + "…" * (len(inner) > 64 or region.size > len(inner)), "not dim bold"
     )
-    line.append(visible(region.after, spaces=True) + ("…" if region.after else ""))
+    line.append(visible(region.after, spaces=True) + "…" * (len(region.after) == CONTEXT))
     return line
 
 
