@@ -228,7 +228,7 @@ def test_stats_on_a_terminal_say_what_was_never_hit() -> None:
 
 def test_lint_of_a_good_pattern_says_so_and_who_reads_it() -> None:
     shown = ok("split", "--lint", "-e", "cl100k_base").decode()
-    assert "Nothing is wrong" in shown
+    assert "Nothing wrong was found" in shown
     assert "It means the same to: fancy-regex (tiktoken).\n" in shown
     assert "    {1,3}+ at position 54 (possessive count): repeats the count without end, as if `(?:...)+`\n" in shown
 
