@@ -1,0 +1,58 @@
+"""What the pages show, as columns: tokens and the merges that made them, and the sequences that texts became.
+
+A page names a token by its place in the table of tokens, which goes by id. Where the data come from is left to others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from tokcli.render.packed import Packer
+
+Parents = Callable[[int], "tuple[int, int] | None"]
+
+
+@dataclass(frozen=True)
+class TokenTable:
+    """Tokens by id, the two ids that merge into one, which are special, and scores where the model has some."""
+
+    tokens: Mapping[int, bytes]
+    parents: Parents
+    special: Collection[int] = frozenset()
+    scores: Mapping[int, float] = field(default_factory=dict)
+
+    def pack(self, packer: Packer) -> dict[int, int]:
+        """Adds the columns of the table; the place of each id."""
+        ids = sorted(self.tokens)
+        places = {number: place for place, number in enumerate(ids)}
+        left, right = [0] * len(ids), [0] * len(ids)  # places and one; 0: nothing merges into it
+        for place, number in enumerate(ids):
+            pair = self.parents(number)
+            if pair is not None and pair[0] in places and pair[1] in places:
+                left[place], right[place] = places[pair[0]] + 1, places[pair[1]] + 1
+        data = [self.tokens[number] for number in ids]
+        packer.numbers("ids", ids)
+        packer.numbers("lengths", map(len, data))
+        packer.bytes("tokens", b"".join(data))
+        packer.numbers("left", left)
+        packer.numbers("right", right)
+        packer.bytes("special", bytes(number in self.special for number in ids))
+        if self.scores:
+            packer.floats("scores", (self.scores.get(number, 0.0) for number in ids))
+        return places
+
+
+def with_ancestors(ids: Iterable[int], parents: Parents) -> dict[int, tuple[int, int] | None]:
+    """Some ids and all that merged into them, each with its two parents.
+
+    >>> with_ancestors([4], {4: (2, 0), 2: (0, 1)}.get)
+    {4: (2, 0), 2: (0, 1), 0: None, 1: None}
+    """
+    found: dict[int, tuple[int, int] | None] = {}
+    waiting = list(dict.fromkeys(ids))
+    for number in waiting:  # it grows
+        if number not in found:
+            found[number] = pair = parents(number)
+            waiting += pair or ()
+    return found
