@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokcli.engine import backend
 from tokcli.engine import known_patterns as known
+from tokcli.engine.merges import Merges
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -131,3 +132,15 @@ def open_merger(image: Callable[[], Any]) -> Callable[[bytes], list[int]] | None
     except ValueError:
         return None
     return merge
+
+
+def native_parents(image: Callable[[], Any]) -> Merges | None:
+    """The two ids that merge into each id of an image; None where only Python can tell."""
+    native = backend.native()
+    if native is None:
+        return None
+    try:
+        both = array("I", native.Vocabulary(image()).parents())
+    except ValueError:
+        return None
+    return Merges(both[: len(both) // 2], both[len(both) // 2 :])

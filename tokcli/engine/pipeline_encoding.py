@@ -12,9 +12,10 @@ from dataclasses import fields as dataclass_fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from tokcli.engine import merges, stream
 from tokcli.engine import special_tokens as special
-from tokcli.engine import stream
 from tokcli.engine.encoding import Encoding
+from tokcli.engine.merges import Merges
 from tokcli.engine.pipeline import Tokenizer
 from tokcli.engine.postprocessor import Tokens
 from tokcli.engine.pretokenizer import PreTokenizer
@@ -309,9 +310,18 @@ class PipelineEncoding(Encoding):
         raise UnknownTokenError(f"{data!r} is not a token of {self.name}")
 
     def parents(self, token: bytes) -> tuple[int, int] | None:
-        """Not known for these."""
-        del token
-        return None
+        """The ids of the two tokens that merge into a token; None where none do."""
+        return self.parents_of(self.encode_single_token(token))
+
+    def parents_of(self, number: int) -> tuple[int, int] | None:
+        """The same for an id."""
+        return self.tokenizer.parents(number)
+
+    def all_parents(self) -> Merges:
+        """The same for every id: by the ranks where there are some, else one by one."""
+        if self._fast is None:
+            return merges.one_by_one(self.n_vocab, self._token_bytes, self.tokenizer.parents)
+        return merges.for_ids(self._fast.all_parents(), self.n_vocab)
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self._made_by is not None:
