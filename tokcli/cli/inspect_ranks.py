@@ -27,6 +27,7 @@ _BAD_BYTES = re.compile("[\udc80-\udcff]")  # of an argument that is not UTF-8 (
 @click.option("--hex", "hexes", multiple=True, metavar="HEX", help="Look the bytes of a token up.")
 @options.takes_encoding
 @click.option("--json", "as_json", is_flag=True, help="JSON out.")
+@options.takes_html
 @options.takes_output
 @options.common
 def command(**given: Any) -> None:
@@ -39,6 +40,11 @@ def command(**given: Any) -> None:
       tokcli inspect-ranks ' world' --id 24912 --hex f09f
     """
     request = Request(given)
+    if given["html"]:
+        from tokcli.cli import pages
+
+        pages.write_vocabulary(request)
+        return
     ids = look_up(request) if given["tokens"] or given["ids"] or given["hexes"] else None
     with streams.Output(given["output"]) as output:
         if ids is None:

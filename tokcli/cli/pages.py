@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
-
-import click
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from tokcli.cli import streams
-from tokcli.cli.options import Request, complete_file
+from tokcli.cli.options import Request
 from tokcli.engine.merges import merges_of
-from tokcli.errors import InputError
 from tokcli.render import html
 from tokcli.render.html_data import TokenTable
 from tokcli.render.packed import Packer
@@ -22,11 +19,10 @@ if TYPE_CHECKING:
 def write_vocabulary(request: Request) -> None:
     """The page of all tokens of the encoding: to search, and to walk their merges up and down."""
     encoding, packer = request.encoding, Packer()
-    ordinary = special_ids(encoding)
-    table = TokenTable(encoding._all_decoder, merges_of(encoding).of, ordinary, scores_of(encoding))
+    table = TokenTable(encoding._all_decoder, merges_of(encoding).of, special_ids(encoding), scores_of(encoding))
     table.pack(packer)
     count = len(table.tokens)
-    head = {"name": encoding.name, "summary": f"{count} tokens, {len(table.special)} of them special"}
+    head = {"name": encoding.name, "summary": f"{count:,} tokens, {len(table.special):,} of them special"}
     write(request, "vocabulary", f"{encoding.name}: tokens", head, packer)
 
 

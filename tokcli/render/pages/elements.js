@@ -50,6 +50,7 @@ async function start(show) {
     byId("data").remove(); // it is megabytes
     show(head, columns);
     document.body.dataset.ready = "yes";
+    performance.mark("shown");
   } catch (error) {
     const problem = byId("problem");
     problem.textContent = `This page could not be shown (it needs a browser of 2023 or later): ${error.message}`;
