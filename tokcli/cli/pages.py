@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tokcli.cli import streams
+from tokcli.cli.encode import limited
 from tokcli.cli.options import Request
 from tokcli.engine.merges import merges_of
+from tokcli.engine.pipeline_encoding import PipelineEncoding
+from tokcli.engine.postprocessor import Tokens
+from tokcli.errors import InputError
 from tokcli.render import html
-from tokcli.render.html_data import TokenTable
+from tokcli.render.html_data import TokenTable, texts_of_tokens, with_ancestors
 from tokcli.render.packed import Packer
 
 if TYPE_CHECKING:
     from tokcli.engine.encoding import Encoding
+
+MAX_TOKENS = 4_000_000  # of a page: some 16 MB of text, and as much as a browser moves through without effort
 
 
 def write_vocabulary(request: Request) -> None:
@@ -24,6 +31,64 @@ def write_vocabulary(request: Request) -> None:
     count = len(table.tokens)
     head = {"name": encoding.name, "summary": f"{count:,} tokens, {len(table.special):,} of them special"}
     write(request, "vocabulary", f"{encoding.name}: tokens", head, packer)
+
+
+def write_tokens(request: Request) -> None:
+    """The page of the inputs as coloured tokens."""
+    encoding, packer = request.encoding, Packer()
+    inputs: list[dict[str, object]] = []
+    sequence: array[int] = array("I")
+    spans: list[tuple[int, int]] | None = [] if sees_whole(request) else None
+    for source in request.inputs:
+        before = len(sequence)
+        with streams.naming(source.shown):
+            for ids, places in encoded(request, source):
+                sequence.extend(ids)
+                if spans is not None:
+                    spans += places
+                check_size(len(sequence))
+        inputs.append({"name": source.shown, "tokens": len(sequence) - before})
+    texts_of_tokens(packer, table_of(encoding, sequence), sequence, spans)
+    write(request, "encode", f"{encoding.name}: a text as tokens", {"name": encoding.name, "inputs": inputs}, packer)
+
+
+def sees_whole(request: Request) -> bool:
+    """Whether the tokens of a text do not tell where they stand in it: it was normalized, or has a template."""
+    encoding = request.encoding
+    if not isinstance(encoding, PipelineEncoding):
+        return False
+    shortcut = encoding.tokenizer.shortcut
+    return shortcut is None or shortcut.normalize is not None or bool(request.options["add_special_tokens"])
+
+
+def encoded(request: Request, source: streams.Input) -> Iterator[tuple[Sequence[int], Sequence[tuple[int, int]]]]:
+    """Ids of an input, up to -n of them, and where they stand, in characters (nothing where their bytes tell)."""
+    encoding = request.encoding
+    if not isinstance(encoding, PipelineEncoding) or not sees_whole(request):
+        for ids, _ in limited(request, map(encoding.encode_part, request.parts(source))):
+            yield ids, ()
+        return
+    whole = encoding.read_whole(source.blocks(), errors=request.errors, allowed=request.allowed, refused=request.refused)
+    found = Tokens([], texts=[], spans=[]) if whole is None else encoding.encode_spans(whole)
+    if request.options["add_special_tokens"]:
+        found = encoding.tokenizer.finish([found], True)
+    limit = request.options["limit"]
+    yield found.ids[:limit], (found.spans or [(0, 0)] * len(found.ids))[:limit]
+
+
+def check_size(tokens: int) -> None:
+    """Refuses what no browser would show."""
+    if tokens > MAX_TOKENS:
+        raise InputError(f"more than {MAX_TOKENS} tokens are too many for a page", "Cut the text, or use -n.")
+
+
+def table_of(encoding: Encoding, ids: Iterable[int]) -> TokenTable:
+    """The tokens with some ids, and all that merged into them."""
+    parents = merges_of(encoding).of if encoding.is_native else encoding.parents_of
+    pairs = with_ancestors(ids, parents)
+    tokens = {number: encoding.decode_single_token_bytes(number) for number in pairs}
+    scores = scores_of(encoding)
+    return TokenTable(tokens, pairs.__getitem__, special_ids(encoding), {n: scores[n] for n in tokens if n in scores})
 
 
 def write(request: Request, kind: html.PageKind, title: str, head: Mapping[str, Any], packer: Packer) -> None:

@@ -21,7 +21,11 @@ from tokcli.render.visible import visible
 PageKind: TypeAlias = Literal["encode", "split", "vocabulary"]
 
 _PARTS = Path(__file__).parent / "pages"
-_SCRIPTS = ("bytes.js", "elements.js", "tokens.js", "grid.js")  # what the three pages share, before their own
+_SCRIPTS: dict[PageKind, tuple[str, ...]] = {
+    "encode": ("bytes.js", "elements.js", "tokens.js", "text.js", "encode.js"),
+    "split": ("bytes.js", "elements.js", "tokens.js", "grid.js", "split.js"),
+    "vocabulary": ("bytes.js", "elements.js", "tokens.js", "grid.js", "vocabulary.js"),
+}
 
 
 def make_page(kind: PageKind, title: str, head: Mapping[str, Any], packer: Packer) -> str:
@@ -30,7 +34,7 @@ def make_page(kind: PageKind, title: str, head: Mapping[str, Any], packer: Packe
     All of it is ASCII, so that no one can mistake its encoding.
     """
     style = _read("page.css")
-    script = '"use strict";\n' + "\n".join(map(_read, (*_SCRIPTS, f"{kind}.js")))
+    script = '"use strict";\n' + "\n".join(map(_read, _SCRIPTS[kind]))
     filled = {
         "policy": _policy(script, style),
         "title": _escape(title),

@@ -5,7 +5,7 @@ A page names a token by its place in the table of tokens, which goes by id. Wher
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tokcli.render.packed import Packer
@@ -56,3 +56,17 @@ def with_ancestors(ids: Iterable[int], parents: Parents) -> dict[int, tuple[int,
             found[number] = pair = parents(number)
             waiting += pair or ()
     return found
+
+
+def texts_of_tokens(
+    packer: Packer, table: TokenTable, sequence: Iterable[int], spans: Sequence[tuple[int, int]] | None
+) -> None:
+    """Adds a table, the ids of all texts one after the other, and where they stand, in characters, where that is known.
+
+    Without `spans` the bytes of the tokens are those of the texts.
+    """
+    places = table.pack(packer)
+    packer.numbers("sequence", map(places.__getitem__, sequence))
+    if spans is not None:
+        packer.numbers("begins", [begin for begin, _ in spans])
+        packer.numbers("ends", [end for _, end in spans])
