@@ -14,7 +14,7 @@ from tokcli.engine.pipeline_encoding import PipelineEncoding
 from tokcli.engine.postprocessor import Tokens
 from tokcli.errors import InputError
 from tokcli.render import html
-from tokcli.render.html_data import TokenTable, texts_of_tokens, with_ancestors
+from tokcli.render.html_data import PieceColumns, TokenTable, texts_of_tokens, with_ancestors
 from tokcli.render.packed import Packer
 
 if TYPE_CHECKING:
@@ -80,6 +80,21 @@ def check_size(tokens: int) -> None:
     """Refuses what no browser would show."""
     if tokens > MAX_TOKENS:
         raise InputError(f"more than {MAX_TOKENS} tokens are too many for a page", "Cut the text, or use -n.")
+
+
+def write_pieces(request: Request) -> None:
+    """The page of the inputs as pieces, with the alternatives that made them."""
+    from tokcli.cli.split import rows
+
+    encoding, packer = request.encoding, Packer()
+    made = PieceColumns()
+    for row in rows(request):
+        made.add(row.piece, row.alternative, row.tokens)
+        check_size(len(made.sequence))
+    made.pack(packer, table_of(encoding, made.sequence))
+    pattern = encoding.pretokenizer
+    head = {"name": encoding.name, "pattern": pattern.pat_str, "alternatives": pattern.alternatives}
+    write(request, "split", f"{encoding.name}: a text as pieces", head, packer)
 
 
 def table_of(encoding: Encoding, ids: Iterable[int]) -> TokenTable:

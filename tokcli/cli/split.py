@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 @options.takes_text("text")
 @options.takes_records
 @click.option("--table", is_flag=True, help="A table: # bytes chars alternative text tokens.")
+@options.takes_html
 @options.takes_output
 @options.common
 def command(**given: Any) -> None:
@@ -39,6 +40,11 @@ def command(**given: Any) -> None:
     if given["table"] and (given["records"] or given["as_json"]):
         raise InputError("--table is for people: no --records or --json")
     request.note_template()
+    if given["html"]:
+        from tokcli.cli import pages
+
+        pages.write_pieces(request)
+        return
     with request.open_output() as output:
         if given["table"]:
             write_table(request, output)

@@ -5,6 +5,7 @@ A page names a token by its place in the table of tokens, which goes by id. Wher
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -70,3 +71,29 @@ def texts_of_tokens(
     if spans is not None:
         packer.numbers("begins", [begin for begin, _ in spans])
         packer.numbers("ends", [end for _, end in spans])
+
+
+class PieceColumns:
+    """The pieces of texts: their bytes, the number of the alternative that made each (0: none), and their tokens."""
+
+    def __init__(self) -> None:
+        self.sequence: array[int] = array("I")
+        self._pieces: list[bytes] = []
+        self._alternatives: array[int] = array("I")
+        self._counts: array[int] = array("I")
+
+    def add(self, piece: bytes, alternative: str, tokens: Sequence[int]) -> None:
+        """The next piece; `alternative` is a name such as a1, or -."""
+        number = alternative.removeprefix("a")
+        self._pieces.append(piece)
+        self._alternatives.append(int(number) if number.isdecimal() else 0)
+        self._counts.append(len(tokens))
+        self.sequence.extend(tokens)
+
+    def pack(self, packer: Packer, table: TokenTable) -> None:
+        """Adds the table and all columns."""
+        texts_of_tokens(packer, table, self.sequence, None)
+        packer.numbers("pieces", map(len, self._pieces))
+        packer.bytes("text", b"".join(self._pieces))
+        packer.numbers("alternatives", self._alternatives)
+        packer.numbers("counts", self._counts)

@@ -132,6 +132,20 @@ function findBytes(bytes, needle, from) {
   return -1;
 }
 
+// The numbers of the parts that have a needle in them, of bytes that are cut at `starts` into so many parts. A part may
+// have it in several places; `fits(place, part)` says which count.
+function placesWith({ bytes, starts, count }, needle, fits = () => true) {
+  const found = [];
+  let part = 0;
+  for (let at = findBytes(bytes, needle, 0); at >= 0; ) {
+    while (part < count && starts[part + 1] <= at) part++;
+    const isHit = at + needle.length <= starts[part + 1] && fits(at, part);
+    if (isHit) found.push(part);
+    at = findBytes(bytes, needle, isHit ? starts[part + 1] : at + 1);
+  }
+  return Uint32Array.from(found);
+}
+
 // A copy with A-Z as a-z, which no byte of another character is.
 const lowercased = (bytes) => bytes.map((byte) => (byte >= 0x41 && byte <= 0x5a ? byte | 0x20 : byte));
 

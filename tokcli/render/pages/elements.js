@@ -1,7 +1,9 @@
 // What all pages are made of: elements from plain text (no HTML is ever parsed), and a start that says what went wrong.
 
 const byId = (id) => document.getElementById(id);
-const counted = (count, one, many = `${one}s`) => `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
+// 12,345; toLocaleString takes 50 ms for its first number
+const grouped = (number) => String(number).replace(/\B(?=(\d{3})+$)/g, ",");
+const counted = (count, one, many = `${one}s`) => `${grouped(count)} ${count === 1 ? one : many}`;
 
 // make("a", {href: "#x", class: "token"}, "text", child): attributes as they stand in HTML, children as text or nodes
 function make(tag, attributes = {}, ...children) {

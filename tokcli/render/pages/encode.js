@@ -50,7 +50,7 @@ function showEncoded(head, columns) {
     const number = nextMatch(text, byId("kind").value, byId("query").value, direction);
     if (number < 0) return say("Not found.");
     text.select(number);
-    return say(`Token number ${(number + 1).toLocaleString("en")} of ${sequence.length.toLocaleString("en")}.`);
+    return say(`Token number ${grouped(number + 1)} of ${grouped(sequence.length)}.`);
   };
   byId("next").addEventListener("click", () => find(1));
   byId("previous").addEventListener("click", () => find(-1));
@@ -68,7 +68,7 @@ function toggles(id, act) {
 // Where a token stands in its input: in bytes and characters, or as its tokenizer says.
 function placesOf(text, columns, number) {
   const { first } = text.blockOf(number);
-  const order = ["token number", `${(number - first + 1).toLocaleString("en")}`];
+  const order = ["token number", `${grouped(number - first + 1)}`];
   if (columns.begins) return [order, ["characters", `${columns.begins[number]}\u2013${columns.ends[number]}`]];
   const [begin, end] = [number, number + 1].map((one) => text.starts[one] - text.starts[first]);
   const [before, after] = [number, number + 1].map((one) => text.characters[one] - text.characters[first]);

@@ -9,6 +9,7 @@ class TokenText {
     Object.assign(this, { box, tokens, sequence, spaces: true, current: -1 });
     this.starts = startsOf(sequence.map((place) => tokens.starts[place + 1] - tokens.starts[place])); // in bytes
     this.blocks = [];
+    this.texts = []; // by place
     this.observer = new IntersectionObserver((entries) => entries.forEach((entry) => this.onSight(entry)), {
       root: box,
       rootMargin: "1000px 0px",
@@ -51,9 +52,13 @@ class TokenText {
     return end;
   }
 
-  // What stands for a token; a newline is shown, and breaks the line.
   shown(number) {
     const place = this.sequence[number];
+    return (this.texts[place] ??= this.textOf(place));
+  }
+
+  // What stands for a token; a newline is shown, and breaks the line.
+  textOf(place) {
     const bytes = this.tokens.bytesOf(place);
     if (!bytes.length) return "\u27e8\u27e9";
     if (!bytes.includes(10)) return this.tokens.textOf(place, this.spaces);
@@ -101,6 +106,7 @@ class TokenText {
 
   redraw(spaces) {
     this.spaces = spaces;
+    this.texts = [];
     for (const block of this.blocks) (block.hasTokens ? this.setTokens : this.setPlain).call(this, block);
   }
 

@@ -28,7 +28,7 @@ function showVocabulary(head, columns) {
     const made = matcher.find({ ...chosen, filter: byId("filter").value, order: byId("order").value });
     found = made ?? new Uint32Array();
     grid.show(found.length);
-    say(made ? `${found.length.toLocaleString("en")} of ${counted(tokens.count, "token")}` : "Not hexadecimal, or not a number.");
+    say(made ? `${grouped(found.length)} of ${counted(tokens.count, "token")}` : "Not hexadecimal, or not a number.");
   }
 
   const go = (place) => {
@@ -116,25 +116,15 @@ class Matcher {
   }
 
   matching(needle, kind, folds) {
-    const { starts, count } = this.tokens;
-    const bytes = folds ? (this.folded ??= lowercased(this.tokens.bytes)) : this.tokens.bytes;
-    const wanted = folds ? lowercased(needle) : needle;
-    const size = wanted.length;
+    const { starts, count, bytes } = this.tokens;
+    const size = needle.length;
     const fits = {
       begins: (at, place) => at === starts[place],
       ends: (at, place) => at + size === starts[place + 1],
       is: (at, place) => at === starts[place] && at + size === starts[place + 1],
     }[kind];
-    const found = [];
-    let place = 0;
-    for (let at = findBytes(bytes, wanted, 0); at >= 0; ) {
-      while (starts[place + 1] <= at) place++;
-      const isHit = at + size <= starts[place + 1] && (!fits || fits(at, place));
-      if (isHit) found.push(place);
-      at = findBytes(bytes, wanted, isHit ? starts[place + 1] : at + 1);
-      if (place === count) break;
-    }
-    return Uint32Array.from(found);
+    if (!folds) return placesWith(this.tokens, needle, fits);
+    return placesWith({ starts, count, bytes: (this.folded ??= lowercased(bytes)) }, lowercased(needle), fits);
   }
 
   ordered(found, order) {
