@@ -6,6 +6,8 @@ from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from tokcli.cli import streams
 from tokcli.cli.encode import limited
 from tokcli.cli.options import Request
@@ -20,11 +22,17 @@ from tokcli.render.packed import Packer
 if TYPE_CHECKING:
     from tokcli.engine.encoding import Encoding
 
+# the options that say what a page shows
+TAKEN = frozenset(
+    {"html", "files", "text", "files0_from", "limit", "encoding", "model", "pattern", "pattern_file", "timeout"}
+    | {"errors", "special", "allow_special", "add_special_tokens", "offline", "jobs", "quiet", "color"}
+)
 MAX_TOKENS = 4_000_000  # of a page: some 16 MB of text, and as much as a browser moves through without effort
 
 
 def write_vocabulary(request: Request) -> None:
     """The page of all tokens of the encoding: to search, and to walk their merges up and down."""
+    refuse_others()
     encoding, packer = request.encoding, Packer()
     table = TokenTable(encoding._all_decoder, merges_of(encoding).of, special_ids(encoding), scores_of(encoding))
     table.pack(packer)
@@ -35,6 +43,7 @@ def write_vocabulary(request: Request) -> None:
 
 def write_tokens(request: Request) -> None:
     """The page of the inputs as coloured tokens."""
+    refuse_others()
     encoding, packer = request.encoding, Packer()
     inputs: list[dict[str, object]] = []
     sequence: array[int] = array("I")
@@ -86,6 +95,7 @@ def write_pieces(request: Request) -> None:
     """The page of the inputs as pieces, with the alternatives that made them."""
     from tokcli.cli.split import rows
 
+    refuse_others()
     encoding, packer = request.encoding, Packer()
     made = PieceColumns()
     for row in rows(request):
@@ -104,6 +114,16 @@ def table_of(encoding: Encoding, ids: Iterable[int]) -> TokenTable:
     tokens = {number: encoding.decode_single_token_bytes(number) for number in pairs}
     scores = scores_of(encoding)
     return TokenTable(tokens, pairs.__getitem__, special_ids(encoding), {n: scores[n] for n in tokens if n in scores})
+
+
+def refuse_others() -> None:
+    """Refuses every option that a page has no use for."""
+    context = click.get_current_context()
+    for param in context.command.params:
+        is_given = context.get_parameter_source(param.name or "") is click.core.ParameterSource.COMMANDLINE
+        if is_given and param.name not in TAKEN:
+            shown = param.opts[0] if isinstance(param, click.Option) else param.human_readable_name
+            raise InputError(f"--html writes a page of its own: no {shown}")
 
 
 def write(request: Request, kind: html.PageKind, title: str, head: Mapping[str, Any], packer: Packer) -> None:

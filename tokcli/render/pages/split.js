@@ -125,7 +125,7 @@ function showPattern(head, pieces, chosen, search) {
     });
     const text = number ? make("code", { class: colourOf(number), dir: "ltr" }, visible(source, false)) : source;
     const facts = counts[number] ? `${counted(counts[number], "piece")}, ${counted(sizes[number], "byte")}` : "no piece";
-    byId("pattern").append(make("li", {}, button, " ", text, " ", make("span", { class: "hint" }, facts)));
+    byId("pattern").append(make("li", {}, button, make("span", {}, text), make("span", { class: "hint" }, facts)));
   });
 }
 
