@@ -12,7 +12,7 @@ import shutil
 import signal
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -134,7 +134,8 @@ class Tab:
             time.sleep(0.02)
 
     def click(self, selector: str) -> None:
-        """A click of the mouse in the middle of an element."""
+        """A click of the mouse in the middle of an element, as soon as it is there."""
+        self.wait(f"document.querySelector({json.dumps(selector)}) !== null")
         box = self.value(
             f"(() => {{ const e = document.querySelector({json.dumps(selector)}); e.scrollIntoView({{block: 'nearest'}});"
             " const r = e.getClientRects()[0]; return [r.left + r.width / 2, r.top + r.height / 2]; })()"
@@ -164,7 +165,12 @@ class Tab:
 
     def complaints(self) -> list[object]:
         """Errors, warnings, and anything else in the console; dialogs, too."""
-        kinds = ("Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Log.entryAdded", "Page.javascriptDialogOpening")
+        kinds = (
+            "Runtime.exceptionThrown",
+            "Runtime.consoleAPICalled",
+            "Log.entryAdded",
+            "Page.javascriptDialogOpening",
+        )
         return [event for kind in kinds for event in self.told(kind)]
 
     def requests(self) -> list[str]:
@@ -173,12 +179,12 @@ class Tab:
 
 
 @contextmanager
-def running(make: Callable[[str, str], Browser] = Browser) -> Iterator[Browser]:
+def running() -> Iterator[Browser]:
     """A browser with a profile of its own, which is gone after."""
     path = executable()
     assert path is not None
     with tempfile.TemporaryDirectory(prefix="chromium", ignore_cleanup_errors=True) as profile:
-        browser = make(path, profile)
+        browser = Browser(path, profile)
         try:
             yield browser
         finally:

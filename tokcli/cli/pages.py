@@ -77,7 +77,9 @@ def encoded(request: Request, source: streams.Input) -> Iterator[tuple[Sequence[
         for ids, _ in limited(request, map(encoding.encode_part, request.parts(source))):
             yield ids, ()
         return
-    whole = encoding.read_whole(source.blocks(), errors=request.errors, allowed=request.allowed, refused=request.refused)
+    whole = encoding.read_whole(
+        source.blocks(), errors=request.errors, allowed=request.allowed, refused=request.refused
+    )
     found = Tokens([], texts=[], spans=[]) if whole is None else encoding.encode_spans(whole)
     if request.options["add_special_tokens"]:
         found = encoding.tokenizer.finish([found], True)

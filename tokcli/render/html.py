@@ -29,7 +29,7 @@ _SCRIPTS: dict[PageKind, tuple[str, ...]] = {
 
 
 def make_page(kind: PageKind, title: str, head: Mapping[str, Any], packer: Packer) -> str:
-    """The text of a page: `head` is what its program reads as JSON, `packer` holds the columns that are too long for it.
+    """The text of a page: `head` is what its program reads as JSON, `packer` has the columns, too long for that.
 
     All of it is ASCII, so that no one can mistake its encoding.
     """

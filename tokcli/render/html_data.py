@@ -33,14 +33,14 @@ class TokenTable:
             if pair is not None and pair[0] in places and pair[1] in places:
                 left[place], right[place] = places[pair[0]] + 1, places[pair[1]] + 1
         data = [self.tokens[number] for number in ids]
-        packer.numbers("ids", ids)
-        packer.numbers("lengths", map(len, data))
-        packer.bytes("tokens", b"".join(data))
-        packer.numbers("left", left)
-        packer.numbers("right", right)
-        packer.bytes("special", bytes(number in self.special for number in ids))
+        packer.add_numbers("ids", ids)
+        packer.add_numbers("lengths", map(len, data))
+        packer.add_bytes("tokens", b"".join(data))
+        packer.add_numbers("left", left)
+        packer.add_numbers("right", right)
+        packer.add_bytes("special", bytes(number in self.special for number in ids))
         if self.scores:
-            packer.floats("scores", (self.scores.get(number, 0.0) for number in ids))
+            packer.add_floats("scores", (self.scores.get(number, 0.0) for number in ids))
         return places
 
 
@@ -67,10 +67,10 @@ def texts_of_tokens(
     Without `spans` the bytes of the tokens are those of the texts.
     """
     places = table.pack(packer)
-    packer.numbers("sequence", map(places.__getitem__, sequence))
+    packer.add_numbers("sequence", map(places.__getitem__, sequence))
     if spans is not None:
-        packer.numbers("begins", [begin for begin, _ in spans])
-        packer.numbers("ends", [end for _, end in spans])
+        packer.add_numbers("begins", [begin for begin, _ in spans])
+        packer.add_numbers("ends", [end for _, end in spans])
 
 
 class PieceColumns:
@@ -93,7 +93,7 @@ class PieceColumns:
     def pack(self, packer: Packer, table: TokenTable) -> None:
         """Adds the table and all columns."""
         texts_of_tokens(packer, table, self.sequence, None)
-        packer.numbers("pieces", map(len, self._pieces))
-        packer.bytes("text", b"".join(self._pieces))
-        packer.numbers("alternatives", self._alternatives)
-        packer.numbers("counts", self._counts)
+        packer.add_numbers("pieces", map(len, self._pieces))
+        packer.add_bytes("text", b"".join(self._pieces))
+        packer.add_numbers("alternatives", self._alternatives)
+        packer.add_numbers("counts", self._counts)

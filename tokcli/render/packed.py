@@ -19,20 +19,20 @@ _LEVEL = 6  # 9 makes o200k's page 1% smaller in three times the time
 
 
 class Column(NamedTuple):
-    """What stands in the head of a page about a column: its name, its kind, and how many items (bytes) it has."""
+    """What stands in the head of a page about a column: its name, its kind, and how many items it has (bytes, or numbers)."""
 
     name: str
     kind: Kind
-    count: int
+    size: int
 
 
 class Packer:
     """Takes columns one after the other, and answers all of them as one text.
 
     >>> packer = Packer()
-    >>> packer.numbers("ids", [1, 2, 3])
+    >>> packer.add_numbers("ids", [1, 2, 3])
     >>> packer.columns
-    [Column(name='ids', kind='numbers', count=3)]
+    [Column(name='ids', kind='numbers', size=3)]
     """
 
     def __init__(self) -> None:
@@ -40,15 +40,15 @@ class Packer:
         self._deflate = zlib.compressobj(_LEVEL, zlib.DEFLATED, _RAW_DEFLATE)
         self._made: list[bytes] = []
 
-    def bytes(self, name: str, data: bytes) -> None:
+    def add_bytes(self, name: str, data: bytes) -> None:
         """A column of bytes."""
         self._add(Column(name, "bytes", len(data)), data)
 
-    def numbers(self, name: str, values: Iterable[int]) -> None:
+    def add_numbers(self, name: str, values: Iterable[int]) -> None:
         """A column of numbers below 2**32."""
         self._add_array(name, "numbers", values)
 
-    def floats(self, name: str, values: Iterable[float]) -> None:
+    def add_floats(self, name: str, values: Iterable[float]) -> None:
         """A column of floats of 32 bits."""
         self._add_array(name, "floats", values)
 

@@ -19,6 +19,7 @@ class TokenText {
       this.addInput(input, begin, inputs.length > 1);
       begin += input.tokens;
     }
+    if (this.blocks.length) this.setTokens(this.blocks[0]); // without waiting for the observer
     box.addEventListener("keydown", (event) => this.onKey(event));
   }
 
