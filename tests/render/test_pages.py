@@ -17,6 +17,7 @@ import pytest
 from support import MARKUP, ROOT, run_tokcli
 
 from tokcli import get_encoding
+from tokcli.cli import pages
 from tokcli.cli.main import run
 from tokcli.render.boundaries import PALETTE
 
@@ -215,6 +216,13 @@ def test_a_page_is_whole_or_not_there_and_never_its_own_input(tmp_path: Path) ->
     assert "is also an input" in run_tokcli("encode", "--errors", "replace", text, "--html", text).err
     assert [path.name for path in tmp_path.iterdir()] == ["text"]
     assert text.read_bytes() == b"ok\xff"
+
+
+def test_more_tokens_than_a_browser_can_show_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pages, "MAX_TOKENS", 3)
+    for command in ("encode", "split"):
+        assert run([command, "-t", "one two three four", "--html", str(tmp_path / "page.html")]) == 2
+    assert run(["encode", "-n", "3", "-t", "one two three four", "--html", str(tmp_path / "page.html")]) == 0
 
 
 def test_a_page_can_go_into_a_pipe() -> None:

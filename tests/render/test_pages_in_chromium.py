@@ -340,3 +340,21 @@ def test_bytes_that_are_no_text_are_the_same_as_in_a_terminal(tab: chromium.Tab,
     hexes = json.dumps([token.hex() for token in known])
     shown = tab.value(f"{hexes}.map(digits => visibleBytes(fromHex(digits), true))")
     assert shown == [visible_bytes(token, spaces=True) for token in known]
+
+
+def test_even_a_script_that_got_into_a_page_would_not_run(browser: chromium.Browser, folder: Path) -> None:
+    """The policy of the page is in force: what is in it beside its own program neither runs nor loads."""
+    original = page(folder, "encode", "-t", SAMPLE)
+    foreign = (
+        '<script>window.ran = 1</script><img src="https://example.com/x" onerror="window.ran = 1">'
+        '<link rel="stylesheet" href="https://example.com/y"><svg onload="window.ran = 1"></svg>'
+    )
+    changed = folder / "changed.html"
+    changed.write_text(original.read_text("ascii").replace("<noscript>", foreign + "<noscript>"))
+    tab = chromium.Tab(browser)
+    tab.open(changed)
+    assert tab.value("window.ran ?? 0") == 0
+    assert "Content Security Policy" in json.dumps(tab.complaints())
+    assert len(tab.requests()) == 3
+    assert [event["blockedReason"] for event in tab.told("Network.loadingFailed")] == ["csp", "csp"]
+    assert tab.value("(() => { try { document.body.innerHTML = 'x'; } catch { return 'refused'; } })()") == "refused"

@@ -19,7 +19,7 @@ _LEVEL = 6  # 9 makes o200k's page 1% smaller in three times the time
 
 
 class Column(NamedTuple):
-    """What stands in the head of a page about a column: its name, its kind, and how many items it has (bytes, or numbers)."""
+    """What the head of a page says about a column: its name, its kind, and how many bytes or numbers it has."""
 
     name: str
     kind: Kind

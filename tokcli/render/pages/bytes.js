@@ -93,7 +93,8 @@ function substituteFor(char, spaces) {
   if (char === "\n") return "\u23ce";
   if (char === "\t") return "\u2192";
   if (char === "\x7f") return "\u2421";
-  return code < 0x20 ? String.fromCharCode(0x2400 + code) : `\u27e8U+${code.toString(16).toUpperCase().padStart(4, "0")}\u27e9`;
+  if (code < 0x20) return String.fromCharCode(0x2400 + code);
+  return `\u27e8U+${code.toString(16).toUpperCase().padStart(4, "0")}\u27e9`;
 }
 
 function visible(text, spaces) {
@@ -149,12 +150,17 @@ function placesWith({ bytes, starts, count }, needle, fits = () => true) {
 // A copy with A-Z as a-z, which no byte of another character is.
 const lowercased = (bytes) => bytes.map((byte) => (byte >= 0x41 && byte <= 0x5a ? byte | 0x20 : byte));
 
+const hex = "[0-9a-fA-F]";
+const escapes = new RegExp(
+  String.raw`\\(?:([nrt\\])|x(${hex}{2})|u(${hex}{4})|U(00(?:0${hex}|10)${hex}{4}))|[^\\]+|\\`,
+  "g",
+);
+
 // The bytes of text with the escapes that `tokcli split` prints: \n \r \t \\ \xNN \uNNNN \UNNNNNNNN; others stay.
 function unescaped(text) {
   const letters = { n: 10, r: 13, t: 9, "\\": 92 };
   const encoder = new TextEncoder();
   const found = [];
-  const escapes = /\\(?:([nrt\\])|x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U(00(?:0[0-9a-fA-F]|10)[0-9a-fA-F]{4}))|[^\\]+|\\/g;
   for (const [whole, letter, byte, short, long] of text.matchAll(escapes)) {
     if (letter) found.push(letters[letter]);
     else if (byte) found.push(parseInt(byte, 16));

@@ -9,19 +9,17 @@ const counted = (count, one, many = `${one}s`) => `${grouped(count)} ${count ===
 function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
-    if (value !== null && value !== undefined && value !== false) element.setAttribute(name, value === true ? "" : value);
+    element.setAttribute(name, value);
   }
-  element.append(...children.filter((child) => child !== null && child !== undefined));
+  element.append(...children);
   return element;
 }
 
 // A list of names and values; a value is text or a node, and pairs with null are left out.
-const definitions = (pairs) =>
-  make(
-    "dl",
-    {},
-    ...pairs.filter(([, value]) => value !== null).flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]),
-  );
+const definitions = (pairs) => {
+  const known = pairs.filter(([, value]) => value !== null);
+  return make("dl", {}, ...known.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]));
+};
 
 // Data of the user's, in their own direction, whatever stands around them.
 const isolated = (text, attributes = {}) => make("bdi", { class: "data", ...attributes }, text);

@@ -17,9 +17,7 @@ function showEncoded(head, columns) {
     const place = sequence[number];
     const more = placesOf(text, columns, number);
     byId("heading").textContent = `Token ${tokens.ids[place]}`;
-    const node = (one) =>
-      make("span", {}, isolated(tokens.textOf(one), { class: "data chip" }), make("span", { class: "id" }, ` ${tokens.ids[one]}`));
-    byId("about").replaceChildren(...tokens.describe(place, { more, node }).filter(Boolean));
+    byId("about").replaceChildren(...tokens.describe(place, { more }));
   };
   text.onSelect = describe;
 
@@ -91,9 +89,10 @@ function nextMatch(text, kind, query, direction) {
   if (kind === "id") {
     const place = /^\s*\d+\s*$/.test(query) ? text.tokens.placeOf(Number(query)) : -1;
     if (place < 0) return -1;
+    const { sequence } = text;
     const isLater = direction > 0;
-    const found = isLater ? text.sequence.indexOf(place, here + 1) : here > 0 ? text.sequence.lastIndexOf(place, here - 1) : -1;
-    return found >= 0 ? found : isLater ? text.sequence.indexOf(place) : text.sequence.lastIndexOf(place);
+    const found = isLater ? sequence.indexOf(place, here + 1) : here > 0 ? sequence.lastIndexOf(place, here - 1) : -1;
+    return found >= 0 ? found : isLater ? sequence.indexOf(place) : sequence.lastIndexOf(place);
   }
   const needle = unescaped(query);
   const hits = [];

@@ -41,7 +41,7 @@ class Grid {
     this.draw();
   }
 
-  // The first row in sight for a place of the scroll bar, and the other way round; whole rows unless there are too many.
+  // The first row in sight for a place of the scroll bar, and the other way round.
   get first() {
     const room = this.height - this.inSight * this.rowHeight;
     if (room <= 0) return 0;
@@ -94,7 +94,8 @@ class Grid {
     if (event.altKey || event.ctrlKey || event.metaKey || event.target !== this.box) return;
     const page = this.inSight;
     const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -this.count, End: this.count };
-    if (event.key in steps && this.count) this.select(this.current < 0 && steps[event.key] < this.count ? 0 : this.current + steps[event.key]);
+    const step = steps[event.key];
+    if (step && this.count) this.select(this.current < 0 && step < this.count ? 0 : this.current + step);
     else if ((event.key === "Enter" || event.key === " ") && this.current >= 0) this.pick(this.current);
     else return;
     event.preventDefault();

@@ -44,7 +44,10 @@ function showSplit(head, columns) {
 
   const grid = new Grid(byId("list"), {
     label: "Pieces",
-    columns: [["#", "number"], ["bytes", "number"], ["chars", "number"], ["alternative", "kind"], ["text", "text"], ["tokens", "code"]],
+    columns: [
+      ...["#", "bytes", "chars"].map((header) => [header, "number"]),
+      ...[["alternative", "kind"], ["text", "text"], ["tokens", "code"]],
+    ],
     cells: (row) => {
       const number = found[row];
       const bytes = pieces.bytesOf(number);
@@ -65,7 +68,11 @@ function showSplit(head, columns) {
     const needle = unescaped(byId("query").value);
     const all = needle.length ? placesWith(pieces, needle) : Uint32Array.from({ length: pieces.count }, (_, i) => i);
     found = chosen.size ? all.filter((number) => chosen.has(pieces.alternatives[number])) : all;
-    const size = { long: (i) => pieces.lengthOf(i), tokens: (i) => pieces.firstToken[i + 1] - pieces.firstToken[i] }[byId("order").value];
+    const sizes = {
+      long: (number) => pieces.lengthOf(number),
+      tokens: (number) => pieces.firstToken[number + 1] - pieces.firstToken[number],
+    };
+    const size = sizes[byId("order").value];
     if (size) found = found.slice().sort((a, b) => size(b) - size(a) || a - b);
     grid.show(found.length);
     say(`${grouped(found.length)} of ${counted(pieces.count, "piece")}`);
@@ -76,8 +83,6 @@ function showSplit(head, columns) {
     const alternative = pieces.alternatives[number];
     const source = alternative ? make("span", { class: colourOf(alternative) }, nameOf(alternative)) : nameOf(0);
     const parts = pieces.tokensOf(number);
-    const node = (one) =>
-      make("span", {}, isolated(tokens.textOf(one), { class: "data chip" }), make("span", { class: "id" }, ` ${tokens.ids[one]}`));
     byId("heading").textContent = `Piece ${number}`;
     byId("about").replaceChildren(
       definitions([
@@ -89,7 +94,7 @@ function showSplit(head, columns) {
         ["its pattern", alternative ? make("code", {}, visible(head.alternatives[alternative - 1], false)) : null],
       ]),
       make("h3", {}, counted(parts.length, "token")),
-      ...parts.slice(0, 50).map((place) => tokens.tree(place, node)),
+      ...parts.slice(0, 50).map((place) => tokens.tree(place, (one) => tokens.named(one))),
     );
     if (document.activeElement === byId("list")) byId("heading").focus({ preventScroll: true });
   }
@@ -124,7 +129,8 @@ function showPattern(head, pieces, chosen, search) {
       search();
     });
     const text = number ? make("code", { class: colourOf(number), dir: "ltr" }, visible(source, false)) : source;
-    const facts = counts[number] ? `${counted(counts[number], "piece")}, ${counted(sizes[number], "byte")}` : "no piece";
+    const share = `${counted(counts[number], "piece")}, ${counted(sizes[number], "byte")}`;
+    const facts = counts[number] ? share : "no piece";
     byId("pattern").append(make("li", {}, button, make("span", {}, text), make("span", { class: "hint" }, facts)));
   });
 }

@@ -1,10 +1,10 @@
 // A text of many tokens: each stands in its colour, as the terminal shows it; only blocks near the sight have elements.
 
 const COLOURS = 6;
-const BLOCK_TOKENS = [60, 600]; // a block ends with the first line that ends after so many tokens, or after so many at all
+const BLOCK_TOKENS = [60, 600]; // a block ends with the first line that ends after so many, or after so many at all
 
 class TokenText {
-  // `sequence` holds the place in `tokens` of each token of the text; `inputs` are [{name, tokens}], one after the other
+  // `sequence` has the place in `tokens` of each token of the text; `inputs` are [{name, tokens}], one after the other
   constructor(box, tokens, sequence, inputs) {
     Object.assign(this, { box, tokens, sequence, spaces: true, current: -1 });
     this.starts = startsOf(sequence.map((place) => tokens.starts[place + 1] - tokens.starts[place])); // in bytes

@@ -72,15 +72,18 @@ class Tokens {
     return this.starts[place + 1] - this.starts[place] === 1 ? "byte" : "no merge known";
   }
 
-  // A link to a token, for lists and trees.
+  chip(place) {
+    return isolated(this.textOf(place), { class: "data chip" });
+  }
+
+  // A token with its id, for lists and trees; and the same as a link.
+  named(place) {
+    return make("span", {}, this.chip(place), make("span", { class: "id" }, `${this.ids[place]}`));
+  }
+
   link(place) {
     const id = this.ids[place];
-    return make(
-      "a",
-      { href: `#token-${id}`, class: "token-link" },
-      isolated(this.textOf(place), { class: "data chip" }),
-      make("span", { class: "id" }, `${id}`),
-    );
+    return make("a", { href: `#token-${id}` }, this.chip(place), make("span", { class: "id" }, `${id}`));
   }
 
   // The tree of merges of a token as nested lists, its parents first; `node` makes what stands for a token.
@@ -106,22 +109,22 @@ class Tokens {
   }
 
   // What there is to say about a token; `more` are further names and values.
-  describe(place, { more = [], node = (one) => this.link(one) } = {}) {
+  describe(place, { more = [], node = (one) => this.named(one) } = {}) {
     const bytes = this.bytesOf(place);
     const isText = runsOf(bytes).every(([text]) => text !== null);
+    const characters = isText ? counted(charactersIn(bytes), "character") : "not UTF-8";
     const parents = this.parentsOf(place);
     return [
       definitions([
         ["id", make("b", {}, `${this.ids[place]}`)],
-        ["text", isolated(this.textOf(place), { class: "data chip" })],
+        ["text", this.chip(place)],
         ["bytes", make("code", {}, hexOf(bytes))],
-        ["length", `${counted(bytes.length, "byte")}, ${isText ? counted(charactersIn(bytes), "character") : "not UTF-8"}`],
+        ["length", `${counted(bytes.length, "byte")}, ${characters}`],
         ["kind", this.kindOf(place)],
         ["score", this.scores ? `${this.scores[place]}` : null],
         ...more,
       ]),
-      parents && make("h3", {}, "Merges"),
-      parents && this.tree(place, node),
+      ...(parents ? [make("h3", {}, "Merges"), this.tree(place, node)] : []),
     ];
   }
 }

@@ -15,9 +15,8 @@ function showVocabulary(head, columns) {
     cells: (row) => {
       const place = found[row];
       const bytes = tokens.bytesOf(place);
-      const text = isolated(tokens.textOf(place), { class: "data chip" });
       const hex = hexOf(bytes.subarray(0, 24)) + (bytes.length > 24 ? " \u2026" : "");
-      return [`${tokens.ids[place]}`, text, hex, `${bytes.length}`, tokens.kindOf(place)];
+      return [`${tokens.ids[place]}`, tokens.chip(place), hex, `${bytes.length}`, tokens.kindOf(place)];
     },
     onPick: (row) => go(found[row]),
   });
@@ -42,7 +41,8 @@ function showVocabulary(head, columns) {
     const place = id === undefined ? -1 : tokens.placeOf(Number(id));
     if (place < 0) return;
     byId("heading").textContent = `Token ${id}`;
-    byId("about").replaceChildren(...tokens.describe(place).filter(Boolean), partOf(tokens, place));
+    const described = tokens.describe(place, { node: (one) => tokens.link(one) });
+    byId("about").replaceChildren(...described, partOf(tokens, place));
     byId("details").scrollTop = 0;
     const row = found.indexOf(place);
     if (row >= 0 && row !== grid.current) grid.select(row);
