@@ -82,14 +82,15 @@ class TokenText {
   setTokens(block) {
     const elements = [];
     for (let number = block.begin; number < block.end; number++) {
+      const shown = this.shown(number);
       const attributes = {
         role: "option",
         id: `token-${number}`,
-        class: `token t${(number - block.first) % COLOURS}`,
+        class: `token t${(number - block.first) % COLOURS}${shown.endsWith("\n") ? " breaks" : ""}`,
         "data-id": this.tokens.ids[this.sequence[number]],
         "aria-selected": number === this.current ? "true" : "false",
       };
-      elements.push(make("wbr"), make("span", attributes, this.shown(number))); // lines rather break between tokens
+      elements.push(make("wbr"), make("span", attributes, shown)); // lines rather break between tokens
     }
     block.element.replaceChildren(...elements);
     block.hasTokens = true;
