@@ -5,6 +5,7 @@ Left out where there is no Chromium. `pytest -s` prints how long each page took 
 
 from __future__ import annotations
 
+import base64
 import json
 import sys
 from collections.abc import Iterator
@@ -285,6 +286,17 @@ def test_nothing_in_a_text_acts_and_all_of_it_is_shown(tab: chromium.Tab, folder
     assert tab.value("[...document.querySelectorAll('.space .data')].map(t => t.textContent).join('')") == "".join(
         visible(piece, spaces=True) for piece in encoding.split(text)
     )
+
+
+def test_nothing_in_the_name_or_the_tokens_of_a_vocabulary_acts(tab: chromium.Tab, folder: Path) -> None:
+    tokens = [bytes([byte]) for byte in range(256)] + [text.encode() for text in MARKUP]
+    name = "".join(MARKUP).replace("/", "\u2215")[:60]
+    lines = [b"%s %d\n" % (base64.b64encode(token), rank) for rank, token in enumerate(tokens)]
+    (folder / f"{name}.tiktoken").write_bytes(b"".join(lines))
+    tab.open(page(folder, "inspect-ranks", "-q", "-e", folder / f"{name}.tiktoken"), f"#token-{len(tokens) - 1}")
+    assert visible(name) in tab.value("document.getElementById('name').textContent")
+    shown = tab.value("[...document.querySelectorAll('.space .text')].map(t => t.textContent)")
+    assert shown[-len(MARKUP) :] == [visible(text, spaces=True) for text in MARKUP]
 
 
 @pytest.mark.parametrize("command", EACH, ids=lambda c: c[0])

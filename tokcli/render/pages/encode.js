@@ -5,7 +5,7 @@ function showEncoded(head, columns) {
   const { sequence } = columns;
   const text = new TokenText(byId("text"), tokens, sequence, head.inputs);
   const size = text.starts[sequence.length];
-  byId("name").textContent = head.name;
+  byId("name").textContent = visible(head.name, false);
   byId("summary").textContent = [
     counted(sequence.length, "token"),
     counted(new Set(sequence).size, "different one"),

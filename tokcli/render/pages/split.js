@@ -35,7 +35,7 @@ function showSplit(head, columns) {
   const pieces = new Pieces(columns);
   const chosen = new Set(); // alternatives; all, where it is empty
   let found = [];
-  byId("name").textContent = head.name;
+  byId("name").textContent = visible(head.name, false);
   byId("summary").textContent = [
     counted(pieces.count, "piece"),
     counted(pieces.bytes.length, "byte"),

@@ -6,7 +6,7 @@ function showVocabulary(head, columns) {
   const tokens = new Tokens(columns);
   const matcher = new Matcher(tokens);
   let found = matcher.find({ kind: "contains", query: "", folds: false, filter: "all", order: "id" });
-  byId("name").textContent = head.name;
+  byId("name").textContent = visible(head.name, false);
   byId("summary").textContent = head.summary;
 
   const grid = new Grid(byId("list"), {
