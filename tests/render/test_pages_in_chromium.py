@@ -268,6 +268,12 @@ def test_pieces_stand_in_a_table_and_an_alternative_filters_it(tab: chromium.Tab
     assert tab.value(ACTIVE) == "heading"
 
 
+def test_a_tokenizer_without_one_pattern_names_the_parts_that_cut_its_text(tab: chromium.Tab, folder: Path) -> None:
+    tab.open(page(folder, "split", "-q", "-e", ROOT / "tests/data/formats/bpe.model", "-t", "hello world"))
+    assert "SentencePiece: no pre-tokenizer" in tab.value("document.getElementById('pattern').innerText")
+    assert {row.split()[3] for row in rows(tab)} == {"-"}
+
+
 # --- all pages -------------------------------------------------------------------------------------------------------
 
 EACH = [("encode", "-t", SAMPLE), ("split", "-t", SAMPLE), ("inspect-ranks", "-e", "o200k_base")]

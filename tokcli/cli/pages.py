@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 # the options that say what a page shows
 TAKEN = frozenset(
     {"html", "files", "text", "files0_from", "limit", "encoding", "model", "pattern", "pattern_file", "timeout"}
-    | {"errors", "special", "allow_special", "add_special_tokens", "offline", "jobs", "quiet", "color"}
+    | {"errors", "special", "allow_special", "add_special_tokens", "offline", "jobs", "quiet", "color", "watch"}
 )
 MAX_TOKENS = 4_000_000  # of a page: some 16 MB of text, and as much as a browser moves through without effort
 
@@ -95,7 +95,8 @@ def check_size(tokens: int) -> None:
 
 def write_pieces(request: Request) -> None:
     """The page of the inputs as pieces, with the alternatives that made them."""
-    from tokcli.cli.split import rows
+    from tokcli.cli.split_table import rows
+    from tokcli.engine.pretokenizer_parts import described, single_pattern
 
     refuse_others()
     encoding, packer = request.encoding, Packer()
@@ -104,8 +105,9 @@ def write_pieces(request: Request) -> None:
         made.add(row.piece, row.alternative, row.tokens)
         check_size(len(made.sequence))
     made.pack(packer, table_of(encoding, made.sequence))
-    pattern = encoding.pretokenizer
-    head = {"name": encoding.name, "pattern": pattern.pat_str, "alternatives": pattern.alternatives}
+    pattern = single_pattern(encoding)
+    parts = described(encoding) if pattern is None else ()  # of a tokenizer that is not split by one pattern
+    head = {"name": encoding.name, "alternatives": pattern.alternatives if pattern else (), "parts": tuple(parts)}
     write(request, "split", f"{encoding.name}: a text as pieces", head, packer)
 
 

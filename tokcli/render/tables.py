@@ -1,4 +1,4 @@
-"""Tables: pieces of a text, encodings, tokens; with rich for people, as tab-separated values for pipes.
+"""Tables: encodings, tokens, and what any has; with rich for people, as tab-separated values for pipes.
 
 Both forms of a table have the same columns. Its rows are plain data; where they come from is left to others.
 """
@@ -17,16 +17,6 @@ from tokcli.render.visible import escape, visible, visible_bytes
 
 Row = TypeVar("Row")
 Cell: TypeAlias = str | bytes | int
-
-
-@dataclass(frozen=True)
-class SplitRow:
-    """A piece: its number, from 0; the name of the pattern's alternative that matched it; the ids of its tokens."""
-
-    number: int
-    piece: bytes
-    alternative: str
-    tokens: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -59,15 +49,6 @@ class Column(Generic[Row]):
     fold: bool = False
 
 
-SPLIT_COLUMNS: tuple[Column[SplitRow], ...] = (
-    Column("#", lambda row: row.number, "right"),
-    Column("bytes", lambda row: len(row.piece), "right"),
-    Column("chars", lambda row: len(row.piece.decode("utf-8", "replace")), "right"),
-    Column("alternative", lambda row: row.alternative),
-    Column("text", lambda row: row.piece, fold=True),
-    Column("tokens", lambda row: " ".join(map(str, row.tokens)), fold=True),
-)
-
 ENCODING_COLUMNS: tuple[Column[EncodingRow], ...] = (
     Column("name", lambda row: row.name, fold=True),
     Column("n_vocab", lambda row: "?" if row.n_vocab is None else row.n_vocab, "right"),
@@ -82,11 +63,6 @@ TOKEN_COLUMNS: tuple[Column[TokenRow], ...] = (
     Column("special", lambda row: "yes" if row.special else "no"),
     Column("parents", lambda row: " ".join(map(str, row.parents or ()))),
 )
-
-
-def split_table(rows: Iterable[SplitRow]) -> Table:
-    """The pieces of a text: # bytes chars alternative text tokens; bytes and chars are lengths."""
-    return make_table(SPLIT_COLUMNS, rows)
 
 
 def encodings_table(rows: Iterable[EncodingRow]) -> Table:

@@ -119,6 +119,7 @@ function showPattern(head, pieces, chosen, search) {
     counts[number]++;
     sizes[number] += pieces.lengthOf(i);
   });
+  byId("pattern").append(...head.parts.map((part) => make("li", { class: "part" }, isolated(visible(part, false)))));
   const sources = [counts[0] ? "no alternative: a special token, or not known" : null, ...head.alternatives];
   sources.forEach((source, number) => {
     if (source === null) return;
