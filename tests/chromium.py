@@ -99,11 +99,12 @@ class Browser:
 
 
 class Tab:
-    """A page in a browser, with what it has said and asked for since it was opened."""
+    """A tab of a browser, with what its pages have said and asked for."""
 
     def __init__(self, browser: Browser) -> None:
         self._browser = browser
         target = browser.call("Target.createTarget", url="about:blank")["targetId"]
+        self.opened: list[str] = []
         self._session: str = browser.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Network", "Log"):
             self.call(f"{domain}.enable")
@@ -114,7 +115,7 @@ class Tab:
 
     def open(self, page: Path, fragment: str = "") -> None:
         """Loads a file and waits until its program has shown it."""
-        self._browser.events.clear()
+        self.opened.append(page.as_uri())
         self.call("Page.navigate", url=page.as_uri() + fragment)
         self.wait("document.body?.dataset.ready === 'yes'")
 
@@ -159,9 +160,10 @@ class Tab:
         self.call("Input.insertText", text=text)
 
     def told(self, method: str) -> list[dict[str, Any]]:
-        """The events of a kind since the page was opened."""
+        """The events of a kind, of all pages of this tab."""
         self.value("1")  # what was said before has been read then
-        return [event["params"] for event in self._browser.events if event.get("method") == method]
+        own = (event for event in self._browser.events if event.get("sessionId") == self._session)
+        return [event["params"] for event in own if event["method"] == method]
 
     def complaints(self) -> list[object]:
         """Errors, warnings, and anything else in the console; dialogs, too."""
@@ -174,7 +176,7 @@ class Tab:
         return [event for kind in kinds for event in self.told(kind)]
 
     def requests(self) -> list[str]:
-        """The addresses that the page has asked for."""
+        """The addresses that were asked for."""
         return [event["request"]["url"] for event in self.told("Network.requestWillBeSent")]
 
 

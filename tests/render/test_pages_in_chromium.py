@@ -44,13 +44,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def tab(browser: chromium.Browser) -> Iterator[chromium.Tab]:
-    """A tab that, in the end, has asked for its file alone, and has never complained."""
+    """A tab that, in the end, has asked for the files opened in it and no more, and has never complained."""
     one = chromium.Tab(browser)
     yield one
     assert one.complaints() == []
-    assert one.requests() == [one.value("location.href").partition("#")[0]]
+    assert one.requests() == one.opened
     shown = one.value("performance.getEntriesByName('shown')[0].startTime")
-    print(f"\n  shown {shown:.0f} ms after it was asked for; nothing in the console; 1 request, its own file")
+    print(
+        f"\n  shown {shown:.0f} ms after it was asked for; nothing in the console; no request but for the file itself"
+    )
 
 
 def page(folder: Path, *arguments: str | Path) -> Path:
@@ -292,6 +294,17 @@ def test_nothing_in_a_text_acts_and_all_of_it_is_shown(tab: chromium.Tab, folder
     assert tab.value("[...document.querySelectorAll('.space .data')].map(t => t.textContent).join('')") == "".join(
         visible(piece, spaces=True) for piece in encoding.split(text)
     )
+
+
+@pytest.mark.parametrize("command", ["encode", "split"])
+def test_an_empty_text_has_an_empty_page(tab: chromium.Tab, folder: Path, command: str) -> None:
+    tab.open(page(folder, command, "-t", ""))
+    assert tab.value("document.getElementById('summary').textContent").startswith("0 ")
+    tab.value(f"{Q}('[tabindex=\"0\"]').focus()")
+    tab.press("ArrowDown", "End", "Enter", "Home")
+    tab.type("#query", "x")
+    tab.press("Enter")
+    assert tab.value("document.querySelectorAll('.token, .space .row').length") == 0
 
 
 def test_nothing_in_the_name_or_the_tokens_of_a_vocabulary_acts(tab: chromium.Tab, folder: Path) -> None:
