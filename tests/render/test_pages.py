@@ -7,6 +7,7 @@ import base64
 import hashlib
 import json
 import re
+import struct
 import zlib
 from functools import cached_property
 from html.parser import HTMLParser
@@ -181,6 +182,34 @@ def test_a_normalized_text_says_where_its_tokens_stood(tmp_path: Path) -> None:
     columns = made(tmp_path, "encode", "-q", "-e", FORMATS / "bpe.model", "-t", "hello").columns
     assert columns["begins"][0] == 0
     assert columns["ends"][-1] == 5
+
+
+def gguf_of_spaces(path: Path) -> Path:
+    """A model that puts a space before a text, and then does not know where its tokens stood."""
+
+    def text(value: str) -> bytes:
+        return struct.pack("<Q", len(value.encode())) + value.encode()
+
+    tokens = ["<unk>", "<s>", "</s>", "\u2581", "a", *[f"<0x{byte:02X}>" for byte in range(256)]]
+    listed = struct.pack("<IIQ", 9, 8, len(tokens)) + b"".join(map(text, tokens))
+    values = (
+        text("tokenizer.ggml.model") + struct.pack("<I", 8) + text("llama") + text("tokenizer.ggml.tokens") + listed
+    )
+    path.write_bytes(b"GGUF" + struct.pack("<IQQ", 3, 0, 2) + values)
+    return path
+
+
+def test_where_places_are_not_known_the_page_says_none(tmp_path: Path) -> None:
+    page = made(tmp_path, "encode", "-q", "-e", gguf_of_spaces(tmp_path / "x.gguf"), "-t", "a")
+    assert page.head["places"] == "unknown"
+    assert "begins" not in page.columns
+    assert [page.columns["ids"][place] for place in page.columns["sequence"]] == [3, 4]
+
+
+def test_a_model_of_minbpe_has_its_merges_on_the_page(tmp_path: Path) -> None:
+    (tmp_path / "x.model").write_text("minbpe v1\n\n0\n97 98\n256 99\n")
+    page = made(tmp_path, "encode", "-q", "-e", tmp_path / "x.model", "-t", "abc")
+    assert set(page.tokens()) == {b"abc", b"ab", b"a", b"b", b"c"}
 
 
 def test_the_limit_of_tokens_holds_for_the_page_of_each_input(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from tokcli.render.html_data import PieceColumns, TokenTable, texts_of_tokens, w
 from tokcli.render.packed import Packer
 
 if TYPE_CHECKING:
+    from tokcli.cli.write_ids import Spans
     from tokcli.engine.encoding import Encoding
 
 # the options that say what a page shows
@@ -47,18 +48,19 @@ def write_tokens(request: Request) -> None:
     encoding, packer = request.encoding, Packer()
     inputs: list[dict[str, object]] = []
     sequence: array[int] = array("I")
-    spans: list[tuple[int, int]] | None = [] if sees_whole(request) else None
+    spans: list[tuple[int, int]] | None = []
     for source in request.inputs:
         before = len(sequence)
         with streams.naming(source.shown):
-            for ids, places in encoded(request, source):
+            for ids, found in encoded(request, source):
                 sequence.extend(ids)
-                if spans is not None:
-                    spans += places
+                spans = None if spans is None or found is None else [*spans, *found]
                 check_size(len(sequence))
         inputs.append({"name": source.shown, "tokens": len(sequence) - before})
-    texts_of_tokens(packer, table_of(encoding, sequence), sequence, spans)
-    write(request, "encode", f"{encoding.name}: a text as tokens", {"name": encoding.name, "inputs": inputs}, packer)
+    places = "bytes" if not sees_whole(request) else "unknown" if spans is None else "characters"
+    texts_of_tokens(packer, table_of(encoding, sequence), sequence, spans if places == "characters" else None)
+    head = {"name": encoding.name, "inputs": inputs, "places": places}
+    write(request, "encode", f"{encoding.name}: a text as tokens", head, packer)
 
 
 def sees_whole(request: Request) -> bool:
@@ -70,21 +72,26 @@ def sees_whole(request: Request) -> bool:
     return shortcut is None or shortcut.normalize is not None or bool(request.options["add_special_tokens"])
 
 
-def encoded(request: Request, source: streams.Input) -> Iterator[tuple[Sequence[int], Sequence[tuple[int, int]]]]:
-    """Ids of an input, up to -n of them, and where they stand, in characters (nothing where their bytes tell)."""
+def encoded(request: Request, source: streams.Input) -> Iterator[tuple[Sequence[int], Spans | None]]:
+    """Ids of an input, up to -n of them, and where they stand, in characters; None where that is not known."""
     encoding = request.encoding
     if not isinstance(encoding, PipelineEncoding) or not sees_whole(request):
         for ids, _ in limited(request, map(encoding.encode_part, request.parts(source))):
-            yield ids, ()
+            yield ids, None  # their bytes tell
         return
     whole = encoding.read_whole(
         source.blocks(), errors=request.errors, allowed=request.allowed, refused=request.refused
     )
-    found = Tokens([], texts=[], spans=[]) if whole is None else encoding.encode_spans(whole)
+    found = Tokens([], spans=[])
+    if whole is not None:
+        try:
+            found = encoding.encode_spans(whole)
+        except InputError:  # a tokenizer that changes texts does not always know the places
+            found = Tokens(encoding.encode_chunk(whole))
     if request.options["add_special_tokens"]:
         found = encoding.tokenizer.finish([found], True)
     limit = request.options["limit"]
-    yield found.ids[:limit], (found.spans or [(0, 0)] * len(found.ids))[:limit]
+    yield found.ids[:limit], found.spans if found.spans is None else found.spans[:limit]
 
 
 def check_size(tokens: int) -> None:

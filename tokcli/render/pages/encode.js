@@ -15,7 +15,7 @@ function showEncoded(head, columns) {
 
   const describe = (number) => {
     const place = sequence[number];
-    const more = placesOf(text, columns, number);
+    const more = placesOf(text, columns, head.places, number);
     byId("heading").textContent = `Token ${tokens.ids[place]}`;
     byId("about").replaceChildren(...tokens.describe(place, { more }));
   };
@@ -64,10 +64,11 @@ function toggles(id, act) {
 }
 
 // Where a token stands in its input: in bytes and characters, or as its tokenizer says.
-function placesOf(text, columns, number) {
+function placesOf(text, columns, places, number) {
   const { first } = text.blockOf(number);
   const order = ["token number", `${grouped(number - first + 1)}`];
-  if (columns.begins) return [order, ["characters", `${columns.begins[number]}\u2013${columns.ends[number]}`]];
+  if (places === "unknown") return [order];
+  if (places === "characters") return [order, ["characters", `${columns.begins[number]}\u2013${columns.ends[number]}`]];
   const [begin, end] = [number, number + 1].map((one) => text.starts[one] - text.starts[first]);
   const [before, after] = [number, number + 1].map((one) => text.characters[one] - text.characters[first]);
   const isInside = end > begin && isContinuation(text.bytes[text.starts[number]]); // of a character that began before
