@@ -164,10 +164,10 @@ def test_diff_is_only_where_the_pieces_differ() -> None:
     ran = run_tokcli("split", "--diff", "cl100k_base", "-t", TEXT)
     assert ran.status == 0
     assert ran.out.decode().splitlines() == [
-        "region\toffset\tbytes\tside\talternative\ttext",
-        "1\t0\t4\tleft\ta2\tI'll",
-        "1\t0\t1\tright\ta2\tI",
-        "1\t1\t3\tright\ta1\t'll",
+        "region\toffset\tbytes\tside\talternative\ttext\ttokens",
+        "1\t0\t4\tleft\ta2\tI'll\t1",
+        "1\t0\t1\tright\ta2\tI\t1",
+        "1\t1\t3\tright\ta1\t'll\t1",
     ]
     assert ran.err == "Note: --text: 1 region differs: 4 of 16 bytes (25.0 %); 6 pieces left, 7 right\n"
 
@@ -186,7 +186,7 @@ def test_diff_shows_both_sides_beside_each_other() -> None:
     _, shown = on_terminal("split", "--diff", "cl100k_base", "-t", TEXT, env={"NO_COLOR": "1"})
     lines = shown.decode().splitlines()
     assert lines[0].split() == ["byte", "o200k_base", "cl100k_base"]
-    assert lines[2].split() == ["a2", "I'll", "a2", "I", "│", "a1", "'ll"]
+    assert lines[2].split() == ["a2", "I'll", "1", "token", "a2", "I", "│", "a1", "'ll", "2", "tokens"]
 
 
 def test_diff_reads_standard_input_once_and_a_large_one_in_little_memory() -> None:

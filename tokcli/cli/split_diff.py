@@ -4,28 +4,30 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import tee
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokcli.cli import records, screen, streams
 from tokcli.cli.options import Request
 from tokcli.cli.split_table import SMALL_BLOCK, json_text
 from tokcli.engine.piece_diff import Region, Totals, regions
-from tokcli.engine.pieces import ChunkPieces
+from tokcli.engine.pieces import ChunkPieces, Piece
 from tokcli.engine.pretokenizer_parts import single_pattern
+from tokcli.errors import TokcliError
 
 if TYPE_CHECKING:
-    from tokcli.engine.encoding import Encoding
+    from tokcli.render.console import Color
 
 _NAME = r"[\w.-]+"  # no pattern is made of such characters alone: it would leave text out
-TSV = ("region", "offset", "bytes", "side", "alternative", "text")
+TSV = ("region", "offset", "bytes", "side", "alternative", "text", "tokens")
 
 
 def write(request: Request, output: streams.Output) -> None:
     """Side by side on a terminal, a row a piece for a pipe, or a JSON object an input."""
-    other = other_request(request)
-    _ = other.encoding, other.allowed
+    right = other_side(request)
+    sides = Side(request, not request.encoding.is_pipeline), right
+    _ = right.request.encoding, right.request.allowed
     as_rows = not (output.is_terminal or screen.wants_color(output, request.options["color"]))
     if as_rows and not request.options["as_json"]:
         output.write(("\t".join(TSV) + "\n").encode())
@@ -33,36 +35,62 @@ def write(request: Request, output: streams.Output) -> None:
     for source in request.inputs:
         totals = Totals()
         with streams.naming(source.shown):
-            found = differing(request, other, source, totals)
+            found = differing(sides, source, totals)
             if request.options["as_json"]:
-                _write_json(request, other, found, totals, output)
+                _write_json(sides, found, totals, output)
             elif as_rows:
                 for region in found:
                     number += 1
-                    _write_rows(number, region, output)
+                    _write_rows(number, region, sides, output)
                 request.note(f"{source.shown}: {_summary(totals)}")
             else:
-                _show(request, other, found, totals, output)
+                _show(sides, request.options["color"], found, totals, output)
 
 
-def other_request(request: Request) -> Request:
+class Side(NamedTuple):
+    """What cuts on one side, and whether its vocabulary says how many tokens a piece has."""
+
+    request: Request
+    counts: bool
+
+    @property
+    def title(self) -> str:
+        """Its name: that of the encoding, or the pattern."""
+        return self.request.options["pattern"] or self.request.encoding.name
+
+    def tokens_of(self, pieces: Sequence[Piece], count: int) -> int | None:
+        """How many tokens all `count` pieces of a region have; None where that is not known of the pieces alone."""
+        if not self.counts or len(pieces) < count:
+            return None
+        try:
+            return sum(len(self.request.encoding.piece_tokens(piece.data)) for piece in pieces)
+        except TokcliError:  # a byte that the vocabulary lacks
+            return None
+
+
+Sides = tuple[Side, Side]
+
+
+def other_side(request: Request) -> Side:
     """The same request for the encoding or the pattern on the right."""
     named = request.options["diff"]
     changed = {**request.options, "model": None, "pattern": None, "pattern_file": None}
     if re.fullmatch(_NAME, named) or os.path.lexists(named):
-        return Request(changed | {"encoding": named, "allow_special": ()})
+        made = Request(changed | {"encoding": named, "allow_special": ()})
+        return Side(made, not made.encoding.is_pipeline)
     # a tokenizer that is no encoding takes no pattern; any vocabulary does, for only its pattern is asked
-    encoding = None if request.encoding.is_pipeline else request.options["encoding"]
+    is_own = not request.encoding.is_pipeline
+    encoding = request.options["encoding"] if is_own else None
     if request.options["model"] is not None:
         changed["model"], encoding = request.options["model"], None
-    return Request(changed | {"encoding": encoding, "pattern": named})
+    return Side(Request(changed | {"encoding": encoding, "pattern": named}), is_own)
 
 
-def differing(request: Request, other: Request, source: streams.Input, totals: Totals) -> Iterator[Region]:
+def differing(sides: Sides, source: streams.Input, totals: Totals) -> Iterator[Region]:
     """The regions of one input; both sides read it at once, so it is read only once."""
     left_blocks, right_blocks = tee(source.blocks(SMALL_BLOCK))
-    left = _pieces(request, left_blocks)
-    right = _naming(other.options["diff"], _pieces(other, right_blocks))
+    left = _pieces(sides[0].request, left_blocks)
+    right = _naming(sides[1].request.options["diff"], _pieces(sides[1].request, right_blocks))
     return regions(left, right, totals)
 
 
@@ -78,47 +106,42 @@ def _naming(shown: str, pieces: Iterator[ChunkPieces]) -> Iterator[ChunkPieces]:
         yield from pieces
 
 
-def _title(request: Request) -> str:
-    encoding: Encoding = request.encoding
-    return f"{request.options['pattern']}" if request.options["pattern"] else encoding.name
-
-
 def _summary(totals: Totals) -> str:
     from tokcli.render.split_diff import summary
 
     return summary(totals)
 
 
-def _show(request: Request, other: Request, found: Iterator[Region], totals: Totals, output: streams.Output) -> None:
+def _show(sides: Sides, color: Color, found: Iterator[Region], totals: Totals, output: streams.Output) -> None:
     from rich.text import Text
 
     from tokcli.render import split_diff
 
-    color = request.options["color"]
-    screen.show(output, color, split_diff.header(_title(request), _title(other)), wrap=True)
+    left, right = sides
+    screen.show(output, color, split_diff.header(left.title, right.title), wrap=True)
     for region in found:
-        screen.show(output, color, split_diff.region_lines(region), wrap=True)
+        tokens = left.tokens_of(region.left, region.left_count), right.tokens_of(region.right, region.right_count)
+        screen.show(output, color, split_diff.region_lines(region, *tokens), wrap=True)
     screen.show(output, color, Text(_summary(totals)), wrap=True)
 
 
-def _write_rows(number: int, region: Region, output: streams.Output) -> None:
+def _write_rows(number: int, region: Region, sides: Sides, output: streams.Output) -> None:
     from tokcli.render.visible import escape
 
-    for side, pieces in (("left", region.left), ("right", region.right)):
+    for side, of, pieces in zip(("left", "right"), sides, (region.left, region.right), strict=True):
         for piece in pieces:
-            cells = (str(number), str(piece.offset), str(len(piece.data)), side, piece.alternative, escape(piece.data))
-            output.write(("\t".join(cells) + "\n").encode())
+            place = (str(number), str(piece.offset), str(len(piece.data)), side, piece.alternative)
+            tokens = of.tokens_of((piece,), 1)
+            output.write(("\t".join((*place, escape(piece.data), str(tokens or "-"))) + "\n").encode())
 
 
-def _write_json(
-    request: Request, other: Request, found: Iterator[Region], totals: Totals, output: streams.Output
-) -> None:
+def _write_json(sides: Sides, found: Iterator[Region], totals: Totals, output: streams.Output) -> None:
     """Members: left and right (names), regions, and then the totals."""
-    head = records.dump({"left": _title(request), "right": _title(other)})
+    head = records.dump({"left": sides[0].title, "right": sides[1].title})
     output.write(head[:-1].encode() + b', "regions": [')
     between = b""
     for region in found:
-        output.write(between + records.dump(_json_region(region)).encode())
+        output.write(between + records.dump(_json_region(region, sides)).encode())
         between = b", "
     tail: dict[str, Any] = {
         "differing_regions": totals.regions,
@@ -130,7 +153,7 @@ def _write_json(
     output.write(b"], " + records.dump(tail)[1:].encode() + b"\n")
 
 
-def _json_region(region: Region) -> dict[str, Any]:
+def _json_region(region: Region, sides: Sides) -> dict[str, Any]:
     def side(pieces: Any) -> list[dict[str, Any]]:
         return [
             {"offset": p.offset, "alternative": None if p.alternative == "-" else p.alternative, **json_text(p.data)}
@@ -144,4 +167,6 @@ def _json_region(region: Region) -> dict[str, Any]:
         "right": side(region.right),
         "left_count": region.left_count,
         "right_count": region.right_count,
+        "left_tokens": sides[0].tokens_of(region.left, region.left_count),
+        "right_tokens": sides[1].tokens_of(region.right, region.right_count),
     }

@@ -25,7 +25,9 @@ def watch(given: dict[str, Any], show: Callable[[], None]) -> None:
     while True:
         now = looked_at(names)
         if now != before:
-            redraw(show, is_first=before is None, on_screen=given["output"] is None and sys.stdout.isatty())
+            if given["output"] is None:
+                separate(is_first=before is None)
+            redraw(show)
             before = now
         time.sleep(POLL)
 
@@ -55,13 +57,17 @@ def _state(name: str) -> tuple[int, int] | None:
     return found.st_mtime_ns, found.st_size
 
 
-def redraw(show: Callable[[], None], *, is_first: bool, on_screen: bool) -> None:
-    """One view, on an empty screen or behind a line that separates it from the one before."""
-    if on_screen:
+def separate(*, is_first: bool) -> None:
+    """Empties the screen; where there is none, puts a line between two views."""
+    if sys.stdout.isatty():
         sys.stdout.write(CLEAR)
     elif not is_first:
         sys.stdout.write(SEPARATOR)
     sys.stdout.flush()
+
+
+def redraw(show: Callable[[], None]) -> None:
+    """One view, or what is wrong."""
     try:
         show()
     except TokcliError as error:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokcli.cli import records, screen, streams
 from tokcli.cli.options import Request
-from tokcli.cli.split_table import json_text
+from tokcli.cli.split_table import json_text, small_chunks
 from tokcli.engine.places import Place, find_place
 from tokcli.engine.pretokenizer_parts import described, single_pattern
 from tokcli.errors import InputError, PatternError
@@ -33,8 +33,8 @@ def write(request: Request, output: streams.Output) -> None:
 
 
 def _found(request: Request) -> Place:
-    encoding = request.encoding
-    return find_place(encoding, single_pattern(encoding), request.chunks(request.inputs[0]), request.options["why"])
+    encoding, chunks = request.encoding, small_chunks(request, request.inputs[0])
+    return find_place(encoding, single_pattern(encoding), chunks, request.options["why"])
 
 
 def _traces(request: Request, place: Place) -> list[Trace]:

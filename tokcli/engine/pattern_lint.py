@@ -33,12 +33,14 @@ from tokcli.engine.pattern_syntax import (
 )
 from tokcli.engine.pattern_syntax import Sequence as NodeSequence
 from tokcli.engine.pretokenizer import PreTokenizer
+from tokcli.errors import PatternError
 
 Severity = Literal["error", "warning", "note"]
 
 MOST_TEXTS = 20_000  # that are tried: all of three characters of up to 27 classes, or of two of up to 141
 LONGEST_TEXT = 4
 MADE_TEXTS = 200  # for each alternative that none of those reached
+MADE_CHARS = 400  # of such a text, about
 _BEHIND = ("", " ", "a", "\n", "0", ".", " a", "\n\n")  # what such a text is followed by
 _SHOWN = 3  # examples of text that is left out
 _SEED = 20  # the same texts every time
@@ -85,6 +87,7 @@ class _Linter:
         self.hits: dict[str, str] = {}  # a text for each alternative that won
         self.gaps: dict[str, tuple[int, bool]] = {}  # text -> where the pattern stops, and whether by an empty match
         self.empty: dict[str, str] = {}  # alternative -> a text where it wins by taking nothing
+        self._room = MADE_CHARS  # characters that a text may still get
 
     def report(self) -> Report:
         """All checks."""
@@ -197,7 +200,10 @@ class _Linter:
         made = list(self._made(alternative))
         taken_by: dict[str, str] = {}
         for text, at, end in made:
-            won = self._winner(text, at)
+            try:
+                won = self._winner(text, at)
+            except PatternError:
+                return None  # it backtracks: that is another finding
             if won is not None and won[0] == alternative.name:
                 return None
             if won is not None and end is not None:
@@ -214,15 +220,20 @@ class _Linter:
         chance = random.Random(_SEED)
         first = alternative.items[0] if alternative.items else None
         for number in range(MADE_TEXTS):
+            self._room = MADE_CHARS
             looked_at = self._sample(first.item, chance) if isinstance(first, Look) and first.behind else ""
             made = "".join(self._sample(item, chance) for item in alternative.items)
             text = looked_at + made + _BEHIND[number % len(_BEHIND)]
-            match = alone.match_at(text, len(looked_at))
+            try:
+                match = alone.match_at(text, len(looked_at))
+            except PatternError:
+                return
             yield text, len(looked_at), match.end() if match and match.end() > len(looked_at) else None
 
     def _sample(self, node: Node, chance: random.Random) -> str:
         """A text that a part could take."""
         if isinstance(node, Characters):
+            self._room -= 1
             cells = sorted(self.cells_of(node))
             return self.cells[chance.choice(cells)].example if cells else ""
         if isinstance(node, Choice):
@@ -233,7 +244,8 @@ class _Linter:
             return self._sample(node.item, chance)
         if isinstance(node, Repeat):
             most = node.least + 2 if node.most is None else min(node.most, node.least + 2)
-            return "".join(self._sample(node.item, chance) for _ in range(chance.randint(node.least, most)))
+            times = range(chance.randint(node.least, max(most, node.least)))
+            return "".join(self._sample(node.item, chance) for _ in times if self._room > 0)
         return ""
 
     def _groups(self) -> Iterator[Finding]:

@@ -5,9 +5,6 @@ from __future__ import annotations
 from dataclasses import fields, is_dataclass
 
 from tokcli.engine.encoding import Encoding
-from tokcli.engine.matching import OnigPattern
-from tokcli.engine.minbpe import MinBpe
-from tokcli.engine.pipeline import Pipeline
 from tokcli.engine.pretokenizer import PreTokenizer
 from tokcli.errors import PatternError
 
@@ -16,6 +13,9 @@ def single_pattern(encoding: Encoding) -> PreTokenizer | None:
     """The pattern that alone cuts text for an encoding; None where there is none, or other parts have a say."""
     if not encoding.is_pipeline:
         return encoding.pretokenizer
+    from tokcli.engine.minbpe import MinBpe
+    from tokcli.engine.pipeline import Pipeline
+
     tokenizer = getattr(encoding, "tokenizer", None)
     pat_str = None
     if isinstance(tokenizer, Pipeline):
@@ -32,6 +32,8 @@ def single_pattern(encoding: Encoding) -> PreTokenizer | None:
 
 def described(encoding: Encoding) -> list[str]:
     """The parts that cut text for an encoding without a single pattern, in order, a line each."""
+    from tokcli.engine.pipeline import Pipeline
+
     tokenizer = getattr(encoding, "tokenizer", None)
     if isinstance(tokenizer, Pipeline):
         lines = [] if tokenizer.normalizer is None else [f"normalizer: {_named(tokenizer.normalizer)}"]
@@ -46,6 +48,8 @@ def described(encoding: Encoding) -> list[str]:
 
 def _named(part: object) -> str:
     """A part with what it was given, such as `Split(pattern, Isolated)`."""
+    from tokcli.engine.matching import OnigPattern
+
     if isinstance(part, OnigPattern):
         return part.pattern
     if isinstance(part, (tuple, list)):

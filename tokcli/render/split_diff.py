@@ -31,10 +31,10 @@ def header(left: str, right: str) -> Table:
     return grid(Text("byte", "bold"), Text(visible(left), "bold"), Text(visible(right), "bold"))
 
 
-def region_lines(region: Region) -> Table:
-    """The text around a region, and its pieces on both sides."""
-    left = _pieces(region.left, region.left_count)
-    right = _pieces(region.right, region.right_count)
+def region_lines(region: Region, left_tokens: int | None, right_tokens: int | None) -> Table:
+    """The text around a region, and its pieces on both sides, with their tokens where those are known."""
+    left = _pieces(region.left, region.left_count, left_tokens)
+    right = _pieces(region.right, region.right_count, right_tokens)
     table = grid(Text(str(region.offset)), _context(region), Text())
     table.add_row(Text(), left, right)
     return table
@@ -51,7 +51,7 @@ def _context(region: Region) -> Text:
     return line
 
 
-def _pieces(pieces: Sequence[Piece], count: int) -> Text:
+def _pieces(pieces: Sequence[Piece], count: int, tokens: int | None) -> Text:
     line = Text()
     for piece in pieces:
         line.append(_BETWEEN if line else "")
@@ -60,6 +60,8 @@ def _pieces(pieces: Sequence[Piece], count: int) -> Text:
         line.append(visible_bytes(piece.data, spaces=True), style_of(piece.alternative))
     if count > len(pieces):
         line.append(f"{_BETWEEN}and {count - len(pieces)} more")
+    if tokens is not None:
+        line.append(f"  {tokens} token{'s' * (tokens != 1)}", "dim")
     return line
 
 

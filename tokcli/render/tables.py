@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Generic, Literal, TypeAlias, TypeVar
-
-from rich import box
-from rich.table import Table
-from rich.text import Text
+from typing import TYPE_CHECKING, Generic, Literal, TypeAlias, TypeVar
 
 from tokcli.render.visible import escape, visible, visible_bytes
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 Row = TypeVar("Row")
 Cell: TypeAlias = str | bytes | int
@@ -77,6 +76,10 @@ def token_table(rows: Iterable[TokenRow]) -> Table:
 
 def make_table(columns: Iterable[Column[Row]], rows: Iterable[Row]) -> Table:
     """Return a table with the rows' cells, all sanitized by `visible`; nothing in them is markup."""
+    from rich import box
+    from rich.table import Table  # 15 ms, which tables for pipes need not
+    from rich.text import Text
+
     columns = tuple(columns)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for column in columns:
