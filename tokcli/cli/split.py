@@ -36,6 +36,7 @@ VIEWS = ("table", "why", "diff", "stats", "lint")
 @click.option("--stats", is_flag=True, help="Hits of each alternative, longest pieces, pieces of many tokens.")
 @click.option("--lint", is_flag=True, help="What is wrong with the pattern, and who else could read it; no text.")
 @click.option("--watch", is_flag=True, help="Again whenever the pattern's file or an input changes.")
+@options.takes_html
 @options.takes_output
 @options.common
 def command(**given: Any) -> None:
@@ -79,6 +80,11 @@ def run(given: dict[str, Any], write: Callable[[Request, streams.Output], None])
         given = given | {"pattern": pattern_in(given["pattern_file"])}
     request = Request(given)
     request.note_template()
+    if given["html"]:
+        from tokcli.cli import pages
+
+        pages.write_pieces(request)
+        return
     with request.open_output() as output:
         write(request, output)
         output.flush()
