@@ -12,9 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
+from tokcli.engine import backend
 from tokcli.engine.bpe import parents
+from tokcli.engine.native_encoder import image_of, native_parents
 
 _NEVER = 1 << 62
+_ROUNDS = 8  # of taking out tokens; in files there are two
 
 
 def live_merges(parts: Iterable[int], merges: Iterable[tuple[int, int, int]]) -> dict[int, tuple[int, int, int]]:
@@ -75,21 +78,65 @@ def ranks_of_merges(
     With them the tokens that ranks cannot have, for ranks would merge them and the list does not, and which are tokens
     only as whole pieces (`finds_whole`: pieces are looked up before merging). Tokens that nothing finds are left out.
     """
+    listed: dict[tuple[int, int], tuple[int, int]] = {}  # (left, right) -> (order, made)
+    for order, (left, right, made) in enumerate(merges):
+        if left in tokens and right in tokens and made in tokens:
+            listed.setdefault((left, right), (order, made))
+    if any(tokens[left] + tokens[right] != tokens[made] for (left, right), (_, made) in listed.items()):
+        return None
     singles = {number for number, token in tokens.items() if len(token) == 1}
     if len({tokens[number] for number in singles}) != 256:
         return None
-    live = live_merges(singles, merges)
-    in_order = sorted(live, key=lambda number: live[number][0])
-    if any(a > b for a, b in pairwise(in_order)):
+    made_by_some = {made for _, made in listed.values()}
+    wanted = [number for number, token in tokens.items() if token and (finds_whole or number in made_by_some)]
+    ranks = {tokens[number]: number for number in singles.union(wanted)}
+    if len(ranks) != len(singles.union(wanted)):
         return None
-    ranks = {tokens[number]: number for number in (*singles, *in_order)}
-    if len(ranks) != len(singles) + len(live):
+    pairs = _pairs_that_agree(ranks, tokens, listed)
+    if pairs is None or any(a > b for a, b in pairwise(listed[pairs[number]][0] for number in sorted(pairs))):
         return None
-    if any(tokens[left] + tokens[right] != tokens[number] for number, (_, left, right) in live.items()):
-        return None
+    whole_only = [tokens[number] for number in wanted if tokens[number] not in ranks] if finds_whole else []
     if not finds_whole:
-        return ranks, []
-    unmade = {token: number for number, token in tokens.items() if token and token not in ranks}
-    ranks |= unmade
-    whole_only = [token for token in unmade if parents(ranks, token) is not None]
-    return {token: number for token, number in ranks.items() if token not in whole_only}, whole_only
+        ranks = {token: number for token, number in ranks.items() if number in pairs or number in singles}
+    return ranks, whole_only
+
+
+def _pairs_that_agree(
+    ranks: dict[bytes, int], tokens: Mapping[int, bytes], listed: Mapping[tuple[int, int], tuple[int, int]]
+) -> dict[int, tuple[int, int]] | None:
+    """By id the two that ranks merge into it, all of them listed: tokens of others are taken out of `ranks`.
+
+    Suppose that ranks and list merge every text shorter than a token in the same way. Then they come to the same two
+    parts of it, and ranks merge them; so does the list if it has them. It may have other pairs for the same token: they
+    never come to stand beside each other. (A part may be a token of a later rank; Llama 3 has such tokens.)
+    """
+    for _ in range(_ROUNDS):
+        pairs = _pairs(ranks, listed)
+        if pairs is None:
+            return None
+        others = [number for number, pair in pairs.items() if listed.get(pair, (0, -1))[1] != number]
+        if not others:
+            return pairs
+        for number in others:
+            del ranks[tokens[number]]
+    return None
+
+
+def _pairs(
+    ranks: dict[bytes, int], listed: Mapping[tuple[int, int], tuple[int, int]]
+) -> dict[int, tuple[int, int]] | None:
+    """By id the two that ranks merge into it."""
+    if backend.native() is not None:
+        try:
+            found = native_parents(lambda: image_of(ranks))
+        except ValueError:
+            return None
+        return None if found is None else {made: (left, right) for made, left, right in found.in_order()}
+    # In Python most are known without merging: those that parts of lower ranks make.
+    in_order = [(*pair, made) for pair, (_, made) in listed.items()]
+    live = live_merges((number for token, number in ranks.items() if len(token) == 1), in_order)
+    if not live.keys() >= {made for _, made in listed.values()}.intersection(ranks.values()):
+        return None
+    unmade = {token: number for token, number in ranks.items() if number not in live and len(token) > 1}
+    found_whole = {number: pair for token, number in unmade.items() if (pair := parents(ranks, token)) is not None}
+    return {made: (left, right) for made, (_, left, right) in live.items()} | found_whole
