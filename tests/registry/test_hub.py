@@ -7,6 +7,7 @@ import json
 import re
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -50,7 +51,7 @@ def snapshot(home: Path, files: dict[str, bytes], commit: str = COMMIT, ref: str
     for name, data in files.items():
         blob = folder / "blobs" / hashlib.sha256(data).hexdigest()
         blob.write_bytes(data)
-        (folder / "snapshots" / commit / name).symlink_to(blob)
+        (folder / "snapshots" / commit / name).symlink_to(Path("..", "..", "blobs", blob.name))
 
 
 # --- what is fetched -------------------------------------------------------------------------------------------------
@@ -76,7 +77,7 @@ def test_without_one_its_sentencepiece_model_is_taken(server: Any, answer: Any) 
 def test_both_files_of_a_pair_are_of_one_commit(server: Any, answer: Any) -> None:
     from tokcli.engine.byte_alphabet import byte_alphabet
 
-    vocab = json.dumps({char: byte for char, byte in byte_alphabet().items()} | {"ab": 256}).encode()
+    vocab = json.dumps({**byte_alphabet(), "ab": 256}).encode()
     serve(server, answer, "vocab.json", vocab)
     serve(server, answer, "merges.txt", b"#version: 0.2\na b\n", revision=COMMIT)
     assert resolve_encoding("org/name").encode_ordinary("ab") == [256]
@@ -174,12 +175,8 @@ def test_the_token_goes_to_the_hub_and_to_no_host_that_it_redirects_to(
 def test_a_token_is_for_one_scheme_host_and_port(url: str) -> None:
     job = download._Job("https://localhost/a", 1, 1, None, token="hf_secret")
 
-    class Request:
-        headers: dict[str, str] = {}
-
     for asked, expected in (("https://localhost:443/b", {"Authorization": "Bearer hf_secret"}), (url, {})):
-        request: Any = Request()
-        request.headers = {}
+        request: Any = SimpleNamespace(headers={})
         authorize = job._authorization(asked)
         assert authorize is not None
         assert authorize(request).headers == expected
@@ -233,7 +230,7 @@ def test_what_the_hub_refuses_is_explained(
 
 
 def test_a_repository_without_a_tokenizer_may_be_a_misspelt_file(server: Any) -> None:
-    with pytest.raises(UnknownEncodingError, match="no such file, and localhost has none of tokenizer.json") as caught:
+    with pytest.raises(UnknownEncodingError, match="no such file, and localhost has none of") as caught:
         resolve_encoding("org/name")
     assert "Is it a file?" in caught.value.hint
     assert len(server.asked) == 5
@@ -257,7 +254,7 @@ def test_the_hubs_cache_is_where_its_variables_say(
     with pytest.raises(NetworkError, match="may not be used"):
         resolve_encoding("org/name", offline=True)
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "else"))
-    resolve_encoding("org/name", offline=True)
+    assert resolve_encoding("org/name", offline=True).name == "org/name"
 
 
 @pytest.mark.parametrize("ref", ["../../../x", "", "\udcff", "AB" * 20, "main"])
@@ -359,7 +356,7 @@ def test_a_cache_that_cannot_be_used_only_costs_time(server: Any, answer: Any, c
                                   "org/name\n", "org/-name", "org/name.", "org/%2e%2e", "org/n\u00e4me", "./name",
                                   "ranks/missing.tiktoken", "folder/tokenizer.json", "org\\name/x", "~/name"])  # fmt: skip
 def test_what_is_no_id_is_a_file_that_is_not_there(name: str, server: Any) -> None:
-    with pytest.raises(UnknownEncodingError, match="no such file|unknown encoding"):
+    with pytest.raises(UnknownEncodingError, match=r"no such file|unknown encoding"):
         resolve_encoding(name)
     assert server.asked == []
 

@@ -221,6 +221,8 @@ class _Job:
             if isinstance(error, NetworkError):
                 raise
             raise _TryAgainError(_reason(error)) from None
+        except ValueError as error:  # of urllib.parse
+            raise NetworkError(f"{self.shown}: leads to what is no url: {error}") from None
         found = hashlib.sha256(data).hexdigest()
         if self.sha256 is not None and found != self.sha256:
             raise NetworkError(f"{self.shown}: its sha256 is {found}, expected {self.sha256}")
@@ -257,10 +259,7 @@ class _Job:
 
     def _check_scheme(self, url: str) -> None:
         """NetworkError for what is not https, nor http on this machine for whoever asked for just that."""
-        try:
-            scheme, _, _ = _origin(url)
-        except ValueError as error:
-            raise NetworkError(f"{self.shown}: leads to what is no url: {error}") from None
+        scheme, _, _ = _origin(url)
         is_here = self.sha256 is None and is_loopback(self.url) and is_loopback(url)
         if scheme != "https" and not (scheme == "http" and is_here):
             raise NetworkError(f"{self.shown}: leads to {shown_url(url)}, but only https is spoken")

@@ -99,7 +99,8 @@ def resolve_encoding(
     """The encoding that `spec` names: a registered one, a file or folder, `https://...#sha256=HEX`, or `org/name`.
 
     A registered name wins over a file of that name, and that over a Hugging Face id (see hub.py). `pattern` overrides
-    any pattern, a registered encoding's too; see `load_encoding`. UnknownEncodingError, VocabularyError or NetworkError say what is wrong.
+    any pattern, a registered encoding's too; see `load_encoding`. UnknownEncodingError, VocabularyError or NetworkError
+    say what is wrong.
     """
     if spec in CATALOG:
         if pattern is None:
