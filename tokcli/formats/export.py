@@ -160,13 +160,14 @@ def _why_no_ranks_of_pipeline(tokenizer: Pipeline) -> list[str]:
 
 def _losses(made: Made, form: str) -> list[str]:
     """What of tables a format does not hold."""
+    shared = [name.encode() for name, number in made.special_tokens.items() if _first(made, number) != name]
     check: Callable[[Made], list[str]] = {
         "tiktoken": _lost_in_ranks,
         "minbpe": _lost_in_minbpe,
         "gpt2": _lost_in_gpt2,
         "huggingface": _lost_in_huggingface,
     }[form]
-    return [loss for loss in check(made) if loss]
+    return [loss for loss in (_tokens("special tokens with the id of another", shared), *check(made)) if loss]
 
 
 def _lost_in_ranks(made: Made) -> list[str]:
@@ -234,6 +235,11 @@ def _without_merge(made: Made) -> list[bytes]:
 def _made_of_later(made: Made) -> list[bytes]:
     ranks = made.mergeable_ranks
     return [left + right for left, right in made.merges if max(ranks[left], ranks[right]) > ranks[left + right]]
+
+
+def _first(made: Made, number: int) -> str:
+    """Of special tokens with the same id the first."""
+    return next(name for name, other in made.special_tokens.items() if other == number)
 
 
 def _looks_special(name: str) -> bool:

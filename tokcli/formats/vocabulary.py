@@ -144,8 +144,7 @@ def _named_file(path: Path) -> Path:
 
 
 def _read_pair(path: Path, data: bytes, form: str) -> Vocabulary:
-    from tokcli.engine.known_patterns import R50K
-    from tokcli.formats.gpt2 import PARTNERS, parse_gpt2
+    from tokcli.formats.gpt2 import PARTNERS
 
     partners = PARTNERS.get(path.name, ("merges.txt", "vocab.bpe") if form == formats.GPT2_VOCAB else
                             ("vocab.json", "encoder.json"))  # fmt: skip
@@ -155,5 +154,12 @@ def _read_pair(path: Path, data: bytes, form: str) -> Vocabulary:
     vocab, merges = (path, partner) if form == formats.GPT2_VOCAB else (partner, path)
     other = read_regular_file(partner)
     tables = (data, other) if form == formats.GPT2_VOCAB else (other, data)
-    ranks, special_tokens = parse_gpt2(*tables, shown_name(vocab), shown_name(merges))
-    return Vocabulary(ranks, special_tokens, R50K)
+    return parse_pair(*tables, shown_name(vocab), shown_name(merges))
+
+
+def parse_pair(vocab: bytes, merges: bytes, vocab_name: str, merges_name: str) -> Vocabulary:
+    """The vocabulary in the two files of GPT-2, which split by its pattern."""
+    from tokcli.engine.known_patterns import R50K
+    from tokcli.formats.gpt2 import parse_gpt2
+
+    return Vocabulary(*parse_gpt2(vocab, merges, vocab_name, merges_name), R50K)

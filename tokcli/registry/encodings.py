@@ -96,10 +96,11 @@ def resolve_encoding(
     note: Callable[[str], None] | None = None,
     progress: Progress | None = None,
 ) -> Encoding:
-    """The encoding that `spec` names: a registered name, else a file or a folder, else `https://...#sha256=HEX`.
+    """The encoding that `spec` names: a registered one, a file or folder, `https://...#sha256=HEX`, or `org/name`.
 
-    A registered name wins over a file of that name. `pattern` overrides any pattern, a registered encoding's too; see
-    `load_encoding`. UnknownEncodingError, VocabularyError or NetworkError say what is wrong.
+    A registered name wins over a file of that name, and that over a Hugging Face id (see hub.py). `pattern` overrides
+    any pattern, a registered encoding's too; see `load_encoding`. UnknownEncodingError, VocabularyError or NetworkError
+    say what is wrong.
     """
     if spec in CATALOG:
         if pattern is None:
@@ -108,8 +109,8 @@ def resolve_encoding(
             return _make(spec, resolve_pattern(pattern), offline=offline)
     if "://" in spec:
         return _from_url(spec, pattern, offline, note, progress)
-    if not os.path.lexists(spec) and "\0" not in spec:
-        raise _unknown(spec)
+    if "\0" not in spec and not os.path.lexists(spec):
+        return _from_hub(spec, pattern, offline, note, progress)
     return load_encoding(spec, pattern=pattern, note=note)
 
 
@@ -251,6 +252,29 @@ def _from_url(
     data = fetch(url, sha256, offline=offline, note=note, progress=progress)
     name = url.rstrip("/").rpartition("/")[2].partition("?")[0]
     return _build(parse_vocabulary(data, name), _stem(name) or url, name, pattern, None, note)
+
+
+def _from_hub(
+    spec: str,
+    pattern: str | None,
+    offline: bool,
+    note: Callable[[str], None] | None,
+    progress: Progress | None,
+) -> Encoding:
+    """The encoding of a Hugging Face id; UnknownEncodingError where `spec` does not look like one."""
+    if "/" not in spec:
+        raise _unknown(spec)
+    from tokcli.formats.vocabulary import parse_pair, parse_vocabulary
+    from tokcli.registry import hub
+
+    wanted = hub.parse_id(spec)
+    if wanted is None:
+        raise _unknown(spec)
+    files = hub.find(wanted, offline=offline, note=note, progress=progress)
+    (name, data), *rest = files.items()
+    shown = f"{spec}/{name}"
+    made = parse_pair(data, rest[0][1], shown, f"{spec}/{rest[0][0]}") if rest else parse_vocabulary(data, shown)
+    return _build(made, spec, shown, pattern, None, note)
 
 
 def _build(
