@@ -100,6 +100,18 @@ def test_a_file_cut_off_or_damaged_anywhere_is_read_or_refused(name: str, tmp_pa
             load_encoding(path).encode_ordinary("Hello, wörld 東京")
 
 
+@pytest.mark.parametrize("model_type", [1, 2, 3, 4])
+def test_scores_at_the_ends_of_a_float_overflow_quietly(model_type: int) -> None:
+    pieces = [("<unk>", 0.0, 2), ("a", 3e38, 1), ("b", -3e38, 1), ("ab", 3.4e38, 4), ("\u2581", -3.4e38, 1)]
+    data = b""
+    for text, score, kind in pieces:
+        piece = b"\n" + bytes([len(text.encode())]) + text.encode() + b"\x15" + struct.pack("<f", score)
+        piece += b"\x18" + bytes([kind])
+        data += b"\n" + bytes([len(piece)]) + piece
+    model = parse_vocabulary(data + b"\x12\x02\x18" + bytes([model_type]), "x.model", "a SentencePiece model")
+    assert model.encode("ab b a c" * 9, frozenset())  # type: ignore[union-attr]
+
+
 @pytest.mark.parametrize(
     "data",
     [
