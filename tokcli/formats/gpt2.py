@@ -24,6 +24,7 @@ PARTNERS = {
     "merges.txt": ("vocab.json", "encoder.json"),
 }
 _SPECIAL = re.compile(r"<.+>|\[.+\]", re.DOTALL)  # what a token that no merge makes has to look like
+_MAYBE_SURROGATE = rb"\\u[dD][89a-fA-F]"
 _SHOWN = 40
 
 
@@ -70,9 +71,14 @@ def parse_json_strictly(data: bytes, name: str, parse_float: Callable[[str], flo
         return found
 
     try:
-        return json.loads(data.decode(), object_pairs_hook=members, parse_float=parse_float)
+        document = json.loads(data.decode(), object_pairs_hook=members, parse_float=parse_float)
+        if re.search(_MAYBE_SURROGATE, data):
+            json.dumps(document, ensure_ascii=False).encode()
+        return document
     except VocabularyError:
         raise
+    except UnicodeEncodeError:
+        raise VocabularyError(f"{name}: half of a surrogate pair is no text that a token can stand for") from None
     except UnicodeDecodeError as error:
         raise VocabularyError(f"{name}: not UTF-8 at byte {error.start}") from None
     except json.JSONDecodeError as error:

@@ -149,6 +149,8 @@ def read_merges(node: Node, ids: dict[str, int], prefix: int) -> dict[int, tuple
             left, right = item
         else:
             Node(item, node.file, f"{node.path}[{at}]").fail("expected two tokens")
+        if len(right) < prefix:  # tokenizers 0.23 panics
+            Node(item, node.file, f"{node.path}[{at}]").fail("the second token is shorter than the prefix of words")
         try:
             merges[ids[left] << SHIFT | ids[right]] = rank, ids[left + right[prefix:]]
         except KeyError as error:
