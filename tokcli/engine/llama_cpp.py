@@ -15,6 +15,7 @@ from typing import Literal
 from tokcli.engine import llama_models as models
 from tokcli.engine.byte_alphabet import BYTE_OF
 from tokcli.engine.llama_patterns import PreType
+from tokcli.engine.llama_plamo import Plamo
 from tokcli.engine.llama_unicode import changed_members
 from tokcli.engine.models import byte_token
 from tokcli.engine.pipeline import CACHE_PIECE_CHARS, CACHE_PIECES, Shortcut
@@ -23,7 +24,7 @@ from tokcli.engine.spm_normalizer import SPACE
 from tokcli.engine.text import character_spans
 from tokcli.errors import InputError, UnknownTokenError
 
-Kind = Literal["llama", "gpt2", "bert", "t5", "rwkv"]
+Kind = Literal["llama", "gpt2", "bert", "t5", "rwkv", "plamo2"]
 
 NORMAL, CONTROL, USER_DEFINED, UNKNOWN, UNUSED, BYTE = 1, 2, 4, 8, 16, 32  # of a token, several at once
 _SPECIAL = CONTROL | UNKNOWN
@@ -163,6 +164,10 @@ class LlamaCpp:
                               settings.remove_extra_whitespaces).encode  # fmt: skip
         if self.kind == "rwkv":
             return models.Greedy({models.unescaped(t): n for n, t in enumerate(self.texts)}, self._unknown_id).encode
+        if self.kind == "plamo2":
+            of_bytes = {self._bytes_of(n)[0]: n for n, kind in enumerate(self.kinds) if kind & BYTE}
+            others = {t: (n, self.scores[n]) for n, t in enumerate(self.texts) if not self.kinds[n] & BYTE}
+            return Plamo(others, [of_bytes[byte] for byte in range(256)]).encode
         return self._encode_bpe
 
     def _ugm_pieces(self) -> list[models.UgmPiece]:
@@ -224,12 +229,14 @@ class LlamaCpp:
     def has_template(self) -> bool:
         """Whether ids are added around a text."""
         settings = self.settings
+        if self.kind == "plamo2":
+            return False
         return self.kind == "bert" or (settings.add_bos and settings.bos is not None) or settings.add_eos
 
     def finish(self, texts: list[Tokens], add: bool) -> Tokens:
         """Texts one after the other; `add`: between BOS (CLS) and EOS (SEP), as the file asks for."""
         settings = self.settings
-        if not add:
+        if not add or not self.has_template:
             return joined(texts)
         first = settings.bos if settings.add_bos or self.kind == "bert" else None
         last = settings.sep if self.kind == "bert" else settings.eos if settings.add_eos else None
@@ -259,6 +266,8 @@ class LlamaCpp:
         data = text.encode("utf-8", "surrogateescape")
         if self.kind == "rwkv":
             return models.unescaped(text)
+        if self.kind == "plamo2" and not kind & BYTE:
+            return data
         if kind & (_SPECIAL | USER_DEFINED):
             return data
         if kind & NORMAL:

@@ -68,10 +68,11 @@ class PairBpe:
         """The same, and where they stand."""
         if self.ignore_merges and (number := self.ids.get(piece)) is not None:
             return [Token(number, piece, 0, len(piece))]
-        # a byte's token stands in its character
+        # a byte's token stands in its character, those of a suffix in the last one
         ends: list[int] = []
         for at, char in enumerate(piece):
             ends += [at] * len(char.encode())
+        ends += [len(piece) - 1] * len(piece) * len((self.prefix + self.suffix).encode())
         texts, found, at = self.texts(), [], 0
         for number, size in self._word(piece):
             found.append(Token(number, texts[number], ends[at], ends[at + size - 1] + 1))

@@ -11,7 +11,8 @@ from typing import Any
 from tokcli.engine import detokenizer
 from tokcli.engine.added_tokens import AddedToken
 from tokcli.engine.byte_alphabet import bytes_of
-from tokcli.engine.known_patterns import GPT2, KNOWN_PATTERNS
+from tokcli.engine.known_patterns import GPT2
+from tokcli.engine.matching import KNOWN_ALIKE
 from tokcli.engine.models import Model, WordLevel, WordPiece
 from tokcli.engine.pair_bpe import SHIFT, PairBpe
 from tokcli.engine.pipeline import Pipeline
@@ -25,6 +26,7 @@ from tokcli.formats.huggingface_parts import (
     read_splitter,
 )
 from tokcli.formats.json_node import Node
+from tokcli.formats.json_numbers import serde_float
 from tokcli.formats.limits import MAX_RANK, MAX_TOKEN_BYTES, MAX_TOKENS
 
 MAX_MERGES = 4 * MAX_TOKENS  # every token may have several; the most in use are some 500,000
@@ -32,7 +34,7 @@ MAX_MERGES = 4 * MAX_TOKENS  # every token may have several; the most in use are
 
 def parse_huggingface(data: bytes, name: str) -> Pipeline:
     """The tokenizer in a tokenizer.json; VocabularyError names what in it is wrong, and where."""
-    top = Node(parse_json_strictly(data, name), name)
+    top = Node(parse_json_strictly(data, name, serde_float), name)
     model = read_model(top.member("model"))
     added = read_added_tokens(top.member("added_tokens"), model)
     splitter, decoder = top.member("pre_tokenizer"), top.member("decoder")
@@ -63,7 +65,7 @@ def _known_pattern(splitter: Any) -> str | None:
     pattern = split["pattern"].get("Regex")
     if split["behavior"] != "Isolated" or split.get("invert") or as_bytes.get("use_regex", True):
         return None
-    return pattern if pattern in KNOWN_PATTERNS and not as_bytes.get("add_prefix_space", True) else None
+    return pattern if pattern in KNOWN_ALIKE and not as_bytes.get("add_prefix_space", True) else None
 
 
 def _types(value: Any) -> set[str]:
@@ -147,6 +149,8 @@ def read_merges(node: Node, ids: dict[str, int], prefix: int) -> dict[int, tuple
             left, right = item
         else:
             Node(item, node.file, f"{node.path}[{at}]").fail("expected two tokens")
+        if len(right) < prefix:  # tokenizers 0.23 panics
+            Node(item, node.file, f"{node.path}[{at}]").fail("the second token is shorter than the prefix of words")
         try:
             merges[ids[left] << SHIFT | ids[right]] = rank, ids[left + right[prefix:]]
         except KeyError as error:
