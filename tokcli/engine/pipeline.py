@@ -16,6 +16,7 @@ from tokcli.engine.added_tokens import AddedToken, AddedTokenFinder, finders
 from tokcli.engine.aligned import Aligned
 from tokcli.engine.detokenizer import ByteLevel, Decoder
 from tokcli.engine.models import Model
+from tokcli.engine.native_text import NativeText
 from tokcli.engine.normalizer import Normalizer, UnicodeForm
 from tokcli.engine.pair_bpe import PairBpe
 from tokcli.engine.postprocessor import PostProcessor, Tokens, joined
@@ -55,6 +56,10 @@ class Tokenizer(Protocol):
     @property
     def shortcut(self) -> Shortcut | None:
         """What does the same and is faster, if there is such a thing."""
+
+    @property
+    def native(self) -> NativeText | None:
+        """The native twin of `encode`, where there is one for whole texts."""
 
     def encode(self, text: str, allowed: frozenset[str]) -> list[int]:
         """The ids of a text."""
@@ -168,8 +173,20 @@ class Pipeline:
                     out.append((segment.part(first, last), inner))
         return out
 
+    @cached_property
+    def native(self) -> NativeText | None:
+        """The native twin."""
+        from tokcli.engine import native_models
+
+        return native_models.guarded(lambda: native_models.pipeline(self))
+
     def encode(self, text: str, allowed: frozenset[str]) -> list[int]:
         """The ids of a text."""
+        found = self.native.encode(text, allowed) if self.native is not None else None
+        return self.encode_in_python(text, allowed) if found is None else found
+
+    def encode_in_python(self, text: str, allowed: frozenset[str]) -> list[int]:
+        """The same by the parts."""
         if self.needs_start and self.normalizer is not None:
             return self.encode_spans(text, allowed).ids
         ids: list[int] = []
