@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from typing import ClassVar, Literal
 
 from tokcli.engine import llama_models as models
 from tokcli.engine.byte_alphabet import BYTE_OF
@@ -106,6 +106,8 @@ class LlamaCpp:
         added = {text: number for number, text in enumerate(self.texts) if self.kinds[number] & wanted}
         return Shortcut(pre.known, ranks, added, unsafe, any(map(bytes.isascii, whole_only)))
 
+    native: ClassVar[None] = None  # of whole texts: see _encode_text
+
     # --- text to ids -------------------------------------------------------------------------------------------------
 
     def encode(self, text: str, allowed: frozenset[str]) -> list[int]:
@@ -151,19 +153,34 @@ class LlamaCpp:
 
     @cached_property
     def _encode_text(self) -> Callable[[str], Sequence[int]]:
+        if self.kind == "rwkv":
+            return models.Greedy({models.unescaped(t): n for n, t in enumerate(self.texts)}, self._unknown_id).encode
+        model = self._model
+        if model is None:
+            return self._encode_bpe
+        native = model.native
+        if native is None:
+            return model.encode
+
+        def encode(text: str) -> Sequence[int]:
+            ids = native.encode(text, frozenset())
+            return model.encode(text) if ids is None else ids
+
+        return encode
+
+    @cached_property
+    def _model(self) -> models.Spm | models.WordPieces | models.Ugm | None:
         settings = self.settings
         if self.kind == "llama":
-            return models.Spm(self.ids, self.scores, self._byte_id).encode
+            return models.Spm(self.ids, self.scores, self._byte_id)
         if self.kind == "bert":
             return models.WordPieces(
                 self.ids, self._unknown_id(), lowercase=settings.lowercase, strip_accents=settings.strip_accents
-            ).encode
+            )
         if self.kind == "t5":
             return models.Ugm(self._ugm_pieces(), self._unknown_id(), settings.charsmap, settings.add_space_prefix,
-                              settings.remove_extra_whitespaces).encode  # fmt: skip
-        if self.kind == "rwkv":
-            return models.Greedy({models.unescaped(t): n for n, t in enumerate(self.texts)}, self._unknown_id).encode
-        return self._encode_bpe
+                              settings.remove_extra_whitespaces)  # fmt: skip
+        return None
 
     def _ugm_pieces(self) -> list[models.UgmPiece]:
         wanted = NORMAL | USER_DEFINED | UNUSED

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tokcli.engine import backend
 from tokcli.engine import normalizer as norm
 from tokcli.engine import splitters as split
 from tokcli.engine.added_tokens import AddedToken
+from tokcli.engine.charsmap import Charsmap
 from tokcli.engine.character_rules import CharacterStage, Groups, rule_of, run_of, stages_of
 from tokcli.engine.matching import Literal, OnigPattern
 from tokcli.engine.models import Model, WordLevel, WordPiece, byte_token
@@ -104,6 +105,7 @@ def _set_spaces(made: Any, settings: SpmNormalizer) -> None:
         settings.add_dummy_prefix,
         settings.remove_extra_whitespaces,
         settings.whitespace_as_suffix,
+        False,
         (SPACE if settings.escape_whitespaces else " ").encode(),
     )
 
@@ -111,10 +113,10 @@ def _set_spaces(made: Any, settings: SpmNormalizer) -> None:
 # --- llama.cpp -------------------------------------------------------------------------------------------------------
 
 
-def llama_pieces(ids: Mapping[str, int], scores: Sequence[float], byte_id: Callable[[int], int | None]) -> NativeText:
+def llama_pieces(ids: Mapping[str, int], scores: Sequence[float], byte_ids: Sequence[int | None]) -> NativeText:
     """The twin of llama.cpp's SPM."""
     made = model_of(ids)
-    made.set_unknown(NOTHING, array("I", [NOTHING if (n := byte_id(b)) is None else n for b in range(256)]), False)
+    made.set_unknown(NOTHING, array("I", [NOTHING if number is None else number for number in byte_ids]), False)
     made.use_pieces(orders_of([scores[number] for number in ids.values()]), bytes(len(ids)))
     made.set_words(WHERE_POSSIBLE, SPACE.encode(), False)
     made.add_step(_REPLACE, b" ", SPACE.encode(), False, False)
@@ -130,7 +132,7 @@ def llama_words(ids: Mapping[str, int], unknown: int, rule: Callable[[str], str]
     made.set_metaspace(False, True, ALWAYS)
     made.add_step(_CHARS, b"", b"", False, False)
     made.use_classes()
-    groups = Groups([split.at_class("SPACE", "Removed")])
+    groups = Groups([split.Split(Literal(" "), "Removed")])
 
     def learn(chars: list[int], unclassed: list[int], runs: list[bytes]) -> Learned:
         del runs
@@ -138,6 +140,26 @@ def llama_words(ids: Mapping[str, int], unknown: int, rule: Callable[[str], str]
 
     made.learn(*learn(list(range(128)), list(range(128)), []))
     return NativeText(made, learn)
+
+
+def llama_unigram(
+    tokens: Mapping[str, tuple[float, int]],
+    unknown: tuple[float, int],
+    charsmap: Charsmap,
+    kept: Sequence[str],
+    flags: tuple[bool, bool],
+) -> NativeText | None:
+    """The twin of llama.cpp's T5; `flags`: whether a space is put first, and whether spaces are trimmed."""
+    scores = [score for score, _ in tokens.values()]
+    if not all(map(math.isfinite, [*scores, unknown[0]])):
+        return None
+    made = model_of({text: number for text, (_, number) in tokens.items()})
+    made.set_unknown(unknown[1], b"", True)
+    made.set_kept([text.encode() for text in kept])
+    made.use_unigram(array("d", scores), unknown[0], SUMS_64)
+    made.set_words(WHERE_POSSIBLE, SPACE.encode(), False)
+    made.set_spaces(charsmap.units, charsmap.texts, *flags, False, True, SPACE.encode())
+    return NativeText(made)
 
 
 # --- tokenizer.json --------------------------------------------------------------------------------------------------

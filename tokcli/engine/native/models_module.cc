@@ -142,7 +142,8 @@ class PyTextModel {
     if (model_.steps.back().kind == Step::Kind::kReplace && model_.steps.back().from.empty())
       throw nb::value_error("an empty text is found everywhere");
   }
-  void set_spaces(nb::handle units, nb::handle texts, bool add_prefix, bool trim, bool as_suffix, nb::handle space) {
+  void set_spaces(nb::handle units, nb::handle texts, bool add_prefix, bool trim, bool as_suffix, bool is_llama,
+                  nb::handle space) {
     SpaceRules& rules = model_.spaces;
     std::string all = string_of(texts);
     if (!all.empty() && all.back() != '\0') throw nb::value_error("the last text does not end");
@@ -150,6 +151,7 @@ class PyTextModel {
     rules.add_prefix = add_prefix;
     rules.trim = trim;
     rules.as_suffix = as_suffix;
+    rules.is_llama = is_llama;
     rules.space = string_of(space);
     if (rules.space.empty()) throw nb::value_error("a space is not empty");
     rules.prepare();

@@ -119,27 +119,66 @@ void SpaceRules::prepare() {
   }
 }
 
-bool SpaceRules::apply(Bytes in, std::string& out) const {
+// How much of a text stays as it is, for it begins with a kept symbol.
+size_t SpaceRules::kept_size(const uint8_t* p, const uint8_t* end) const {
+  uint32_t value;
+  if (!has_kept) return 0;
+  if (!is_llama) return kept.longest(p, end, &value);
+  uint32_t node = Trie::kRoot;
+  const uint8_t* at = p;
+  while (at < end && (node = kept.step(node, *at)) != kNothing) ++at;
+  while (at > p && at < end && (*at & 0xC0) == 0x80) --at;  // whole characters only
+  return static_cast<size_t>(at - p);
+}
+
+// What the beginning of a text becomes; false: only Python can say.
+bool SpaceRules::next_part(const uint8_t*& p, const uint8_t* end, std::string_view& part) const {
+  if (*p < 128 && end - p > 1 && p[1] < 128 && is_plain_[*p][p[1]]) [[likely]] {
+    part = view_of({p++, 1});
+    return true;
+  }
+  size_t size = kept_size(p, end);
+  auto found = Charsmap::Found::kNone;
+  if (size == 0) found = charsmap.longest(p, end, &size, &part);
+  if (found == Charsmap::Found::kOdd) return false;
+  if (found == Charsmap::Found::kNone) {
+    if (size == 0) size = std::min(utf8_size(*p), static_cast<size_t>(end - p));
+    part = view_of({p, size});
+  }
+  p += size;
+  return true;
+}
+
+bool SpaceRules::as_llama(Bytes in, std::string& out) const {
+  const uint8_t *p = in.data(), *end = p + in.size();
+  bool in_word = false, has_prefix = false;
+  while (p < end) {
+    std::string_view part;
+    if (!next_part(p, end, part)) return false;
+    for (const char c : part) {
+      if (c == ' ') {
+        in_word = false;
+        if (!trim) out += space;
+        continue;
+      }
+      if (!in_word && ((add_prefix && !has_prefix) || trim)) {
+        out += space;
+        has_prefix = true;
+      }
+      in_word = true;
+      out += c;
+    }
+  }
+  return true;
+}
+
+bool SpaceRules::as_sentencepiece(Bytes in, std::string& out) const {
   const uint8_t *p = in.data(), *end = p + in.size();
   const size_t from = out.size();
   bool has_begun = false, is_after_space = false;
   while (p < end) {
     std::string_view part;
-    if (*p < 128 && end - p > 1 && p[1] < 128 && is_plain_[*p][p[1]]) [[likely]] {
-      part = view_of({p, 1});
-      ++p;
-    } else {
-      uint32_t value;
-      size_t size = has_kept ? kept.longest(p, end, &value) : 0;
-      Charsmap::Found found = Charsmap::Found::kNone;
-      if (size == 0) found = charsmap.longest(p, end, &size, &part);
-      if (found == Charsmap::Found::kOdd) return false;
-      if (found == Charsmap::Found::kNone) {
-        if (size == 0) size = std::min(utf8_size(*p), static_cast<size_t>(end - p));
-        part = view_of({p, size});
-      }
-      p += size;
-    }
+    if (!next_part(p, end, part)) return false;
     if (!has_begun) {
       if (trim && part == " ") continue;
       has_begun = true;

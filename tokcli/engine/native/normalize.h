@@ -95,13 +95,19 @@ struct SpaceRules {
   Trie kept;  // symbols that no rule touches
   bool has_kept = false;
   bool add_prefix = true, trim = true, as_suffix = false;
+  bool is_llama = false;  // llama.cpp's: beginnings of kept symbols are kept too, and a space is put before each word
   std::string space;
 
   void prepare();
   // false: only Python can do it
-  bool apply(Bytes in, std::string& out) const;
+  bool apply(Bytes in, std::string& out) const { return is_llama ? as_llama(in, out) : as_sentencepiece(in, out); }
 
  private:
+  bool as_sentencepiece(Bytes in, std::string& out) const;
+  bool as_llama(Bytes in, std::string& out) const;
+  bool next_part(const uint8_t*& p, const uint8_t* end, std::string_view& part) const;
+  size_t kept_size(const uint8_t* p, const uint8_t* end) const;
+
   std::array<std::array<bool, 128>, 128> is_plain_{};  // a character of ASCII before another one is as it is
 };
 
