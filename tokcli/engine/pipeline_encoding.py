@@ -86,7 +86,9 @@ class PipelineEncoding(Encoding):
     @property
     def is_native(self) -> bool:
         """Whether native code does the work."""
-        return self._fast is not None and self._fast.is_native
+        if self._fast is None:
+            return self.tokenizer.native is not None
+        return self._fast.is_native
 
     def _always_found(self) -> frozenset[str]:
         """The added tokens that are found whatever is allowed."""
@@ -105,6 +107,16 @@ class PipelineEncoding(Encoding):
 
     def _natively(self, method: str, *arguments: Any) -> Any:
         del method, arguments
+
+    def _count(self, text: str, allowed: frozenset[str]) -> int:
+        native = self.tokenizer.native
+        count = None if native is None else native.count(text, allowed)
+        return len(self.tokenizer.encode(text, allowed)) if count is None else count
+
+    def _array(self, text: str, allowed: frozenset[str]) -> memoryview:
+        native = self.tokenizer.native
+        ids = None if native is None else native.encode_array(text, allowed)
+        return memoryview(array("I", self.tokenizer.encode(text, allowed))) if ids is None else ids
 
     # --- encoding ----------------------------------------------------------------------------------------------------
 
@@ -139,7 +151,9 @@ class PipelineEncoding(Encoding):
 
     def count(self, text: str) -> int:
         """How many tokens `encode_ordinary` makes of a text."""
-        return len(self.encode_ordinary(text))
+        if self._fast is not None:
+            return len(self.encode_ordinary(text))
+        return self._count(without_surrogates(text), frozenset())
 
     def split(self, text: str) -> list[str]:
         """The pieces of a text, as they stand in it; joined, they are the text."""
@@ -148,7 +162,9 @@ class PipelineEncoding(Encoding):
     def encode_array(self, text_or_bytes: str | bytes) -> memoryview:
         """The ids as a buffer of uint32; bytes must be UTF-8."""
         text = text_or_bytes if isinstance(text_or_bytes, str) else bytes(text_or_bytes).decode()
-        return memoryview(array("I", self.encode_ordinary(text)))
+        if self._fast is not None:
+            return memoryview(array("I", self.encode_ordinary(text)))
+        return self._array(without_surrogates(text), frozenset())
 
     def encode_spans(self, chunk: stream.Chunk) -> Tokens:
         """The ids of a whole text, and where they stand in it, in characters."""
@@ -219,7 +235,7 @@ class PipelineEncoding(Encoding):
         """How many ids a chunk has."""
         ready = self._ready(chunk)
         if ready is None or self._fast is None:
-            return len(self.tokenizer.encode(chunk.text, _allowed(chunk)))
+            return self._count(chunk.text, _allowed(chunk))
         return self._fast.count_chunk(ready, threads)
 
     def read_parts(
@@ -241,14 +257,14 @@ class PipelineEncoding(Encoding):
         ready = self._ready_part(part)
         if ready is not None and self._fast is not None:
             return self._fast.encode_part(ready)
-        return memoryview(array("I", self.tokenizer.encode(_text_of(part), _allowed(part))))
+        return self._array(_text_of(part), _allowed(part))
 
     def count_part(self, part: Part) -> int:
         """How many ids one part of a stream has."""
         ready = self._ready_part(part)
         if ready is not None and self._fast is not None:
             return self._fast.count_part(ready)
-        return len(self.tokenizer.encode(_text_of(part), _allowed(part)))
+        return self._count(_text_of(part), _allowed(part))
 
     def _ready_part(self, part: Part) -> Part | None:
         if isinstance(part, stream.Chunk):

@@ -6,7 +6,7 @@
 namespace tokcli {
 
 namespace {
-constexpr size_t kTries = 512;  // places that do not fit, before a node goes to the end
+constexpr size_t kTries = 16;  // places that do not fit, before a node goes to the end
 }
 
 size_t Trie::longest(const uint8_t* p, const uint8_t* end, uint32_t* value) const {

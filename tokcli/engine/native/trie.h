@@ -28,6 +28,7 @@ class Trie {
   }
   // The value of the string that ends in a node; kNothing where none does.
   uint32_t value(uint32_t node) const { return units_[node].value; }
+  size_t memory() const { return units_.size() * sizeof(Unit); }
   // The longest string that `text` begins with: its size, 0 where there is none.
   size_t longest(const uint8_t* p, const uint8_t* end, uint32_t* value) const;
 
