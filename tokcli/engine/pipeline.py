@@ -19,26 +19,12 @@ from tokcli.engine.models import Model
 from tokcli.engine.normalizer import Normalizer, UnicodeForm
 from tokcli.engine.pair_bpe import PairBpe
 from tokcli.engine.postprocessor import PostProcessor, Tokens, joined
+from tokcli.engine.shortcut import Shortcut
 from tokcli.engine.splitters import Splitter
 from tokcli.errors import InputError, UnknownTokenError
 
 CACHE_PIECES = 1 << 16
 CACHE_PIECE_CHARS = 64
-
-
-@dataclass(frozen=True)
-class Shortcut:
-    """Ranks and a pattern that do what a tokenizer does with text in which `unsafe` finds nothing.
-
-    `added` are the tokens that are cut out first; `normalize` is applied to what is left.
-    """
-
-    pat_str: str
-    ranks: dict[bytes, int] = field(repr=False)
-    added: Mapping[str, int]
-    unsafe: re.Pattern[str] | None = None
-    unsafe_is_ascii: bool = False  # whether that may be found in ASCII
-    normalize: Callable[[str], str] | None = None
 
 
 class Tokenizer(Protocol):
@@ -51,6 +37,10 @@ class Tokenizer(Protocol):
     @property
     def is_byte_level(self) -> bool:
         """Whether any bytes can be encoded."""
+
+    @property
+    def max_id(self) -> int:
+        """The largest id that there is."""
 
     @property
     def shortcut(self) -> Shortcut | None:
@@ -123,11 +113,19 @@ class Pipeline:
         if found is None:
             return None
         ranks, whole_only = found
-        texts = [re.escape(token.decode("utf-8", "replace")) for token in whole_only]
-        normalize = None if self.normalizer is None else self._normalized
-        unsafe = re.compile("|".join(texts)) if texts else None
-        is_ascii = any(map(bytes.isascii, whole_only))
-        return Shortcut(self.pat_str, ranks, {t.content: t.id for t in self.added}, unsafe, is_ascii, normalize)
+        return Shortcut.of(
+            self.pat_str,
+            ranks,
+            {t.content: t.id for t in self.added},
+            [re.escape(token.decode("utf-8", "replace")) for token in whole_only],
+            unsafe_is_ascii=any(map(bytes.isascii, whole_only)),
+            form=self.normalizer.form if self.normalizer is not None else None,
+        )
+
+    @property
+    def max_id(self) -> int:
+        """The largest id."""
+        return max((*self.model.ids.values(), *(token.id for token in self.added)), default=0)
 
     @property
     def decodes_apart(self) -> bool:

@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING, Any
 from tokcli.engine import special_tokens as special
 from tokcli.engine import stream
 from tokcli.engine.encoding import Encoding
-from tokcli.engine.pipeline import Tokenizer
-from tokcli.engine.postprocessor import Tokens
 from tokcli.engine.pretokenizer import PreTokenizer
 from tokcli.engine.text import without_surrogates
 from tokcli.engine.utf8_stream import Part
@@ -24,6 +22,9 @@ from tokcli.errors import DisallowedSpecialTokenError, InputError, TokcliError, 
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
+
+    from tokcli.engine.pipeline import Tokenizer
+    from tokcli.engine.postprocessor import Tokens
 
 _ALL = r"[\s\S]+"  # a pattern that cuts nothing
 
@@ -50,12 +51,11 @@ class PipelineEncoding(Encoding):
         self.tokenizer = tokenizer
         self.has_template = tokenizer.has_template
         self.decodes_apart = tokenizer.decodes_apart
-        tokens = tokenizer.token_bytes()
         self._set_up(
             name,
             pretokenizer.pat_str if pretokenizer else _ALL,
             dict(tokenizer.special_tokens),
-            max(tokens, default=0),
+            tokenizer.max_id,
             self._ordinary_tokens,
             _no_image,
         )
@@ -79,8 +79,13 @@ class PipelineEncoding(Encoding):
         shortcut = self.tokenizer.shortcut
         if shortcut is None:
             return None
-        return Encoding(
-            self.name, pat_str=shortcut.pat_str, mergeable_ranks=shortcut.ranks, special_tokens=dict(shortcut.added)
+        return Encoding.on_demand(
+            self.name,
+            pat_str=shortcut.pat_str,
+            special_tokens=dict(shortcut.added),
+            max_rank=shortcut.max_id,
+            load_ranks=shortcut.load_ranks,
+            load_image=shortcut.load_image,
         )
 
     @property
@@ -98,10 +103,8 @@ class PipelineEncoding(Encoding):
         shortcut = self.tokenizer.shortcut
         if shortcut is None:
             return True, text
-        plain = shortcut.normalize(text) if shortcut.normalize is not None else text
-        if shortcut.unsafe is None or (plain.isascii() and not shortcut.unsafe_is_ascii):
-            return False, plain
-        return bool(shortcut.unsafe.search(plain)), plain
+        plain = shortcut.normalized(text)
+        return not shortcut.holds_for(plain), plain
 
     def _natively(self, method: str, *arguments: Any) -> Any:
         del method, arguments
@@ -254,7 +257,7 @@ class PipelineEncoding(Encoding):
         if isinstance(part, stream.Chunk):
             return self._ready(part)
         shortcut = self.tokenizer.shortcut
-        if shortcut is None or (shortcut.unsafe is None and shortcut.normalize is None):
+        if shortcut is None or shortcut.takes_all:
             return part if shortcut is not None else None
         text = _text_of(part)
         is_slow, plain = self._slow_or_normalized(text)
@@ -280,9 +283,7 @@ class PipelineEncoding(Encoding):
         shortcut = self.tokenizer.shortcut
         if shortcut is None:
             return False
-        return (shortcut.unsafe is None and shortcut.normalize is None) or (
-            data.isascii() and not shortcut.unsafe_is_ascii
-        )
+        return shortcut.takes_all or (data.isascii() and not shortcut.unsafe_is_ascii)
 
     def split_chunk(self, chunk: stream.Chunk) -> list[bytes]:
         """The pieces of a chunk."""
