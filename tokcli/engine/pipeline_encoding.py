@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from tokcli.engine import special_tokens as special
 from tokcli.engine import stream
 from tokcli.engine.encoding import Encoding
-from tokcli.engine.pretokenizer import PreTokenizer
+from tokcli.engine.pretokenizer import ALL, PreTokenizer
 from tokcli.engine.text import without_surrogates
 from tokcli.engine.utf8_stream import Part
 from tokcli.errors import DisallowedSpecialTokenError, InputError, TokcliError, UnknownTokenError
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from tokcli.engine.pipeline import Tokenizer
     from tokcli.engine.postprocessor import Tokens
-
-_ALL = r"[\s\S]+"  # a pattern that cuts nothing
 
 
 class WholeText(stream.Chunk):
@@ -53,7 +51,7 @@ class PipelineEncoding(Encoding):
         self.decodes_apart = tokenizer.decodes_apart
         self._set_up(
             name,
-            pretokenizer.pat_str if pretokenizer else _ALL,
+            pretokenizer.pat_str if pretokenizer else ALL,
             dict(tokenizer.special_tokens),
             tokenizer.max_id,
             self._ordinary_tokens,
@@ -317,9 +315,10 @@ class PipelineEncoding(Encoding):
     def __reduce__(self) -> tuple[Any, ...]:
         if self._made_by is not None:
             return self._made_by
-        fields = {f.name: getattr(self.tokenizer, f.name) for f in dataclass_fields(self.tokenizer) if f.init}  # type: ignore[arg-type]
+        tokenizer = getattr(self.tokenizer, "whole", self.tokenizer)  # of a compiled one, what its file says
+        fields = {f.name: getattr(tokenizer, f.name) for f in dataclass_fields(tokenizer) if f.init}
         fields.pop("_cache", None)
-        return _restore, (self.name, type(self.tokenizer), fields)
+        return _restore, (self.name, type(tokenizer), fields)
 
 
 def _restore(name: str, kind: type[Tokenizer], fields: dict[str, Any]) -> PipelineEncoding:
