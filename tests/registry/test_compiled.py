@@ -173,7 +173,7 @@ def test_a_cache_that_cannot_be_written_only_costs_time(
 
     monkeypatch.setattr(os, "replace", refuse)
     assert answers(load_encoding(file)) == expected
-    assert not [path for path in cache.glob("compiled/*")]
+    assert not list(cache.glob("compiled/*"))
 
 
 def test_of_two_processes_both_answer(file: Path, cache: Path) -> None:

@@ -315,7 +315,7 @@ class PipelineEncoding(Encoding):
     def __reduce__(self) -> tuple[Any, ...]:
         if self._made_by is not None:
             return self._made_by
-        tokenizer = getattr(self.tokenizer, "whole", self.tokenizer)  # of a compiled one, what its file says
+        tokenizer: Any = getattr(self.tokenizer, "whole", self.tokenizer)  # of a compiled one, what its file says
         fields = {f.name: getattr(tokenizer, f.name) for f in dataclass_fields(tokenizer) if f.init}
         fields.pop("_cache", None)
         return _restore, (self.name, type(tokenizer), fields)
