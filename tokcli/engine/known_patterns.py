@@ -67,10 +67,14 @@ _DEEPSEEK_REST = (
     rf"| ?[\p{{P}}\p{{S}}]+[\r\n]*|\s*[\r\n]+|{_SPACES}"
 )
 _CJK = "\u4e00-\u9fa5\u3040-\u309f\u30a0-\u30ff"
+# in which the third pattern finds words, signs, and what is not assigned
+_CJK_WORDS = "[\u4e00-\u9fa5\u3041-\u3096\u3099\u309a\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff]"
+_CJK_SIGNS = "[\u309b\u309c\u30a0\u30fb]"
+_CJK_NONE = "[\u3040\u3097\u3098]"
 DEEPSEEK = "|".join(
     [
         _DEEPSEEK_NUMBERS,
-        _DEEPSEEK_CJK,
+        rf"{_CJK_NONE}?{_CJK_WORDS}+|{_CJK_SIGNS}+|{_CJK_NONE}+(?!{_CJK_WORDS})",
         r"""[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+""",
         rf"[^\r\n\p{{L}}\p{{N}}\p{{P}}\p{{S}}{_CJK}]?(?:[^\P{{L}}{_CJK}]|[^\P{{M}}{_CJK}])+",
         rf" ?(?:[^\P{{P}}{_CJK}]|[^\P{{S}}{_CJK}])+[\r\n]*",
@@ -78,7 +82,7 @@ DEEPSEEK = "|".join(
         rf"\s+(?![^\s\p{{N}}{_CJK}])",
         r"\s+",
         # what nothing matches: characters that are none of these, unless the last one goes with a word
-        rf"[^\s\p{{L}}\p{{M}}\p{{N}}\p{{P}}\p{{S}}]+(?!(?:[^\P{{L}}{_CJK}]|[^\P{{M}}{_CJK}]))",
+        rf"[^\s\p{{L}}\p{{M}}\p{{N}}\p{{P}}\p{{S}}{_CJK}]+(?!(?:[^\P{{L}}{_CJK}]|[^\P{{M}}{_CJK}]))",
     ]
 )
 # [\p{P}$+<=>^~|`]+, then GPT2, then [0-9][0-9][0-9]: Falcon in llama.cpp; and its default, which is without the ` and

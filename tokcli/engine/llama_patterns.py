@@ -91,8 +91,6 @@ class PreType:
         return _KNOWN.get(self.patterns) if self.byte_encode else None
 
 
-
-
 def _rows(names: str, *patterns: str, **settings: bool) -> dict[str, PreType]:
     return dict.fromkeys(names.split(), PreType(patterns, **settings))
 

@@ -232,14 +232,14 @@ inline bool is_cjk(const uint8_t* p, const uint8_t* end) {
   return point - 0x3040u < 0xC0u || point - 0x4E00u <= 0x9FA5u - 0x4E00u;
 }
 
-// The end of the run of characters of `set` at p that are no CJK.
+// The end of the run of characters of `set` at p that are all CJK, or all none.
 template <ClassSet set>
-inline const uint8_t* skip_without_cjk(const uint8_t* p, const uint8_t* end) {
+inline const uint8_t* skip_on_a_side(const uint8_t* p, const uint8_t* end, bool cjk) {
   for (;;) {
-    if constexpr (is_in(kLower, set)) p = skip_ascii_letters<true, true>(p, end);
+    if (is_in(kLower, set) && !cjk) p = skip_ascii_letters<true, true>(p, end);
     if (p == end) return p;
     const Char c = char_at(p, end);
-    if (!is_in(c.kind, set) || is_cjk(p, end)) return p;
+    if (!is_in(c.kind, set) || is_cjk(p, end) != cjk) return p;
     p += c.size;
   }
 }
@@ -248,25 +248,21 @@ inline const uint8_t* skip_without_cjk(const uint8_t* p, const uint8_t* end) {
 // |\s*[\r\n]+|\s+(?!\S)|\s+
 inline const uint8_t* deepseek_end(const uint8_t* p, const uint8_t* end) {
   constexpr ClassSet words = kL | kM;
-  if (end - p > 1 && *p == ' ' && is_ascii_letter(p[1])) return skip_without_cjk<words>(p + 2, end);
-  const auto is_word = [&](const uint8_t* at) { return is_in(char_at(at, end).kind, words) && !is_cjk(at, end); };
+  if (end - p > 1 && *p == ' ' && is_ascii_letter(p[1])) return skip_on_a_side<words>(p + 2, end, false);
   const Char c = char_at(p, end);
   if (c.kind == kNumber) return skip_three_numbers(p, end);
+  const bool cjk = is_cjk(p, end);
   const uint8_t* q = p + c.size;
-  if (is_cjk(p, end)) {
-    while (q < end && is_cjk(q, end)) q += 3;
-    return q;
-  }
-  if (is_in(c.kind, words)) return skip_without_cjk<words>(q, end);
+  if (is_in(c.kind, words)) return skip_on_a_side<words>(q, end, cjk);
+  const auto is_ahead = [&](const uint8_t* at, ClassSet set) {
+    return at < end && is_in(char_at(at, end).kind, set) && is_cjk(at, end) == cjk;
+  };
   const bool is_sign = is_in(c.kind, kSigns);
-  if (q < end) {
-    if (is_sign && *p < 0x80 && is_ascii_letter(*q)) return skip_ascii_letters<true, true>(q, end);
-    if (!is_sign && c.kind != kNewline && is_word(q)) return skip_without_cjk<words>(q, end);
-    if (*p == ' ' && is_in(char_at(q, end).kind, kSigns) && !is_cjk(q, end)) p = q;
-  }
-  if (is_sign || p == q) {
-    q = skip_without_cjk<kSigns>(q, end);
-    while (q < end && (*q == '\n' || *q == '\r')) ++q;
+  if (is_sign && *p < 0x80 && q < end && is_ascii_letter(*q)) return skip_ascii_letters<true, true>(q, end);
+  if (!is_sign && c.kind != kNewline && is_ahead(q, words)) return skip_on_a_side<words>(q, end, cjk);
+  if (is_sign || (*p == ' ' && is_ahead(q, kSigns))) {
+    q = skip_on_a_side<kSigns>(q, end, cjk);
+    while (!cjk && q < end && (*q == '\n' || *q == '\r')) ++q;
     return q;
   }
   if (is_in(c.kind, kWhite)) {
@@ -274,11 +270,7 @@ inline const uint8_t* deepseek_end(const uint8_t* p, const uint8_t* end) {
         p, end, [&](const uint8_t* at) { return char_at(at, end).kind == kNumber || is_cjk(at, end); });
   }
   // what no pattern matches, up to where one does
-  while (q < end) {
-    const Char next = char_at(q, end);
-    if (next.kind != kOther || (q + next.size < end && is_word(q + next.size))) break;
-    q += next.size;
-  }
+  while (is_ahead(q, 1u << kOther) && !is_ahead(q + char_at(q, end).size, words)) q += char_at(q, end).size;
   return q;
 }
 
