@@ -57,7 +57,8 @@ QWEN35 = (
 # Where the first ones find nothing but characters of some class, one pattern says the same: what they find comes first,
 # the other parts are without these characters, and white space looks at them as at the end of the text.
 
-# \p{N}, then GPT2: StarCoder, Command R
+NUMBER = r"\p{N}"
+# NUMBER, then GPT2: StarCoder, Command R
 STARCODER = r"\p{N}|'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?[^\s\p{L}\p{N}]+|\s+(?![^\s\p{N}])|\s+"
 # DeepSeek V3 and R1, tokenizer.json: the three patterns in this order
 _DEEPSEEK_NUMBERS = r"\p{N}{1,3}"
@@ -98,7 +99,7 @@ LLAMA_CPP_DEFAULT = (
 )
 
 # What some patterns in a row come to.
-IN_A_ROW = {(_DEEPSEEK_NUMBERS, _DEEPSEEK_CJK, _DEEPSEEK_REST): DEEPSEEK}
+IN_A_ROW = {(NUMBER, GPT2): STARCODER, (_DEEPSEEK_NUMBERS, _DEEPSEEK_CJK, _DEEPSEEK_REST): DEEPSEEK}
 
 KNOWN_PATTERNS = frozenset(
     {R50K, CL100K, O200K, GPT2, GPT2_EDUCATIONAL, LLAMA3, QWEN2, GPT4, TEKKEN, QWEN35, STARCODER, DEEPSEEK, FALCON,

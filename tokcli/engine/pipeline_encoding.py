@@ -96,6 +96,10 @@ class PipelineEncoding(Encoding):
         shortcut = self.tokenizer.shortcut
         return frozenset(shortcut.added.keys() - self.special_tokens_set) if shortcut else frozenset()
 
+    def _prefixes_space(self) -> bool:
+        shortcut = self.tokenizer.shortcut
+        return shortcut is not None and shortcut.prefix_space
+
     def _slow_or_normalized(self, text: str) -> tuple[bool, str]:
         """Whether a text without added tokens is not for the shortcut; and else the text that is."""
         shortcut = self.tokenizer.shortcut
@@ -126,6 +130,7 @@ class PipelineEncoding(Encoding):
                 ids.append(shortcut.added[segment])
                 continue
             is_slow, plain = self._slow_or_normalized(segment)
+            plain = " " + plain if shortcut.prefix_space and not plain.startswith(" ") else plain
             ids += self.tokenizer.encode(segment, frozenset()) if is_slow else fast.encode_ordinary(plain)
         return ids
 
@@ -166,7 +171,7 @@ class PipelineEncoding(Encoding):
         refused: frozenset[str] = frozenset(),
     ) -> Iterator[stream.Chunk]:
         """All blocks as one chunk; InputError above stream.MAX_PIECE_BYTES. With a shortcut, chunks as usual."""
-        if self._fast is not None:
+        if self._fast is not None and not self._prefixes_space():
             found = allowed | self._always_found()
             yield from self._fast.read_chunks(blocks, errors=errors, allowed=found, refused=refused - found)
             return
@@ -201,8 +206,10 @@ class PipelineEncoding(Encoding):
 
     def encode_chunk(self, chunk: stream.Chunk) -> list[int]:
         """The ids of a chunk."""
+        if isinstance(chunk, WholeText):
+            return self._encode_allowing(chunk.text, chunk.allowed)
         ready = self._ready(chunk)
-        return self.tokenizer.encode(chunk.text, _allowed(chunk)) if ready is None else self._fast_encode(ready)
+        return self.tokenizer.encode(chunk.text, frozenset()) if ready is None else self._fast_encode(ready)
 
     def _fast_encode(self, chunk: stream.Chunk) -> list[int]:
         return self._fast.encode_chunk(chunk) if self._fast is not None else []
@@ -220,7 +227,7 @@ class PipelineEncoding(Encoding):
         """How many ids a chunk has."""
         ready = self._ready(chunk)
         if ready is None or self._fast is None:
-            return len(self.tokenizer.encode(chunk.text, _allowed(chunk)))
+            return len(self.encode_chunk(chunk))
         return self._fast.count_chunk(ready, threads)
 
     def read_parts(
@@ -235,7 +242,8 @@ class PipelineEncoding(Encoding):
         if self._fast is None:
             return self.read_chunks(blocks, errors=errors, allowed=allowed, refused=refused)
         found = allowed | self._always_found()
-        return self._fast.read_parts(blocks, errors=errors, allowed=found, refused=refused - found)
+        parts = self._fast.read_parts(blocks, errors=errors, allowed=found, refused=refused - found)
+        return with_prefix(parts) if self._prefixes_space() else parts
 
     def encode_part(self, part: Part) -> memoryview:
         """The ids of one part of a stream (uint32)."""
@@ -255,7 +263,7 @@ class PipelineEncoding(Encoding):
         if isinstance(part, stream.Chunk):
             return self._ready(part)
         shortcut = self.tokenizer.shortcut
-        if shortcut is None or shortcut.takes_all:
+        if shortcut is None or not (shortcut.unsafe or shortcut.form):
             return part if shortcut is not None else None
         text = _text_of(part)
         is_slow, plain = self._slow_or_normalized(text)
@@ -280,6 +288,8 @@ class PipelineEncoding(Encoding):
     def _is_plain_shortcut(self, data: bytes) -> bool:
         shortcut = self.tokenizer.shortcut
         if shortcut is None:
+            return False
+        if shortcut.prefix_space:
             return False
         return shortcut.takes_all or (data.isascii() and not shortcut.unsafe_is_ascii)
 
@@ -324,6 +334,21 @@ class PipelineEncoding(Encoding):
 def _restore(name: str, kind: type[Tokenizer], fields: dict[str, Any]) -> PipelineEncoding:
     """What was pickled: a tokenizer's own fields, without what is made from them on demand."""
     return PipelineEncoding(name, kind(**fields))
+
+
+def with_prefix(parts: Iterator[Part]) -> Iterator[Part]:
+    """Parts with a space before each text between special tokens that does not begin with one."""
+    begins = True
+    for part in parts:
+        if isinstance(part, stream.Chunk):
+            if begins and part.text and not part.special and not part.text.startswith(" "):
+                part = part._replace(text=" " + part.text, pieces=None)
+            begins = part.special or (begins and not part.text)
+        else:
+            if begins and part.nbytes and part[0] != 0x20:
+                part = memoryview(b" " + part)
+            begins = begins and not part.nbytes
+        yield part
 
 
 def _text_of(part: Part) -> str:

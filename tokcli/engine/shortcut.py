@@ -31,6 +31,7 @@ class Shortcut:
     unsafe: str = field(default="", repr=False)
     unsafe_is_ascii: bool = False  # whether that may be found in ASCII
     form: Form | None = None
+    prefix_space: bool = False  # a text gets a space before it, unless it begins with one
 
     @staticmethod
     def of(
@@ -41,19 +42,20 @@ class Shortcut:
         *,
         unsafe_is_ascii: bool,
         form: Form | None = None,
+        prefix_space: bool = False,
     ) -> Shortcut:
         """The shortcut by some ranks; `unsafe` are regexes."""
         from tokcli.engine.native_encoder import image_of
 
         return Shortcut(
             pat_str, lambda: ranks, lambda: image_of(ranks), max(ranks.values()), added, "|".join(unsafe),
-            unsafe_is_ascii, form,
+            unsafe_is_ascii, form, prefix_space,
         )  # fmt: skip
 
     @property
     def takes_all(self) -> bool:
         """Whether it takes any text as it is."""
-        return not self.unsafe and self.form is None
+        return not (self.unsafe or self.form or self.prefix_space)
 
     @cached_property
     def _unsafe(self) -> re.Pattern[str]:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tokcli.formats.vocabulary import Sources, Vocabulary
 
 FOLDER = "compiled"  # in the cache folder
-VERSION = 1  # of what stands in a container, and of the rules by which a tokenizer has a shortcut
+VERSION = 2  # of what stands in a container, and of the rules by which a tokenizer has a shortcut
 MAX_BYTES = 512 << 20  # of all that is kept: some 30 of the largest vocabularies
 RACY_NS = 2_000_000_000  # a file that was changed so shortly before it was read may change again within the same tick
 USED_S = 86_400  # how exactly it is known when something was last used
@@ -120,6 +120,7 @@ _TOKENIZER = {
     "unsafe": is_text,
     "unsafe_is_ascii": is_flag,
     "form": optional(("NFC", "NFD", "NFKC", "NFKD").__contains__),
+    "prefix_space": is_flag,
     "special_tokens": is_ids,
     "max_id": is_id,
     "is_byte_level": is_flag,
@@ -161,6 +162,7 @@ def _header_of(shortcut: Shortcut, facts: Facts) -> dict[str, Any]:
         "unsafe": shortcut.unsafe,
         "unsafe_is_ascii": shortcut.unsafe_is_ascii,
         "form": shortcut.form,
+        "prefix_space": shortcut.prefix_space,
     }
     others = None if facts.others is None else {str(n): data.hex() for n, data in facts.others.items()}
     return {**header, **asdict(facts), "others": others}
@@ -197,7 +199,7 @@ def _tokenizer(header: Mapping[str, Any], image: memoryview, load: Callable[[], 
     )
     shortcut = Shortcut(
         header["pat_str"], load_ranks, lambda: image, header["max_rank"], header["added"], header["unsafe"],
-        header["unsafe_is_ascii"], header["form"],
+        header["unsafe_is_ascii"], header["form"], header["prefix_space"],
     )  # fmt: skip
     compiled = Compiled(facts, shortcut, load)
     return compiled
