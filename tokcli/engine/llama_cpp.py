@@ -17,8 +17,9 @@ from tokcli.engine.byte_alphabet import BYTE_OF
 from tokcli.engine.llama_patterns import PreType
 from tokcli.engine.llama_unicode import changed_members
 from tokcli.engine.models import byte_token
-from tokcli.engine.pipeline import CACHE_PIECE_CHARS, CACHE_PIECES, Shortcut
+from tokcli.engine.pipeline import CACHE_PIECE_CHARS, CACHE_PIECES
 from tokcli.engine.postprocessor import Tokens, added, joined
+from tokcli.engine.shortcut import Shortcut
 from tokcli.engine.spm_normalizer import SPACE
 from tokcli.engine.text import character_spans
 from tokcli.errors import InputError, UnknownTokenError
@@ -101,10 +102,10 @@ class LlamaCpp:
             return None
         ranks, whole_only = found
         texts = [re.escape(token.decode("utf-8", "replace")) for token in whole_only]
-        unsafe = re.compile("|".join([f"[\u017f{changed_members()}]", *texts]))
+        unsafe = [f"[\u017f{changed_members()}]", *texts]
         wanted = CONTROL | USER_DEFINED | UNKNOWN
         added = {text: number for number, text in enumerate(self.texts) if self.kinds[number] & wanted}
-        return Shortcut(pre.known, ranks, added, unsafe, any(map(bytes.isascii, whole_only)))
+        return Shortcut.of(pre.known, ranks, added, unsafe, unsafe_is_ascii=any(map(bytes.isascii, whole_only)))
 
     native: ClassVar[None] = None  # of whole texts: see _encode_text
 
@@ -231,6 +232,11 @@ class LlamaCpp:
         if b"".join(parts) != text.encode():
             raise InputError(f"{self.name} changes this text: where its tokens stand is not known")
         return Tokens(ids, texts=[self.texts[n] for n in ids], spans=list(character_spans(parts)))
+
+    @property
+    def max_id(self) -> int:
+        """The largest id."""
+        return len(self.texts) - 1
 
     @property
     def decodes_apart(self) -> bool:

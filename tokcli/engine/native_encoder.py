@@ -27,6 +27,12 @@ FAMILY_OF = {
     known.GPT4: "llama3",
     known.QWEN2: "qwen2",
     known.O200K: "o200k",
+    known.TEKKEN: "tekken",
+    known.QWEN35: "qwen35",
+    known.STARCODER: "starcoder",
+    known.DEEPSEEK: "deepseek",
+    known.FALCON: "falcon",
+    known.LLAMA_CPP_DEFAULT: "default",
 }
 UNNAMED = bytes(32)  # the source of an image that is not kept
 

@@ -15,9 +15,7 @@ from typing import TYPE_CHECKING, Any
 from tokcli.engine import special_tokens as special
 from tokcli.engine import stream
 from tokcli.engine.encoding import Encoding
-from tokcli.engine.pipeline import Tokenizer
-from tokcli.engine.postprocessor import Tokens
-from tokcli.engine.pretokenizer import PreTokenizer
+from tokcli.engine.pretokenizer import ALL, PreTokenizer
 from tokcli.engine.text import without_surrogates
 from tokcli.engine.utf8_stream import Part
 from tokcli.errors import DisallowedSpecialTokenError, InputError, TokcliError, UnknownTokenError
@@ -25,7 +23,8 @@ from tokcli.errors import DisallowedSpecialTokenError, InputError, TokcliError, 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-_ALL = r"[\s\S]+"  # a pattern that cuts nothing
+    from tokcli.engine.pipeline import Tokenizer
+    from tokcli.engine.postprocessor import Tokens
 
 
 class WholeText(stream.Chunk):
@@ -50,12 +49,11 @@ class PipelineEncoding(Encoding):
         self.tokenizer = tokenizer
         self.has_template = tokenizer.has_template
         self.decodes_apart = tokenizer.decodes_apart
-        tokens = tokenizer.token_bytes()
         self._set_up(
             name,
-            pretokenizer.pat_str if pretokenizer else _ALL,
+            pretokenizer.pat_str if pretokenizer else ALL,
             dict(tokenizer.special_tokens),
-            max(tokens, default=0),
+            tokenizer.max_id,
             self._ordinary_tokens,
             _no_image,
         )
@@ -79,8 +77,13 @@ class PipelineEncoding(Encoding):
         shortcut = self.tokenizer.shortcut
         if shortcut is None:
             return None
-        return Encoding(
-            self.name, pat_str=shortcut.pat_str, mergeable_ranks=shortcut.ranks, special_tokens=dict(shortcut.added)
+        return Encoding.on_demand(
+            self.name,
+            pat_str=shortcut.pat_str,
+            special_tokens=dict(shortcut.added),
+            max_rank=shortcut.max_id,
+            load_ranks=shortcut.load_ranks,
+            load_image=shortcut.load_image,
         )
 
     @property
@@ -95,15 +98,17 @@ class PipelineEncoding(Encoding):
         shortcut = self.tokenizer.shortcut
         return frozenset(shortcut.added.keys() - self.special_tokens_set) if shortcut else frozenset()
 
+    def _prefixes_space(self) -> bool:
+        shortcut = self.tokenizer.shortcut
+        return shortcut is not None and shortcut.prefix_space
+
     def _slow_or_normalized(self, text: str) -> tuple[bool, str]:
         """Whether a text without added tokens is not for the shortcut; and else the text that is."""
         shortcut = self.tokenizer.shortcut
         if shortcut is None:
             return True, text
-        plain = shortcut.normalize(text) if shortcut.normalize is not None else text
-        if shortcut.unsafe is None or (plain.isascii() and not shortcut.unsafe_is_ascii):
-            return False, plain
-        return bool(shortcut.unsafe.search(plain)), plain
+        plain = shortcut.normalized(text)
+        return not shortcut.holds_for(plain), plain
 
     def _natively(self, method: str, *arguments: Any) -> Any:
         del method, arguments
@@ -137,6 +142,7 @@ class PipelineEncoding(Encoding):
                 ids.append(shortcut.added[segment])
                 continue
             is_slow, plain = self._slow_or_normalized(segment)
+            plain = " " + plain if shortcut.prefix_space and not plain.startswith(" ") else plain
             ids += self.tokenizer.encode(segment, frozenset()) if is_slow else fast.encode_ordinary(plain)
         return ids
 
@@ -181,7 +187,7 @@ class PipelineEncoding(Encoding):
         refused: frozenset[str] = frozenset(),
     ) -> Iterator[stream.Chunk]:
         """All blocks as one chunk; InputError above stream.MAX_PIECE_BYTES. With a shortcut, chunks as usual."""
-        if self._fast is not None:
+        if self._fast is not None and not self._prefixes_space():
             found = allowed | self._always_found()
             yield from self._fast.read_chunks(blocks, errors=errors, allowed=found, refused=refused - found)
             return
@@ -216,8 +222,10 @@ class PipelineEncoding(Encoding):
 
     def encode_chunk(self, chunk: stream.Chunk) -> list[int]:
         """The ids of a chunk."""
+        if isinstance(chunk, WholeText):
+            return self._encode_allowing(chunk.text, chunk.allowed)
         ready = self._ready(chunk)
-        return self.tokenizer.encode(chunk.text, _allowed(chunk)) if ready is None else self._fast_encode(ready)
+        return self.tokenizer.encode(chunk.text, frozenset()) if ready is None else self._fast_encode(ready)
 
     def _fast_encode(self, chunk: stream.Chunk) -> list[int]:
         return self._fast.encode_chunk(chunk) if self._fast is not None else []
@@ -233,10 +241,10 @@ class PipelineEncoding(Encoding):
 
     def count_chunk(self, chunk: stream.Chunk, threads: int = 1) -> int:
         """How many ids a chunk has."""
-        ready = self._ready(chunk)
-        if ready is None or self._fast is None:
+        if self._fast is None:
             return self._count(chunk.text, _allowed(chunk))
-        return self._fast.count_chunk(ready, threads)
+        ready = self._ready(chunk)
+        return len(self.encode_chunk(chunk)) if ready is None else self._fast.count_chunk(ready, threads)
 
     def read_parts(
         self,
@@ -250,7 +258,8 @@ class PipelineEncoding(Encoding):
         if self._fast is None:
             return self.read_chunks(blocks, errors=errors, allowed=allowed, refused=refused)
         found = allowed | self._always_found()
-        return self._fast.read_parts(blocks, errors=errors, allowed=found, refused=refused - found)
+        parts = self._fast.read_parts(blocks, errors=errors, allowed=found, refused=refused - found)
+        return with_prefix(parts) if self._prefixes_space() else parts
 
     def encode_part(self, part: Part) -> memoryview:
         """The ids of one part of a stream (uint32)."""
@@ -270,7 +279,7 @@ class PipelineEncoding(Encoding):
         if isinstance(part, stream.Chunk):
             return self._ready(part)
         shortcut = self.tokenizer.shortcut
-        if shortcut is None or (shortcut.unsafe is None and shortcut.normalize is None):
+        if shortcut is None or not (shortcut.unsafe or shortcut.form):
             return part if shortcut is not None else None
         text = _text_of(part)
         is_slow, plain = self._slow_or_normalized(text)
@@ -296,9 +305,9 @@ class PipelineEncoding(Encoding):
         shortcut = self.tokenizer.shortcut
         if shortcut is None:
             return False
-        return (shortcut.unsafe is None and shortcut.normalize is None) or (
-            data.isascii() and not shortcut.unsafe_is_ascii
-        )
+        if shortcut.prefix_space:
+            return False
+        return shortcut.takes_all or (data.isascii() and not shortcut.unsafe_is_ascii)
 
     def split_chunk(self, chunk: stream.Chunk) -> list[bytes]:
         """The pieces of a chunk."""
@@ -332,14 +341,30 @@ class PipelineEncoding(Encoding):
     def __reduce__(self) -> tuple[Any, ...]:
         if self._made_by is not None:
             return self._made_by
-        fields = {f.name: getattr(self.tokenizer, f.name) for f in dataclass_fields(self.tokenizer) if f.init}  # type: ignore[arg-type]
+        tokenizer: Any = getattr(self.tokenizer, "whole", self.tokenizer)  # of a compiled one, what its file says
+        fields = {f.name: getattr(tokenizer, f.name) for f in dataclass_fields(tokenizer) if f.init}
         fields.pop("_cache", None)
-        return _restore, (self.name, type(self.tokenizer), fields)
+        return _restore, (self.name, type(tokenizer), fields)
 
 
 def _restore(name: str, kind: type[Tokenizer], fields: dict[str, Any]) -> PipelineEncoding:
     """What was pickled: a tokenizer's own fields, without what is made from them on demand."""
     return PipelineEncoding(name, kind(**fields))
+
+
+def with_prefix(parts: Iterator[Part]) -> Iterator[Part]:
+    """Parts with a space before each text between special tokens that does not begin with one."""
+    begins = True
+    for part in parts:
+        if isinstance(part, stream.Chunk):
+            if begins and part.text and not part.special and not part.text.startswith(" "):
+                part = part._replace(text=" " + part.text, pieces=None)
+            begins = part.special or (begins and not part.text)
+        else:
+            if begins and part.nbytes and part[0] != 0x20:
+                part = memoryview(b" " + part)
+            begins = begins and not part.nbytes
+        yield part
 
 
 def _text_of(part: Part) -> str:

@@ -56,6 +56,11 @@ class SentencePiece:
     decodes_apart: ClassVar[bool] = False
     shortcut: ClassVar[None] = None
 
+    @property
+    def max_id(self) -> int:
+        """The largest id."""
+        return len(self.pieces) - 1
+
     @cached_property
     def _ids(self) -> dict[str, int]:
         """Pieces that text can become: of BPE also those that must not merge, which hide nothing else."""

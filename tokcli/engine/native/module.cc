@@ -561,7 +561,8 @@ nb::bytes ends_of_records(nb::handle data, uint8_t separator) {
 NB_MODULE(_native, module) {
   module.doc() = "tokcli's native backend.";
   module.attr("IMAGE_VERSION") = kImageVersion;
-  module.attr("FAMILIES") = nb::make_tuple("r50k", "cl100k", "llama3", "qwen2", "o200k");
+  module.attr("FAMILIES") = nb::make_tuple("r50k", "cl100k", "llama3", "qwen2", "o200k", "tekken", "qwen35", "starcoder",
+                                           "deepseek", "falcon", "default");
   bind_training(module);
   bind_text_models(module);
   module.def("build_image", &build_image);
