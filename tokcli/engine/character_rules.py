@@ -19,6 +19,7 @@ from tokcli.engine.aligned import Aligned
 from tokcli.engine.matching import Characters, Literal
 
 WORD_CHAR, REMOVED, ISOLATED = 0x100, 0xFF, 0xFE  # TextModel::kWordChar, kRemoved, kIsolated
+_MOST_STEPS = 6  # so that there are fewer groups than numbers
 _JAMO = re.compile("[\u1100-\u11ff\ua960-\ua97f\ud7b0-\ud7ff]")
 _JOINED = re.compile("[\r\u200c\u200d\U0001f1e6-\U0001f1ff]")
 
@@ -135,16 +136,7 @@ class Groups:
     @staticmethod
     def are_known(steps: list[split.Splitter]) -> bool:
         """Whether all of them cut by groups."""
-        return all(
-            isinstance(step, split.Words)
-            or (
-                isinstance(step, split.Split)
-                and not step.invert
-                and step.behavior in ("Removed", "Isolated", "Contiguous")
-                and (isinstance(step.finder, Characters) or (isinstance(step.finder, Literal) and len(step.finder.text) == 1))
-            )
-            for step in steps
-        ) and len(steps) < 7  # so that there are fewer groups than numbers
+        return len(steps) <= _MOST_STEPS and all(map(_is_by_groups, steps))
 
     def value(self, char: str) -> int:
         """The group, and whether this is a character of words."""
@@ -155,6 +147,16 @@ class Groups:
         if "isolated" in found:
             return word | ISOLATED
         return word | self._numbers.setdefault(tuple(found), len(self._numbers))
+
+
+def _is_by_groups(step: split.Splitter) -> bool:
+    if isinstance(step, split.Words):
+        return True
+    if not isinstance(step, split.Split) or step.invert:
+        return False
+    finder = step.finder
+    is_one = isinstance(finder, Characters) or (isinstance(finder, Literal) and len(finder.text) == 1)
+    return is_one and step.behavior in ("Removed", "Isolated", "Contiguous")
 
 
 def _membership(step: split.Splitter, char: str) -> str:

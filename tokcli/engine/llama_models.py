@@ -305,7 +305,7 @@ class Ugm:
         self._tokens = {p.text: (0.0 if p.is_user_defined else p.score, p.id) for p in pieces}
         self._prefixes = prefixes(self._tokens)
         self._user_defined = [p.text for p in pieces if p.is_user_defined and p.text]
-        self._kept = prefixes({text: None for text in self._user_defined})
+        self._kept = prefixes(dict.fromkeys(self._user_defined))
         lowest = min((p.score for p in pieces if p.is_normal), default=3.4028234663852886e38)
         self._unknown_score = single(lowest - UNKNOWN_PENALTY)
 

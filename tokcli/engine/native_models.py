@@ -14,8 +14,8 @@ from tokcli.engine import backend
 from tokcli.engine import normalizer as norm
 from tokcli.engine import splitters as split
 from tokcli.engine.added_tokens import AddedToken
-from tokcli.engine.charsmap import Charsmap
 from tokcli.engine.character_rules import CharacterStage, Groups, rule_of, run_of, stages_of
+from tokcli.engine.charsmap import Charsmap
 from tokcli.engine.matching import Literal, OnigPattern
 from tokcli.engine.models import Model, WordLevel, WordPiece, byte_token
 from tokcli.engine.native_text import Learned, NativeText
@@ -248,6 +248,7 @@ def _pair_bpe(model: PairBpe) -> Any:
         pair >> SHIFT in odd or pair & mask in odd for pair in pairs
     )
     has_all_bytes = model.byte_fallback and NOTHING not in by_bytes
+    is_cut &= has_unknown or has_all_bytes  # else what is unknown is nothing, and what stands around it merges
     # characters that are unknown are one with those before them
     made.set_words(WHERE_POSSIBLE if is_cut else WHOLE, SPACE.encode(), has_unknown and not has_all_bytes)
     return made

@@ -55,6 +55,8 @@ class PairBpe:
         """Cuts a long piece where nothing can merge: before SentencePiece's spaces, if no merge has one inside."""
         if self.prefix or self.suffix or _SPACE not in self.ids:
             return None
+        if self.unk_token is None and not all(byte_token(byte) in self.ids for byte in range(256)):
+            return None  # what is unknown is nothing, and what stands around it merges
         texts, inside = self._texts, re.compile(f"[^{_SPACE}]{_SPACE}")
         if any(inside.search(texts[made]) for _, made in self.merges.values()):
             return None

@@ -34,8 +34,9 @@ nb::bytes to_bytes(std::string_view text) { return nb::bytes(text.data(), text.s
 
 class PyTextModel {
  public:
-  PyTextModel(nb::handle blob, nb::handle sizes, nb::handle ids) : ids_(items_of<uint32_t>(ids)) {
-    if (!model_.strings.build(string_of(blob), items_of<uint32_t>(sizes)) || ids_.size() != model_.strings.size())
+  PyTextModel(nb::handle blob, nb::handle sizes, nb::handle ids) {
+    model_.ids = items_of<uint32_t>(ids);
+    if (!model_.strings.build(string_of(blob), items_of<uint32_t>(sizes)) || model_.ids.size() != model_.strings.size())
       throw nb::value_error("distinct tokens, a size and an id for each");
     model_.unknown.bytes.fill(kNothing);
   }
@@ -63,13 +64,14 @@ class PyTextModel {
   void use_pieces(nb::handle orders, nb::handle kept) {
     auto all = items_of<uint32_t>(orders);
     const std::string flags = string_of(kept);
-    if (all.size() != ids_.size() || flags.size() != ids_.size()) throw nb::value_error("one of each for each token");
+    if (all.size() != model_.ids.size() || flags.size() != model_.ids.size()) throw nb::value_error("one of each for each token");
     std::vector<bool> is_kept(flags.begin(), flags.end());
-    model_.model = std::make_unique<PieceBpe>(model_.strings, ids_, std::move(all), kept_symbols(), std::move(is_kept),
+    model_.model = std::make_unique<PieceBpe>(model_.strings, model_.ids, std::move(all), kept_symbols(), std::move(is_kept),
                                               model_.unknown);
   }
   void use_pairs(nb::handle pairs, nb::handle ranks, nb::handle made, bool has_unknown, bool fuses, bool whole_first,
                  nb::handle prefix, nb::handle suffix) {
+    model_.whole_first = whole_first;
     const auto all = items_of<uint64_t>(pairs);
     const auto order = items_of<uint32_t>(ranks), results = items_of<uint32_t>(made);
     if (all.size() != order.size() || all.size() != results.size()) throw nb::value_error("one of each for each merge");
@@ -79,28 +81,27 @@ class PyTextModel {
       merges[i] = {all[i], order[i], results[i]};
     }
     model_.model = std::make_unique<PairBpeModel>(
-        model_.strings, ids_, merges, model_.unknown,
-        PairBpeModel::Settings{fuses, has_unknown, whole_first, string_of(prefix), string_of(suffix)});
+        model_.strings, model_.ids, merges, model_.unknown,
+        PairBpeModel::Settings{fuses, has_unknown, string_of(prefix), string_of(suffix)});
   }
   void use_word_piece(nb::handle prefix, size_t max_chars) {
-    build_trie(ids_);
+    build_trie(model_.ids);
     model_.model = std::make_unique<WordPieceModel>(model_.trie, string_of(prefix), max_chars, model_.unknown.id);
   }
   void use_whole(bool by_character) {
     model_.model =
-        std::make_unique<WholeModel>(model_.strings, ids_, model_.unknown, by_character, kept_symbols());
+        std::make_unique<WholeModel>(model_.strings, model_.ids, model_.unknown, by_character, kept_symbols());
   }
   // `kind`: of sums (1, 2: through all the text, of 32 or 64 bits), or 0: of each word.
   void use_unigram(nb::handle scores, double unknown_score, int kind) {
     auto all = items_of<double>(scores);
-    if (all.size() != ids_.size() || kind < 0 || kind > 2) throw nb::value_error("a score for each token");
-    std::vector<uint32_t> numbers(ids_.size());
+    if (all.size() != model_.ids.size() || kind < 0 || kind > 2) throw nb::value_error("a score for each token");
+    std::vector<uint32_t> numbers(model_.ids.size());
     for (uint32_t i = 0; i < numbers.size(); ++i) numbers[i] = i;
     build_trie(numbers);
     model_.unigram = std::make_unique<Unigram>(model_.trie, std::move(all), unknown_score);
-    model_.unigram_ids = ids_;
     model_.kind = static_cast<Kind>(kind);
-    model_.model = std::make_unique<UnigramModel>(*model_.unigram, model_.strings, ids_, model_.unknown);
+    model_.model = std::make_unique<UnigramModel>(*model_.unigram, model_.strings, model_.ids, model_.unknown);
   }
   void set_words(int words, nb::handle space, bool before_known) {
     if (words < 0 || words > 2) throw nb::value_error("no such way to cut");
@@ -253,7 +254,6 @@ class PyTextModel {
   }
 
   TextModel model_;
-  std::vector<uint32_t> ids_;
   Ints ints_;
   std::shared_mutex rules_mutex_;
   std::mutex mutex_;

@@ -155,6 +155,12 @@ void TextModel::encode_piece(Bytes piece, bool is_first, Call& call) const {
 void TextModel::encode_words(Bytes piece, Call& call) const {
   const uint8_t *p = piece.data(), *end = p + piece.size(), *begin = p;
   if (p == end) return;
+  if (whole_first) {
+    if (const uint32_t number = strings.find(p, piece.size()); number != kNothing) {
+      call.sink.add(ids[number]);
+      return;
+    }
+  }
   if (words == Words::kAtSpaces) {
     const std::string_view text = view_of(piece);
     size_t from = 0;
@@ -193,9 +199,9 @@ void TextModel::encode_word(Bytes word, Call& call) const {
     call.needs.is_for_python = true;
     return;
   }
-  const auto& ids = call.scratch.word.ids;
-  call.sink.add(ids.data(), ids.size());
-  if (is_short) cache.keep(word, ids, 0);
+  const auto& found = call.scratch.word.ids;
+  call.sink.add(found.data(), found.size());
+  if (is_short) cache.keep(word, found, 0);
 }
 
 // Unigram whose sums go on through a text: what stood before a word decides how sums in it are rounded, and so which of two
@@ -214,9 +220,7 @@ void TextModel::encode_sums(Bytes word, Call& call) const {
   const WordCache::Slot* slot = is_short ? call.scratch.cache.find(word) : nullptr;
   if (slot != nullptr && std::abs(call.sum) <= static_cast<double>(slot->limit)) {
     add(slot->ids, slot->count);
-    uint32_t ids[WordCache::kMostIds];
-    for (size_t i = 0; i < slot->count; ++i) ids[i] = unigram_ids[slot->ids[i]];
-    call.sink.add(ids, slot->count);
+    for (size_t i = 0; i < slot->count; ++i) call.sink.add(ids[slot->ids[i]]);
     return;
   }
   if (kind == Kind::kSums32)
@@ -226,7 +230,7 @@ void TextModel::encode_sums(Bytes word, Call& call) const {
   size_t at = 0;  // the end of the token, for unknown characters
   const uint8_t* p = word.data();
   if (is_known) {
-    for (const uint32_t token : scratch.ids) call.sink.add(unigram_ids[token]);
+    for (const uint32_t token : scratch.ids) call.sink.add(ids[token]);
     if (!is_short || slot != nullptr) return;
     const std::vector<uint32_t> tokens = scratch.ids;
     const double unit = kind == Kind::kSums32 ? 0x1p-24 : 0x1p-53;
@@ -242,7 +246,7 @@ void TextModel::encode_sums(Bytes word, Call& call) const {
     const size_t end = ends.back();
     ends.pop_back();
     if (token != kUnknownToken) {
-      call.sink.add(unigram_ids[token]);
+      call.sink.add(ids[token]);
     } else {
       bytes.clear();
       call.needs.is_for_python |= !add_unknown(unknown, {p + at, end - at}, bytes);

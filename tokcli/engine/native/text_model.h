@@ -79,15 +79,16 @@ enum class Kind : uint8_t { kWord, kSums32, kSums64 };
 struct TextModel {
   // --- the parts, set once ---
   Strings strings;  // of the tokens
+  std::vector<uint32_t> ids;
   Trie trie;        // of the tokens, where the model wants it
   Trie kept;        // symbols that stay whole
   bool has_kept = false;
   std::unique_ptr<WordModel> model;  // Kind::kWord
   std::unique_ptr<Unigram> unigram;
-  std::vector<uint32_t> unigram_ids;
   Unknown unknown;
   Kind kind = Kind::kWord;
   Words words = Words::kWhole;
+  bool whole_first = false;        // a piece that is a token is not taken apart
   bool cuts_before_known = false;  // only before characters that are tokens
   bool joins_unknown = false;
   PairFilter pairs;

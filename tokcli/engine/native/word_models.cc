@@ -219,12 +219,6 @@ bool PairBpeModel::parts(Bytes word, WordScratch& scratch) const {
 
 bool PairBpeModel::encode(Bytes word, WordScratch& scratch) const {
   scratch.ids.clear();
-  if (settings_.whole_first) {
-    if (const uint32_t number = tokens_.find(word.data(), word.size()); number != kNothing) {
-      scratch.ids.push_back(ids_[number]);
-      return true;
-    }
-  }
   if (!parts(word, scratch)) return false;
   merge(scratch, [&](const Symbol& left, const Symbol& right, uint32_t* order, uint32_t* made) {
     const Merge* found = find(left.id, right.id);

@@ -122,7 +122,7 @@ class PieceBpe : public WordModel {
 class PairBpeModel : public WordModel {
  public:
   struct Settings {
-    bool fuse_unknown = false, has_unknown = false, whole_first = false;
+    bool fuse_unknown = false, has_unknown = false;
     std::string prefix, suffix;
   };
   struct Merge {
