@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 from tokcli.engine.byte_alphabet import BYTE_OF
@@ -57,7 +58,7 @@ def parse_gpt2(
     return ranks, ids
 
 
-def parse_json_strictly(data: bytes, name: str) -> Any:
+def parse_json_strictly(data: bytes, name: str, parse_float: Callable[[str], float] = float) -> Any:
     """A JSON document; VocabularyError for what is not UTF-8 or JSON, and for a member that an object has twice."""
 
     def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -69,7 +70,7 @@ def parse_json_strictly(data: bytes, name: str) -> Any:
         return found
 
     try:
-        return json.loads(data.decode(), object_pairs_hook=members)
+        return json.loads(data.decode(), object_pairs_hook=members, parse_float=parse_float)
     except VocabularyError:
         raise
     except UnicodeDecodeError as error:

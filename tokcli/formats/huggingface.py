@@ -24,7 +24,7 @@ from tokcli.formats.huggingface_parts import (
     read_processor,
     read_splitter,
 )
-from tokcli.formats.json_node import Node
+from tokcli.formats.json_node import Node, float_in_two_steps
 from tokcli.formats.limits import MAX_RANK, MAX_TOKEN_BYTES, MAX_TOKENS
 
 MAX_MERGES = 4 * MAX_TOKENS  # every token may have several; the most in use are some 500,000
@@ -32,7 +32,7 @@ MAX_MERGES = 4 * MAX_TOKENS  # every token may have several; the most in use are
 
 def parse_huggingface(data: bytes, name: str) -> Pipeline:
     """The tokenizer in a tokenizer.json; VocabularyError names what in it is wrong, and where."""
-    top = Node(parse_json_strictly(data, name), name)
+    top = Node(parse_json_strictly(data, name, float_in_two_steps), name)
     model = read_model(top.member("model"))
     added = read_added_tokens(top.member("added_tokens"), model)
     splitter, decoder = top.member("pre_tokenizer"), top.member("decoder")

@@ -105,3 +105,33 @@ def _shown(value: object) -> str:
     # a huge number takes long to write
     shown = "a huge number" if isinstance(value, int) and abs(value) >= 1 << 64 else ascii(value)
     return shown if len(shown) <= _SHOWN else shown[:_SHOWN] + "..."
+
+
+def float_in_two_steps(text: str) -> float:
+    """A decimal number as the JSON reader of Hugging Face's library takes it: digits and power of ten one by one.
+
+    Both are rounded, and so may be a last bit away from the nearest float. Where two ways through a text have the same
+    tokens in another order, that bit decides. (serde_json without `float_roundtrip`, de.rs: f64_from_parts.)
+
+    >>> float_in_two_steps("-0.25"), float_in_two_steps("-7.2233899651048645")
+    (-0.25, -7.223389965104864)
+    """
+    mantissa, _, exponent = text.lower().removeprefix("-").partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    digits = whole + fraction
+    if len(digits) > _MOST_DIGITS or len(exponent) > _MOST_DIGITS:
+        return float(text)
+    size = len(digits)
+    while int(digits[:size]) >= 1 << 64:
+        size -= 1  # what does not fit into 64 bits is left out
+    power = int(exponent or 0) - len(fraction) + len(digits) - size
+    if abs(power) > _MOST_POWER:
+        return float(text)
+    ten = float(f"1e{abs(power)}")
+    value = float(int(digits[:size]))
+    value = value * ten if power >= 0 else value / ten
+    return -value if text.startswith("-") else value
+
+
+_MOST_DIGITS = 100  # of a number that anybody means
+_MOST_POWER = 308
