@@ -13,8 +13,9 @@ from tokcli.engine import known_patterns as known
 from tokcli.engine.aligned import Aligned
 from tokcli.engine.llama_models import StringBpe
 from tokcli.engine.llama_patterns import PRE_TYPES
-from tokcli.engine.llama_unicode import changed_members
+from tokcli.engine.llama_unicode import changed_ranges
 from tokcli.engine.matching import OnigPattern
+from tokcli.engine.pattern import class_members
 from tokcli.engine.pretokenizer import PreTokenizer
 from tokcli.engine.splitters import Sequence, Split, at_class
 
@@ -36,7 +37,7 @@ LLAMA_CPP = {
 ATOMS = [*HARD_ATOMS, "\u30fc", "\u3099", "\u309b", "\u30fb", "\u3042", "\u9fa5", "\u9fa6", "\x00", "\x1c", "\u200b",
          "12", "345", "\uff11", "$", "`", "+", "<", "^", "~", "|", "?a", "'s", "\u20ac", "\u0e01", "\u0e34"]  # fmt: skip
 
-MOVED = re.compile(f"[\u017f{changed_members()}]")  # the shortcut is not for text with these
+MOVED = re.compile(f"[\u017f{class_members(changed_ranges())}]")  # the shortcut is not for text with these
 
 
 def library_pieces(pat_str: str, text: str) -> list[str]:

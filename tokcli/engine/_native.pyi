@@ -11,8 +11,17 @@ from typing_extensions import Buffer
 FAMILIES: tuple[str, ...]
 IMAGE_VERSION: int
 
-def build_image(blob: Buffer, sizes: Buffer, ids: Buffer, source: Buffer) -> bytes:
-    """The image of tokens: their bytes in a row, a size and an id for each, and 32 bytes that name the source."""
+def build_image(blob: Buffer, sizes: Buffer, ids: Buffer, source: Buffer, merges: Buffer | None = None) -> bytes:
+    """The image of tokens: their bytes in a row, a size and an id for each, and 32 bytes that name the source.
+
+    Merges are found, or given: three ids each (uint32). A merge has the rank of the token that it makes.
+    """
+
+def live_merges(blob: Buffer, sizes: Buffer, ids: Buffer, merges: Buffer) -> bytes:
+    """Of merges (three uint32 each) in order, the numbers (uint32) of those that can happen; tokens as above.
+
+    ValueError where tokens are so long that it would take minutes.
+    """
 
 def set_instructions(most: str) -> str: ...
 def split(text: str, family: int) -> bytes:

@@ -15,7 +15,7 @@ from typing import ClassVar, Literal
 from tokcli.engine import llama_models as models
 from tokcli.engine.byte_alphabet import BYTE_OF
 from tokcli.engine.llama_patterns import PreType
-from tokcli.engine.llama_unicode import changed_members
+from tokcli.engine.llama_unicode import changed_ranges
 from tokcli.engine.models import byte_token
 from tokcli.engine.pipeline import CACHE_PIECE_CHARS, CACHE_PIECES
 from tokcli.engine.postprocessor import Tokens, added, joined
@@ -28,6 +28,7 @@ Kind = Literal["llama", "gpt2", "bert", "t5", "rwkv"]
 
 NORMAL, CONTROL, USER_DEFINED, UNKNOWN, UNUSED, BYTE = 1, 2, 4, 8, 16, 32  # of a token, several at once
 _SPECIAL = CONTROL | UNKNOWN
+_LONG_S = (0x17F, 0x17F)  # folds to s, but not in llama.cpp
 _ASCII_SPACE = " \t\n\v\f\r"
 
 
@@ -97,15 +98,12 @@ class LlamaCpp:
         settings, pre = self.settings, self.pre
         if pre is None or pre.known is None or settings.lstrip or settings.rstrip or settings.whitespace_words:
             return None
-        found = self._bpe.ranks()
-        if found is None:
+        ranked = self._bpe.ranks()
+        if ranked is None:
             return None
-        ranks, whole_only = found
-        texts = [re.escape(token.decode("utf-8", "replace")) for token in whole_only]
-        unsafe = [f"[\u017f{changed_members()}]", *texts]
         wanted = CONTROL | USER_DEFINED | UNKNOWN
         added = {text: number for number, text in enumerate(self.texts) if self.kinds[number] & wanted}
-        return Shortcut.of(pre.known, ranks, added, unsafe, unsafe_is_ascii=any(map(bytes.isascii, whole_only)))
+        return Shortcut.of(pre.known, ranked, added, unsafe=(*changed_ranges(), _LONG_S))
 
     native: ClassVar[None] = None  # of whole texts: see _encode_text
 

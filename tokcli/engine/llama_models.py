@@ -10,15 +10,15 @@ from typing import NamedTuple
 
 from tokcli.engine import llama_unicode as characters
 from tokcli.engine import native_models
-from tokcli.engine.byte_alphabet import bytes_of
+from tokcli.engine.byte_alphabet import all_bytes_of
 from tokcli.engine.charsmap import Charsmap
 from tokcli.engine.llama_patterns import DIGITS_FROM_THE_RIGHT, KIMI, KIMI_PATTERN, PreType
 from tokcli.engine.models import byte_token
 from tokcli.engine.native_text import NativeText
 from tokcli.engine.normalizer import to_byte_chars
-from tokcli.engine.pair_bpe import SHIFT, merge
+from tokcli.engine.pair_bpe import SHIFT, in_order, merge
 from tokcli.engine.pipeline import CACHE_PIECE_CHARS, CACHE_PIECES
-from tokcli.engine.ranked import ranks_of_merges
+from tokcli.engine.ranked import Ranked, ranks_of_merges
 from tokcli.engine.spm_normalizer import SPACE
 from tokcli.engine.unicode_classes import CHINESE
 from tokcli.engine.unigram import UNKNOWN_PENALTY, prefixes, single
@@ -121,12 +121,11 @@ class StringBpe:
     def _number(self, text: str) -> int:
         return self._numbers.setdefault(text, len(self._numbers))
 
-    def ranks(self) -> tuple[dict[bytes, int], list[bytes]] | None:
+    def ranks(self) -> Ranked | None:
         """The same as ranks by bytes: see `ranks_of_merges`."""
-        tokens = {number: data for text, number in self._ids.items() if (data := bytes_of(text)) is not None}
-        mask = (1 << SHIFT) - 1
-        ordered = sorted(self._merges.items(), key=lambda item: item[1][0])
-        merges = [(pair >> SHIFT, pair & mask, made) for pair, (_, made) in ordered]
+        found = zip(self._ids.values(), all_bytes_of(self._ids), strict=True)
+        tokens = {number: data for number, data in found if data is not None}
+        merges = in_order(self._merges)
         if any(made >= self._size for _, _, made in merges):
             return None
         return ranks_of_merges(tokens, merges, finds_whole=self._pre.ignore_merges)

@@ -6,7 +6,6 @@ tokenizer of this kind can be: see `Tokenizer`.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
@@ -20,6 +19,7 @@ from tokcli.engine.native_text import NativeText
 from tokcli.engine.normalizer import Normalizer, UnicodeForm
 from tokcli.engine.normalizer import Sequence as Normalizers
 from tokcli.engine.pair_bpe import PairBpe
+from tokcli.engine.pattern import Ranges
 from tokcli.engine.postprocessor import PostProcessor, Tokens, joined
 from tokcli.engine.shortcut import Shortcut
 from tokcli.engine.splitters import Splitter
@@ -93,7 +93,7 @@ class Pipeline:
     is_byte_level: bool = False
     needs_start: bool = False  # whether a splitter asks where a piece stands in the text
     pat_str: str | None = None  # where the splitter cuts by this alone, and then writes bytes as characters
-    unsafe: str = ""  # a regex: but for text in which it finds something
+    unsafe: Ranges = ()  # but for text with these characters
     prefix_space: bool = False  # and with a space before each text that has none
     _cache: dict[str, tuple[int, ...]] = field(default_factory=dict, repr=False, compare=False)
 
@@ -112,18 +112,14 @@ class Pipeline:
             normalizer = next(iter(normalizer.normalizers), None)
         if not (normalizer is None or isinstance(normalizer, UnicodeForm)) or not self._finds_alike(normalizer):
             return None
-        found = model.ranks()
-        if found is None:
-            return None
-        ranks, whole_only = found
-        if self.prefix_space and (self.unsafe or whole_only or normalizer):
-            return None  # where a text begins is only known to what takes it
+        ranked = model.ranks()
+        if ranked is None or (self.prefix_space and (self.unsafe or ranked.missing or ranked.whole_only or normalizer)):
+            return None  # with a prefix: where a text begins is only known to what takes it
         return Shortcut.of(
             self.pat_str,
-            ranks,
+            ranked,
             {t.content: t.id for t in self.added},
-            [*filter(None, [self.unsafe]), *(re.escape(token.decode("utf-8", "replace")) for token in whole_only)],
-            unsafe_is_ascii=any(map(bytes.isascii, whole_only)),
+            unsafe=self.unsafe,
             form=None if normalizer is None else normalizer.form,
             prefix_space=self.prefix_space,
         )

@@ -116,35 +116,48 @@ class PipelineEncoding(Encoding):
     def _count(self, text: str, allowed: frozenset[str]) -> int:
         native = self.tokenizer.native
         count = None if native is None else native.count(text, allowed)
-        return len(self.tokenizer.encode(text, allowed)) if count is None else count
+        return len(self.tokenizer.encode(without_surrogates(text), allowed)) if count is None else count
 
     def _array(self, text: str, allowed: frozenset[str]) -> memoryview:
         native = self.tokenizer.native
         ids = None if native is None else native.encode_array(text, allowed)
-        return memoryview(array("I", self.tokenizer.encode(text, allowed))) if ids is None else ids
+        return memoryview(array("I", self.tokenizer.encode(without_surrogates(text), allowed))) if ids is None else ids
 
     # --- encoding ----------------------------------------------------------------------------------------------------
 
     def encode_ordinary(self, text: str) -> list[int]:
         """The ids of a text, in which special tokens are ordinary text."""
+        if self._fast is None and (native := self.tokenizer.native) is not None:
+            ids = native.encode(text, frozenset())  # None for half a surrogate pair, too
+            if ids is not None:
+                return ids
         return self._encode_allowing(without_surrogates(text), frozenset())
 
     def _encode_in_python(self, text: str) -> list[int]:
         return self.encode_ordinary(text)
 
     def _encode_allowing(self, text: str, allowed: frozenset[str]) -> list[int]:
-        fast, shortcut = self._fast, self.tokenizer.shortcut
-        if fast is None or shortcut is None:
+        fast = self._fast
+        if fast is None:
             return self.tokenizer.encode(text, allowed)
         ids: list[int] = []
+        for found, plain in self._stretches(text, allowed):
+            ids += found if plain is None else fast.encode_ordinary(plain)
+        return ids
+
+    def _stretches(self, text: str, allowed: frozenset[str]) -> Iterator[tuple[Sequence[int], str | None]]:
+        """A text in parts: ids, or (with None left out) what the shortcut makes them of."""
+        shortcut = self.tokenizer.shortcut
+        assert shortcut is not None
         for segment, is_added in special.segments(text, allowed | self._always_found()):
             if is_added:
-                ids.append(shortcut.added[segment])
+                yield [shortcut.added[segment]], None
                 continue
             is_slow, plain = self._slow_or_normalized(segment)
-            plain = " " + plain if shortcut.prefix_space and not plain.startswith(" ") else plain
-            ids += self.tokenizer.encode(segment, frozenset()) if is_slow else fast.encode_ordinary(plain)
-        return ids
+            if is_slow:
+                yield self.tokenizer.encode(segment, frozenset()), None
+            else:
+                yield [], " " + plain if shortcut.prefix_space and not plain.startswith(" ") else plain
 
     def _encode_single_piece(self, text_or_bytes: str | bytes) -> list[int]:
         text = text_or_bytes if isinstance(text_or_bytes, str) else text_or_bytes.decode("utf-8", "replace")
@@ -157,9 +170,11 @@ class PipelineEncoding(Encoding):
 
     def count(self, text: str) -> int:
         """How many tokens `encode_ordinary` makes of a text."""
-        if self._fast is not None:
-            return len(self.encode_ordinary(text))
-        return self._count(without_surrogates(text), frozenset())
+        fast = self._fast
+        if fast is None:
+            return self._count(text, frozenset())
+        stretches = self._stretches(without_surrogates(text), frozenset())
+        return sum(len(found) if plain is None else fast.count(plain) for found, plain in stretches)
 
     def split(self, text: str) -> list[str]:
         """The pieces of a text, as they stand in it; joined, they are the text."""
@@ -168,9 +183,38 @@ class PipelineEncoding(Encoding):
     def encode_array(self, text_or_bytes: str | bytes) -> memoryview:
         """The ids as a buffer of uint32; bytes must be UTF-8."""
         text = text_or_bytes if isinstance(text_or_bytes, str) else bytes(text_or_bytes).decode()
-        if self._fast is not None:
-            return memoryview(array("I", self.encode_ordinary(text)))
-        return self._array(without_surrogates(text), frozenset())
+        fast = self._fast
+        if fast is None:
+            return self._array(text, frozenset())
+        stretches = self._stretches(without_surrogates(text), frozenset())
+        parts = [memoryview(array("I", f)) if plain is None else fast.encode_array(plain) for f, plain in stretches]
+        return parts[0] if len(parts) == 1 else memoryview(b"".join(parts)).cast("I")
+
+    def encode_array_batch(self, texts: Sequence[str], *, num_threads: int = 8) -> tuple[memoryview, memoryview]:
+        """All ids of some texts, and where each text's begin, as `Encoding` has it."""
+        plain = self._all_plain(texts)
+        if plain is None or self._fast is None:
+            return super().encode_array_batch(texts, num_threads=num_threads)
+        return self._fast.encode_array_batch(plain, num_threads=num_threads)
+
+    def encode_ordinary_batch(self, text: list[str], *, num_threads: int = 8) -> list[list[int]]:
+        """`encode_ordinary` of each text."""
+        plain = self._all_plain(text)
+        if plain is None or self._fast is None:
+            return super().encode_ordinary_batch(text, num_threads=num_threads)
+        return self._fast.encode_ordinary_batch(plain, num_threads=num_threads)
+
+    def _all_plain(self, texts: Sequence[str]) -> list[str] | None:
+        """The texts as the shortcut takes them; None where it does not take all of them whole."""
+        if self._fast is None:
+            return None
+        plain = []
+        for text in texts:
+            stretches = list(self._stretches(without_surrogates(text), frozenset()))
+            if len(stretches) > 1 or (stretches and stretches[0][1] is None):
+                return None
+            plain.append(stretches[0][1] or "" if stretches else "")
+        return plain
 
     def encode_spans(self, chunk: stream.Chunk) -> Tokens:
         """The ids of a whole text, and where they stand in it, in characters."""

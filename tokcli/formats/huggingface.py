@@ -14,6 +14,7 @@ from tokcli.engine.byte_alphabet import bytes_of
 from tokcli.engine.known_patterns import GPT2, IN_A_ROW, KNOWN_PATTERNS, NUMBER
 from tokcli.engine.models import Model, WordLevel, WordPiece
 from tokcli.engine.pair_bpe import SHIFT, PairBpe
+from tokcli.engine.pattern import Ranges, merged, minus, parse_ranges, unicode16_ranges
 from tokcli.engine.pipeline import Pipeline
 from tokcli.engine.unigram import Unigram
 from tokcli.formats.gpt2 import check_ids, parse_json_strictly
@@ -50,7 +51,7 @@ def parse_huggingface(data: bytes, name: str) -> Pipeline:
         is_byte_level=is_byte_level,
         needs_start=splitter.value is not None and asks_for_start(splitter),
         pat_str=None if cuts is None else cuts.pat_str,
-        unsafe="" if cuts is None else cuts.unsafe,
+        unsafe=() if cuts is None else cuts.unsafe,
         prefix_space=cuts is not None and cuts.prefix_space,
     )
 
@@ -59,7 +60,7 @@ class Cuts(NamedTuple):
     """What a pre-tokenizer that ends with bytes does: a pattern's pieces."""
 
     pat_str: str
-    unsafe: str = ""  # a regex for text with which it does something else
+    unsafe: Ranges = ()  # characters with which it does something else
     prefix_space: bool = False
 
 
@@ -82,7 +83,7 @@ def _cuts(splitter: Any) -> Cuts | None:
     prefix_space = as_bytes.get("add_prefix_space", True)
     if one not in KNOWN_PATTERNS or (prefix_space and len(parts) > 1):
         return None
-    return Cuts(one, _newer_numbers() if has_digits else "", prefix_space)
+    return Cuts(one, _newer_numbers() if has_digits else (), prefix_space)
 
 
 def _keeps_all(split: dict[str, Any], pattern: str) -> bool:
@@ -92,13 +93,11 @@ def _keeps_all(split: dict[str, Any], pattern: str) -> bool:
     return split["behavior"] == "Removed" and bool(split.get("invert")) and pattern in KNOWN_PATTERNS
 
 
-def _newer_numbers() -> str:
-    """Finds the digits that the library knows and our patterns do not (they came with Unicode 17)."""
-    from tokcli.engine.pattern import class_members, merged, minus, parse_ranges, unicode16_ranges
+def _newer_numbers() -> Ranges:
+    """The digits that the library knows and our patterns do not (they came with Unicode 17)."""
     from tokcli.engine.unicode_hf import NUMERIC
 
-    newer = minus(merged(parse_ranges(NUMERIC)), unicode16_ranges("N") or ())
-    return f"[{class_members(newer)}]" if newer else ""
+    return minus(merged(parse_ranges(NUMERIC)), unicode16_ranges("N") or ())
 
 
 def _types(value: Any) -> set[str]:

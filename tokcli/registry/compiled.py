@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tokcli.formats.vocabulary import Sources, Vocabulary
 
 FOLDER = "compiled"  # in the cache folder
-VERSION = 2  # of what stands in a container, and of the rules by which a tokenizer has a shortcut
+VERSION = 1  # of what stands in a container, and of the rules by which a tokenizer has a shortcut
 MAX_BYTES = 512 << 20  # of all that is kept: some 30 of the largest vocabularies
 RACY_NS = 2_000_000_000  # a file that was changed so shortly before it was read may change again within the same tick
 USED_S = 86_400  # how exactly it is known when something was last used
@@ -119,6 +119,7 @@ _TOKENIZER = {
     "added": is_ids,
     "unsafe": is_text,
     "unsafe_is_ascii": is_flag,
+    "unsafe_astral": is_text,
     "form": optional(("NFC", "NFD", "NFKC", "NFKD").__contains__),
     "prefix_space": is_flag,
     "special_tokens": is_ids,
@@ -133,6 +134,9 @@ _TOKENIZER = {
 }
 
 
+_SHORTCUT = ("pat_str", "added", "unsafe", "unsafe_is_ascii", "unsafe_astral", "form", "prefix_space")
+
+
 def _compile(vocabulary: Vocabulary | Tokenizer, sha256: str) -> bytes | None:
     """The container of a vocabulary; None where there is no image that does its work."""
     from tokcli.formats.vocabulary import Vocabulary, check_special_tokens
@@ -141,29 +145,23 @@ def _compile(vocabulary: Vocabulary | Tokenizer, sha256: str) -> bytes | None:
     try:
         if isinstance(vocabulary, Vocabulary):
             ranks = vocabulary.mergeable_ranks
+            image = image_of(ranks)
             check_special_tokens(vocabulary.special_tokens, ranks, "")
             header = {"kind": "ranks", "max_rank": max(ranks.values(), default=0), "pat_str": vocabulary.pat_str}
             header["special_tokens"] = vocabulary.special_tokens
         elif (shortcut := vocabulary.shortcut) is not None:
-            ranks = shortcut.load_ranks()
+            ranks, image = shortcut.load_ranks(), shortcut.load_image()
             header = {"kind": "tokenizer", **_header_of(shortcut, facts_of(vocabulary, ranks))}
         else:
             return None
-        return containers.pack({**header, "sha256": sha256}, {IMAGE: image_of(ranks)}) if ranks else None
+        return containers.pack({**header, "sha256": sha256}, {IMAGE: image}) if ranks else None
     except (ValueError, VocabularyError):  # there is no image, or what is wrong has to be said elsewhere
         return None
 
 
 def _header_of(shortcut: Shortcut, facts: Facts) -> dict[str, Any]:
-    header = {
-        "pat_str": shortcut.pat_str,
-        "max_rank": shortcut.max_id,
-        "added": dict(shortcut.added),
-        "unsafe": shortcut.unsafe,
-        "unsafe_is_ascii": shortcut.unsafe_is_ascii,
-        "form": shortcut.form,
-        "prefix_space": shortcut.prefix_space,
-    }
+    header = {name: getattr(shortcut, name) for name in _SHORTCUT}
+    header |= {"max_rank": shortcut.max_id, "added": dict(shortcut.added)}
     others = None if facts.others is None else {str(n): data.hex() for n, data in facts.others.items()}
     return {**header, **asdict(facts), "others": others}
 
@@ -198,9 +196,11 @@ def _tokenizer(header: Mapping[str, Any], image: memoryview, load: Callable[[], 
         others=None if others is None else {int(number): bytes.fromhex(data) for number, data in others.items()},
     )
     shortcut = Shortcut(
-        header["pat_str"], load_ranks, lambda: image, header["max_rank"], header["added"], header["unsafe"],
-        header["unsafe_is_ascii"], header["form"], header["prefix_space"],
-    )  # fmt: skip
+        load_ranks=load_ranks,
+        load_image=lambda: image,
+        max_id=header["max_rank"],
+        **{name: header[name] for name in _SHORTCUT},
+    )
     compiled = Compiled(facts, shortcut, load)
     return compiled
 
