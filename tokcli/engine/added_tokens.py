@@ -94,3 +94,19 @@ def finders(
     raw = [(token.content, token) for token in tokens if not token.normalized]
     normalized = [(normalize(token.content), token) for token in tokens if token.normalized]
     return AddedTokenFinder(raw, ignored), AddedTokenFinder(normalized, ignored)
+
+
+def are_apart(some: Sequence[str], others: Sequence[str]) -> bool:
+    """Whether no text of one group can overlap one of the other: then it does not matter which are looked for first.
+
+    >>> are_apart(["<a>", "<b>"], ["<c>"]), are_apart(["<a>"], [">="])
+    (True, False)
+    """
+    for left, right in ((some, others), (others, some)):
+        beginnings = {text[:end] for text in right for end in range(1, len(text) + 1)}
+        if any(text[start:] in beginnings for text in left for start in range(len(text))):
+            return False
+        all_left = "\n".join(left)
+        if any(text in all_left for text in right):
+            return False
+    return True

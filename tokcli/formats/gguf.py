@@ -41,19 +41,27 @@ _MODELS: dict[str, Kind] = {
 _WANTED = ("tokenizer.ggml.", "general.name", "general.architecture")
 
 
-def read_gguf(path: Path) -> LlamaCpp:
-    """The vocabulary in a file; VocabularyError names what in it is wrong, and where."""
+def read_values(path: Path) -> tuple[dict[str, Any], str]:
+    """What a file says of its vocabulary, and the sha256 of its header; VocabularyError names what is wrong in it."""
+    import hashlib
+
     name = shown_name(path)
     try:
         with path.open("rb", buffering=0) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 raise VocabularyError(f"{path}: not a regular file")
-            values = _Header(file, name).values()
+            header = _Header(file, name)
+            values = header.values()
+            file.seek(0)
+            found, left = hashlib.sha256(b"GGUF"), header.size
+            while left and (block := file.read(min(_BLOCK, left))):
+                found.update(block)
+                left -= len(block)
+            return values, found.hexdigest()
     except VocabularyError:
         raise
     except OSError as error:
         raise VocabularyError(f"{path}: {error.strerror or error}") from None
-    return build(values, name)
 
 
 class Numbers(NamedTuple):
@@ -72,6 +80,11 @@ class _Header:
         self._used = 0  # of what is held
         self._at = 0
         self._order = "<"
+
+    @property
+    def size(self) -> int:
+        """How many bytes were read."""
+        return self._at
 
     def fail(self, what: str, at: int | None = None) -> NoReturn:
         raise VocabularyError(f"{self._name}: {what} at byte {self._at if at is None else at}")
