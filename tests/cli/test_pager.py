@@ -6,9 +6,9 @@ import time
 from pathlib import Path
 
 import pytest
-from support import run_tokcli
-from test_screen import ESC, on_terminal
+from support import on_terminal, run_tokcli
 
+ESC = b"\x1b["
 LINES = "hello world\n" * 100
 SHOW = ("encode", "--visualise", "-t", LINES)
 
