@@ -42,6 +42,7 @@ U16_IDS = 1 << 16
     metavar="[tokens|merges]",
     help="Coloured tokens, or with =merges every merge.",
 )
+@click.option("--ids", is_flag=True, help="With --visualise: the ids under the tokens.")
 @options.takes_html
 @options.takes_output
 @options.common
@@ -86,6 +87,8 @@ def check_options(given: dict[str, Any]) -> None:
         raise InputError("--offsets are a line for each token, or members of a JSON object", "Add --json.")
     if given["visualise"] and (given["records"] or given["as_json"] or given["offsets"] or given["form"] != "text"):
         raise InputError("--visualise is for people: no --records, --json, --offsets or --format")
+    if given["ids"] and given["visualise"] != "tokens":
+        raise InputError("--ids stand under the tokens of --visualise")
     if given["fail_if_truncated"] and (given["limit"] is None or given["visualise"]):
         raise InputError("--fail-if-truncated goes with -n, and not with --visualise")
 

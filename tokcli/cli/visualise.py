@@ -2,33 +2,102 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
 
-from tokcli.cli import screen, streams
+from tokcli.cli import pager, screen, streams
 from tokcli.cli.options import Request
 from tokcli.render import boundaries
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+WIDTH_OF_PIPES = 80
+
+
+class Tally:
+    """How many tokens went by, and of how many bytes."""
+
+    def __init__(self) -> None:
+        self.tokens = self.bytes = 0
+
+    def counted(self, tokens: Iterable[tuple[bytes, int]]) -> Iterator[tuple[bytes, int]]:
+        """The same tokens."""
+        for token, id in tokens:
+            self.tokens += 1
+            self.bytes += len(token)
+            yield token, id
+
+    def legend(self, encoding: str) -> str:
+        """`5 tokens · 15 bytes · 3.00 bytes per token · cl100k_base`."""
+        parts = [f"{self.tokens:,} token{'s' * (self.tokens != 1)}", f"{self.bytes:,} byte{'s' * (self.bytes != 1)}"]
+        if self.tokens:
+            parts.append(f"{self.bytes / self.tokens:.2f} bytes per token")
+        return " · ".join([*parts, encoding])
 
 
 def visualise(request: Request, output: streams.Output) -> None:
     """Shows the inputs, one after the other, in colour where it is wanted."""
+    if request.options["visualise"] == "tokens":
+        show_tokens(request, output)
+        return
     color = request.options["color"]
-    show = merges if request.options["visualise"] == "merges" else tokens
     if screen.wants_color(output, color):
-        for line in show(request, colour=True):
+        for line in merges(request, colour=True):
             screen.show(output, color, line)
     else:
-        for line in show(request, colour=False):
+        for line in merges(request, colour=False):
             output.write(f"{line}\n".encode())
     output.flush()
 
 
-def tokens(request: Request, *, colour: bool) -> Iterator[Any]:
-    """The lines of the inputs, with a boundary or a new colour at each token."""
-    draw = boundaries.coloured_boundaries if colour else boundaries.plain_boundaries
+def show_tokens(request: Request, output: streams.Output) -> None:
+    """The tokens of the inputs, then how many they are; a note where the view is not on the screen."""
+    color, tally = request.options["color"], Tally()
+    coloured = screen.wants_color(output, color)
+    with pager.paged(output) as shown:
+        for line in token_lines(request, output, tally, colour=coloured):
+            if isinstance(line, str):
+                shown.write(f"{line}\n".encode())
+            else:
+                screen.show(shown, color, line)
+        legend = tally.legend(request.encoding.name)
+        if request.options["quiet"]:
+            return
+        if not output.is_terminal and not coloured:
+            if sys.stderr.isatty():
+                request.note(legend)
+            return
+        from rich.text import Text
+
+        from tokcli.render.visible import visible
+
+        screen.show(shown, color, Text(visible(legend), "dim"))
+
+
+def token_lines(request: Request, output: streams.Output, tally: Tally, *, colour: bool) -> Iterator[Text | str]:
+    """The lines of the inputs, with a boundary or a new colour at each token, and ids where they are wanted."""
+    from tokcli.render import token_rows
+
+    ids = request.options["ids"]
     for source in request.inputs:
         with streams.naming(source.shown):
-            yield from draw(token_bytes(request, source))
+            tokens = tally.counted(token_bytes(request, source))
+            if colour and (ids or output.is_terminal):
+                yield from token_rows.coloured_rows(tokens, width(output), ids=ids, isolate=output.is_terminal)
+            elif colour:
+                yield from boundaries.coloured_boundaries(tokens)
+            else:
+                yield from token_rows.plain_rows(tokens, width(output)) if ids else boundaries.plain_boundaries(tokens)
+
+
+def width(output: streams.Output) -> int:
+    """The cells of a row: COLUMNS, else the terminal's; what goes to a pipe does not depend on the terminal beside."""
+    if output.is_terminal or os.environ.get("COLUMNS"):
+        return screen.width()
+    return WIDTH_OF_PIPES
 
 
 def token_bytes(request: Request, source: streams.Input) -> Iterator[tuple[bytes, int]]:
