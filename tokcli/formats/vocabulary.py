@@ -36,7 +36,7 @@ def read_vocabulary(path: str | os.PathLike[str]) -> Vocabulary | Tokenizer:
 
     A .tiktoken file NAME may have a sidecar NAME.json beside it: see `read_sidecar`.
     """
-    path = _named_file(Path(path))
+    given, path = Path(path), _named_file(Path(path))
     if _is_gguf(path):
         from tokcli.formats.gguf import read_gguf
 
@@ -50,6 +50,10 @@ def read_vocabulary(path: str | os.PathLike[str]) -> Vocabulary | Tokenizer:
     if form == formats.TIKTOKEN and isinstance(vocabulary, Vocabulary) and sidecar.exists():
         special_tokens, pat_str = read_sidecar(sidecar)
         return Vocabulary(vocabulary.mergeable_ranks, special_tokens, pat_str)
+    if form == formats.SENTENCEPIECE and given.is_dir():
+        from tokcli.formats.sentencepiece import with_ids_of_folder
+
+        return with_ids_of_folder(given, vocabulary)
     return vocabulary
 
 
