@@ -17,7 +17,13 @@ from tokcli.formats.limits import HEAD_BYTES, MAX_RANK, MAX_SIDECAR_BYTES, read_
 if TYPE_CHECKING:
     from tokcli.engine.pipeline import Tokenizer
 
-FOLDER_FILES = ("tokenizer.json", "tokenizer.model", "spiece.model", "sentencepiece.bpe.model")  # in this order
+FOLDER_FILES = (
+    "tokenizer.json",
+    "tekken.json",
+    "tokenizer.model",
+    "spiece.model",
+    "sentencepiece.bpe.model",
+)  # in order
 
 
 @dataclass(frozen=True)
@@ -77,6 +83,10 @@ def parse_vocabulary(data: bytes, name: str, form: str | None = None) -> Vocabul
         from tokcli.formats.sentencepiece import parse_sentencepiece
 
         return parse_sentencepiece(data, name)
+    if form == formats.TEKKEN:
+        from tokcli.formats.tekken import parse_tekken
+
+        return Vocabulary(*parse_tekken(data, name))
     if form == formats.MINBPE:
         from tokcli.formats.minbpe import parse_minbpe
 
