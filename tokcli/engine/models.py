@@ -53,7 +53,7 @@ def unknown(ids: Mapping[str, int], token: str, what: str) -> int:
     """The id for what is in no token; InputError where there is none."""
     number = ids.get(token)
     if number is None:
-        raise InputError(f"{what} is no token, and the vocabulary has no {token!r} to stand for it")
+        raise InputError(f"{what} is no token, and the vocabulary has no {token[:40]!r} to stand for it")
     return number
 
 

@@ -162,7 +162,8 @@ class PairBpe:
     def _unknown_id(self, char: str) -> int:
         number = self.ids.get(self.unk_token or "")
         if number is None:
-            raise InputError(f"{char!r} is no token, and {self.name} has no {self.unk_token!r} to stand for it")
+            name = (self.unk_token or "")[:40]
+            raise InputError(f"{char!r} is no token, and {self.name} has no {name!r} to stand for it")
         return number
 
 

@@ -18,6 +18,7 @@ MAX_TOKEN_BYTES = 2**16  # the longest of o200k_base has 128; merging is at its 
 MAX_RANK = 2**31 - 1  # native code does signed arithmetic on ranks, and ids are exchanged as int32 elsewhere
 MAX_NUMBER_DIGITS = 10  # as many as MAX_RANK has
 MAX_SIDECAR_BYTES = 2**20  # a pattern and a few thousand special tokens
+MAX_CONFIG_BYTES = 16 * 2**20  # a tokenizer_config.json lists its added tokens, some hundreds of kB
 HEAD_BYTES = 4096  # what a format is recognised by
 MAX_DEPTH = 32  # of parts in parts; the deepest in use has 3
 

@@ -18,7 +18,8 @@ HUGGINGFACE = "a Hugging Face tokenizer.json"
 SENTENCEPIECE = "a SentencePiece model"
 GGUF = "a GGUF file"
 MINBPE = "a minbpe model"
-READABLE = frozenset({TIKTOKEN, PACKED, GPT2_VOCAB, GPT2_MERGES, HUGGINGFACE, SENTENCEPIECE, MINBPE, GGUF})
+TEKKEN = "a tekken.json"
+READABLE = frozenset({TIKTOKEN, PACKED, GPT2_VOCAB, GPT2_MERGES, HUGGINGFACE, SENTENCEPIECE, MINBPE, GGUF, TEKKEN})
 
 # base64 in groups of four, or the `=` of an empty token, or nothing; then a rank
 _TIKTOKEN_LINE = re.compile(rb"(?:(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?|=) [0-9]{1,10}\r?")
@@ -26,6 +27,8 @@ _MERGE_LINE = re.compile(rb"[^\s]+ [^\s]+\r?")
 _HUGGINGFACE = re.compile(
     rb'"(?:version|truncation|padding|added_tokens|model|normalizer|pre_tokenizer)"\s*:\s*["{\[nt]'
 )
+
+_TEKKEN = rb'"(?:default_vocab_size|default_num_special_tokens)"\s*:\s*[0-9]'
 
 
 def recognise(head: bytes, name: str = "the file") -> str:
@@ -39,6 +42,8 @@ def recognise(head: bytes, name: str = "the file") -> str:
             return form
     if not head.strip():
         raise VocabularyError(f"{name}: there is no vocabulary in it, it is empty")
+    if head.lstrip()[:1] == b"{" and re.search(_TEKKEN, head):
+        return TEKKEN
     if head.lstrip()[:1] == b"{":
         return HUGGINGFACE if _HUGGINGFACE.search(head) else GPT2_VOCAB
     lines = _whole_lines(head)
@@ -58,8 +63,8 @@ def refuse_unreadable(form: str, name: str) -> None:
 
 
 _WHAT_IS_READ = (
-    "Read are .tiktoken files, tokenizer.json, SentencePiece and minbpe models, GGUF files and GPT-2 pairs "
-    "(encoder.json with vocab.bpe)."
+    "Read are .tiktoken files, tokenizer.json, tekken.json, SentencePiece and minbpe models, GGUF files and "
+    "GPT-2 pairs (encoder.json with vocab.bpe)."
 )
 
 

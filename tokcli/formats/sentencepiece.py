@@ -3,20 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tokcli.engine.charsmap import Charsmap
+from tokcli.engine.fairseq import XlmRoberta
 from tokcli.engine.models import byte_token
 from tokcli.engine.sentencepiece import Kind, ModelType, Piece, SentencePiece
 from tokcli.engine.spm_normalizer import SpmNormalizer
 from tokcli.errors import VocabularyError
-from tokcli.formats.limits import MAX_TOKENS
+from tokcli.formats.gpt2 import parse_json_strictly
+from tokcli.formats.limits import MAX_CONFIG_BYTES, MAX_TOKENS, read_regular_file
 from tokcli.formats.protobuf import Field, Reader
+
+if TYPE_CHECKING:
+    from tokcli.engine.pipeline import Tokenizer
+    from tokcli.formats.vocabulary import Vocabulary
 
 # sentencepiece_model.proto, by number
 _KINDS: dict[int, Kind] = {1: "normal", 2: "unknown", 3: "control", 4: "user_defined", 5: "unused", 6: "byte"}
 _MODEL_TYPES: dict[int, ModelType] = {1: "unigram", 2: "bpe", 3: "word", 4: "char"}
 MAX_PIECE_BYTES = 8000  # SentencePiece's own limit
 _NULL = "\0"
+# Where a folder says whose model it has: (file, member, values that mean XLM-RoBERTa)
+_CONFIGURATIONS = (
+    ("tokenizer_config.json", "tokenizer_class", ("XLMRobertaTokenizer", "XLMRobertaTokenizerFast")),
+    ("config.json", "model_type", ("xlm-roberta", "xlm-roberta-xl")),
+)
 
 
 @dataclass
@@ -63,6 +76,20 @@ def parse_sentencepiece(data: bytes, name: str) -> SentencePiece:
         settings.unknown_surface,
         _normalizer(denormalizer, frozenset(), name) if denormalizer.charsmap else None,
     )
+
+
+def with_ids_of_folder(folder: Path, model: Vocabulary | Tokenizer) -> Vocabulary | Tokenizer:
+    """A folder's model; with fairseq's ids where a configuration beside it says that it is XLM-RoBERTa's."""
+    for name, member, values in _CONFIGURATIONS:
+        path = folder / name
+        if not isinstance(model, SentencePiece) or not path.exists():
+            continue
+        top = parse_json_strictly(read_regular_file(path, MAX_CONFIG_BYTES), name)
+        if isinstance(top, dict) and top.get(member) in values:
+            if len(model.pieces) < 3 or [piece.text for piece in model.pieces[:3]] != ["<unk>", "<s>", "</s>"]:
+                raise VocabularyError(f"{folder}: {name} says XLM-RoBERTa, but the model has no <unk>, <s>, </s> first")
+            return XlmRoberta(model)
+    return model
 
 
 def _normalizer(settings: _Settings, kept: frozenset[str], name: str) -> SpmNormalizer:

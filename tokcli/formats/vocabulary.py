@@ -17,7 +17,13 @@ from tokcli.formats.limits import HEAD_BYTES, MAX_RANK, MAX_SIDECAR_BYTES, read_
 if TYPE_CHECKING:
     from tokcli.engine.pipeline import Tokenizer
 
-FOLDER_FILES = ("tokenizer.json", "tokenizer.model", "spiece.model", "sentencepiece.bpe.model")  # in this order
+FOLDER_FILES = (
+    "tokenizer.json",
+    "tekken.json",
+    "tokenizer.model",
+    "spiece.model",
+    "sentencepiece.bpe.model",
+)  # in order
 
 
 @dataclass(frozen=True)
@@ -38,6 +44,7 @@ class Sources:
     absent: tuple[Path, ...]  # what would have been read instead, or too
     sha256: str
     values: dict[str, Any] | None = field(default=None, repr=False)
+    folder: Path | None = None  # where a folder was named
 
 
 def read_vocabulary(path: str | os.PathLike[str]) -> Vocabulary | Tokenizer:
@@ -73,7 +80,8 @@ def read_sources(path: str | os.PathLike[str]) -> Sources:
             files.append((sidecar, read_regular_file(sidecar, MAX_SIDECAR_BYTES)))
         else:
             absent += (sidecar,)
-    return Sources(form, tuple(files), absent, _sha256(form, [data for _, data in files]))
+    folder = named if path != named else None
+    return Sources(form, tuple(files), absent, _sha256(form, [data for _, data in files]), folder=folder)
 
 
 def _sha256(form: str, contents: list[bytes]) -> str:
@@ -99,6 +107,10 @@ def parse_sources(sources: Sources) -> Vocabulary | Tokenizer:
     if form == formats.TIKTOKEN and isinstance(vocabulary, Vocabulary) and len(sources.files) > 1:
         special_tokens, pat_str = parse_sidecar(sources.files[1][1], shown_name(sources.files[1][0]))
         return Vocabulary(vocabulary.mergeable_ranks, special_tokens, pat_str)
+    if form == formats.SENTENCEPIECE and sources.folder is not None:
+        from tokcli.formats.sentencepiece import with_ids_of_folder
+
+        return with_ids_of_folder(sources.folder, vocabulary)
     return vocabulary
 
 
@@ -122,6 +134,10 @@ def parse_vocabulary(data: bytes, name: str, form: str | None = None) -> Vocabul
         from tokcli.formats.sentencepiece import parse_sentencepiece
 
         return parse_sentencepiece(data, name)
+    if form == formats.TEKKEN:
+        from tokcli.formats.tekken import parse_tekken
+
+        return Vocabulary(*parse_tekken(data, name))
     if form == formats.MINBPE:
         from tokcli.formats.minbpe import parse_minbpe
 
