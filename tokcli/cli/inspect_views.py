@@ -81,7 +81,8 @@ def show_filtered(request: Request, output: streams.Output) -> None:
 
     encoding, given = request.encoding, request.options
     data_of = encoding.decode_single_token_bytes
-    chosen = [number for number in token_ids(encoding) if all(test(data_of(number)) for test in tests(given))]
+    wanted = tests(given)
+    chosen = [number for number in token_ids(encoding) if all(test(data_of(number)) for test in wanted)]
     becomes = dict(not_self(encoding, chosen)) if given["not_self"] else {}
     if given["not_self"]:
         chosen = sorted(becomes)
@@ -166,8 +167,11 @@ def show_stats(request: Request, output: streams.Output) -> None:
         for line in vocab_stats.lines(stats):
             screen.show(output, request.options["color"], line)
         return
-    groups: dict[str, dict[Any, int]] = {"lengths": dict(sorted(stats.lengths.items())), "scripts": dict(stats.scripts.most_common()),
-              "characters": dict(stats.kinds)}  # fmt: skip
+    groups: dict[str, dict[Any, int]] = {
+        "lengths": dict(sorted(stats.lengths.items())),
+        "scripts": dict(stats.scripts.most_common()),
+        "characters": dict(stats.kinds),
+    }
     flat = [*counts.items(), *((f"{group}.{key}", n) for group, held in groups.items() for key, n in held.items())]
     columns: tuple[Column[Any], ...] = (
         tables.Column("what", lambda row: row[0]),

@@ -93,7 +93,8 @@ def not_self(encoding: Encoding, numbers: Iterable[int]) -> Iterator[tuple[int, 
     for number in numbers:
         if is_special(encoding, number):
             continue
-        data = encoding.decode_single_token_bytes(number)
+        # of a piece that stands for a space and more, decoding leaves the space out where encoding would add it
+        data = encoding.decode_bytes([number])
         try:
             texts.append((number, data.decode()))
         except UnicodeDecodeError:
@@ -102,9 +103,13 @@ def not_self(encoding: Encoding, numbers: Iterable[int]) -> Iterator[tuple[int, 
                 if ids != [number]:
                     yield number, ids
     if isinstance(encoding, PipelineEncoding):
+        spm = encoding.tokenizer if isinstance(encoding.tokenizer, SentencePiece) else None
         for number, text in texts:
+            if spm is not None and spm.pieces[number].kind in ("byte", "control", "unknown"):
+                continue  # no text of its own
             try:
-                made = encoding.encode_ordinary(text)
+                # the normalizer would put a space before any text
+                made = encoding.encode_ordinary(text) if spm is None else spm.encode_normalized(spm.pieces[number].text)
             except TokcliError:  # what the tokenizer cannot encode is not itself
                 made = []
             if made != [number]:
