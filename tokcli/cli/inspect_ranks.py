@@ -44,6 +44,7 @@ _BAD_BYTES = re.compile("[\udc80-\udcff]")  # of an argument that is not UTF-8 (
 @options.takes_encoding
 @click.option("--json", "as_json", is_flag=True, help="JSON out.")
 @click.option("--csv", "as_csv", is_flag=True, help="Comma-separated values out.")
+@options.takes_html
 @options.takes_output
 @options.common
 def command(**given: Any) -> None:
@@ -56,6 +57,11 @@ def command(**given: Any) -> None:
       tokcli inspect-ranks ' world' --id 24912 --hex f09f
     """
     request = Request(given)
+    if given["html"]:
+        from tokcli.cli import pages
+
+        pages.write_vocabulary(request)
+        return
     if given["form"] is not None:
         from tokcli.cli.inspect_export import write_export
 

@@ -122,6 +122,19 @@ def open_encoder(pat_str: str, image: Callable[[], Any]) -> NativeEncoder | None
         return None
 
 
+def split_natively(pat_str: str, text: str) -> list[bytes] | None:
+    """The pieces of a text; None where only Python can split it."""
+    native = backend.native()
+    if native is None or pat_str not in FAMILY_OF:
+        return None
+    try:
+        ends = memoryview(native.split(text, native.FAMILIES.index(FAMILY_OF[pat_str]))).cast("Q").tolist()
+        data = text.encode()
+    except (UnicodeError, OverflowError):
+        return None
+    return [data[begin:end] for begin, end in zip([0, *ends], ends, strict=False)]
+
+
 def open_merger(image: Callable[[], Any]) -> Callable[[bytes], list[int]] | None:
     """What merges one piece, for patterns that only Python can split by; None where only Python can do it."""
     native = backend.native()

@@ -133,6 +133,10 @@ class PipelineEncoding(Encoding):
         text = text_or_bytes if isinstance(text_or_bytes, str) else text_or_bytes.decode("utf-8", "replace")
         return self.tokenizer.encode(text, frozenset())
 
+    def piece_tokens(self, piece: bytes) -> list[int]:
+        """The ids of one piece, taken as a text of its own."""
+        return self._encode_single_piece(piece)
+
     def encode_with_unstable(self, text: str, **given: Any) -> tuple[list[int], list[list[int]]]:
         """No such rule is known for these tokenizers."""
         del text, given

@@ -80,6 +80,17 @@ class Vocabulary:
         return PieceCache(merge)
 
     @cached_property
+    def _merge_natively(self) -> Callable[[bytes], list[int]] | None:
+        return open_merger(self._load_image)
+
+    def piece_tokens(self, piece: bytes) -> list[int]:
+        """The ids of one piece, which is not split again."""
+        if self._merge_natively is not None:
+            with suppress(KeyError):  # a byte that is no token: Python says which
+                return self._merge_natively(piece)
+        return encode_piece(self._mergeable_ranks, piece)
+
+    @cached_property
     def _native(self) -> NativeEncoder | None:
         return open_encoder(self._pat_str, self._load_image)
 
