@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tokcli.cli import options, records, streams
+from tokcli.cli import inspect_views, options, streams
 from tokcli.cli.decode import known_id
 from tokcli.cli.options import Request
 from tokcli.errors import InputError, UnknownTokenError
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tokcli.render.tables import EncodingRow, TokenRow
 
 SHOWN_BYTES, SHOWN_IDS = 40, 20  # in messages
+SHOWN_PARTS = 8  # of the tokens that one is part of
 _BAD_BYTES = re.compile("[\udc80-\udcff]")  # of an argument that is not UTF-8 (PEP 383)
 
 
@@ -31,8 +32,18 @@ _BAD_BYTES = re.compile("[\udc80-\udcff]")  # of an argument that is not UTF-8 (
     type=click.Choice(["tiktoken", "gpt2", "huggingface", "minbpe"]),
     help="Write the encoding to -o FILE in this format, or say what would be lost.",
 )
+@click.option("--grep", metavar="REGEX", help="The tokens in whose text it is found.")
+@click.option("--prefix", metavar="TEXT", help="The tokens that begin with it.")
+@click.option("--longest", type=click.IntRange(min=1), metavar="N", help="The N longest tokens (of those found).")
+@click.option("--not-utf8", is_flag=True, help="The tokens that are no whole characters.")
+@click.option("--not-self", is_flag=True, help="The tokens whose own text is encoded as other ids.")
+@click.option("--stats", is_flag=True, help="Lengths, scripts, kinds of characters.")
+@click.option("--merges", is_flag=True, help="All merges, in order.")
+@click.option("--diff", nargs=2, metavar="A B", help="What two encodings do not share.")
+@click.option("--bytes", "byte_order", is_flag=True, help="The id of each byte (minbpe's byte_shuffle).")
 @options.takes_encoding
 @click.option("--json", "as_json", is_flag=True, help="JSON out.")
+@click.option("--csv", "as_csv", is_flag=True, help="Comma-separated values out.")
 @options.takes_html
 @options.takes_output
 @options.common
@@ -56,7 +67,15 @@ def command(**given: Any) -> None:
 
         write_export(request, given["form"])
         return
-    ids = look_up(request) if given["tokens"] or given["ids"] or given["hexes"] else None
+    wants_tokens = bool(given["tokens"] or given["ids"] or given["hexes"])
+    if (view := inspect_views.view_of(given)) is not None:
+        if wants_tokens:
+            raise click.UsageError("Tokens that are looked up one by one, or a view of all: not both.")
+        with streams.Output(given["output"]) as output:
+            view(request, output)
+            output.flush()
+        return
+    ids = look_up(request) if wants_tokens else None
     with streams.Output(given["output"]) as output:
         if ids is None:
             show_encodings(request, output)
@@ -78,18 +97,15 @@ def encoding_rows() -> list[EncodingRow]:
 
 def show_encodings(request: Request, output: streams.Output) -> None:
     """The list, as a table or JSON."""
-    from tokcli.cli import screen
     from tokcli.render import tables
 
     rows = encoding_rows()
-    if request.options["as_json"]:
+
+    def as_json() -> object:
         members = [{"name": r.name, "n_vocab": r.n_vocab, "source": r.source, "here": r.here} for r in rows]
-        output.write(records.dump({"encodings": members}).encode() + b"\n")
-    elif output.is_terminal:
-        screen.show(output, request.options["color"], tables.encodings_table(rows), wrap=True)
-    else:
-        for line in tables.tsv(tables.ENCODING_COLUMNS, rows):
-            output.write(line.encode() + b"\n")
+        return {"encodings": members}
+
+    inspect_views.emit(request, output, tables.ENCODING_COLUMNS, rows, as_json)
 
 
 # --- tokens ----------------------------------------------------------------------------------------------------------
@@ -136,26 +152,76 @@ def id_of(encoding: Encoding, data: bytes) -> int:
 
 def token_row(encoding: Encoding, token: int) -> TokenRow:
     """What there is to say about an id."""
+    from tokcli.engine.vocab_stats import is_special
     from tokcli.render.tables import TokenRow
 
-    data = encoding.decode_single_token_bytes(token)
-    is_special = data not in encoding._mergeable_ranks
-    return TokenRow(token, data, is_special, None if is_special else encoding.parents(data))
+    special = is_special(encoding, token)
+    return TokenRow(
+        token, encoding.decode_single_token_bytes(token), special, None if special else encoding.parents_of(token)
+    )
 
 
 def show_tokens(request: Request, output: streams.Output, ids: list[int]) -> None:
-    """Tokens as a table or JSON."""
-    from tokcli.cli import screen
+    """Tokens as a table, with how each came to be on a terminal; or as JSON, with all that is known."""
     from tokcli.render import tables
 
-    rows = [token_row(request.encoding, token) for token in ids]
-    if request.options["as_json"]:
-        output.write(records.dump({"tokens": [members(row) for row in rows]}).encode() + b"\n")
-    elif output.is_terminal:
-        screen.show(output, request.options["color"], tables.token_table(rows), wrap=True)
-    else:
-        for line in tables.tsv(tables.TOKEN_COLUMNS, rows):
-            output.write(line.encode() + b"\n")
+    encoding = request.encoding
+    rows = [token_row(encoding, token) for token in ids]
+
+    def as_json() -> object:
+        return {"tokens": [members(row) for row in rows], "details": [details(encoding, token) for token in ids]}
+
+    inspect_views.emit(request, output, tables.TOKEN_COLUMNS, rows, as_json)
+    if output.is_terminal and not request.options["as_json"] and not request.options["as_csv"]:
+        for token in ids:
+            show_origin(request, output, token)
+
+
+def show_origin(request: Request, output: streams.Output, token: int) -> None:
+    """The merge tree of a token, which tokens it is part of, and whether its own text gives it back."""
+    from rich.text import Text
+
+    from tokcli.cli import screen
+    from tokcli.engine.merges import merge_tree, merges_of
+    from tokcli.engine.vocab_stats import not_self, score_of
+    from tokcli.render.merge_tree import draw
+    from tokcli.render.visible import visible_bytes
+
+    encoding, color = request.encoding, request.options["color"]
+    for line in draw(merge_tree(encoding, token)):
+        screen.show(output, color, line)
+    facts = []
+    if (score := score_of(encoding, token)) is not None:
+        facts.append(f"score {score:g}")
+    if part_of := merges_of(encoding).children(token):
+        shown = ", ".join(
+            visible_bytes(encoding.decode_single_token_bytes(n), spaces=True) for n in part_of[:SHOWN_PARTS]
+        )
+        facts.append(f"part of {len(part_of)}: {shown}{', ...' * (len(part_of) > SHOWN_PARTS)}")
+    facts += [f"its own text is encoded as {' '.join(map(str, ids))}" for _, ids in not_self(encoding, [token])]
+    for fact in facts:
+        screen.show(output, color, Text(fact, "dim"))
+    output.write(b"\n")
+
+
+def details(encoding: Encoding, token: int) -> dict[str, object]:
+    """What a table has no place for: the ids of a merge tree (each token before its parts), and the tokens it is in."""
+    from tokcli.engine.merges import merge_tree, merges_of
+    from tokcli.engine.vocab_stats import not_self, score_of
+
+    pending, tree = [merge_tree(encoding, token)], []
+    while pending:
+        node = pending.pop()
+        tree.append({"id": node.id, "parts": [part.id for part in node.parts]})
+        pending += reversed(node.parts)
+    score = score_of(encoding, token)
+    return {
+        "id": token,
+        "tree": tree,
+        "part_of": merges_of(encoding).children(token),
+        "gives_itself": not list(not_self(encoding, [token])),
+        **({} if score is None else {"score": score}),
+    }
 
 
 def members(row: TokenRow) -> dict[str, object]:

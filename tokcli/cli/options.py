@@ -121,7 +121,8 @@ takes_encoding = _group(
         metavar="NAME|PATH",
         envvar="TOKCLI_ENCODING",
         shell_complete=complete_encoding,
-        help=f"A registered name, a file, org/name, https://...#sha256=HEX.  [default: {DEFAULT_ENCODING}]",
+        help="A registered name, a file, a Hugging Face org/name, or https://...#sha256=HEX.  "
+        f"[default: {DEFAULT_ENCODING}]",
     ),
     click.option("-m", "--model", metavar="MODEL", shell_complete=complete_model, help="The encoding of a model."),
     click.option("--pattern", metavar="P", help="Split by this regex (or an encoding's, by name) instead."),
@@ -175,7 +176,6 @@ class Request:
     @cached_property
     def encoding(self) -> Encoding:
         """The encoding that the options name."""
-        from tokcli.registry.encodings import resolve_encoding
         from tokcli.registry.models import encoding_name_for_model
 
         spec, model = self.options["encoding"], self.options["model"]
@@ -184,15 +184,21 @@ class Request:
             if spec is not None and source is click.core.ParameterSource.COMMANDLINE:
                 raise InputError("both --encoding and --model were given", "Use one of them.")
             spec = encoding_name_for_model(model)
-        encoding = resolve_encoding(
-            spec or DEFAULT_ENCODING,
+        encoding = self.encoding_named(spec or DEFAULT_ENCODING)
+        encoding.pretokenizer.timeout = self.options["timeout"]
+        return encoding
+
+    def encoding_named(self, spec: str) -> Encoding:
+        """Any encoding, with the options for encodings."""
+        from tokcli.registry.encodings import resolve_encoding
+
+        return resolve_encoding(
+            spec,
             pattern=self.options["pattern"],
             offline=self.options["offline"],
             note=self.note,
             progress=self.progress if sys.stderr.isatty() and not self.options["quiet"] else None,
         )
-        encoding.pretokenizer.timeout = self.options["timeout"]
-        return encoding
 
     @cached_property
     def allowed(self) -> frozenset[str]:

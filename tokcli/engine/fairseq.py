@@ -32,11 +32,24 @@ class XlmRoberta:
     has_template: ClassVar[bool] = True
     decodes_apart: ClassVar[bool] = False
     shortcut: ClassVar[None] = None
+    native: ClassVar[None] = None  # the model has one
 
     @cached_property
     def special_tokens(self) -> Mapping[str, int]:
         """The four first, and the mask, which is behind the last piece."""
         return _FIRST | {_MASK: len(self.model.pieces) + _SHIFT}
+
+    @property
+    def max_id(self) -> int:
+        """The mask's."""
+        return self.special_tokens[_MASK]
+
+    def parents(self, number: int) -> tuple[int, int] | None:
+        """The two ids that merge into an id; None where none do."""
+        if number in self._names:
+            return None
+        found = self.model.parents(number - _SHIFT)
+        return None if found is None else (self._shifted(found[0]), self._shifted(found[1]))
 
     @cached_property
     def _unknown(self) -> int:

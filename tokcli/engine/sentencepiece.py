@@ -96,6 +96,10 @@ class SentencePiece:
         del allowed
         return [number for number, _ in self._numbered(self._segment(self.normalizer.normalize(text)))]
 
+    def encode_normalized(self, text: str) -> list[int]:
+        """The ids of a text as the normalizer leaves it, such as a piece's own."""
+        return [number for number, _ in self._numbered(self._segment(text))]
+
     def encode_spans(self, text: str, allowed: frozenset[str]) -> Tokens:
         """The ids of a text, and where they stand: of an unknown character's bytes, only the last has it."""
         del allowed

@@ -1,0 +1,203 @@
+"""`inspect-ranks` on whole vocabularies, and what hostile tokens do to a terminal: nothing."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import pty
+import subprocess
+from pathlib import Path
+
+import pytest
+from support import ROOT, program, run_tokcli
+
+import tokcli
+from tokcli.cli import inspect_views
+from tokcli.engine import vocab_stats
+from tokcli.formats.tiktoken import format_tiktoken
+
+DATA = ROOT / "tests" / "data" / "formats"
+HOSTILE = [b"\x1b[31m", b"\x1b]0;x\x07", "\u202egnp".encode(), b"[red]", b"[/]", b"\x9b1m", "\u2066".encode(), b"\r\n\x00",
+           b"=cmd()", b'a"b', b"a,b", b"\xff\xfe", "a" + "\u0301" * 50]  # fmt: skip
+
+
+def ok(*arguments: str | Path) -> bytes:
+    ran = run_tokcli("inspect-ranks", *arguments)
+    assert (ran.status, "Error" in ran.err) == (0, False), ran.err
+    return ran.out
+
+
+def refused(*arguments: str | Path) -> str:
+    ran = run_tokcli("inspect-ranks", *arguments)
+    assert (ran.status, ran.out) == (2, b"")
+    return ran.err
+
+
+def on_a_terminal(*arguments: str | Path) -> str:
+    """What the program writes to a terminal without colours."""
+    leader, follower = pty.openpty()
+    env = {**os.environ, "NO_COLOR": "1", "COLUMNS": "100", "TERM": "xterm"}
+    command = [*program(), "inspect-ranks", *map(str, arguments)]
+    process = subprocess.Popen(command, stdout=follower, stderr=follower, stdin=subprocess.DEVNULL, env=env)
+    os.close(follower)
+    parts = []
+    while True:
+        try:
+            part = os.read(leader, 65536)
+        except OSError:  # the other end is closed
+            break
+        if not part:
+            break
+        parts.append(part)
+    os.close(leader)
+    assert process.wait() == 0
+    return b"".join(parts).decode().replace("\r\n", "\n")
+
+
+def rows(out: bytes) -> list[list[str]]:
+    return [line.split("\t") for line in out.decode().splitlines()]
+
+
+@pytest.fixture
+def hostile(tmp_path: Path) -> Path:
+    ranks = {bytes([value]): value for value in range(256)}
+    for token in HOSTILE:
+        ranks.setdefault(token if isinstance(token, bytes) else token.encode(), len(ranks))
+    path = tmp_path / "hostile.tiktoken"
+    path.write_bytes(format_tiktoken(ranks))
+    Path(f"{path}.json").write_text('{"pat_str": "[\\\\s\\\\S]+", "special_tokens": {"[bold]\\u001b[5m\\u202e": 400}}')
+    return path
+
+
+def test_a_token_on_a_terminal_shows_its_merge_tree_and_what_it_is_part_of() -> None:
+    out = on_a_terminal(" world")
+    assert "├─ ·w  286\n│  ├─ ·  220\n│  └─ w  86\n└─ orld  1733\n" in out
+    assert "part of 5: ·worldwide" in out
+
+
+def test_a_token_whose_text_becomes_others_says_so() -> None:
+    assert "its own text is encoded as 357 6" in on_a_terminal(" I'")
+    (about,) = json.loads(ok(" I'", "--json"))["details"]
+    assert about["gives_itself"] is False
+    assert about["tree"][0] == {"id": 3413, "parts": [357, 6]}
+
+
+def test_a_piece_of_sentencepiece_has_its_score_and_gives_itself() -> None:
+    encoding = tokcli.load_encoding(DATA / "bpe.model")
+    (about, *_) = json.loads(ok("-e", DATA / "bpe.model", "--id", str(encoding.n_vocab // 2), "--json"))["details"]
+    assert about["score"] <= 0
+
+
+def test_searches_combine() -> None:
+    found = rows(ok("--prefix", " worl", "--grep", "wide|s$", "--longest", "1"))
+    assert [row[:1] + row[2:3] for row in found] == [["id", "text"], ["17361", " worldwide"]]
+    assert [row[2] for row in rows(ok("--not-utf8", "--longest", "2"))[1:]] != []
+
+
+def test_not_self_names_what_the_text_becomes() -> None:
+    found = {row[0]: row[-1] for row in rows(ok("--not-self", "--prefix", " I"))[1:]}
+    assert found["3413"] == "357 6"
+
+
+def test_not_self_is_what_encoding_one_by_one_says() -> None:
+    encoding = tokcli.get_encoding("r50k_base")
+    numbers = range(0, 50256, 11)
+    expected = [n for n in numbers if _is_text(encoding.decode_single_token_bytes(n))
+                and encoding.encode_ordinary(encoding.decode([n])) != [n]]  # fmt: skip
+    found = [n for n, _ in vocab_stats.not_self(encoding, numbers) if _is_text(encoding.decode_single_token_bytes(n))]
+    assert sorted(found) == expected
+
+
+def _is_text(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def test_all_merges_are_listed_in_order() -> None:
+    found = rows(ok("--merges", "-e", "gpt2"))
+    assert len(found) == 50001
+    assert found[1] == ["256", "220", "83", " ", "t"]
+    assert json.loads(ok("--merges", "-e", "gpt2", "--json"))["merges"][0] == [220, 83, 256]
+
+
+@pytest.mark.parametrize("name", ["unigram.model", "wordpiece.tokenizer.json"])
+def test_a_model_that_does_not_merge_says_so(name: str) -> None:
+    ran = run_tokcli("inspect-ranks", "--merges", "-e", DATA / name)
+    assert (ran.status, len(ran.out.splitlines()), "does not merge" in ran.err) == (0, 1, True)
+
+
+def test_the_order_of_the_bytes_is_minbpes_shuffle() -> None:
+    order = json.loads(ok("--bytes", "-e", "cl100k_base", "--json"))["bytes"]
+    assert sorted(order) == list(range(256))
+    assert (order[33], order[0]) == (0, 188)
+
+
+def test_a_difference_counts_and_lists() -> None:
+    ran = run_tokcli("inspect-ranks", "--diff", "gpt2", "p50k_base")
+    assert ran.err == "Note: 50257 tokens are in both (50257 with the same id), 0 only in gpt2, 24 only in p50k_base.\n"
+    found = rows(ran.out)
+    assert found[0] == ["text", "gpt2", "p50k_base"]
+    assert [row[1] for row in found[1:]] == [""] * 24
+    table = json.loads(ok("--diff", "gpt2", "p50k_base", "--json"))
+    assert (table["shared"], table["only_b"], len(table["tokens"])) == (50257, 24, 24)
+
+
+def test_statistics_add_up() -> None:
+    table = json.loads(ok("--stats", "-e", "gpt2", "--json"))
+    assert table["tokens"] == sum(table["lengths"].values()) == sum(table["scripts"].values()) == 50256
+    assert (table["special"], table["merges"]) == (1, 50000)
+    assert table["bytes"] == sum(int(length) * n for length, n in table["lengths"].items())
+    assert "█" in on_a_terminal("--stats", "-e", "gpt2")
+
+
+@pytest.mark.parametrize("name", [path.name for path in sorted(DATA.iterdir()) if path.name != "golden.json"])
+def test_every_kind_of_file_can_be_looked_into(name: str) -> None:
+    encoding = tokcli.load_encoding(DATA / name)
+    stats = vocab_stats.stats_of(encoding, 0)
+    assert stats.tokens + stats.special == len(vocab_stats.token_ids(encoding))
+    odd = list(vocab_stats.not_self(encoding, vocab_stats.token_ids(encoding)))
+    assert all(ids != [number] for number, ids in odd)
+    assert len(odd) < stats.tokens
+
+
+def test_csv_reads_back(hostile: Path) -> None:
+    found = list(csv.reader(io.StringIO(ok("-e", hostile, "--grep", ".*", "--csv").decode(), newline="")))
+    assert len(found) == 1 + 256 + len(HOSTILE) + 1
+    assert {len(row) for row in found} == {5}
+
+
+@pytest.mark.parametrize("view", [("--id", "256", "--id", "258", "--id", "400"), ("--longest", "50"), ("--merges",),
+                                  ("--not-self",), ("--stats",), ("--bytes",)])  # fmt: skip
+def test_no_token_acts_on_a_terminal(view: tuple[str, ...], hostile: Path) -> None:
+    out = on_a_terminal("-e", hostile, *view)
+    assert not [char for char in out if (ord(char) < 32 and char != "\n") or char in "\x7f\x9b\u202e\u2066"]
+    if view[0] == "--longest":
+        assert "[red]" in out
+        assert "[/]" in out
+
+
+def test_a_table_on_a_terminal_is_cut_and_says_so() -> None:
+    out = on_a_terminal("--merges", "-e", "gpt2")
+    assert out.count("\n") < inspect_views.ROWS_ON_SCREEN + 20
+    assert f"and {50000 - inspect_views.ROWS_ON_SCREEN} more" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        (("--grep", "("), "--grep: not a regex"),
+        (("--grep", "(?:a?){40}(?:a+)+$b", "--timeout", "0.0001"), "--grep: it takes more than"),
+        (("--stats", "--merges"), "one view each"),
+        (("--stats", "hello"), "not both"),
+        (("--diff", "gpt2", "gpt3"), "unknown encoding 'gpt3'"),
+        (("--prefix", "\\q"), "\\q"),
+        (("--longest", "0"), "--longest"),
+    ],
+)
+def test_what_cannot_be_shown_is_refused(arguments: tuple[str, ...], what: str) -> None:
+    assert what in refused(*arguments)
