@@ -152,7 +152,7 @@ class LlamaCpp:
     def _encode_text(self) -> Callable[[str], Sequence[int]]:
         settings = self.settings
         if self.kind == "llama":
-            return models.Spm(self.ids, self.scores, self._byte_id).encode
+            return self._spm.encode
         if self.kind == "bert":
             return models.WordPieces(
                 self.ids, self._unknown_id(), lowercase=settings.lowercase, strip_accents=settings.strip_accents
@@ -275,6 +275,19 @@ class LlamaCpp:
             except ValueError:
                 return b""
         return b""
+
+    @cached_property
+    def _spm(self) -> models.Spm:
+        return models.Spm(self.ids, self.scores, self._byte_id)
+
+    def parents(self, number: int) -> tuple[int, int] | None:
+        """The two ids that merge into an id; None where none do, and for models that do not merge."""
+        text = self.texts[number]
+        if self.ids[text] != number or self.kinds[number] & _SPECIAL:
+            return None
+        if self.kind == "llama":
+            return self._spm.parents(text)
+        return self._bpe.parents(text) if self.kind == "gpt2" else None
 
     def token_bytes(self) -> Mapping[int, bytes]:
         """The bytes of each id."""
