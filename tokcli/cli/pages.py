@@ -69,7 +69,9 @@ def sees_whole(request: Request) -> bool:
     if not isinstance(encoding, PipelineEncoding):
         return False
     shortcut = encoding.tokenizer.shortcut
-    return shortcut is None or not shortcut.keeps_text or bool(request.options["add_special_tokens"])
+    if shortcut is None or shortcut.form is not None or shortcut.prefix_space:
+        return True
+    return bool(request.options["add_special_tokens"])
 
 
 def encoded(request: Request, source: streams.Input) -> Iterator[tuple[Sequence[int], Spans | None]]:

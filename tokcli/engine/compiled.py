@@ -101,18 +101,13 @@ class Compiled:
             return cleaned(data)
         return data
 
+    def parents(self, number: int) -> tuple[int, int] | None:
+        """The ids of the two tokens that merge into one."""
+        return self.whole.parents(number)
+
     def token_bytes(self) -> Mapping[int, bytes]:
         """The bytes of each id."""
         return self.whole.token_bytes()
-
-    def parents(self, number: int) -> tuple[int, int] | None:
-        """The two ids that merge into an id; None where none do."""
-        return self.whole.parents(number)
-
-
-def whole_of(tokenizer: Tokenizer) -> Tokenizer:
-    """The tokenizer itself, with all its parts."""
-    return tokenizer.whole if isinstance(tokenizer, Compiled) else tokenizer
 
 
 def facts_of(tokenizer: Tokenizer, ranks: Mapping[bytes, int]) -> Facts:

@@ -73,6 +73,12 @@ class PipelineEncoding(Encoding):
     def _all_decoder(self) -> Mapping[int, bytes]:
         return self._token_bytes
 
+    @property
+    def whole_tokenizer(self) -> Tokenizer:
+        """The tokenizer with all that its file says, read now if it was compiled."""
+        whole: Tokenizer = getattr(self.tokenizer, "whole", self.tokenizer)
+        return whole
+
     @cached_property
     def _fast(self) -> Encoding | None:
         shortcut = self.tokenizer.shortcut
@@ -158,7 +164,7 @@ class PipelineEncoding(Encoding):
             if is_slow:
                 yield self.tokenizer.encode(segment, frozenset()), None
             else:
-                yield [], " " + plain if shortcut.prefix_space and not plain.startswith(" ") else plain
+                yield [], shortcut.with_prefix(plain)
 
     def _encode_single_piece(self, text_or_bytes: str | bytes) -> list[int]:
         text = text_or_bytes if isinstance(text_or_bytes, str) else text_or_bytes.decode("utf-8", "replace")
@@ -328,7 +334,7 @@ class PipelineEncoding(Encoding):
         if isinstance(part, stream.Chunk):
             return self._ready(part)
         shortcut = self.tokenizer.shortcut
-        if shortcut is None or not (shortcut.unsafe or shortcut.form):
+        if shortcut is None or not shortcut.looks_at_text:
             return part if shortcut is not None else None
         text = _text_of(part)
         is_slow, plain = self._slow_or_normalized(text)
@@ -399,7 +405,7 @@ class PipelineEncoding(Encoding):
     def __reduce__(self) -> tuple[Any, ...]:
         if self._made_by is not None:
             return self._made_by
-        tokenizer: Any = getattr(self.tokenizer, "whole", self.tokenizer)  # of a compiled one, what its file says
+        tokenizer: Any = self.whole_tokenizer
         fields = {f.name: getattr(tokenizer, f.name) for f in dataclass_fields(tokenizer) if f.init}
         fields.pop("_cache", None)
         return _restore, (self.name, type(tokenizer), fields)

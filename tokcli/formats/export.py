@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 
 from tokcli.engine import known_patterns as known
 from tokcli.engine.bpe import Ranks
-from tokcli.engine.compiled import whole_of
 from tokcli.engine.encoding import Encoding
 from tokcli.engine.llama_cpp import LlamaCpp
 from tokcli.engine.merges import merges_of
@@ -52,7 +51,7 @@ def export(encoding: Encoding, form: str) -> tuple[Made, list[str]]:
         if (
             form == "huggingface"
             and isinstance(encoding, PipelineEncoding)
-            and isinstance(whole_of(encoding.tokenizer), Pipeline)
+            and isinstance(encoding.whole_tokenizer, Pipeline)
         ):
             hint = "It is a tokenizer.json already: copy the file."
         raise VocabularyError(f"{encoding.name} as {form} would lose {'; '.join(losses)}", hint)
@@ -62,7 +61,7 @@ def export(encoding: Encoding, form: str) -> tuple[Made, list[str]]:
 def contents_of(encoding: Encoding) -> Contents:
     """The tables of an encoding, or why ranks and a pattern are not all of it."""
     if isinstance(encoding, PipelineEncoding):
-        return _contents_of_pipeline(encoding, whole_of(encoding.tokenizer))
+        return _contents_of_pipeline(encoding, encoding.whole_tokenizer)
     ranks = encoding._mergeable_ranks
     made = Made(ranks, _merges(encoding, ranks), encoding._pat_str, encoding._special_tokens, finds_whole=True)
     return Contents(made)
@@ -84,7 +83,7 @@ def _contents_of_pipeline(encoding: PipelineEncoding, tokenizer: Tokenizer) -> C
         merges = [(tokens[left], tokens[right]) for left, right in tokenizer.pairs]
         pattern = tokenizer.pattern or writers.WHOLE_TEXT
         return Contents(Made(ranks, merges, pattern, tokenizer.special_tokens))
-    if shortcut is None:
+    if shortcut is None or shortcut.prefix_space:
         return Contents(Made({}, [], "", {}), _why_no_ranks(tokenizer))
     added, notes = set(shortcut.added.values()), []
     ranks = {token: rank for token, rank in shortcut.load_ranks().items() if rank not in added}
