@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import random
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tokcli.engine import backend
 from tokcli.engine.bpe import encode_piece
+from tokcli.engine.native_encoder import image_of, open_merger
 from tokcli.engine.pair_bpe import SHIFT, merge
-from tokcli.engine.ranked import ranks_of_pairs
+from tokcli.engine.ranked import _live_merges, live_merges, ranks_of_merges, ranks_of_pairs
 
 LETTERS = st.integers(97, 99)
 
@@ -32,3 +36,50 @@ def test_ranks_are_given_only_where_they_merge_as_the_pairs_do(pairs: list[tuple
     merges = {a << SHIFT | b: (rank, 256 + rank) for rank, (a, b) in enumerate(pairs)}
     by_pairs = [number for number, _ in merge([(byte, 1) for byte in text.encode()], merges)]
     assert encode_piece(ranks, text.encode()) == by_pairs
+
+
+def made_by(found: list[tuple[int, int]]) -> tuple[dict[int, bytes], list[tuple[int, int, int]]]:
+    """The tokens that pairs make, those of the same bytes with one id, and the merges in the order of the pairs."""
+    tokens = {byte: bytes([byte]) for byte in range(97, 100)}
+    ids = {token: number for number, token in tokens.items()}
+    merges = []
+    for left, right in found:
+        left, right = (min(part, 96 + len(ids)) if part < 256 else part for part in (left, right))
+        if left not in tokens or right not in tokens:
+            continue
+        token = tokens[left] + tokens[right]
+        number = ids.setdefault(token, 256 + len(merges))
+        tokens[number] = token
+        merges.append((left, right, number))
+    return tokens, merges
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    found=pairs(), order=st.randoms(use_true_random=False), text=st.text("abc", max_size=24), finds_whole=st.booleans()
+)
+def test_merges_in_any_order_are_ranks_only_where_these_merge_alike(
+    found: list[tuple[int, int]], order: random.Random, text: str, finds_whole: bool
+) -> None:
+    tokens, merges = made_by(found)
+    order.shuffle(merges)  # so that parts are made after what they make
+    everything = tokens | {byte: bytes([byte]) for byte in range(256) if byte not in tokens}
+    ranked = ranks_of_merges(everything, merges, finds_whole=finds_whole)
+    assert live_merges(everything, merges) == _live_merges(everything, merges)
+    if ranked is None or not text:
+        return
+    pieces = {a << SHIFT | b: (rank, made) for rank, (a, b, made) in enumerate(merges)}
+    by_pairs = [number for number, _ in merge([(byte, 1) for byte in text.encode()], pieces)]
+    whole = {token: number for number, token in everything.items()}.get(text.encode()) if finds_whole else None
+    expected = by_pairs if whole is None else [whole]
+    if text.encode() not in ranked.whole_only and not any(token in text.encode() for token in ranked.whole_only):
+        assert encode_piece(ranked.ranks, text.encode()) == expected
+    if backend.native() is not None:
+        encode = open_merger(lambda: image_of(ranked.ranks | ranked.whole_only, ranked.merges))
+        assert encode is not None
+        assert encode(text.encode()) == expected
+
+
+def test_tokens_too_long_to_be_tried_have_no_ranks() -> None:
+    tokens = {byte: bytes([byte]) for byte in range(256)} | {300: b"a" * 60_000}
+    assert ranks_of_merges(tokens, [(97, 97, 300)], finds_whole=False) is None

@@ -159,6 +159,16 @@ def test_a_sidecar_that_appears_is_read(tmp_path: Path, cache: Path) -> None:
         load_encoding(ranks, pattern="gpt2")
 
 
+@pytest.mark.usefixtures("trusting")
+def test_a_file_that_takes_the_place_of_another_in_a_folder_is_read(file: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    folder.mkdir()
+    shutil.copy(ROOT / "tests/data/formats/bpe.model", folder / "tokenizer.model")
+    before = load_encoding(folder).encode("hello")
+    shutil.copy(file, folder / "tokenizer.json")
+    assert load_encoding(folder).encode("hello") == load_encoding(file).encode("hello") != before
+
+
 def test_a_cache_that_cannot_be_written_only_costs_time(
     file: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

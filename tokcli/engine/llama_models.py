@@ -114,6 +114,15 @@ class StringBpe:
         self._size = len(ids)
         self._numbers = dict(ids)  # of tokens their ids, and of other texts in merges numbers beyond them
         self._merges: dict[int, tuple[int, int]] = {}
+        try:  # where all are tokens and no merge is there twice, as it should be
+            pairs = [ids[left] << SHIFT | ids[right] for left, right in merges]
+            made = [ids[left + right] for left, right in merges]
+            self._merges = dict(zip(pairs, enumerate(made), strict=True))
+        except KeyError:
+            pass
+        if len(self._merges) == len(merges):
+            return
+        self._merges = {}
         for rank, (left, right) in enumerate(merges):
             pair = self._number(left) << SHIFT | self._number(right)
             self._merges.setdefault(pair, (rank, self._number(left + right)))

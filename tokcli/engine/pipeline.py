@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
+from tokcli.engine import backend
 from tokcli.engine.added_tokens import AddedToken, AddedTokenFinder, are_apart, finders
 from tokcli.engine.aligned import Aligned
 from tokcli.engine.detokenizer import ByteLevel, Decoder
@@ -21,9 +22,13 @@ from tokcli.engine.normalizer import Sequence as Normalizers
 from tokcli.engine.pair_bpe import PairBpe
 from tokcli.engine.pattern import Ranges
 from tokcli.engine.postprocessor import PostProcessor, Tokens, joined
+from tokcli.engine.ranked import Ranked
 from tokcli.engine.shortcut import Shortcut
 from tokcli.engine.splitters import Splitter
 from tokcli.errors import InputError, UnknownTokenError
+
+if TYPE_CHECKING:
+    from tokcli.engine.encoding import Encoding
 
 CACHE_PIECES = 1 << 16
 CACHE_PIECE_CHARS = 64
@@ -105,14 +110,14 @@ class Pipeline:
     @cached_property
     def shortcut(self) -> Shortcut | None:
         """Ranks, where this is byte-level BPE with a known pattern, and merges, added tokens and forms allow it."""
-        model, normalizer = self.model, self.normalizer
-        if self.pat_str is None or not isinstance(model, PairBpe) or not model.is_plain:
+        normalizer = self.normalizer
+        if self.pat_str is None:
             return None
         if isinstance(normalizer, Normalizers) and len(normalizer.normalizers) <= 1:
             normalizer = next(iter(normalizer.normalizers), None)
         if not (normalizer is None or isinstance(normalizer, UnicodeForm)) or not self._finds_alike(normalizer):
             return None
-        ranked = model.ranks()
+        ranked = self._ranked
         if ranked is None or (self.prefix_space and (self.unsafe or ranked.missing or ranked.whole_only or normalizer)):
             return None  # with a prefix: where a text begins is only known to what takes it
         return Shortcut.of(
@@ -123,6 +128,13 @@ class Pipeline:
             form=None if normalizer is None else normalizer.form,
             prefix_space=self.prefix_space,
         )
+
+    @cached_property
+    def _ranked(self) -> Ranked | None:
+        """The model as ranks, where it is byte-level BPE behind a known pattern, and its merges allow it."""
+        if self.pat_str is None or not isinstance(self.model, PairBpe) or not self.model.is_plain:
+            return None
+        return self.model.ranks()
 
     def _finds_alike(self, normalizer: UnicodeForm | None) -> bool:
         """Whether added tokens are found alike in text as it came and in one go."""
@@ -200,10 +212,37 @@ class Pipeline:
             is_first = False
             if number is not None:
                 ids.append(number)
-                continue
-            for piece in self.splitter(segment) if self.splitter else (segment,):
-                ids += self._encode_piece(piece.text)
+            elif (native := self._natively(segment.text)) is not None:
+                ids += native
+            else:
+                for piece in self.splitter(segment) if self.splitter else (segment,):
+                    ids += self._encode_piece(piece.text)
         return ids
+
+    def _natively(self, text: str) -> list[int] | None:
+        """The ids of a normalized segment, where native code splits and merges as this pipeline does."""
+        if self._inner is None:
+            return None
+        shortcut, encoding = self._inner
+        if not shortcut.holds_for(text):
+            return None
+        return encoding.encode_ordinary(shortcut.with_prefix(text))
+
+    @cached_property
+    def _inner(self) -> tuple[Shortcut, Encoding] | None:
+        """What splits and merges one segment, where a known pattern and ranks do; added tokens may be of any kind."""
+        from tokcli.engine.encoding import Encoding
+
+        if backend.native() is None or self._ranked is None or self.pat_str is None:
+            return None
+        shortcut = Shortcut.of(self.pat_str, self._ranked, {}, unsafe=self.unsafe, prefix_space=self.prefix_space)
+        if shortcut is None:
+            return None
+        encoding = Encoding.on_demand(
+            "segments", pat_str=self.pat_str, special_tokens={}, max_rank=shortcut.max_id,
+            load_ranks=shortcut.load_ranks, load_image=shortcut.load_image,
+        )  # fmt: skip
+        return (shortcut, encoding) if encoding.is_native else None
 
     def _encode_piece(self, piece: str) -> tuple[int, ...]:
         ids = self._cache.get(piece)

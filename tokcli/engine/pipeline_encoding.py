@@ -157,7 +157,7 @@ class PipelineEncoding(Encoding):
             if is_slow:
                 yield self.tokenizer.encode(segment, frozenset()), None
             else:
-                yield [], " " + plain if shortcut.prefix_space and not plain.startswith(" ") else plain
+                yield [], shortcut.with_prefix(plain)
 
     def _encode_single_piece(self, text_or_bytes: str | bytes) -> list[int]:
         text = text_or_bytes if isinstance(text_or_bytes, str) else text_or_bytes.decode("utf-8", "replace")
@@ -323,7 +323,7 @@ class PipelineEncoding(Encoding):
         if isinstance(part, stream.Chunk):
             return self._ready(part)
         shortcut = self.tokenizer.shortcut
-        if shortcut is None or not (shortcut.unsafe or shortcut.form):
+        if shortcut is None or not shortcut.looks_at_text:
             return part if shortcut is not None else None
         text = _text_of(part)
         is_slow, plain = self._slow_or_normalized(text)

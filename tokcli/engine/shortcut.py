@@ -76,7 +76,12 @@ class Shortcut:
     @property
     def takes_all(self) -> bool:
         """Whether it takes any text as it is."""
-        return not (self.unsafe or self.unsafe_astral or self.form or self.prefix_space)
+        return not (self.looks_at_text or self.prefix_space)
+
+    @property
+    def looks_at_text(self) -> bool:
+        """Whether it is not for every text, or not for it as it is."""
+        return bool(self.unsafe or self.unsafe_astral or self.form)
 
     @cached_property
     def _unsafe(self) -> re.Pattern[str]:
@@ -89,6 +94,10 @@ class Shortcut:
         from tokcli.engine.unicode_forms import normalize
 
         return normalize(self.form, text)
+
+    def with_prefix(self, text: str) -> str:
+        """A text with the space before it that it may need."""
+        return " " + text if self.prefix_space and not text.startswith(" ") else text
 
     def holds_for(self, text: str) -> bool:
         """Whether it may be taken for a normalized text."""

@@ -109,6 +109,25 @@ class _Header:
         """Bytes with their size before them."""
         return self.take(self.count(MAX_FILE_BYTES, "bytes"))
 
+    def strings(self, count: int) -> list[bytes]:
+        """So many of them; those that are held one after the other, which are most."""
+        found: list[bytes] = []
+        size_at = struct.Struct(self._order + "Q").unpack_from
+        while len(found) < count:
+            held, at, left = self._held, self._used, count - len(found)
+            last = len(held) - 8
+            while left and at <= last:
+                end = at + 8 + size_at(held, at)[0]
+                if end > len(held):
+                    break
+                found.append(held[at + 8 : end])
+                at, left = end, left - 1
+            self._at += at - self._used
+            self._used = at
+            if left:
+                found.append(self.string())  # reads on, within the limits
+        return found
+
     def values(self) -> dict[str, Any]:
         """The values that a vocabulary is made of."""
         if self.take(4) != MAGIC:
@@ -143,11 +162,8 @@ class _Header:
         kind = self.number("I")
         if kind == _STRING:
             count = self.count(MAX_MERGES, "texts")
-            if wanted:
-                return [self.string() for _ in range(count)]
-            for _ in range(count):
-                self.string()
-            return None
+            found = self.strings(count)
+            return found if wanted else None
         if kind not in _SCALARS:
             self.fail(f"a list of kind {kind}, which is none,")
         size = struct.calcsize("<" + _SCALARS[kind])
@@ -256,8 +272,11 @@ def _merges(found: _Values, model: str) -> list[tuple[str, str]]:
     merges = []
     for line in lines:
         text = line.decode("utf-8", "surrogateescape")
-        cut = text.find(" ", 1)  # a token may begin with a space, as llama.cpp has it
-        merges.append((text[:cut], text[cut + 1 :]) if cut > 0 else ("", ""))
+        left, _, right = text.partition(" ")
+        if not left or not right:
+            cut = text.find(" ", 1)  # a token may begin with a space, as llama.cpp has it
+            left, right = (text[:cut], text[cut + 1 :]) if cut > 0 else ("", "")
+        merges.append((left, right))
     return merges
 
 

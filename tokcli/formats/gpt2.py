@@ -87,6 +87,28 @@ def check_ids(table: object, name: str) -> dict[str, int]:
         raise VocabularyError(f"{name}: expected an object of tokens and their ids")
     if len(table) > MAX_TOKENS:
         raise VocabularyError(f"{name}: {len(table)} tokens, more than the {MAX_TOKENS} that are read")
+    if not _are_ids(table):
+        _name_wrong_id(table, name)
+    return table
+
+
+def _are_ids(table: dict[str, Any]) -> bool:
+    """Whether the tokens and ids of a table are what they should be: asked of all at once, as there are many."""
+    numbers = table.values()
+    if not table:
+        return True
+    if set(map(type, numbers)) != {int} or min(numbers) < 0 or max(numbers) > MAX_RANK:
+        return False
+    if len(set(numbers)) != len(table) or "" in table or max(map(len, table)) > MAX_TOKEN_BYTES:
+        return False
+    try:
+        "".join(table).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _name_wrong_id(table: dict[str, Any], name: str) -> None:
     tokens_of_ids: dict[int, str] = {}
     for token, number in table.items():
         if type(number) is not int or not 0 <= number <= MAX_RANK:
@@ -98,7 +120,6 @@ def check_ids(table: object, name: str) -> dict[str, int]:
         if not token or any("\ud800" <= char <= "\udfff" for char in token):
             raise VocabularyError(f"{name}: {_shown(token)} is no text that a token can stand for")
         tokens_of_ids[number] = token
-    return table
 
 
 def _parse_vocab(data: bytes, name: str) -> dict[str, int]:

@@ -54,7 +54,7 @@ def read_sources(path: str | os.PathLike[str]) -> Sources:
     """The bytes of all files that a vocabulary is made of; VocabularyError where one cannot be read."""
     named = Path(path)
     path = _named_file(named)
-    absent = tuple(named / name for name in FOLDER_FILES if not (named / name).exists()) if path != named else ()
+    absent = _absent_from(named) if path != named else ()
     if _is_gguf(path):
         from tokcli.formats.gguf import read_values
 
@@ -189,6 +189,13 @@ def _named_file(path: Path) -> Path:
     raise VocabularyError(
         f"{path}: a folder without tokenizer.json, tokenizer.model or a GPT-2 pair (encoder.json and vocab.bpe)"
     )
+
+
+def _absent_from(folder: Path) -> tuple[Path, ...]:
+    """What could be read in a folder, and is not there."""
+    from tokcli.formats.gpt2 import PARTNERS
+
+    return tuple(folder / name for name in (*FOLDER_FILES, *PARTNERS) if not (folder / name).exists())
 
 
 def _partner(path: Path, form: str) -> tuple[Path, tuple[Path, ...]]:

@@ -1,4 +1,4 @@
-"""From a name, a path or a url to an `Encoding`. Registered ones are made once per process; files are read every time.
+"""From a name, a path or a url to an `Encoding`. Registered ones are made once per process; files are compiled once.
 
 Where ranks come from is decided here: shipped with the package first, then caches, then the network.
 """
