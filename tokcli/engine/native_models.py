@@ -244,10 +244,8 @@ def _pair_bpe(model: PairBpe) -> Any:
     )
     # a cut is where no merge is: tokens that stand for no characters of the text must not merge, then
     odd = {number for number in by_bytes if number != NOTHING} | ({unknown} if has_unknown else set())
-    parts = (
-        set(memoryview(array("Q", pairs)).cast("B").cast("I")) if odd and pairs else set()
-    )  # both halves of each pair
-    is_cut = not (model.prefix or model.suffix) and parts.isdisjoint(odd)
+    halves = memoryview(array("Q", pairs)).cast("B").cast("I") if odd and pairs else ()  # of each pair
+    is_cut = not (model.prefix or model.suffix) and odd.isdisjoint(halves)
     has_all_bytes = model.byte_fallback and NOTHING not in by_bytes
     is_cut &= has_unknown or has_all_bytes  # else what is unknown is nothing, and what stands around it merges
     # characters that are unknown are one with those before them
