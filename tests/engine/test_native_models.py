@@ -45,7 +45,7 @@ def assert_twins(tokenizer: SentencePiece | Pipeline, text: str, allowed: frozen
 
 
 @pytest.mark.parametrize("name", FILES)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(text=hard_text())
 def test_files_of_other_libraries_are_read_alike(name: str, text: str) -> None:
     encoding = load_encoding(FOLDER / name)
@@ -74,7 +74,7 @@ FLAGS = st.fixed_dictionaries(
 
 
 @pytest.mark.parametrize("kind", ["bpe", "unigram", "word", "char"])
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 @given(pieces=st.dictionaries(WORDS, SCORES, max_size=20), flags=FLAGS, texts=st.lists(TEXTS, max_size=4))
 def test_any_sentencepiece_model(kind: str, pieces: dict[str, float], flags: dict[str, bool], texts: list[str]) -> None:
     model = sentencepiece(pieces, kind, **flags)
@@ -114,7 +114,7 @@ PAIR_FLAGS = st.fixed_dictionaries(
 LLAMA = normalizer.Sequence((normalizer.Prepend("▁"), normalizer.Replace(matching.Literal(" "), "▁", " ")))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(words=st.lists(st.text("ab▁", min_size=2, max_size=5), max_size=10), flags=PAIR_FLAGS, text=TEXTS)
 def test_any_bpe_of_characters(words: list[str], flags: dict[str, bool], text: str) -> None:
     model = pair_bpe(words, **flags)
@@ -155,7 +155,7 @@ MARKED = st.text(
 
 
 @pytest.mark.parametrize("steps", NORMALIZERS)
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(text=hard_text() | MARKED, splitter=st.sampled_from(SPLITTERS))
 def test_normalizers_and_pre_tokenizers(
     steps: list[normalizer.Normalizer], text: str, splitter: splitters.Splitter | None
@@ -164,7 +164,7 @@ def test_normalizers_and_pre_tokenizers(
     assert_twins(parts, text)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 @given(text=st.text("ab <m>\u00a0é", max_size=25), is_allowed=st.booleans(), data=st.data())
 def test_added_tokens(text: str, is_allowed: bool, data: st.DataObject) -> None:
     flags = st.fixed_dictionaries(
@@ -175,7 +175,7 @@ def test_added_tokens(text: str, is_allowed: bool, data: st.DataObject) -> None:
     assert_twins(parts, text, frozenset(["<m>"] if is_allowed else []))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 @given(
     words=st.sets(st.text("ab#é", min_size=1, max_size=4)), text=st.text("aabé .", max_size=30), limit=st.integers(0, 5)
 )
@@ -185,7 +185,7 @@ def test_words_by_their_longest_tokens(words: set[str], text: str, limit: int) -
         assert_twins(Pipeline(model, detokenizer.Fuse(), splitter=splitters.bert()), text)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 @given(
     pieces=st.lists(st.tuples(WORDS, SCORES), min_size=1, max_size=20),
     text=TEXTS,
@@ -198,7 +198,7 @@ def test_any_unigram_model(pieces: list[tuple[str, float]], text: str, unk: bool
     assert_twins(Pipeline(model, detokenizer.Fuse(), splitter=splitters.Metaspace("▁", "always", True)), text)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(pieces=st.dictionaries(WORDS, SCORES, min_size=1, max_size=20), texts=st.lists(TEXTS | hard_text(), max_size=4))
 def test_models_of_llama_cpp(pieces: dict[str, float], texts: list[str]) -> None:
     ids = {text: number for number, text in enumerate(["<unk>", *pieces, *BYTES])}

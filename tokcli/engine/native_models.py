@@ -19,7 +19,7 @@ from tokcli.engine.charsmap import Charsmap
 from tokcli.engine.matching import Literal, OnigPattern
 from tokcli.engine.models import Model, WordLevel, WordPiece, byte_token
 from tokcli.engine.native_text import Learned, NativeText
-from tokcli.engine.pair_bpe import SHIFT, PairBpe
+from tokcli.engine.pair_bpe import PairBpe
 from tokcli.engine.spm_normalizer import SPACE, SpmNormalizer
 from tokcli.engine.unigram import Unigram
 
@@ -199,8 +199,9 @@ def pipeline(parts: Pipeline) -> NativeText | None:
             {run: run_of(run.decode(), stages) for run in runs},
         )
 
+    asks_for_classes = parts.splitter is not None or any(token.single_word for token in parts.added)
     ascii_only = list(range(128))
-    made.learn(*learn(ascii_only if stages else [], ascii_only, []))
+    made.learn(*learn(ascii_only if stages else [], ascii_only if asks_for_classes else [], []))
     return NativeText(made, learn, tokens[False], tokens[True])
 
 
@@ -243,10 +244,8 @@ def _pair_bpe(model: PairBpe) -> Any:
     )
     # a cut is where no merge is: tokens that stand for no characters of the text must not merge, then
     odd = {number for number in by_bytes if number != NOTHING} | ({unknown} if has_unknown else set())
-    mask = (1 << SHIFT) - 1
-    is_cut = not (model.prefix or model.suffix) and not any(
-        pair >> SHIFT in odd or pair & mask in odd for pair in pairs
-    )
+    halves = memoryview(array("Q", pairs)).cast("B").cast("I") if odd and pairs else ()  # of each pair
+    is_cut = not (model.prefix or model.suffix) and odd.isdisjoint(halves)
     has_all_bytes = model.byte_fallback and NOTHING not in by_bytes
     is_cut &= has_unknown or has_all_bytes  # else what is unknown is nothing, and what stands around it merges
     # characters that are unknown are one with those before them

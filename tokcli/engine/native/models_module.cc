@@ -139,9 +139,10 @@ class PyTextModel {
   }
   void add_step(int kind, nb::handle from, nb::handle to, bool left, bool right) {
     if (kind < 0 || kind > 5) throw nb::value_error("no such step");
-    model_.steps.push_back({static_cast<Step::Kind>(kind), string_of(from), string_of(to), left, right});
-    if (model_.steps.back().kind == Step::Kind::kReplace && model_.steps.back().from.empty())
+    Step step{static_cast<Step::Kind>(kind), string_of(from), string_of(to), left, right};
+    if (step.kind == Step::Kind::kReplace && step.from.empty())
       throw nb::value_error("an empty text is found everywhere");
+    model_.steps.push_back(std::move(step));
   }
   void set_spaces(nb::handle units, nb::handle texts, bool add_prefix, bool trim, bool as_suffix, bool is_llama,
                   nb::handle space) {

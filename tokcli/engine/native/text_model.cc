@@ -220,40 +220,44 @@ void TextModel::encode_sums(Bytes word, Call& call) const {
   const WordCache::Slot* slot = is_short ? call.scratch.cache.find(word) : nullptr;
   if (slot != nullptr && std::abs(call.sum) <= static_cast<double>(slot->limit)) {
     add(slot->ids, slot->count);
-    for (size_t i = 0; i < slot->count; ++i) call.sink.add(ids[slot->ids[i]]);
+    if (slot->count == 1 && slot->ids[0] == kUnknownToken) {
+      add_unknown_word(word, call);
+    } else {
+      for (size_t i = 0; i < slot->count; ++i) call.sink.add(ids[slot->ids[i]]);
+    }
     return;
   }
   if (kind == Kind::kSums32)
     call.sum = unigram->search_single(word, static_cast<float>(call.sum), scratch);
   else call.sum = unigram->search(word, call.sum, scratch);
   const bool is_known = unigram->tokens(word, scratch);
-  size_t at = 0;  // the end of the token, for unknown characters
-  const uint8_t* p = word.data();
+  std::vector<uint32_t> tokens = scratch.ids;
   if (is_known) {
-    for (const uint32_t token : scratch.ids) call.sink.add(ids[token]);
-    if (!is_short || slot != nullptr) return;
-    const std::vector<uint32_t> tokens = scratch.ids;
-    const double unit = kind == Kind::kSums32 ? 0x1p-24 : 0x1p-53;
-    const double most = kind == Kind::kSums32 ? 99999.0 : 1e15;
-    const double limit = unigram->sure_up_to(word, scratch, unit, most);
-    if (limit > 0) call.scratch.cache.keep(word, tokens, static_cast<float>(limit * 0.999));
-    return;
-  }
-  std::vector<size_t> ends;
-  for (size_t end = word.size(); end > 0; end = scratch.steps[end].begin) ends.push_back(end);
-  std::vector<uint32_t> bytes;
-  for (const uint32_t token : scratch.ids) {
-    const size_t end = ends.back();
-    ends.pop_back();
-    if (token != kUnknownToken) {
-      call.sink.add(ids[token]);
-    } else {
-      bytes.clear();
-      call.needs.is_for_python |= !add_unknown(unknown, {p + at, end - at}, bytes);
-      call.sink.add(bytes.data(), bytes.size());
+    for (const uint32_t token : tokens) call.sink.add(ids[token]);
+  } else {
+    std::vector<size_t> ends;
+    for (size_t end = word.size(); end > 0; end = scratch.steps[end].begin) ends.push_back(end);
+    size_t at = 0;
+    for (const uint32_t token : tokens) {
+      if (token == kUnknownToken) add_unknown_word(word.subspan(at, ends.back() - at), call);
+      else call.sink.add(ids[token]);
+      at = ends.back();
+      ends.pop_back();
     }
-    at = end;
   }
+  // of words with unknown characters in them only those that are one are kept, as in scripts that the tokens do not know
+  if (!is_short || slot != nullptr || !(is_known || tokens.size() == 1)) return;
+  const double unit = kind == Kind::kSums32 ? 0x1p-24 : 0x1p-53;
+  const double most = kind == Kind::kSums32 ? 99999.0 : 1e15;
+  const double limit = unigram->sure_up_to(word, scratch, unit, most);
+  if (limit > 0) call.scratch.cache.keep(word, tokens, static_cast<float>(limit * 0.999));
+}
+
+void TextModel::add_unknown_word(Bytes word, Call& call) const {
+  std::vector<uint32_t>& found = call.scratch.unknown;
+  found.clear();
+  call.needs.is_for_python |= !add_unknown(unknown, word, found);
+  call.sink.add(found.data(), found.size());
 }
 
 }  // namespace tokcli

@@ -70,6 +70,7 @@ struct TextScratch {
   WordCache cache;
   WordScratch word;
   std::string one, other, third;
+  std::vector<uint32_t> unknown;
 };
 
 enum class Prefix : uint8_t { kNever, kAlways, kFirst };
@@ -122,6 +123,7 @@ struct TextModel {
   void encode_words(Bytes piece, Call& call) const;
   void encode_word(Bytes word, Call& call) const;
   void encode_sums(Bytes word, Call& call) const;
+  void add_unknown_word(Bytes word, Call& call) const;
   uint16_t class_of(uint32_t c, Needs& needs) const {
     const uint16_t found = classes[c];
     if (found == 0) needs.classes.insert(c);

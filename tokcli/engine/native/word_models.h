@@ -15,6 +15,7 @@ class IdSink {
  public:
   IdSink(IdBuffer* out, uint32_t joined) : out_(out), joined_(joined) {}
   void add(const uint32_t* ids, size_t count) {
+    if (count == 0) return;
     uint32_t* to = out_->reserve(count);
     if (joined_ == kNothing) {
       std::memcpy(to, ids, count * sizeof(uint32_t));

@@ -1,0 +1,138 @@
+"""What could make the native models that are not byte-level slow, large, or wrong: long words, marks, odd tables."""
+
+from __future__ import annotations
+
+from array import array
+
+import pytest
+
+from tokcli.engine import backend, detokenizer, normalizer, splitters
+from tokcli.engine.charsmap import Charsmap
+from tokcli.engine.models import WordLevel, WordPiece, byte_token
+from tokcli.engine.pair_bpe import SHIFT, PairBpe
+from tokcli.engine.pipeline import Pipeline
+from tokcli.engine.sentencepiece import Piece, SentencePiece
+from tokcli.engine.spm_normalizer import SpmNormalizer
+from tokcli.engine.unigram import Unigram
+
+native = backend.native()
+pytestmark = pytest.mark.skipif(native is None, reason="there is no native backend")
+NONE: frozenset[str] = frozenset()
+LONG = 400_000
+BYTES = PairBpe({byte_token(byte): byte for byte in range(256)}, {}, byte_fallback=True)
+
+
+def sentencepiece(kind: str, pieces: list[str]) -> SentencePiece:
+    table = [Piece("<unk>", 0.0, "unknown"), *(Piece(text, float(-at), "normal") for at, text in enumerate(pieces))]
+    return SentencePiece(table, kind, SpmNormalizer(Charsmap(b""), add_dummy_prefix=False))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", ["bpe", "unigram"])
+def test_a_long_word_is_encoded_in_time(kind: str) -> None:
+    model = sentencepiece(kind, ["a" * (1 << power) for power in range(8)])
+    assert model.native is not None
+    ids = model.native.encode("a" * LONG, NONE)
+    assert ids is not None
+    assert sum(1 << (number - 1) for number in ids) == LONG
+
+
+def test_a_long_word_of_merges_is_encoded_in_time() -> None:
+    ids = {"a" * (1 << power): power for power in range(12)}
+    merges = {power << SHIFT | power: (power, power + 1) for power in range(11)}
+    parts = Pipeline(PairBpe(ids, merges, "a"), detokenizer.Fuse())
+    assert parts.native is not None
+    assert parts.native.count("a" * LONG, NONE) == LONG // 2048 + (LONG % 2048).bit_count()
+
+
+@pytest.mark.parametrize("text", ["\u0301" * LONG, "a\u0301" * LONG, "\u1100" * LONG])
+def test_many_marks_are_one_run_or_few(text: str) -> None:
+    parts = Pipeline(BYTES, detokenizer.Fuse(), normalizer=normalizer.UnicodeForm("NFD"))
+    assert parts.native is not None
+    found = parts.native.encode_array(text, NONE)
+    assert found is not None
+    assert len(found) == len(text.encode())
+
+
+def test_more_runs_than_are_kept_are_left_to_python() -> None:
+    text = " ".join(f"{chr(0x4E00 + i)}\u0301" for i in range(20_000))
+    parts = Pipeline(BYTES, detokenizer.Fuse(), normalizer=normalizer.UnicodeForm("NFC"))
+    assert parts.native is not None
+    assert parts.native.count(text, NONE) is None
+    assert len(parts.encode(text, NONE)) == len(text.encode())
+
+
+def test_half_a_surrogate_pair_is_left_to_python() -> None:
+    model = sentencepiece("bpe", ["a"])
+    assert model.native is not None
+    assert model.native.encode("a\ud800", NONE) is None
+    assert model.native.encode("a\ud800a", NONE) is None
+
+
+def test_words_above_the_limit_are_unknown_and_below_it_are_not() -> None:
+    model = WordPiece({"[UNK]": 0, "a": 1, "##a": 2}, "[UNK]", "##", 100)
+    parts = Pipeline(model, detokenizer.Fuse(), splitter=splitters.bert())
+    assert parts.native is not None
+    assert parts.native.encode("a" * 100 + " " + "a" * 101, NONE) == [1, *[2] * 99, 0]
+
+
+def test_a_vocabulary_of_many_first_characters_is_built() -> None:
+    tokens = [chr(0x100 + i) + chr(0x3000 + 37 * i % 0x5000) for i in range(40_000) if not 0xD800 <= 0x100 + i < 0xE000]
+    model = Unigram([("<unk>", 0.0), *((token, -1.0) for token in tokens)], 0)
+    parts = Pipeline(model, detokenizer.Fuse())
+    assert parts.native is not None
+    assert parts.native.encode(tokens[7] + tokens[-1], NONE) == [8, len(tokens)]
+
+
+def test_a_token_of_every_word_hides_no_other() -> None:
+    ids = {f"w{i}": i for i in range(70_000)}
+    parts = Pipeline(WordLevel(ids, "w0"), detokenizer.Fuse(), splitter=splitters.Words())
+    assert parts.native is not None
+    assert parts.native.encode(" ".join(ids), NONE) == list(ids.values())
+
+
+def words(*numbers: int) -> array[int]:
+    return array("I", numbers)
+
+
+def test_tables_that_do_not_fit_are_refused() -> None:
+    assert native is not None
+    for blob, sizes, ids in [
+        (b"ab", words(1), words(0)),
+        (b"ab", words(1, 1), words(0)),
+        (b"aa", words(1, 1), words(0, 1)),
+        (b"ab", b"\1", words(0)),
+    ]:
+        with pytest.raises(ValueError):
+            native.TextModel(blob, sizes, ids)
+    model = native.TextModel(b"ab", words(1, 1), words(0, 1))
+    with pytest.raises(ValueError, match="no model"):
+        model.encode("a", b"", b"")
+    for refused in (
+        lambda: model.set_unknown(0, words(1, 2), False),
+        lambda: model.use_pieces(words(1), b"\0\0"),
+        lambda: model.use_pairs(array("Q", [1]), words(), words(), False, False, False, b"", b""),
+        lambda: model.use_unigram(array("d", [1.0]), 0.0, 0),
+        lambda: model.use_unigram(array("d", [1.0, 2.0]), 0.0, 7),
+        lambda: model.set_words(3, b" ", False),
+        lambda: model.set_words(0, b"", False),
+        lambda: model.set_metaspace(True, False, 9),
+        lambda: model.set_added(False, [(b"", 0, False, False, False)]),
+        lambda: model.add_step(1, b"", b"", False, False),
+        lambda: model.add_step(9, b"", b"", False, False),
+        lambda: model.set_spaces(words(), b"no end", True, True, False, False, b" "),
+    ):
+        with pytest.raises(ValueError):
+            refused()
+    model.use_whole(False)
+    assert model.encode("a", b"", b"") == [0]
+    with pytest.raises(ValueError, match="a state for each"):
+        model.encode("a", b"\1", b"")
+
+
+def test_a_charsmap_that_points_out_of_itself_changes_nothing() -> None:
+    assert native is not None
+    model = native.TextModel(b"ab", words(1, 1), words(0, 1))
+    model.use_whole(True)
+    model.set_words(0, b" ", False)
+    model.set_spaces(words(*[0xFFFFFFFF] * 256), b"\0", False, False, False, False, b" ")
+    assert model.encode("ab", b"", b"") == [0, 1]
