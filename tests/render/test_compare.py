@@ -32,7 +32,7 @@ def test_a_newline_ends_the_row_of_all() -> None:
 
 
 def test_tokens_inside_a_character_are_bytes_and_take_the_room_of_the_others() -> None:
-    assert drawn("日x", [3, 1], [1, 2, 1]) == ["a  日         │x", "b  ⟨e6⟩│⟨97 a5⟩│x"]
+    assert drawn("日x", [3, 1], [1, 2, 1]) == ["a  日          │x", "b  ⟨e6⟩│⟨97 a5⟩│x"]
     assert drawn("日x", [3, 1], [1, 2, 1], width=11) == ["a  日  │x", "b  日÷2│x"]
 
 
@@ -82,7 +82,7 @@ def test_neighbours_differ_in_colour() -> None:
 
 
 def test_a_name_is_inert_and_cut_to_a_third_of_the_screen() -> None:
-    assert labels(["\x1b[31m", "日本語日本語"], 24) == ["␛[31m   ", "日本語… "]
+    assert labels(["\x1b[31m", "日本語日本語"], 24) == ["␛[31m   ", "日本語 …"]
 
 
 @pytest.mark.parametrize(("width", "columns"), [(20, 2), (42, 3), (60, 4)])

@@ -16,6 +16,7 @@ from tokcli.render.boundaries import BOUNDARY
 from tokcli.render.visible import visible_bytes
 
 _LINE_FEED = 10
+MAX_CLUSTER = 32  # bytes of a character and its marks that stay in one row
 
 
 class Placed(NamedTuple):
@@ -183,14 +184,13 @@ def _is_text(data: bytes) -> bool:
 
 def _fitting(data: bytes, room: int) -> int:
     """How many bytes fit into a row, in whole characters with their marks; 0 for all."""
-    width = size = 0
+    base = size = 0  # where the last character that is no mark begins; and how far we are
     for char in data.decode("utf-8", "surrogateescape"):
-        encoded = char.encode("utf-8", "surrogateescape")
-        if category(char)[0] != "M":
-            width += cell_len(visible_bytes(encoded, spaces=True))
-            if width > room and size:
-                return size
-        size += len(encoded)
+        if category(char)[0] != "M" or size - base >= MAX_CLUSTER:
+            base = size
+        size += len(char.encode("utf-8", "surrogateescape"))
+        if base and cell_len(visible_bytes(data[:size], spaces=True)) > room:
+            return base
     return 0
 
 
