@@ -43,6 +43,9 @@ U16_IDS = 1 << 16
     help="Coloured tokens, or with =merges every merge.",
 )
 @click.option("--ids", is_flag=True, help="With --visualise: the ids under the tokens.")
+@click.option(
+    "--compare", metavar="E1,E2,...", help="The text under each of these encodings, aligned; and what it costs."
+)
 @options.takes_html
 @options.takes_output
 @options.common
@@ -56,6 +59,11 @@ def command(**given: Any) -> None:
       tokcli encode --visualise -t 'hello world'
     """  # fmt: skip
     request = Request(given)
+    if given["compare"] is not None:
+        from tokcli.cli import compare
+
+        compare.write(request)
+        return
     check_options(given)
     request.note_template()
     if given["html"]:
