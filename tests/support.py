@@ -134,6 +134,18 @@ _HARD = [
 ]
 HARD_ATOMS = [*_HARD, " ", "  ", "   ", "\n\n", "\n \n", " \n", "the", "The", "THE", "hello world", "123", "4567"]
 
+# Texts that would act on a page or a terminal which took them for more than text
+MARKUP = [
+    "</script><script>alert(1)</script>",
+    "<!--<script>",
+    "--></style><img src=x onerror=alert(1)>",
+    "]]>&lt;b&gt;&#x3c;i&#x3e;",
+    "\u2028alert(1)\u2029",
+    "javascript:alert(1)//{{script}}{{data}}${1}`",
+    "\x1b[31m\u202eevil\u2066",
+    '" onmouseover="alert(1)',
+]
+
 
 def hard_text(max_size: int = 12) -> st.SearchStrategy[str]:
     """Texts of what is hard to split, and of any characters."""

@@ -83,3 +83,57 @@ def test_merges_in_any_order_are_ranks_only_where_these_merge_alike(
 def test_tokens_too_long_to_be_tried_have_no_ranks() -> None:
     tokens = {byte: bytes([byte]) for byte in range(256)} | {300: b"a" * 60_000}
     assert ranks_of_merges(tokens, [(97, 97, 300)], finds_whole=False) is None
+
+
+BYTES = {byte: bytes([byte]) for byte in range(256)}
+Merges = list[tuple[int, int, int]]
+
+
+@st.composite
+def tokens_and_merges(draw: st.DrawFn) -> tuple[dict[int, bytes], Merges]:
+    """Tokens in any order, a shorter one perhaps after those that come of it, and most of the pairs that make them."""
+    texts = draw(st.lists(st.text("ab", min_size=2, max_size=5), max_size=7, unique=True))
+    tokens = BYTES | {256 + n: text.encode() for n, text in enumerate(texts)}
+    ids = {token: number for number, token in tokens.items()}
+    pairs = [
+        (ids[token[:at]], ids[token[at:]], number)
+        for number, token in tokens.items()
+        for at in range(1, len(token))
+        if token[:at] in ids and token[at:] in ids
+    ]
+    for _ in range(draw(st.sampled_from([0, 0, 1, 2]))):
+        if pairs:
+            pairs.pop(draw(st.integers(0, len(pairs) - 1)))
+    return tokens, draw(st.permutations(pairs)) if draw(st.booleans()) else pairs
+
+
+def by_pairs(merges: Merges, text: bytes) -> list[int]:
+    table: dict[int, tuple[int, int]] = {}
+    for rank, (left, right, made) in enumerate(merges):
+        table.setdefault(left << SHIFT | right, (rank, made))
+    return [number for number, _ in merge([(byte, 1) for byte in text], table)]
+
+
+@settings(max_examples=600, deadline=None)
+@given(vocabulary=tokens_and_merges(), text=st.text("ab", min_size=1, max_size=16), finds_whole=st.booleans())
+def test_ranks_merge_as_the_list_of_merges_does(
+    vocabulary: tuple[dict[int, bytes], Merges], text: str, finds_whole: bool
+) -> None:
+    tokens, merges = vocabulary
+    found = ranks_of_merges(tokens, merges, finds_whole=finds_whole)
+    if found is None:
+        return
+    ranks, whole_only = found.ranks, found.whole_only
+    piece = text.encode()
+    if any(token in piece for token in whole_only):
+        return
+    whole = {token: number for number, token in tokens.items()}.get(piece) if finds_whole else None
+    assert encode_piece(ranks, piece) == (by_pairs(merges, piece) if whole is None else [whole])
+
+
+def test_a_token_may_come_of_one_that_has_a_later_rank() -> None:
+    tokens = BYTES | {256: b"ab", 257: b"abcd", 258: b"cd"}  # as Llama 3 has "\u3057\u3066\u3044\u308b"
+    merges = [(97, 98, 256), (256, 258, 257), (99, 100, 258)]
+    assert by_pairs(merges, b"xabcd") == [120, 257]
+    found = ranks_of_merges(tokens, merges, finds_whole=False)
+    assert found is None or encode_piece(found.ranks, b"xabcd") == [120, 257]

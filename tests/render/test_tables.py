@@ -13,15 +13,13 @@ from rich.cells import cell_len
 from rich.table import Table
 
 from tokcli.render.console import make_console
+from tokcli.render.split_table import SPLIT_COLUMNS, SplitRow
 from tokcli.render.tables import (
     ENCODING_COLUMNS,
-    SPLIT_COLUMNS,
     TOKEN_COLUMNS,
     EncodingRow,
-    SplitRow,
     TokenRow,
     encodings_table,
-    split_table,
     token_table,
     tsv,
 )
@@ -38,15 +36,6 @@ def printed(table: Table, width: int = 80) -> str:
 
 def words(table: Table) -> list[list[str]]:
     return [line.split() for line in printed(table).splitlines() if line.strip(" ─")]
-
-
-def test_the_split_table_has_the_columns_of_the_contract() -> None:
-    rows = [SplitRow(0, b"I", "a2", (40,)), SplitRow(1, "'é ".encode(), "a7", (1, 2, 3))]
-    assert words(split_table(rows)) == [
-        ["#", "bytes", "chars", "alternative", "text", "tokens"],
-        ["0", "1", "1", "a2", "I", "40"],
-        ["1", "4", "3", "a7", "'é·", "1", "2", "3"],
-    ]
 
 
 def test_the_encodings_table_says_what_is_here() -> None:
@@ -68,28 +57,21 @@ def test_the_token_table_shows_bytes_text_and_parents() -> None:
 
 
 def test_tables_of_nothing_have_their_headers() -> None:
-    assert words(split_table([])) == [["#", "bytes", "chars", "alternative", "text", "tokens"]]
+    assert words(token_table([])) == [["id", "bytes", "text", "special", "parents"]]
     assert list(tsv(SPLIT_COLUMNS, [])) == ["#\tbytes\tchars\talternative\ttext\ttokens"]
 
 
 @pytest.mark.parametrize("width", [30, 60, 200])
 def test_lines_of_wide_characters_are_equally_wide_and_fit(width: int) -> None:
-    rows = [SplitRow(0, "你好世界🙂".encode() * 20, "a1", tuple(range(50))), SplitRow(1, b"ascii", "a1", (7,))]
-    widths = {cell_len(line) for line in printed(split_table(rows), width).splitlines()}
+    rows = [TokenRow(1, "你好世界🙂".encode() * 20), TokenRow(2, b"ascii")]
+    widths = {cell_len(line) for line in printed(token_table(rows), width).splitlines()}
     assert len(widths) == 1
     assert max(widths) <= width
-
-
-def test_a_piece_of_ten_kilobytes_is_folded_and_not_cut() -> None:
-    output = printed(split_table([SplitRow(0, b"x" * 10_000, "a1", (1,))]), 60)
-    assert output.count("x") == 10_000 + output.count("text")
-    assert max(map(cell_len, output.splitlines())) <= 60
 
 
 @pytest.mark.parametrize(
     "table",
     [
-        split_table([SplitRow(0, ATTACK.encode(), ATTACK, (1,))]),
         encodings_table([EncodingRow(ATTACK, None, ATTACK, True)]),
         token_table([TokenRow(1, ATTACK.encode())]),
     ],

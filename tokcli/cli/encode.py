@@ -42,6 +42,7 @@ U16_IDS = 1 << 16
     metavar="[tokens|merges]",
     help="Coloured tokens, or with =merges every merge.",
 )
+@options.takes_html
 @options.takes_output
 @options.common
 def command(**given: Any) -> None:
@@ -56,6 +57,11 @@ def command(**given: Any) -> None:
     request = Request(given)
     check_options(given)
     request.note_template()
+    if given["html"]:
+        from tokcli.cli import pages
+
+        pages.write_tokens(request)
+        return
     with request.open_output() as output:
         if given["visualise"]:
             from tokcli.cli.visualise import visualise

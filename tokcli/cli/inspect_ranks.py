@@ -25,8 +25,15 @@ _BAD_BYTES = re.compile("[\udc80-\udcff]")  # of an argument that is not UTF-8 (
 @click.argument("tokens", nargs=-1, metavar="[TOKEN]...")
 @click.option("--id", "ids", multiple=True, type=click.IntRange(min=0), metavar="N", help="Look an id up.")
 @click.option("--hex", "hexes", multiple=True, metavar="HEX", help="Look the bytes of a token up.")
+@click.option(
+    "--export",
+    "form",
+    type=click.Choice(["tiktoken", "gpt2", "huggingface", "minbpe"]),
+    help="Write the encoding to -o FILE in this format, or say what would be lost.",
+)
 @options.takes_encoding
 @click.option("--json", "as_json", is_flag=True, help="JSON out.")
+@options.takes_html
 @options.takes_output
 @options.common
 def command(**given: Any) -> None:
@@ -39,6 +46,16 @@ def command(**given: Any) -> None:
       tokcli inspect-ranks ' world' --id 24912 --hex f09f
     """
     request = Request(given)
+    if given["html"]:
+        from tokcli.cli import pages
+
+        pages.write_vocabulary(request)
+        return
+    if given["form"] is not None:
+        from tokcli.cli.inspect_export import write_export
+
+        write_export(request, given["form"])
+        return
     ids = look_up(request) if given["tokens"] or given["ids"] or given["hexes"] else None
     with streams.Output(given["output"]) as output:
         if ids is None:

@@ -137,6 +137,9 @@ takes_records = _group(
 takes_output = click.option(
     "-o", "--output", metavar="FILE", shell_complete=complete_file, help="Write to FILE, whole or not."
 )
+takes_html = click.option(
+    "--html", metavar="FILE", shell_complete=complete_file, help="Write it as a page for a browser."
+)
 common = _group(
     click.option("-j", "--jobs", type=click.IntRange(min=1), metavar="N", help="Threads.",
                  show_default="all cores"),

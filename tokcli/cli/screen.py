@@ -12,11 +12,39 @@ from tokcli.render import console
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+    from rich.text import Text
+
+MIN_WIDTH = 20  # cells that a line has, however far in it begins
 
 
 def wants_color(output: Output, color: console.Color) -> bool:
     """Whether to colour what goes to an output."""
     return console.wants_color(sys.stdout if output.is_terminal else io.StringIO(), color, os.environ)
+
+
+def colours(output: Output, color: console.Color) -> str | None:
+    """The name of the most colours that may be written to an output; None for none."""
+    return console.color_system(os.environ) if wants_color(output, color) else None
+
+
+def width() -> int:
+    """The cells of a line: COLUMNS, else the terminal's, else 80."""
+    return console.make_console(io.StringIO(), "never", environment=os.environ).width
+
+
+def show_hanging(output: Output, color: console.Color, line: Text) -> None:
+    """Writes a line; on a terminal, what does not fit goes on below it, as far in as the line began."""
+    if line.no_wrap or not output.is_terminal:
+        show(output, color, line)
+        return
+    from rich.text import Text
+
+    indent = len(line.plain) - len(line.plain.lstrip(" "))
+    room = max(width() - indent, MIN_WIDTH)
+    made = console.make_console(io.StringIO(), "never", environment=os.environ, width=room)
+    for part in line[indent:].wrap(made, room):
+        part.rstrip()
+        show(output, color, Text(" " * indent).append_text(part))
 
 
 def show(output: Output, color: console.Color, what: RenderableType, *, wrap: bool = False) -> None:

@@ -1,60 +1,117 @@
-"""`tokcli split`: the pieces that the pattern cuts a text into, and which of its alternatives made each."""
+"""`tokcli split`: the pieces that the pattern cuts a text into; and views that say why, or what is wrong with it.
+
+The pieces are written here; the table and the other views are split_table.py's, split_why.py's and so on.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import zip_longest
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from tokcli.cli import options, records, streams
 from tokcli.cli.options import Request
-from tokcli.engine.stream import placed
 from tokcli.errors import InputError
 
 if TYPE_CHECKING:
-    from tokcli.engine.stream import Chunk
-    from tokcli.render.tables import SplitRow
+    from collections.abc import Callable
+
+# Each is an option of its name and a module with `write(request, output)`.
+VIEWS = ("table", "why", "diff", "stats", "lint")
 
 
 @click.command(cls=options.Command, name="split")
 @options.takes_files
 @options.takes_encoding
+@click.option("--pattern-file", metavar="F", shell_complete=options.complete_file,
+              help="Read the pattern from F; one newline at its end is none of it.")  # fmt: skip
 @options.takes_text("text")
 @options.takes_records
 @click.option("--table", is_flag=True, help="A table: # bytes chars alternative text tokens.")
+@click.option("--why", metavar="POS", type=click.IntRange(min=0),
+              help="Try every alternative at this byte of the text, from 0, and say why the winner won.")  # fmt: skip
+@click.option("--diff", metavar="ENCODING|P", shell_complete=options.complete_encoding,
+              help="Only where this encoding or pattern splits differently.")  # fmt: skip
+@click.option("--stats", is_flag=True, help="Hits of each alternative, longest pieces, pieces of many tokens.")
+@click.option("--lint", is_flag=True, help="What is wrong with the pattern, and who else could read it; no text.")
+@click.option("--watch", is_flag=True, help="Again whenever the pattern's file or an input changes.")
+@options.takes_html
 @options.takes_output
 @options.common
 def command(**given: Any) -> None:
     """Split FILEs, or standard input, by the encoding's pattern: a piece a line, with \\n, \\t, \\xNN for what is not
-    printable.
+    printable. Views: --table, --why, --diff, --stats, --lint.
 
     \b
       tokcli split -t "it's 2024"
       tokcli split --table -e cl100k_base prompt.txt
-      tokcli split --pattern '\\w+|\\W+' prompt.txt
+      tokcli split --why 4 -t "it's 2024"
+      tokcli split --diff cl100k_base prompt.txt
+      tokcli split --lint --pattern '\\w+|\\W+'
     """
+    write = view(given)
+    if given["watch"]:
+        from tokcli.cli import split_watch
+
+        split_watch.watch(given, lambda: run(given, write))
+    else:
+        run(given, write)
+
+
+def view(given: dict[str, Any]) -> Callable[[Request, streams.Output], None]:
+    """What writes the view that was asked for; the pieces where none was."""
+    wanted = [name for name in VIEWS if given[name] is not None and given[name] is not False]  # 0 is a place
+    if len(wanted) > 1:
+        raise InputError(f"--{wanted[0]} and --{wanted[1]} are two views", "Ask for one of them.")
+    if given["pattern_file"] is not None and given["pattern"] is not None:
+        raise InputError("both --pattern and --pattern-file were given", "Use one of them.")
+    if not wanted:
+        return write_pieces
+    if given["records"]:
+        raise InputError(f"--{wanted[0]} is of whole inputs: no --records", "Leave one of them out.")
+    write: Callable[[Request, streams.Output], None] = import_module(f"tokcli.cli.split_{wanted[0]}").write
+    return write
+
+
+def run(given: dict[str, Any], write: Callable[[Request, streams.Output], None]) -> None:
+    """One run of a view."""
+    if given["pattern_file"] is not None:
+        given = given | {"pattern": pattern_in(given["pattern_file"])}
     request = Request(given)
-    if given["table"] and (given["records"] or given["as_json"]):
-        raise InputError("--table is for people: no --records or --json")
     request.note_template()
+    if given["html"]:
+        from tokcli.cli import pages
+
+        pages.write_pieces(request)
+        return
     with request.open_output() as output:
-        if given["table"]:
-            write_table(request, output)
-        else:
-            for source in request.inputs:
-                split_input(request, source, output)
+        write(request, output)
         output.flush()
 
 
-def split_input(request: Request, source: streams.Input, output: streams.Output) -> None:
-    """An input, or the records of one."""
-    if not request.options["records"]:
-        split_one(request, source, output)
-        return
-    for record in records.read_records(source, request.options["records"], request.field):
-        split_one(request, record, output)
+def pattern_in(name: str) -> str:
+    """The pattern that a file holds."""
+    source = streams.Input(name)
+    data = b"".join(source.blocks())
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        raise InputError(f"{source.shown}: not UTF-8 at byte {error.start}", "A pattern is text.") from None
+    text = text.removesuffix("\n").removesuffix("\r")
+    if not text:
+        raise InputError(f"{source.shown}: no pattern in it")
+    return text
+
+
+def write_pieces(request: Request, output: streams.Output) -> None:
+    """The pieces of all inputs."""
+    for source in request.inputs:
+        if not request.options["records"]:
+            split_one(request, source, output)
+            continue
+        for record in records.read_records(source, request.options["records"], request.field):
+            split_one(request, record, output)
 
 
 def split_one(request: Request, source: streams.Input | records.Record, output: streams.Output) -> None:
@@ -79,45 +136,3 @@ def split_one(request: Request, source: streams.Input | records.Record, output: 
         output.write(records.SEPARATOR[request.options["records"]])
     elif not is_first:
         output.write(b"\n")
-
-
-def rows(request: Request) -> Iterator[SplitRow]:
-    """A row of the table for each piece of the inputs."""
-    from tokcli.render.tables import SplitRow
-
-    encoding, number = request.encoding, 0
-    for source in request.inputs:
-        with streams.naming(source.shown):
-            for chunk in request.chunks(source):
-                for piece, alternative in with_alternatives(request, chunk):
-                    ids = encoding.encode_chunk(chunk) if chunk.special else encoding._encode_single_piece(piece)
-                    yield SplitRow(number, piece, f"a{alternative}" if alternative else "-", tuple(ids))
-                    number += 1
-
-
-def with_alternatives(request: Request, chunk: Chunk) -> Iterator[tuple[bytes, int | None]]:
-    """The pieces of a chunk, each with the number of the alternative that made it; None where there is none."""
-    pieces = request.encoding.split_chunk(chunk)
-    made: list[int | None] = []
-    if not chunk.special:
-        found = placed(lambda text: list(request.encoding.pretokenizer.split_with_alternatives(text)), chunk)
-        whole = len(pieces) - bool(chunk.tail)  # the last piece ends in bytes that no alternative matched
-        if [piece.encode() for piece, _ in found[:whole]] == pieces[:whole]:  # unless the pattern looked further back
-            made = [alternative for _, alternative in found[:whole]]
-    yield from zip_longest(pieces, made)
-
-
-def write_table(request: Request, output: streams.Output) -> None:
-    """The table, laid out for a terminal, or tab-separated for a pipe; on a terminal the pattern stands above it."""
-    from tokcli.render import tables
-
-    if not output.is_terminal:
-        for line in tables.tsv(tables.SPLIT_COLUMNS, rows(request)):
-            output.write(line.encode() + b"\n")
-        return
-    from tokcli.cli import screen
-    from tokcli.render.visible import visible
-
-    for number, alternative in enumerate(request.encoding.pretokenizer.alternatives, 1):
-        output.write(f"a{number}  {visible(alternative)}\n".encode())
-    screen.show(output, request.options["color"], tables.split_table(rows(request)), wrap=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, pairwise
-from typing import NamedTuple
+from typing import AnyStr, NamedTuple
 
 from tokcli.errors import UnknownTokenError
 
@@ -45,8 +45,8 @@ def merge_piece(ranks: Ranks, piece: bytes) -> list[int]:
         raise UnknownTokenError(f"the vocabulary has no token for the byte 0x{error.args[0].hex()}") from None
 
 
-def merge_by_scanning(ranks: Ranks, piece: bytes) -> list[int]:
-    """The bounds of the parts that merging leaves, from 0 to len(piece). O(n*m), but pieces are short.
+def merge_by_scanning(ranks: Mapping[AnyStr, float], piece: AnyStr, leave: int = 1) -> list[int]:
+    """The bounds of the parts that merging leaves, 0 to len(piece), `leave` of them or more. O(n*m), but n is small.
 
     >>> merge_by_scanning({b"ab": 450, b"bc": 650}, b"abc")
     [0, 2, 3]
@@ -54,27 +54,28 @@ def merge_by_scanning(ranks: Ranks, piece: bytes) -> list[int]:
     bounds = list(range(len(piece) + 1))
     # rank_at[i] is the rank of parts i and i+1 together, None where they are no token
     rank_at = [ranks.get(piece[i : i + 2]) for i in range(len(piece) - 1)]
-    while True:
+    while len(rank_at) >= leave:
         best = min((rank for rank in rank_at if rank is not None), default=None)
         if best is None:
-            return bounds
+            break
         i = rank_at.index(best)
         del bounds[i + 1], rank_at[i]
         if i > 0:
             rank_at[i - 1] = ranks.get(piece[bounds[i - 1] : bounds[i + 1]])
         if i < len(rank_at):
             rank_at[i] = ranks.get(piece[bounds[i] : bounds[i + 2]])
+    return bounds
 
 
-def merge_by_heap(ranks: Ranks, piece: bytes) -> list[int]:
+def merge_by_heap(ranks: Mapping[AnyStr, float], piece: AnyStr, leave: int = 1) -> list[int]:
     """The same bounds in O(n log n): a heap of (rank, start) with stale entries skipped, and a linked list of parts."""
     import heapq
 
     size = len(piece)
     ends = list(range(1, size + 1))  # ends[start] is where the part that begins at start ends
     previous = list(range(-1, size - 1))  # the start of the part before; both are only right for starts of parts
-    rank_from: list[int | None] = [None] * size  # rank of the part at start with the next one
-    heap: list[tuple[int, int]] = []
+    rank_from: list[float | None] = [None] * size  # rank of the part at start with the next one
+    heap: list[tuple[float, int]] = []
     for start in range(size - 1):
         rank = ranks.get(piece[start : start + 2])
         if rank is not None:
@@ -89,10 +90,12 @@ def merge_by_heap(ranks: Ranks, piece: bytes) -> list[int]:
         if rank is not None:
             heapq.heappush(heap, (rank, start))
 
-    while heap:
+    parts = size
+    while heap and parts > leave:
         rank, start = heapq.heappop(heap)
         if rank_from[start] != rank:
             continue
+        parts -= 1
         middle = ends[start]
         ends[start] = ends[middle]
         rank_from[middle] = None  # its part is gone
@@ -134,8 +137,19 @@ def merge_steps(ranks: Ranks, piece: bytes) -> Iterator[MergeStep]:
         yield MergeStep(tuple(parts), rank, i)
 
 
+def last_two(ranks: Mapping[AnyStr, float], token: AnyStr) -> tuple[AnyStr, AnyStr] | None:
+    """The two parts that merge into a token, as merging it alone comes to them; None where it does not.
+
+    They are the two in any text: where parts are about to become the token, nothing has merged across its ends.
+    `ranks` may be of texts, too, whose parts are characters.
+    """
+    merge = merge_by_scanning if len(token) <= SCAN_LIMIT else merge_by_heap
+    bounds = merge(ranks, token, 2)
+    return (token[: bounds[1]], token[bounds[1] :]) if len(bounds) == 3 else None
+
+
 def parents(ranks: Ranks, token: bytes) -> tuple[int, int] | None:
-    """The ranks of the two tokens that merge into a token: what merging its bytes leaves, with lower ranks only.
+    """The ranks of the two tokens that merge into a token: the last two parts that merging its bytes comes to.
 
     None for a single byte, and for a token that no merge makes. (minbpe recovers merges from ranks in this way.)
 
@@ -143,15 +157,10 @@ def parents(ranks: Ranks, token: bytes) -> tuple[int, int] | None:
     >>> parents(ranks, b"abc"), parents(ranks, b"a")
     ((450, 3), None)
     """
-    own = ranks[token]
-    parts: tuple[bytes, ...] = ()
-    for step in merge_steps(ranks, token):
-        if step.rank is not None and step.rank >= own:
-            break
-        parts = step.parts
-    if len(parts) != 2 or not all(part in ranks for part in parts):
+    found = last_two(ranks, token)
+    if found is None or found[0] not in ranks or found[1] not in ranks:
         return None
-    return ranks[parts[0]], ranks[parts[1]]
+    return ranks[found[0]], ranks[found[1]]
 
 
 class PieceCache(dict[str, tuple[int, ...]]):

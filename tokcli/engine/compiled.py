@@ -101,6 +101,10 @@ class Compiled:
             return cleaned(data)
         return data
 
+    def parents(self, number: int) -> tuple[int, int] | None:
+        """The ids of the two tokens that merge into one."""
+        return self.whole.parents(number)
+
     def token_bytes(self) -> Mapping[int, bytes]:
         """The bytes of each id."""
         return self.whole.token_bytes()

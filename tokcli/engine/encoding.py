@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from tokcli.engine import special_tokens as special
 from tokcli.engine import stream, utf8_stream
 from tokcli.engine.bpe import encode_piece
-from tokcli.engine.native_encoder import image_of
+from tokcli.engine.native_encoder import image_of, split_natively
 from tokcli.engine.text import without_surrogates
 from tokcli.engine.utf8_stream import Part
 from tokcli.engine.vocabulary import Vocabulary
@@ -353,6 +353,10 @@ class Encoding(Vocabulary):
 
     def split_chunk(self, chunk: stream.Chunk) -> list[bytes]:
         """The pieces of one chunk of a stream, as bytes; a special token is one."""
+        if not (chunk.special or chunk.tail or chunk.pieces):
+            pieces = split_natively(self._pat_str, chunk.text)
+            if pieces is not None:
+                return pieces
         return stream.split_chunk(chunk, self._pretokenizer)
 
     def _pieces(self, chunk: stream.Chunk) -> Sequence[str]:

@@ -171,7 +171,7 @@ class LlamaCpp:
     def _model(self) -> models.Spm | models.WordPieces | models.Ugm | None:
         settings = self.settings
         if self.kind == "llama":
-            return models.Spm(self.ids, self.scores, self._byte_id)
+            return self._spm
         if self.kind == "bert":
             return models.WordPieces(
                 self.ids, self._unknown_id(), lowercase=settings.lowercase, strip_accents=settings.strip_accents
@@ -292,6 +292,19 @@ class LlamaCpp:
             except ValueError:
                 return b""
         return b""
+
+    @cached_property
+    def _spm(self) -> models.Spm:
+        return models.Spm(self.ids, self.scores, self._byte_id)
+
+    def parents(self, number: int) -> tuple[int, int] | None:
+        """The two ids that merge into an id; None where none do, and for models that do not merge."""
+        text = self.texts[number]
+        if self.ids[text] != number or self.kinds[number] & _SPECIAL:
+            return None
+        if self.kind == "llama":
+            return self._spm.parents(text)
+        return self._bpe.parents(text) if self.kind == "gpt2" else None
 
     def token_bytes(self) -> Mapping[int, bytes]:
         """The bytes of each id."""

@@ -10,13 +10,14 @@ from typing import NamedTuple
 
 from tokcli.engine import llama_unicode as characters
 from tokcli.engine import native_models
+from tokcli.engine.bpe import last_two
 from tokcli.engine.byte_alphabet import all_bytes_of
 from tokcli.engine.charsmap import Charsmap
 from tokcli.engine.llama_patterns import DIGITS_FROM_THE_RIGHT, KIMI, KIMI_PATTERN, PreType
 from tokcli.engine.models import byte_token
 from tokcli.engine.native_text import NativeText
 from tokcli.engine.normalizer import to_byte_chars
-from tokcli.engine.pair_bpe import SHIFT, in_order, merge
+from tokcli.engine.pair_bpe import SHIFT, in_order, last_two_ids, merge
 from tokcli.engine.pipeline import CACHE_PIECE_CHARS, CACHE_PIECES
 from tokcli.engine.ranked import Ranked, ranks_of_merges
 from tokcli.engine.spm_normalizer import SPACE
@@ -105,6 +106,18 @@ class Spm:
                 ids += map(self._byte_id, symbol.encode()) if number is None else (number,)
         return ids
 
+    @cached_property
+    def _order(self) -> dict[str, float]:
+        """What merges first has the lowest number."""
+        return {text: -self._scores[number] for text, number in self._ids.items()}
+
+    def parents(self, text: str) -> tuple[int, int] | None:
+        """The two ids that merge into a token; None where none do."""
+        found = last_two(self._order, text)
+        if found is None or found[0] not in self._ids or found[1] not in self._ids:
+            return None
+        return self._ids[found[0]], self._ids[found[1]]
+
 
 class StringBpe:
     """BPE by merges of texts; what merging leaves need not be a token, and is then looked up byte by byte."""
@@ -138,6 +151,12 @@ class StringBpe:
         if any(made >= self._size for _, _, made in merges):
             return None
         return ranks_of_merges(tokens, merges, finds_whole=self._pre.ignore_merges)
+
+    def parents(self, text: str) -> tuple[int, int] | None:
+        """The two ids that merge into a token; None where none do."""
+        parts = [self._numbers.get(char, _NO_TOKEN) for char in text]
+        found = last_two_ids(parts, self._merges, self._ids[text])
+        return found if found is not None and max(found) < self._size else None
 
     @cached_property
     def _steps(self) -> list[tuple[str, re.Pattern[str] | None]]:

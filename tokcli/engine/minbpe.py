@@ -112,6 +112,10 @@ class MinBpe:
         except KeyError as error:
             raise UnknownTokenError(f"{error.args[0]} is not an id of the vocabulary") from None
 
+    def parents(self, number: int) -> tuple[int, int] | None:
+        """The pair that merges into an id; None for a byte or a special token."""
+        return self.pairs[number - BYTES] if BYTES <= number < BYTES + len(self.pairs) else None
+
     def token_bytes(self) -> Mapping[int, bytes]:
         """The bytes of each id."""
         return self._all

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokcli.engine import backend
 from tokcli.engine import known_patterns as known
+from tokcli.engine.merges import Merges
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -129,6 +130,19 @@ def open_encoder(pat_str: str, image: Callable[[], Any]) -> NativeEncoder | None
         return None
 
 
+def split_natively(pat_str: str, text: str) -> list[bytes] | None:
+    """The pieces of a text; None where only Python can split it."""
+    native = backend.native()
+    if native is None or pat_str not in FAMILY_OF:
+        return None
+    try:
+        ends = memoryview(native.split(text, native.FAMILIES.index(FAMILY_OF[pat_str]))).cast("Q").tolist()
+        data = text.encode()
+    except (UnicodeError, OverflowError):
+        return None
+    return [data[begin:end] for begin, end in zip([0, *ends], ends, strict=False)]
+
+
 def open_merger(image: Callable[[], Any]) -> Callable[[bytes], list[int]] | None:
     """What merges one piece, for patterns that only Python can split by; None where only Python can do it."""
     native = backend.native()
@@ -139,3 +153,15 @@ def open_merger(image: Callable[[], Any]) -> Callable[[bytes], list[int]] | None
     except ValueError:
         return None
     return merge
+
+
+def native_parents(image: Callable[[], Any]) -> Merges | None:
+    """The two ids that merge into each id of an image; None where only Python can tell."""
+    native = backend.native()
+    if native is None:
+        return None
+    try:
+        both = array("I", native.Vocabulary(image()).parents())
+    except ValueError:
+        return None
+    return Merges(both[: len(both) // 2], both[len(both) // 2 :])

@@ -105,6 +105,21 @@ class PairBpe:
         """The text of each id."""
         return self._texts
 
+    def parents(self, number: int) -> tuple[int, int] | None:
+        """The two ids that merge into an id; None where none do."""
+        text = self._texts.get(number, "")
+        goes_on = bool(self.prefix) and text.startswith(self.prefix)
+        ends = bool(self.suffix) and text.endswith(self.suffix)
+        letters = text[len(self.prefix) * goes_on : len(text) - len(self.suffix) * ends]
+        last = len(letters) - 1
+        names = (
+            (self.prefix if at or goes_on else "") + letter + (self.suffix if ends and at == last else "")
+            for at, letter in enumerate(letters)
+        )
+        parts = [self.ids.get(name) for name in names]
+        known = [part for part in parts if part is not None]
+        return last_two_ids(known, self.merges, number) if len(known) == len(parts) else None
+
     @cached_property
     def _texts(self) -> dict[int, str]:
         return texts_of(self.ids)
@@ -150,8 +165,18 @@ class PairBpe:
         return number
 
 
-def merge(parts: Sequence[tuple[int, int]], merges: Merges) -> list[tuple[int, int]]:
-    """What merging leaves of (id, size) parts: the pair of the lowest rank first, the leftmost of equals.
+def last_two_ids(parts: Sequence[int], merges: Merges, made: int) -> tuple[int, int] | None:
+    """The two ids that merge into `made`, as merging its own parts comes to them; None where it does not."""
+    left = merge([(part, 1) for part in parts], merges, 2)
+    if len(left) != 2:
+        return None
+    pair = left[0][0], left[1][0]
+    found = merges.get(pair[0] << SHIFT | pair[1])
+    return pair if found is not None and found[1] == made else None
+
+
+def merge(parts: Sequence[tuple[int, int]], merges: Merges, leave: int = 1) -> list[tuple[int, int]]:
+    """What merging leaves of (id, size) parts, at least `leave`: the lowest rank first, the leftmost of equals.
 
     O(n log n): a heap of (rank, position, id made), stale entries skipped, and a linked list of parts.
     """
@@ -170,13 +195,15 @@ def merge(parts: Sequence[tuple[int, int]], merges: Merges) -> list[tuple[int, i
         return list(parts)
     heapq.heapify(heap)
     pop, push = heapq.heappop, heapq.heappush
-    while heap:
+    left_over = count
+    while heap and left_over > leave:
         _, at, made = pop(heap)
         if ids[at] < 0 or (right := following[at]) == count:
             continue
         found = get(ids[at] << SHIFT | ids[right])
         if found is None or found[1] != made:
             continue
+        left_over -= 1
         ids[at] = made
         sizes[at] += sizes[right]
         ids[right] = -1  # gone

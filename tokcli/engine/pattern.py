@@ -108,6 +108,16 @@ def alternatives(pattern: str) -> list[str]:
     return parts
 
 
+def place(source: str, at: int) -> str:
+    """A pattern around a place of it, which an arrow marks.
+
+    >>> place("a|(b", 2)
+    'There: a|▶(b'
+    """
+    before, after = source[max(0, at - 30) : at], source[at : at + 30]
+    return f"There: {'…' * (at > 30)}{before}▶{after}{'…' * (len(source) > at + 30)}"
+
+
 def name_alternatives(pattern: str) -> str | None:
     """The pattern with each top-level alternative in a group a1, a2 ...; None where that would change its meaning.
 

@@ -83,6 +83,9 @@ class Tokenizer(Protocol):
     def token_bytes(self) -> Mapping[int, bytes]:
         """The bytes that each id stands for by itself."""
 
+    def parents(self, number: int) -> tuple[int, int] | None:
+        """The two ids that merge into an id; None where none do, and where the model does not merge."""
+
 
 @dataclass(frozen=True)
 class Pipeline:
@@ -306,6 +309,16 @@ class Pipeline:
         if not tokens:
             return b""
         return "".join(self.decoder(tokens)).encode("utf-8", "surrogateescape")
+
+    def parents(self, number: int) -> tuple[int, int] | None:
+        """The two ids that merge into an id; None where none do, and where the model does not merge."""
+        if not isinstance(self.model, PairBpe) or number in self._added_ids:
+            return None
+        return self.model.parents(number)
+
+    @cached_property
+    def _added_ids(self) -> frozenset[int]:
+        return frozenset(token.id for token in self.added)
 
     def token_bytes(self) -> Mapping[int, bytes]:
         """The bytes of each id: of an added token its text."""

@@ -12,9 +12,10 @@ from dataclasses import fields as dataclass_fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from tokcli.engine import merges, stream
 from tokcli.engine import special_tokens as special
-from tokcli.engine import stream
 from tokcli.engine.encoding import Encoding
+from tokcli.engine.merges import Merges
 from tokcli.engine.pretokenizer import ALL, PreTokenizer
 from tokcli.engine.text import without_surrogates
 from tokcli.engine.utf8_stream import Part
@@ -71,6 +72,12 @@ class PipelineEncoding(Encoding):
     @cached_property
     def _all_decoder(self) -> Mapping[int, bytes]:
         return self._token_bytes
+
+    @property
+    def whole_tokenizer(self) -> Tokenizer:
+        """The tokenizer with all that its file says, read now if it was compiled."""
+        whole: Tokenizer = getattr(self.tokenizer, "whole", self.tokenizer)
+        return whole
 
     @cached_property
     def _fast(self) -> Encoding | None:
@@ -162,6 +169,10 @@ class PipelineEncoding(Encoding):
     def _encode_single_piece(self, text_or_bytes: str | bytes) -> list[int]:
         text = text_or_bytes if isinstance(text_or_bytes, str) else text_or_bytes.decode("utf-8", "replace")
         return self.tokenizer.encode(text, frozenset())
+
+    def piece_tokens(self, piece: bytes) -> list[int]:
+        """The ids of one piece, taken as a text of its own."""
+        return self._encode_single_piece(piece)
 
     def encode_with_unstable(self, text: str, **given: Any) -> tuple[list[int], list[list[int]]]:
         """No such rule is known for these tokenizers."""
@@ -378,14 +389,23 @@ class PipelineEncoding(Encoding):
         raise UnknownTokenError(f"{data!r} is not a token of {self.name}")
 
     def parents(self, token: bytes) -> tuple[int, int] | None:
-        """Not known for these."""
-        del token
-        return None
+        """The ids of the two tokens that merge into a token; None where none do."""
+        return self.parents_of(self.encode_single_token(token))
+
+    def parents_of(self, number: int) -> tuple[int, int] | None:
+        """The same for an id."""
+        return self.tokenizer.parents(number)
+
+    def all_parents(self) -> Merges:
+        """The same for every id: by the ranks where there are some, else one by one."""
+        if self._fast is None:
+            return merges.one_by_one(self.n_vocab, self._token_bytes, self.tokenizer.parents)
+        return merges.for_ids(self._fast.all_parents(), self.n_vocab)
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self._made_by is not None:
             return self._made_by
-        tokenizer: Any = getattr(self.tokenizer, "whole", self.tokenizer)  # of a compiled one, what its file says
+        tokenizer: Any = self.whole_tokenizer
         fields = {f.name: getattr(tokenizer, f.name) for f in dataclass_fields(tokenizer) if f.init}
         fields.pop("_cache", None)
         return _restore, (self.name, type(tokenizer), fields)

@@ -7,7 +7,7 @@ It matches with the `regex` package, but with the character classes of Unicode 1
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
@@ -91,6 +91,26 @@ class PreTokenizer:
         for start, end, match in self._spans(named, text, 0):
             yield text[start:end], int(match.lastgroup[1:]) if match.lastgroup else None
 
+    def winners(self, text: str) -> Callable[[int], tuple[int | None, int] | None]:
+        """What says of a place of a text which alternative matches there and where that ends; None where none does.
+
+        The number of the alternative is None where it cannot be known.
+        """
+        is_plain = self._compiled_for(text) is self._plain
+        compiled = (self._named if is_plain else self._named_exact) or self._compiled_for(text)
+        is_named = self._named is not None
+
+        def winner(at: int) -> tuple[int | None, int] | None:
+            try:
+                match = compiled.match(text, at, timeout=None if self.is_known else self.timeout)
+            except TimeoutError:
+                raise _too_slow(self.timeout, at) from None
+            if match is None:
+                return None
+            return int(match.lastgroup[1:]) if is_named and match.lastgroup else None, match.end()
+
+        return winner
+
     @cached_property
     def alternatives(self) -> list[str]:
         """The top-level alternatives of the pattern, in order."""
@@ -118,14 +138,20 @@ class PreTokenizer:
                 yield at, match.end(), match
                 at = match.end()
         except TimeoutError:
-            raise PatternError(
-                f"pattern: more than {self.timeout:g} s at character {at}",
-                "It backtracks on this text; raise --timeout, or make its repeats possessive (`++`, `*+`).",
-            ) from None
+            raise _too_slow(self.timeout, at) from None
         except MemoryError:
             raise PatternError(f"pattern: out of memory at character {at}") from None
         if at != len(text):
             raise _left_out(text, at, False)
+
+    def match_at(self, text: str, at: int) -> regex.Match[str] | None:
+        """What the pattern matches at one place of a text, empty or not; PatternError where that takes too long."""
+        try:
+            return self._compiled_for(text).match(text, at, timeout=self.timeout)
+        except TimeoutError:
+            raise _too_slow(self.timeout, at) from None
+        except MemoryError:
+            raise PatternError(f"pattern: out of memory at character {at}") from None
 
     def split_from(self, text: str, start: int) -> list[str]:
         """The pieces of a text from `start` on; what stands before it can be looked back at."""
@@ -194,12 +220,32 @@ def _compile(pat_str: str, rewritten: str) -> regex.Pattern[str]:
         return regex.compile(rewritten, flags=regex.V1)
     except regex.error as error:
         shown = pat_str if len(pat_str) <= 60 else pat_str[:57] + "..."
-        raise PatternError(f"pattern {shown!r}: {getattr(error, 'msg', error)}{_position(pat_str)}") from None
+        what, at = f"pattern {shown!r}: {getattr(error, 'msg', error)}", _position(pat_str)
+        if at is None:
+            raise PatternError(what) from None
+        raise PatternError(f"{what} at position {at}", patterns.place(pat_str, at)) from None
     except (RecursionError, OverflowError, MemoryError, ValueError) as error:
         raise PatternError(f"pattern: {type(error).__name__}: too large or too deep") from None
 
 
-def _position(pat_str: str) -> str:
+def every_match(pat_str: str) -> Iterator[tuple[int, int]]:
+    """(first, last) code points that a pattern of one character matches; planes without any character as their first.
+
+    Surrogates, which are no text, are left out.
+    """
+    run = f"(?:{pat_str})++"
+    compiled = _compile(pat_str, patterns.rewrite(run, _exact_class))
+    for first, text in _planes():
+        for match in compiled.finditer(text):
+            found = ((first + match.start(), first + match.end() - 1),)
+            yield from patterns.minus(found, ((0xD800, 0xDFFF),))
+    for first, last in patterns.minus(((0, 0x10FFFF),), patterns.merged(patterns.SCANNED_PLANES)):
+        for begin in range(first, last + 1, 0x10000):
+            if compiled.match(chr(begin)):
+                yield begin, begin + 0xFFFF
+
+
+def _position(pat_str: str) -> int | None:
     """Where the pattern as it was given goes wrong, if that can be told."""
     import regex
 
@@ -207,8 +253,15 @@ def _position(pat_str: str) -> str:
         regex.compile(pat_str, flags=regex.V1)
     except regex.error as error:
         position: int | None = getattr(error, "pos", None)
-        return "" if position is None else f" at position {position}"
-    return ""
+        return position
+    return None
+
+
+def _too_slow(seconds: float, at: int) -> PatternError:
+    return PatternError(
+        f"pattern: more than {seconds:g} s at character {at}",
+        "It backtracks on this text; raise --timeout, or make its repeats possessive (`++`, `*+`).",
+    )
 
 
 def _left_out(text: str, at: int, empty: bool) -> PatternError:

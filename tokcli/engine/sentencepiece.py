@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar, Literal, NamedTuple
 
+from tokcli.engine.bpe import last_two
 from tokcli.engine.models import byte_token
 from tokcli.engine.native_text import NativeText
 from tokcli.engine.pipeline import CACHE_PIECE_CHARS, CACHE_PIECES
@@ -334,6 +335,25 @@ class SentencePiece:
         if self.denormalizer is None:
             return bytes(out)
         return self.denormalizer.normalize(out.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+
+    # --- merges ------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _order(self) -> dict[str, float]:
+        """What merges first has the lowest number; user-defined symbols merge with nothing."""
+        pieces = self.pieces
+        return {text: -pieces[n].score for text, n in self._ids.items() if pieces[n].kind != "user_defined"}
+
+    def parents(self, number: int) -> tuple[int, int] | None:
+        """The two ids that merge into an id; None where none do, and for models that do not merge."""
+        text, _, kind = self.pieces[number]
+        if self.model_type != "bpe" or kind not in ("normal", "unused"):
+            return None
+        found = last_two(self._order, text)
+        if found is None or any(symbol in text for symbol in self.normalizer.kept):
+            return None
+        left, right = self._ids.get(found[0]), self._ids.get(found[1])
+        return None if left is None or right is None else (left, right)
 
     def token_bytes(self) -> Mapping[int, bytes]:
         """The bytes that each id stands for."""

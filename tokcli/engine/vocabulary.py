@@ -11,8 +11,10 @@ from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from tokcli.engine import merges
 from tokcli.engine.bpe import MergeStep, PieceCache, encode_piece, merge_steps, parents
-from tokcli.engine.native_encoder import NativeEncoder, open_encoder, open_merger
+from tokcli.engine.merges import Merges
+from tokcli.engine.native_encoder import NativeEncoder, native_parents, open_encoder, open_merger
 from tokcli.engine.pretokenizer import PreTokenizer
 from tokcli.engine.text import character_spans
 from tokcli.errors import UnknownTokenError, VocabularyError
@@ -76,6 +78,17 @@ class Vocabulary:
             return encode_piece(self._mergeable_ranks, piece)
 
         return PieceCache(merge)
+
+    @cached_property
+    def _merge_natively(self) -> Callable[[bytes], list[int]] | None:
+        return open_merger(self._load_image)
+
+    def piece_tokens(self, piece: bytes) -> list[int]:
+        """The ids of one piece, which is not split again."""
+        if self._merge_natively is not None:
+            with suppress(KeyError):  # a byte that is no token: Python says which
+                return self._merge_natively(piece)
+        return encode_piece(self._mergeable_ranks, piece)
 
     @cached_property
     def _native(self) -> NativeEncoder | None:
@@ -225,6 +238,19 @@ class Vocabulary:
     def parents(self, token: bytes) -> tuple[int, int] | None:
         """The ids of the two tokens that merge into a token; None for a single byte."""
         return parents(self._mergeable_ranks, token)
+
+    def parents_of(self, number: int) -> tuple[int, int] | None:
+        """The same for an id; None for a special token, too."""
+        token = self._decoder.get(number)
+        return None if token is None else parents(self._mergeable_ranks, token)
+
+    def all_parents(self) -> Merges:
+        """The same for every id; VocabularyError where ids are too large for a table."""
+        merges.check_size(self.n_vocab)
+        table = native_parents(self._load_image)
+        if table is None:
+            return merges.one_by_one(self.n_vocab, self._decoder, self.parents_of)
+        return merges.for_ids(table, self.n_vocab)
 
 
 def _unknown_id(token: object, name: str) -> Exception:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import unicodedata
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from tokcli.engine import known_patterns as known
@@ -28,12 +29,20 @@ _CHARACTERS = {byte: char for char, byte in byte_alphabet().items()}
 
 
 class Made(NamedTuple):
-    """A vocabulary that was learnt or read: what is written. `merges` are (left, right) in order of what they make."""
+    """A vocabulary that was learnt or read: what is written. `merges` are (left, right) in order of what they make.
+
+    `unmade` are tokens beside the ranks, which pieces that are one become if `finds_whole`, and else none. `normalizer`
+    is NFC, NFD, NFKC or NFKD; `not_special` are those of the special tokens that are found in any text.
+    """
 
     mergeable_ranks: Mapping[bytes, int]
     merges: Sequence[tuple[bytes, bytes]]
     pat_str: str
     special_tokens: Mapping[str, int]
+    unmade: Mapping[bytes, int] = MappingProxyType({})
+    finds_whole: bool = False
+    normalizer: str | None = None
+    not_special: frozenset[str] = frozenset()
 
 
 def recover_merges(mergeable_ranks: Mapping[bytes, int]) -> list[tuple[bytes, bytes]]:
@@ -74,13 +83,22 @@ def format_huggingface(made: Made) -> bytes:
     }
     level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
     steps = [level] if made.pat_str == WHOLE_TEXT else [split, level]
-    flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
+    ranks, vocab = made.mergeable_ranks, _vocabulary(made)
+    # the library counts on from the vocabulary to give ids to added tokens; others have to be in it
+    if list(made.special_tokens.values()) != list(range(len(vocab), len(vocab) + len(made.special_tokens))):
+        for token, number in made.special_tokens.items():
+            if vocab.setdefault(token, number) != number:
+                raise VocabularyError(f"special token {token!r} is also how it writes a token of the text")
+    flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
     table = {
         "version": "1.0",
         "truncation": None,
         "padding": None,
-        "added_tokens": [{"id": number, "content": token, **flags} for token, number in made.special_tokens.items()],
-        "normalizer": None,
+        "added_tokens": [
+            {"id": number, "content": token, **flags, "special": token not in made.not_special}
+            for token, number in made.special_tokens.items()
+        ],
+        "normalizer": {"type": made.normalizer} if made.normalizer else None,
         "pre_tokenizer": {"type": "Sequence", "pretokenizers": steps},
         "post_processor": None,
         "decoder": level,
@@ -92,8 +110,8 @@ def format_huggingface(made: Made) -> bytes:
             "end_of_word_suffix": None,
             "fuse_unk": False,
             "byte_fallback": False,
-            "ignore_merges": False,
-            "vocab": _vocabulary(made),
+            "ignore_merges": made.finds_whole and len(made.merges) < sum(len(t) > 1 for t in (*ranks, *made.unmade)),
+            "vocab": vocab,
             "merges": [f"{_written(left)} {_written(right)}" for left, right in made.merges],
         },
     }
@@ -131,7 +149,7 @@ def format_minbpe(made: Made) -> tuple[bytes, bytes]:
 
 
 def _vocabulary(made: Made) -> dict[str, int]:
-    ranks = made.mergeable_ranks
+    ranks = {**made.mergeable_ranks, **made.unmade}
     return {_written(token): ranks[token] for token in sorted(ranks, key=ranks.__getitem__)}
 
 

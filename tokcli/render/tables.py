@@ -1,4 +1,4 @@
-"""Tables: pieces of a text, encodings, tokens; with rich for people, as tab-separated values for pipes.
+"""Tables: encodings, tokens, and what any has; with rich for people, as tab-separated values for pipes.
 
 Both forms of a table have the same columns. Its rows are plain data; where they come from is left to others.
 """
@@ -7,26 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Generic, Literal, TypeAlias, TypeVar
-
-from rich import box
-from rich.table import Table
-from rich.text import Text
+from typing import TYPE_CHECKING, Generic, Literal, TypeAlias, TypeVar
 
 from tokcli.render.visible import escape, visible, visible_bytes
 
+if TYPE_CHECKING:
+    from rich.table import Table
+
 Row = TypeVar("Row")
 Cell: TypeAlias = str | bytes | int
-
-
-@dataclass(frozen=True)
-class SplitRow:
-    """A piece: its number, from 0; the name of the pattern's alternative that matched it; the ids of its tokens."""
-
-    number: int
-    piece: bytes
-    alternative: str
-    tokens: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -59,15 +48,6 @@ class Column(Generic[Row]):
     fold: bool = False
 
 
-SPLIT_COLUMNS: tuple[Column[SplitRow], ...] = (
-    Column("#", lambda row: row.number, "right"),
-    Column("bytes", lambda row: len(row.piece), "right"),
-    Column("chars", lambda row: len(row.piece.decode("utf-8", "replace")), "right"),
-    Column("alternative", lambda row: row.alternative),
-    Column("text", lambda row: row.piece, fold=True),
-    Column("tokens", lambda row: " ".join(map(str, row.tokens)), fold=True),
-)
-
 ENCODING_COLUMNS: tuple[Column[EncodingRow], ...] = (
     Column("name", lambda row: row.name, fold=True),
     Column("n_vocab", lambda row: "?" if row.n_vocab is None else row.n_vocab, "right"),
@@ -84,11 +64,6 @@ TOKEN_COLUMNS: tuple[Column[TokenRow], ...] = (
 )
 
 
-def split_table(rows: Iterable[SplitRow]) -> Table:
-    """The pieces of a text: # bytes chars alternative text tokens; bytes and chars are lengths."""
-    return make_table(SPLIT_COLUMNS, rows)
-
-
 def encodings_table(rows: Iterable[EncodingRow]) -> Table:
     """The encodings there are."""
     return make_table(ENCODING_COLUMNS, rows)
@@ -101,6 +76,10 @@ def token_table(rows: Iterable[TokenRow]) -> Table:
 
 def make_table(columns: Iterable[Column[Row]], rows: Iterable[Row]) -> Table:
     """Return a table with the rows' cells, all sanitized by `visible`; nothing in them is markup."""
+    from rich import box
+    from rich.table import Table  # 15 ms, which tables for pipes need not
+    from rich.text import Text
+
     columns = tuple(columns)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for column in columns:

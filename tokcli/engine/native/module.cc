@@ -151,6 +151,15 @@ class PyVocabulary {
     return bytes_of(counts.data(), counts.size() * sizeof(uint32_t));
   }
 
+  nb::bytes parents() const {
+    std::vector<uint32_t> found;
+    {
+      const nb::gil_scoped_release release;
+      found = vocabulary_.parents();
+    }
+    return bytes_of(found.data(), found.size() * sizeof(uint32_t));
+  }
+
   // The bytes of some ids; KeyError where there is no such token, OverflowError where an id is no uint32.
   nb::bytes decode(nb::list ids) {
     const std::string text = decoded(ids);
@@ -651,6 +660,7 @@ NB_MODULE(_native, module) {
            nb::arg("threads") = 1)
       .def("encode_records", &PyVocabulary::encode_records)
       .def("count_records", &PyVocabulary::count_records)
+      .def("parents", &PyVocabulary::parents)
       .def("decode", &PyVocabulary::decode)
       .def("decode_str", &PyVocabulary::decode_str);
   nb::class_<PyDecoder>(module, "Decoder").def(nb::init<nb::handle, nb::dict>()).def("decode", &PyDecoder::decode);

@@ -251,6 +251,20 @@ bool Vocabulary::verify() const {
   return header.checksum == checksum_of(header, image_.subspan(sizeof header));
 }
 
+std::vector<uint32_t> Vocabulary::parents() const {
+  std::vector<uint32_t> found(2 * size_t{id_count_}, kNone);
+  const size_t slots = size_t{1} << (64 - merge_shift_);
+  for (size_t slot = 0; slot < slots; ++slot) {
+    const uint32_t id = static_cast<uint32_t>(merges_[slot]) & kIdMask;
+    const uint32_t right = static_cast<uint32_t>(merges_[slot] >> kIdBits) & kIdMask;
+    const uint64_t left = merges_[slot] >> 2 * kIdBits;
+    if (id >= id_count_ || right >= id_count_ || left >= id_count_) continue;  // empty, or of a byte that is no token
+    found[id] = static_cast<uint32_t>(left);
+    found[id_count_ + size_t{id}] = right;
+  }
+  return found;
+}
+
 uint32_t Vocabulary::find_long(const uint8_t* p, size_t size) const {
   if (size > longest_) return kNone;
   const uint64_t hash = hash_bytes(p, size);

@@ -147,6 +147,9 @@ class Vocabulary {
     *out = {reinterpret_cast<const char*>(blob_) + start, end - start};
     return start != end || id == empty_id_;
   }
+  // The two ids that merge into each id, read from the table of merges: all the left ones, then all the right ones;
+  // kNone where no merge of two tokens makes it.
+  std::vector<uint32_t> parents() const;
   // Whether there are as many bytes behind a place in the bytes of a token.
   bool may_read(const char* p, size_t size) const {
     return blob_size_ >= size && reinterpret_cast<const uint8_t*>(p) <= blob_ + blob_size_ - size;

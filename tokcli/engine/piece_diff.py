@@ -1,0 +1,108 @@
+"""Where two ways of cutting one text differ: a walk along both streams of pieces, as much in memory as one region."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from tokcli.engine.pieces import ChunkPieces, Piece
+
+SHOWN_PIECES = 64  # of a region that are kept on each side
+CONTEXT = 16  # characters around it
+
+
+@dataclass(frozen=True)
+class Region:
+    """A part of the text that both cut out, and then cut differently inside.
+
+    `left` and `right` are its first SHOWN_PIECES pieces of either side, `left_count` and `right_count` how many there
+    are. `before` and `after` are some of the text around it.
+    """
+
+    offset: int
+    size: int
+    left: tuple[Piece, ...]
+    right: tuple[Piece, ...]
+    left_count: int
+    right_count: int
+    before: str
+    after: str
+
+
+@dataclass
+class Totals:
+    """What a walk has seen; complete when it is over."""
+
+    regions: int = 0
+    bytes: int = 0
+    differing_bytes: int = 0
+    left_pieces: int = 0
+    right_pieces: int = 0
+
+
+@dataclass
+class _Side:
+    """One stream of pieces: where it stands, and the pieces since the last place where both had a boundary."""
+
+    chunks: Iterator[ChunkPieces]
+    at: int = 0  # bytes, of what was cut: with errors="replace" the input may have less
+    pieces: int = 0
+    count: int = 0
+    offset: int = 0
+    held: list[tuple[ChunkPieces, int, int]] = field(default_factory=list)  # a chunk, an index in it, a byte offset
+    chunk: ChunkPieces | None = None
+    index: int = 0
+
+    def advance(self) -> bool:
+        """Takes one more piece; False at the end."""
+        while self.chunk is None or self.index == len(self.chunk.data):
+            self.chunk = next(self.chunks, None)
+            if self.chunk is None:
+                return False
+            self.index, self.offset = 0, self.chunk.chunk.offset
+        size = len(self.chunk.data[self.index])
+        if len(self.held) < SHOWN_PIECES:
+            self.held.append((self.chunk, self.index, self.offset))
+        self.count += 1
+        self.pieces += 1
+        self.at += size
+        self.offset += size
+        self.index += 1
+        return True
+
+    def forget(self) -> None:
+        """Begins a new region."""
+        self.held.clear()
+        self.count = 0
+
+    def shown(self) -> tuple[Piece, ...]:
+        """The first pieces of the region, with their alternatives."""
+        return tuple(Piece(offset, c.data[index], c.alternative_at(index, offset)) for c, index, offset in self.held)
+
+
+def regions(left: Iterable[ChunkPieces], right: Iterable[ChunkPieces], totals: Totals) -> Iterator[Region]:
+    """Each smallest part of a text that two ways of cutting it both have, and cut differently inside."""
+    ours, theirs = _Side(iter(left)), _Side(iter(right))
+    while True:
+        begin = ours.at
+        ours.forget()
+        theirs.forget()
+        more = ours.advance()
+        if not (theirs.advance() and more):
+            break
+        while ours.at != theirs.at and (ours if ours.at < theirs.at else theirs).advance():
+            pass
+        totals.bytes, totals.left_pieces, totals.right_pieces = ours.at, ours.pieces, theirs.pieces
+        if ours.count != theirs.count or ours.count > 1:
+            totals.regions += 1
+            totals.differing_bytes += ours.at - begin
+            yield _region(ours, theirs, ours.at - begin)
+
+
+def _region(ours: _Side, theirs: _Side, size: int) -> Region:
+    chunk, _, offset = ours.held[0]
+    text = chunk.chunk.text.encode()
+    start = offset - chunk.chunk.offset
+    before = text[max(0, start - 4 * CONTEXT) : start].decode("utf-8", "ignore")[-CONTEXT:]
+    after = text[start + size : start + size + 4 * CONTEXT].decode("utf-8", "ignore")[:CONTEXT]
+    return Region(offset, size, ours.shown(), theirs.shown(), ours.count, theirs.count, before, after)

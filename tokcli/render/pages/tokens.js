@@ -1,0 +1,130 @@
+// The tokens of a page, and what there is to say about one of them: its bytes, its text, and the merges it comes from.
+
+const TREE_NODES = 1000; // shown of a tree; a token of 128 bytes has at most 255
+
+class Tokens {
+  constructor(columns) {
+    this.ids = columns.ids;
+    this.count = columns.ids.length;
+    this.bytes = columns.tokens;
+    this.starts = startsOf(columns.lengths);
+    this.left = columns.left; // place of the left parent and one, 0 where there is none
+    this.right = columns.right;
+    this.special = columns.special;
+    this.scores = columns.scores ?? null;
+    this.shown = new Map();
+  }
+
+  bytesOf(place) {
+    return this.bytes.subarray(this.starts[place], this.starts[place + 1]);
+  }
+
+  // The visible text; short ones come again and again.
+  textOf(place, spaces = true) {
+    const key = spaces ? place : -1 - place;
+    let text = this.shown.get(key);
+    if (text === undefined) {
+      text = visibleBytes(this.bytesOf(place), spaces);
+      if (this.shown.size > 65536) this.shown.clear();
+      this.shown.set(key, text);
+    }
+    return text;
+  }
+
+  parentsOf(place) {
+    return this.left[place] ? [this.left[place] - 1, this.right[place] - 1] : null;
+  }
+
+  // The place of an id, -1 if there is none; ids go up.
+  placeOf(id) {
+    let [low, high] = [0, this.count];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.ids[middle] < id) low = middle + 1;
+      else high = middle;
+    }
+    return this.ids[low] === id ? low : -1;
+  }
+
+  // By place, the tokens that it is a parent of: `of(place)` is a part of one array, in order.
+  get children() {
+    if (this._children) return this._children;
+    const lengths = new Uint32Array(this.count);
+    const each = (take) => {
+      for (let made = 0; made < this.count; made++) {
+        if (!this.left[made]) continue;
+        take(this.left[made] - 1, made);
+        if (this.right[made] !== this.left[made]) take(this.right[made] - 1, made);
+      }
+    };
+    each((parent) => lengths[parent]++);
+    const starts = startsOf(lengths);
+    const next = starts.slice();
+    const made = new Uint32Array(starts[this.count]);
+    each((parent, child) => (made[next[parent]++] = child));
+    this._children = { of: (place) => made.subarray(starts[place], starts[place + 1]) };
+    return this._children;
+  }
+
+  kindOf(place) {
+    if (this.special[place]) return "special";
+    if (this.parentsOf(place)) return "merged";
+    return this.starts[place + 1] - this.starts[place] === 1 ? "byte" : "no merge known";
+  }
+
+  chip(place) {
+    return isolated(this.textOf(place), { class: "data chip" });
+  }
+
+  // A token with its id, for lists and trees; and the same as a link.
+  named(place) {
+    return make("span", {}, this.chip(place), make("span", { class: "id" }, `${this.ids[place]}`));
+  }
+
+  link(place) {
+    const id = this.ids[place];
+    return make("a", { href: `#token-${id}` }, this.chip(place), make("span", { class: "id" }, `${id}`));
+  }
+
+  // The tree of merges of a token as nested lists, its parents first; `node` makes what stands for a token.
+  tree(root, node) {
+    const list = make("ul", { class: "tree" });
+    const waiting = [[root, list]]; // no recursion: there may be thousands of merges below each other
+    let room = TREE_NODES;
+    while (waiting.length) {
+      const [place, parent] = waiting.shift();
+      if (!room--) {
+        parent.append(make("li", {}, "\u2026"));
+        break;
+      }
+      const item = make("li", {}, node(place));
+      parent.append(item);
+      const parents = this.parentsOf(place);
+      if (!parents) continue;
+      const below = make("ul");
+      item.append(below);
+      waiting.push(...parents.map((one) => [one, below]));
+    }
+    return list;
+  }
+
+  // What there is to say about a token; `more` are further names and values.
+  describe(place, { more = [], node = (one) => this.named(one) } = {}) {
+    const bytes = this.bytesOf(place);
+    const isText = runsOf(bytes).every(([text]) => text !== null);
+    const characters = isText ? counted(charactersIn(bytes), "character") : "not UTF-8";
+    const parents = this.parentsOf(place);
+    return [
+      definitions([
+        ["id", make("b", {}, `${this.ids[place]}`)],
+        ["text", this.chip(place)],
+        ["bytes", make("code", {}, hexOf(bytes))],
+        ["length", `${counted(bytes.length, "byte")}, ${characters}`],
+        ["kind", this.kindOf(place)],
+        ["score", this.scores ? `${this.scores[place]}` : null],
+        ...more,
+      ]),
+      ...(parents ? [make("h3", {}, "Merges"), this.tree(place, node)] : []),
+    ];
+  }
+}
