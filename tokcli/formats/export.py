@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from tokcli.engine import known_patterns as known
 from tokcli.engine.bpe import Ranks
+from tokcli.engine.compiled import whole_of
 from tokcli.engine.encoding import Encoding
 from tokcli.engine.llama_cpp import LlamaCpp
 from tokcli.engine.merges import merges_of
@@ -51,7 +52,7 @@ def export(encoding: Encoding, form: str) -> tuple[Made, list[str]]:
         if (
             form == "huggingface"
             and isinstance(encoding, PipelineEncoding)
-            and isinstance(encoding.tokenizer, Pipeline)
+            and isinstance(whole_of(encoding.tokenizer), Pipeline)
         ):
             hint = "It is a tokenizer.json already: copy the file."
         raise VocabularyError(f"{encoding.name} as {form} would lose {'; '.join(losses)}", hint)
@@ -61,7 +62,7 @@ def export(encoding: Encoding, form: str) -> tuple[Made, list[str]]:
 def contents_of(encoding: Encoding) -> Contents:
     """The tables of an encoding, or why ranks and a pattern are not all of it."""
     if isinstance(encoding, PipelineEncoding):
-        return _contents_of_pipeline(encoding, encoding.tokenizer)
+        return _contents_of_pipeline(encoding, whole_of(encoding.tokenizer))
     ranks = encoding._mergeable_ranks
     made = Made(ranks, _merges(encoding, ranks), encoding._pat_str, encoding._special_tokens, finds_whole=True)
     return Contents(made)
@@ -86,7 +87,7 @@ def _contents_of_pipeline(encoding: PipelineEncoding, tokenizer: Tokenizer) -> C
     if shortcut is None:
         return Contents(Made({}, [], "", {}), _why_no_ranks(tokenizer))
     added, notes = set(shortcut.added.values()), []
-    ranks = {token: rank for token, rank in shortcut.ranks.items() if rank not in added}
+    ranks = {token: rank for token, rank in shortcut.load_ranks().items() if rank not in added}
     taken = {*ranks.values(), *added}
     rest = {token: number for number, token in encoding._token_bytes.items() if number not in taken}
     if isinstance(tokenizer, LlamaCpp):

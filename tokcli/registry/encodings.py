@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tokcli.engine.encoding import Encoding
     from tokcli.engine.pipeline import Tokenizer
     from tokcli.formats.vocabulary import Vocabulary
+    from tokcli.registry.compiled import CompiledRanks
     from tokcli.registry.download import Progress
 
 VOCAB = os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(__file__))), "vocab")
@@ -81,10 +82,10 @@ def load_encoding(
     is none, cl100k_base's is taken and `note` is told. `special_tokens` replace the file's. `name` is the file's name
     without its suffix, unless given. VocabularyError, naming file and place, for anything that cannot be read.
     """
-    from tokcli.formats.vocabulary import read_vocabulary
+    from tokcli.registry.compiled import load_file
 
-    vocabulary = read_vocabulary(path)
     shown = os.fspath(path)
+    vocabulary = load_file(shown, keeps_special_tokens=special_tokens is None)
     return _build(vocabulary, name or _stem(shown) or shown, shown, pattern, special_tokens, note)
 
 
@@ -147,9 +148,7 @@ def _described(name: str, entry: Entry) -> Described:
 
 
 def _stem(path: str) -> str:
-    from pathlib import Path
-
-    return Path(path).stem
+    return os.path.splitext(os.path.basename(path.rstrip("/")))[0]
 
 
 def resolve_pattern(pattern: str) -> str:
@@ -278,23 +277,38 @@ def _from_hub(
 
 
 def _build(
-    vocabulary: Vocabulary | Tokenizer,
+    vocabulary: Vocabulary | Tokenizer | CompiledRanks,
     name: str,
     shown: str,
     pattern: str | None,
     special_tokens: Mapping[str, int] | None,
     note: Callable[[str], None] | None,
 ) -> Encoding:
+    from tokcli.engine.compiled import Compiled
     from tokcli.engine.encoding import Encoding
-    from tokcli.formats.vocabulary import Vocabulary, check_special_tokens
+    from tokcli.registry.compiled import CompiledRanks
 
-    if not isinstance(vocabulary, Vocabulary):
+    if isinstance(vocabulary, Compiled):
         return _build_pipeline(vocabulary, name, shown, pattern, special_tokens)
+    if not isinstance(vocabulary, CompiledRanks):  # else what reads files need not be imported
+        from tokcli.formats.vocabulary import Vocabulary, check_special_tokens
+
+        if not isinstance(vocabulary, Vocabulary):
+            return _build_pipeline(vocabulary, name, shown, pattern, special_tokens)
     pat_str = resolve_pattern(pattern) if pattern is not None else vocabulary.pat_str
     if pat_str is None:
         pat_str = CATALOG[DEFAULT_PATTERN].pat_str
         if note is not None:
             note(f"{shown} has no pattern; {DEFAULT_PATTERN}'s is used (--pattern sets another).")
+    if isinstance(vocabulary, CompiledRanks):
+        return Encoding.on_demand(
+            name,
+            pat_str=pat_str,
+            special_tokens=vocabulary.special_tokens,
+            max_rank=vocabulary.max_rank,
+            load_ranks=vocabulary.load_ranks,
+            load_image=vocabulary.load_image,
+        )
     chosen = dict(vocabulary.special_tokens if special_tokens is None else special_tokens)
     check_special_tokens(chosen, vocabulary.mergeable_ranks, shown)
     if not vocabulary.mergeable_ranks:
