@@ -123,6 +123,7 @@ def test_tokens_that_no_merge_makes_are_found_whole_in_tokenizers_too(tmp_path: 
         (made(BYTES | {b"<s>": 256}, WHOLE_TEXT, {"<s>": 300}), "huggingface", "is also how it writes"),
         (made(BYTES | {b"ab": 256}, r"\w{2}+|[\s\S]"), "huggingface", "Oniguruma"),
         (made({b"a": 0, b"b": 1, b"ab": 2}), "huggingface", "254 bytes that are no token"),
+        (made(BYTES, special_tokens={"<a>": 256, "<b>": 256}), "tiktoken", "the id of another ('<b>')"),
         (tokcli.load_encoding(DATA / "unigram.tokenizer.json"), "tiktoken", "its scores (Unigram)"),
         (tokcli.load_encoding(DATA / "wordpiece.tokenizer.json"), "huggingface", "its model (WordPiece)"),
         (tokcli.load_encoding(DATA / "bpe.model"), "tiktoken", "its scores (a SentencePiece model of type bpe)"),

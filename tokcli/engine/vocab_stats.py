@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from tokcli.engine.llama_cpp import LlamaCpp
+from tokcli.engine.pipeline import Pipeline
 from tokcli.engine.pipeline_encoding import PipelineEncoding
 from tokcli.engine.sentencepiece import SentencePiece
+from tokcli.engine.unigram import Unigram
 from tokcli.errors import TokcliError
 
 if TYPE_CHECKING:
@@ -122,9 +125,16 @@ def not_self(encoding: Encoding, numbers: Iterable[int]) -> Iterator[tuple[int, 
 
 
 def score_of(encoding: Encoding, number: int) -> float | None:
-    """The score of a piece of SentencePiece; None for other tokenizers."""
+    """The score by which a model chooses a token; None where it chooses otherwise, and for tokens beside the model."""
     tokenizer = encoding.tokenizer if isinstance(encoding, PipelineEncoding) else None
-    return tokenizer.pieces[number].score if isinstance(tokenizer, SentencePiece) else None
+    scores: Sequence[float] = ()
+    if isinstance(tokenizer, SentencePiece):
+        scores = [piece.score for piece in tokenizer.pieces]
+    elif isinstance(tokenizer, Pipeline) and isinstance(tokenizer.model, Unigram):
+        scores = [score for _, score in tokenizer.model.pieces]
+    elif isinstance(tokenizer, LlamaCpp) and tokenizer.kind in ("llama", "t5"):
+        scores = tokenizer.scores
+    return scores[number] if number < len(scores) else None
 
 
 @dataclass(frozen=True)
