@@ -85,8 +85,10 @@ def check_options(given: dict[str, Any]) -> None:
         raise InputError(f"--format {given['form']} holds ids alone: no --records, --json or --offsets")
     if given["offsets"] and not given["as_json"] and (given["form"] == "json" or given["records"]):
         raise InputError("--offsets are a line for each token, or members of a JSON object", "Add --json.")
-    if given["visualise"] and (given["records"] or given["as_json"] or given["offsets"] or given["form"] != "text"):
-        raise InputError("--visualise is for people: no --records, --json, --offsets or --format")
+    if given["visualise"] and (given["records"] or given["offsets"] or given["form"] != "text"):
+        raise InputError("--visualise is for people: no --records, --offsets or --format")
+    if given["as_json"] and (given["ids"] or given["visualise"] == "merges"):
+        raise InputError("--json is a form of --visualise=tokens, and has the ids")
     if given["ids"] and given["visualise"] != "tokens":
         raise InputError("--ids stand under the tokens of --visualise")
     if given["fail_if_truncated"] and (given["limit"] is None or given["visualise"]):
