@@ -43,6 +43,7 @@ U16_IDS = 1 << 16
     help="Coloured tokens, or with =merges every merge.",
 )
 @click.option("--ids", is_flag=True, help="With --visualise: the ids under the tokens.")
+@options.takes_svg
 @options.takes_html
 @options.takes_output
 @options.common
@@ -62,6 +63,11 @@ def command(**given: Any) -> None:
         from tokcli.cli import pages
 
         pages.write_tokens(request)
+        return
+    if given["svg"]:
+        from tokcli.cli.visualise import write_svg
+
+        write_svg(request)
         return
     with request.open_output() as output:
         if given["visualise"]:
@@ -91,6 +97,8 @@ def check_options(given: dict[str, Any]) -> None:
         raise InputError("--json is a form of --visualise=tokens, and has the ids")
     if given["ids"] and given["visualise"] != "tokens":
         raise InputError("--ids stand under the tokens of --visualise")
+    if given["svg"] is not None and (given["visualise"] != "tokens" or given["as_json"] or given["output"]):
+        raise InputError("--svg FILE is a picture of --visualise: no =merges, --json or -o")
     if given["fail_if_truncated"] and (given["limit"] is None or given["visualise"]):
         raise InputError("--fail-if-truncated goes with -n, and not with --visualise")
 

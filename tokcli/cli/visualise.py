@@ -92,9 +92,32 @@ def write_json(request: Request, output: streams.Output) -> None:
     output.flush()
 
 
-def width(output: streams.Output) -> int:
+def write_svg(request: Request) -> None:
+    """The tokens as a picture, with the legend below, to the FILE of --svg: whole or not at all."""
+    from rich.text import Text
+
+    from tokcli.render import token_rows
+    from tokcli.render.svg import make_svg
+    from tokcli.render.visible import visible
+
+    tally, name = Tally(), request.encoding.name
+
+    def lines() -> Iterator[Text]:
+        for source in request.inputs:
+            with streams.naming(source.shown):
+                tokens = ((shown.token, shown.id) for shown in shown_tokens(request, source, tally))
+                yield from token_rows.coloured_rows(tokens, width(None), ids=request.options["ids"])
+        yield Text(visible(tally.legend(name)), no_wrap=True, overflow="ellipsis")
+
+    made = make_svg(lines(), f"{name}: a text as tokens", width=width(None), environment=os.environ)
+    with streams.Output(request.options["svg"], request.inputs) as output:
+        output.write(made.encode())
+        output.flush()
+
+
+def width(output: streams.Output | None) -> int:
     """The cells of a row: COLUMNS, else the terminal's; what goes to a pipe does not depend on the terminal beside."""
-    if output.is_terminal or os.environ.get("COLUMNS"):
+    if (output is not None and output.is_terminal) or os.environ.get("COLUMNS"):
         return screen.width()
     return WIDTH_OF_PIPES
 
