@@ -46,6 +46,7 @@ U16_IDS = 1 << 16
 @click.option(
     "--compare", metavar="E1,E2,...", help="The text under each of these encodings, aligned; and what it costs."
 )
+@options.takes_svg
 @options.takes_html
 @options.takes_output
 @options.common
@@ -71,6 +72,11 @@ def command(**given: Any) -> None:
 
         pages.write_tokens(request)
         return
+    if given["svg"]:
+        from tokcli.cli.visualise import write_svg
+
+        write_svg(request)
+        return
     with request.open_output() as output:
         if given["visualise"]:
             from tokcli.cli.visualise import visualise
@@ -93,10 +99,14 @@ def check_options(given: dict[str, Any]) -> None:
         raise InputError(f"--format {given['form']} holds ids alone: no --records, --json or --offsets")
     if given["offsets"] and not given["as_json"] and (given["form"] == "json" or given["records"]):
         raise InputError("--offsets are a line for each token, or members of a JSON object", "Add --json.")
-    if given["visualise"] and (given["records"] or given["as_json"] or given["offsets"] or given["form"] != "text"):
-        raise InputError("--visualise is for people: no --records, --json, --offsets or --format")
+    if given["visualise"] and (given["records"] or given["offsets"] or given["form"] != "text"):
+        raise InputError("--visualise is for people: no --records, --offsets or --format")
+    if given["as_json"] and (given["ids"] or given["visualise"] == "merges"):
+        raise InputError("--json is a form of --visualise=tokens, and has the ids")
     if given["ids"] and given["visualise"] != "tokens":
         raise InputError("--ids stand under the tokens of --visualise")
+    if given["svg"] is not None and (given["visualise"] != "tokens" or given["as_json"] or given["output"]):
+        raise InputError("--svg FILE is a picture of --visualise: no =merges, --json or -o")
     if given["fail_if_truncated"] and (given["limit"] is None or given["visualise"]):
         raise InputError("--fail-if-truncated goes with -n, and not with --visualise")
 

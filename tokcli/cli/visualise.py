@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from tokcli.cli import pager, screen, streams
 from tokcli.cli.options import Request
+from tokcli.cli.shown_tokens import Tally, shown_tokens
 from tokcli.render import boundaries
 
 if TYPE_CHECKING:
@@ -17,31 +18,10 @@ if TYPE_CHECKING:
 WIDTH_OF_PIPES = 80
 
 
-class Tally:
-    """How many tokens went by, and of how many bytes."""
-
-    def __init__(self) -> None:
-        self.tokens = self.bytes = 0
-
-    def counted(self, tokens: Iterable[tuple[bytes, int]]) -> Iterator[tuple[bytes, int]]:
-        """The same tokens."""
-        for token, id in tokens:
-            self.tokens += 1
-            self.bytes += len(token)
-            yield token, id
-
-    def legend(self, encoding: str) -> str:
-        """`5 tokens · 15 bytes · 3.00 bytes per token · cl100k_base`."""
-        parts = [f"{self.tokens:,} token{'s' * (self.tokens != 1)}", f"{self.bytes:,} byte{'s' * (self.bytes != 1)}"]
-        if self.tokens:
-            parts.append(f"{self.bytes / self.tokens:.2f} bytes per token")
-        return " · ".join([*parts, encoding])
-
-
 def visualise(request: Request, output: streams.Output) -> None:
     """Shows the inputs, one after the other, in colour where it is wanted."""
     if request.options["visualise"] == "tokens":
-        show_tokens(request, output)
+        (write_json if request.options["as_json"] else show_tokens)(request, output)
         return
     color = request.options["color"]
     if screen.wants_color(output, color):
@@ -84,7 +64,7 @@ def token_lines(request: Request, output: streams.Output, tally: Tally, *, colou
     ids = request.options["ids"]
     for source in request.inputs:
         with streams.naming(source.shown):
-            tokens = tally.counted(token_bytes(request, source))
+            tokens = ((shown.token, shown.id) for shown in shown_tokens(request, source, tally))
             if colour and (ids or output.is_terminal):
                 yield from token_rows.coloured_rows(tokens, width(output), ids=ids, isolate=output.is_terminal)
             elif colour:
@@ -93,19 +73,53 @@ def token_lines(request: Request, output: streams.Output, tally: Tally, *, colou
                 yield from token_rows.plain_rows(tokens, width(output)) if ids else boundaries.plain_boundaries(tokens)
 
 
-def width(output: streams.Output) -> int:
+def write_json(request: Request, output: streams.Output) -> None:
+    """An object a line for each input: its tokens, their number, and the bytes that they stand for."""
+    import json
+
+    for source in request.inputs:
+        tally = Tally()
+        with streams.naming(source.shown):
+            output.write(b'{"tokens": [')
+            for at, shown in enumerate(shown_tokens(request, source, tally, exact=True)):
+                try:
+                    member = {"id": shown.id, "text": shown.token.decode()}
+                except UnicodeDecodeError:
+                    member = {"id": shown.id, "bytes_hex": shown.token.hex()}
+                text = json.dumps(member | {"start": shown.start, "end": shown.end}, ensure_ascii=False)
+                output.write((", " * (at > 0) + text).encode())
+        output.write(f'], "count": {tally.tokens}, "bytes": {tally.bytes}}}\n'.encode())
+    output.flush()
+
+
+def write_svg(request: Request) -> None:
+    """The tokens as a picture, with the legend below, to the FILE of --svg: whole or not at all."""
+    from rich.text import Text
+
+    from tokcli.render import token_rows
+    from tokcli.render.svg import make_svg
+    from tokcli.render.visible import visible
+
+    tally, name = Tally(), request.encoding.name
+
+    def lines() -> Iterator[Text]:
+        for source in request.inputs:
+            with streams.naming(source.shown):
+                tokens = ((shown.token, shown.id) for shown in shown_tokens(request, source, tally))
+                yield from token_rows.coloured_rows(tokens, width(None), ids=request.options["ids"])
+        yield Text(visible(tally.legend(name)), no_wrap=True, overflow="ellipsis")
+
+    made = make_svg(lines(), f"{name}: a text as tokens", width=width(None), environment=os.environ)
+    with streams.Output(request.options["svg"], request.inputs) as output:
+        output.write(made.encode())
+        output.flush()
+
+
+def width(output: streams.Output | None) -> int:
     """The cells of a row: COLUMNS, else the terminal's; what goes to a pipe does not depend on the terminal beside."""
-    if output.is_terminal or os.environ.get("COLUMNS"):
+    if (output is not None and output.is_terminal) or os.environ.get("COLUMNS"):
         return screen.width()
     return WIDTH_OF_PIPES
-
-
-def token_bytes(request: Request, source: streams.Input) -> Iterator[tuple[bytes, int]]:
-    """(bytes, id) of each token of an input, up to -n of them."""
-    from tokcli.cli.encode import limited
-
-    for ids, _ in limited(request, map(request.encoding.encode_part, request.parts(source))):
-        yield from zip(request.encoding.decode_tokens_bytes(ids), ids, strict=True)
 
 
 def merges(request: Request, *, colour: bool) -> Iterator[Any]:
