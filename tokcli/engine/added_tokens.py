@@ -85,12 +85,17 @@ def _space_before(text: str, begin: int) -> int:
     return begin
 
 
+def special_first(tokens: Iterable[AddedToken]) -> list[AddedToken]:
+    """The tokens in the order in which the first of two that normalize alike is taken."""
+    return sorted(tokens, key=lambda token: not token.special)
+
+
 def finders(
     tokens: Sequence[AddedToken], normalize: Callable[[str], str], allowed: frozenset[str]
 ) -> tuple[AddedTokenFinder, AddedTokenFinder]:
     """The finders for text as it came and for normalized text; special tokens not in `allowed` stay text."""
     ignored = frozenset(token.content for token in tokens if token.special and token.content not in allowed)
-    tokens = sorted(tokens, key=lambda token: not token.special)  # of two that normalize alike, the first special one
+    tokens = special_first(tokens)
     raw = [(token.content, token) for token in tokens if not token.normalized]
     normalized = [(normalize(token.content), token) for token in tokens if token.normalized]
     return AddedTokenFinder(raw, ignored), AddedTokenFinder(normalized, ignored)

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from tokcli.engine import backend
 from tokcli.engine import known_patterns as known
-from tokcli.engine.merges import Merges
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from typing_extensions import Buffer
+
+    from tokcli.engine.merges import Merges
 
 # The family of scanners (scan.h) that does what a pattern says.
 FAMILY_OF = {
@@ -157,6 +158,8 @@ def open_merger(image: Callable[[], Any]) -> Callable[[bytes], list[int]] | None
 
 def native_parents(image: Callable[[], Any]) -> Merges | None:
     """The two ids that merge into each id of an image; None where only Python can tell."""
+    from tokcli.engine.merges import Merges
+
     native = backend.native()
     if native is None:
         return None

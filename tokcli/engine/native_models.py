@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from tokcli.engine import backend
 from tokcli.engine import normalizer as norm
 from tokcli.engine import splitters as split
-from tokcli.engine.added_tokens import AddedToken
+from tokcli.engine.added_tokens import AddedToken, special_first
 from tokcli.engine.character_rules import CharacterStage, Groups, rule_of, run_of, stages_of
 from tokcli.engine.charsmap import Charsmap
 from tokcli.engine.matching import Literal, OnigPattern
@@ -181,12 +181,11 @@ def pipeline(parts: Pipeline) -> NativeText | None:
         return None
     tokens: dict[bool, list[AddedToken]] = {}
     for normalized in (False, True):
-        texts = {
-            text: token
-            for token in parts.added
-            if token.normalized == normalized
-            and (text := parts._normalized(token.content) if normalized else token.content)
-        }
+        texts: dict[str, AddedToken] = {}
+        for token in special_first(parts.added):
+            text = parts._normalized(token.content) if normalized else token.content
+            if text and token.normalized == normalized:
+                texts.setdefault(text, token)
         tokens[normalized] = list(texts.values())
         made.set_added(
             normalized, [(text.encode(), t.id, t.single_word, t.lstrip, t.rstrip) for text, t in texts.items()]

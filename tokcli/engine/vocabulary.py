@@ -11,9 +11,7 @@ from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from tokcli.engine import merges
 from tokcli.engine.bpe import MergeStep, PieceCache, encode_piece, merge_steps, parents
-from tokcli.engine.merges import Merges
 from tokcli.engine.native_encoder import NativeEncoder, native_parents, open_encoder, open_merger
 from tokcli.engine.pretokenizer import PreTokenizer
 from tokcli.engine.text import character_spans
@@ -21,6 +19,8 @@ from tokcli.errors import UnknownTokenError, VocabularyError
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+    from tokcli.engine.merges import Merges
 
 MAX_ID = 2**32 - 1  # ids are uint32
 
@@ -246,6 +246,8 @@ class Vocabulary:
 
     def all_parents(self) -> Merges:
         """The same for every id; VocabularyError where ids are too large for a table."""
+        from tokcli.engine import merges
+
         merges.check_size(self.n_vocab)
         table = native_parents(self._load_image)
         if table is None:

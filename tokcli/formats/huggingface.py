@@ -171,9 +171,10 @@ def read_merges(node: Node, ids: dict[str, int], prefix: int) -> dict[int, tuple
     items = node._expect(list)
     if len(items) > MAX_MERGES:
         node.fail(f"{len(items)} merges, more than the {MAX_MERGES} that are read")
+    least = max(prefix, 1)
     try:  # which does when nothing is wrong, and takes half the time
         pairs = [item.split(" ") if type(item) is str else item for item in items if item[:8] != "#version"]
-        if all(len(pair) == 2 and pair[0] and pair[1] for pair in pairs):
+        if all(len(pair) == 2 and pair[0] and len(pair[1]) >= least for pair in pairs):
             made = [ids[left + right[prefix:]] for left, right in pairs]
             return dict(zip([ids[a] << SHIFT | ids[b] for a, b in pairs], enumerate(made), strict=True))
     except (TypeError, KeyError, AttributeError):

@@ -13,8 +13,8 @@ _LARGEST_POWER = 308  # of ten, in serde_json's table
 def serde_float(text: str) -> float:
     """The number in a JSON text; infinity or zero where it is out of range.
 
-    >>> serde_float("-8.1e0"), serde_float("7.123456789012345678")
-    (-8.1, 7.123456789012345)
+    >>> serde_float("-8.1e0"), serde_float("-7.2233899651048645"), float("-7.2233899651048645")
+    (-8.1, -7.223389965104864, -7.2233899651048645)
     """
     mantissa, _, written = text.lower().partition("e")
     whole, _, fraction = mantissa.partition(".")

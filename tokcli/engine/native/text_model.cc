@@ -62,7 +62,7 @@ void TextModel::find_added(const AddedTokens& added, Bytes states, Bytes text, C
       last = q;
     }
     if (at < first) visit(Bytes{at, first}, kNothing);
-    visit(Bytes{first, last < first ? first : last}, token.id);
+    if (first < last) visit(Bytes{first, last}, token.id);  // else the token before has taken it as white space
     at = last;
   }
   if (at < end) visit(Bytes{at, end}, kNothing);
