@@ -211,7 +211,9 @@ def on_terminal(*arguments: str, env: dict[str, str] | None = None) -> tuple[int
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("4H", 24, 80, 0, 0))
     ours = ("NO_COLOR", "FORCE_COLOR", "TERM", "COLUMNS", "LINES", "PAGER", "LESS", "TOKCLI_ENCODING")
-    clean = {k: v for k, v in os.environ.items() if k not in ours} | {"TERM": "xterm-256color", "PAGER": ""} | (env or {})
+    clean = (
+        {k: v for k, v in os.environ.items() if k not in ours} | {"TERM": "xterm-256color", "PAGER": ""} | (env or {})
+    )
     process = subprocess.Popen([*program(), *arguments], stdin=subprocess.DEVNULL, stdout=slave, env=clean)
     os.close(slave)
     shown = b""
