@@ -42,6 +42,7 @@ U16_IDS = 1 << 16
     metavar="[tokens|merges]",
     help="Coloured tokens, or with =merges every merge.",
 )
+@click.option("--step", is_flag=True, help="With --visualise=merges: wait for a key after each step.")
 @click.option(
     "--compare", metavar="E1,E2,...", help="The text under each of these encodings, aligned; and what it costs."
 )
@@ -92,7 +93,10 @@ def check_options(given: dict[str, Any]) -> None:
         raise InputError(f"--format {given['form']} holds ids alone: no --records, --json or --offsets")
     if given["offsets"] and not given["as_json"] and (given["form"] == "json" or given["records"]):
         raise InputError("--offsets are a line for each token, or members of a JSON object", "Add --json.")
-    if given["visualise"] and (given["records"] or given["as_json"] or given["offsets"] or given["form"] != "text"):
+    has_json = given["as_json"] and (given["visualise"] != "merges" or given["step"])
+    if given["step"] and given["visualise"] != "merges":
+        raise InputError("--step goes with --visualise=merges")
+    if given["visualise"] and (given["records"] or has_json or given["offsets"] or given["form"] != "text"):
         raise InputError("--visualise is for people: no --records, --json, --offsets or --format")
     if given["fail_if_truncated"] and (given["limit"] is None or given["visualise"]):
         raise InputError("--fail-if-truncated goes with -n, and not with --visualise")

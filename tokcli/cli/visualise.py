@@ -12,13 +12,18 @@ from tokcli.render import boundaries
 
 def visualise(request: Request, output: streams.Output) -> None:
     """Shows the inputs, one after the other, in colour where it is wanted."""
+    if request.options["visualise"] == "merges":
+        from tokcli.cli import merge_view
+
+        merge_view.write(request, output)
+        output.flush()
+        return
     color = request.options["color"]
-    show = merges if request.options["visualise"] == "merges" else tokens
     if screen.wants_color(output, color):
-        for line in show(request, colour=True):
+        for line in tokens(request, colour=True):
             screen.show(output, color, line)
     else:
-        for line in show(request, colour=False):
+        for line in tokens(request, colour=False):
             output.write(f"{line}\n".encode())
     output.flush()
 
@@ -37,14 +42,3 @@ def token_bytes(request: Request, source: streams.Input) -> Iterator[tuple[bytes
 
     for ids, _ in limited(request, map(request.encoding.encode_part, request.parts(source))):
         yield from zip(request.encoding.decode_tokens_bytes(ids), ids, strict=True)
-
-
-def merges(request: Request, *, colour: bool) -> Iterator[Any]:
-    """For each piece of the inputs the steps of merging it."""
-    draw = boundaries.coloured_merge_steps if colour else boundaries.plain_merge_steps
-    for source in request.inputs:
-        with streams.naming(source.shown):
-            for chunk in request.chunks(source):
-                for piece in request.encoding.split_chunk(chunk):
-                    if not chunk.special:
-                        yield from draw(request.encoding.merge_steps(piece))
