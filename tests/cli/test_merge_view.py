@@ -54,13 +54,19 @@ def test_ranks_of_a_replay_are_those_of_merging_itself(tmp_path: Path) -> None:
     run_tokcli(
         "train", "--vocab-size", "320", "-o", tmp_path / "a.tiktoken", data=b"the cat sat on the mat, the cat ran " * 20
     )
-    run_tokcli("inspect-ranks", "-e", tmp_path / "a.tiktoken", "--export", "hf", "-o", tmp_path / "tokenizer.json")
-    made = [
-        [(step["pair"], step["parts"]) for piece in json.loads(run.out)["pieces"] for step in piece["steps"]]
-        for name in ("a.tiktoken", "tokenizer.json")
-        if (run := run_tokcli(*MERGES, "--json", "-e", tmp_path / name, "-t", "the cat that ran")).status == 0
-    ]
-    assert made[0] == made[-1]
+    run_tokcli(
+        "inspect-ranks", "-e", tmp_path / "a.tiktoken", "--export", "huggingface", "-o", tmp_path / "tokenizer.json"
+    )
+    made = []
+    for name in ("a.tiktoken", "tokenizer.json"):
+        ran = run_tokcli(*MERGES, "--json", "-e", tmp_path / name, "-t", "the cat that ran")
+        assert ran.status == 0
+        found = json.loads(ran.out)["pieces"]
+        made.append(
+            [(piece["text"], piece["ids"], [(s["pair"], s["parts"]) for s in piece["steps"]]) for piece in found]
+        )
+    assert made[0] == made[1]
+    assert len(made[0]) == 4
 
 
 @pytest.mark.parametrize("name", ["unigram.model", "unigram.tokenizer.json"])
