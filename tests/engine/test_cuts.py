@@ -14,7 +14,8 @@ from tokcli.engine import known_patterns, pretokenizer
 from tokcli.engine.pretokenizer import PreTokenizer
 
 KNOWN = {name: value for name, value in vars(known_patterns).items() if name.isupper() and not name.startswith("_")}
-KNOWN.pop("KNOWN_PATTERNS")
+for _name in ("KNOWN_PATTERNS", "IN_A_ROW", "NUMBER"):
+    KNOWN.pop(_name)
 
 
 def assert_cut_is_safe(pattern: str, text: str) -> int:

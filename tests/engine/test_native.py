@@ -57,7 +57,7 @@ def test_a_scanner_splits_hard_text_as_its_pattern(pat_str: str) -> None:
 
 # what a window of 64 bytes meets: mostly ASCII, long enough for several, few kinds at a time so that they meet often
 WINDOW_ATOMS = ["a", "B", "s", "'", "'s", "'ll", "'RE", "'t", "1", "23", "4567", " ", "  ", "\t", "\n", "\r\n", "/", "//", ".",
-                "!", "?'", "\u00e9", "\u4e2d", "\xa0", "\u017f", "Ab", "the ", "word", "ABC", "_", "\x0b", "\u0301"]  # fmt: skip
+                "!", "?'", "\u00e9", "\u4e2d", "\xa0", "\u017f", "Ab", "the ", "word", "ABC", "_", "\x0b", "\u0301", "\x00", "\x1c", "\x7f"]  # fmt: skip
 
 
 def window_text(rnd: random.Random, most: int) -> str:

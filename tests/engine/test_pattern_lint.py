@@ -34,6 +34,7 @@ PATTERNS = [
     *sorted(KNOWN_PATTERNS),
     r"(?i)a|[[:alpha:]a[b]&&c]+?x|$|(?P=n)d",
     r"(?P<a>x)(?P=a)|y{,3}z{3}q{2,}+|(?(1)a|b)|(?#c|d)e",
+    r"\u0041+|\x41++|\U00000041|\N{SPACE}?|(?R)?",
     r"[]|]|[^]|]|\||(?<!a|b)c",
     "(?x) a | b # c | d\n | e",
 ]
@@ -265,3 +266,16 @@ def test_features_are_named_with_their_place() -> None:
     assert [(f.kind, f.start, f.text) for f in features(r"a|\p{L}++|(?!b)")] == [
         ("category", 2, r"\p{L}"), ("possessive", 7, "++"), ("look-ahead", 10, "(?!b)"),
     ]  # fmt: skip
+
+
+def test_a_comment_at_the_end_of_an_alternative_hides_nothing() -> None:
+    found = PreTokenizer("(?x) a # one\n | \\s # two").split_with_alternatives("a a")
+    assert list(found) == [("a", 1), (" ", 2), ("a", 1)]
+
+
+def test_escapes_of_several_characters_are_one_character() -> None:
+    assert [len(a.items) for a in parse(r"\u0041+|\x41++|\U00000041b|\N{SPACE}").alternatives] == [1, 1, 2, 1]
+
+
+def test_texts_made_for_nested_counts_stay_short() -> None:
+    assert lint("(?:(?:a{50}){50}){50}b" + REST).texts

@@ -7,10 +7,13 @@ import pickle
 
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from support import ROOT, hard_text, run_tokcli
 
 from tokcli.engine.encoding import Encoding
 from tokcli.engine.pipeline_encoding import PipelineEncoding
+from tokcli.engine.unigram import Unigram
+from tokcli.formats.huggingface import parse_huggingface
 from tokcli.registry.encodings import load_encoding
 
 FOLDER = ROOT / "tests" / "data" / "formats"
@@ -68,6 +71,21 @@ def test_random_text_is_encoded_as_by_sentencepiece(name: str, text: str) -> Non
     sentencepiece = pytest.importorskip("sentencepiece")
     reference = sentencepiece.SentencePieceProcessor(model_file=str(FOLDER / name))
     assert ENCODINGS[name].encode_ordinary(text) == reference.encode(text)
+
+
+@settings(max_examples=20, deadline=None)
+@given(scores=st.lists(st.floats(-40, 0) | st.floats(-1e-9, 0), min_size=1, max_size=50))
+def test_scores_are_rounded_as_by_hugging_face(scores: list[float]) -> None:
+    tokenizers = pytest.importorskip("tokenizers")
+    file = json.loads((FOLDER / "unigram.tokenizer.json").read_text())
+    file["model"]["vocab"] = [[f"t{i}", score] for i, score in enumerate(scores)]
+    file["model"]["unk_id"] = 0
+    file["added_tokens"] = []
+    text = json.dumps(file)
+    theirs = json.loads(tokenizers.Tokenizer.from_str(text).to_str())["model"]["vocab"]
+    model = parse_huggingface(text.encode(), "tokenizer.json").model
+    assert isinstance(model, Unigram)
+    assert [score for _, score in model.pieces] == [score for _, score in theirs]
 
 
 def test_a_byte_level_file_of_a_known_pattern_takes_the_shortcut() -> None:

@@ -43,7 +43,7 @@ def inputs() -> list[bytes]:
     """Family, flags, place of a cut, number of tokens, tokens, text; to fuzz_image they are changes and a text."""
     return [
         bytes([family, flags, 100, count]) + bytes(range(1, 2 * count + 2 if count else 1)) + text.encode()
-        for family in range(5)
+        for family in range(11)
         for flags, count in ((0, 0), (9, 20), (2, 3), (5, 40), (16, 60))
         for text in TEXTS
     ]

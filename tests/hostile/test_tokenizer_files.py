@@ -61,6 +61,11 @@ def nested(depth: int) -> object:
         ("a score that is no number", tokenizer_json(model={"type": "Unigram", "unk_id": 0, "vocab": [["a", None]]}), "vocab[0]"),
         ("an unknown id beyond the tokens", tokenizer_json(model={"type": "Unigram", "unk_id": 9, "vocab": [["a", 0.0]]}), "unk_id"),
         ("no model", tokenizer_json(model=None), "model"),
+        ("half of a surrogate pair", tokenizer_json(model={"type": "Unigram", "vocab": [["\ud800", 0.0]]}), "surrogate"),
+        ("a merge with a prefix longer than a token", tokenizer_json(model=bpe(continuing_subword_prefix="###")), "merges[0]"),
+        ("an added token with an id of text", tokenizer_json(added_tokens=[{"id": 1, "content": None}]), "added_tokens[0]"),
+        ("a negative id", tokenizer_json(model=bpe(vocab={"a": -1})), "vocab"),
+        ("a score beyond any", tokenizer_json(model={"type": "Unigram", "unk_id": 0, "vocab": [["a", 1e999]]}), "vocab[0]"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )  # fmt: skip
@@ -69,6 +74,15 @@ def test_a_tokenizer_json_with(what: str, data: bytes, named: str) -> None:
         parse_vocabulary(data, "x.json")
     assert str(raised.value).startswith("x.json")
     assert named in str(raised.value)
+
+
+def test_bytes_for_a_suffix_stand_in_the_last_character() -> None:
+    vocab = {f"<0x{byte:02X}>": byte for byte in range(256)}
+    model = bpe(vocab=vocab, merges=[], byte_fallback=True, end_of_word_suffix="</w>")
+    tokenizer = parse_vocabulary(tokenizer_json(model=model), "x.json")
+    tokens = tokenizer.encode_spans("ab", frozenset())  # type: ignore[union-attr]
+    assert tokens.ids == list(b"ab</w>")
+    assert tokens.spans[-1] == (1, 2)
 
 
 def test_json_nested_a_million_deep_is_refused() -> None:
@@ -98,6 +112,18 @@ def test_a_file_cut_off_or_damaged_anywhere_is_read_or_refused(name: str, tmp_pa
         path.write_bytes(damaged)
         with contextlib.suppress(TokcliError):
             load_encoding(path).encode_ordinary("Hello, wörld 東京")
+
+
+@pytest.mark.parametrize("model_type", [1, 2, 3, 4])
+def test_scores_at_the_ends_of_a_float_overflow_quietly(model_type: int) -> None:
+    pieces = [("<unk>", 0.0, 2), ("a", 3e38, 1), ("b", -3e38, 1), ("ab", 3.4e38, 4), ("\u2581", -3.4e38, 1)]
+    data = b""
+    for text, score, kind in pieces:
+        piece = b"\n" + bytes([len(text.encode())]) + text.encode() + b"\x15" + struct.pack("<f", score)
+        piece += b"\x18" + bytes([kind])
+        data += b"\n" + bytes([len(piece)]) + piece
+    model = parse_vocabulary(data + b"\x12\x02\x18" + bytes([model_type]), "x.model", "a SentencePiece model")
+    assert model.encode("ab b a c" * 9, frozenset())  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(

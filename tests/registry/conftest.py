@@ -35,6 +35,7 @@ class Server(ThreadingHTTPServer):
     def __init__(self) -> None:
         self.answers: dict[str, list[Answer]] = {}
         self.asked: list[str] = []
+        self.authorizations: list[str | None] = []  # of what was asked
         self.closing = threading.Event()
         super().__init__(("127.0.0.1", 0), Handler)
 
@@ -54,7 +55,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         self.server.asked.append(self.path)
-        answers = self.server.answers[self.path]
+        self.server.authorizations.append(self.headers.get("Authorization"))
+        answers = self.server.answers.get(self.path, [Answer(status=404)])
         answer = answers.pop(0) if len(answers) > 1 else answers[0]
         self.send_response(answer.status)
         for name, value in ({"Content-Length": str(len(answer.body))} | answer.headers).items():

@@ -20,6 +20,7 @@ CLASSES = [
     ("kSpace", ("White_Space",)),
 ]
 NEWLINES = (0x0A, 0x0D)
+SIGNS = ("P", "S")  # behind the newlines
 BLOCK = 256
 
 
@@ -30,6 +31,9 @@ def classes() -> bytearray:
         for name in names:
             for first, last in pattern.unicode16_ranges(name) or ():
                 table[first : last + 1] = bytes([number]) * (last + 1 - first)
+    for number, name in enumerate(SIGNS, len(CLASSES) + 2):
+        for first, last in pattern.unicode16_ranges(name) or ():
+            table[first : last + 1] = bytes([number]) * (last + 1 - first)
     for point in NEWLINES:
         table[point] = len(CLASSES) + 1
     return table

@@ -1,13 +1,14 @@
 """Writes tokcli/engine/unicode_hf.py: the classes of characters that Hugging Face's tokenizers uses beside its patterns.
 
 Its normalizers and Bert rules come from crates with tables of several ages (Unicode 8 to 17); what they do is asked of
-the library itself, character by character. Needs tokenizers 0.23 and unicodedata2 16.0:
+the library itself, character by character. Needs tokenizers 0.23, sentencepiece 0.2 and unicodedata2 16.0:
 
     python tests/tools/make_unicode_hf.py python3.10      (the oldest Python that is supported, for its lower())
 """
 
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 import sys
@@ -66,6 +67,27 @@ def inert(form: str) -> set[int]:
     return found
 
 
+def clusters() -> tuple[list[int], list[int]]:
+    """(what goes with the character before it, what goes with the one behind it) in a precompiled charsmap."""
+    import sentencepiece
+
+    from tokcli.formats.protobuf import Reader
+
+    buffer = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(["a b c d e"] * 9), model_writer=buffer, normalization_rule_name="nmt_nfkc_cf",
+        model_type="char", vocab_size=9, hard_vocab_limit=False, minloglevel=2,
+    )  # fmt: skip
+    reader = Reader("the model")
+    spec = next(f for f in reader.fields(memoryview(buffer.getvalue())) if f.number == 3)
+    blob = next(bytes(reader.message(f)) for f in reader.fields(reader.message(spec)) if f.number == 2)
+    normalize = normalizers.Precompiled(blob).normalize_str  # in it X becomes x, and all of a short cluster with it
+    extend = [i for i in ALL if normalize("X" + chr(i)) == "x" and normalize(chr(i)) != ""]
+    known = set(extend)
+    rest = (i for i in ALL if i not in known and normalize(chr(i)) == chr(i))
+    return extend, [i for i in rest if normalize(chr(i) + "X\u0301").endswith("x\u0301")]
+
+
 def lowered(python: str) -> dict[str, str]:
     lower = normalizers.Lowercase().normalize_str
     code = "import json; print(json.dumps([chr(i).lower() for i in range(0x110000) if not 0xD800 <= i <= 0xDFFF]))"
@@ -94,6 +116,7 @@ def main() -> None:
     )
     word = pre_tokenizers.Whitespace()
     tables["WORD"] = [i for i in ALL if len(word.pre_tokenize_str(f"a{chr(i)}a")) == 1]
+    tables["EXTEND"], tables["PREPEND"] = clusters()
     script = pre_tokenizers.UnicodeScripts()
     text = HEADER + "\n".join(literal(name, ranges(members)) for name, members in tables.items())
     pairs = " ".join(f"{ord(c):X}:{'+'.join(f'{ord(x):X}' for x in low)}" for c, low in lowered(sys.argv[1]).items())

@@ -121,7 +121,7 @@ takes_encoding = _group(
         metavar="NAME|PATH",
         envvar="TOKCLI_ENCODING",
         shell_complete=complete_encoding,
-        help=f"A registered name, a file, or https://...#sha256=HEX.  [default: {DEFAULT_ENCODING}]",
+        help=f"A registered name, a file, org/name, https://...#sha256=HEX.  [default: {DEFAULT_ENCODING}]",
     ),
     click.option("-m", "--model", metavar="MODEL", shell_complete=complete_model, help="The encoding of a model."),
     click.option("--pattern", metavar="P", help="Split by this regex (or an encoding's, by name) instead."),

@@ -69,7 +69,7 @@ def sees_whole(request: Request) -> bool:
     if not isinstance(encoding, PipelineEncoding):
         return False
     shortcut = encoding.tokenizer.shortcut
-    return shortcut is None or shortcut.normalize is not None or bool(request.options["add_special_tokens"])
+    return shortcut is None or not shortcut.keeps_text or bool(request.options["add_special_tokens"])
 
 
 def encoded(request: Request, source: streams.Input) -> Iterator[tuple[Sequence[int], Spans | None]]:

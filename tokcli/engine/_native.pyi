@@ -4,13 +4,24 @@ KeyError: a byte of the text, or an id, is not in the vocabulary. UnicodeEncodeE
 works on much text lets go of the GIL; a Vocabulary serves any number of threads.
 """
 
+from collections.abc import Mapping
+
 from typing_extensions import Buffer
 
 FAMILIES: tuple[str, ...]
 IMAGE_VERSION: int
 
-def build_image(blob: Buffer, sizes: Buffer, ids: Buffer, source: Buffer) -> bytes:
-    """The image of tokens: their bytes in a row, a size and an id for each, and 32 bytes that name the source."""
+def build_image(blob: Buffer, sizes: Buffer, ids: Buffer, source: Buffer, merges: Buffer | None = None) -> bytes:
+    """The image of tokens: their bytes in a row, a size and an id for each, and 32 bytes that name the source.
+
+    Merges are found, or given: three ids each (uint32). A merge has the rank of the token that it makes.
+    """
+
+def live_merges(blob: Buffer, sizes: Buffer, ids: Buffer, merges: Buffer) -> bytes:
+    """Of merges (three uint32 each) in order, the numbers (uint32) of those that can happen; tokens as above.
+
+    ValueError where tokens are so long that it would take minutes.
+    """
 
 def set_instructions(most: str) -> str: ...
 def split(text: str, family: int) -> bytes:
@@ -70,6 +81,56 @@ class Decoder:
     def __init__(self, vocabulary: Vocabulary, special_tokens: dict[int, bytes]) -> None: ...
     def decode(self, ids: Buffer, width: int) -> bytes:
         """The bytes of ids of 2 or 4 bytes each, in this machine's order."""
+
+# --- tokenizers that are not byte-level (native_text.py, native_models.py) -------------------------------------------
+
+Answer = tuple[list[int], list[int], list[bytes]]
+"""Code points whose rules, and code points whose classes are to be learned first, and runs of characters (UTF-8)."""
+
+class TextModel:
+    """Distinct tokens (UTF-8 in a row, a size and an id for each), and what is done with text. Texts here are UTF-8.
+
+    It is told of unknown text, kept symbols, one model, words, added tokens and steps of a normalizer in this order,
+    and then encodes in any number of threads. ValueError: a table does not fit. An id of 0xFFFFFFFF is none.
+    """
+
+    def __init__(self, blob: Buffer, sizes: Buffer, ids: Buffer) -> None: ...
+    def set_unknown(self, id: int, bytes: Buffer, joins: bool) -> None:
+        """The id for what is unknown, or one for each byte (uint32); whether several such become one id."""
+    def set_kept(self, texts: list[bytes]) -> None:
+        """Symbols that stay whole, in SentencePiece's normalizer and models."""
+    def use_pieces(self, orders: Buffer, kept: Buffer) -> None:
+        """BPE by pieces: when each is merged (uint32, lowest first), and whether it is a kept symbol (a byte)."""
+    def use_pairs(
+        self, pairs: Buffer, ranks: Buffer, made: Buffer, has_unknown: bool, fuses: bool, whole_first: bool,
+        prefix: bytes, suffix: bytes,
+    ) -> None:  # fmt: skip
+        """BPE by pairs of ids (uint64, the left one above 32 bits), their rank and the id of both (uint32)."""
+    def use_word_piece(self, prefix: bytes, max_chars: int) -> None: ...
+    def use_whole(self, by_character: bool) -> None:
+        """Words, or characters and kept symbols, that are tokens or unknown."""
+    def use_unigram(self, scores: Buffer, unknown_score: float, kind: int) -> None:
+        """Scores are doubles. 0: of each word; 1, 2: of all the text, in sums of 32 or 64 bits."""
+    def set_words(self, words: int, space: bytes, before_known: bool) -> None:
+        """How a piece is cut: 0 not at all, 1 before each space, 2 where no token stands on both sides."""
+    def set_metaspace(self, splits: bool, blindly: bool, prefix: int) -> None:
+        """A space before pieces: 0 never, 1 always, 2 at the start; `blindly`: even where one is."""
+    def set_added(self, normalized: bool, tokens: list[tuple[bytes, int, bool, bool, bool]]) -> None:
+        """Added tokens: text, id, single_word, lstrip, rstrip."""
+    def add_step(self, kind: int, found: bytes, content: bytes, left: bool, right: bool) -> None: ...
+    def set_spaces(
+        self, units: Buffer, texts: bytes, add_prefix: bool, trim: bool, as_suffix: bool, is_llama: bool, space: bytes
+    ) -> None:
+        """SentencePiece's normalizer: the units (uint32) and texts of a charsmap, and what becomes of spaces."""
+    def use_classes(self) -> None:
+        """Cuts pieces by the classes of characters."""
+    def learn(
+        self, chars: Mapping[int, bytes | None], classes: Mapping[int, int], runs: Mapping[bytes, bytes]
+    ) -> None: ...
+    def encode(self, text: str, raw: bytes, normalized: bytes) -> list[int] | Answer | None:
+        """With a state for each added token (1: found, 2: found and taken as text). None: only Python can do it."""
+    def encode_ids(self, text: str, raw: bytes, normalized: bytes) -> Ids | Answer | None: ...
+    def count(self, text: str, raw: bytes, normalized: bytes) -> int | Answer | None: ...
 
 # --- training --------------------------------------------------------------------------------------------------------
 

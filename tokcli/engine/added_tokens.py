@@ -36,7 +36,10 @@ class AddedTokenFinder:
     """
 
     def __init__(self, tokens: Iterable[tuple[str, AddedToken]], ignored: frozenset[str] = frozenset()) -> None:
-        self._tokens = {text: token for text, token in tokens if text}
+        self._tokens: dict[str, AddedToken] = {}
+        for text, token in tokens:
+            if text:
+                self._tokens.setdefault(text, token)
         self._ignored = ignored  # contents that are found, and then taken as text
         texts = sorted(self._tokens, key=lambda text: (-len(text), text))
         self._pattern = re.compile("|".join(map(re.escape, texts))) if texts else None
@@ -55,7 +58,8 @@ class AddedTokenFinder:
                 end = _space_after(text, end)
             if at < begin:
                 yield at, begin, None
-            yield begin, end, token.id
+            if begin < end:  # else the token before has taken all of it, as white space
+                yield begin, end, token.id
             at = end
         if at < len(text):
             yield at, len(text), None
@@ -86,6 +90,23 @@ def finders(
 ) -> tuple[AddedTokenFinder, AddedTokenFinder]:
     """The finders for text as it came and for normalized text; special tokens not in `allowed` stay text."""
     ignored = frozenset(token.content for token in tokens if token.special and token.content not in allowed)
+    tokens = sorted(tokens, key=lambda token: not token.special)  # of two that normalize alike, the first special one
     raw = [(token.content, token) for token in tokens if not token.normalized]
     normalized = [(normalize(token.content), token) for token in tokens if token.normalized]
     return AddedTokenFinder(raw, ignored), AddedTokenFinder(normalized, ignored)
+
+
+def are_apart(some: Sequence[str], others: Sequence[str]) -> bool:
+    """Whether no text of one group can overlap one of the other: then it does not matter which are looked for first.
+
+    >>> are_apart(["<a>", "<b>"], ["<c>"]), are_apart(["<a>"], [">="])
+    (True, False)
+    """
+    for left, right in ((some, others), (others, some)):
+        beginnings = {text[:end] for text in right for end in range(1, len(text) + 1)}
+        if any(text[start:] in beginnings for text in left for start in range(len(text))):
+            return False
+        all_left = "\n".join(left)
+        if any(text in all_left for text in right):
+            return False
+    return True

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import accumulate
+
 
 def byte_alphabet() -> dict[str, int]:
     """The character that stands for each byte: printable ones of Latin-1 for themselves, then from U+0100 on.
@@ -25,3 +28,22 @@ def bytes_of(token: str) -> bytes | None:
         return bytes([BYTE_OF[char] for char in token])
     except KeyError:
         return None
+
+
+_LATIN = {ord(char): byte for char, byte in BYTE_OF.items()}
+_LATIN |= dict.fromkeys(set(range(256)) - set(_LATIN), 0x100)  # no byte, and no Latin-1
+
+
+def all_bytes_of(tokens: Iterable[str]) -> list[bytes | None]:
+    """`bytes_of` each.
+
+    >>> all_bytes_of(["A\u0120", "A "])
+    [b'A ', None]
+    """
+    tokens = list(tokens)
+    try:  # all at once is four times as fast
+        data = "".join(tokens).translate(_LATIN).encode("latin-1")
+    except UnicodeEncodeError:
+        return [bytes_of(token) for token in tokens]
+    ends = list(accumulate(map(len, tokens)))
+    return [data[end - len(token) : end] for token, end in zip(tokens, ends, strict=True)]

@@ -41,4 +41,67 @@ GPT4 = (
     r"|\s*[\r\n]|\s+(?!\S)|\s+"
 )
 
-KNOWN_PATTERNS = frozenset({R50K, CL100K, O200K, GPT2, GPT2_EDUCATIONAL, LLAMA3, QWEN2, GPT4})
+# Mistral's Tekken, tokenizer.json of Mistral Nemo: o200k_base's without contractions, one digit at a time
+TEKKEN = "|".join(
+    [rf"{_PREFIX}{_UPPER}*{_LOWER}+", rf"{_PREFIX}{_UPPER}+{_LOWER}*", r"\p{N}", r" ?[^\s\p{L}\p{N}]+[\r\n/]*",
+     r"\s*[\r\n]+", _SPACES]
+)  # fmt: skip
+# Qwen 3.5, tokenizer.json
+QWEN35 = (
+    rf"{_CONTRACTIONS}|{_PREFIX}[\p{{L}}\p{{M}}]+|\p{{N}}| ?[^\s\p{{L}}\p{{M}}\p{{N}}]+[\r\n]*|\s*[\r\n]+|{_SPACES}"
+)
+
+# --- several patterns in a row, as one -------------------------------------------------------------------------------
+#
+# In tokenizer.json and GGUF each of several patterns cuts what the one before left, and sees it as a text of its own.
+# Where the first ones find nothing but characters of some class, one pattern says the same: what they find comes first,
+# the other parts are without these characters, and white space looks at them as at the end of the text.
+
+NUMBER = r"\p{N}"
+# NUMBER, then GPT2: StarCoder, Command R
+STARCODER = r"\p{N}|'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?[^\s\p{L}\p{N}]+|\s+(?![^\s\p{N}])|\s+"
+# DeepSeek V3 and R1, tokenizer.json: the three patterns in this order
+_DEEPSEEK_NUMBERS = r"\p{N}{1,3}"
+_DEEPSEEK_CJK = "[\u4e00-\u9fa5\u3040-\u309f\u30a0-\u30ff]+"
+_DEEPSEEK_REST = (
+    r"""[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+"""
+    rf"| ?[\p{{P}}\p{{S}}]+[\r\n]*|\s*[\r\n]+|{_SPACES}"
+)
+_CJK = "\u4e00-\u9fa5\u3040-\u309f\u30a0-\u30ff"
+# in which the third pattern finds words, signs, and what is not assigned
+_CJK_WORDS = "[\u4e00-\u9fa5\u3041-\u3096\u3099\u309a\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff]"
+_CJK_SIGNS = "[\u309b\u309c\u30a0\u30fb]"
+_CJK_NONE = "[\u3040\u3097\u3098]"
+DEEPSEEK = "|".join(
+    [
+        _DEEPSEEK_NUMBERS,
+        rf"{_CJK_NONE}?{_CJK_WORDS}+|{_CJK_SIGNS}+|{_CJK_NONE}+(?!{_CJK_WORDS})",
+        r"""[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+""",
+        rf"[^\r\n\p{{L}}\p{{N}}\p{{P}}\p{{S}}{_CJK}]?(?:[^\P{{L}}{_CJK}]|[^\P{{M}}{_CJK}])+",
+        rf" ?(?:[^\P{{P}}{_CJK}]|[^\P{{S}}{_CJK}])+[\r\n]*",
+        r"\s*[\r\n]+",
+        rf"\s+(?![^\s\p{{N}}{_CJK}])",
+        r"\s+",
+        # what nothing matches: characters that are none of these, unless the last one goes with a word
+        rf"[^\s\p{{L}}\p{{M}}\p{{N}}\p{{P}}\p{{S}}{_CJK}]+(?!(?:[^\P{{L}}{_CJK}]|[^\P{{M}}{_CJK}]))",
+    ]
+)
+# [\p{P}$+<=>^~|`]+, then GPT2, then [0-9][0-9][0-9]: Falcon in llama.cpp; and its default, which is without the ` and
+# cuts out \p{N}+ before the last one
+_THREE = "[0-9]{3}"
+FALCON = (
+    rf"[\p{{P}}$+<=>^~|`]+| ?\p{{L}}+|{_THREE}| (?={_THREE})| ?(?:(?!{_THREE})\p{{N}})+"
+    r"| ?[^\s\p{L}\p{N}\p{P}$+<=>^~|`]+|\s+(?![^\s\p{P}$+<=>^~|`])|\s+"
+)
+LLAMA_CPP_DEFAULT = (
+    rf"[\p{{P}}$+<=>^~|]+| ?\p{{L}}+|{_THREE}|(?:(?!{_THREE})\p{{N}})+"
+    r"| ?[^\s\p{L}\p{N}\p{P}$+<=>^~|]+|\s+(?![^\s\p{P}$+<=>^~|])|\s+"
+)
+
+# What some patterns in a row come to.
+IN_A_ROW = {(NUMBER, GPT2): STARCODER, (_DEEPSEEK_NUMBERS, _DEEPSEEK_CJK, _DEEPSEEK_REST): DEEPSEEK}
+
+KNOWN_PATTERNS = frozenset(
+    {R50K, CL100K, O200K, GPT2, GPT2_EDUCATIONAL, LLAMA3, QWEN2, GPT4, TEKKEN, QWEN35, STARCODER, DEEPSEEK, FALCON,
+     LLAMA_CPP_DEFAULT}
+)  # fmt: skip

@@ -10,23 +10,26 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from typing import ClassVar, Literal
 
 from tokcli.engine import llama_models as models
 from tokcli.engine.byte_alphabet import BYTE_OF
 from tokcli.engine.llama_patterns import PreType
-from tokcli.engine.llama_unicode import changed_members
+from tokcli.engine.llama_plamo import Plamo
+from tokcli.engine.llama_unicode import changed_ranges
 from tokcli.engine.models import byte_token
-from tokcli.engine.pipeline import CACHE_PIECE_CHARS, CACHE_PIECES, Shortcut
+from tokcli.engine.pipeline import CACHE_PIECE_CHARS, CACHE_PIECES
 from tokcli.engine.postprocessor import Tokens, added, joined
+from tokcli.engine.shortcut import Shortcut
 from tokcli.engine.spm_normalizer import SPACE
 from tokcli.engine.text import character_spans
 from tokcli.errors import InputError, UnknownTokenError
 
-Kind = Literal["llama", "gpt2", "bert", "t5", "rwkv"]
+Kind = Literal["llama", "gpt2", "bert", "t5", "rwkv", "plamo2"]
 
 NORMAL, CONTROL, USER_DEFINED, UNKNOWN, UNUSED, BYTE = 1, 2, 4, 8, 16, 32  # of a token, several at once
 _SPECIAL = CONTROL | UNKNOWN
+_LONG_S = (0x17F, 0x17F)  # folds to s, but not in llama.cpp
 _ASCII_SPACE = " \t\n\v\f\r"
 
 
@@ -96,15 +99,14 @@ class LlamaCpp:
         settings, pre = self.settings, self.pre
         if pre is None or pre.known is None or settings.lstrip or settings.rstrip or settings.whitespace_words:
             return None
-        found = self._bpe.ranks()
-        if found is None:
+        ranked = self._bpe.ranks()
+        if ranked is None:
             return None
-        ranks, whole_only = found
-        texts = [re.escape(token.decode("utf-8", "replace")) for token in whole_only]
-        unsafe = re.compile("|".join([f"[\u017f{changed_members()}]", *texts]))
         wanted = CONTROL | USER_DEFINED | UNKNOWN
         added = {text: number for number, text in enumerate(self.texts) if self.kinds[number] & wanted}
-        return Shortcut(pre.known, ranks, added, unsafe, any(map(bytes.isascii, whole_only)))
+        return Shortcut.of(pre.known, ranked, added, unsafe=(*changed_ranges(), _LONG_S))
+
+    native: ClassVar[None] = None  # of whole texts: see _encode_text
 
     # --- text to ids -------------------------------------------------------------------------------------------------
 
@@ -151,19 +153,38 @@ class LlamaCpp:
 
     @cached_property
     def _encode_text(self) -> Callable[[str], Sequence[int]]:
+        if self.kind == "rwkv":
+            return models.Greedy({models.unescaped(t): n for n, t in enumerate(self.texts)}, self._unknown_id).encode
+        if self.kind == "plamo2":
+            of_bytes = {self._bytes_of(n)[0]: n for n, kind in enumerate(self.kinds) if kind & BYTE}
+            others = {t: (n, self.scores[n]) for n, t in enumerate(self.texts) if not self.kinds[n] & BYTE}
+            return Plamo(others, [of_bytes[byte] for byte in range(256)]).encode
+        model = self._model
+        if model is None:
+            return self._encode_bpe
+        native = model.native
+        if native is None:
+            return model.encode
+
+        def encode(text: str) -> Sequence[int]:
+            ids = native.encode(text, frozenset())
+            return model.encode(text) if ids is None else ids
+
+        return encode
+
+    @cached_property
+    def _model(self) -> models.Spm | models.WordPieces | models.Ugm | None:
         settings = self.settings
         if self.kind == "llama":
-            return self._spm.encode
+            return self._spm
         if self.kind == "bert":
             return models.WordPieces(
                 self.ids, self._unknown_id(), lowercase=settings.lowercase, strip_accents=settings.strip_accents
-            ).encode
+            )
         if self.kind == "t5":
             return models.Ugm(self._ugm_pieces(), self._unknown_id(), settings.charsmap, settings.add_space_prefix,
-                              settings.remove_extra_whitespaces).encode  # fmt: skip
-        if self.kind == "rwkv":
-            return models.Greedy({models.unescaped(t): n for n, t in enumerate(self.texts)}, self._unknown_id).encode
-        return self._encode_bpe
+                              settings.remove_extra_whitespaces)  # fmt: skip
+        return None
 
     def _ugm_pieces(self) -> list[models.UgmPiece]:
         wanted = NORMAL | USER_DEFINED | UNUSED
@@ -216,6 +237,11 @@ class LlamaCpp:
         return Tokens(ids, texts=[self.texts[n] for n in ids], spans=list(character_spans(parts)))
 
     @property
+    def max_id(self) -> int:
+        """The largest id."""
+        return len(self.texts) - 1
+
+    @property
     def decodes_apart(self) -> bool:
         """Whether nothing is cleaned up between tokens, or left out before the first."""
         return not (self.settings.add_space_prefix or self.settings.clean_spaces)
@@ -224,12 +250,14 @@ class LlamaCpp:
     def has_template(self) -> bool:
         """Whether ids are added around a text."""
         settings = self.settings
+        if self.kind == "plamo2":
+            return False
         return self.kind == "bert" or (settings.add_bos and settings.bos is not None) or settings.add_eos
 
     def finish(self, texts: list[Tokens], add: bool) -> Tokens:
         """Texts one after the other; `add`: between BOS (CLS) and EOS (SEP), as the file asks for."""
         settings = self.settings
-        if not add:
+        if not add or not self.has_template:
             return joined(texts)
         first = settings.bos if settings.add_bos or self.kind == "bert" else None
         last = settings.sep if self.kind == "bert" else settings.eos if settings.add_eos else None
@@ -259,6 +287,8 @@ class LlamaCpp:
         data = text.encode("utf-8", "surrogateescape")
         if self.kind == "rwkv":
             return models.unescaped(text)
+        if self.kind == "plamo2" and not kind & BYTE:
+            return data
         if kind & (_SPECIAL | USER_DEFINED):
             return data
         if kind & NORMAL:

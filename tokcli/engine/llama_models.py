@@ -9,18 +9,21 @@ from functools import cached_property
 from typing import NamedTuple
 
 from tokcli.engine import llama_unicode as characters
+from tokcli.engine import native_models
 from tokcli.engine.bpe import last_two
-from tokcli.engine.byte_alphabet import bytes_of
+from tokcli.engine.byte_alphabet import all_bytes_of
 from tokcli.engine.charsmap import Charsmap
 from tokcli.engine.llama_patterns import DIGITS_FROM_THE_RIGHT, KIMI, KIMI_PATTERN, PreType
 from tokcli.engine.models import byte_token
+from tokcli.engine.native_text import NativeText
 from tokcli.engine.normalizer import to_byte_chars
-from tokcli.engine.pair_bpe import SHIFT, last_two_ids, merge
+from tokcli.engine.pair_bpe import SHIFT, in_order, last_two_ids, merge
 from tokcli.engine.pipeline import CACHE_PIECE_CHARS, CACHE_PIECES
-from tokcli.engine.ranked import ranks_of_merges
+from tokcli.engine.ranked import Ranked, ranks_of_merges
 from tokcli.engine.spm_normalizer import SPACE
 from tokcli.engine.unicode_classes import CHINESE
 from tokcli.engine.unigram import UNKNOWN_PENALTY, prefixes, single
+from tokcli.errors import InputError
 
 _NO_TOKEN = 1 << 31  # the number of text that no merge knows
 
@@ -38,6 +41,22 @@ class Spm:
         inside = re.compile(f"[^{SPACE}]{SPACE}")
         whole = any(map(inside.search, self._ids))
         return re.compile("(?s:.+)" if whole else f"{SPACE}*[^{SPACE}]+|{SPACE}+")
+
+    @property
+    def native(self) -> NativeText | None:
+        """The native twin."""
+        numbers = self._byte_ids
+        return native_models.guarded(lambda: native_models.llama_pieces(self._ids, self._scores, numbers))
+
+    @property
+    def _byte_ids(self) -> list[int | None]:
+        found: list[int | None] = []
+        for byte in range(256):
+            try:
+                found.append(self._byte_id(byte))
+            except InputError:
+                found.append(None)
+        return found
 
     def encode(self, text: str) -> list[int]:
         """The ids of a text."""
@@ -115,12 +134,11 @@ class StringBpe:
     def _number(self, text: str) -> int:
         return self._numbers.setdefault(text, len(self._numbers))
 
-    def ranks(self) -> tuple[dict[bytes, int], list[bytes]] | None:
+    def ranks(self) -> Ranked | None:
         """The same as ranks by bytes: see `ranks_of_merges`."""
-        tokens = {number: data for text, number in self._ids.items() if (data := bytes_of(text)) is not None}
-        mask = (1 << SHIFT) - 1
-        ordered = sorted(self._merges.items(), key=lambda item: item[1][0])
-        merges = [(pair >> SHIFT, pair & mask, made) for pair, (_, made) in ordered]
+        found = zip(self._ids.values(), all_bytes_of(self._ids), strict=True)
+        tokens = {number: data for number, data in found if data is not None}
+        merges = in_order(self._merges)
         if any(made >= self._size for _, _, made in merges):
             return None
         return ranks_of_merges(tokens, merges, finds_whole=self._pre.ignore_merges)
@@ -237,6 +255,23 @@ class WordPieces:
             ids += found
         return ids
 
+    @property
+    def native(self) -> NativeText | None:
+        """The native twin."""
+        return native_models.guarded(lambda: native_models.llama_words(self._ids, self._unknown, self._rule))
+
+    def _rule(self, char: str) -> str:
+        """What becomes of a character, between spaces if it is a word of its own."""
+        if self._strip_accents:
+            char = characters.decomposed(char)
+        kind = _word_kind(char)
+        if kind == "space":
+            return " "
+        if kind == "nothing" or (kind == "mark" and self._strip_accents):
+            return ""
+        low = characters.lower(char) if self._lowercase else char
+        return f" {low} " if kind == "sign" else low
+
     def _pieces(self, word: str) -> list[int]:
         ids, at = [], 0
         while at < len(word):
@@ -250,28 +285,7 @@ class WordPieces:
         return ids
 
     def _words(self, text: str) -> Iterator[str]:
-        word = ""
-        for char in text:
-            if self._strip_accents:
-                char = characters.decomposed(char)
-            kind = _word_kind(char)
-            if kind == "space":
-                if word:
-                    yield word
-                word = ""
-                continue
-            if kind == "nothing" or (kind == "mark" and self._strip_accents):
-                continue
-            low = characters.lower(char) if self._lowercase else char
-            if kind == "sign":
-                if word:
-                    yield word
-                word = ""
-                yield low
-            else:
-                word += low
-        if word:
-            yield word
+        return (word for word in "".join(map(self._rule, text)).split(" ") if word)
 
 
 _SIGNS = re.compile(f"[$+<=>^`|~{CHINESE}]")
@@ -308,9 +322,19 @@ class Ugm:
         self._charsmap = Charsmap(charsmap)
         self._tokens = {p.text: (0.0 if p.is_user_defined else p.score, p.id) for p in pieces}
         self._prefixes = prefixes(self._tokens)
-        self._kept = prefixes({p.text: None for p in pieces if p.is_user_defined})
+        self._user_defined = [p.text for p in pieces if p.is_user_defined and p.text]
+        self._kept = prefixes(dict.fromkeys(self._user_defined))
         lowest = min((p.score for p in pieces if p.is_normal), default=3.4028234663852886e38)
         self._unknown_score = single(lowest - UNKNOWN_PENALTY)
+
+    @property
+    def native(self) -> NativeText | None:
+        """The native twin."""
+        tokens = {text: token for text, token in self._tokens.items() if text}
+        unknown, flags = (self._unknown_score, self._unknown), (self._space_prefix, self._trims)
+        return native_models.guarded(
+            lambda: native_models.llama_unigram(tokens, unknown, self._charsmap, self._user_defined, flags)
+        )
 
     def normalize(self, text: str) -> str:
         """The text as the model sees it: one space before each word, if spaces are counted, else as they stand."""

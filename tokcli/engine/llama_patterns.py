@@ -88,10 +88,7 @@ class PreType:
     @property
     def known(self) -> str | None:
         """The known pattern (known_patterns.py) that is the same but for its tables."""
-        return _KNOWN.get(self.patterns[0]) if len(self.patterns) == 1 and self.byte_encode else None
-
-
-_KNOWN = {_GPT2: known.GPT2, _LLAMA3: known.LLAMA3, _QWEN2: known.QWEN2}
+        return _KNOWN.get(self.patterns) if self.byte_encode else None
 
 
 def _rows(names: str, *patterns: str, **settings: bool) -> dict[str, PreType]:
@@ -99,15 +96,22 @@ def _rows(names: str, *patterns: str, **settings: bool) -> dict[str, PreType]:
 
 
 _DEEPSEEK3 = (r"\p{N}{1,3}", _CJK, _DEEPSEEK)
+_DEFAULT = (r"[\p{P}\$\+<=>\^~\|]+", _GPT2, r"\p{N}+", "[0-9][0-9][0-9]")
+_FALCON = (r"[\p{P}\$\+<=>\^~\|`]+", _GPT2, "[0-9][0-9][0-9]")
+_SINGLE_NUMBERS = (r"\p{N}", _GPT2)
+_KNOWN = {
+    (_GPT2,): known.GPT2,
+    (_LLAMA3,): known.LLAMA3,
+    (_QWEN2,): known.QWEN2,
+    (_QWEN35,): known.QWEN35,
+    _SINGLE_NUMBERS: known.STARCODER,
+    _DEEPSEEK3: known.DEEPSEEK,
+    _FALCON: known.FALCON,
+    _DEFAULT: known.LLAMA_CPP_DEFAULT,
+}
 
 PRE_TYPES: dict[str, PreType] = {
-    **_rows(
-        "default",
-        r"[\p{P}\$\+<=>\^~\|]+",
-        _GPT2,
-        r"\p{N}+",
-        "[0-9][0-9][0-9]",
-    ),
+    **_rows("default", *_DEFAULT),
     **_rows("minicpm5", r"\p{N}{1,3}", _LLAMA3.replace(r"\p{N}{1,3}", r"\p{N}+"), ignore_merges=True),
     **_rows(
         "llama3 llama-v3 llama-bpe falcon3 falcon-h1 pixtral midm-2.0 lfm2 jina-v5-nano",
@@ -151,13 +155,13 @@ PRE_TYPES: dict[str, PreType] = {
         clean_spaces=False,
         ignore_merges=True,
     ),
-    **_rows("falcon", r"[\p{P}\$\+<=>\^~\|`]+", _GPT2, "[0-9][0-9][0-9]"),
+    **_rows("falcon", *_FALCON),
     **_rows("mpt olmo jais", _GPT2),
     **_rows("trillion granite-docling", _GPT2, clean_spaces=False),
     **_rows("gpt-2 phi-2 jina-es jina-de gigachat jina-v2-es jina-v2-de a.x-4.0 mellum modern-bert exaone4", _GPT2),
     **_rows("jina-v1-en jina-v2-code roberta-bpe", _GPT2, add_sep=True),
-    **_rows("starcoder refact codeshell exaone minerva-7b mellum2", r"\p{N}", _GPT2),
-    **_rows("command-r smollm", r"\p{N}", _GPT2, clean_spaces=False),
+    **_rows("starcoder refact codeshell exaone minerva-7b mellum2", *_SINGLE_NUMBERS),
+    **_rows("command-r smollm", *_SINGLE_NUMBERS, clean_spaces=False),
     **_rows(
         "jais-2",
         rf"{_CONTRACTIONS}|{_WORD}|\p{{N}}{{1,3}}|{_SIGNS}|\s*[\r\n]+|"

@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
 
-from tokcli.engine.pattern import class_members, merged, minus, parse_ranges
+from tokcli.engine.pattern import Ranges, class_members, merged, minus, parse_ranges
 from tokcli.engine.unicode_classes import SPACE, lower_character
 
 NUMBER, LETTER, PUNCTUATION, MARK, SYMBOL, OTHER, HAN = "\xd1", "\xd2", "\xd3", "\xd4", "\xd5", "\xd0", "\xd6"
@@ -48,12 +48,11 @@ def class_of(kinds: str) -> re.Pattern[str]:
 
 
 @lru_cache(maxsize=1)
-def changed_members() -> str:
-    """The characters that 15.1 and 16.0 put in different categories, as the inside of a character class."""
+def changed_ranges() -> Ranges:
+    """The characters that 15.1 and 16.0 put in different categories."""
     from tokcli.engine import unicode_versions
 
-    moved = merged(r for ranges in unicode_versions.CATEGORIES_15_1.values() for r in parse_ranges(ranges))
-    return class_members(moved)
+    return merged(r for ranges in unicode_versions.CATEGORIES_15_1.values() for r in parse_ranges(ranges))
 
 
 @lru_cache(maxsize=1 << 14)

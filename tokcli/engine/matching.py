@@ -9,17 +9,16 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Protocol
 
-from tokcli.engine import pattern as patterns
-from tokcli.engine.known_patterns import KNOWN_PATTERNS
+from tokcli.engine import oniguruma
+from tokcli.engine.known_patterns import CL100K, KNOWN_PATTERNS
 from tokcli.engine.pretokenizer import DEFAULT_TIMEOUT, PreTokenizer
 from tokcli.errors import PatternError
 
 Span = tuple[int, int]
 Match = tuple[int, int, bool]  # from, to, and whether it is a match or what stands between two of them
 
-# Oniguruma takes `^` and `$` as those of lines, `\Z` as before a last newline, and `\h` as a hexadecimal digit.
-_ANCHORS = {"^": r"(?:(?<=\n)|\A)", "$": r"(?=\n|\z)"}
-_ESCAPES = {r"\Z": r"(?=\n?\z)", r"\h": "[0-9A-Fa-f]", r"\H": "[^0-9A-Fa-f]"}
+# Those that mean the same in Oniguruma; in CL100K `{1,3}+` is a repeat of a repeat there.
+KNOWN_ALIKE = KNOWN_PATTERNS - {CL100K}
 
 
 class Finder(Protocol):
@@ -66,8 +65,8 @@ class OnigPattern:
 
     def __init__(self, pattern: str) -> None:
         self.pattern = pattern
-        known = pattern in KNOWN_PATTERNS
-        self.pretokenizer = PreTokenizer(pattern if known else _translated(pattern))
+        known = pattern in KNOWN_ALIKE
+        self.pretokenizer = PreTokenizer(pattern if known else oniguruma.translated(pattern))
         self.covers_all = known
 
     def find(self, text: str) -> list[Span]:
@@ -98,18 +97,6 @@ class OnigPattern:
 
     def __reduce__(self) -> tuple[object, ...]:
         return (OnigPattern, (self.pattern,))
-
-
-def _translated(pattern: str) -> str:
-    out = []
-    for atom in patterns.atoms(pattern):
-        if atom.in_class:
-            out.append(atom.text)
-        elif atom.kind == "escape":
-            out.append(_ESCAPES.get(atom.text, atom.text))
-        else:
-            out.append(_ANCHORS.get(atom.text, atom.text))
-    return "".join(out)
 
 
 def matches(finder: Finder, text: str) -> Iterator[Match]:

@@ -39,6 +39,12 @@ class MinBpe:
     has_template: ClassVar[bool] = False
     decodes_apart: ClassVar[bool] = True
     shortcut: ClassVar[None] = None
+    native: ClassVar[None] = None
+
+    @property
+    def max_id(self) -> int:
+        """The largest id."""
+        return max(BYTES + len(self.pairs) - 1, *self.special_tokens.values(), 0)
 
     @cached_property
     def pretokenizer(self) -> PreTokenizer | None:

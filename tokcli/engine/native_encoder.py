@@ -6,7 +6,8 @@ It answers exactly as the Python code does, or not at all: what goes wrong is le
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from tokcli.engine import backend
@@ -28,6 +29,12 @@ FAMILY_OF = {
     known.GPT4: "llama3",
     known.QWEN2: "qwen2",
     known.O200K: "o200k",
+    known.TEKKEN: "tekken",
+    known.QWEN35: "qwen35",
+    known.STARCODER: "starcoder",
+    known.DEEPSEEK: "deepseek",
+    known.FALCON: "falcon",
+    known.LLAMA_CPP_DEFAULT: "default",
 }
 UNNAMED = bytes(32)  # the source of an image that is not kept
 
@@ -98,16 +105,17 @@ class NativeEncoder:
         return text
 
 
-def image_of(ranks: Mapping[bytes, int]) -> bytes:
-    """The image of a vocabulary; ValueError where an id is too large for one."""
+def image_of(ranks: Mapping[bytes, int], merges: Iterable[tuple[int, int, int]] | None = None) -> bytes:
+    """The image of a vocabulary; ValueError where an id is too large for one. Merges are found, where not given."""
     native = backend.native()
     if native is None:
         raise ValueError("there is no native backend")
     try:
         sizes, ids = array("I", map(len, ranks)), array("I", ranks.values())
+        pairs = None if merges is None else array("I", chain.from_iterable(merges))
     except OverflowError:
         raise ValueError("an id is too large for an image") from None
-    image: bytes = native.build_image(b"".join(ranks), sizes, ids, UNNAMED)
+    image: bytes = native.build_image(b"".join(ranks), sizes, ids, UNNAMED, pairs)
     return image
 
 

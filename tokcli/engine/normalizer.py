@@ -156,10 +156,8 @@ class Precompiled:
         text.rewrite(lambda t: "".join(char for char, _ in self._changes(t)), self._changes)
 
     def _changes(self, text: str) -> list[Change]:
-        import regex
-
         changes: list[Change] = []
-        for cluster in regex.findall(r"\X", text):
+        for cluster in classes.clusters().findall(text):
             if len(cluster.encode()) < _LONG_CLUSTER and (rule := self.charsmap.first(cluster)) is not None:
                 _replace(changes, cluster, rule)
                 continue

@@ -11,16 +11,26 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from itertools import pairwise
 
-from tokcli.engine.byte_alphabet import bytes_of
+from tokcli.engine.byte_alphabet import all_bytes_of
 from tokcli.engine.models import Token, byte_token, texts_of
-from tokcli.engine.ranked import ranks_of_merges
+from tokcli.engine.ranked import Ranked, ranks_of_merges
 from tokcli.errors import InputError
 
 Merges = Mapping[int, tuple[int, int]]  # left << SHIFT | right -> (rank, id of both together)
 SHIFT = 32
 _SPACE = "\u2581"
 _LONG = 64  # characters, from which on a piece is worth cutting
+
+
+def in_order(merges: Merges) -> list[tuple[int, int, int]]:
+    """Merges (left, right, made) by their ranks."""
+    mask = (1 << SHIFT) - 1
+    pairs = merges.items()
+    if any(a > b for (a, _), (b, _) in pairwise(merges.values())):  # which is quicker to ask than to sort
+        pairs = sorted(pairs, key=lambda item: item[1][0])  # type: ignore[assignment]
+    return [(pair >> SHIFT, pair & mask, made) for pair, (_, made) in pairs]
 
 
 @dataclass(frozen=True)
@@ -55,6 +65,8 @@ class PairBpe:
         """Cuts a long piece where nothing can merge: before SentencePiece's spaces, if no merge has one inside."""
         if self.prefix or self.suffix or _SPACE not in self.ids:
             return None
+        if self.unk_token is None and not all(byte_token(byte) in self.ids for byte in range(256)):
+            return None  # what is unknown is nothing, and what stands around it merges
         texts, inside = self._texts, re.compile(f"[^{_SPACE}]{_SPACE}")
         if any(inside.search(texts[made]) for _, made in self.merges.values()):
             return None
@@ -68,10 +80,11 @@ class PairBpe:
         """The same, and where they stand."""
         if self.ignore_merges and (number := self.ids.get(piece)) is not None:
             return [Token(number, piece, 0, len(piece))]
-        # a byte's token stands in its character
+        # a byte's token stands in its character, those of a suffix in the last one
         ends: list[int] = []
         for at, char in enumerate(piece):
             ends += [at] * len(char.encode())
+        ends += [len(piece) - 1] * len(piece) * len((self.prefix + self.suffix).encode())
         texts, found, at = self.texts(), [], 0
         for number, size in self._word(piece):
             found.append(Token(number, texts[number], ends[at], ends[at + size - 1] + 1))
@@ -83,15 +96,11 @@ class PairBpe:
         """Whether there is nothing to it but merging."""
         return not (self.prefix or self.suffix)
 
-    def ranks(self) -> tuple[dict[bytes, int], list[bytes]] | None:
+    def ranks(self) -> Ranked | None:
         """The same as ranks by bytes, where characters stand for bytes: see `ranks_of_merges`."""
-        tokens = {number: data for text, number in self.ids.items() if (data := bytes_of(text)) is not None}
-        mask = (1 << SHIFT) - 1
-        merges = ((pair >> SHIFT, pair & mask, made) for pair, (_, made) in self._ordered())
-        return ranks_of_merges(tokens, merges, finds_whole=self.ignore_merges)
-
-    def _ordered(self) -> list[tuple[int, tuple[int, int]]]:
-        return sorted(self.merges.items(), key=lambda item: item[1][0])
+        found = zip(self.ids.values(), all_bytes_of(self.ids), strict=True)
+        tokens = {number: data for number, data in found if data is not None}
+        return ranks_of_merges(tokens, in_order(self.merges), finds_whole=self.ignore_merges)
 
     def texts(self) -> dict[int, str]:
         """The text of each id."""

@@ -131,7 +131,8 @@ def name_alternatives(pattern: str) -> str | None:
     flags = re.match(_LEADING_FLAGS, pattern)
     head = flags[0] if flags else ""
     parts = alternatives(pattern[len(head) :])
-    return head + "|".join(f"(?P<a{number}>{part})" for number, part in enumerate(parts, 1))
+    end = "\n" if "x" in head else ""  # of a comment
+    return head + "|".join(f"(?P<a{number}>{part}{end})" for number, part in enumerate(parts, 1))
 
 
 def rewrite(pattern: str, property_class: Callable[[str, bool], str | None]) -> str:
@@ -194,6 +195,7 @@ def unicode16_ranges(name: str) -> Ranges | None:
     for short, long in _CATEGORY_GROUPS.items():
         members = tuple(c for c in unicode16.CATEGORIES if c[0] == short)
         groups |= dict.fromkeys((short.lower(), long), members)
+    key = _LONG_NAMES.get(key, key)
     if key in groups:
         return merged(r for member in groups[key] for r in parse_ranges(unicode16.CATEGORIES[member]))
     for tables in (unicode16.CATEGORIES, unicode16.BINARY, unicode16.SCRIPTS):
@@ -212,6 +214,17 @@ _CATEGORY_GROUPS = {
     "Z": "separator",
     "C": "other",
 }
+
+
+_LONG_NAMES = {
+    "uppercaseletter": "lu", "lowercaseletter": "ll", "titlecaseletter": "lt", "modifierletter": "lm",
+    "otherletter": "lo", "nonspacingmark": "mn", "spacingmark": "mc", "enclosingmark": "me", "decimalnumber": "nd",
+    "letternumber": "nl", "othernumber": "no", "connectorpunctuation": "pc", "dashpunctuation": "pd",
+    "openpunctuation": "ps", "closepunctuation": "pe", "initialpunctuation": "pi", "finalpunctuation": "pf",
+    "otherpunctuation": "po", "mathsymbol": "sm", "currencysymbol": "sc", "modifiersymbol": "sk", "othersymbol": "so",
+    "spaceseparator": "zs", "lineseparator": "zl", "paragraphseparator": "zp", "control": "cc", "format": "cf",
+    "privateuse": "co", "unassigned": "cn",
+}  # fmt: skip
 
 
 def parse_ranges(text: str) -> list[tuple[int, int]]:

@@ -19,9 +19,12 @@ _DEEPEST = 200  # groups within groups
 
 _COUNT = re.compile(r"\{(?P<least>[0-9]*)(?P<range>,(?P<most>[0-9]*))?\}")
 _OPENING = re.compile(
-    r"\((?:\?(?:P?<(?P<name>[A-Za-z_]\w*)>|(?P<look><?[=!])|(?P<atomic>>)|(?P<flags>[A-Za-z-]*)(?P<end>[:)])))?"
+    r"\((?:\?(?:P?<(?P<name>[A-Za-z_]\w*)>|(?P<look><?[=!])|(?P<atomic>>)|(?P<flags>[aiLmsuxUbefprwV01-]*)(?P<end>[:)])))?"
 )
 _ASSERTIONS = frozenset({r"\b", r"\B", r"\A", r"\z", r"\Z", r"\G", r"\K"})
+_LONG_ESCAPE = re.compile(
+    r"\\(?:x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|N\{[^}]*\}|L<\w+>|0[0-7]{0,2}|[1-7][0-7]{2})"
+)
 _REFERENCE = re.compile(r"\\[1-9]|\\[gk]")
 
 
@@ -205,7 +208,7 @@ class _Reader:
 
     def pattern(self) -> Pattern:
         """The whole of it."""
-        head = re.match(r"\(\?[A-Za-z]+\)", self._source)
+        head = re.match(r"\(\?[aiLmsuxUbefprwV01]+\)", self._source)
         flags = head[0] if head else ""
         self._skip_to(len(flags))
         begin = self._at
@@ -265,6 +268,9 @@ class _Reader:
                 if not depth:
                     return Characters(begin, self._at, "i" in flags)
             raise self._refuse("a [ without its ]", begin)
+        if atom.kind == "escape" and (long := _LONG_ESCAPE.match(self._source, begin)):
+            self._skip_to(long.end())
+            return Characters(begin, self._at, "i" in flags)
         self._next += 1
         if atom.kind == "end" or text == "^" or text in _ASSERTIONS:
             return Assertion(begin, self._at)

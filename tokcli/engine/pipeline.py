@@ -6,39 +6,27 @@ tokenizer of this kind can be: see `Tokenizer`.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Protocol
 
-from tokcli.engine.added_tokens import AddedToken, AddedTokenFinder, finders
+from tokcli.engine.added_tokens import AddedToken, AddedTokenFinder, are_apart, finders
 from tokcli.engine.aligned import Aligned
 from tokcli.engine.detokenizer import ByteLevel, Decoder
 from tokcli.engine.models import Model
+from tokcli.engine.native_text import NativeText
 from tokcli.engine.normalizer import Normalizer, UnicodeForm
+from tokcli.engine.normalizer import Sequence as Normalizers
 from tokcli.engine.pair_bpe import PairBpe
+from tokcli.engine.pattern import Ranges
 from tokcli.engine.postprocessor import PostProcessor, Tokens, joined
+from tokcli.engine.shortcut import Shortcut
 from tokcli.engine.splitters import Splitter
 from tokcli.errors import InputError, UnknownTokenError
 
 CACHE_PIECES = 1 << 16
 CACHE_PIECE_CHARS = 64
-
-
-@dataclass(frozen=True)
-class Shortcut:
-    """Ranks and a pattern that do what a tokenizer does with text in which `unsafe` finds nothing.
-
-    `added` are the tokens that are cut out first; `normalize` is applied to what is left.
-    """
-
-    pat_str: str
-    ranks: dict[bytes, int] = field(repr=False)
-    added: Mapping[str, int]
-    unsafe: re.Pattern[str] | None = None
-    unsafe_is_ascii: bool = False  # whether that may be found in ASCII
-    normalize: Callable[[str], str] | None = None
 
 
 class Tokenizer(Protocol):
@@ -53,8 +41,16 @@ class Tokenizer(Protocol):
         """Whether any bytes can be encoded."""
 
     @property
+    def max_id(self) -> int:
+        """The largest id that there is."""
+
+    @property
     def shortcut(self) -> Shortcut | None:
         """What does the same and is faster, if there is such a thing."""
+
+    @property
+    def native(self) -> NativeText | None:
+        """The native twin of `encode`, where there is one for whole texts."""
 
     def encode(self, text: str, allowed: frozenset[str]) -> list[int]:
         """The ids of a text."""
@@ -100,6 +96,8 @@ class Pipeline:
     is_byte_level: bool = False
     needs_start: bool = False  # whether a splitter asks where a piece stands in the text
     pat_str: str | None = None  # where the splitter cuts by this alone, and then writes bytes as characters
+    unsafe: Ranges = ()  # but for text with these characters
+    prefix_space: bool = False  # and with a space before each text that has none
     _cache: dict[str, tuple[int, ...]] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
@@ -110,27 +108,38 @@ class Pipeline:
     @cached_property
     def shortcut(self) -> Shortcut | None:
         """Ranks, where this is byte-level BPE with a known pattern, and merges, added tokens and forms allow it."""
-        model = self.model
+        model, normalizer = self.model, self.normalizer
         if self.pat_str is None or not isinstance(model, PairBpe) or not model.is_plain:
             return None
-        if self.normalizer is not None and not isinstance(self.normalizer, UnicodeForm):
+        if isinstance(normalizer, Normalizers) and len(normalizer.normalizers) <= 1:
+            normalizer = next(iter(normalizer.normalizers), None)
+        if not (normalizer is None or isinstance(normalizer, UnicodeForm)) or not self._finds_alike(normalizer):
             return None
-        if (
-            any(t.single_word or t.lstrip or t.rstrip for t in self.added)
-            or len({t.normalized for t in self.added}) > 1
-        ):
-            return None
-        if self.normalizer is not None and any(t.normalized for t in self.added):
-            return None
-        found = model.ranks()
-        if found is None:
-            return None
-        ranks, whole_only = found
-        texts = [re.escape(token.decode("utf-8", "replace")) for token in whole_only]
-        normalize = None if self.normalizer is None else self._normalized
-        unsafe = re.compile("|".join(texts)) if texts else None
-        is_ascii = any(map(bytes.isascii, whole_only))
-        return Shortcut(self.pat_str, ranks, {t.content: t.id for t in self.added}, unsafe, is_ascii, normalize)
+        ranked = model.ranks()
+        if ranked is None or (self.prefix_space and (self.unsafe or ranked.missing or ranked.whole_only or normalizer)):
+            return None  # with a prefix: where a text begins is only known to what takes it
+        return Shortcut.of(
+            self.pat_str,
+            ranked,
+            {t.content: t.id for t in self.added},
+            unsafe=self.unsafe,
+            form=None if normalizer is None else normalizer.form,
+            prefix_space=self.prefix_space,
+        )
+
+    def _finds_alike(self, normalizer: UnicodeForm | None) -> bool:
+        """Whether added tokens are found alike in text as it came and in one go."""
+        if any(t.single_word or t.lstrip or t.rstrip for t in self.added):
+            return False
+        later = [t.content for t in self.added if t.normalized]
+        return not later or (
+            normalizer is None and are_apart([t.content for t in self.added if not t.normalized], later)
+        )
+
+    @property
+    def max_id(self) -> int:
+        """The largest id."""
+        return max((*self.model.ids.values(), *(token.id for token in self.added)), default=0)
 
     @property
     def decodes_apart(self) -> bool:
@@ -171,8 +180,20 @@ class Pipeline:
                     out.append((segment.part(first, last), inner))
         return out
 
+    @cached_property
+    def native(self) -> NativeText | None:
+        """The native twin."""
+        from tokcli.engine import native_models
+
+        return native_models.guarded(lambda: native_models.pipeline(self))
+
     def encode(self, text: str, allowed: frozenset[str]) -> list[int]:
         """The ids of a text."""
+        found = self.native.encode(text, allowed) if self.native is not None else None
+        return self.encode_in_python(text, allowed) if found is None else found
+
+    def encode_in_python(self, text: str, allowed: frozenset[str]) -> list[int]:
+        """The same by the parts."""
         if self.needs_start and self.normalizer is not None:
             return self.encode_spans(text, allowed).ids
         ids: list[int] = []

@@ -16,9 +16,7 @@ from tokcli.engine import merges, stream
 from tokcli.engine import special_tokens as special
 from tokcli.engine.encoding import Encoding
 from tokcli.engine.merges import Merges
-from tokcli.engine.pipeline import Tokenizer
-from tokcli.engine.postprocessor import Tokens
-from tokcli.engine.pretokenizer import PreTokenizer
+from tokcli.engine.pretokenizer import ALL, PreTokenizer
 from tokcli.engine.text import without_surrogates
 from tokcli.engine.utf8_stream import Part
 from tokcli.errors import DisallowedSpecialTokenError, InputError, TokcliError, UnknownTokenError
@@ -26,7 +24,8 @@ from tokcli.errors import DisallowedSpecialTokenError, InputError, TokcliError, 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-_ALL = r"[\s\S]+"  # a pattern that cuts nothing
+    from tokcli.engine.pipeline import Tokenizer
+    from tokcli.engine.postprocessor import Tokens
 
 
 class WholeText(stream.Chunk):
@@ -51,12 +50,11 @@ class PipelineEncoding(Encoding):
         self.tokenizer = tokenizer
         self.has_template = tokenizer.has_template
         self.decodes_apart = tokenizer.decodes_apart
-        tokens = tokenizer.token_bytes()
         self._set_up(
             name,
-            pretokenizer.pat_str if pretokenizer else _ALL,
+            pretokenizer.pat_str if pretokenizer else ALL,
             dict(tokenizer.special_tokens),
-            max(tokens, default=0),
+            tokenizer.max_id,
             self._ordinary_tokens,
             _no_image,
         )
@@ -80,54 +78,87 @@ class PipelineEncoding(Encoding):
         shortcut = self.tokenizer.shortcut
         if shortcut is None:
             return None
-        return Encoding(
-            self.name, pat_str=shortcut.pat_str, mergeable_ranks=shortcut.ranks, special_tokens=dict(shortcut.added)
+        return Encoding.on_demand(
+            self.name,
+            pat_str=shortcut.pat_str,
+            special_tokens=dict(shortcut.added),
+            max_rank=shortcut.max_id,
+            load_ranks=shortcut.load_ranks,
+            load_image=shortcut.load_image,
         )
 
     @property
     def is_native(self) -> bool:
         """Whether native code does the work."""
-        return self._fast is not None and self._fast.is_native
+        if self._fast is None:
+            return self.tokenizer.native is not None
+        return self._fast.is_native
 
     def _always_found(self) -> frozenset[str]:
         """The added tokens that are found whatever is allowed."""
         shortcut = self.tokenizer.shortcut
         return frozenset(shortcut.added.keys() - self.special_tokens_set) if shortcut else frozenset()
 
+    def _prefixes_space(self) -> bool:
+        shortcut = self.tokenizer.shortcut
+        return shortcut is not None and shortcut.prefix_space
+
     def _slow_or_normalized(self, text: str) -> tuple[bool, str]:
         """Whether a text without added tokens is not for the shortcut; and else the text that is."""
         shortcut = self.tokenizer.shortcut
         if shortcut is None:
             return True, text
-        plain = shortcut.normalize(text) if shortcut.normalize is not None else text
-        if shortcut.unsafe is None or (plain.isascii() and not shortcut.unsafe_is_ascii):
-            return False, plain
-        return bool(shortcut.unsafe.search(plain)), plain
+        plain = shortcut.normalized(text)
+        return not shortcut.holds_for(plain), plain
 
     def _natively(self, method: str, *arguments: Any) -> Any:
         del method, arguments
+
+    def _count(self, text: str, allowed: frozenset[str]) -> int:
+        native = self.tokenizer.native
+        count = None if native is None else native.count(text, allowed)
+        return len(self.tokenizer.encode(without_surrogates(text), allowed)) if count is None else count
+
+    def _array(self, text: str, allowed: frozenset[str]) -> memoryview:
+        native = self.tokenizer.native
+        ids = None if native is None else native.encode_array(text, allowed)
+        return memoryview(array("I", self.tokenizer.encode(without_surrogates(text), allowed))) if ids is None else ids
 
     # --- encoding ----------------------------------------------------------------------------------------------------
 
     def encode_ordinary(self, text: str) -> list[int]:
         """The ids of a text, in which special tokens are ordinary text."""
+        if self._fast is None and (native := self.tokenizer.native) is not None:
+            ids = native.encode(text, frozenset())  # None for half a surrogate pair, too
+            if ids is not None:
+                return ids
         return self._encode_allowing(without_surrogates(text), frozenset())
 
     def _encode_in_python(self, text: str) -> list[int]:
         return self.encode_ordinary(text)
 
     def _encode_allowing(self, text: str, allowed: frozenset[str]) -> list[int]:
-        fast, shortcut = self._fast, self.tokenizer.shortcut
-        if fast is None or shortcut is None:
+        fast = self._fast
+        if fast is None:
             return self.tokenizer.encode(text, allowed)
         ids: list[int] = []
+        for found, plain in self._stretches(text, allowed):
+            ids += found if plain is None else fast.encode_ordinary(plain)
+        return ids
+
+    def _stretches(self, text: str, allowed: frozenset[str]) -> Iterator[tuple[Sequence[int], str | None]]:
+        """A text in parts: ids, or (with None left out) what the shortcut makes them of."""
+        shortcut = self.tokenizer.shortcut
+        assert shortcut is not None
         for segment, is_added in special.segments(text, allowed | self._always_found()):
             if is_added:
-                ids.append(shortcut.added[segment])
+                yield [shortcut.added[segment]], None
                 continue
             is_slow, plain = self._slow_or_normalized(segment)
-            ids += self.tokenizer.encode(segment, frozenset()) if is_slow else fast.encode_ordinary(plain)
-        return ids
+            if is_slow:
+                yield self.tokenizer.encode(segment, frozenset()), None
+            else:
+                yield [], " " + plain if shortcut.prefix_space and not plain.startswith(" ") else plain
 
     def _encode_single_piece(self, text_or_bytes: str | bytes) -> list[int]:
         text = text_or_bytes if isinstance(text_or_bytes, str) else text_or_bytes.decode("utf-8", "replace")
@@ -144,7 +175,11 @@ class PipelineEncoding(Encoding):
 
     def count(self, text: str) -> int:
         """How many tokens `encode_ordinary` makes of a text."""
-        return len(self.encode_ordinary(text))
+        fast = self._fast
+        if fast is None:
+            return self._count(text, frozenset())
+        stretches = self._stretches(without_surrogates(text), frozenset())
+        return sum(len(found) if plain is None else fast.count(plain) for found, plain in stretches)
 
     def split(self, text: str) -> list[str]:
         """The pieces of a text, as they stand in it; joined, they are the text."""
@@ -153,7 +188,38 @@ class PipelineEncoding(Encoding):
     def encode_array(self, text_or_bytes: str | bytes) -> memoryview:
         """The ids as a buffer of uint32; bytes must be UTF-8."""
         text = text_or_bytes if isinstance(text_or_bytes, str) else bytes(text_or_bytes).decode()
-        return memoryview(array("I", self.encode_ordinary(text)))
+        fast = self._fast
+        if fast is None:
+            return self._array(text, frozenset())
+        stretches = self._stretches(without_surrogates(text), frozenset())
+        parts = [memoryview(array("I", f)) if plain is None else fast.encode_array(plain) for f, plain in stretches]
+        return parts[0] if len(parts) == 1 else memoryview(b"".join(parts)).cast("I")
+
+    def encode_array_batch(self, texts: Sequence[str], *, num_threads: int = 8) -> tuple[memoryview, memoryview]:
+        """All ids of some texts, and where each text's begin, as `Encoding` has it."""
+        plain = self._all_plain(texts)
+        if plain is None or self._fast is None:
+            return super().encode_array_batch(texts, num_threads=num_threads)
+        return self._fast.encode_array_batch(plain, num_threads=num_threads)
+
+    def encode_ordinary_batch(self, text: list[str], *, num_threads: int = 8) -> list[list[int]]:
+        """`encode_ordinary` of each text."""
+        plain = self._all_plain(text)
+        if plain is None or self._fast is None:
+            return super().encode_ordinary_batch(text, num_threads=num_threads)
+        return self._fast.encode_ordinary_batch(plain, num_threads=num_threads)
+
+    def _all_plain(self, texts: Sequence[str]) -> list[str] | None:
+        """The texts as the shortcut takes them; None where it does not take all of them whole."""
+        if self._fast is None:
+            return None
+        plain = []
+        for text in texts:
+            stretches = list(self._stretches(without_surrogates(text), frozenset()))
+            if len(stretches) > 1 or (stretches and stretches[0][1] is None):
+                return None
+            plain.append(stretches[0][1] or "" if stretches else "")
+        return plain
 
     def encode_spans(self, chunk: stream.Chunk) -> Tokens:
         """The ids of a whole text, and where they stand in it, in characters."""
@@ -170,7 +236,7 @@ class PipelineEncoding(Encoding):
         refused: frozenset[str] = frozenset(),
     ) -> Iterator[stream.Chunk]:
         """All blocks as one chunk; InputError above stream.MAX_PIECE_BYTES. With a shortcut, chunks as usual."""
-        if self._fast is not None:
+        if self._fast is not None and not self._prefixes_space():
             found = allowed | self._always_found()
             yield from self._fast.read_chunks(blocks, errors=errors, allowed=found, refused=refused - found)
             return
@@ -205,8 +271,10 @@ class PipelineEncoding(Encoding):
 
     def encode_chunk(self, chunk: stream.Chunk) -> list[int]:
         """The ids of a chunk."""
+        if isinstance(chunk, WholeText):
+            return self._encode_allowing(chunk.text, chunk.allowed)
         ready = self._ready(chunk)
-        return self.tokenizer.encode(chunk.text, _allowed(chunk)) if ready is None else self._fast_encode(ready)
+        return self.tokenizer.encode(chunk.text, frozenset()) if ready is None else self._fast_encode(ready)
 
     def _fast_encode(self, chunk: stream.Chunk) -> list[int]:
         return self._fast.encode_chunk(chunk) if self._fast is not None else []
@@ -222,10 +290,10 @@ class PipelineEncoding(Encoding):
 
     def count_chunk(self, chunk: stream.Chunk, threads: int = 1) -> int:
         """How many ids a chunk has."""
+        if self._fast is None:
+            return self._count(chunk.text, _allowed(chunk))
         ready = self._ready(chunk)
-        if ready is None or self._fast is None:
-            return len(self.tokenizer.encode(chunk.text, _allowed(chunk)))
-        return self._fast.count_chunk(ready, threads)
+        return len(self.encode_chunk(chunk)) if ready is None else self._fast.count_chunk(ready, threads)
 
     def read_parts(
         self,
@@ -239,27 +307,28 @@ class PipelineEncoding(Encoding):
         if self._fast is None:
             return self.read_chunks(blocks, errors=errors, allowed=allowed, refused=refused)
         found = allowed | self._always_found()
-        return self._fast.read_parts(blocks, errors=errors, allowed=found, refused=refused - found)
+        parts = self._fast.read_parts(blocks, errors=errors, allowed=found, refused=refused - found)
+        return with_prefix(parts) if self._prefixes_space() else parts
 
     def encode_part(self, part: Part) -> memoryview:
         """The ids of one part of a stream (uint32)."""
         ready = self._ready_part(part)
         if ready is not None and self._fast is not None:
             return self._fast.encode_part(ready)
-        return memoryview(array("I", self.tokenizer.encode(_text_of(part), _allowed(part))))
+        return self._array(_text_of(part), _allowed(part))
 
     def count_part(self, part: Part) -> int:
         """How many ids one part of a stream has."""
         ready = self._ready_part(part)
         if ready is not None and self._fast is not None:
             return self._fast.count_part(ready)
-        return len(self.tokenizer.encode(_text_of(part), _allowed(part)))
+        return self._count(_text_of(part), _allowed(part))
 
     def _ready_part(self, part: Part) -> Part | None:
         if isinstance(part, stream.Chunk):
             return self._ready(part)
         shortcut = self.tokenizer.shortcut
-        if shortcut is None or (shortcut.unsafe is None and shortcut.normalize is None):
+        if shortcut is None or not (shortcut.unsafe or shortcut.form):
             return part if shortcut is not None else None
         text = _text_of(part)
         is_slow, plain = self._slow_or_normalized(text)
@@ -285,9 +354,9 @@ class PipelineEncoding(Encoding):
         shortcut = self.tokenizer.shortcut
         if shortcut is None:
             return False
-        return (shortcut.unsafe is None and shortcut.normalize is None) or (
-            data.isascii() and not shortcut.unsafe_is_ascii
-        )
+        if shortcut.prefix_space:
+            return False
+        return shortcut.takes_all or (data.isascii() and not shortcut.unsafe_is_ascii)
 
     def split_chunk(self, chunk: stream.Chunk) -> list[bytes]:
         """The pieces of a chunk."""
@@ -330,14 +399,30 @@ class PipelineEncoding(Encoding):
     def __reduce__(self) -> tuple[Any, ...]:
         if self._made_by is not None:
             return self._made_by
-        fields = {f.name: getattr(self.tokenizer, f.name) for f in dataclass_fields(self.tokenizer) if f.init}  # type: ignore[arg-type]
+        tokenizer: Any = getattr(self.tokenizer, "whole", self.tokenizer)  # of a compiled one, what its file says
+        fields = {f.name: getattr(tokenizer, f.name) for f in dataclass_fields(tokenizer) if f.init}
         fields.pop("_cache", None)
-        return _restore, (self.name, type(self.tokenizer), fields)
+        return _restore, (self.name, type(tokenizer), fields)
 
 
 def _restore(name: str, kind: type[Tokenizer], fields: dict[str, Any]) -> PipelineEncoding:
     """What was pickled: a tokenizer's own fields, without what is made from them on demand."""
     return PipelineEncoding(name, kind(**fields))
+
+
+def with_prefix(parts: Iterator[Part]) -> Iterator[Part]:
+    """Parts with a space before each text between special tokens that does not begin with one."""
+    begins = True
+    for part in parts:
+        if isinstance(part, stream.Chunk):
+            if begins and part.text and not part.special and not part.text.startswith(" "):
+                part = part._replace(text=" " + part.text, pieces=None)
+            begins = part.special or (begins and not part.text)
+        else:
+            if begins and part.nbytes and part[0] != 0x20:
+                part = memoryview(b" " + part)
+            begins = begins and not part.nbytes
+        yield part
 
 
 def _text_of(part: Part) -> str:

@@ -158,6 +158,7 @@ class BertProcessing:
 
 
 def _around(first: tuple[str, int] | None, tokens: Tokens, last: tuple[str, int], type_id: int) -> Tokens:
+    tokens.special = [0] * len(tokens.ids)  # what a processor before has added counts no more
     parts = [tokens, added([last[1]], [last[0]], type_id)]
     if first is not None:
         parts.insert(0, added([first[1]], [first[0]], type_id))

@@ -32,6 +32,8 @@ _CUT_WINDOWS = (1 << 8, 1 << 12, 1 << 16)  # characters to look back through, be
 # How far a pattern of one's own may look beyond the end of a piece (or behind its start) and still be streamed exactly.
 LOOK_AROUND = 1 << 16
 
+ALL = r"[\s\S]+"  # cuts nothing: the pattern of a tokenizer that cuts by other rules, which is not compiled in vain
+
 
 class PreTokenizer:
     r"""Cuts text into pieces by a pattern.
@@ -44,7 +46,7 @@ class PreTokenizer:
         self.pat_str = pat_str
         self.timeout = timeout
         self.is_known = pat_str in KNOWN_PATTERNS
-        if not self.is_known:
+        if not self.is_known and pat_str != ALL:
             _ = self._plain  # a pattern that does not compile is refused here, not at the first text
 
     def __reduce__(self) -> tuple[object, ...]:

@@ -16,7 +16,7 @@ def single_pattern(encoding: Encoding) -> PreTokenizer | None:
     from tokcli.engine.minbpe import MinBpe
     from tokcli.engine.pipeline import Pipeline
 
-    tokenizer = getattr(encoding, "tokenizer", None)
+    tokenizer = _tokenizer(encoding)
     pat_str = None
     if isinstance(tokenizer, Pipeline):
         pat_str = tokenizer.pat_str
@@ -30,11 +30,18 @@ def single_pattern(encoding: Encoding) -> PreTokenizer | None:
         return None
 
 
+def _tokenizer(encoding: Encoding) -> object:
+    from tokcli.engine.compiled import whole_of
+    from tokcli.engine.pipeline_encoding import PipelineEncoding
+
+    return whole_of(encoding.tokenizer) if isinstance(encoding, PipelineEncoding) else None
+
+
 def described(encoding: Encoding) -> list[str]:
     """The parts that cut text for an encoding without a single pattern, in order, a line each."""
     from tokcli.engine.pipeline import Pipeline
 
-    tokenizer = getattr(encoding, "tokenizer", None)
+    tokenizer = _tokenizer(encoding)
     if isinstance(tokenizer, Pipeline):
         lines = [] if tokenizer.normalizer is None else [f"normalizer: {_named(tokenizer.normalizer)}"]
         if tokenizer.splitter is None:

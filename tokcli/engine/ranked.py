@@ -1,61 +1,78 @@
 """Merges by pairs as ranks by bytes: when a list of merges says nothing that `Encoding`'s ranks do not say as well.
 
-Of the merges that make one token, only one can ever happen: the one whose two parts are what merging leaves of the
-token's bytes until then (merge.h says why). A merge is that one if nothing of a lower rank would have merged across the
-border of its parts; this is tried by taking the parts apart along the border, last merge first, as the Rust crate `bpe`
-(GitHub, rust-gems) does. Where every token has such a merge, in the order of the ids, merging by pairs and merging
-whatever is a token together do the same.
+Of the merges that make one token, only one can ever happen: the last one in merging the token's own bytes, for what
+happens between its ends in a text is what happens to its bytes alone (merge.h says why). So every token's bytes are
+merged by the list. Where these merges stand in the order of their ids, merging by them, lowest id first, does the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
+from array import array
+from collections.abc import Mapping, Sequence
+from itertools import chain, pairwise
+from typing import NamedTuple
 
 from tokcli.engine import backend
-from tokcli.engine.bpe import parents
-from tokcli.engine.native_encoder import image_of, native_parents
+from tokcli.engine.bpe import merge_steps
 
-_NEVER = 1 << 62
-_ROUNDS = 8  # of taking out tokens; in files there are two
+MOST_WORK = 1 << 31  # a second or two natively; the largest in use take some 2**24
 
 
-def live_merges(parts: Iterable[int], merges: Iterable[tuple[int, int, int]]) -> dict[int, tuple[int, int, int]]:
-    """Of merges (left, right, made) in order, those that can happen: made -> (order, left, right).
+Merge = tuple[int, int, int]  # left, right, and what they make
 
-    `parts` are the ids that nothing makes.
 
-    >>> live_merges([0, 1, 2], [(0, 1, 3), (1, 2, 4), (0, 4, 5), (3, 2, 5)])
-    {3: (0, 0, 1), 4: (1, 1, 2), 5: (3, 3, 2)}
+class Ranked(NamedTuple):
+    """Ranks, and the merges (in their order) that are all that happens when one merges by them.
+
+    `whole_only` are tokens that ranks cannot have, for they would be merged, but the list has no merge for them: they
+    are found only where a whole piece is looked up. `missing` are the bytes that are no token.
     """
-    made_of: dict[int, tuple[int, int, int]] = {}
-    order_of: dict[tuple[int, int], int] = {}
-    simple = set(parts)
 
-    def can_happen(left: int, right: int, limit: int) -> bool:
-        a, b = left, right
-        while True:
-            if order_of.get((a, b), _NEVER) < limit:
-                return False
-            # take apart the one that was made later
-            order_a = made_of[a][0] if a in made_of else -1
-            order_b = made_of[b][0] if b in made_of else -1
-            if order_a < 0 and order_b < 0:
-                return True
-            if order_a > order_b:
-                limit, a = min(limit, order_a), made_of[a][2]
-            else:
-                # of equals, the left one merges first
-                limit, b = min(limit, order_b + 1), made_of[b][1]
+    ranks: dict[bytes, int]
+    whole_only: dict[bytes, int]
+    merges: list[Merge]
+    missing: frozenset[int]
 
-    for order, (left, right, made) in enumerate(merges):
-        if made in made_of or made in simple:
+
+def live_merges(tokens: Mapping[int, bytes], merges: Sequence[Merge]) -> list[int]:
+    """Of merges in order, the numbers of those that can happen; ValueError where that takes too long to find out.
+
+    >>> live_merges({0: b"a", 1: b"b", 3: b"ab", 4: b"ba", 5: b"aba"}, [(0, 1, 3), (1, 0, 4), (0, 4, 5), (3, 0, 5)])
+    [0, 1, 3]
+    """
+    native = backend.native()
+    if native is None:
+        return _live_merges(tokens, merges)
+    sizes = array("I", map(len, tokens.values()))
+    pairs = array("I", chain.from_iterable(merges))
+    found = native.live_merges(b"".join(tokens.values()), sizes, array("I", tokens), pairs)
+    live: list[int] = memoryview(found).cast("I").tolist()
+    return live
+
+
+def _live_merges(tokens: Mapping[int, bytes], merges: Sequence[Merge]) -> list[int]:
+    if sum(len(token) ** 2 for token in tokens.values()) > MOST_WORK:
+        raise ValueError("tokens too long")
+    byte_ids = {token[0]: number for number, token in tokens.items() if len(token) == 1}
+    order_of = {(left, right): order for order, (left, right, _) in enumerate(merges)}
+    find, never = order_of.get, len(merges)
+    live = []
+    for number, token in tokens.items():
+        parts = [byte_ids.get(byte, -1) for byte in token]
+        if len(parts) < 2 or -1 in parts:
             continue
-        are_made = (left in made_of or left in simple) and (right in made_of or right in simple)
-        if are_made and can_happen(left, right, order):
-            made_of[made] = order, left, right
-            order_of[left, right] = order
-    return made_of
+        found = [find(pair, never) for pair in pairwise(parts)]  # the merge of each part with the next
+        last = never
+        while found and (lowest := min(found)) < never:
+            at, last = found.index(lowest), lowest
+            parts[at : at + 2] = [merges[lowest][2]]
+            del found[at]
+            for i in (at - 1, at):
+                if 0 <= i < len(found):
+                    found[i] = find((parts[i], parts[i + 1]), never)
+        if parts == [number]:
+            live.append(last)
+    return sorted(live)
 
 
 def ranks_of_pairs(pairs: Sequence[tuple[int, int]]) -> dict[bytes, int] | None:
@@ -66,77 +83,44 @@ def ranks_of_pairs(pairs: Sequence[tuple[int, int]]) -> dict[bytes, int] | None:
     ranks = {token: number for number, token in enumerate(tokens)}
     if len(ranks) != len(tokens):
         return None
-    live = live_merges(range(256), ((left, right, 256 + n) for n, (left, right) in enumerate(pairs)))
-    return ranks if len(live) == len(pairs) else None
+    merges = [(left, right, 256 + n) for n, (left, right) in enumerate(pairs)]
+    try:
+        live = live_merges(dict(enumerate(tokens)), merges)
+    except ValueError:
+        return None
+    return ranks if live == list(range(len(pairs))) else None
 
 
-def ranks_of_merges(
-    tokens: Mapping[int, bytes], merges: Iterable[tuple[int, int, int]], *, finds_whole: bool
-) -> tuple[dict[bytes, int], list[bytes]] | None:
-    """The mergeable_ranks for tokens (id -> bytes) and merges (left, right, made) in order; None where there are none.
+def ranks_of_merges(tokens: Mapping[int, bytes], merges: Sequence[Merge], *, finds_whole: bool) -> Ranked | None:
+    """The ranks for tokens (id -> bytes) and merges in order; None where there are none that say the same.
 
-    With them the tokens that ranks cannot have, for ranks would merge them and the list does not, and which are tokens
-    only as whole pieces (`finds_whole`: pieces are looked up before merging). Tokens that nothing finds are left out.
+    Tokens that nothing finds are left out. `finds_whole`: pieces are looked up before merging.
     """
-    listed: dict[tuple[int, int], tuple[int, int]] = {}  # (left, right) -> (order, made)
-    for order, (left, right, made) in enumerate(merges):
-        if left in tokens and right in tokens and made in tokens:
-            listed.setdefault((left, right), (order, made))
-    if any(tokens[left] + tokens[right] != tokens[made] for (left, right), (_, made) in listed.items()):
+    singles = {number: token[0] for number, token in tokens.items() if len(token) == 1}
+    missing = frozenset(range(256)).difference(singles.values())
+    try:
+        live = [merges[order] for order in live_merges(tokens, merges)]
+    except ValueError:
         return None
-    singles = {number for number, token in tokens.items() if len(token) == 1}
-    if len({tokens[number] for number in singles}) != 256:
+    made = [number for _, _, number in live]
+    if len(singles) + len(missing) != 256 or sorted(made) != made:
         return None
-    made_by_some = {made for _, made in listed.values()}
-    wanted = [number for number, token in tokens.items() if token and (finds_whole or number in made_by_some)]
-    ranks = {tokens[number]: number for number in singles.union(wanted)}
-    if len(ranks) != len(singles.union(wanted)):
+    ranks = {tokens[number]: number for number in (*singles, *made)}
+    if len(ranks) != len(singles) + len(live):
         return None
-    pairs = _pairs_that_agree(ranks, tokens, listed)
-    if pairs is None or any(a > b for a, b in pairwise(listed[pairs[number]][0] for number in sorted(pairs))):
+    if any(tokens[left] + tokens[right] != tokens[number] for left, right, number in live):
         return None
-    whole_only = [tokens[number] for number in wanted if tokens[number] not in ranks] if finds_whole else []
     if not finds_whole:
-        ranks = {token: number for token, number in ranks.items() if number in pairs or number in singles}
-    return ranks, whole_only
+        return Ranked(ranks, {}, live, missing)
+    unmade = {token: number for number, token in tokens.items() if token and token not in ranks}
+    ranks |= unmade
+    whole_only = {token: number for token, number in unmade.items() if _arrives(ranks, token)}
+    for token in whole_only:
+        del ranks[token]
+    return Ranked(ranks, whole_only, live, missing)
 
 
-def _pairs_that_agree(
-    ranks: dict[bytes, int], tokens: Mapping[int, bytes], listed: Mapping[tuple[int, int], tuple[int, int]]
-) -> dict[int, tuple[int, int]] | None:
-    """By id the two that ranks merge into it, all of them listed: tokens of others are taken out of `ranks`.
-
-    Suppose that ranks and list merge every text shorter than a token in the same way. Then they come to the same two
-    parts of it, and ranks merge them; so does the list if it has them. It may have other pairs for the same token: they
-    never come to stand beside each other. (A part may be a token of a later rank; Llama 3 has such tokens.)
-    """
-    for _ in range(_ROUNDS):
-        pairs = _pairs(ranks, listed)
-        if pairs is None:
-            return None
-        others = [number for number, pair in pairs.items() if listed.get(pair, (0, -1))[1] != number]
-        if not others:
-            return pairs
-        for number in others:
-            del ranks[tokens[number]]
-    return None
-
-
-def _pairs(
-    ranks: dict[bytes, int], listed: Mapping[tuple[int, int], tuple[int, int]]
-) -> dict[int, tuple[int, int]] | None:
-    """By id the two that ranks merge into it."""
-    if backend.native() is not None:
-        try:
-            found = native_parents(lambda: image_of(ranks))
-        except ValueError:
-            return None
-        return None if found is None else {made: (left, right) for made, left, right in found.in_order()}
-    # In Python most are known without merging: those that parts of lower ranks make.
-    in_order = [(*pair, made) for pair, (_, made) in listed.items()]
-    live = live_merges((number for token, number in ranks.items() if len(token) == 1), in_order)
-    if not live.keys() >= {made for _, made in listed.values()}.intersection(ranks.values()):
-        return None
-    unmade = {token: number for token, number in ranks.items() if number not in live and len(token) > 1}
-    found_whole = {number: pair for token, number in unmade.items() if (pair := parents(ranks, token)) is not None}
-    return {made: (left, right) for made, (_, left, right) in live.items()} | found_whole
+def _arrives(ranks: Mapping[bytes, int], token: bytes) -> bool:
+    """Whether merging by ranks makes a token of its bytes."""
+    *_, last = merge_steps(ranks, token)
+    return len(last.parts) == 1

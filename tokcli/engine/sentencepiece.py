@@ -15,6 +15,7 @@ from typing import ClassVar, Literal, NamedTuple
 
 from tokcli.engine.bpe import last_two
 from tokcli.engine.models import byte_token
+from tokcli.engine.native_text import NativeText
 from tokcli.engine.pipeline import CACHE_PIECE_CHARS, CACHE_PIECES
 from tokcli.engine.postprocessor import Tokens, joined
 from tokcli.engine.spm_normalizer import SPACE, SpmNormalizer
@@ -56,6 +57,11 @@ class SentencePiece:
     decodes_apart: ClassVar[bool] = False
     shortcut: ClassVar[None] = None
 
+    @property
+    def max_id(self) -> int:
+        """The largest id."""
+        return len(self.pieces) - 1
+
     @cached_property
     def _ids(self) -> dict[str, int]:
         """Pieces that text can become: of BPE also those that must not merge, which hide nothing else."""
@@ -73,8 +79,20 @@ class SentencePiece:
 
     # --- text to ids -------------------------------------------------------------------------------------------------
 
+    @cached_property
+    def native(self) -> NativeText | None:
+        """The native twin."""
+        from tokcli.engine import native_models
+
+        return native_models.guarded(lambda: native_models.sentencepiece(self))
+
     def encode(self, text: str, allowed: frozenset[str]) -> list[int]:
         """The ids of a text."""
+        found = self.native.encode(text, allowed) if self.native is not None else None
+        return self.encode_in_python(text, allowed) if found is None else found
+
+    def encode_in_python(self, text: str, allowed: frozenset[str]) -> list[int]:
+        """The same in Python."""
         del allowed
         return [number for number, _ in self._numbered(self._segment(self.normalizer.normalize(text)))]
 

@@ -12,7 +12,9 @@ from typing import Literal
 
 from tokcli.engine.pattern import class_members, parse_ranges
 
-Class = Literal["MARK", "BERT_MARK", "BERT_CONTROL", "PUNCTUATION", "NUMERIC", "INERT", "WORD", "SPACE"]
+Class = Literal[
+    "MARK", "BERT_MARK", "BERT_CONTROL", "PUNCTUATION", "NUMERIC", "INERT", "WORD", "SPACE", "EXTEND", "PREPEND"
+]
 
 # White_Space, which no release of Unicode changes any more
 SPACE = "\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
@@ -43,6 +45,22 @@ def one(name: Class) -> re.Pattern[str]:
 def run(name: Class) -> re.Pattern[str]:
     """Finds a run of characters of a class."""
     return re.compile(f"[{members(name)}]+")
+
+
+# GCB=Control, CR and LF: where a cluster ends and begins (Unicode, UAX 29)
+_CONTROL = (
+    r"\0-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff0-\ufffb"
+    r"\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e001f"
+    r"\U000e0080-\U000e00ff\U000e01f0-\U000e0fff"
+)
+
+
+@lru_cache(maxsize=1)
+def clusters() -> re.Pattern[str]:
+    """Finds grapheme clusters, but syllables of Hangul, flags and emoji as their characters: these are long anyway."""
+    extend, prepend = members("EXTEND"), members("PREPEND")
+    core = f"[^{_CONTROL}]"
+    return re.compile(f"\r\n|[{_CONTROL}]|(?:[{prepend}]*(?![{prepend}]){core}|[{prepend}]+)[{extend}]*")
 
 
 @lru_cache(maxsize=1)

@@ -6,6 +6,7 @@ Hugging Face's tokenizers and llama.cpp, 32 in SentencePiece (`single` here), an
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,8 +19,11 @@ UNKNOWN_PENALTY = 10.0  # below the lowest score
 
 
 def single(value: float) -> float:
-    """A float of 64 bits rounded to 32."""
-    return float(_F.unpack(_F.pack(value))[0])
+    """A float of 64 bits rounded to 32; infinite where it is too large."""
+    try:
+        return float(_F.unpack(_F.pack(value))[0])
+    except OverflowError:
+        return math.copysign(math.inf, value)
 
 
 _F = struct.Struct("<f")

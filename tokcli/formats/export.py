@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from tokcli.engine import known_patterns as known
 from tokcli.engine.bpe import Ranks
+from tokcli.engine.compiled import whole_of
 from tokcli.engine.encoding import Encoding
 from tokcli.engine.llama_cpp import LlamaCpp
 from tokcli.engine.merges import merges_of
@@ -51,7 +52,7 @@ def export(encoding: Encoding, form: str) -> tuple[Made, list[str]]:
         if (
             form == "huggingface"
             and isinstance(encoding, PipelineEncoding)
-            and isinstance(encoding.tokenizer, Pipeline)
+            and isinstance(whole_of(encoding.tokenizer), Pipeline)
         ):
             hint = "It is a tokenizer.json already: copy the file."
         raise VocabularyError(f"{encoding.name} as {form} would lose {'; '.join(losses)}", hint)
@@ -61,7 +62,7 @@ def export(encoding: Encoding, form: str) -> tuple[Made, list[str]]:
 def contents_of(encoding: Encoding) -> Contents:
     """The tables of an encoding, or why ranks and a pattern are not all of it."""
     if isinstance(encoding, PipelineEncoding):
-        return _contents_of_pipeline(encoding, encoding.tokenizer)
+        return _contents_of_pipeline(encoding, whole_of(encoding.tokenizer))
     ranks = encoding._mergeable_ranks
     made = Made(ranks, _merges(encoding, ranks), encoding._pat_str, encoding._special_tokens, finds_whole=True)
     return Contents(made)
@@ -86,7 +87,7 @@ def _contents_of_pipeline(encoding: PipelineEncoding, tokenizer: Tokenizer) -> C
     if shortcut is None:
         return Contents(Made({}, [], "", {}), _why_no_ranks(tokenizer))
     added, notes = set(shortcut.added.values()), []
-    ranks = {token: rank for token, rank in shortcut.ranks.items() if rank not in added}
+    ranks = {token: rank for token, rank in shortcut.load_ranks().items() if rank not in added}
     taken = {*ranks.values(), *added}
     rest = {token: number for number, token in encoding._token_bytes.items() if number not in taken}
     if isinstance(tokenizer, LlamaCpp):
@@ -160,13 +161,14 @@ def _why_no_ranks_of_pipeline(tokenizer: Pipeline) -> list[str]:
 
 def _losses(made: Made, form: str) -> list[str]:
     """What of tables a format does not hold."""
+    shared = [name.encode() for name, number in made.special_tokens.items() if _first(made, number) != name]
     check: Callable[[Made], list[str]] = {
         "tiktoken": _lost_in_ranks,
         "minbpe": _lost_in_minbpe,
         "gpt2": _lost_in_gpt2,
         "huggingface": _lost_in_huggingface,
     }[form]
-    return [loss for loss in check(made) if loss]
+    return [loss for loss in (_tokens("special tokens with the id of another", shared), *check(made)) if loss]
 
 
 def _lost_in_ranks(made: Made) -> list[str]:
@@ -234,6 +236,11 @@ def _without_merge(made: Made) -> list[bytes]:
 def _made_of_later(made: Made) -> list[bytes]:
     ranks = made.mergeable_ranks
     return [left + right for left, right in made.merges if max(ranks[left], ranks[right]) > ranks[left + right]]
+
+
+def _first(made: Made, number: int) -> str:
+    """Of special tokens with the same id the first."""
+    return next(name for name, other in made.special_tokens.items() if other == number)
 
 
 def _looks_special(name: str) -> bool:

@@ -11,10 +11,11 @@ import stat
 import struct
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, BinaryIO, NoReturn
+from typing import Any, BinaryIO, NamedTuple, NoReturn
 
 from tokcli.engine.llama_cpp import BYTE, CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED, Kind, LlamaCpp, Settings
 from tokcli.engine.llama_patterns import PRE_TYPES, PreType
+from tokcli.engine.models import byte_token
 from tokcli.errors import VocabularyError
 from tokcli.formats.limits import MAX_FILE_BYTES, MAX_TOKEN_BYTES, MAX_TOKENS, shown_name
 
@@ -23,6 +24,7 @@ MAX_KEYS = 1 << 16  # the most in use have some 60
 MAX_MERGES = 4 * MAX_TOKENS
 _BLOCK = 1 << 20
 _STRING, _ARRAY = 8, 9
+_BYTES, _WHOLE, _SCORES = frozenset({0, 1}), frozenset({4, 5}), frozenset({5, 6})  # kinds that a list may be of
 _SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 # LLAMA_TOKEN_TYPE_...
 _KINDS = {1: NORMAL, 2: UNKNOWN, 3: CONTROL, 4: USER_DEFINED, 5: UNUSED, 6: BYTE}
@@ -34,23 +36,39 @@ _MODELS: dict[str, Kind] = {
     "bert": "bert",
     "t5": "t5",
     "rwkv": "rwkv",
+    "plamo2": "plamo2",
 }
 _WANTED = ("tokenizer.ggml.", "general.name", "general.architecture")
 
 
-def read_gguf(path: Path) -> LlamaCpp:
-    """The vocabulary in a file; VocabularyError names what in it is wrong, and where."""
+def read_values(path: Path) -> tuple[dict[str, Any], str]:
+    """What a file says of its vocabulary, and the sha256 of its header; VocabularyError names what is wrong in it."""
+    import hashlib
+
     name = shown_name(path)
     try:
         with path.open("rb", buffering=0) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 raise VocabularyError(f"{path}: not a regular file")
-            values = _Header(file, name).values()
+            header = _Header(file, name)
+            values = header.values()
+            file.seek(0)
+            found, left = hashlib.sha256(b"GGUF"), header.size
+            while left and (block := file.read(min(_BLOCK, left))):
+                found.update(block)
+                left -= len(block)
+            return values, found.hexdigest()
     except VocabularyError:
         raise
     except OSError as error:
         raise VocabularyError(f"{path}: {error.strerror or error}") from None
-    return build(values, name)
+
+
+class Numbers(NamedTuple):
+    """A list of numbers, and the kind that the file says they are of."""
+
+    kind: int
+    values: tuple[Any, ...]
 
 
 class _Header:
@@ -62,6 +80,11 @@ class _Header:
         self._used = 0  # of what is held
         self._at = 0
         self._order = "<"
+
+    @property
+    def size(self) -> int:
+        """How many bytes were read."""
+        return self._at
 
     def fail(self, what: str, at: int | None = None) -> NoReturn:
         raise VocabularyError(f"{self._name}: {what} at byte {self._at if at is None else at}")
@@ -140,7 +163,7 @@ class _Header:
         size = struct.calcsize("<" + _SCALARS[kind])
         count = self.count(MAX_FILE_BYTES // size, "numbers")
         data = self.take(count * size)
-        return struct.unpack(f"{self._order}{count}{_SCALARS[kind]}", data) if wanted else None
+        return Numbers(kind, struct.unpack(f"{self._order}{count}{_SCALARS[kind]}", data)) if wanted else None
 
 
 # --- from values to a vocabulary -------------------------------------------------------------------------------------
@@ -182,11 +205,13 @@ def build(values: dict[str, Any], name: str) -> LlamaCpp:
         raise VocabularyError(f"{name}: a tokenizer of kind {model[:40]!r}, which is not known here")
     kind = _MODELS[model]
     texts = _texts(found)
-    scores = _numbers(found, "scores", len(texts)) or (0.0,) * len(texts)
-    kinds = [_KINDS.get(k, 0) for k in _numbers(found, "token_type", len(texts)) or (1,) * len(texts)]
+    scores = _numbers(found, "scores", len(texts), _SCORES) or (0.0,) * len(texts)
+    kinds = [_KINDS.get(k, 0) for k in _numbers(found, "token_type", len(texts), _WHOLE) or (1,) * len(texts)]
+    if kind == "plamo2":
+        _check_bytes(texts, kinds, name)
     pre = _pre_type(found, model) if kind == "gpt2" else None
     settings = _settings(found, kind, model, pre, texts)
-    _mark_special(found, texts, kinds, settings)
+    _mark_special(found, texts, kinds)
     return LlamaCpp(
         kind,
         texts,
@@ -210,7 +235,8 @@ def _texts(found: _Values) -> list[str]:
     for number, token in enumerate(tokens):
         if len(token) > MAX_TOKEN_BYTES:
             raise VocabularyError(f"{found.name}: token {number} has {len(token)} bytes; at most {MAX_TOKEN_BYTES}")
-        text = token.decode("utf-8", "surrogateescape") or f"[EMPTY_{number}]"
+        # llama.cpp takes what stands before a NUL
+        text = token.partition(b"\0")[0].decode("utf-8", "surrogateescape") or f"[EMPTY_{number}]"
         if text in seen:
             raise VocabularyError(f"{found.name}: token {number} is {ascii(text)[:60]}, as token {seen[text]} is")
         seen[text] = number
@@ -218,13 +244,30 @@ def _texts(found: _Values) -> list[str]:
     return texts
 
 
-def _numbers(found: _Values, key: str, size: int) -> tuple[Any, ...] | None:
-    numbers: tuple[Any, ...] | None = found.get(key, tuple)
-    if numbers is not None and len(numbers) < size:
-        raise VocabularyError(f"{found.name}: {len(numbers)} in tokenizer.ggml.{key} for {size} tokens")
-    if numbers is not None and any(n != n or n in (float("inf"), float("-inf")) for n in numbers):
+def _numbers(found: _Values, key: str, size: int, kinds: frozenset[int]) -> tuple[Any, ...] | None:
+    """A number for each token; none where the file has no such list."""
+    listed: Numbers | None = found.get(key, Numbers)
+    if listed is None:
+        return None
+    if listed.kind not in kinds:
+        raise VocabularyError(f"{found.name}: tokenizer.ggml.{key} is a list of kind {listed.kind}, which it cannot be")
+    if len(listed.values) < size:
+        raise VocabularyError(f"{found.name}: {len(listed.values)} in tokenizer.ggml.{key} for {size} tokens")
+    if any(n != n or n in (float("inf"), float("-inf")) for n in listed.values):
         raise VocabularyError(f"{found.name}: a number in tokenizer.ggml.{key} that is none")
-    return numbers
+    return listed.values
+
+
+def _check_bytes(texts: list[str], kinds: list[int], name: str) -> None:
+    """VocabularyError where tokens for bytes do not say which, or some byte has none."""
+    names = {byte_token(byte).lower() for byte in range(256)}
+    for number, text in enumerate(texts):
+        if kinds[number] & BYTE and text.lower() not in names:
+            raise VocabularyError(f"{name}: token {number}, {ascii(text)[:40]}, cannot stand for a byte")
+        if kinds[number] & BYTE:
+            names.discard(text.lower())
+    if names:
+        raise VocabularyError(f"{name}: no token for the byte {min(names)}")
 
 
 def _pre_type(found: _Values, model: str) -> PreType:
@@ -242,7 +285,7 @@ def _merges(found: _Values, model: str) -> list[tuple[str, str]]:
         raise VocabularyError(f"{found.name}: a {model} vocabulary without merges (no tokenizer.ggml.merges)")
     merges = []
     for line in lines:
-        text = line.decode("utf-8", "surrogateescape")
+        text = line.partition(b"\0")[0].decode("utf-8", "surrogateescape")
         cut = text.find(" ", 1)  # a token may begin with a space, as llama.cpp has it
         merges.append((text[:cut], text[cut + 1 :]) if cut > 0 else ("", ""))
     return merges
@@ -256,13 +299,16 @@ def _settings(found: _Values, kind: Kind, model: str, pre: PreType | None, texts
         "bert": (101, None, 100, 102),
         "t5": (None, 1, 2, None),
         "rwkv": (None, None, None, None),
+        "plamo2": (1, 2, 0, None),
         "gpt2": (None, None, None, None) if model == "gemma4" else (11, 11, None, None),
     }[kind]
     if pre is not None and pre.no_bos:
         bos = None
     lowercase = found.get("normalizer.lowercase", bool, model != "whitespace")
     add_bos = found.get("add_bos_token", bool, kind in ("llama", "bert") or bool(pre and pre.add_bos))
-    charsmap = found.get("precompiled_charsmap", tuple, ())
+    charsmap = found.get("precompiled_charsmap", Numbers, Numbers(0, ()))
+    if charsmap.kind not in _BYTES:
+        raise VocabularyError(f"{found.name}: tokenizer.ggml.precompiled_charsmap is no list of bytes")
     return Settings(
         bos=found.id("bos", size, bos),
         eos=found.id("eos", size, eos),
@@ -275,7 +321,7 @@ def _settings(found: _Values, kind: Kind, model: str, pre: PreType | None, texts
         clean_spaces=kind == "bert" or bool(pre and pre.clean_spaces),
         lowercase=lowercase,
         strip_accents=found.get("normalizer.strip_accents", bool, lowercase),
-        charsmap=bytes(byte & 0xFF for byte in charsmap),
+        charsmap=bytes(byte & 0xFF for byte in charsmap.values),
         whitespace_words=model == "whitespace",
     )
 
@@ -306,7 +352,7 @@ _ENDS = (
 _ALWAYS_FOUND = ("<|channel|>", "<|message|>", "<|start|>", "<|constrain|>")
 
 
-def _mark_special(found: _Values, texts: list[str], kinds: list[int], settings: Settings) -> None:
+def _mark_special(found: _Values, texts: list[str], kinds: list[int]) -> None:
     """Changes the kinds of tokens that llama.cpp knows by their text (it does so to mend converted models)."""
     ids = {text: number for number, text in enumerate(texts)}
     size = len(texts)
@@ -326,8 +372,7 @@ def _mark_special(found: _Values, texts: list[str], kinds: list[int], settings: 
         or ({"<|flush|>"} <= ids.keys() and ids.keys() & {"<|call|>", "<|calls|>"})
     ):
         kinds[ids["<|end|>"]] = USER_DEFINED
-    eos = {texts[settings.eos]} if settings.eos is not None else set()
-    if "</s>" in ids and ("<|tool_response>" in ids or "<|plamo:eos|>" in eos):
+    if "</s>" in ids and "<|tool_response>" in ids:
         kinds[ids["</s>"]] = NORMAL
 
 

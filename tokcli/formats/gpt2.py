@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 from tokcli.engine.byte_alphabet import BYTE_OF
@@ -23,6 +24,7 @@ PARTNERS = {
     "merges.txt": ("vocab.json", "encoder.json"),
 }
 _SPECIAL = re.compile(r"<.+>|\[.+\]", re.DOTALL)  # what a token that no merge makes has to look like
+_MAYBE_SURROGATE = rb"\\u[dD][89a-fA-F]"
 _SHOWN = 40
 
 
@@ -57,7 +59,7 @@ def parse_gpt2(
     return ranks, ids
 
 
-def parse_json_strictly(data: bytes, name: str) -> Any:
+def parse_json_strictly(data: bytes, name: str, parse_float: Callable[[str], float] = float) -> Any:
     """A JSON document; VocabularyError for what is not UTF-8 or JSON, and for a member that an object has twice."""
 
     def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -69,9 +71,14 @@ def parse_json_strictly(data: bytes, name: str) -> Any:
         return found
 
     try:
-        return json.loads(data.decode(), object_pairs_hook=members)
+        document = json.loads(data.decode(), object_pairs_hook=members, parse_float=parse_float)
+        if re.search(_MAYBE_SURROGATE, data):
+            json.dumps(document, ensure_ascii=False).encode()
+        return document
     except VocabularyError:
         raise
+    except UnicodeEncodeError:
+        raise VocabularyError(f"{name}: half of a surrogate pair is no text that a token can stand for") from None
     except UnicodeDecodeError as error:
         raise VocabularyError(f"{name}: not UTF-8 at byte {error.start}") from None
     except json.JSONDecodeError as error:

@@ -6,14 +6,16 @@ taken over, and dropout, which is about training, neither.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from tokcli.engine import detokenizer
 from tokcli.engine.added_tokens import AddedToken
 from tokcli.engine.byte_alphabet import bytes_of
-from tokcli.engine.known_patterns import GPT2, KNOWN_PATTERNS
+from tokcli.engine.known_patterns import GPT2, IN_A_ROW, NUMBER
+from tokcli.engine.matching import KNOWN_ALIKE
 from tokcli.engine.models import Model, WordLevel, WordPiece
 from tokcli.engine.pair_bpe import SHIFT, PairBpe
+from tokcli.engine.pattern import Ranges, merged, minus, parse_ranges, unicode16_ranges
 from tokcli.engine.pipeline import Pipeline
 from tokcli.engine.unigram import Unigram
 from tokcli.formats.gpt2 import check_ids, parse_json_strictly
@@ -25,6 +27,7 @@ from tokcli.formats.huggingface_parts import (
     read_splitter,
 )
 from tokcli.formats.json_node import Node
+from tokcli.formats.json_numbers import serde_float
 from tokcli.formats.limits import MAX_RANK, MAX_TOKEN_BYTES, MAX_TOKENS
 
 MAX_MERGES = 4 * MAX_TOKENS  # every token may have several; the most in use are some 500,000
@@ -32,10 +35,11 @@ MAX_MERGES = 4 * MAX_TOKENS  # every token may have several; the most in use are
 
 def parse_huggingface(data: bytes, name: str) -> Pipeline:
     """The tokenizer in a tokenizer.json; VocabularyError names what in it is wrong, and where."""
-    top = Node(parse_json_strictly(data, name), name)
+    top = Node(parse_json_strictly(data, name, serde_float), name)
     model = read_model(top.member("model"))
     added = read_added_tokens(top.member("added_tokens"), model)
     splitter, decoder = top.member("pre_tokenizer"), top.member("decoder")
+    cuts = None if splitter.value is None else _cuts(splitter.value)
     kinds = _types(splitter.value) | _types(decoder.value)
     is_byte_level = "ByteLevel" in kinds
     return Pipeline(
@@ -48,22 +52,54 @@ def parse_huggingface(data: bytes, name: str) -> Pipeline:
         token_text=_byte_level_text if is_byte_level else _text_of,
         is_byte_level=is_byte_level,
         needs_start=splitter.value is not None and asks_for_start(splitter),
-        pat_str=_known_pattern(splitter.value) if splitter.value is not None else None,
+        pat_str=None if cuts is None else cuts.pat_str,
+        unsafe=() if cuts is None else cuts.unsafe,
+        prefix_space=cuts is not None and cuts.prefix_space,
     )
 
 
-def _known_pattern(splitter: Any) -> str | None:
-    """The pattern of a pre-tokenizer that was read, if it is a known one and bytes are all that comes after it."""
-    if splitter.get("type") == "ByteLevel":
-        return GPT2 if splitter.get("use_regex", True) and not splitter.get("add_prefix_space", True) else None
-    parts = splitter.get("pretokenizers") if splitter.get("type") == "Sequence" else None
-    if not parts or len(parts) != 2 or parts[0].get("type") != "Split" or parts[1].get("type") != "ByteLevel":
+class Cuts(NamedTuple):
+    """What a pre-tokenizer that ends with bytes does: a pattern's pieces."""
+
+    pat_str: str
+    unsafe: Ranges = ()  # characters with which it does something else
+    prefix_space: bool = False
+
+
+def _cuts(splitter: Any) -> Cuts | None:
+    """The known pattern that a pre-tokenizer which was read cuts by, if bytes are all that comes after it."""
+    parts = splitter["pretokenizers"] if splitter.get("type") == "Sequence" else [splitter]
+    if not parts or parts[-1].get("type") != "ByteLevel":
         return None
-    split, as_bytes = parts
-    pattern = split["pattern"].get("Regex")
-    if split["behavior"] != "Isolated" or split.get("invert") or as_bytes.get("use_regex", True):
+    as_bytes, patterns, has_digits = parts[-1], [], False
+    for part in parts[:-1]:
+        pattern = part["pattern"].get("Regex") if part.get("type") == "Split" else None
+        if part.get("type") == "Digits" and part.get("individual_digits"):
+            pattern, has_digits = NUMBER, True
+        elif pattern is None or not _keeps_all(part, pattern):
+            return None
+        patterns.append(pattern)
+    if as_bytes.get("use_regex", True):
+        patterns.append(GPT2)
+    one = IN_A_ROW.get(tuple(patterns)) or (patterns[0] if len(patterns) == 1 else None)
+    prefix_space = as_bytes.get("add_prefix_space", True)
+    if one not in KNOWN_ALIKE or (prefix_space and len(parts) > 1):
         return None
-    return pattern if pattern in KNOWN_PATTERNS and not as_bytes.get("add_prefix_space", True) else None
+    return Cuts(one, _newer_numbers() if has_digits else (), prefix_space)
+
+
+def _keeps_all(split: dict[str, Any], pattern: str) -> bool:
+    """Whether a Split leaves matches, and what stands between them, each as a piece."""
+    if split["behavior"] == "Isolated":
+        return True
+    return split["behavior"] == "Removed" and bool(split.get("invert")) and pattern in KNOWN_ALIKE
+
+
+def _newer_numbers() -> Ranges:
+    """The digits that the library knows and our patterns do not (they came with Unicode 17)."""
+    from tokcli.engine.unicode_hf import NUMERIC
+
+    return minus(merged(parse_ranges(NUMERIC)), unicode16_ranges("N") or ())
 
 
 def _types(value: Any) -> set[str]:
@@ -147,6 +183,8 @@ def read_merges(node: Node, ids: dict[str, int], prefix: int) -> dict[int, tuple
             left, right = item
         else:
             Node(item, node.file, f"{node.path}[{at}]").fail("expected two tokens")
+        if len(right) < prefix:  # tokenizers 0.23 panics
+            Node(item, node.file, f"{node.path}[{at}]").fail("the second token is shorter than the prefix of words")
         try:
             merges[ids[left] << SHIFT | ids[right]] = rank, ids[left + right[prefix:]]
         except KeyError as error:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tokcli.errors import VocabularyError
 from tokcli.formats import recognise as formats
@@ -29,26 +29,75 @@ class Vocabulary:
     pat_str: str | None = None
 
 
+@dataclass(frozen=True)
+class Sources:
+    """The files that a vocabulary is read from; of GGUF files, the values of their header."""
+
+    form: str
+    files: tuple[tuple[Path, bytes], ...] = field(repr=False)  # the one that says the form, and what belongs to it
+    absent: tuple[Path, ...]  # what would have been read instead, or too
+    sha256: str
+    values: dict[str, Any] | None = field(default=None, repr=False)
+
+
 def read_vocabulary(path: str | os.PathLike[str]) -> Vocabulary | Tokenizer:
     """The vocabulary in a file or a folder; VocabularyError otherwise, naming file and place.
 
     It is ranks and a pattern where these say all, else a tokenizer with rules of its own.
 
-    A .tiktoken file NAME may have a sidecar NAME.json beside it: see `read_sidecar`.
+    A .tiktoken file NAME may have a sidecar NAME.json beside it: see `parse_sidecar`.
     """
-    path = _named_file(Path(path))
-    if _is_gguf(path):
-        from tokcli.formats.gguf import read_gguf
+    return parse_sources(read_sources(path))
 
-        return read_gguf(path)
+
+def read_sources(path: str | os.PathLike[str]) -> Sources:
+    """The bytes of all files that a vocabulary is made of; VocabularyError where one cannot be read."""
+    named = Path(path)
+    path = _named_file(named)
+    absent = tuple(named / name for name in FOLDER_FILES if not (named / name).exists()) if path != named else ()
+    if _is_gguf(path):
+        from tokcli.formats.gguf import read_values
+
+        values, sha256 = read_values(path)
+        return Sources(formats.GGUF, ((path, b""),), absent, sha256, values)
     data, name = read_regular_file(path), str(path)
     form = formats.recognise(data[:HEAD_BYTES], name)
+    files = [(path, data)]
     if form in (formats.GPT2_VOCAB, formats.GPT2_MERGES):
-        return _read_pair(path, data, form)
-    vocabulary = parse_vocabulary(data, shown_name(path), form)
+        partner, missing = _partner(path, form)
+        absent += missing
+        files.append((partner, read_regular_file(partner)))
     sidecar = path.with_name(path.name + ".json")
-    if form == formats.TIKTOKEN and isinstance(vocabulary, Vocabulary) and sidecar.exists():
-        special_tokens, pat_str = read_sidecar(sidecar)
+    if form == formats.TIKTOKEN:
+        if sidecar.exists():
+            files.append((sidecar, read_regular_file(sidecar, MAX_SIDECAR_BYTES)))
+        else:
+            absent += (sidecar,)
+    return Sources(form, tuple(files), absent, _sha256(form, [data for _, data in files]))
+
+
+def _sha256(form: str, contents: list[bytes]) -> str:
+    """What names a vocabulary: its form, and each file's size and bytes."""
+    import hashlib
+
+    found = hashlib.sha256(f"{form} {[len(data) for data in contents]}".encode())
+    for data in contents:
+        found.update(data)
+    return found.hexdigest()
+
+
+def parse_sources(sources: Sources) -> Vocabulary | Tokenizer:
+    """The vocabulary in what was read; VocabularyError, naming file and place."""
+    form, (path, data) = sources.form, sources.files[0]
+    if sources.values is not None:
+        from tokcli.formats.gguf import build
+
+        return build(sources.values, shown_name(path))
+    if form in (formats.GPT2_VOCAB, formats.GPT2_MERGES):
+        return _parse_pair(sources)
+    vocabulary = parse_vocabulary(data, shown_name(path), form)
+    if form == formats.TIKTOKEN and isinstance(vocabulary, Vocabulary) and len(sources.files) > 1:
+        special_tokens, pat_str = parse_sidecar(sources.files[1][1], shown_name(sources.files[1][0]))
         return Vocabulary(vocabulary.mergeable_ranks, special_tokens, pat_str)
     return vocabulary
 
@@ -81,7 +130,7 @@ def parse_vocabulary(data: bytes, name: str, form: str | None = None) -> Vocabul
     raise VocabularyError(f"{name}: {form}, one file of two; the other one is needed, too")
 
 
-def read_sidecar(path: Path) -> tuple[dict[str, int], str | None]:
+def parse_sidecar(data: bytes, name: str) -> tuple[dict[str, int], str | None]:
     """The special tokens and the pattern (None: not given) that stand beside a .tiktoken file, in FILE.json.
 
     A JSON object with the members `pat_str` (a regex) and `special_tokens` (an object of names and ids), each of which
@@ -89,8 +138,7 @@ def read_sidecar(path: Path) -> tuple[dict[str, int], str | None]:
     """
     from tokcli.formats.gpt2 import check_ids, parse_json_strictly
 
-    name = shown_name(path)
-    table = parse_json_strictly(read_regular_file(path, MAX_SIDECAR_BYTES), name)
+    table = parse_json_strictly(data, name)
     if not isinstance(table, dict) or table.keys() - {"pat_str", "special_tokens"}:
         raise VocabularyError(f"{name}: expected an object with pat_str, special_tokens and nothing else")
     pat_str = table.get("pat_str")
@@ -143,17 +191,26 @@ def _named_file(path: Path) -> Path:
     )
 
 
-def _read_pair(path: Path, data: bytes, form: str) -> Vocabulary:
-    from tokcli.engine.known_patterns import R50K
-    from tokcli.formats.gpt2 import PARTNERS, parse_gpt2
+def _partner(path: Path, form: str) -> tuple[Path, tuple[Path, ...]]:
+    """The other file of a pair, and those that were looked for before it."""
+    from tokcli.formats.gpt2 import PARTNERS
 
     partners = PARTNERS.get(path.name, ("merges.txt", "vocab.bpe") if form == formats.GPT2_VOCAB else
                             ("vocab.json", "encoder.json"))  # fmt: skip
-    partner = next((path.with_name(p) for p in partners if path.with_name(p).exists()), None)
-    if partner is None:
-        raise VocabularyError(f"{path}: {form}, but neither {' nor '.join(partners)} stands beside it")
-    vocab, merges = (path, partner) if form == formats.GPT2_VOCAB else (partner, path)
-    other = read_regular_file(partner)
-    tables = (data, other) if form == formats.GPT2_VOCAB else (other, data)
-    ranks, special_tokens = parse_gpt2(*tables, shown_name(vocab), shown_name(merges))
-    return Vocabulary(ranks, special_tokens, R50K)
+    for number, partner in enumerate(partners):
+        if path.with_name(partner).exists():
+            return path.with_name(partner), tuple(map(path.with_name, partners[:number]))
+    raise VocabularyError(f"{path}: {form}, but neither {' nor '.join(partners)} stands beside it")
+
+
+def _parse_pair(sources: Sources) -> Vocabulary:
+    vocab, merges = sources.files if sources.form == formats.GPT2_VOCAB else sources.files[::-1]
+    return parse_pair(vocab[1], merges[1], shown_name(vocab[0]), shown_name(merges[0]))
+
+
+def parse_pair(vocab: bytes, merges: bytes, vocab_name: str, merges_name: str) -> Vocabulary:
+    """The vocabulary in the two files of GPT-2, which split by its pattern."""
+    from tokcli.engine.known_patterns import R50K
+    from tokcli.formats.gpt2 import parse_gpt2
+
+    return Vocabulary(*parse_gpt2(vocab, merges, vocab_name, merges_name), R50K)

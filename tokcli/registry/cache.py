@@ -49,7 +49,7 @@ def fetch(
             note(f"the cache is not used: {error}")
         return _download(url, sha256, offline, progress)
     path = folder / sha256
-    if (data := _read(path, sha256)) is not None:
+    if (data := read_kept(path, sha256)) is not None:
         return data
     if offline or is_offline():
         return _download(url, sha256, True, progress)
@@ -69,11 +69,11 @@ def _fetch_once(
     except (OSError, NotImplementedError):  # filelock.Timeout is an OSError; no locks on some file systems
         return _download(url, sha256, False, progress)
     try:
-        if (data := _read(path, sha256)) is not None:
+        if (data := read_kept(path, sha256)) is not None:
             return data
         data = _download(url, sha256, False, progress)
         try:
-            _write(path, data)
+            write_whole(path, data)
         except OSError as error:
             if note is not None:
                 note(f"{path} is not kept: {(error.strerror or str(error)).lower()}")
@@ -91,15 +91,18 @@ def _download(url: str, sha256: str, offline: bool, progress: Progress | None) -
     return download(url, sha256, progress=progress)
 
 
-def _read(path: Path, sha256: str) -> bytes | None:
+def read_kept(path: Path, sha256: str) -> bytes | None:
     """A file of the cache; None where it is missing, damaged, a symlink, or another user's."""
+    data = read_own(path, MAX_FILE_BYTES)
+    return data if data is not None and hashlib.sha256(data).hexdigest() == sha256 else None
+
+
+def read_own(path: Path, limit: int) -> bytes | None:
+    """The same for a file whose sha256 nobody knows."""
     try:
-        if path.lstat().st_uid != os.geteuid():
-            return None
-        data = read_regular_file(path, MAX_FILE_BYTES, follow=False)
+        return read_regular_file(path, limit, follow=False) if path.lstat().st_uid == os.geteuid() else None
     except (OSError, VocabularyError):
         return None
-    return data if hashlib.sha256(data).hexdigest() == sha256 else None
 
 
 def _read_only(sha256: str) -> bytes | None:
@@ -111,10 +114,10 @@ def _read_only(sha256: str) -> bytes | None:
         check_owner(folder)
     except (OSError, UnusableError):
         return None
-    return _read(Path(folder, sha256), sha256)
+    return read_kept(Path(folder, sha256), sha256)
 
 
-def _write(path: Path, data: bytes) -> None:
+def write_whole(path: Path, data: bytes) -> None:
     """Puts a file in its place whole or not at all, in the place of whatever stood there."""
     handle, temporary = tempfile.mkstemp(prefix=path.name[:16] + "-", suffix=".part", dir=path.parent)
     try:

@@ -1,4 +1,4 @@
-"""Gets one file by https, within limits of time and size, and hands back its bytes only if their sha256 is right.
+"""Gets one file by https, within limits of time and size: `download` only with the right sha256, `ask` as it comes.
 
 Nothing is written here; cache.py keeps what comes. requests is imported on the first download, not before.
 """
@@ -8,11 +8,12 @@ from __future__ import annotations
 import hashlib
 import math
 import os
+import re
 import threading
 import time
 import zlib
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urljoin, urlsplit, urlunsplit
 
 from tokcli.errors import InputError, NetworkError
@@ -71,20 +72,71 @@ def download(
     Certificates are checked; proxies and REQUESTS_CA_BUNDLE count as requests has it; redirects may only lead to https.
     What may pass (no connection, a cut, 5xx) is tried up to twice again. NetworkError for all that goes wrong.
     """
-    seconds = timeout_from_environment() if timeout is None else timeout
-    job = _Job(url, sha256, limit, seconds, progress)
+    job = _Job(url, limit, timeout_from_environment() if timeout is None else timeout, progress, sha256)
+    data: bytes = _finished(job).data
+    return data
+
+
+class Answer(NamedTuple):
+    """What a server has to say about a url: `headers` of its first answer (names in lower case), and the file.
+
+    `data` is None where the file was not wanted any more once the headers were there.
+    """
+
+    headers: Mapping[str, str]
+    data: bytes | None
+
+
+class RefusedError(NetworkError):
+    """An answer that is no file: its `status`, and its headers (names in lower case)."""
+
+    def __init__(self, what: str, status: int, headers: Mapping[str, str]) -> None:
+        super().__init__(what)
+        self.status, self.headers = status, headers
+
+
+def ask(
+    url: str,
+    *,
+    token: str | None = None,
+    is_known: Callable[[Mapping[str, str]], bool] | None = None,
+    limit: int = MAX_FILE_BYTES,
+    progress: Progress | None = None,
+) -> Answer:
+    """The file at `url`, whatever it is; RefusedError for an answer that is none, NetworkError as `download`.
+
+    `token` goes to this host and port only, whatever an answer redirects to. The file is not fetched where `is_known`
+    says so of the first answer's headers. A url of this machine may be http.
+    """
+    job = _Job(url, limit, timeout_from_environment(), progress, token=token, is_known=is_known)
+    job = _finished(job)
+    return Answer(job.headers, job.data)
+
+
+def is_loopback(url: str) -> bool:
+    """Whether a url is of this machine, where nobody listens in.
+
+    >>> is_loopback("http://127.0.0.1:8080/a"), is_loopback("http://127.0.0.1.example.org/a")
+    (True, False)
+    """
+    host = urlsplit(url).hostname or ""
+    return host in ("localhost", "::1") or re.fullmatch(r"127(?:\.[0-9]{1,3}){3}", host) is not None
+
+
+def _finished(job: _Job) -> _Job:
+    """A job that has run; its error is raised, and NetworkError when it takes too long."""
     # In a thread of its own, because looking up a name or a server that sends a byte a second heed no time limit.
     thread = threading.Thread(target=job.run, name="tokcli-download", daemon=True)
     thread.start()
     try:
-        thread.join(seconds)
+        thread.join(job.seconds)
     finally:
         job.cancelled.set()
     if job.error is not None:
         raise job.error
-    if job.data is None:
+    if not job.is_done:
         raise job.too_slow()
-    return job.data
+    return job
 
 
 def shown_url(url: str) -> str:
@@ -98,23 +150,37 @@ def shown_url(url: str) -> str:
 
 
 class _Job:
-    """One download; `run` leaves either `data` or `error`."""
+    """One download; `run` leaves either `data` (of `ask` also `headers`) or `error`."""
 
-    def __init__(self, url: str, sha256: str, limit: int, seconds: float, progress: Progress | None) -> None:
+    def __init__(
+        self,
+        url: str,
+        limit: int,
+        seconds: float,
+        progress: Progress | None,
+        sha256: str | None = None,
+        *,
+        token: str | None = None,
+        is_known: Callable[[Mapping[str, str]], bool] | None = None,
+    ) -> None:
         self.url, self.sha256, self.limit, self.progress = url, sha256, limit, progress
+        self.token, self.is_known = token, is_known
+        self.headers: Mapping[str, str] = {}
         self.seconds, self.deadline = seconds, time.monotonic() + seconds
         self.shown = shown_url(url)
         self.cancelled = threading.Event()
-        self.data: bytes | None = None
+        self.data: Any = None  # bytes, or None for a file that is known
+        self.is_done = False
         self.error: BaseException | None = None
 
     def run(self) -> None:
         try:
             self.data = self._with_retries()
+            self.is_done = True
         except BaseException as error:  # noqa: BLE001 - it is raised again in the thread that waits
             self.error = error
 
-    def _with_retries(self) -> bytes:
+    def _with_retries(self) -> bytes | None:
         import requests
 
         for attempt in range(RETRIES + 1):
@@ -138,12 +204,14 @@ class _Job:
             raise self.too_slow()
         return left
 
-    def _attempt(self, session: requests.Session) -> bytes:
+    def _attempt(self, session: requests.Session) -> bytes | None:
         import requests
         import urllib3
 
         try:
             with self._open(session) as response:
+                if self.is_known is not None and self.is_known(self.headers):
+                    return None
                 data = self._body(response)
         except requests.exceptions.SSLError as error:
             raise NetworkError(f"{self.shown}: its certificate is not trusted: {_reason(error)}") from None
@@ -153,17 +221,18 @@ class _Job:
             if isinstance(error, NetworkError):
                 raise
             raise _TryAgainError(_reason(error)) from None
+        except ValueError as error:  # of urllib.parse
+            raise NetworkError(f"{self.shown}: leads to what is no url: {error}") from None
         found = hashlib.sha256(data).hexdigest()
-        if found != self.sha256:
+        if self.sha256 is not None and found != self.sha256:
             raise NetworkError(f"{self.shown}: its sha256 is {found}, expected {self.sha256}")
         return data
 
     def _open(self, session: requests.Session) -> requests.Response:
         """The answer that has the file, after redirects, which are followed one by one."""
         url = self.url
-        for _ in range(MAX_REDIRECTS + 1):
-            if urlsplit(url).scheme != "https":
-                raise NetworkError(f"{self.shown}: leads to {shown_url(url)}, but only https is spoken")
+        for hop in range(MAX_REDIRECTS + 1):
+            self._check_scheme(url)
             left = self._left()
             response = session.get(
                 url,
@@ -171,17 +240,42 @@ class _Job:
                 allow_redirects=False,
                 timeout=(min(CONNECT_S, left), min(READ_S, left)),
                 headers={"Accept-Encoding": "identity", "User-Agent": "tokcli"},
+                auth=self._authorization(url),
             )
-            if response.status_code == 200:
+            if hop == 0:
+                self.headers = {name.lower(): value for name, value in response.headers.items()}
+            is_known = self.is_known is not None and self.is_known(self.headers)
+            if response.status_code == 200 or (is_known and response.status_code in _REDIRECTS):
                 return response
             response.close()
             if response.status_code not in _REDIRECTS or not response.headers.get("Location"):
                 what = f"the server answers {response.status_code} {response.reason}"
                 if response.status_code in _WORTH_A_RETRY:
                     raise _TryAgainError(what)
-                raise NetworkError(f"{self.shown}: {what}")
+                headers = {name.lower(): value for name, value in response.headers.items()}
+                raise RefusedError(f"{self.shown}: {what}", response.status_code, headers)
             url = urljoin(url, response.headers["Location"])
         raise NetworkError(f"{self.shown}: more than {MAX_REDIRECTS} redirects")
+
+    def _check_scheme(self, url: str) -> None:
+        """NetworkError for what is not https, nor http on this machine for whoever asked for just that."""
+        scheme, _, _ = _origin(url)
+        is_here = self.sha256 is None and is_loopback(self.url) and is_loopback(url)
+        if scheme != "https" and not (scheme == "http" and is_here):
+            raise NetworkError(f"{self.shown}: leads to {shown_url(url)}, but only https is spoken")
+
+    def _authorization(self, url: str) -> Callable[[requests.PreparedRequest], requests.PreparedRequest] | None:
+        """What puts the token into a request to the host that it is for. (requests would read .netrc.)"""
+        if self.sha256 is not None:
+            return None
+        token = self.token if _origin(url) == _origin(self.url) else None
+
+        def authorize(request: requests.PreparedRequest) -> requests.PreparedRequest:
+            if token is not None:
+                request.headers["Authorization"] = f"Bearer {token}"
+            return request
+
+        return authorize
 
     def _body(self, response: requests.Response) -> bytes:
         """All of the answer's content, decoded; the limit holds for what is announced, sent and decoded."""
@@ -219,6 +313,12 @@ class _Job:
         except zlib.error:
             raise _TryAgainError("the gzip data is damaged") from None
         return b"".join(parts)
+
+
+def _origin(url: str) -> tuple[str, str, int | None]:
+    """Scheme, host and port."""
+    parts = urlsplit(url)
+    return parts.scheme, parts.hostname or "", parts.port or {"https": 443, "http": 80}.get(parts.scheme)
 
 
 def _gunzip(blocks: Iterator[bytes], limit: int) -> Iterator[bytes]:

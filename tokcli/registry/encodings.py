@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tokcli.engine.encoding import Encoding
     from tokcli.engine.pipeline import Tokenizer
     from tokcli.formats.vocabulary import Vocabulary
+    from tokcli.registry.compiled import CompiledRanks
     from tokcli.registry.download import Progress
 
 VOCAB = os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(__file__))), "vocab")
@@ -81,10 +82,10 @@ def load_encoding(
     is none, cl100k_base's is taken and `note` is told. `special_tokens` replace the file's. `name` is the file's name
     without its suffix, unless given. VocabularyError, naming file and place, for anything that cannot be read.
     """
-    from tokcli.formats.vocabulary import read_vocabulary
+    from tokcli.registry.compiled import load_file
 
-    vocabulary = read_vocabulary(path)
     shown = os.fspath(path)
+    vocabulary = load_file(shown, keeps_special_tokens=special_tokens is None)
     return _build(vocabulary, name or _stem(shown) or shown, shown, pattern, special_tokens, note)
 
 
@@ -96,10 +97,11 @@ def resolve_encoding(
     note: Callable[[str], None] | None = None,
     progress: Progress | None = None,
 ) -> Encoding:
-    """The encoding that `spec` names: a registered name, else a file or a folder, else `https://...#sha256=HEX`.
+    """The encoding that `spec` names: a registered one, a file or folder, `https://...#sha256=HEX`, or `org/name`.
 
-    A registered name wins over a file of that name. `pattern` overrides any pattern, a registered encoding's too; see
-    `load_encoding`. UnknownEncodingError, VocabularyError or NetworkError say what is wrong.
+    A registered name wins over a file of that name, and that over a Hugging Face id (see hub.py). `pattern` overrides
+    any pattern, a registered encoding's too; see `load_encoding`. UnknownEncodingError, VocabularyError or NetworkError
+    say what is wrong.
     """
     if spec in CATALOG:
         if pattern is None:
@@ -108,8 +110,8 @@ def resolve_encoding(
             return _make(spec, resolve_pattern(pattern), offline=offline)
     if "://" in spec:
         return _from_url(spec, pattern, offline, note, progress)
-    if not os.path.lexists(spec) and "\0" not in spec:
-        raise _unknown(spec)
+    if "\0" not in spec and not os.path.lexists(spec):
+        return _from_hub(spec, pattern, offline, note, progress)
     return load_encoding(spec, pattern=pattern, note=note)
 
 
@@ -146,9 +148,7 @@ def _described(name: str, entry: Entry) -> Described:
 
 
 def _stem(path: str) -> str:
-    from pathlib import Path
-
-    return Path(path).stem
+    return os.path.splitext(os.path.basename(path.rstrip("/")))[0]
 
 
 def resolve_pattern(pattern: str) -> str:
@@ -253,24 +253,62 @@ def _from_url(
     return _build(parse_vocabulary(data, name), _stem(name) or url, name, pattern, None, note)
 
 
+def _from_hub(
+    spec: str,
+    pattern: str | None,
+    offline: bool,
+    note: Callable[[str], None] | None,
+    progress: Progress | None,
+) -> Encoding:
+    """The encoding of a Hugging Face id; UnknownEncodingError where `spec` does not look like one."""
+    if "/" not in spec:
+        raise _unknown(spec)
+    from tokcli.formats.vocabulary import parse_pair, parse_vocabulary
+    from tokcli.registry import hub
+
+    wanted = hub.parse_id(spec)
+    if wanted is None:
+        raise _unknown(spec)
+    files = hub.find(wanted, offline=offline, note=note, progress=progress)
+    (name, data), *rest = files.items()
+    shown = f"{spec}/{name}"
+    made = parse_pair(data, rest[0][1], shown, f"{spec}/{rest[0][0]}") if rest else parse_vocabulary(data, shown)
+    return _build(made, spec, shown, pattern, None, note)
+
+
 def _build(
-    vocabulary: Vocabulary | Tokenizer,
+    vocabulary: Vocabulary | Tokenizer | CompiledRanks,
     name: str,
     shown: str,
     pattern: str | None,
     special_tokens: Mapping[str, int] | None,
     note: Callable[[str], None] | None,
 ) -> Encoding:
+    from tokcli.engine.compiled import Compiled
     from tokcli.engine.encoding import Encoding
-    from tokcli.formats.vocabulary import Vocabulary, check_special_tokens
+    from tokcli.registry.compiled import CompiledRanks
 
-    if not isinstance(vocabulary, Vocabulary):
+    if isinstance(vocabulary, Compiled):
         return _build_pipeline(vocabulary, name, shown, pattern, special_tokens)
+    if not isinstance(vocabulary, CompiledRanks):  # else what reads files need not be imported
+        from tokcli.formats.vocabulary import Vocabulary, check_special_tokens
+
+        if not isinstance(vocabulary, Vocabulary):
+            return _build_pipeline(vocabulary, name, shown, pattern, special_tokens)
     pat_str = resolve_pattern(pattern) if pattern is not None else vocabulary.pat_str
     if pat_str is None:
         pat_str = CATALOG[DEFAULT_PATTERN].pat_str
         if note is not None:
             note(f"{shown} has no pattern; {DEFAULT_PATTERN}'s is used (--pattern sets another).")
+    if isinstance(vocabulary, CompiledRanks):
+        return Encoding.on_demand(
+            name,
+            pat_str=pat_str,
+            special_tokens=vocabulary.special_tokens,
+            max_rank=vocabulary.max_rank,
+            load_ranks=vocabulary.load_ranks,
+            load_image=vocabulary.load_image,
+        )
     chosen = dict(vocabulary.special_tokens if special_tokens is None else special_tokens)
     check_special_tokens(chosen, vocabulary.mergeable_ranks, shown)
     if not vocabulary.mergeable_ranks:

@@ -32,11 +32,11 @@ def load_image(path: str, sha256: str) -> Any:
         kept = os.path.join(private_dir(IMAGES), f"{source.hex()}.{native.IMAGE_VERSION}")
     except OSError:
         return _build(path, source, native)
-    if (mapped := _mapped(kept, source, native)) is not None:
-        return mapped
+    if (found := _image_in(kept, source, native)) is not None:
+        return found
     image = _build(path, source, native)
     with suppress(OSError):
-        _keep(kept, image)
+        keep(kept, image)
     return image
 
 
@@ -58,32 +58,42 @@ def _build(path: str, source: bytes, native: ModuleType) -> bytes:
     return image
 
 
-def _mapped(path: str, source: bytes, native: ModuleType) -> mmap.mmap | None:
+def _image_in(path: str, source: bytes, native: ModuleType) -> mmap.mmap | None:
     """The image in a file of ours, if it is whole and of this source; None for anything else."""
+    image = mapped(path)
+    if image is None:
+        return None
+    try:
+        vocabulary = native.Vocabulary(image)
+    except ValueError:
+        return None
+    return image if vocabulary.source() == source and vocabulary.verify() else None
+
+
+def mapped(path: str) -> mmap.mmap | None:
+    """The bytes of a file that is ours; None for anything else."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except OSError:
+    except (OSError, ValueError):
         return None
     try:
         status = os.fstat(handle)
         if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid() or status.st_size == 0:
             return None
-        image = mmap.mmap(handle, 0, access=mmap.ACCESS_READ)
-        vocabulary = native.Vocabulary(image)
+        return mmap.mmap(handle, 0, access=mmap.ACCESS_READ)
     except (OSError, ValueError):
         return None
     finally:
         os.close(handle)
-    return image if vocabulary.source() == source and vocabulary.verify() else None
 
 
-def _keep(path: str, image: bytes) -> None:
+def keep(path: str, data: bytes) -> None:
     """Writes the file whole or not at all; of processes that do it at once, any one may win."""
     made = f"{path}.{os.getpid()}.tmp"  # no tempfile: importing it costs 4 ms
     handle = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
         with open(handle, "wb") as file:
-            file.write(image)
+            file.write(data)
             file.flush()
             os.fsync(file.fileno())
         os.replace(made, path)

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from rich.table import Table
 from rich.text import Text
 
-from tokcli.engine.piece_diff import Region, Totals
+from tokcli.engine.piece_diff import CONTEXT, Region, Totals
 from tokcli.engine.pieces import Piece
 from tokcli.render.split_table import style_of
 from tokcli.render.visible import visible, visible_bytes
 
 _BETWEEN = " │ "
 OFFSET_WIDTH = 9
+SHOWN_BYTES = 64  # of a region, between the marks
 
 
 def grid(first: Text, left: Text, right: Text) -> Table:
@@ -41,13 +42,13 @@ def region_lines(region: Region, left_tokens: int | None, right_tokens: int | No
 
 
 def _context(region: Region) -> Text:
+    """The region between two marks, and some of the text around it."""
     inner = b"".join(piece.data for piece in region.left)
-    line = Text("…" if region.before else "", "dim")
+    shown = visible_bytes(inner[:SHOWN_BYTES], spaces=True) + "…" * (region.size > SHOWN_BYTES)
+    line = Text("…" * (len(region.before) == CONTEXT), "dim")
     line.append(visible(region.before, spaces=True))
-    line.append(
-        visible_bytes(inner[:64], spaces=True) + "…" * (len(inner) > 64 or region.size > len(inner)), "not dim bold"
-    )
-    line.append(visible(region.after, spaces=True) + ("…" if region.after else ""))
+    line.append(f"▶{shown}◀", "not dim bold")
+    line.append(visible(region.after, spaces=True) + "…" * (len(region.after) == CONTEXT))
     return line
 
 

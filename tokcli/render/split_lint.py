@@ -23,7 +23,7 @@ def report_lines(pat_str: str, report: Report) -> Iterator[Text]:
         yield from _finding(pat_str, finding)
     if not report.findings:
         yield Text(
-            "Nothing is wrong: every text is taken, every alternative is reached, and no repeat backtracks badly."
+            "Nothing wrong was found: every text tried is taken, each alternative reached, no repeat backtracks badly."
         )
     characters = f"{report.length} character{'s' * (report.length > 1)}"
     yield Text(

@@ -32,7 +32,7 @@ def stats_lines(stats: PieceStats, alternatives: Sequence[str]) -> Iterator[Text
     yield Text("")
     yield Text("longest pieces", "bold")
     for size, piece in zip(stats.longest_size(), stats.longest, strict=True):
-        line = Text(f"  {size:>10,} bytes at byte {piece.offset}  ")
+        line = Text(f"  {size:>10,} byte{'s' if size > 1 else ' '} at byte {piece.offset}  ")
         line.append(shorten(visible_bytes(piece.data, spaces=True)), style_of(piece.alternative))
         yield line
     yield Text("")

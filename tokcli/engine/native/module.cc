@@ -9,14 +9,19 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "encoder.h"
+#include "live_merges.h"
+#include "python_views.h"
 #include "text_ids.h"
 
 namespace nb = nanobind;
 
-void bind_training(nb::module_& module);  // train_module.cc
+void bind_training(nb::module_& module);     // train_module.cc
+void bind_text_models(nb::module_& module);  // models_module.cc
 
 using namespace tokcli;
 
@@ -24,80 +29,10 @@ namespace {
 
 constexpr size_t kBytesPerThread = 1 << 18;  // starting a thread costs what encoding some 20 kB does
 
-// A buffer of another object, for as long as this one lives.
-class BufferView {
- public:
-  explicit BufferView(nb::handle object) {
-    if (PyObject_GetBuffer(object.ptr(), &view_, PyBUF_SIMPLE) != 0) throw nb::python_error();
-  }
-  ~BufferView() { PyBuffer_Release(&view_); }
-  BufferView(const BufferView&) = delete;
-  BufferView& operator=(const BufferView&) = delete;
-  Bytes bytes() const { return {static_cast<const uint8_t*>(view_.buf), static_cast<size_t>(view_.len)}; }
-
- private:
-  Py_buffer view_{};
-};
-
-// The UTF-8 of a str, without a copy where CPython has it; UnicodeEncodeError for a lone surrogate.
-Bytes utf8_of(nb::handle text) {
-  if (!PyUnicode_Check(text.ptr())) throw nb::type_error("expected str");
-  Py_ssize_t size = 0;
-  const char* data = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
-  if (data == nullptr) throw nb::python_error();
-  return {reinterpret_cast<const uint8_t*>(data), static_cast<size_t>(size)};
-}
-
-// A str as it is held, for as long as it lives: ASCII is UTF-8 already, and so is what CPython made UTF-8 of before.
-Text text_of(nb::handle text) {
-  PyObject* object = text.ptr();
-  if (!PyUnicode_Check(object)) throw nb::type_error("expected str");
-  if (PyUnicode_READY(object) != 0) throw nb::python_error();
-  if (PyUnicode_IS_COMPACT_ASCII(object)) return Text::of(utf8_of(text));
-  return {PyUnicode_DATA(object), static_cast<size_t>(PyUnicode_GET_LENGTH(object)),
-          static_cast<uint8_t>(PyUnicode_KIND(object)), false};
-}
-
 Family family_of(int family) {
   if (family < 0 || family >= kFamilies) throw nb::value_error("no such family of patterns");
   return static_cast<Family>(family);
 }
-
-// Python's ints of the ids of a vocabulary, each made once: a list of ids then costs a reference for each, not an object.
-// (Profile: making the objects was half of the time from text to a list.) The GIL guards them; without a GIL they are
-// made anew.
-class Ints {
- public:
-  Ints() = default;
-  Ints(const Ints&) = delete;
-  Ints& operator=(const Ints&) = delete;
-  ~Ints() {
-    for (PyObject* item : items_) Py_XDECREF(item);
-  }
-
-  nb::list list_of(const uint32_t* ids, size_t count) {
-    nb::object list = nb::steal(PyList_New(static_cast<Py_ssize_t>(count)));
-    if (!list) throw nb::python_error();
-    for (size_t i = 0; i < count; ++i) PyList_SET_ITEM(list.ptr(), static_cast<Py_ssize_t>(i), make(ids[i]));
-    return nb::borrow<nb::list>(list);
-  }
-
- private:
-  PyObject* make(uint32_t id) {
-#ifndef Py_GIL_DISABLED
-    if (id >= items_.size()) items_.resize(std::max<size_t>(id + 1, 2 * items_.size()));
-    if (PyObject*& item = items_[id]; item != nullptr || (item = PyLong_FromUnsignedLong(id)) != nullptr) {
-      Py_INCREF(item);
-      return item;
-    }
-#else
-    if (PyObject* item = PyLong_FromUnsignedLong(id)) return item;
-#endif
-    throw nb::python_error();
-  }
-
-  std::vector<PyObject*> items_;
-};
 
 nb::bytes bytes_of(const void* data, size_t size) { return nb::bytes(static_cast<const char*>(data), size); }
 
@@ -438,8 +373,31 @@ class PyVocabulary {
   std::vector<std::unique_ptr<Encoder>> idle_;
 };
 
-// The image of tokens given as one run of bytes, a size for each (uint8 or uint32) and an id for each (uint32).
-nb::bytes build_image(nb::handle blob, nb::handle sizes, nb::handle ids, nb::handle source) {
+// Merges given as three ids each (uint32): two parts, each a token, and the token that their bytes together are. No two
+// have the same parts.
+std::vector<Vocabulary::Merge> merges_in(nb::handle given, const std::vector<Token>& tokens) {
+  const BufferView view(given);
+  const Bytes raw = view.bytes();
+  std::vector<Vocabulary::Merge> merges(raw.size() / sizeof(Vocabulary::Merge));
+  if (merges.size() * sizeof(Vocabulary::Merge) != raw.size()) throw nb::value_error("a merge has three ids");
+  if (merges.size() > tokens.size()) throw nb::value_error("more merges than tokens");
+  if (!merges.empty()) std::memcpy(merges.data(), raw.data(), raw.size());
+  std::unordered_map<uint32_t, std::string_view> bytes;
+  for (const Token& token : tokens) bytes[token.id] = {reinterpret_cast<const char*>(token.bytes), token.size};
+  std::unordered_set<uint64_t> pairs;
+  for (const auto& [left, right, made] : merges) {
+    const auto a = bytes.find(left), b = bytes.find(right), both = bytes.find(made);
+    if (a == bytes.end() || b == bytes.end() || both == bytes.end() || a->second.empty() || b->second.empty() ||
+        both->second.size() != a->second.size() + b->second.size() || !both->second.starts_with(a->second) ||
+        !both->second.ends_with(b->second) || !pairs.insert(uint64_t{left} << 32 | right).second)
+      throw nb::value_error("a merge of what are no tokens");
+  }
+  return merges;
+}
+
+// The image of tokens given as one run of bytes, a size for each (uint8 or uint32) and an id for each (uint32); merges
+// are found, or given.
+nb::bytes build_image(nb::handle blob, nb::handle sizes, nb::handle ids, nb::handle source, nb::handle given) {
   const BufferView blob_view(blob), sizes_view(sizes), ids_view(ids), source_view(source);
   const Bytes bytes = blob_view.bytes(), raw_sizes = sizes_view.bytes(), raw_ids = ids_view.bytes();
   const size_t count = raw_ids.size() / sizeof(uint32_t);
@@ -464,12 +422,45 @@ nb::bytes build_image(nb::handle blob, nb::handle sizes, nb::handle ids, nb::han
     at += token.size;
   }
   if (at != bytes.size()) throw nb::value_error("the sizes do not add up to the bytes");
+  const bool has_merges = !given.is_none();
+  const std::vector<Vocabulary::Merge> merges =
+      has_merges ? merges_in(given, tokens) : std::vector<Vocabulary::Merge>();
   std::vector<uint8_t> image;
   {
     const nb::gil_scoped_release release;
-    image = Vocabulary::build(tokens, source_view.bytes().first<32>());
+    image = Vocabulary::build(tokens, source_view.bytes().first<32>(), merges, has_merges);
   }
   return bytes_of(image.data(), image.size());
+}
+
+// Of merges (three uint32 each) in order, the numbers (uint32) of those that can happen; tokens as for build_image.
+nb::bytes live_merges_of(nb::handle blob, nb::handle sizes, nb::handle ids, nb::handle given) {
+  const BufferView blob_view(blob), sizes_view(sizes), ids_view(ids), view(given);
+  const Bytes bytes = blob_view.bytes();
+  std::vector<Token> tokens(ids_view.bytes().size() / sizeof(uint32_t));
+  if (ids_view.bytes().size() != tokens.size() * sizeof(uint32_t) || sizes_view.bytes().size() != ids_view.bytes().size())
+    throw nb::value_error("a size and an id (uint32) for each token");
+  size_t at = 0;
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    Token& token = tokens[i];
+    std::memcpy(&token.size, sizes_view.bytes().data() + i * sizeof(uint32_t), sizeof(uint32_t));
+    std::memcpy(&token.id, ids_view.bytes().data() + i * sizeof(uint32_t), sizeof(uint32_t));
+    if (token.size > bytes.size() - at) throw nb::value_error("the sizes do not add up to the bytes");
+    token.bytes = bytes.data() + at;
+    at += token.size;
+  }
+  std::vector<Vocabulary::Merge> merges(view.bytes().size() / sizeof(Vocabulary::Merge));
+  if (merges.size() >= kNone || merges.size() * sizeof(Vocabulary::Merge) != view.bytes().size())
+    throw nb::value_error("a merge has three ids");
+  if (!merges.empty()) std::memcpy(merges.data(), view.bytes().data(), view.bytes().size());
+  std::vector<uint32_t> live;
+  try {
+    const nb::gil_scoped_release release;
+    live = live_merges(tokens, merges);
+  } catch (const std::length_error& error) {
+    throw nb::value_error(error.what());
+  }
+  return bytes_of(live.data(), live.size() * sizeof(uint32_t));
 }
 
 // Uses no wider instructions than these ("portable", "sse2", "avx2", "avx512") from now on; what is used then.
@@ -638,9 +629,13 @@ nb::bytes ends_of_records(nb::handle data, uint8_t separator) {
 NB_MODULE(_native, module) {
   module.doc() = "tokcli's native backend.";
   module.attr("IMAGE_VERSION") = kImageVersion;
-  module.attr("FAMILIES") = nb::make_tuple("r50k", "cl100k", "llama3", "qwen2", "o200k");
+  module.attr("FAMILIES") = nb::make_tuple("r50k", "cl100k", "llama3", "qwen2", "o200k", "tekken", "qwen35", "starcoder",
+                                           "deepseek", "falcon", "default");
   bind_training(module);
-  module.def("build_image", &build_image);
+  bind_text_models(module);
+  module.def("build_image", &build_image, nb::arg("blob"), nb::arg("sizes"), nb::arg("ids"), nb::arg("source"),
+             nb::arg("merges") = nb::none());
+  module.def("live_merges", &live_merges_of);
   module.def("split", &split);
   module.def("set_instructions", &set_instructions);
   module.def("format_ids", &format_ids);

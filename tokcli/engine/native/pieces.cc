@@ -19,9 +19,10 @@
 namespace tokcli {
 namespace {
 
-// Which bytes of a window are A-Z, a-z, 0-9, U+0020, any white space, a newline, an apostrophe, a slash, or no ASCII.
+// Which bytes of a window are A-Z, a-z, 0-9, U+0020, any white space, a newline, an apostrophe, a slash, below U+0020 or
+// U+007F (so that white space is among them), or no ASCII.
 struct Masks {
-  uint64_t upper, lower, digit, space, white, newline, apostrophe, slash, high;
+  uint64_t upper, lower, digit, space, white, newline, apostrophe, slash, control, high;
 };
 
 #if TOKCLI_X86
@@ -47,6 +48,7 @@ void classify_sse2(const uint8_t* p, Masks* masks) {
     masks->newline |= bits(_mm_or_si128(equal('\n'), equal('\r')));
     masks->apostrophe |= bits(equal('\''));
     masks->slash |= bits(equal('/'));
+    masks->control |= bits(_mm_or_si128(between(0, 0x1F), equal(0x7F)));
     masks->high |= bits(bytes);
   }
 }
@@ -64,6 +66,7 @@ void classify_sse2(const uint8_t* p, Masks* masks) {
   masks->newline = EQUAL('\n') | EQUAL('\r');
   masks->apostrophe = EQUAL('\'');
   masks->slash = EQUAL('/');
+  masks->control = BETWEEN(0, 0x20) | EQUAL(0x7F);
   masks->high = _mm512_movepi8_mask(bytes);
 #undef EQUAL
 #undef BETWEEN
@@ -86,12 +89,17 @@ inline size_t lowest(uint64_t bits) { return static_cast<size_t>(std::countr_zer
 // The places of a window where pieces begin, as far as that is sure; place 0 is one, and has no bit.
 template <Family family>
 inline uint64_t starts_of(const uint8_t* p, const Masks& in) {
-  constexpr bool is_r50k = family == Family::kR50k, is_o200k = family == Family::kO200k;
+  constexpr bool is_r50k = family == Family::kR50k || family == Family::kStarCoder;
+  constexpr bool is_o200k = family == Family::kO200k || family == Family::kTekken;
+  constexpr bool is_deepseek = family == Family::kDeepSeek, contracts = !is_deepseek && family != Family::kTekken;
+  constexpr bool single_digits = family == Family::kStarCoder || family == Family::kQwen2 ||
+                                 family == Family::kQwen35 || family == Family::kTekken;
   const uint64_t letter = in.upper | in.lower, other = ~(letter | in.digit | in.white | in.high);
   const uint64_t after_space = in.space << 1;
 
   // Places at or behind `sure` are not known. The first byte outside ASCII is where the window ends.
-  const size_t size = in.high ? lowest(in.high) : kWindow;
+  const uint64_t unknown = is_deepseek ? in.high | (in.control & ~in.white) : in.high;
+  const size_t size = unknown ? lowest(unknown) : kWindow;
   size_t sure = size;
   if (size == 0) return 0;
   if (in.white >> (size - 1) & 1) {  // how white space is cut depends on what comes after it
@@ -104,8 +112,10 @@ inline uint64_t starts_of(const uint8_t* p, const Masks& in) {
   const uint64_t others = other & ~(other << 1) & ~after_space;  // runs of other characters that have no space before
   if constexpr (is_r50k) {
     // one U+0020 belongs to what follows; of more white space the last one is a piece or belongs to it
-    starts = (letter & ~(letter << 1) & ~after_space) | (digits & ~after_space) | others;
-    starts |= (in.white & ~(in.white << 1)) | (in.white & ~in.white >> 1);
+    starts = (letter & ~(letter << 1) & ~after_space) | others;
+    starts |= in.white & ~(in.white << 1);
+    if constexpr (single_digits) starts |= in.digit | (in.white & ~in.white >> 1 & ~(in.digit >> 1));
+    else starts |= (digits & ~after_space) | (in.white & ~in.white >> 1);
   } else {
     // newlines behind other characters belong to them: adding the first of a run of bits clears the run
     const uint64_t eaten = in.newline & ~(in.newline + (in.newline & other << 1));
@@ -115,7 +125,8 @@ inline uint64_t starts_of(const uint8_t* p, const Masks& in) {
     const uint64_t white = in.white & ~eaten, blank = in.white & ~in.newline;
     // white space begins a piece; another one begins behind its last newline, and another with its last character
     const uint64_t behind_newline = blank & (in.newline & ~eaten) << 1;
-    starts = (white & ~(white << 1)) | behind_newline | (blank & ~in.white >> 1);
+    starts = (white & ~(white << 1)) | behind_newline;
+    starts |= blank & ~in.white >> 1 & (is_deepseek ? ~(in.digit >> 1) : ~0ull);
     // ... but not behind a newline that another one follows after blanks
     if (const uint64_t next = (blank + behind_newline) & ~blank & in.newline) [[unlikely]] {
       sure = std::min(sure, highest(behind_newline & below(lowest(next))));
@@ -123,7 +134,7 @@ inline uint64_t starts_of(const uint8_t* p, const Masks& in) {
     // a word takes one character before it along: a blank, or another character that stands alone
     starts |= letter & ~(letter << 1) & ~((blank | others) << 1);
     starts |= others | digits;
-    if constexpr (family == Family::kQwen2) {
+    if constexpr (single_digits) {
       starts |= in.digit;
     } else {  // numbers are cut after three digits: from each start on, as long as there are more
       const uint64_t more = in.digit & in.digit << 1 & in.digit << 2 & in.digit << 3;
@@ -134,7 +145,7 @@ inline uint64_t starts_of(const uint8_t* p, const Masks& in) {
 
   // 's and its like: behind a word they belong to it (o200k), or are pieces where an apostrophe begins one
   size_t last_end = 0;
-  for (uint64_t rest = is_o200k ? in.apostrophe & letter << 1 : in.apostrophe & others; rest; rest &= rest - 1) {
+  for (uint64_t rest = !contracts ? 0 : is_o200k ? in.apostrophe & letter << 1 : in.apostrophe & others; rest; rest &= rest - 1) {
     const size_t at = lowest(rest);
     if (at + 3 > size) {  // a contraction takes at most three bytes, and what follows may be no ASCII
       sure = std::min(sure, at);
@@ -205,6 +216,12 @@ FindEnds finder(Family family, Instructions use) {
     case Family::kLlama3: return finder_of<Family::kLlama3>(use);
     case Family::kQwen2: return finder_of<Family::kQwen2>(use);
     case Family::kO200k: return finder_of<Family::kO200k>(use);
+    case Family::kTekken: return finder_of<Family::kTekken>(use);
+    case Family::kQwen35: return finder_of<Family::kQwen35>(use);
+    case Family::kStarCoder: return finder_of<Family::kStarCoder>(use);
+    case Family::kDeepSeek: return finder_of<Family::kDeepSeek>(use);
+    case Family::kFalcon: return find_one_by_one<Family::kFalcon>;
+    case Family::kDefault: return find_one_by_one<Family::kDefault>;
   }
   return nullptr;
 }

@@ -14,8 +14,10 @@
 namespace tokcli {
 
 // Python's known_patterns.py says which pattern belongs to which family.
-enum class Family : uint8_t { kR50k, kCl100k, kLlama3, kQwen2, kO200k };
-constexpr int kFamilies = 5;
+enum class Family : uint8_t {
+  kR50k, kCl100k, kLlama3, kQwen2, kO200k, kTekken, kQwen35, kStarCoder, kDeepSeek, kFalcon, kDefault
+};
+constexpr int kFamilies = 11;
 
 // --- runs ------------------------------------------------------------------------------------------------------------
 
@@ -88,9 +90,14 @@ inline size_t contraction(const uint8_t* p, const uint8_t* end) {
   }
 }
 
+struct Never {
+  bool operator()(const uint8_t*) const { return false; }
+};
+
 // White space at p. `newlines`: \s*[\r\n]+ comes first, `whole_at_end`: \s++$ before that; then \s+(?!\S), then \s.
-template <bool newlines, bool whole_at_end>
-inline const uint8_t* white_space(const uint8_t* p, const uint8_t* end) {
+// A text of its own begins where `is_border`, and there the white space before it ends as at the end of the text.
+template <bool newlines, bool whole_at_end, class Border = Never>
+inline const uint8_t* white_space(const uint8_t* p, const uint8_t* end, const Border& is_border = {}) {
   const uint8_t* after_newline = nullptr;
   const uint8_t* last = p;  // where the last character of the run begins
   const uint8_t* q = p;
@@ -103,12 +110,14 @@ inline const uint8_t* white_space(const uint8_t* p, const uint8_t* end) {
   }
   if (whole_at_end && q == end) return q;
   if (newlines && after_newline) return after_newline;
-  return q == end || last == p ? q : last;
+  return q == end || last == p || is_border(q) ? q : last;
 }
 
 // --- families --------------------------------------------------------------------------------------------------------
 
 // '(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s
+// starcoder (`single_number`): the same between digits that stand alone
+template <bool single_number>
 inline const uint8_t* r50k_end(const uint8_t* p, const uint8_t* end) {
   if (end - p > 1 && *p == ' ' && is_ascii_letter(p[1])) return skip<kL>(p + 2, end);  // two pieces of three
   if (*p == '\'') {
@@ -118,35 +127,39 @@ inline const uint8_t* r50k_end(const uint8_t* p, const uint8_t* end) {
   if (q == end) return q;
   const Char c = char_at(q, end);
   if (is_in(c.kind, kL)) return skip<kL>(q + c.size, end);
+  if (c.kind == kNumber && single_number) return q == p ? q + c.size : q;
   if (c.kind == kNumber) return skip<kN>(q + c.size, end);
   if (!is_in(c.kind, kWhite)) return skip<kPunctuation>(q + c.size, end);
-  return white_space<false, true>(p, end);
+  return white_space<false, true>(
+      p, end, [&](const uint8_t* at) { return single_number && char_at(at, end).kind == kNumber; });
 }
 
 // cl100k: '(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]
 //         |\s+(?!\S)|\s
 // llama3: the same, but for \s*[\r\n]+ in place of \s++$|\s*[\r\n]; qwen2: and \p{N} in place of \p{N}{1,3}
-template <bool whole_at_end, bool single_number>
+// qwen35: and [\p{L}\p{M}] in place of \p{L}, and no \p{M} among the signs (`letters`)
+template <bool whole_at_end, bool single_number, ClassSet letters = kL>
 inline const uint8_t* cl100k_end(const uint8_t* p, const uint8_t* end) {
-  if (end - p > 1 && *p == ' ' && is_ascii_letter(p[1])) return skip<kL>(p + 2, end);  // two pieces of three
+  constexpr ClassSet signs = kPunctuation & ~letters;
+  if (end - p > 1 && *p == ' ' && is_ascii_letter(p[1])) return skip<letters>(p + 2, end);  // two pieces of three
   const Char c = char_at(p, end);
   const uint8_t* q = p + c.size;
-  if (is_in(c.kind, kL)) return skip<kL>(q, end);
+  if (is_in(c.kind, letters)) return skip<letters>(q, end);
   if (*p == '\'') {
     if (const size_t size = contraction<true>(p, end)) return p + size;
   }
   if (c.kind == kNumber) return single_number ? q : skip_three_numbers(p, end);
   if (c.kind != kNewline && q < end) {
     const Char next = char_at(q, end);
-    if (is_in(next.kind, kL)) return skip<kL>(q + next.size, end);
-    if (*p == ' ' && is_in(next.kind, kPunctuation)) {
-      q = skip<kPunctuation>(q + next.size, end);
+    if (is_in(next.kind, letters)) return skip<letters>(q + next.size, end);
+    if (*p == ' ' && is_in(next.kind, signs)) {
+      q = skip<signs>(q + next.size, end);
       while (q < end && (*q == '\n' || *q == '\r')) ++q;
       return q;
     }
   }
   if (is_in(c.kind, kWhite)) return white_space<true, whole_at_end>(p, end);
-  q = skip<kPunctuation>(q, end);
+  q = skip<signs>(q, end);
   while (q < end && (*q == '\n' || *q == '\r')) ++q;
   return q;
 }
@@ -175,28 +188,31 @@ inline const uint8_t* o200k_word(const uint8_t* p, const uint8_t* end) {
 }
 
 // word, then (?i:'s|'t|'re|'ve|'m|'ll|'d)?
+template <bool contracts>
 inline const uint8_t* with_contraction(const uint8_t* p, const uint8_t* end) {
-  return p < end && *p == '\'' ? p + contraction<true>(p, end) : p;
+  return contracts && p < end && *p == '\'' ? p + contraction<true>(p, end) : p;
 }
 
 // [^\r\n\p{L}\p{N}]?WORD1(contraction)?|[^\r\n\p{L}\p{N}]?WORD2(contraction)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*
 // |\s*[\r\n]+|\s+(?!\S)|\s+
+// tekken: the same without contractions (not `contracts`), and \p{N} in place of \p{N}{1,3}
+template <bool contracts, bool single_number>
 inline const uint8_t* o200k_end(const uint8_t* p, const uint8_t* end) {
   const Char c = char_at(p, end);
   const uint8_t* q = p + c.size;
-  if (is_in(c.kind, kL)) return with_contraction(o200k_word<true>(p, end), end);
-  if (c.kind == kNumber) return skip_three_numbers(p, end);
+  if (is_in(c.kind, kL)) return with_contraction<contracts>(o200k_word<true>(p, end), end);
+  if (c.kind == kNumber) return single_number ? q : skip_three_numbers(p, end);
   if (c.kind == kMark) {  // before a word, or its first character: both alternatives are tried with and without
     const uint8_t* word = o200k_word<false>(q, end);
-    return with_contraction(word != q ? word : o200k_word<false>(p, end), end);
+    return with_contraction<contracts>(word != q ? word : o200k_word<false>(p, end), end);
   }
   Char next{kOther, 0};
   if (c.kind != kNewline && q < end) {
     next = char_at(q, end);
-    if (is_in(next.kind, kL) || next.kind == kMark) return with_contraction(o200k_word<true>(q, end), end);
+    if (is_in(next.kind, kL) || next.kind == kMark) return with_contraction<contracts>(o200k_word<true>(q, end), end);
   }
   if (is_in(c.kind, kWhite)) {
-    if (*p != ' ' || next.size == 0 || next.kind != kOther) return white_space<true, false>(p, end);
+    if (*p != ' ' || next.size == 0 || !is_in(next.kind, kPunctuation)) return white_space<true, false>(p, end);
     q += next.size;
   }
   q = skip<kPunctuation>(q, end);
@@ -204,14 +220,107 @@ inline const uint8_t* o200k_end(const uint8_t* p, const uint8_t* end) {
   return q;
 }
 
+// --- families of several patterns in a row ---------------------------------------------------------------------------
+//
+// Each pattern cuts what the one before left, as a text of its own: a match never reaches, nor looks, across its ends.
+// As the first patterns find characters of a class, wherever these stand, one pattern says the same (known_patterns.py).
+
+// U+3040-30FF (kana), U+4E00-9FA5: DeepSeek's text without spaces, in three bytes each.
+inline bool is_cjk(const uint8_t* p, const uint8_t* end) {
+  if (*p < 0xE3 || *p > 0xE9 || end - p < 3) return false;
+  const uint32_t point = (p[0] & 0x0Fu) << 12 | (p[1] & 0x3Fu) << 6 | (p[2] & 0x3Fu);
+  return point - 0x3040u < 0xC0u || point - 0x4E00u <= 0x9FA5u - 0x4E00u;
+}
+
+// The end of the run of characters of `set` at p that are all CJK, or all none.
+template <ClassSet set>
+inline const uint8_t* skip_on_a_side(const uint8_t* p, const uint8_t* end, bool cjk) {
+  for (;;) {
+    if (is_in(kLower, set) && !cjk) p = skip_ascii_letters<true, true>(p, end);
+    if (p == end) return p;
+    const Char c = char_at(p, end);
+    if (!is_in(c.kind, set) || is_cjk(p, end) != cjk) return p;
+    p += c.size;
+  }
+}
+
+// \p{N}{1,3}, then [CJK]+, then [ASCII signs][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*
+// |\s*[\r\n]+|\s+(?!\S)|\s+
+inline const uint8_t* deepseek_end(const uint8_t* p, const uint8_t* end) {
+  constexpr ClassSet words = kL | kM;
+  if (end - p > 1 && *p == ' ' && is_ascii_letter(p[1])) return skip_on_a_side<words>(p + 2, end, false);
+  const Char c = char_at(p, end);
+  if (c.kind == kNumber) return skip_three_numbers(p, end);
+  const bool cjk = is_cjk(p, end);
+  const uint8_t* q = p + c.size;
+  if (is_in(c.kind, words)) return skip_on_a_side<words>(q, end, cjk);
+  const auto is_ahead = [&](const uint8_t* at, ClassSet set) {
+    return at < end && is_in(char_at(at, end).kind, set) && is_cjk(at, end) == cjk;
+  };
+  const bool is_sign = is_in(c.kind, kSigns);
+  if (is_sign && *p < 0x80 && q < end && is_ascii_letter(*q)) return skip_ascii_letters<true, true>(q, end);
+  if (!is_sign && c.kind != kNewline && is_ahead(q, words)) return skip_on_a_side<words>(q, end, cjk);
+  if (is_sign || (*p == ' ' && is_ahead(q, kSigns))) {
+    q = skip_on_a_side<kSigns>(q, end, cjk);
+    while (!cjk && q < end && (*q == '\n' || *q == '\r')) ++q;
+    return q;
+  }
+  if (is_in(c.kind, kWhite)) {
+    return white_space<true, false>(
+        p, end, [&](const uint8_t* at) { return char_at(at, end).kind == kNumber || is_cjk(at, end); });
+  }
+  // what no pattern matches, up to where one does
+  while (is_ahead(q, 1u << kOther) && !is_ahead(q + char_at(q, end).size, words)) q += char_at(q, end).size;
+  return q;
+}
+
+// [\p{P}$+<=>^~|`]+, then GPT-2's pattern, then [0-9][0-9][0-9]: Falcon in GGUF files.
+// default (not `is_falcon`): without the `, and \p{N}+ before the last one
+template <bool is_falcon>
+inline const uint8_t* falcon_end(const uint8_t* p, const uint8_t* end) {
+  const auto is_cut_out = [&](const uint8_t* at) {
+    const Class kind = char_at(at, end).kind;
+    return kind == kPunct || (kind == kSymbol && *at < 0x80 && (is_falcon || *at != '`'));
+  };
+  const auto has_three_digits = [&](const uint8_t* at) {
+    const auto is_digit = [](uint8_t byte) { return byte >= '0' && byte <= '9'; };
+    return end - at >= 3 && is_digit(at[0]) && is_digit(at[1]) && is_digit(at[2]);
+  };
+  if (is_cut_out(p)) {
+    do p += char_at(p, end).size;
+    while (p < end && is_cut_out(p));
+    return p;
+  }
+  const uint8_t* q = *p == ' ' ? p + 1 : p;
+  if (q == end) return q;
+  const Char c = char_at(q, end);
+  if (is_in(c.kind, kL)) return skip<kL>(q + c.size, end);
+  if (c.kind == kNumber) {
+    if (q != p && (!is_falcon || has_three_digits(q))) return q;
+    if (has_three_digits(q)) return q + 3;
+    do q += char_at(q, end).size;
+    while (q < end && char_at(q, end).kind == kNumber && !has_three_digits(q));
+    return q;
+  }
+  if (is_in(c.kind, kWhite) || is_cut_out(q)) return white_space<false, true>(p, end, is_cut_out);
+  while (q < end && is_in(char_at(q, end).kind, kPunctuation) && !is_cut_out(q)) q += char_at(q, end).size;
+  return q;
+}
+
 // Where the piece that begins at p < end ends.
 template <Family family>
 inline const uint8_t* piece_end(const uint8_t* p, const uint8_t* end) {
-  if constexpr (family == Family::kR50k) return r50k_end(p, end);
+  if constexpr (family == Family::kR50k) return r50k_end<false>(p, end);
   if constexpr (family == Family::kCl100k) return cl100k_end<true, false>(p, end);
   if constexpr (family == Family::kLlama3) return cl100k_end<false, false>(p, end);
   if constexpr (family == Family::kQwen2) return cl100k_end<false, true>(p, end);
-  if constexpr (family == Family::kO200k) return o200k_end(p, end);
+  if constexpr (family == Family::kO200k) return o200k_end<true, false>(p, end);
+  if constexpr (family == Family::kTekken) return o200k_end<false, true>(p, end);
+  if constexpr (family == Family::kQwen35) return cl100k_end<false, true, kL | kM>(p, end);
+  if constexpr (family == Family::kStarCoder) return r50k_end<true>(p, end);
+  if constexpr (family == Family::kDeepSeek) return deepseek_end(p, end);
+  if constexpr (family == Family::kFalcon) return falcon_end<true>(p, end);
+  if constexpr (family == Family::kDefault) return falcon_end<false>(p, end);
 }
 
 }  // namespace tokcli

@@ -8,8 +8,9 @@
 
 namespace tokcli {
 
-// The numbers are those of the generated table. kUpper is \p{Lu}\p{Lt}, kLetter \p{Lm}\p{Lo}, kSpace \s without \r\n.
-enum Class : uint8_t { kOther, kUpper, kLower, kLetter, kMark, kNumber, kSpace, kNewline };
+// The numbers are those of the generated table. kUpper is \p{Lu}\p{Lt}, kLetter \p{Lm}\p{Lo}, kSpace \s without \r\n,
+// kPunct \p{P}, kSymbol \p{S}.
+enum Class : uint8_t { kOther, kUpper, kLower, kLetter, kMark, kNumber, kSpace, kNewline, kPunct, kSymbol };
 
 using ClassSet = unsigned;  // bit (1 << Class)
 constexpr ClassSet kL = 1u << kUpper | 1u << kLower | 1u << kLetter;
@@ -17,7 +18,9 @@ constexpr ClassSet kN = 1u << kNumber;
 constexpr ClassSet kWhite = 1u << kSpace | 1u << kNewline;
 constexpr ClassSet kUpperOrNeither = 1u << kUpper | 1u << kLetter | 1u << kMark;  // o200k's first set
 constexpr ClassSet kLowerOrNeither = 1u << kLower | 1u << kLetter | 1u << kMark;  // and its second
-constexpr ClassSet kPunctuation = 1u << kOther | 1u << kMark;                     // [^\s\p{L}\p{N}]
+constexpr ClassSet kM = 1u << kMark;
+constexpr ClassSet kSigns = 1u << kPunct | 1u << kSymbol;
+constexpr ClassSet kPunctuation = 1u << kOther | kSigns | kM;  // [^\s\p{L}\p{N}]
 
 struct Char {
   Class kind;
@@ -47,6 +50,6 @@ inline Char char_at(const uint8_t* p, const uint8_t* end) {
   return {static_cast<Class>(kClassOf[kClassBlock[point >> 8] * 256u + (point & 0xFF)]), size};
 }
 
-inline bool is_in(Class kind, ClassSet set) { return set >> kind & 1; }
+constexpr bool is_in(Class kind, ClassSet set) { return set >> kind & 1; }
 
 }  // namespace tokcli

@@ -74,7 +74,8 @@ uint64_t hash_bytes(const uint8_t* p, size_t size) {
   return mix(hash ^ rest, 0xBF58476D1CE4E5B9u);
 }
 
-std::vector<uint8_t> Vocabulary::build(std::span<const Token> tokens, std::span<const uint8_t, 32> source) {
+std::vector<uint8_t> Vocabulary::build(std::span<const Token> tokens, std::span<const uint8_t, 32> source,
+                                       std::span<const Merge> merges, bool has_merges) {
   Header header{};
   std::memcpy(header.magic, kMagic, 8);
   std::copy(source.begin(), source.end(), header.source);
@@ -135,34 +136,43 @@ std::vector<uint8_t> Vocabulary::build(std::span<const Token> tokens, std::span<
     }
   }
   std::memcpy(image.data(), &header, sizeof header);
-  add_merges(image, header);
+  const std::vector<Merge> known(merges.begin(), merges.end());
+  add_merges(image, header, has_merges ? &known : nullptr);
   header.checksum = checksum_of(header, std::span<const uint8_t>(image).subspan(sizeof(Header)));
   std::memcpy(image.data(), &header, sizeof header);
   return image;
 }
 
-// The merge that makes each token, found with the tables of tokens, which are complete. Buckets are given displacements
-// in the order of their size, while there is room for the large ones.
-void Vocabulary::add_merges(std::span<uint8_t> image, const Header& header) {
-  Vocabulary tokens;
-  if (!tokens.open(image)) return;
-  struct Merge {
-    uint64_t hash, slot;
-  };
+// The merge that makes each token, found with the tables of tokens, which are complete.
+std::vector<Vocabulary::Merge> Vocabulary::merges_of(const Vocabulary& tokens) {
   std::vector<Merge> merges;
   MergeScratch scratch;
   std::array<uint32_t, 2> parts;
-  for (uint32_t id = 0; id < header.id_count; ++id) {
+  for (uint32_t id = 0; id < tokens.id_count_; ++id) {
     std::string_view bytes;
     if (!tokens.token(id, &bytes) || bytes.size() < 2) continue;
     if (!last_merge(tokens, reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size(), scratch, parts)) continue;
-    const uint64_t pair = static_cast<uint64_t>(parts[0]) << kIdBits | parts[1];
-    merges.push_back({mix(pair, kHashLow), pair << kIdBits | id});
+    merges.push_back({parts[0], parts[1], id});
   }
-  const auto bucket_of = [&](const Merge& merge) { return static_cast<size_t>(merge.hash >> tokens.bucket_shift_); };
+  return merges;
+}
+
+// Buckets are given displacements in the order of their size, while there is room for the large ones.
+void Vocabulary::add_merges(std::span<uint8_t> image, const Header& header, const std::vector<Merge>* known) {
+  Vocabulary tokens;
+  if (!tokens.open(image)) return;
+  struct Hashed {
+    uint64_t hash, slot;
+  };
+  std::vector<Hashed> merges;
+  for (const Merge& merge : known ? *known : merges_of(tokens)) {
+    const uint64_t pair = static_cast<uint64_t>(merge[0]) << kIdBits | merge[1];
+    merges.push_back({mix(pair, kHashLow), pair << kIdBits | merge[2]});
+  }
+  const auto bucket_of = [&](const Hashed& merge) { return static_cast<size_t>(merge.hash >> tokens.bucket_shift_); };
   std::vector<uint32_t> sizes(size_t{1} << header.bucket_bits);
-  for (const Merge& merge : merges) ++sizes[bucket_of(merge)];
-  std::sort(merges.begin(), merges.end(), [&](const Merge& a, const Merge& b) {
+  for (const Hashed& merge : merges) ++sizes[bucket_of(merge)];
+  std::sort(merges.begin(), merges.end(), [&](const Hashed& a, const Hashed& b) {
     const size_t in_a = bucket_of(a), in_b = bucket_of(b);
     return sizes[in_a] != sizes[in_b] ? sizes[in_a] > sizes[in_b] : a.hash < b.hash;
   });

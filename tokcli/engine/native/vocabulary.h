@@ -74,8 +74,12 @@ struct Token {
 
 class Vocabulary {
  public:
+  // A merge: two parts and what they become, all of them ids.
+  using Merge = std::array<uint32_t, 3>;
   // An image of these tokens, ids distinct and at most kMaxId - 1, bytes distinct; `source` is kept in its header.
-  static std::vector<uint8_t> build(std::span<const Token> tokens, std::span<const uint8_t, 32> source);
+  // Merges are found for all tokens, or are these (ids below kMaxId), where `has_merges`.
+  static std::vector<uint8_t> build(std::span<const Token> tokens, std::span<const uint8_t, 32> source,
+                                    std::span<const Merge> merges = {}, bool has_merges = false);
 
   // Opens an image that outlives this object; false says that it is none, or that its parts do not fit.
   bool open(std::span<const uint8_t> image);
@@ -158,7 +162,8 @@ class Vocabulary {
   struct Header;
   static uint64_t checksum_of(Header header, std::span<const uint8_t> rest);
   static std::array<size_t, 9> lengths_of(const Header& header, size_t blob_size);
-  static void add_merges(std::span<uint8_t> image, const Header& header);
+  static std::vector<Merge> merges_of(const Vocabulary& tokens);
+  static void add_merges(std::span<uint8_t> image, const Header& header, const std::vector<Merge>* known);
 
   static constexpr uint32_t kIdMask = (1u << kIdBits) - 1;
 

@@ -1,0 +1,233 @@
+"""The native models that are not byte-level answer as their Python twins: on any text, with any vocabulary."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support import ROOT, hard_text
+
+from tokcli.engine import backend, detokenizer, matching, normalizer, splitters
+from tokcli.engine.added_tokens import AddedToken
+from tokcli.engine.charsmap import Charsmap
+from tokcli.engine.llama_models import Spm, Ugm, UgmPiece, WordPieces
+from tokcli.engine.models import WordLevel, WordPiece, byte_token
+from tokcli.engine.pair_bpe import SHIFT, PairBpe
+from tokcli.engine.pipeline import Pipeline
+from tokcli.engine.pipeline_encoding import PipelineEncoding
+from tokcli.engine.sentencepiece import Piece, SentencePiece
+from tokcli.engine.spm_normalizer import SpmNormalizer
+from tokcli.engine.unigram import Unigram, single
+from tokcli.registry.encodings import load_encoding
+
+pytestmark = pytest.mark.skipif(backend.native() is None, reason="there is no native backend")
+
+NONE: frozenset[str] = frozenset()
+FOLDER = ROOT / "tests" / "data" / "formats"
+FILES = ["bpe.model", "unigram.model", "wordpiece.tokenizer.json", "unigram.tokenizer.json"]
+WORDS = st.text("ab▁é", min_size=1, max_size=5)
+TEXTS = st.lists(st.text("aab   é字", max_size=12), max_size=8).map(" ".join)
+SCORES = st.sampled_from([-1.0, -2.0, -2.5, -0.1, single(-7.3), single(-0.7), -40000.0])
+BYTES = {byte_token(byte): byte for byte in range(256)}
+
+
+def assert_twins(tokenizer: SentencePiece | Pipeline, text: str, allowed: frozenset[str] = NONE) -> None:
+    native = tokenizer.native
+    assert native is not None
+    ids = native.encode(text, allowed)
+    assert ids == list(tokenizer.encode_in_python(text, allowed))
+    assert native.count(text, allowed) == len(ids)
+    array = native.encode_array(text, allowed)
+    assert array is not None
+    assert array.tolist() == ids
+
+
+@pytest.mark.parametrize("name", FILES)
+@settings(max_examples=100, deadline=None)
+@given(text=hard_text())
+def test_files_of_other_libraries_are_read_alike(name: str, text: str) -> None:
+    encoding = load_encoding(FOLDER / name)
+    assert isinstance(encoding, PipelineEncoding)
+    assert isinstance(encoding.tokenizer, (SentencePiece, Pipeline))
+    assert_twins(encoding.tokenizer, text)
+    assert_twins(encoding.tokenizer, text, frozenset(encoding.tokenizer.special_tokens))
+
+
+def sentencepiece(pieces: dict[str, float], kind: str, **settings: bool) -> SentencePiece:
+    kept = frozenset(["é字", "b▁"]) if settings.pop("keeps", False) else frozenset()
+    table = [Piece("<unk>", 0.0, "unknown"), *(Piece(text, score, "normal") for text, score in pieces.items())]
+    table = [piece._replace(kind="user_defined") if piece.text in kept else piece for piece in table]
+    table += [Piece(text, 0.0, "user_defined") for text in sorted(kept - pieces.keys())]
+    byte_fallback = settings.pop("byte_fallback", False)
+    if byte_fallback:
+        table += [Piece(text, 0.0, "byte") for text in BYTES]
+    return SentencePiece(table, kind, SpmNormalizer(Charsmap(b""), kept=kept, **settings), byte_fallback)  # type: ignore[arg-type]
+
+
+FLAGS = st.fixed_dictionaries(
+    dict.fromkeys(
+        ["add_dummy_prefix", "remove_extra_whitespaces", "escape_whitespaces", "whitespace_as_suffix",
+         "byte_fallback", "keeps"], st.booleans()),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["bpe", "unigram", "word", "char"])
+@settings(max_examples=150, deadline=None)
+@given(pieces=st.dictionaries(WORDS, SCORES, max_size=20), flags=FLAGS, texts=st.lists(TEXTS, max_size=4))
+def test_any_sentencepiece_model(kind: str, pieces: dict[str, float], flags: dict[str, bool], texts: list[str]) -> None:
+    model = sentencepiece(pieces, kind, **flags)
+    for text in [*texts, " ".join(texts)]:
+        assert_twins(model, text)
+
+
+@settings(max_examples=30, deadline=None)
+@given(pieces=st.dictionaries(WORDS, SCORES, min_size=5, max_size=20), text=TEXTS)
+def test_sums_that_grow_through_a_long_text_are_rounded_alike(pieces: dict[str, float], text: str) -> None:
+    assert_twins(sentencepiece(pieces, "unigram"), (text + " ab a ba ") * 200)
+
+
+def pair_bpe(words: list[str], **settings: bool) -> PairBpe:
+    """A vocabulary of some words, each merged from its first part and its last character."""
+    ids = {} if not settings["byte_fallback"] else dict(BYTES)
+    ids["<unk>"] = len(ids)
+    for char in "▁ab":
+        ids.setdefault(char, len(ids))
+    merges = {}
+    for word in words:
+        for end in range(2, len(word) + 1):
+            if not {word[: end - 1], word[end - 1]} <= ids.keys():
+                break
+            made = ids.setdefault(word[:end], len(ids))
+            merges.setdefault(ids[word[: end - 1]] << SHIFT | ids[word[end - 1]], (len(merges), made))
+    prefix, suffix = ("##" if settings.pop("has_prefix") else ""), ("</w>" if settings.pop("has_suffix") else "")
+    return PairBpe(
+        ids, merges, "<unk>" if settings.pop("has_unknown") else None, prefix=prefix, suffix=suffix, **settings
+    )
+
+
+PAIR_FLAGS = st.fixed_dictionaries(
+    dict.fromkeys(
+        ["byte_fallback", "fuse_unk", "ignore_merges", "has_unknown", "has_prefix", "has_suffix"], st.booleans())
+)  # fmt: skip
+LLAMA = normalizer.Sequence((normalizer.Prepend("▁"), normalizer.Replace(matching.Literal(" "), "▁", " ")))
+
+
+@settings(max_examples=200, deadline=None)
+@given(words=st.lists(st.text("ab▁", min_size=2, max_size=5), max_size=10), flags=PAIR_FLAGS, text=TEXTS)
+def test_any_bpe_of_characters(words: list[str], flags: dict[str, bool], text: str) -> None:
+    model = pair_bpe(words, **flags)
+    assert_twins(Pipeline(model, detokenizer.Fuse(), normalizer=LLAMA), text)
+    for scheme in ("always", "never"):
+        metaspace = splitters.Metaspace("▁", scheme, scheme == "always")  # type: ignore[arg-type]
+        assert_twins(Pipeline(model, detokenizer.Fuse(), splitter=metaspace), text)
+    first = splitters.Metaspace("▁", "first", True)
+    assert_twins(Pipeline(model, detokenizer.Fuse(), splitter=first, needs_start=True), text)
+
+
+NFKD, MARKS, LOWER = normalizer.UnicodeForm("NFKD"), normalizer.Without("MARK"), normalizer.Lowercase()
+SQUEEZE = normalizer.Replace(matching.OnigPattern(" {2,}"), " ")
+NORMALIZERS: list[list[normalizer.Normalizer]] = [
+    [normalizer.UnicodeForm("NFC")],
+    [normalizer.UnicodeForm("NFKC"), LOWER],
+    [NFKD],
+    [NFKD, MARKS, LOWER],
+    [normalizer.Replace(matching.Literal("``"), '"', "``"), NFKD, MARKS, LOWER, SQUEEZE, NFKD, MARKS, LOWER, SQUEEZE],
+    [normalizer.Bert(True, True, None, True)],
+    [normalizer.Bert(True, True, False, True)],
+    [normalizer.Bert(False, False, True, False)],
+    [normalizer.Nmt(), normalizer.Precompiled(Charsmap(b"")), normalizer.Strip(True, True)],
+]
+SPLITTERS: list[splitters.Splitter | None] = [
+    None,
+    splitters.bert(),
+    splitters.Words(),
+    splitters.Sequence((splitters.at_class("SPACE", "Removed"), splitters.at_class("NUMERIC", "Contiguous"))),
+    splitters.Sequence((splitters.at_class("SPACE", "Removed"), splitters.Metaspace("▁", "always", True))),
+    splitters.Split(matching.Literal(" "), "Isolated"),
+]
+# shows where pieces begin, and each of their bytes
+SHOWS_ALL = PairBpe(BYTES, {}, byte_fallback=True, prefix="##")
+MARKED = st.text(
+    "a Ab1.'`\u0301\u0327é\u0958\u093c\u094dकह\u1100\u1161\u11a8각\u200d👩\U0001f1e6\r\n\u00a0字İßﬁ", max_size=20
+)
+
+
+@pytest.mark.parametrize("steps", NORMALIZERS)
+@settings(max_examples=80, deadline=None)
+@given(text=hard_text() | MARKED, splitter=st.sampled_from(SPLITTERS))
+def test_normalizers_and_pre_tokenizers(
+    steps: list[normalizer.Normalizer], text: str, splitter: splitters.Splitter | None
+) -> None:
+    parts = Pipeline(SHOWS_ALL, detokenizer.Fuse(), normalizer=normalizer.Sequence(tuple(steps)), splitter=splitter)
+    assert_twins(parts, text)
+
+
+@settings(max_examples=150, deadline=None)
+@given(text=st.text("ab <m>\u00a0é", max_size=25), is_allowed=st.booleans(), data=st.data())
+def test_added_tokens(text: str, is_allowed: bool, data: st.DataObject) -> None:
+    flags = st.fixed_dictionaries(
+        dict.fromkeys(["single_word", "lstrip", "rstrip", "normalized", "special"], st.booleans())
+    )
+    added = [AddedToken(content, 300 + i, **data.draw(flags)) for i, content in enumerate(["<m>", "ab", "a b", "m>"])]
+    parts = Pipeline(SHOWS_ALL, detokenizer.Fuse(), normalizer=LOWER, splitter=splitters.Words(), added=added)
+    assert_twins(parts, text, frozenset(["<m>"] if is_allowed else []))
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    words=st.sets(st.text("ab#é", min_size=1, max_size=4)), text=st.text("aabé .", max_size=30), limit=st.integers(0, 5)
+)
+def test_words_by_their_longest_tokens(words: set[str], text: str, limit: int) -> None:
+    ids = {word: number for number, word in enumerate(["[UNK]", *sorted(words | {"##" + word for word in words})])}
+    for model in (WordPiece(ids, "[UNK]", "##", limit), WordPiece(ids, "[UNK]", "", 9), WordLevel(ids, "[UNK]")):
+        assert_twins(Pipeline(model, detokenizer.Fuse(), splitter=splitters.bert()), text)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    pieces=st.lists(st.tuples(WORDS, SCORES), min_size=1, max_size=20),
+    text=TEXTS,
+    unk=st.booleans(),
+    byte_fallback=st.booleans(),
+)
+def test_any_unigram_model(pieces: list[tuple[str, float]], text: str, unk: bool, byte_fallback: bool) -> None:
+    table = [("<unk>", 0.0), *pieces, *((name, -1.0) for name in BYTES if byte_fallback)]
+    model = Unigram(table, 0 if unk or not byte_fallback else None, byte_fallback)
+    assert_twins(Pipeline(model, detokenizer.Fuse(), splitter=splitters.Metaspace("▁", "always", True)), text)
+
+
+@settings(max_examples=100, deadline=None)
+@given(pieces=st.dictionaries(WORDS, SCORES, min_size=1, max_size=20), texts=st.lists(TEXTS | hard_text(), max_size=4))
+def test_models_of_llama_cpp(pieces: dict[str, float], texts: list[str]) -> None:
+    ids = {text: number for number, text in enumerate(["<unk>", *pieces, *BYTES])}
+    scores = [0.0, *pieces.values(), *[0.0] * 256]
+    table = [UgmPiece(text, ids[text], score, True, len(text) == 3) for text, score in pieces.items()]
+    for model in (
+        Spm(ids, scores, lambda byte: ids[byte_token(byte)]),
+        WordPieces(ids, 0, lowercase=True, strip_accents=True),
+        Ugm(table, 0, b"", True, False),
+        Ugm(table, 0, b"", False, True),
+    ):
+        native = model.native
+        assert native is not None
+        for text in texts:
+            assert native.encode(text, NONE) == list(model.encode(text))
+
+
+def test_threads_share_a_model_that_still_learns() -> None:
+    parts = Pipeline(
+        SHOWS_ALL, detokenizer.Fuse(), normalizer=normalizer.Bert(True, True, None, True), splitter=splitters.bert()
+    )
+    texts = ["".join(chr(0x100 + (i * 37 + k) % 0x3000) for k in range(300)) for i in range(40)]
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda text: parts.encode(text, NONE), texts))
+    assert found == [parts.encode_in_python(text, NONE) for text in texts]
+
+
+def test_what_python_refuses_native_code_leaves_to_it() -> None:
+    parts = Pipeline(WordLevel({"a": 0}, "[UNK]"), detokenizer.Fuse(), splitter=splitters.Words())
+    assert parts.native is not None
+    assert parts.native.encode("a b", NONE) is None
+    assert parts.native.encode("a a", NONE) == [0, 0]

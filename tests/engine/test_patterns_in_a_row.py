@@ -1,0 +1,87 @@
+"""Several patterns in a row split as the one pattern that stands for them, on any text."""
+
+from __future__ import annotations
+
+import random
+import re
+
+import pytest
+from hypothesis import given, settings
+from support import HARD_ATOMS, hard_text
+
+from tokcli.engine import known_patterns as known
+from tokcli.engine.aligned import Aligned
+from tokcli.engine.llama_models import StringBpe
+from tokcli.engine.llama_patterns import PRE_TYPES
+from tokcli.engine.llama_unicode import changed_ranges
+from tokcli.engine.matching import OnigPattern
+from tokcli.engine.pattern import class_members
+from tokcli.engine.pretokenizer import PreTokenizer
+from tokcli.engine.splitters import Sequence, Split, at_class
+
+LIBRARY = {
+    known.DEEPSEEK: Sequence(
+        tuple(
+            Split(OnigPattern(pattern), "Isolated")
+            for patterns, one in known.IN_A_ROW.items()
+            if one == known.DEEPSEEK
+            for pattern in patterns
+        )
+    ),
+    known.STARCODER: Sequence((at_class("NUMERIC", "Isolated"), Split(OnigPattern(known.GPT2), "Isolated"))),
+}
+LLAMA_CPP = {
+    name: StringBpe({}, [], PRE_TYPES[name])
+    for name in ("deepseek-v3", "starcoder", "command-r", "falcon", "default", "qwen35", "gpt-2", "qwen2", "llama-bpe")
+}
+ATOMS = [*HARD_ATOMS, "\u30fc", "\u3099", "\u309b", "\u30fb", "\u3042", "\u9fa5", "\u9fa6", "\x00", "\x1c", "\u200b",
+         "12", "345", "\uff11", "$", "`", "+", "<", "^", "~", "|", "?a", "'s", "\u20ac", "\u0e01", "\u0e34"]  # fmt: skip
+
+MOVED = re.compile(f"[\u017f{class_members(changed_ranges())}]")  # the shortcut is not for text with these
+
+
+def library_pieces(pat_str: str, text: str) -> list[str]:
+    return [piece.text for piece in LIBRARY[pat_str](Aligned(text))]
+
+
+@settings(max_examples=1500)
+@given(hard_text(10))
+def test_one_pattern_cuts_as_the_library_does(text: str) -> None:
+    for pat_str in LIBRARY:
+        assert PreTokenizer(pat_str).split(text) == library_pieces(pat_str, text)
+
+
+@pytest.mark.parametrize("pat_str", LIBRARY, ids=["deepseek", "starcoder"])
+def test_one_pattern_cuts_hard_text_as_the_library_does(pat_str: str) -> None:
+    rnd, splitter = random.Random(7), PreTokenizer(pat_str)
+    for _ in range(4000):
+        text = "".join(rnd.choices(rnd.sample(ATOMS, 12), k=rnd.randrange(1, 16)))
+        assert splitter.split(text) == library_pieces(pat_str, text)
+
+
+@pytest.mark.parametrize("name", LLAMA_CPP)
+def test_one_pattern_cuts_hard_text_as_llama_cpp_does(name: str) -> None:
+    pat_str = PRE_TYPES[name].known
+    assert pat_str is not None
+    rnd, splitter = random.Random(8), PreTokenizer(pat_str)
+    for _ in range(4000):
+        text = MOVED.sub("", "".join(rnd.choices(rnd.sample(ATOMS, 12), k=rnd.randrange(1, 16))))
+        assert splitter.split(text) == LLAMA_CPP[name].cut(text)
+
+
+CONTEXT = "a{c}b {c}the{c}{c} 1{c}2 {c}\n'{c}s A{c}B.{c} {c} \n\u3042{c}\u3042 {c}1234{c}.{c}\x00{c}\x00\x00a  {c}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["DEEPSEEK", "STARCODER", *LLAMA_CPP])
+def test_one_pattern_knows_every_code_point(name: str) -> None:
+    in_llama_cpp = name in LLAMA_CPP
+    pat_str = PRE_TYPES[name].known if in_llama_cpp else getattr(known, name)
+    assert pat_str is not None
+    splitter = PreTokenizer(pat_str)
+    for plane in (range(0xD800), range(0xE000, 0x32000), range(0xE0000, 0xE0200), range(0x10FFF0, 0x110000)):
+        for start in range(plane.start, plane.stop, 256):
+            points = map(chr, range(start, min(start + 256, plane.stop)))
+            text = "".join(CONTEXT.replace("{c}", p) for p in points if not (in_llama_cpp and MOVED.match(p)))
+            pieces = LLAMA_CPP[name].cut(text) if in_llama_cpp else library_pieces(pat_str, text)
+            assert splitter.split(text) == pieces, f"U+{start:04X}"

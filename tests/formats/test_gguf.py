@@ -1,0 +1,135 @@
+"""GGUF vocabularies made here: the ids that llama.cpp v0.5.0 gives for them, and what it would crash on."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import pytest
+
+from tokcli.engine.llama_cpp import LlamaCpp
+from tokcli.errors import VocabularyError
+from tokcli.formats.vocabulary import read_vocabulary
+
+UINT8, UINT32, INT32, FLOAT32 = (0, "B"), (4, "I"), (5, "i"), (6, "f")
+BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
+
+
+def _string(value: str) -> bytes:
+    return struct.pack("<Q", len(value.encode())) + value.encode()
+
+
+def gguf(path: Path, **values: object) -> Path:
+    """A file with some values of `tokenizer.ggml`: texts, (number, kind), lists of texts, (list, kind)."""
+    out = b"GGUF" + struct.pack("<IQQ", 3, 0, len(values))
+    for name, value in values.items():
+        out += _string(f"tokenizer.ggml.{name}")
+        if isinstance(value, str):
+            out += struct.pack("<I", 8) + _string(value)
+        elif isinstance(value, list):
+            out += struct.pack("<IIQ", 9, 8, len(value)) + b"".join(map(_string, value))
+        else:
+            items, (number, code) = value  # type: ignore[misc]
+            if isinstance(items, list):
+                out += struct.pack(f"<IIQ{len(items)}{code}", 9, number, len(items), *items)
+            else:
+                out += struct.pack(f"<I{code}", number, items)
+    path.write_bytes(out)
+    return path
+
+
+def plamo2(path: Path, byte_tokens: list[str]) -> Path:
+    tokens = ["<unk>", "<s>", "</s>", *byte_tokens, "a", "b", "ab", "abc", "bc", " the", "東京", "京", "<mask>", "d"]
+    scores = [0.0] * (3 + len(byte_tokens)) + [-1.5, -2.25, -3.75, -9.5, -3.0, -4.0, -6.0, -5.0, 0.0, -1000.0]
+    types = [2, 3, 3] + [6] * len(byte_tokens) + [1] * 8 + [4, 1]
+    return gguf(path, model="plamo2", tokens=tokens, scores=(scores, FLOAT32), token_type=(types, INT32))
+
+
+def llama(path: Path, **more: object) -> Path:
+    given: dict[str, object] = {
+        "tokens": ["<unk>", "<s>", "</s>", *BYTES, "\u2581", "a", "\u2581a"],
+        "scores": ([0.0] * 260 + [-1.0, -0.5], FLOAT32),
+        "token_type": ([1] * 262, INT32),
+    }
+    return gguf(path, model="llama", **(given | more))
+
+
+def read(path: Path) -> LlamaCpp:
+    model = read_vocabulary(path)
+    assert isinstance(model, LlamaCpp)
+    return model
+
+
+@pytest.mark.parametrize(
+    ("text", "ids"),
+    [
+        ("abc", [259, 263]),
+        ("abab", [261, 261]),
+        ("東京 the", [265, 264]),
+        ("é<mask>\ufeffd", [198, 172, 267, 268]),
+        ("\ufeff\ufeffx", [242, 190, 194, 123]),
+    ],
+)
+def test_plamo2_takes_the_best_way_from_the_end(text: str, ids: list[int], tmp_path: Path) -> None:
+    model = read(plamo2(tmp_path / "x.gguf", BYTES))
+    assert model.encode(text, frozenset()) == ids
+    assert model.decode(ids) == text.removeprefix("\ufeff").replace(">\ufeff", ">").encode()
+
+
+@pytest.mark.parametrize("wrong", ["<0x-1>", "<0xZZ>", "<0x 1>", "<0x01>x"])
+def test_a_plamo2_byte_that_is_none_is_refused(wrong: str, tmp_path: Path) -> None:
+    """llama.cpp #25969 wrote before its table."""
+    with pytest.raises(VocabularyError, match=r"x\.gguf: token 258, .* cannot stand for a byte"):
+        read(plamo2(tmp_path / "x.gguf", [*BYTES[:-1], wrong]))
+
+
+def test_a_plamo2_vocabulary_without_some_byte_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(VocabularyError, match="no token for the byte <0xff>"):
+        read(plamo2(tmp_path / "x.gguf", BYTES[:-1]))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("scores", ([0] * 262, UINT8)),
+        ("token_type", ([1] * 262, UINT8)),
+        ("token_type", ([1.0] * 262, FLOAT32)),
+        ("scores", ([0.0] * 261, FLOAT32)),
+        ("scores", ([float("nan")] * 262, FLOAT32)),
+        ("scores", ["0"] * 262),
+        ("precompiled_charsmap", ([1] * 8, UINT32)),
+    ],
+)
+def test_a_list_of_another_kind_or_size_is_refused(name: str, value: object, tmp_path: Path) -> None:
+    """llama.cpp #26690 read past the end of narrower numbers."""
+    with pytest.raises(VocabularyError, match=rf"x\.gguf: .*tokenizer\.ggml\.{name}"):
+        read(llama(tmp_path / "x.gguf", **{name: value}))
+
+
+@pytest.mark.parametrize("number", [262, 2**31, 2**32 - 1])
+def test_a_special_id_out_of_range_is_none(number: int, tmp_path: Path) -> None:
+    """llama.cpp #25475 looked it up; now it warns, and takes its default."""
+    model = read(llama(tmp_path / "x.gguf", bos_token_id=(number, UINT32), unknown_token_id=(number, UINT32)))
+    assert model.settings.bos == 1
+    assert model.encode("a", frozenset()) == [261]
+
+
+def test_scores_may_be_whole_numbers(tmp_path: Path) -> None:
+    model = read(llama(tmp_path / "x.gguf", scores=([0] * 260 + [-2, -1], INT32)))
+    assert model.encode("a", frozenset()) == [261]
+
+
+def test_a_text_of_two_gigabytes_is_no_overflow(tmp_path: Path) -> None:
+    """CVE-2025-49847: sizes of tokens as numbers with a sign."""
+    path = tmp_path / "x.gguf"
+    path.write_bytes(
+        b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + _string("tokenizer.ggml.tokens")
+        + struct.pack("<IIQQ", 9, 8, 1, 2**31 + 5)
+    )  # fmt: skip
+    with pytest.raises(VocabularyError, match=r"x\.gguf: .* at byte \d+"):
+        read(path)
+
+
+def test_a_token_ends_at_a_nul(tmp_path: Path) -> None:
+    model = read(llama(tmp_path / "x.gguf", tokens=["<unk>", "<s>", "</s>", *BYTES, "\u2581", "a\0b", "\0"]))
+    assert model.texts[-2:] == ["a", "[EMPTY_261]"]

@@ -1,0 +1,254 @@
+#include "normalize.h"
+
+#include <algorithm>
+
+#include "text_ids.h"
+
+namespace tokcli {
+
+void CharRules::set(uint32_t c, std::string_view text) {
+  if (text.size() > 255 || texts_.size() > UINT32_MAX / 2) {
+    set_unsafe(c);
+    return;
+  }
+  rules_.set(c, kFirst + static_cast<uint32_t>(texts_.size()));
+  texts_.push_back(static_cast<char>(text.size()));
+  texts_ += text;
+  if (c < 128 && text.size() == 1 && static_cast<uint8_t>(text[0]) < 128) ascii_[c] = static_cast<uint8_t>(text[0]);
+}
+
+void CharRules::set_run(std::string_view run, std::string_view text) {
+  if (runs_.size() >= kMostRuns || run_bytes_ > kMostRunBytes) {
+    runs_.clear();
+    run_bytes_ = 0;
+  }
+  run_bytes_ += run.size() + text.size();
+  runs_.insert_or_assign(std::string(run), std::string(text));
+}
+
+void CharRules::apply(Bytes in, std::string& out, Needs& needs) const {
+  const uint8_t *p = in.data(), *end = p + in.size();
+  const uint8_t* before = nullptr;  // the safe character before `p`, and where in `out` it begins
+  size_t before_out = 0;
+  while (p < end) {
+    const uint8_t* run = p;
+    while (run < end && *run < 128 && ascii_[*run] != kSpecial) ++run;
+    if (run > p) {
+      const size_t at = out.size();
+      out.resize(at + static_cast<size_t>(run - p));
+      char* to = &out[at];
+      while (p < run) *to++ = static_cast<char>(ascii_[*p++]);
+      before = run - 1;
+      before_out = out.size() - 1;
+      continue;
+    }
+    const uint8_t* begin = p;
+    const uint32_t found = rule(next_char(p, end), needs);
+    if (found != kUnsafe) {
+      before = begin;
+      before_out = out.size();
+      if (found == kUnasked) continue;
+      const char* text = &texts_[found - kFirst];
+      out.append(text + 1, static_cast<uint8_t>(*text));
+      continue;
+    }
+    if (before != nullptr) {
+      begin = before;
+      out.resize(before_out);
+    }
+    for (bool is_unsafe = true; p < end;) {  // to the first two safe ones
+      const uint8_t* at = p;
+      const bool is_next_unsafe = rule(next_char(at, end), needs) == kUnsafe;
+      if (!is_unsafe && !is_next_unsafe) break;
+      is_unsafe = is_next_unsafe;
+      p = at;
+    }
+    before = nullptr;
+    const std::string text(view_of({begin, static_cast<size_t>(p - begin)}));
+    const auto known = runs_.find(text);
+    if (known != runs_.end()) out += known->second;
+    else needs.runs.insert(text);
+  }
+}
+
+Charsmap::Found Charsmap::longest(const uint8_t* p, const uint8_t* end, size_t* size, std::string_view* text) const {
+  if (units_.empty()) return Found::kNone;
+  uint32_t value = 0;
+  size_t found = 0;
+  size_t at = offset(units_[0]);
+  for (const uint8_t* q = p; q < end;) {
+    const uint8_t byte = *q++;
+    at ^= byte;
+    if (at >= units_.size()) break;
+    const uint32_t unit = units_[at];
+    if ((unit & 0x800000FFu) != byte) break;
+    at ^= offset(unit);
+    if (unit >> 8 & 1) {
+      if (at >= units_.size()) break;
+      value = units_[at] & 0x7FFFFFFF;
+      found = static_cast<size_t>(q - p);
+    }
+  }
+  if (found == 0 || value >= texts_.size()) return Found::kNone;
+  *size = found;
+  *text = std::string_view(texts_.c_str() + value);
+  const bool is_whole = p + found == end || (p[found] & 0xC0) != 0x80;
+  return is_whole && valid_utf8(bytes_of(*text)) == text->size() ? Found::kRule : Found::kOdd;
+}
+
+bool Charsmap::concerns(uint8_t first, uint8_t second) const {
+  if (units_.empty()) return false;
+  const uint8_t both[2] = {first, second};
+  size_t at = offset(units_[0]);
+  for (const uint8_t byte : both) {
+    at ^= byte;
+    if (at >= units_.size() || (units_[at] & 0x800000FFu) != byte) return false;
+    if (units_[at] >> 8 & 1) return true;  // a rule ends here
+    at ^= offset(units_[at]);
+  }
+  return true;
+}
+
+void SpaceRules::prepare() {
+  for (uint32_t first = 0; first < 128; ++first) {
+    const bool is_kept = has_kept && kept.step(Trie::kRoot, static_cast<uint8_t>(first)) != kNothing;
+    for (uint32_t second = 0; second < 128; ++second) {
+      is_plain_[first][second] =
+          !is_kept && !charsmap.concerns(static_cast<uint8_t>(first), static_cast<uint8_t>(second));
+    }
+  }
+}
+
+// How much of a text stays as it is, for it begins with a kept symbol.
+size_t SpaceRules::kept_size(const uint8_t* p, const uint8_t* end) const {
+  uint32_t value;
+  if (!has_kept) return 0;
+  if (!is_llama) return kept.longest(p, end, &value);
+  uint32_t node = Trie::kRoot;
+  const uint8_t* at = p;
+  while (at < end && (node = kept.step(node, *at)) != kNothing) ++at;
+  while (at > p && at < end && (*at & 0xC0) == 0x80) --at;  // whole characters only
+  return static_cast<size_t>(at - p);
+}
+
+// What the beginning of a text becomes; false: only Python can say.
+bool SpaceRules::next_part(const uint8_t*& p, const uint8_t* end, std::string_view& part) const {
+  if (*p < 128 && end - p > 1 && p[1] < 128 && is_plain_[*p][p[1]]) [[likely]] {
+    part = view_of({p++, 1});
+    return true;
+  }
+  size_t size = kept_size(p, end);
+  auto found = Charsmap::Found::kNone;
+  if (size == 0) found = charsmap.longest(p, end, &size, &part);
+  if (found == Charsmap::Found::kOdd) return false;
+  if (found == Charsmap::Found::kNone) {
+    if (size == 0) size = std::min(utf8_size(*p), static_cast<size_t>(end - p));
+    part = view_of({p, size});
+  }
+  p += size;
+  return true;
+}
+
+bool SpaceRules::as_llama(Bytes in, std::string& out) const {
+  const uint8_t *p = in.data(), *end = p + in.size();
+  bool in_word = false, has_prefix = false;
+  while (p < end) {
+    std::string_view part;
+    if (!next_part(p, end, part)) return false;
+    for (const char c : part) {
+      if (c == ' ') {
+        in_word = false;
+        if (!trim) out += space;
+        continue;
+      }
+      if (!in_word && ((add_prefix && !has_prefix) || trim)) {
+        out += space;
+        has_prefix = true;
+      }
+      in_word = true;
+      out += c;
+    }
+  }
+  return true;
+}
+
+bool SpaceRules::as_sentencepiece(Bytes in, std::string& out) const {
+  const uint8_t *p = in.data(), *end = p + in.size();
+  const size_t from = out.size();
+  bool has_begun = false, is_after_space = false;
+  while (p < end) {
+    std::string_view part;
+    if (!next_part(p, end, part)) return false;
+    if (!has_begun) {
+      if (trim && part == " ") continue;
+      has_begun = true;
+      is_after_space = trim;
+      if (add_prefix && !as_suffix) out += space;
+    }
+    if (is_after_space) part.remove_prefix(std::min(part.find_first_not_of(' '), part.size()));
+    if (part.empty()) continue;
+    if (part.size() == 1 && part[0] != ' ') [[likely]] {
+      out += part[0];
+      is_after_space = false;
+      continue;
+    }
+    for (const char c : part) {
+      if (c == ' ') out += space;
+      else out += c;
+    }
+    is_after_space = trim && part.back() == ' ';
+  }
+  if (!has_begun) return true;
+  if (trim) {
+    while (out.size() - from >= space.size() && std::string_view(out).ends_with(space)) out.resize(out.size() - space.size());
+  }
+  if (add_prefix && as_suffix) out += space;
+  return true;
+}
+
+void replace_all(Bytes in, std::string_view from, std::string_view to, std::string& out) {
+  const std::string_view text = view_of(in);
+  size_t at = 0;
+  if (from.size() == 1) {  // most often the space
+    for (size_t i = 0; i < text.size(); ++i) {
+      if (text[i] != from[0]) continue;
+      out.append(text, at, i - at);
+      out += to;
+      at = i + 1;
+    }
+  } else {
+    for (size_t found; (found = text.find(from, at)) != std::string_view::npos; at = found + from.size()) {
+      out.append(text, at, found - at);
+      out += to;
+    }
+  }
+  out.append(text, at);
+}
+
+void squeeze_spaces(Bytes in, std::string_view to, std::string& out) {
+  const std::string_view text = view_of(in);
+  size_t at = 0;
+  for (size_t found; (found = text.find("  ", at)) != std::string_view::npos;) {
+    out.append(text, at, found - at);
+    out += to;
+    at = std::min(text.find_first_not_of(' ', found), text.size());
+  }
+  out.append(text, at);
+}
+
+Bytes stripped(Bytes text, bool left, bool right) {
+  const uint8_t *begin = text.data(), *end = begin + text.size();
+  while (left && begin < end) {
+    const uint8_t* p = begin;
+    if (!is_space(next_char(p, end))) break;
+    begin = p;
+  }
+  while (right && begin < end) {
+    const uint8_t *last = previous_char(end, begin), *p = last;
+    if (!is_space(next_char(p, end))) break;
+    end = last;
+  }
+  return {begin, static_cast<size_t>(end - begin)};
+}
+
+}  // namespace tokcli
