@@ -31,6 +31,16 @@ def test_a_long_view_goes_through_the_pager(pager: dict[str, str], tmp_path: Pat
     assert (tmp_path / "less").read_text() == "-x\n"
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [["split", "--table", "-t", LINES], ["inspect-ranks", *(f"--id={id}" for id in range(300, 340))]],
+    ids=["split", "inspect-ranks"],
+)
+def test_tables_go_through_the_pager_too(arguments: list[str], pager: dict[str, str], tmp_path: Path) -> None:
+    assert on_terminal(*arguments, env=pager) == (0, b"")
+    assert (tmp_path / "got").read_text().count("\n") > 40
+
+
 def test_less_is_told_to_keep_colours_where_nobody_told_it_anything(
     pager: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -43,10 +43,11 @@ U16_IDS = 1 << 16
     help="Coloured tokens, or with =merges every merge.",
 )
 @click.option("--ids", is_flag=True, help="With --visualise: the ids under the tokens.")
+@options.takes_svg
+@click.option("--step", is_flag=True, help="With --visualise=merges: wait for a key after each step.")
 @click.option(
     "--compare", metavar="E1,E2,...", help="The text under each of these encodings, aligned; and what it costs."
 )
-@options.takes_svg
 @options.takes_html
 @options.takes_output
 @options.common
@@ -99,16 +100,22 @@ def check_options(given: dict[str, Any]) -> None:
         raise InputError(f"--format {given['form']} holds ids alone: no --records, --json or --offsets")
     if given["offsets"] and not given["as_json"] and (given["form"] == "json" or given["records"]):
         raise InputError("--offsets are a line for each token, or members of a JSON object", "Add --json.")
-    if given["visualise"] and (given["records"] or given["offsets"] or given["form"] != "text"):
-        raise InputError("--visualise is for people: no --records, --offsets or --format")
-    if given["as_json"] and (given["ids"] or given["visualise"] == "merges"):
-        raise InputError("--json is a form of --visualise=tokens, and has the ids")
-    if given["ids"] and given["visualise"] != "tokens":
-        raise InputError("--ids stand under the tokens of --visualise")
-    if given["svg"] is not None and (given["visualise"] != "tokens" or given["as_json"] or given["output"]):
-        raise InputError("--svg FILE is a picture of --visualise: no =merges, --json or -o")
+    check_view(given)
     if given["fail_if_truncated"] and (given["limit"] is None or given["visualise"]):
         raise InputError("--fail-if-truncated goes with -n, and not with --visualise")
+
+
+def check_view(given: dict[str, Any]) -> None:
+    """Refuses what does not go with --visualise, or only with it."""
+    view = given["visualise"]
+    if view and (given["records"] or given["offsets"] or given["form"] != "text"):
+        raise InputError("--visualise is for people: no --records, --offsets or --format")
+    if given["ids"] and (view != "tokens" or given["as_json"]):
+        raise InputError("--ids stand under the tokens of --visualise; --json has them anyway")
+    if given["step"] and (view != "merges" or given["as_json"]):
+        raise InputError("--step goes with --visualise=merges, without --json")
+    if given["svg"] is not None and (view != "tokens" or given["as_json"] or given["output"] or given["html"]):
+        raise InputError("--svg FILE is a picture of --visualise: no =merges, --json, --html or -o")
 
 
 def check_binary(request: Request, output: streams.Output) -> None:

@@ -64,7 +64,7 @@ def write_csv(output: streams.Output, rows: Iterable[list[str]]) -> None:
     import io
 
     text = io.StringIO(newline="")
-    writer = csv.writer(text)
+    writer = csv.writer(text, lineterminator="\n")
     for row in rows:
         writer.writerow(row)
     output.write(text.getvalue().encode())

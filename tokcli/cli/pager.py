@@ -91,9 +91,9 @@ class Screen:
 
 
 @contextmanager
-def paged(output: streams.Output) -> Iterator[Screen]:
-    """A screen over an output; when the pager is left, the block ends."""
-    screen = Screen(output, command(output), _size())
+def paged(output: streams.Output, *, wanted: bool = True) -> Iterator[Screen]:
+    """A screen over an output; when the pager is left, the block ends. Not `wanted`: it only passes on."""
+    screen = Screen(output, command(output) if wanted else [], _size())
     try:
         with suppress(_Left):
             yield screen

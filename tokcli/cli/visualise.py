@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from tokcli.cli import pager, screen, streams
+from tokcli.cli import pager, records, screen, streams
 from tokcli.cli.options import Request
 from tokcli.cli.shown_tokens import Tally, shown_tokens
 from tokcli.render import boundaries
@@ -20,17 +20,15 @@ WIDTH_OF_PIPES = 80
 
 def visualise(request: Request, output: streams.Output) -> None:
     """Shows the inputs, one after the other, in colour where it is wanted."""
-    if request.options["visualise"] == "tokens":
-        (write_json if request.options["as_json"] else show_tokens)(request, output)
-        return
-    color = request.options["color"]
-    if screen.wants_color(output, color):
-        for line in merges(request, colour=True):
-            screen.show(output, color, line)
+    if request.options["visualise"] == "merges":
+        from tokcli.cli import merge_view
+
+        merge_view.write(request, output)
+        output.flush()
+    elif request.options["as_json"]:
+        write_json(request, output)
     else:
-        for line in merges(request, colour=False):
-            output.write(f"{line}\n".encode())
-    output.flush()
+        show_tokens(request, output)
 
 
 def show_tokens(request: Request, output: streams.Output) -> None:
@@ -75,19 +73,15 @@ def token_lines(request: Request, output: streams.Output, tally: Tally, *, colou
 
 def write_json(request: Request, output: streams.Output) -> None:
     """An object a line for each input: its tokens, their number, and the bytes that they stand for."""
-    import json
+    from tokcli.cli.split_table import json_text
 
     for source in request.inputs:
         tally = Tally()
         with streams.naming(source.shown):
             output.write(b'{"tokens": [')
             for at, shown in enumerate(shown_tokens(request, source, tally, exact=True)):
-                try:
-                    member = {"id": shown.id, "text": shown.token.decode()}
-                except UnicodeDecodeError:
-                    member = {"id": shown.id, "bytes_hex": shown.token.hex()}
-                text = json.dumps(member | {"start": shown.start, "end": shown.end}, ensure_ascii=False)
-                output.write((", " * (at > 0) + text).encode())
+                member = {"id": shown.id, **json_text(shown.token), "start": shown.start, "end": shown.end}
+                output.write((", " * (at > 0) + records.dump(member)).encode())
         output.write(f'], "count": {tally.tokens}, "bytes": {tally.bytes}}}\n'.encode())
     output.flush()
 
@@ -120,14 +114,3 @@ def width(output: streams.Output | None) -> int:
     if (output is not None and output.is_terminal) or os.environ.get("COLUMNS"):
         return screen.width()
     return WIDTH_OF_PIPES
-
-
-def merges(request: Request, *, colour: bool) -> Iterator[Any]:
-    """For each piece of the inputs the steps of merging it."""
-    draw = boundaries.coloured_merge_steps if colour else boundaries.plain_merge_steps
-    for source in request.inputs:
-        with streams.naming(source.shown):
-            for chunk in request.chunks(source):
-                for piece in request.encoding.split_chunk(chunk):
-                    if not chunk.special:
-                        yield from draw(request.encoding.merge_steps(piece))

@@ -37,6 +37,7 @@ def make_svg(lines: Iterable[RenderableType], title: str, *, width: int, environ
         if number == MAX_LINES:
             raise InputError(f"more than {MAX_LINES:,} lines are too many for a picture", "Cut the text, or use -n.")
         console.print(line)
+    console.print()  # rich cuts off what is below the base of the last line
     template = _COMMENT.sub("", _FONT_FACE.sub("", CONSOLE_SVG_FORMAT))
     made = console.export_svg(title=visible(title), code_format=template, theme=_theme())
     return _TEXT.sub(_stretched, made).translate(_ISOLATES)
