@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tokcli.cli import inspect_views, options, streams
+from tokcli.cli import inspect_views, options
 from tokcli.cli.decode import known_id
 from tokcli.cli.options import Request
 from tokcli.errors import InputError, UnknownTokenError
 
 if TYPE_CHECKING:
+    from tokcli.cli.inspect_views import Shown
     from tokcli.engine.encoding import Encoding
     from tokcli.render.tables import EncodingRow, TokenRow
 
@@ -71,17 +72,12 @@ def command(**given: Any) -> None:
     if (view := inspect_views.view_of(given)) is not None:
         if wants_tokens:
             raise click.UsageError("Tokens that are looked up one by one, or a view of all: not both.")
-        with streams.Output(given["output"]) as output:
-            view(request, output)
-            output.flush()
-        return
-    ids = look_up(request) if wants_tokens else None
-    with streams.Output(given["output"]) as output:
-        if ids is None:
-            show_encodings(request, output)
-        else:
-            show_tokens(request, output, ids)
-        output.flush()
+        inspect_views.show_all(request, view)
+    elif wants_tokens:
+        ids = look_up(request)
+        inspect_views.show_all(request, lambda request, output: show_tokens(request, output, ids))
+    else:
+        inspect_views.show_all(request, show_encodings)
 
 
 # --- encodings -------------------------------------------------------------------------------------------------------
@@ -95,7 +91,7 @@ def encoding_rows() -> list[EncodingRow]:
     return [EncodingRow(e.name, e.n_vocab, e.source, e.here) for e in describe_encodings()]
 
 
-def show_encodings(request: Request, output: streams.Output) -> None:
+def show_encodings(request: Request, output: Shown) -> None:
     """The list, as a table or JSON."""
     from tokcli.render import tables
 
@@ -161,7 +157,7 @@ def token_row(encoding: Encoding, token: int) -> TokenRow:
     )
 
 
-def show_tokens(request: Request, output: streams.Output, ids: list[int]) -> None:
+def show_tokens(request: Request, output: Shown, ids: list[int]) -> None:
     """Tokens as a table, with how each came to be on a terminal; or as JSON, with all that is known."""
     from tokcli.render import tables
 
@@ -177,7 +173,7 @@ def show_tokens(request: Request, output: streams.Output, ids: list[int]) -> Non
             show_origin(request, output, token)
 
 
-def show_origin(request: Request, output: streams.Output, token: int) -> None:
+def show_origin(request: Request, output: Shown, token: int) -> None:
     """The merge tree of a token, which tokens it is part of, and whether its own text gives it back."""
     from rich.text import Text
 

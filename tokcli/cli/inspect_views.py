@@ -11,15 +11,33 @@ from tokcli.cli import records, streams
 from tokcli.errors import InputError
 
 if TYPE_CHECKING:
+    from typing import TypeAlias
+
     from tokcli.cli.options import Request
+    from tokcli.cli.pager import Screen
     from tokcli.engine.encoding import Encoding
     from tokcli.render.tables import Column
+
+    Shown: TypeAlias = streams.Output | Screen
 
 ROWS_ON_SCREEN = 200  # of a table for people; a pipe gets all
 FILTERS = ("grep", "prefix", "longest", "not_utf8", "not_self")
 
 
-def view_of(given: dict[str, Any]) -> Callable[[Request, streams.Output], None] | None:
+def show_all(request: Request, show: Callable[[Request, Shown], None]) -> None:
+    """What a view shows, to -o or standard output; on a terminal, through the pager where it is taller."""
+    with streams.Output(request.options["output"]) as output:
+        if output.is_terminal:
+            from tokcli.cli import pager
+
+            with pager.paged(output, wanted=not request.options["as_json"]) as shown:
+                show(request, shown)
+            return
+        show(request, output)
+        output.flush()
+
+
+def view_of(given: dict[str, Any]) -> Callable[[Request, Shown], None] | None:
     """The view that the options ask for; None for none."""
     views = {"stats": show_stats, "merges": show_merges, "byte_order": show_bytes, "diff": show_difference}
     chosen = [view for name, view in views.items() if given[name]]
@@ -32,7 +50,7 @@ def view_of(given: dict[str, Any]) -> Callable[[Request, streams.Output], None] 
 
 def emit(
     request: Request,
-    output: streams.Output,
+    output: Shown,
     columns: Iterable[Column[Any]],
     rows: list[Any],
     json: Callable[[], object],
@@ -58,7 +76,7 @@ def emit(
             output.write(line.encode() + b"\n")
 
 
-def write_csv(output: streams.Output, rows: Iterable[list[str]]) -> None:
+def write_csv(output: Shown, rows: Iterable[list[str]]) -> None:
     """Rows as comma-separated values, cells quoted where they have to be."""
     import csv
     import io
@@ -73,7 +91,7 @@ def write_csv(output: streams.Output, rows: Iterable[list[str]]) -> None:
 # --- tokens by what they are -----------------------------------------------------------------------------------------
 
 
-def show_filtered(request: Request, output: streams.Output) -> None:
+def show_filtered(request: Request, output: Shown) -> None:
     """The tokens that all of --grep, --prefix, --not-utf8 and --not-self hold for; of those the --longest."""
     from tokcli.cli.inspect_ranks import members, token_row
     from tokcli.engine.vocab_stats import not_self, token_ids
@@ -145,7 +163,7 @@ def _is_utf8(data: bytes) -> bool:
 # --- the vocabulary as a whole ---------------------------------------------------------------------------------------
 
 
-def show_stats(request: Request, output: streams.Output) -> None:
+def show_stats(request: Request, output: Shown) -> None:
     """Lengths, scripts and kinds of characters."""
     from tokcli.engine.merges import merges_of
     from tokcli.engine.vocab_stats import stats_of
@@ -180,7 +198,7 @@ def show_stats(request: Request, output: streams.Output) -> None:
     emit(request, output, columns, flat, lambda: counts | groups)
 
 
-def show_merges(request: Request, output: streams.Output) -> None:
+def show_merges(request: Request, output: Shown) -> None:
     """All merges, in order."""
     from tokcli.engine.merges import merges_of
     from tokcli.render.tables import Column
@@ -200,7 +218,7 @@ def show_merges(request: Request, output: streams.Output) -> None:
     emit(request, output, columns, rows, lambda: {"merges": [[left, right, made] for made, left, right in rows]})
 
 
-def show_bytes(request: Request, output: streams.Output) -> None:
+def show_bytes(request: Request, output: Shown) -> None:
     """The id of each byte."""
     from tokcli.engine.vocab_stats import byte_order
     from tokcli.render.tables import Column
@@ -215,7 +233,7 @@ def show_bytes(request: Request, output: streams.Output) -> None:
     emit(request, output, columns, list(enumerate(ids)), lambda: {"bytes": ids.tolist()})
 
 
-def show_difference(request: Request, output: streams.Output) -> None:
+def show_difference(request: Request, output: Shown) -> None:
     """The tokens that two vocabularies do not share, or have at other ids; how many they share, in a note or on top."""
     from tokcli.engine.vocab_stats import difference
     from tokcli.render.tables import Column

@@ -51,7 +51,7 @@ def kind_of(encoding: Encoding) -> Kind:
     """How an encoding comes to its tokens; InputError where nothing is known of it."""
     if not isinstance(encoding, PipelineEncoding):
         return "merges"
-    tokenizer = encoding.tokenizer
+    tokenizer = encoding.whole_tokenizer
     model = tokenizer.model if isinstance(tokenizer, Pipeline) else None
     if isinstance(tokenizer, MinBpe) or isinstance(model, PairBpe):
         return "merges"
@@ -96,7 +96,7 @@ def _refuse_long(piece: bytes) -> None:
 
 
 def _finds_whole(encoding: PipelineEncoding) -> bool:
-    tokenizer = encoding.tokenizer
+    tokenizer = encoding.whole_tokenizer
     return isinstance(tokenizer, Pipeline) and getattr(tokenizer.model, "ignore_merges", False)
 
 
@@ -110,7 +110,7 @@ def pieces_with_ids(encoding: PipelineEncoding, chunk: Chunk) -> Iterator[tuple[
     if tokens is None or tokens.spans is None:
         yield text.encode(), encoding.encode_chunk(chunk)
         return
-    pieces = encoding.tokenizer.split(text)
+    pieces = encoding.whole_tokenizer.split(text)
     ends = list(accumulate(map(len, pieces)))
     ids: list[list[int]] = [[] for _ in pieces]
     at = 0
@@ -123,7 +123,7 @@ def pieces_with_ids(encoding: PipelineEncoding, chunk: Chunk) -> Iterator[tuple[
 
 def rank_of(encoding: PipelineEncoding) -> RankOf:
     """What tells which of two merges of an encoding comes first: the lower one."""
-    tokenizer = encoding.tokenizer
+    tokenizer = encoding.whole_tokenizer
     if isinstance(tokenizer, Pipeline) and isinstance(tokenizer.model, PairBpe):
         merges = tokenizer.model.merges
         return lambda left, right, _: merges[left << SHIFT | right][0]
