@@ -52,7 +52,7 @@ def show_tokens(request: Request, output: streams.Output) -> None:
 
         from tokcli.render.visible import visible
 
-        screen.show(shown, color, Text(visible(legend), "dim"))
+        screen.show_hanging(shown, color, Text(visible(legend), "dim"))
 
 
 def token_lines(request: Request, output: streams.Output, tally: Tally, *, colour: bool) -> Iterator[Text | str]:
@@ -68,7 +68,8 @@ def token_lines(request: Request, output: streams.Output, tally: Tally, *, colou
             elif colour:
                 yield from boundaries.coloured_boundaries(tokens)
             else:
-                yield from token_rows.plain_rows(tokens, width(output)) if ids else boundaries.plain_boundaries(tokens)
+                rows = token_rows.plain_rows(tokens, width(output)) if ids else boundaries.plain_boundaries(tokens)
+                yield from map(token_rows.isolated, rows) if output.is_terminal else rows
 
 
 def write_json(request: Request, output: streams.Output) -> None:

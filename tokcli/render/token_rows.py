@@ -50,7 +50,7 @@ def coloured_rows(
     for row in _rows(tokens, width, gap=0, ids=ids):
         line = Text(no_wrap=True)
         for cell in row:
-            text = f"{_ISOLATE}{cell.text}{_POP}" if isolate and is_from_right(cell.text) else cell.text
+            text = isolated(cell.text) if isolate else cell.text
             line.append(text, STYLES[cell.token % len(STYLES)])
             line.append(" " * (cell.width - cell_len(cell.text)))
         line.rstrip()
@@ -83,6 +83,14 @@ def _plain(row: list[Cell], ending: str) -> Iterator[str]:
     yield (BOUNDARY.join(texts) + ending).rstrip()
     if any(cell.id for cell in row):
         yield (BOUNDARY.join(f"{cell.id:{cell.width - 1}}" for cell in row) + ending).rstrip()
+
+
+def isolated(line: str) -> str:
+    """A line whose tokens keep their places on any terminal, whichever way each is written."""
+    if line.isascii():
+        return line
+    parts = line.split(BOUNDARY)
+    return BOUNDARY.join(f"{_ISOLATE}{part}{_POP}" if is_from_right(part) else part for part in parts)
 
 
 def is_from_right(text: str) -> bool:
