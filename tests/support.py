@@ -199,3 +199,31 @@ def run_tokcli(
         clean.pop("NO_COLOR")
     process = subprocess.run([*program(), *arguments], input=data, capture_output=True, env=clean, timeout=120, **more)
     return Ran(process.returncode, process.stdout, process.stderr.decode())
+
+
+def on_terminal(*arguments: str, env: dict[str, str] | None = None) -> tuple[int, bytes]:
+    """(status, what appears) of a run whose standard output is a terminal of 24 lines and 80 columns."""
+    import fcntl
+    import pty  # no Windows has them
+    import struct
+    import termios
+
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("4H", 24, 80, 0, 0))
+    ours = ("NO_COLOR", "FORCE_COLOR", "TERM", "COLUMNS", "LINES", "PAGER", "LESS", "TOKCLI_ENCODING")
+    clean = (
+        {k: v for k, v in os.environ.items() if k not in ours} | {"TERM": "xterm-256color", "PAGER": ""} | (env or {})
+    )
+    process = subprocess.Popen([*program(), *arguments], stdin=subprocess.DEVNULL, stdout=slave, env=clean)
+    os.close(slave)
+    shown = b""
+    while True:
+        try:
+            block = os.read(master, 65536)
+        except OSError:  # Linux's way of saying that the other end is closed
+            break
+        if not block:
+            break
+        shown += block
+    os.close(master)
+    return process.wait(30), shown.replace(b"\r\n", b"\n")

@@ -2,40 +2,14 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
-import pty
-import struct
 import subprocess
 import sys
-import termios
 from pathlib import Path
 
 import pytest
-from support import program, run_tokcli, without_coverage
+from support import on_terminal, run_tokcli, without_coverage
 
 ESC = b"\x1b["
-
-
-def on_terminal(*arguments: str, env: dict[str, str] | None = None) -> tuple[int, bytes]:
-    """(status, what appears) of a run whose standard output is a terminal of 24 lines and 80 columns."""
-    master, slave = pty.openpty()
-    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("4H", 24, 80, 0, 0))
-    ours = ("NO_COLOR", "FORCE_COLOR", "TERM", "COLUMNS", "TOKCLI_ENCODING")
-    clean = {k: v for k, v in os.environ.items() if k not in ours} | {"TERM": "xterm-256color"} | (env or {})
-    process = subprocess.Popen([*program(), *arguments], stdin=subprocess.DEVNULL, stdout=slave, env=clean)
-    os.close(slave)
-    shown = b""
-    while True:
-        try:
-            block = os.read(master, 65536)
-        except OSError:  # Linux's way of saying that the other end is closed
-            break
-        if not block:
-            break
-        shown += block
-    os.close(master)
-    return process.wait(30), shown.replace(b"\r\n", b"\n")
 
 
 SHOW = ("encode", "--visualise", "-t", "hello world")

@@ -8,7 +8,7 @@ from itertools import accumulate
 
 import click
 
-from tokcli.cli import records, screen, streams
+from tokcli.cli import pager, records, screen, streams
 from tokcli.cli.options import Request
 from tokcli.cli.pages import sees_whole
 from tokcli.cli.split_table import SMALL_BLOCK, json_text
@@ -34,12 +34,14 @@ def write(request: Request) -> None:
     sides = sides_of(request)
     with streams.Output(request.options["output"], request.inputs) as output:
         for source in request.inputs:
-            with streams.naming(source.shown):
-                data = read(request, source)
-                if request.options["as_json"]:
-                    write_json(sides, data, output)
-                else:
-                    show(request, sides, source, data, output)
+            if request.options["as_json"]:
+                with streams.naming(source.shown):
+                    write_json(sides, read(request, source), output)
+        if not request.options["as_json"]:
+            with pager.paged(output) as shown:
+                for source in request.inputs:
+                    with streams.naming(source.shown):
+                        show(request, sides, source, read(request, source), shown)
         output.flush()
 
 
@@ -135,7 +137,7 @@ def placed(ids: Sequence[int], spans: Sequence[tuple[int, int]], text: str) -> l
     return [Placed(number, at[begin], at[end]) for number, (begin, end) in zip(ids, spans, strict=True)]
 
 
-def show(request: Request, sides: list[Request], source: streams.Input, data: bytes, output: streams.Output) -> None:
+def show(request: Request, sides: list[Request], source: streams.Input, data: bytes, output: pager.Screen) -> None:
     """The lines of an input, and the table under them."""
     color = request.options["color"]
     on_screen = output.is_terminal or screen.wants_color(output, color)
@@ -149,7 +151,7 @@ def show(request: Request, sides: list[Request], source: streams.Input, data: by
     if not tracks or not data:
         pass
     elif screen.wants_color(output, color):
-        for lines in coloured_stacks(data, tracks, screen.width()):
+        for lines in coloured_stacks(data, tracks, screen.width(), isolate=output.is_terminal):
             screen.show(output, color, lines)
     else:
         for plain in plain_stacks(data, tracks, screen.width() if on_screen else None):

@@ -42,10 +42,12 @@ U16_IDS = 1 << 16
     metavar="[tokens|merges]",
     help="Coloured tokens, or with =merges every merge.",
 )
+@click.option("--ids", is_flag=True, help="With --visualise: the ids under the tokens.")
 @click.option("--step", is_flag=True, help="With --visualise=merges: wait for a key after each step.")
 @click.option(
     "--compare", metavar="E1,E2,...", help="The text under each of these encodings, aligned; and what it costs."
 )
+@options.takes_svg
 @options.takes_html
 @options.takes_output
 @options.common
@@ -71,6 +73,11 @@ def command(**given: Any) -> None:
 
         pages.write_tokens(request)
         return
+    if given["svg"]:
+        from tokcli.cli.visualise import write_svg
+
+        write_svg(request)
+        return
     with request.open_output() as output:
         if given["visualise"]:
             from tokcli.cli.visualise import visualise
@@ -93,13 +100,23 @@ def check_options(given: dict[str, Any]) -> None:
         raise InputError(f"--format {given['form']} holds ids alone: no --records, --json or --offsets")
     if given["offsets"] and not given["as_json"] and (given["form"] == "json" or given["records"]):
         raise InputError("--offsets are a line for each token, or members of a JSON object", "Add --json.")
-    has_json = given["as_json"] and (given["visualise"] != "merges" or given["step"])
-    if given["step"] and given["visualise"] != "merges":
-        raise InputError("--step goes with --visualise=merges")
-    if given["visualise"] and (given["records"] or has_json or given["offsets"] or given["form"] != "text"):
-        raise InputError("--visualise is for people: no --records, --json, --offsets or --format")
+    check_view(given)
     if given["fail_if_truncated"] and (given["limit"] is None or given["visualise"]):
         raise InputError("--fail-if-truncated goes with -n, and not with --visualise")
+
+
+def check_view(given: dict[str, Any]) -> None:
+    """Refuses what does not go with --visualise, or only with it."""
+    if given["visualise"] and (given["records"] or given["offsets"] or given["form"] != "text"):
+        raise InputError("--visualise is for people: no --records, --offsets or --format")
+    if given["as_json"] and (given["ids"] or given["step"]):
+        raise InputError("--json is a form of --visualise of its own, and has the ids: no --ids or --step")
+    if given["ids"] and given["visualise"] != "tokens":
+        raise InputError("--ids stand under the tokens of --visualise")
+    if given["step"] and given["visualise"] != "merges":
+        raise InputError("--step goes with --visualise=merges")
+    if given["svg"] is not None and (given["visualise"] != "tokens" or given["as_json"] or given["output"]):
+        raise InputError("--svg FILE is a picture of --visualise: no =merges, --json or -o")
 
 
 def check_binary(request: Request, output: streams.Output) -> None:

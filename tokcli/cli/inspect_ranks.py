@@ -145,14 +145,15 @@ def token_row(encoding: Encoding, token: int) -> TokenRow:
 
 def show_tokens(request: Request, output: streams.Output, ids: list[int]) -> None:
     """Tokens as a table or JSON."""
-    from tokcli.cli import screen
+    from tokcli.cli import pager, screen
     from tokcli.render import tables
 
     rows = [token_row(request.encoding, token) for token in ids]
     if request.options["as_json"]:
         output.write(records.dump({"tokens": [members(row) for row in rows]}).encode() + b"\n")
     elif output.is_terminal:
-        screen.show(output, request.options["color"], tables.token_table(rows), wrap=True)
+        with pager.paged(output) as shown:
+            screen.show(shown, request.options["color"], tables.token_table(rows), wrap=True)
     else:
         for line in tables.tsv(tables.TOKEN_COLUMNS, rows):
             output.write(line.encode() + b"\n")

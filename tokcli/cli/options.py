@@ -140,6 +140,7 @@ takes_output = click.option(
 takes_html = click.option(
     "--html", metavar="FILE", shell_complete=complete_file, help="Write it as a page for a browser."
 )
+takes_svg = click.option("--svg", metavar="FILE", shell_complete=complete_file, help="Write the view as a picture.")
 common = _group(
     click.option("-j", "--jobs", type=click.IntRange(min=1), metavar="N", help="Threads.",
                  show_default="all cores"),

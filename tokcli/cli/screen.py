@@ -7,6 +7,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from tokcli.cli.pager import Screen
 from tokcli.cli.streams import Output
 from tokcli.render import console
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 MIN_WIDTH = 20  # cells that a line has, however far in it begins
 
 
-def wants_color(output: Output, color: console.Color) -> bool:
+def wants_color(output: Output | Screen, color: console.Color) -> bool:
     """Whether to colour what goes to an output."""
     return console.wants_color(sys.stdout if output.is_terminal else io.StringIO(), color, os.environ)
 
@@ -32,7 +33,7 @@ def width() -> int:
     return console.make_console(io.StringIO(), "never", environment=os.environ).width
 
 
-def show_hanging(output: Output, color: console.Color, line: Text) -> None:
+def show_hanging(output: Output | Screen, color: console.Color, line: Text) -> None:
     """Writes a line; on a terminal, what does not fit goes on below it, as far in as the line began."""
     if line.no_wrap or not output.is_terminal:
         show(output, color, line)
@@ -47,7 +48,7 @@ def show_hanging(output: Output, color: console.Color, line: Text) -> None:
         show(output, color, Text(" " * indent).append_text(part))
 
 
-def show(output: Output, color: console.Color, what: RenderableType, *, wrap: bool = False) -> None:
+def show(output: Output | Screen, color: console.Color, what: RenderableType, *, wrap: bool = False) -> None:
     """Writes a table (`wrap`: fitted into the width of the screen) or a line, which the terminal itself wraps."""
     colored: console.Color = "always" if wants_color(output, color) else "never"
     text = io.StringIO()

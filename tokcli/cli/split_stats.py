@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tokcli.cli import records, screen, streams
+from tokcli.cli import pager, records, screen, streams
 from tokcli.cli.options import Request
 from tokcli.cli.split_table import json_text
 from tokcli.engine.piece_stats import PieceStats
@@ -27,8 +27,9 @@ def write(request: Request, output: streams.Output) -> None:
     from tokcli.render import split_stats
 
     if output.is_terminal or screen.wants_color(output, request.options["color"]):
-        for line in split_stats.stats_lines(stats, alternatives):
-            screen.show_hanging(output, request.options["color"], line)
+        with pager.paged(output, wanted=not request.options["watch"]) as shown:
+            for line in split_stats.stats_lines(stats, alternatives):
+                screen.show_hanging(shown, request.options["color"], line)
         return
     for row in split_stats.stats_rows(stats, alternatives):
         output.write(f"{row}\n".encode())

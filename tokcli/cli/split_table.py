@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from tokcli.cli import records, screen, streams
+from tokcli.cli import pager, records, screen, streams
 from tokcli.cli.options import Request
 from tokcli.engine.pieces import read_pieces
 from tokcli.engine.pretokenizer_parts import described, single_pattern
@@ -45,8 +45,9 @@ def write(request: Request, output: streams.Output) -> None:
         for source in request.inputs:
             write_json(request, source, output)
     elif output.is_terminal or screen.wants_color(output, request.options["color"]):
-        for line in lines(request, output):
-            output.write(f"{line}\n".encode())
+        with pager.paged(output, wanted=not request.options["watch"]) as shown:
+            for line in lines(request, output):
+                shown.write(f"{line}\n".encode())
     else:
         from tokcli.render import split_table, tables
 

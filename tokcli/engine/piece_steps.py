@@ -13,6 +13,7 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from tokcli.engine.bpe import MergeStep
+from tokcli.engine.compiled import whole_of
 from tokcli.engine.llama_cpp import LlamaCpp
 from tokcli.engine.minbpe import BYTES, MinBpe
 from tokcli.engine.models import WordLevel, WordPiece
@@ -51,7 +52,7 @@ def kind_of(encoding: Encoding) -> Kind:
     """How an encoding comes to its tokens; InputError where nothing is known of it."""
     if not isinstance(encoding, PipelineEncoding):
         return "merges"
-    tokenizer = encoding.tokenizer
+    tokenizer = whole_of(encoding.tokenizer)
     model = tokenizer.model if isinstance(tokenizer, Pipeline) else None
     if isinstance(tokenizer, MinBpe) or isinstance(model, PairBpe):
         return "merges"
@@ -96,7 +97,7 @@ def _refuse_long(piece: bytes) -> None:
 
 
 def _finds_whole(encoding: PipelineEncoding) -> bool:
-    tokenizer = encoding.tokenizer
+    tokenizer = whole_of(encoding.tokenizer)
     return isinstance(tokenizer, Pipeline) and getattr(tokenizer.model, "ignore_merges", False)
 
 
@@ -123,7 +124,7 @@ def pieces_with_ids(encoding: PipelineEncoding, chunk: Chunk) -> Iterator[tuple[
 
 def rank_of(encoding: PipelineEncoding) -> RankOf:
     """What tells which of two merges of an encoding comes first: the lower one."""
-    tokenizer = encoding.tokenizer
+    tokenizer = whole_of(encoding.tokenizer)
     if isinstance(tokenizer, Pipeline) and isinstance(tokenizer.model, PairBpe):
         merges = tokenizer.model.merges
         return lambda left, right, _: merges[left << SHIFT | right][0]

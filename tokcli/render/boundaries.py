@@ -22,9 +22,7 @@ RANK_WIDTH = 7  # ranks below ten million stand under each other
 # least CIELAB distance of neighbours is 36, under Machado's models of all three kinds), also when a terminal of 256 or
 # of 16 colours rounds them. The text on them is black: contrast 5.4 or more, whatever the terminal's own colours.
 PALETTE = ("#56B4E9", "#E69F00", "#009E73", "#F0E442", "#CC79A7", "#D55E00")
-_STYLES = tuple(Style(color="#000000", bgcolor=colour) for colour in PALETTE)
-_MERGED = Style(bold=True, underline=True)
-_RANK = Style(dim=True)
+STYLES = tuple(Style(color="#000000", bgcolor=colour) for colour in PALETTE)
 
 
 class MergeStep(Protocol):
@@ -48,12 +46,12 @@ def coloured_boundaries(tokens: Iterable[tuple[bytes, int]], *, spaces: bool = T
     ['a·b⏎', '⟨f0 9f⟩']
     """
     line = Text(overflow="fold")
-    styles = cycle(_STYLES)
+    styles = cycle(STYLES)
     for token, _ in tokens:
         if not token:
             continue
         style = next(styles)
-        *ended, rest = _lines_of(token, spaces)
+        *ended, rest = lines_of(token, spaces)
         for part in ended:
             line.append(part, style)
             yield line
@@ -78,7 +76,7 @@ def plain_boundaries(tokens: Iterable[tuple[bytes, int]], *, spaces: bool = True
             line.append(BOUNDARY)
         elif ended:
             ended.append(BOUNDARY)
-        *whole, rest = _lines_of(token, spaces)
+        *whole, rest = lines_of(token, spaces)
         for part in whole:
             if ended:
                 yield "".join(ended)
@@ -92,18 +90,8 @@ def plain_boundaries(tokens: Iterable[tuple[bytes, int]], *, spaces: bool = True
         yield "".join(ended or line)
 
 
-def coloured_merge_steps(steps: Iterable[MergeStep]) -> Iterator[Text]:
-    """Yield a line per step of merging a piece: the rank that was merged, and the parts, the new one underlined."""
-    for step in steps:
-        line = Text(overflow="fold")
-        line.append(_rank_column(step), _RANK)
-        for index, (part, style) in enumerate(zip(step.parts, cycle(_STYLES), strict=False)):
-            line.append(visible_bytes(part, spaces=True), style + _MERGED if index == step.position else style)
-        yield line
-
-
 def plain_merge_steps(steps: Iterable[MergeStep]) -> Iterator[str]:
-    """Yield the same lines without colour.
+    """Yield a line per step of merging a piece: the rank that was merged, and the parts.
 
     >>> from tokcli.engine.bpe import merge_steps
     >>> for line in plain_merge_steps(merge_steps({b"el": 417, b"ell": 616}, b"hello")):
@@ -120,7 +108,7 @@ def _rank_column(step: MergeStep) -> str:
     return f"{'' if step.rank is None else step.rank:>{RANK_WIDTH}}  "
 
 
-def _lines_of(token: bytes, spaces: bool) -> list[str]:
+def lines_of(token: bytes, spaces: bool) -> list[str]:
     """The visible lines of a token, all but the last ending in ⏎; no character of UTF-8 holds the byte of a newline."""
     *ended, rest = (visible_bytes(part, spaces=spaces) for part in token.split(b"\n"))
     return [*(part + NEWLINE for part in ended), rest]
