@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import subprocess
 import sys
 from pathlib import Path
@@ -99,3 +100,16 @@ def test_counting_ascii_loads_little(tmp_path: Path) -> None:
     heavy = {"rich", "requests", "platformdirs", "filelock", "importlib.metadata", "tempfile", "json", "difflib",
              "shutil", "numpy", "tokcli.engine.unicode16", "tokcli.registry.download"}  # fmt: skip
     assert not heavy & set(ran.stderr.split())
+
+
+@pytest.mark.parametrize("environment", [{"COLORTERM": "truecolor"}, {"TERM": "xterm-256color"}, {}], ids=str)
+def test_lines_are_styled_as_rich_does_it(environment: dict[str, str]) -> None:
+    from tokcli.cli.screen import styled
+    from tokcli.render.console import color_system, make_console
+    from tokcli.render.token_rows import coloured_rows
+
+    for line in coloured_rows([(b"hello", 1), (" 日本\n".encode(), 22), (b"\x1b[31m", 333)], 60, ids=True):
+        if not line.style:
+            file = io.StringIO()
+            make_console(file, "always", environment=environment).print(line, soft_wrap=True)
+            assert styled(line, color_system(environment)) == file.getvalue()

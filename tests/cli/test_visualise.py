@@ -82,3 +82,10 @@ def test_a_template_and_places_of_a_tokenizer_that_changes_its_text() -> None:
     assert [(token["text"], token["start"], token["end"]) for token in tokens] == [
         ("[CLS]", 0, 0), ("Hello", 0, 5), ("🫠", 6, 10), ("[SEP]", 0, 0)
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("options", [[], ["--ids"], ["--color=never"], ["--color=never", "--ids"]], ids=str)
+def test_right_to_left_is_isolated_on_a_terminal_and_never_in_a_pipe(options: list[str]) -> None:
+    _, seen = on_terminal("encode", "--visualise", *options, "-t", "مرحبا \u2069\u2068\u202e")
+    assert seen.decode().count("\u2068") == seen.decode().count("\u2069") == 2
+    assert not set("\u2068\u2069\u202e") & set(shown(*options, "--color", "-t", "مرحبا \u2069\u2068\u202e"))

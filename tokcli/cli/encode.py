@@ -43,11 +43,11 @@ U16_IDS = 1 << 16
     help="Coloured tokens, or with =merges every merge.",
 )
 @click.option("--ids", is_flag=True, help="With --visualise: the ids under the tokens.")
+@options.takes_svg
 @click.option("--step", is_flag=True, help="With --visualise=merges: wait for a key after each step.")
 @click.option(
     "--compare", metavar="E1,E2,...", help="The text under each of these encodings, aligned; and what it costs."
 )
-@options.takes_svg
 @options.takes_html
 @options.takes_output
 @options.common
@@ -107,16 +107,15 @@ def check_options(given: dict[str, Any]) -> None:
 
 def check_view(given: dict[str, Any]) -> None:
     """Refuses what does not go with --visualise, or only with it."""
-    if given["visualise"] and (given["records"] or given["offsets"] or given["form"] != "text"):
+    view = given["visualise"]
+    if view and (given["records"] or given["offsets"] or given["form"] != "text"):
         raise InputError("--visualise is for people: no --records, --offsets or --format")
-    if given["as_json"] and (given["ids"] or given["step"]):
-        raise InputError("--json is a form of --visualise of its own, and has the ids: no --ids or --step")
-    if given["ids"] and given["visualise"] != "tokens":
-        raise InputError("--ids stand under the tokens of --visualise")
-    if given["step"] and given["visualise"] != "merges":
-        raise InputError("--step goes with --visualise=merges")
-    if given["svg"] is not None and (given["visualise"] != "tokens" or given["as_json"] or given["output"]):
-        raise InputError("--svg FILE is a picture of --visualise: no =merges, --json or -o")
+    if given["ids"] and (view != "tokens" or given["as_json"]):
+        raise InputError("--ids stand under the tokens of --visualise; --json has them anyway")
+    if given["step"] and (view != "merges" or given["as_json"]):
+        raise InputError("--step goes with --visualise=merges, without --json")
+    if given["svg"] is not None and (view != "tokens" or given["as_json"] or given["output"] or given["html"]):
+        raise InputError("--svg FILE is a picture of --visualise: no =merges, --json, --html or -o")
 
 
 def check_binary(request: Request, output: streams.Output) -> None:

@@ -23,7 +23,7 @@ def wants_color(output: Output | Screen, color: console.Color) -> bool:
     return console.wants_color(sys.stdout if output.is_terminal else io.StringIO(), color, os.environ)
 
 
-def colours(output: Output, color: console.Color) -> str | None:
+def colours(output: Output | Screen, color: console.Color) -> console.ColorSystem | None:
     """The name of the most colours that may be written to an output; None for none."""
     return console.color_system(os.environ) if wants_color(output, color) else None
 
@@ -50,8 +50,29 @@ def show_hanging(output: Output | Screen, color: console.Color, line: Text) -> N
 
 def show(output: Output | Screen, color: console.Color, what: RenderableType, *, wrap: bool = False) -> None:
     """Writes a table (`wrap`: fitted into the width of the screen) or a line, which the terminal itself wraps."""
-    colored: console.Color = "always" if wants_color(output, color) else "never"
+    from rich.text import Text
+
+    system = colours(output, color)
+    if system is not None and not wrap and isinstance(what, Text) and (quick := styled(what, system)) is not None:
+        output.write(quick.encode())
+        return
+    colored: console.Color = "always" if system else "never"
     text = io.StringIO()
     made = console.make_console(text, colored, environment=os.environ)
     made.print(what, soft_wrap=not wrap)
     output.write(text.getvalue().encode())
+
+
+def styled(line: Text, system: console.ColorSystem) -> str | None:
+    """A line as rich writes it, in a third of the time; None where its styles lie over each other or have names."""
+    from rich.color import ColorSystem
+
+    known = {"standard": ColorSystem.STANDARD, "256": ColorSystem.EIGHT_BIT, "truecolor": ColorSystem.TRUECOLOR}
+    plain, at = line.plain, 0
+    parts: list[str] = []
+    for start, end, style in line.spans:
+        if start < at or isinstance(style, str):
+            return None
+        parts += plain[at:start], style.render(plain[start:end], color_system=known[system])
+        at = end
+    return None if line.style else "".join(parts) + plain[at:] + "\n"

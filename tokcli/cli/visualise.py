@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tokcli.cli import pager, screen, streams
+from tokcli.cli import pager, records, screen, streams
 from tokcli.cli.options import Request
 from tokcli.cli.shown_tokens import Tally, shown_tokens
 from tokcli.render import boundaries
@@ -24,9 +24,11 @@ def visualise(request: Request, output: streams.Output) -> None:
         from tokcli.cli import merge_view
 
         merge_view.write(request, output)
+        output.flush()
+    elif request.options["as_json"]:
+        write_json(request, output)
     else:
-        (write_json if request.options["as_json"] else show_tokens)(request, output)
-    output.flush()
+        show_tokens(request, output)
 
 
 def show_tokens(request: Request, output: streams.Output) -> None:
@@ -50,7 +52,7 @@ def show_tokens(request: Request, output: streams.Output) -> None:
 
         from tokcli.render.visible import visible
 
-        screen.show(shown, color, Text(visible(legend), "dim"))
+        screen.show_hanging(shown, color, Text(visible(legend), "dim"))
 
 
 def token_lines(request: Request, output: streams.Output, tally: Tally, *, colour: bool) -> Iterator[Text | str]:
@@ -66,24 +68,21 @@ def token_lines(request: Request, output: streams.Output, tally: Tally, *, colou
             elif colour:
                 yield from boundaries.coloured_boundaries(tokens)
             else:
-                yield from token_rows.plain_rows(tokens, width(output)) if ids else boundaries.plain_boundaries(tokens)
+                rows = token_rows.plain_rows(tokens, width(output)) if ids else boundaries.plain_boundaries(tokens)
+                yield from map(token_rows.isolated, rows) if output.is_terminal else rows
 
 
 def write_json(request: Request, output: streams.Output) -> None:
     """An object a line for each input: its tokens, their number, and the bytes that they stand for."""
-    import json
+    from tokcli.cli.split_table import json_text
 
     for source in request.inputs:
         tally = Tally()
         with streams.naming(source.shown):
             output.write(b'{"tokens": [')
             for at, shown in enumerate(shown_tokens(request, source, tally, exact=True)):
-                try:
-                    member = {"id": shown.id, "text": shown.token.decode()}
-                except UnicodeDecodeError:
-                    member = {"id": shown.id, "bytes_hex": shown.token.hex()}
-                text = json.dumps(member | {"start": shown.start, "end": shown.end}, ensure_ascii=False)
-                output.write((", " * (at > 0) + text).encode())
+                member = {"id": shown.id, **json_text(shown.token), "start": shown.start, "end": shown.end}
+                output.write((", " * (at > 0) + records.dump(member)).encode())
         output.write(f'], "count": {tally.tokens}, "bytes": {tally.bytes}}}\n'.encode())
     output.flush()
 

@@ -85,6 +85,14 @@ def _plain(row: list[Cell], ending: str) -> Iterator[str]:
         yield (BOUNDARY.join(f"{cell.id:{cell.width - 1}}" for cell in row) + ending).rstrip()
 
 
+def isolated(line: str) -> str:
+    """A line whose tokens keep their places on any terminal, whichever way each is written."""
+    if line.isascii():
+        return line
+    parts = line.split(BOUNDARY)
+    return BOUNDARY.join(f"{_ISOLATE}{part}{_POP}" if is_from_right(part) else part for part in parts)
+
+
 def is_from_right(text: str) -> bool:
     """Whether any of it is written from right to left.
 
