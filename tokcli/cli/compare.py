@@ -154,7 +154,7 @@ def show(request: Request, sides: list[Request], source: streams.Input, data: by
         for lines in coloured_stacks(data, tracks, screen.width(), isolate=output.is_terminal):
             screen.show(output, color, lines)
     else:
-        for plain in plain_stacks(data, tracks, screen.width() if on_screen else None):
+        for plain in plain_stacks(data, tracks, screen.width() if on_screen else None, isolate=output.is_terminal):
             output.write(f"{plain}\n".encode())
     for one in found:
         deque(one, maxlen=0)  # what was not drawn is counted all the same

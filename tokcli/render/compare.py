@@ -13,7 +13,7 @@ from rich.text import Text
 from tokcli.render.boundaries import STYLES
 from tokcli.render.grid import Cell, Segment, line_of, rows
 from tokcli.render.tables import Column, make_table
-from tokcli.render.token_rows import isolated
+from tokcli.render.token_rows import isolated_text
 from tokcli.render.visible import visible
 
 if TYPE_CHECKING:
@@ -108,11 +108,14 @@ def coloured_stacks(data: bytes, tracks: Sequence[Track], width: int, *, isolate
         yield Text("\n", no_wrap=True, overflow="ignore").join([Text("")] * bool(number) + lines)
 
 
-def plain_stacks(data: bytes, tracks: Sequence[Track], width: int | None) -> Iterator[str]:
+def plain_stacks(data: bytes, tracks: Sequence[Track], width: int | None, *, isolate: bool = False) -> Iterator[str]:
     """The same without colour; without a `width` only newlines end a row."""
     names = labels([name for name, _ in tracks], width or 1 << 30)
+    shown = isolated_text if isolate else str
     for number, row in enumerate(rows(data, [found for _, found in tracks], width and _room(width, names))):
-        lines = (f"{name}  " + "".join(text for text, _ in line_of(row, line)) for line, name in enumerate(names))
+        lines = (
+            f"{name}  " + "".join(shown(text) for text, _ in line_of(row, line)) for line, name in enumerate(names)
+        )
         yield "\n" * bool(number) + "\n".join(line.rstrip(" ") for line in lines)
 
 
@@ -124,7 +127,7 @@ def _drawn(row: Sequence[Cell], line: int, before: str, isolate: bool) -> Text:
     text = Text(no_wrap=True, overflow="ignore")
     text.append(before, _NAME)
     for part, segment in line_of(row, line):
-        shown = isolated(part) if isolate else part
+        shown = isolated_text(part) if isolate else part
         text.append(shown, Style.null() if segment is None else STYLES[segment % len(STYLES)])
     text.rstrip()
     return text
