@@ -64,7 +64,8 @@ def sides_of(request: Request) -> list[Request]:
     sides, known = [], set()
     for name in names:
         side = Request({**request.options, "encoding": name, "model": None, "allow_special": ()})
-        side.options["allow_special"] = tuple(t for t in wanted if t in side.encoding.special_tokens_set)
+        special = side.encoding.special_tokens_set  # what is wrong with an encoding is said before any text is read
+        side.options["allow_special"] = tuple(token for token in wanted if token in special)
         known.update(side.options["allow_special"])
         sides.append(side)
     if missing := [token for token in wanted if token not in known]:
