@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from support import ROOT, run_tokcli
+from support import ROOT, on_terminal, run_tokcli
 
 import tokcli
 
@@ -106,3 +106,18 @@ def test_a_special_token_that_only_one_has_is_one_there() -> None:
                       "--allow-special", "<|endofprompt|>", "-t", "a<|endofprompt|>")  # fmt: skip
     first, second = json.loads(made.out)["encodings"]
     assert first["count"] == 2 < second["count"]
+
+
+def test_an_encoding_that_cannot_be_read_is_its_own_fault(tmp_path: Path) -> None:
+    (tmp_path / "cut.gguf").write_bytes(b"GGUF\3\0\0\0")
+    ran = run_tokcli("encode", "--compare", f"o200k_base,{tmp_path / 'cut.gguf'}", "-t", "x")
+    assert (ran.status, ran.out) == (2, b"")
+    assert ran.err.startswith("Error: cut.gguf:")
+
+
+@pytest.mark.parametrize("colour", ["--color=always", "--color=never"])
+def test_a_terminal_keeps_right_to_left_text_in_its_column_and_a_pipe_does_not_see_how(colour: str) -> None:
+    status, shown = on_terminal(*TWO, colour, "-t", "abc \u0645\u0631\u062d\u0628\u0627")
+    assert status == 0
+    assert 0 < shown.decode().count("\u2068") == shown.decode().count("\u2069")
+    assert "\u2068" not in run_tokcli(*TWO, colour, "-t", "abc \u0645").out.decode()

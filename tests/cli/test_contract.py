@@ -250,6 +250,7 @@ def test_a_misspelt_name_gets_a_suggestion(arguments: list[str], suggested: str)
         ["encode", "--format", "npy", "--records", "lines", "-t", "x"],
         ["encode", "--offsets", "byte", "--records", "lines", "-t", "x"],
         ["encode", "--visualise", "--ids", "--json", "-t", "x"],
+        ["encode", "--visualise=merges", "--step", "--json", "-t", "x"],
         ["encode", "--ids", "-t", "x"],
         ["encode", "--fail-if-truncated", "-t", "x"],
         ["decode", "--format", "u32", "--records", "lines"],

@@ -110,7 +110,9 @@ def test_a_piece_with_too_many_merges_is_refused() -> None:
     assert "a piece of 5000 bytes" in ran.err
 
 
-@pytest.mark.parametrize("options", [["--step"], ["--visualise", "--step"], ["--visualise=merges", "--step"]])
+@pytest.mark.parametrize(
+    "options", [["--step"], ["--visualise", "--step"], ["--visualise=merges", "--step"], ["--step", "--json"]]
+)
 def test_step_is_for_merges_on_a_terminal(options: list[str]) -> None:
     assert run_tokcli("encode", "-t", "hello", *options).status == 2
 

@@ -18,7 +18,6 @@ from tokcli.engine.bpe import MergeStep, merge_steps
 from tokcli.render.boundaries import (
     PALETTE,
     coloured_boundaries,
-    coloured_merge_steps,
     plain_boundaries,
     plain_merge_steps,
 )
@@ -177,24 +176,10 @@ def test_merge_steps_of_the_engine_are_shown_one_a_line() -> None:
         "    417  h│el│l│o",
         "    616  h│ell│o",
     ]
-    lines = list(coloured_merge_steps(merge_steps(ranks, b"hello")))
-    assert [line.plain for line in lines] == ["         hello", "    417  hello", "    616  hello"]
-
-
-def test_the_part_just_merged_is_underlined_and_no_other() -> None:
-    (line,) = coloured_merge_steps([MergeStep((b"h", b"el", b"lo"), 417, 1)])
-    underlined = [
-        line.plain[span.start : span.end]
-        for span in line.spans
-        if not isinstance(span.style, str) and span.style.underline
-    ]
-    assert underlined == ["el"]
-    assert not line.style, "a style of the whole line would dim the parts"
-    assert len(set(backgrounds([line]))) == 3
 
 
 def test_merge_steps_of_hostile_bytes_stay_on_their_line() -> None:
     (line,) = plain_merge_steps([MergeStep((b"\n", b"\x1b", b"\xf0", b"\x9f", b"[b]"), None, None)])
     assert line == "         ⏎│␛│⟨f0⟩│⟨9f⟩│[b]"
-    (text,) = coloured_merge_steps([MergeStep((b"\n", b"\x1b", b"[b]"), 10_000_000, 0)])
-    assert text.plain == "10000000  ⏎␛[b]"
+    (text,) = plain_merge_steps([MergeStep((b"\n", b"\x1b", b"[b]"), 10_000_000, 0)])
+    assert text == "10000000  ⏎│␛│[b]"

@@ -8,7 +8,7 @@ from itertools import accumulate
 
 import click
 
-from tokcli.cli import records, screen, streams
+from tokcli.cli import pager, records, screen, streams
 from tokcli.cli.options import Request
 from tokcli.cli.pages import sees_whole
 from tokcli.cli.split_table import SMALL_BLOCK, json_text
@@ -34,12 +34,14 @@ def write(request: Request) -> None:
     sides = sides_of(request)
     with streams.Output(request.options["output"], request.inputs) as output:
         for source in request.inputs:
-            with streams.naming(source.shown):
-                data = read(request, source)
-                if request.options["as_json"]:
-                    write_json(sides, data, output)
-                else:
-                    show(request, sides, source, data, output)
+            if request.options["as_json"]:
+                with streams.naming(source.shown):
+                    write_json(sides, read(request, source), output)
+        if not request.options["as_json"]:
+            with pager.paged(output) as shown:
+                for source in request.inputs:
+                    with streams.naming(source.shown):
+                        show(request, sides, source, read(request, source), shown)
         output.flush()
 
 
@@ -62,7 +64,8 @@ def sides_of(request: Request) -> list[Request]:
     sides, known = [], set()
     for name in names:
         side = Request({**request.options, "encoding": name, "model": None, "allow_special": ()})
-        side.options["allow_special"] = tuple(t for t in wanted if t in side.encoding.special_tokens_set)
+        special = side.encoding.special_tokens_set  # what is wrong with an encoding is said before any text is read
+        side.options["allow_special"] = tuple(token for token in wanted if token in special)
         known.update(side.options["allow_special"])
         sides.append(side)
     if missing := [token for token in wanted if token not in known]:
@@ -135,7 +138,7 @@ def placed(ids: Sequence[int], spans: Sequence[tuple[int, int]], text: str) -> l
     return [Placed(number, at[begin], at[end]) for number, (begin, end) in zip(ids, spans, strict=True)]
 
 
-def show(request: Request, sides: list[Request], source: streams.Input, data: bytes, output: streams.Output) -> None:
+def show(request: Request, sides: list[Request], source: streams.Input, data: bytes, output: pager.Screen) -> None:
     """The lines of an input, and the table under them."""
     color = request.options["color"]
     on_screen = output.is_terminal or screen.wants_color(output, color)
@@ -149,10 +152,10 @@ def show(request: Request, sides: list[Request], source: streams.Input, data: by
     if not tracks or not data:
         pass
     elif screen.wants_color(output, color):
-        for lines in coloured_stacks(data, tracks, screen.width()):
+        for lines in coloured_stacks(data, tracks, screen.width(), isolate=output.is_terminal):
             screen.show(output, color, lines)
     else:
-        for plain in plain_stacks(data, tracks, screen.width() if on_screen else None):
+        for plain in plain_stacks(data, tracks, screen.width() if on_screen else None, isolate=output.is_terminal):
             output.write(f"{plain}\n".encode())
     for one in found:
         deque(one, maxlen=0)  # what was not drawn is counted all the same

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from tokcli.cli import records, screen, streams
+from tokcli.cli import pager, records, screen, streams
 from tokcli.cli.options import Request
 from tokcli.cli.pages import scores_of
 from tokcli.cli.split_table import json_text, small_chunks
@@ -33,7 +33,8 @@ def write(request: Request, output: streams.Output) -> None:
         with reading_keys() as key:
             show(request, output, key)
     elif output.is_terminal or screen.wants_color(output, request.options["color"]):
-        show(request, output, None)
+        with pager.paged(output) as shown:
+            show(request, shown, None)
     else:
         for source in request.inputs:
             for line in lines(request, source):
@@ -70,7 +71,7 @@ def score_finder(encoding: Encoding) -> Callable[[int], float]:
     return lambda number: scores.get(number, 0.0)
 
 
-def show(request: Request, output: streams.Output, key: Callable[[], bool] | None) -> None:
+def show(request: Request, output: streams.Output | pager.Screen, key: Callable[[], bool] | None) -> None:
     """A table for each piece; with `key`, after each step until it says that it is enough."""
     from rich.text import Text
 

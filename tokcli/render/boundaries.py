@@ -23,8 +23,6 @@ RANK_WIDTH = 7  # ranks below ten million stand under each other
 # of 16 colours rounds them. The text on them is black: contrast 5.4 or more, whatever the terminal's own colours.
 PALETTE = ("#56B4E9", "#E69F00", "#009E73", "#F0E442", "#CC79A7", "#D55E00")
 STYLES = tuple(Style(color="#000000", bgcolor=colour) for colour in PALETTE)
-_MERGED = Style(bold=True, underline=True)
-_RANK = Style(dim=True)
 
 
 class MergeStep(Protocol):
@@ -92,18 +90,8 @@ def plain_boundaries(tokens: Iterable[tuple[bytes, int]], *, spaces: bool = True
         yield "".join(ended or line)
 
 
-def coloured_merge_steps(steps: Iterable[MergeStep]) -> Iterator[Text]:
-    """Yield a line per step of merging a piece: the rank that was merged, and the parts, the new one underlined."""
-    for step in steps:
-        line = Text(overflow="fold")
-        line.append(_rank_column(step), _RANK)
-        for index, (part, style) in enumerate(zip(step.parts, cycle(STYLES), strict=False)):
-            line.append(visible_bytes(part, spaces=True), style + _MERGED if index == step.position else style)
-        yield line
-
-
 def plain_merge_steps(steps: Iterable[MergeStep]) -> Iterator[str]:
-    """Yield the same lines without colour.
+    """Yield a line per step of merging a piece: the rank that was merged, and the parts.
 
     >>> from tokcli.engine.bpe import merge_steps
     >>> for line in plain_merge_steps(merge_steps({b"el": 417, b"ell": 616}, b"hello")):

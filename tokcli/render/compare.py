@@ -10,15 +10,15 @@ from rich.cells import cell_len, set_cell_size
 from rich.style import Style
 from rich.text import Text
 
-from tokcli.render.boundaries import PALETTE
+from tokcli.render.boundaries import STYLES
 from tokcli.render.grid import Cell, Segment, line_of, rows
 from tokcli.render.tables import Column, make_table
+from tokcli.render.token_rows import isolated_text
 from tokcli.render.visible import visible
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-_STYLES = tuple(Style(color="#000000", bgcolor=colour) for colour in PALETTE)
 _NAME = Style(dim=True)
 MIN_ROOM = 8  # cells of text in a row, however narrow the screen is
 
@@ -97,19 +97,25 @@ def labels(names: Sequence[str], width: int) -> list[str]:
 Track: TypeAlias = tuple[str, Iterable[Segment]]  # the name of an encoding, and its cut
 
 
-def coloured_stacks(data: bytes, tracks: Sequence[Track], width: int) -> Iterator[Text]:
-    """The rows of a text: a line for each encoding, its name before it, and an empty one between rows."""
+def coloured_stacks(data: bytes, tracks: Sequence[Track], width: int, *, isolate: bool = False) -> Iterator[Text]:
+    """The rows of a text: a line for each encoding, its name before it, and an empty one between rows.
+
+    With `isolate`, what is written from right to left stays in its column also on terminals that order lines.
+    """
     names = labels([name for name, _ in tracks], width)
     for number, row in enumerate(rows(data, [found for _, found in tracks], _room(width, names))):
-        lines = [_drawn(row, line, f"{name}  ") for line, name in enumerate(names)]
+        lines = [_drawn(row, line, f"{name}  ", isolate) for line, name in enumerate(names)]
         yield Text("\n", no_wrap=True, overflow="ignore").join([Text("")] * bool(number) + lines)
 
 
-def plain_stacks(data: bytes, tracks: Sequence[Track], width: int | None) -> Iterator[str]:
+def plain_stacks(data: bytes, tracks: Sequence[Track], width: int | None, *, isolate: bool = False) -> Iterator[str]:
     """The same without colour; without a `width` only newlines end a row."""
     names = labels([name for name, _ in tracks], width or 1 << 30)
+    shown = isolated_text if isolate else str
     for number, row in enumerate(rows(data, [found for _, found in tracks], width and _room(width, names))):
-        lines = (f"{name}  " + "".join(text for text, _ in line_of(row, line)) for line, name in enumerate(names))
+        lines = (
+            f"{name}  " + "".join(shown(text) for text, _ in line_of(row, line)) for line, name in enumerate(names)
+        )
         yield "\n" * bool(number) + "\n".join(line.rstrip(" ") for line in lines)
 
 
@@ -117,10 +123,11 @@ def _room(width: int, names: Sequence[str]) -> int:
     return max(width - cell_len(names[0]) - 2, MIN_ROOM)
 
 
-def _drawn(row: Sequence[Cell], line: int, before: str) -> Text:
+def _drawn(row: Sequence[Cell], line: int, before: str, isolate: bool) -> Text:
     text = Text(no_wrap=True, overflow="ignore")
     text.append(before, _NAME)
     for part, segment in line_of(row, line):
-        text.append(part, Style.null() if segment is None else _STYLES[segment % len(_STYLES)])
+        shown = isolated_text(part) if isolate else part
+        text.append(shown, Style.null() if segment is None else STYLES[segment % len(STYLES)])
     text.rstrip()
     return text

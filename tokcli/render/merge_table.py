@@ -13,7 +13,7 @@ from rich.cells import cell_len
 from rich.style import Style
 from rich.text import Text
 
-from tokcli.render.boundaries import BOUNDARY, PALETTE, RANK_WIDTH, MergeStep, plain_merge_steps
+from tokcli.render.boundaries import BOUNDARY, RANK_WIDTH, STYLES, MergeStep, plain_merge_steps
 from tokcli.render.visible import visible_bytes
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from tokcli.engine.piece_steps import PieceSteps
 
-_STYLES = tuple(Style(color="#000000", bgcolor=colour) for colour in PALETTE)
 _NEW = Style(bold=True, underline=True)
 _DIM = Style(dim=True)
 _HEAD = Style(bold=True)
@@ -89,7 +88,7 @@ class MergeTable:
             yield _grid([self._rest], [_joined(parts, None, marks=self._marks)])
             return
         for part, score in zip(parts, made.scores, strict=True):
-            cell = Text(visible_bytes(part, spaces=True), _STYLES[0], overflow="fold")
+            cell = Text(visible_bytes(part, spaces=True), STYLES[0], overflow="fold")
             yield _grid([9, self._rest], [Text(f"{score:.4f}", _DIM, justify="right"), cell])
 
     def _cells(self, number: int) -> list[Text]:
@@ -113,7 +112,7 @@ def pair_of(steps: Sequence[MergeStep], number: int) -> tuple[bytes, ...]:
 
 def _joined(parts: Sequence[bytes], new: int | None, *, marks: bool) -> Text:
     text = Text(overflow="fold")
-    for index, (part, style) in enumerate(zip(parts, cycle(_STYLES), strict=False)):
+    for index, (part, style) in enumerate(zip(parts, cycle(STYLES), strict=False)):
         shown = visible_bytes(part, spaces=True)
         if index:
             text.append(BOUNDARY)

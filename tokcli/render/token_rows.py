@@ -50,7 +50,7 @@ def coloured_rows(
     for row in _rows(tokens, width, gap=0, ids=ids):
         line = Text(no_wrap=True)
         for cell in row:
-            text = isolated(cell.text) if isolate else cell.text
+            text = isolated_text(cell.text) if isolate else cell.text
             line.append(text, STYLES[cell.token % len(STYLES)])
             line.append(" " * (cell.width - cell_len(cell.text)))
         line.rstrip()
@@ -89,8 +89,7 @@ def isolated(line: str) -> str:
     """A line whose tokens keep their places on any terminal, whichever way each is written."""
     if line.isascii():
         return line
-    parts = line.split(BOUNDARY)
-    return BOUNDARY.join(f"{_ISOLATE}{part}{_POP}" if is_from_right(part) else part for part in parts)
+    return BOUNDARY.join(map(isolated_text, line.split(BOUNDARY)))
 
 
 def is_from_right(text: str) -> bool:
@@ -100,6 +99,11 @@ def is_from_right(text: str) -> bool:
     (False, True)
     """
     return any(bidirectional(char) in _FROM_RIGHT for char in _NOT_ASCII.findall(text))
+
+
+def isolated_text(text: str) -> str:
+    """Text that is written from right to left, kept in its place; other text as it is."""
+    return f"{_ISOLATE}{text}{_POP}" if is_from_right(text) else text
 
 
 def _rows(tokens: Iterable[tuple[bytes, int]], width: int, *, gap: int, ids: bool) -> Iterator[list[Cell]]:
