@@ -38,7 +38,7 @@ def refused(*arguments: str | Path) -> str:
 def on_a_terminal(*arguments: str | Path) -> str:
     """What the program writes to a terminal without colours."""
     leader, follower = pty.openpty()
-    env = {**os.environ, "NO_COLOR": "1", "COLUMNS": "100", "TERM": "xterm"}
+    env = {**os.environ, "NO_COLOR": "1", "COLUMNS": "100", "TERM": "xterm", "PAGER": "cat"}
     command = [*program(), "inspect-ranks", *map(str, arguments)]
     process = subprocess.Popen(command, stdout=follower, stderr=follower, stdin=subprocess.DEVNULL, env=env)
     os.close(follower)
