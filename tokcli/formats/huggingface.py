@@ -81,7 +81,7 @@ def _cuts(splitter: Any) -> Cuts | None:
         return None
     as_bytes, patterns, has_digits = parts[-1], [], False
     for part in parts[:-1]:
-        pattern = part["pattern"].get("Regex") if part.get("type") == "Split" else None
+        pattern = as_escapes(part["pattern"].get("Regex")) if part.get("type") == "Split" else None
         if part.get("type") == "Digits" and part.get("individual_digits"):
             pattern, has_digits = NUMBER, True
         elif pattern is None or not _keeps_all(part, pattern):
@@ -94,6 +94,17 @@ def _cuts(splitter: Any) -> Cuts | None:
     if one not in KNOWN_ALIKE or (prefix_space and len(parts) > 1):
         return None
     return Cuts(one, _newer_numbers() if has_digits else (), prefix_space)
+
+
+def as_escapes(pattern: str | None) -> str | None:
+    r"""A pattern as the known ones are written: line ends as escapes, which some files have as characters.
+
+    >>> as_escapes("[^\r\n]") == r"[^\r\n]"
+    True
+    """
+    if pattern is None or "\\\r" in pattern or "\\\n" in pattern:
+        return pattern
+    return pattern.replace("\r", r"\r").replace("\n", r"\n")
 
 
 def _keeps_all(split: dict[str, Any], pattern: str) -> bool:
