@@ -18,7 +18,7 @@ from tokcli.engine.character_rules import CharacterStage, Groups, rule_of, run_o
 from tokcli.engine.charsmap import Charsmap
 from tokcli.engine.matching import Literal, OnigPattern
 from tokcli.engine.models import Model, WordLevel, WordPiece, byte_token
-from tokcli.engine.native_text import Learn, Learned, NativeText
+from tokcli.engine.native_text import Learn, Learned, Named, NativeText
 from tokcli.engine.pair_bpe import PairBpe
 from tokcli.engine.spm_normalizer import SPACE, SpmNormalizer
 from tokcli.engine.unigram import Unigram
@@ -185,23 +185,28 @@ def pipeline(parts: Pipeline) -> NativeText | None:
     groups = _add_splitter(made, parts, steps)
     if groups is None:
         return None
-    tokens: dict[bool, list[AddedToken]] = {}
-    for normalized in (False, True):
-        texts: dict[str, AddedToken] = {}
-        for token in special_first(parts.added):
-            text = parts._normalized(token.content) if normalized else token.content
-            if text and token.normalized == normalized:
-                texts.setdefault(text, token)
-        tokens[normalized] = list(texts.values())
+    names: list[list[Named]] = []
+    for normalized, texts in enumerate(added_texts(parts)):
+        names.append([(token.content, token.special) for token in texts.values()])
         made.set_added(
-            normalized, [(text.encode(), t.id, t.single_word, t.lstrip, t.rstrip) for text, t in texts.items()]
+            bool(normalized), [(text.encode(), t.id, t.single_word, t.lstrip, t.rstrip) for text, t in texts.items()]
         )
 
     learn = _learner(stages, groups)
     asks_for_classes = parts.splitter is not None or any(token.single_word for token in parts.added)
     ascii_only = list(range(128))
     made.learn(*learn(ascii_only if stages else [], ascii_only if asks_for_classes else [], []))
-    return NativeText(made, learn, tokens[False], tokens[True])
+    return NativeText(made, learn, *names)
+
+
+def added_texts(parts: Pipeline) -> tuple[dict[str, AddedToken], dict[str, AddedToken]]:
+    """What is found in text as it came and in normalized text, and which token each is; of equal ones the first."""
+    found: tuple[dict[str, AddedToken], dict[str, AddedToken]] = {}, {}
+    for token in special_first(parts.added):
+        text = parts._normalized(token.content) if token.normalized else token.content
+        if text:
+            found[token.normalized].setdefault(text, token)
+    return found
 
 
 def _learner(stages: list[CharacterStage], groups: Groups) -> Learn:

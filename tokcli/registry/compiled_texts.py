@@ -19,7 +19,19 @@ from tokcli.engine.native_text import Learn, Learned, NativeText
 from tokcli.engine.token_table import Rows, TokenTable
 from tokcli.engine.token_table import pack as pack_table
 from tokcli.errors import VocabularyError
-from tokcli.registry.containers import IMAGE, Check, Container, fits, is_flag, is_id, is_ids, is_text, optional
+from tokcli.registry.containers import (
+    IMAGE,
+    Check,
+    Container,
+    are_ids,
+    are_texts,
+    fits,
+    is_flag,
+    is_id,
+    is_ids,
+    is_text,
+    optional,
+)
 
 if TYPE_CHECKING:
     from tokcli.engine.llama_cpp import LlamaCpp
@@ -183,7 +195,8 @@ def _pack_llama(model: LlamaCpp) -> Packed | None:
         "of": model.kind,
         "settings": settings,
         "special_tokens": model.special_tokens,
-        "cut_out": model._cut_out,
+        "cut_texts": [text for text, _ in model._cut_out],
+        "cut_ids": [number for _, number in model._cut_out],
     }
     table = pack_table(model.texts, model.scores or [0.0] * len(model.texts), model.kinds)
     return header, {IMAGE: model.native_model.image(), "table": table, "charsmap": model.settings.charsmap}
@@ -210,27 +223,36 @@ def _open_llama(container: Container, source: Source) -> Tokenizer:
     vars(model).update(
         native_model=NativeText(_model(container), learner),
         special_tokens=header["special_tokens"],
-        _cut_out=[(text, number) for text, number in header["cut_out"]],
+        _cut_out=list(zip(header["cut_texts"], header["cut_ids"], strict=True)),
     )
     return model
 
 
 # --- tokenizer.json --------------------------------------------------------------------------------------------------
 
-_TOKEN_FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
+_TOKEN_FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")  # in the order of AddedToken
+_SPECIAL = 1 << _TOKEN_FLAGS.index("special")
 
 
 class CompiledPipeline(CompiledText):
     """A tokenizer.json by its native twin, the parts beside its model, and a table of its tokens."""
 
-    def __init__(self, container: Container, source: Source, facts: Facts, added: Sequence[AddedToken]) -> None:
+    def __init__(self, container: Container, source: Source, facts: Facts) -> None:
         header, sections = container
-        self._name, self._added = source.name, added
+        self._name, self._columns = source.name, [header[f"added_{column}"] for column in ("texts", "ids", "flags")]
         self._parts = sections["parts"]
-        self._texts = _Texts(TokenTable(sections["table"]), {t.id: t for t in added}, self._normalized)
-        raw, normalized = ([added[at] for at in header[name]] for name in ("raw", "normalized"))
+        self._texts = _Texts(TokenTable(sections["table"]), lambda: self._added, self._normalized)
+        texts, _, flags = self._columns
+        raw, normalized = ([(texts[at], bool(flags[at] & _SPECIAL)) for at in header[n]] for n in ("raw", "normalized"))
         learn = source.learner(container, self._learn)
         super().__init__(facts, NativeText(_model(container), learn, raw, normalized), source.load)
+
+    @cached_property
+    def _added(self) -> list[AddedToken]:
+        return [
+            AddedToken(text, number, *(bool(bits >> at & 1) for at in range(len(_TOKEN_FLAGS))))
+            for text, number, bits in zip(*self._columns, strict=True)
+        ]
 
     @cached_property
     def _node(self) -> Node:
@@ -272,8 +294,14 @@ class CompiledPipeline(CompiledText):
 class _Texts(Mapping[int, str]):
     """The text of each id: of an added token, and else of the model's."""
 
-    def __init__(self, table: TokenTable, added: Mapping[int, AddedToken], normalized: Callable[[str], str]) -> None:
-        self._table, self._added, self._normalized = table, added, normalized
+    def __init__(
+        self, table: TokenTable, added: Callable[[], list[AddedToken]], normalized: Callable[[str], str]
+    ) -> None:
+        self._table, self._tokens, self._normalized = table, added, normalized
+
+    @cached_property
+    def _added(self) -> dict[int, AddedToken]:
+        return {token.id: token for token in self._tokens()}
 
     def __getitem__(self, number: int) -> str:
         token = self._added.get(number)
@@ -293,20 +321,24 @@ class _Texts(Mapping[int, str]):
 
 def _pack_pipeline(pipeline: Pipeline) -> Packed | None:
     from tokcli.engine.compiled import facts_of
+    from tokcli.engine.native_models import added_texts
 
     native, texts = pipeline.native, pipeline.model.texts()
     size = max(texts, default=-1) + 1
     if native is None or pipeline.parts is None or size > _SPREAD * len(texts) + (1 << 16):
         return None
     numbers = {id(token): at for at, token in enumerate(pipeline.added)}
+    raw, normalized = ([numbers[id(token)] for token in found.values()] for found in added_texts(pipeline))
     facts = asdict(facts_of(pipeline, {}))
     del facts["others"]
     header = {
         "kind": "pipeline",
         **facts,
-        "added": [[t.content, t.id, *(getattr(t, flag) for flag in _TOKEN_FLAGS)] for t in pipeline.added],
-        "raw": [numbers[id(token)] for token in native.raw],
-        "normalized": [numbers[id(token)] for token in native.normalized],
+        "added_texts": [t.content for t in pipeline.added],
+        "added_ids": [t.id for t in pipeline.added],
+        "added_flags": [sum(getattr(t, flag) << at for at, flag in enumerate(_TOKEN_FLAGS)) for t in pipeline.added],
+        "raw": raw,
+        "normalized": normalized,
     }
     rows = [texts.get(number, "") for number in range(size)]
     sections = {
@@ -320,11 +352,7 @@ def _pack_pipeline(pipeline: Pipeline) -> Packed | None:
 def _open_pipeline(container: Container, source: Source) -> Tokenizer:
     header = container.header
     facts = Facts(**{key: header[key] for key in _FACTS}, others=None)
-    added = [
-        AddedToken(content, number, **dict(zip(_TOKEN_FLAGS, flags, strict=True)))
-        for content, number, *flags in header["added"]
-    ]
-    return CompiledPipeline(container, source, facts, added)
+    return CompiledPipeline(container, source, facts)
 
 
 # --- what headers have to be -----------------------------------------------------------------------------------------
@@ -339,17 +367,9 @@ def _is(name: str) -> Check:
     return lambda value: type(value) is str and value == name
 
 
-def _is_list(check: Check) -> Check:
-    return lambda value: type(value) is list and all(map(check, value))
-
-
 def _is_settings(value: Any) -> bool:
     count = len(_FLAGS)
     return type(value) is list and all(map(is_flag, value[:count])) and all(map(is_text, value[count:]))
-
-
-def _is_added(value: Any) -> bool:
-    return type(value) is list and len(value) == 2 + len(_TOKEN_FLAGS) and is_text(value[0]) and is_id(value[1])
 
 
 _FACTS: Mapping[str, Check] = {
@@ -384,9 +404,8 @@ _KINDS: Sequence[tuple[Mapping[str, Check], set[str], Callable[[Container, Sourc
             "of": ("llama", "bert", "t5").__contains__,
             "settings": lambda value: type(value) is dict,
             "special_tokens": is_ids,
-            "cut_out": _is_list(
-                lambda item: type(item) is list and len(item) == 2 and is_text(item[0]) and is_id(item[1])
-            ),
+            "cut_texts": are_texts,
+            "cut_ids": are_ids,
         },
         {IMAGE, "table", "charsmap"},
         _open_llama,
@@ -396,9 +415,11 @@ _KINDS: Sequence[tuple[Mapping[str, Check], set[str], Callable[[Container, Sourc
             "kind": _is("pipeline"),
             "sha256": is_text,
             **_FACTS,
-            "added": _is_list(_is_added),
-            "raw": _is_list(is_id),
-            "normalized": _is_list(is_id),
+            "added_texts": are_texts,
+            "added_ids": are_ids,
+            "added_flags": are_ids,
+            "raw": are_ids,
+            "normalized": are_ids,
         },
         {IMAGE, "table", "parts"},
         _open_pipeline,
