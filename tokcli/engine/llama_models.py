@@ -11,7 +11,6 @@ from typing import NamedTuple
 from tokcli.engine import llama_unicode as characters
 from tokcli.engine import native_models
 from tokcli.engine.bpe import last_two
-from tokcli.engine.byte_alphabet import all_bytes_of
 from tokcli.engine.charsmap import Charsmap
 from tokcli.engine.llama_patterns import DIGITS_FROM_THE_RIGHT, KIMI, KIMI_PATTERN, PreType
 from tokcli.engine.models import byte_token
@@ -19,7 +18,7 @@ from tokcli.engine.native_text import NativeText
 from tokcli.engine.normalizer import to_byte_chars
 from tokcli.engine.pair_bpe import SHIFT, in_order, last_two_ids, merge
 from tokcli.engine.pipeline import CACHE_PIECE_CHARS, CACHE_PIECES
-from tokcli.engine.ranked import Ranked, ranks_of_merges
+from tokcli.engine.ranked import Ranked, ranks_of_texts
 from tokcli.engine.spm_normalizer import SPACE
 from tokcli.engine.unicode_classes import CHINESE
 from tokcli.engine.unigram import UNKNOWN_PENALTY, prefixes, single
@@ -145,12 +144,10 @@ class StringBpe:
 
     def ranks(self) -> Ranked | None:
         """The same as ranks by bytes: see `ranks_of_merges`."""
-        found = zip(self._ids.values(), all_bytes_of(self._ids), strict=True)
-        tokens = {number: data for number, data in found if data is not None}
         merges = in_order(self._merges)
-        if any(made >= self._size for _, _, made in merges):
+        if max(merges[2::3], default=0) >= self._size:
             return None
-        return ranks_of_merges(tokens, merges, finds_whole=self._pre.ignore_merges)
+        return ranks_of_texts(self._ids, merges, finds_whole=self._pre.ignore_merges)
 
     def parents(self, text: str) -> tuple[int, int] | None:
         """The two ids that merge into a token; None where none do."""

@@ -297,8 +297,16 @@ class Pipeline:
 
     @cached_property
     def _texts(self) -> Mapping[int, str]:
-        added = {t.id: self._normalized(t.content) if t.normalized else t.content for t in self.added}
-        return {**self.model.texts(), **added}
+        return {**self.model.texts(), **self._added_texts}
+
+    @cached_property
+    def _added_texts(self) -> Mapping[int, str]:
+        return {t.id: self._normalized(t.content) if t.normalized else t.content for t in self.added}
+
+    def bytes_of(self, number: int) -> bytes:
+        """The bytes that decoding one id gives."""
+        text = self._added_texts.get(number)
+        return self.decode([number]) if text is None else self._decoded([text])
 
     def decode(self, ids: Sequence[int]) -> bytes:
         """The bytes of some ids, special tokens printed."""
@@ -306,8 +314,9 @@ class Pipeline:
             tokens = [self._texts[number] for number in ids]
         except KeyError as error:
             raise UnknownTokenError(f"{error.args[0]} is not an id of the vocabulary") from None
-        if not tokens:
-            return b""
+        return self._decoded(tokens) if tokens else b""
+
+    def _decoded(self, tokens: list[str]) -> bytes:
         return "".join(self.decoder(tokens)).encode("utf-8", "surrogateescape")
 
     def parents(self, number: int) -> tuple[int, int] | None:

@@ -14,7 +14,7 @@ from tokcli.engine.byte_alphabet import bytes_of
 from tokcli.engine.known_patterns import GPT2, IN_A_ROW, NUMBER
 from tokcli.engine.matching import KNOWN_ALIKE
 from tokcli.engine.models import Model, WordLevel, WordPiece
-from tokcli.engine.pair_bpe import SHIFT, PairBpe
+from tokcli.engine.pair_bpe import SHIFT, MergeList, Merges, PairBpe
 from tokcli.engine.pattern import Ranges, merged, minus, parse_ranges, unicode16_ranges
 from tokcli.engine.pipeline import Pipeline
 from tokcli.engine.unigram import Unigram
@@ -165,20 +165,15 @@ def _read_bpe(node: Node) -> PairBpe:
     )
 
 
-def read_merges(node: Node, ids: dict[str, int], prefix: int) -> dict[int, tuple[int, int]]:
+def read_merges(node: Node, ids: dict[str, int], prefix: int) -> Merges:
     """Merges, each "left right" or [left, right]; `prefix` characters of the right one are left out when they join."""
-    merges: dict[int, tuple[int, int]] = {}
     items = node._expect(list)
     if len(items) > MAX_MERGES:
         node.fail(f"{len(items)} merges, more than the {MAX_MERGES} that are read")
-    least = max(prefix, 1)
-    try:  # which does when nothing is wrong, and takes half the time
-        pairs = [item.split(" ") if type(item) is str else item for item in items if item[:8] != "#version"]
-        if all(len(pair) == 2 and pair[0] and len(pair[1]) >= least for pair in pairs):
-            made = [ids[left + right[prefix:]] for left, right in pairs]
-            return dict(zip([ids[a] << SHIFT | ids[b] for a, b in pairs], enumerate(made), strict=True))
-    except (TypeError, KeyError, AttributeError):
-        pass  # named below
+    version = bool(items) and type(items[0]) is str and items[0].startswith("#version")
+    if (listed := MergeList.of(ids, items[version:], prefix)) is not None:
+        return listed
+    merges: dict[int, tuple[int, int]] = {}
     rank = 0
     for at, item in enumerate(items):
         if type(item) is str:

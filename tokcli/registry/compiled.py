@@ -164,11 +164,11 @@ def _compile(vocabulary: Vocabulary | Tokenizer, sha256: str) -> bytes | None:
             header = {"kind": "ranks", "max_rank": max(ranks.values(), default=0), "pat_str": vocabulary.pat_str}
             header["special_tokens"] = vocabulary.special_tokens
         elif (shortcut := vocabulary.shortcut) is not None:
-            ranks, image = shortcut.load_ranks(), shortcut.load_image()
-            header = {"kind": "tokenizer", **_header_of(shortcut, facts_of(vocabulary, ranks))}
+            image = shortcut.load_image()
+            header = {"kind": "tokenizer", **_header_of(shortcut, facts_of(vocabulary, image))}
         else:
             return None
-        return containers.pack({**header, "sha256": sha256}, {IMAGE: image}) if ranks else None
+        return containers.pack({**header, "sha256": sha256}, {IMAGE: image})
     except (ValueError, VocabularyError):  # there is no image, or what is wrong has to be said elsewhere
         return None
 
