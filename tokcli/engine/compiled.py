@@ -114,18 +114,21 @@ class Compiled:
 
 def facts_of(tokenizer: Tokenizer, image: Buffer) -> Facts:
     """What may be kept of a tokenizer whose shortcut has this image; ValueError where it is none."""
-    from tokcli.engine.llama_cpp import NORMAL, LlamaCpp
     from tokcli.engine.pipeline import Pipeline
 
     drops_space = cleans_spaces = False
     others: Mapping[int, bytes] | None = None
-    if isinstance(tokenizer, Pipeline) and tokenizer.decodes_apart:
-        added = array("I", [token.id for token in tokenizer.added])
-        others = _others(image, added + array("I", tokenizer.model.ids.values()), added, tokenizer.bytes_of)
-    elif isinstance(tokenizer, LlamaCpp):
-        drops_space, cleans_spaces = tokenizer.settings.add_space_prefix, tokenizer.settings.clean_spaces
-        unusual = array("I", [number for number, kind in enumerate(tokenizer.kinds) if kind != NORMAL])
-        others = _others(image, array("I", range(len(tokenizer.texts))), unusual, tokenizer._bytes_of)
+    if isinstance(tokenizer, Pipeline):
+        if tokenizer.decodes_apart:
+            added = array("I", [token.id for token in tokenizer.added])
+            others = _others(image, added + array("I", tokenizer.model.ids.values()), added, tokenizer.bytes_of)
+    else:
+        from tokcli.engine.llama_cpp import NORMAL, LlamaCpp
+
+        if isinstance(tokenizer, LlamaCpp):
+            drops_space, cleans_spaces = tokenizer.settings.add_space_prefix, tokenizer.settings.clean_spaces
+            unusual = array("I", [number for number, kind in enumerate(tokenizer.kinds) if kind != NORMAL])
+            others = _others(image, array("I", range(len(tokenizer.texts))), unusual, tokenizer._bytes_of)
     return Facts(
         special_tokens=tokenizer.special_tokens,
         max_id=tokenizer.max_id,
