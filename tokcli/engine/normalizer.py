@@ -61,7 +61,7 @@ class Without(NamedTuple):
 
     def __call__(self, text: Aligned) -> None:
         if text.spans is None:
-            text.text = classes.run(self.name).sub("", text.text)
+            text.text = classes.without(self.name, text.text)
         elif classes.one(self.name).search(text.text):
             one = classes.one(self.name)
             text.keep(lambda char: not one.match(char))

@@ -35,6 +35,10 @@ LOOK_AROUND = 1 << 16
 ALL = r"[\s\S]+"  # cuts nothing: the pattern of a tokenizer that cuts by other rules, which is not compiled in vain
 
 
+# what surely compiles, and then waits for a text: importing `regex` takes longer than reading many a file
+_COMPILES = re.compile(r"[ a-zA-Z0-9]+(?:\{[1-9],\})?")
+
+
 class PreTokenizer:
     r"""Cuts text into pieces by a pattern.
 
@@ -46,7 +50,7 @@ class PreTokenizer:
         self.pat_str = pat_str
         self.timeout = timeout
         self.is_known = pat_str in KNOWN_PATTERNS
-        if not self.is_known and pat_str != ALL:
+        if not self.is_known and pat_str != ALL and not _COMPILES.fullmatch(pat_str):
             _ = self._plain  # a pattern that does not compile is refused here, not at the first text
 
     def __reduce__(self) -> tuple[object, ...]:

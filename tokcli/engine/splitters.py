@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Literal, NamedTuple, Protocol
 
 from tokcli.engine import matching
@@ -63,7 +64,7 @@ class Split(NamedTuple):
 
 def at_class(name: classes.Class, behavior: Behavior) -> Split:
     """At every character of a class."""
-    return Split(Characters(classes.one(name)), behavior)
+    return Split(Characters(name), behavior)
 
 
 def bert() -> Sequence:
@@ -74,15 +75,14 @@ def bert() -> Sequence:
 class Words:
     """Runs of word characters, and runs of what is neither that nor white space (`\\w+|[^\\w\\s]+` in Rust)."""
 
-    def __init__(self) -> None:
-        word = classes.members("WORD")
-        self._runs = re.compile(f"[{word}]+|[^{word}{classes.SPACE}]+")
-
     def __call__(self, piece: Aligned) -> list[Aligned]:
-        return cut(piece, (match.span() for match in self._runs.finditer(piece.text)))
+        return cut(piece, (match.span() for match in _words().finditer(piece.text)))
 
-    def __reduce__(self) -> tuple[object, ...]:
-        return (Words, ())
+
+@lru_cache(maxsize=1)
+def _words() -> re.Pattern[str]:
+    word = classes.members("WORD")
+    return re.compile(f"[{word}]+|[^{word}{classes.SPACE}]+")
 
 
 class ByteLevel(NamedTuple):

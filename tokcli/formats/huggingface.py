@@ -6,6 +6,7 @@ taken over, and dropout, which is about training, neither.
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import Any, NamedTuple
 
 from tokcli.engine import detokenizer
@@ -209,13 +210,29 @@ def _read_wordlevel(node: Node) -> WordLevel:
     return WordLevel(_ids(node.member("vocab")), node.member("unk_token").text("<unk>"))
 
 
+def _usual_scores(items: list[Any]) -> list[tuple[str, float]]:
+    """Tokens and their scores, asked of all at once whether that is what they are; nothing where one is not."""
+    if set(map(type, items)) != {list} or set(map(len, items)) != {2}:
+        return []
+    texts, scores = zip(*items, strict=True)
+    if (
+        set(map(type, texts)) != {str}
+        or set(map(type, scores)) - {int, float}
+        or max(map(len, texts)) > MAX_TOKEN_BYTES
+    ):
+        return []
+    if not (all(map(isfinite, scores)) and min(scores) > -1e300 and max(scores) < 1e300):
+        return []
+    return list(zip(texts, map(float, scores), strict=True))
+
+
 def _read_unigram(node: Node) -> Unigram:
     vocab = node.member("vocab")
     items = vocab._expect(list)
     if len(items) > MAX_TOKENS:
         vocab.fail(f"{len(items)} tokens, more than the {MAX_TOKENS} that are read")
-    pieces = []
-    for at, item in enumerate(items):
+    pieces = _usual_scores(items)
+    for at, item in enumerate(() if pieces else items):
         if type(item) is not list or len(item) != 2 or type(item[0]) is not str or type(item[1]) not in (int, float):
             Node(item, vocab.file, f"{vocab.path}[{at}]").fail("expected a token and its score")
         text, score = item
