@@ -71,6 +71,8 @@ class OnigPattern:
 
     def find(self, text: str) -> list[Span]:
         """Where it matches; PatternError where that takes too long."""
+        if not self.pretokenizer.may_match(text):
+            return []
         compiled = self.pretokenizer._compiled_for(text)
         timeout = None if self.covers_all else self.pretokenizer.timeout
         spans: list[Span] = []

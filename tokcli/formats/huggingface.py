@@ -215,13 +215,10 @@ def _usual_scores(items: list[Any]) -> list[tuple[str, float]]:
     if set(map(type, items)) != {list} or set(map(len, items)) != {2}:
         return []
     texts, scores = zip(*items, strict=True)
-    if (
-        set(map(type, texts)) != {str}
-        or set(map(type, scores)) - {int, float}
-        or max(map(len, texts)) > MAX_TOKEN_BYTES
-    ):
+    if set(map(type, texts)) != {str} or set(map(type, scores)) - {int, float}:
         return []
-    if not (all(map(isfinite, scores)) and min(scores) > -1e300 and max(scores) < 1e300):
+    is_in_range = min(scores) > -1e300 and max(scores) < 1e300 and all(map(isfinite, scores))
+    if not is_in_range or max(map(len, texts)) > MAX_TOKEN_BYTES:
         return []
     return list(zip(texts, map(float, scores), strict=True))
 

@@ -112,7 +112,9 @@ def _usual_pieces(data: bytes) -> tuple[list[Piece], int]:
     Each is a text, a score and, unless it is a normal one, a type; all sizes take one byte. (Field by field, as
     `_read_piece` reads any piece, 32,000 of them take five times as long.)
     """
-    texts, scores, kinds = [], [], []
+    texts: list[str] = []
+    scores: list[float] = []
+    kinds: list[Kind] = []
     at, last = 0, len(data) - 4
     score_of = _SCORE.unpack_from
     with suppress(UnicodeDecodeError, KeyError, IndexError):
