@@ -19,7 +19,7 @@ def serde_float(text: str) -> float:
     (-8.1, -7.223389965104864, -7.2233899651048645)
     """
     whole, _, fraction = text.partition(".")
-    if len(text) <= _SHORT and (whole + fraction).lstrip("-").isdecimal() and (number := int(whole + fraction)):
+    if len(text) <= _SHORT and fraction.isdecimal() and (number := int(whole + fraction)):
         return number / _POWERS[len(fraction)]
     mantissa, _, written = text.lower().partition("e")
     whole, _, fraction = mantissa.partition(".")

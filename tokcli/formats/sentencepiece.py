@@ -27,7 +27,8 @@ _KINDS: dict[int, Kind] = {1: "normal", 2: "unknown", 3: "control", 4: "user_def
 _MODEL_TYPES: dict[int, ModelType] = {1: "unigram", 2: "bpe", 3: "word", 4: "char"}
 MAX_PIECE_BYTES = 8000  # SentencePiece's own limit
 _NULL = "\0"
-_SCORE = struct.Struct("<f")
+_PIECE_HEAD = struct.Struct("4B")  # a piece, its size, its text, the size of that
+_SCORED = struct.Struct("<Bf")
 # Where a folder says whose model it has: (file, member, values that mean XLM-RoBERTa)
 _CONFIGURATIONS = (
     ("tokenizer_config.json", "tokenizer_class", ("XLMRobertaTokenizer", "XLMRobertaTokenizerFast")),
@@ -115,21 +116,22 @@ def _usual_pieces(data: bytes) -> tuple[list[Piece], int]:
     texts: list[str] = []
     scores: list[float] = []
     kinds: list[Kind] = []
-    at, last = 0, len(data) - 4
-    score_of = _SCORE.unpack_from
-    with suppress(UnicodeDecodeError, KeyError, IndexError):
-        while at < last and data[at] == data[at + 2] == 0x0A and len(texts) < MAX_TOKENS:
+    at, size = 0, len(data)
+    head_of, score_of = _PIECE_HEAD.unpack_from, _SCORED.unpack_from
+    with suppress(UnicodeDecodeError, KeyError, struct.error):  # an error of struct: the file ends before
+        while len(texts) < MAX_TOKENS:
+            piece, piece_size, text, text_size = head_of(data, at)
             text_at = at + 4
-            end, score_at = text_at - 2 + data[at + 1], text_at + data[at + 3]
-            behind = end - score_at - 5
-            if data[at + 1] > 127 or data[at + 3] > 127 or end > last + 4 or data[score_at] != 0x15:
+            score_at, end = text_at + text_size, at + 2 + piece_size
+            if piece != 0x0A or text != 0x0A or piece_size > 127 or text_size > 127 or end > size:
                 break
+            tag, score = score_of(data, score_at)
+            if tag != 0x15 or score - score != 0:  # infinite, or no number
+                break
+            behind = end - score_at - 5
             if behind and (behind != 2 or data[score_at + 5] != 0x18):
                 break
             kind = _KINDS[data[score_at + 6] if behind else 1]
-            score = score_of(data, score_at + 1)[0]
-            if score - score != 0:  # infinite, or no number
-                break
             texts.append(data[text_at:score_at].decode())
             scores.append(score)
             kinds.append(kind)
