@@ -10,7 +10,7 @@ from array import array
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from tokcli.engine import backend
 from tokcli.engine.shortcut import Shortcut
@@ -19,6 +19,7 @@ from tokcli.errors import TokcliError
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
+    from tokcli.engine.native_text import NativeText
     from tokcli.engine.pipeline import Tokenizer
     from tokcli.engine.postprocessor import Tokens
 
@@ -41,9 +42,9 @@ class Facts:
 class Compiled:
     """A tokenizer (see `Tokenizer`) by its facts, its shortcut and whatever loads the whole of it."""
 
-    native: ClassVar[None] = None  # the shortcut is
+    native: NativeText | None = None  # the shortcut is
 
-    def __init__(self, facts: Facts, shortcut: Shortcut, load: Callable[[], Tokenizer]) -> None:
+    def __init__(self, facts: Facts, shortcut: Shortcut | None, load: Callable[[], Tokenizer]) -> None:
         self.facts, self.shortcut = facts, shortcut
         self.special_tokens, self.max_id, self.is_byte_level = facts.special_tokens, facts.max_id, facts.is_byte_level
         self.has_template, self.decodes_apart = facts.has_template, facts.decodes_apart
@@ -78,7 +79,7 @@ class Compiled:
     @cached_property
     def _decode(self) -> Callable[[memoryview, int], bytes] | None:
         native = backend.native()
-        if native is None or self.facts.others is None:
+        if native is None or self.shortcut is None or self.facts.others is None:
             return None
         try:
             decode: Callable[[memoryview, int], bytes]
@@ -112,8 +113,8 @@ class Compiled:
         return self.whole.token_bytes()
 
 
-def facts_of(tokenizer: Tokenizer, image: Buffer) -> Facts:
-    """What may be kept of a tokenizer whose shortcut has this image; ValueError where it is none."""
+def facts_of(tokenizer: Tokenizer, image: Buffer | None) -> Facts:
+    """What may be kept of a tokenizer whose shortcut has this image (None: it has none); ValueError for no image."""
     from tokcli.engine.pipeline import Pipeline
 
     drops_space = cleans_spaces = False
@@ -143,11 +144,11 @@ def facts_of(tokenizer: Tokenizer, image: Buffer) -> Facts:
 
 
 def _others(
-    image: Buffer, ids: array[int], unusual: array[int], bytes_of: Callable[[int], bytes]
+    image: Buffer | None, ids: array[int], unusual: array[int], bytes_of: Callable[[int], bytes]
 ) -> dict[int, bytes] | None:
     """The bytes of the ids that an image lacks; None where it has other bytes for an unusual one than its own."""
     native = backend.native()
-    if native is None:
+    if native is None or image is None:
         return None
     vocabulary = native.Vocabulary(image)
     apart = set(array("I", vocabulary.unknown(ids)))

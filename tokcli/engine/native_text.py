@@ -15,6 +15,7 @@ _ROUNDS = 6  # of learning, for one text: a run of characters may be asked for a
 _FOUND, _IGNORED = 1, 2  # TextModel::kFound, kIgnored
 
 Learned = tuple[Mapping[int, bytes | None], Mapping[int, int], Mapping[bytes, bytes]]
+Learn = Callable[[list[int], list[int], list[bytes]], Learned]
 
 
 class NativeText:
@@ -23,7 +24,7 @@ class NativeText:
     def __init__(
         self,
         model: Any,
-        learn: Callable[[list[int], list[int], list[bytes]], Learned] | None = None,
+        learn: Learn | None = None,
         raw: Iterable[AddedToken] = (),
         normalized: Iterable[AddedToken] = (),
     ) -> None:
@@ -38,6 +39,12 @@ class NativeText:
             return found[0], found[1]
 
         self._states = lru_cache(maxsize=8)(states)
+        self.raw, self.normalized = kinds
+
+    def image(self) -> bytes:
+        """The tables and what was learned of characters, which `TextModel` opens again."""
+        image: bytes = self._model.image()
+        return image
 
     def encode(self, text: str, allowed: frozenset[str]) -> list[int] | None:
         """The ids of a text."""

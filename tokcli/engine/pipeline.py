@@ -9,29 +9,27 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from tokcli.engine import backend
 from tokcli.engine.added_tokens import AddedToken, AddedTokenFinder, are_apart, finders
 from tokcli.engine.aligned import Aligned
-from tokcli.engine.detokenizer import ByteLevel, Decoder
+from tokcli.engine.detokenizer import ByteLevel, Decoder, decoded
 from tokcli.engine.models import Model
 from tokcli.engine.native_text import NativeText
 from tokcli.engine.normalizer import Normalizer, UnicodeForm
 from tokcli.engine.normalizer import Sequence as Normalizers
 from tokcli.engine.pair_bpe import PairBpe
 from tokcli.engine.pattern import Ranges
+from tokcli.engine.piece_cache import CACHE_PIECE_CHARS, CACHE_PIECES
 from tokcli.engine.postprocessor import PostProcessor, Tokens, joined
 from tokcli.engine.ranked import Ranked
 from tokcli.engine.shortcut import Shortcut
 from tokcli.engine.splitters import Splitter
-from tokcli.errors import InputError, UnknownTokenError
+from tokcli.errors import InputError
 
 if TYPE_CHECKING:
     from tokcli.engine.encoding import Encoding
-
-CACHE_PIECES = 1 << 16
-CACHE_PIECE_CHARS = 64
 
 
 class Tokenizer(Protocol):
@@ -103,6 +101,7 @@ class Pipeline:
     pat_str: str | None = None  # where the splitter cuts by this alone, and then writes bytes as characters
     unsafe: Ranges = ()  # but for text with these characters
     prefix_space: bool = False  # and with a space before each text that has none
+    parts: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)  # of the file, without the model
     _cache: dict[str, tuple[int, ...]] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
@@ -305,19 +304,11 @@ class Pipeline:
 
     def bytes_of(self, number: int) -> bytes:
         """The bytes that decoding one id gives."""
-        text = self._added_texts.get(number)
-        return self.decode([number]) if text is None else self._decoded([text])
+        return decoded([number], self._added_texts if number in self._added_texts else self._texts, self.decoder)
 
     def decode(self, ids: Sequence[int]) -> bytes:
         """The bytes of some ids, special tokens printed."""
-        try:
-            tokens = [self._texts[number] for number in ids]
-        except KeyError as error:
-            raise UnknownTokenError(f"{error.args[0]} is not an id of the vocabulary") from None
-        return self._decoded(tokens) if tokens else b""
-
-    def _decoded(self, tokens: list[str]) -> bytes:
-        return "".join(self.decoder(tokens)).encode("utf-8", "surrogateescape")
+        return decoded(ids, self._texts, self.decoder)
 
     def parents(self, number: int) -> tuple[int, int] | None:
         """The two ids that merge into an id; None where none do, and where the model does not merge."""

@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from tokcli.errors import VocabularyError
 from tokcli.formats import recognise as formats
-from tokcli.formats.limits import HEAD_BYTES, MAX_RANK, MAX_SIDECAR_BYTES, read_regular_file, shown_name
+from tokcli.formats.limits import (
+    HEAD_BYTES,
+    MAX_CONFIG_BYTES,
+    MAX_RANK,
+    MAX_SIDECAR_BYTES,
+    read_regular_file,
+    shown_name,
+)
 
 if TYPE_CHECKING:
     from tokcli.engine.pipeline import Tokenizer
@@ -81,6 +88,14 @@ def read_sources(path: str | os.PathLike[str]) -> Sources:
         else:
             absent += (sidecar,)
     folder = named if path != named else None
+    if form == formats.SENTENCEPIECE and folder is not None:
+        from tokcli.formats.sentencepiece import CONFIGURATIONS
+
+        for configuration in (folder / name for name in CONFIGURATIONS):
+            if configuration.exists():
+                files.append((configuration, read_regular_file(configuration, MAX_CONFIG_BYTES)))
+            else:
+                absent += (configuration,)
     return Sources(form, tuple(files), absent, _sha256(form, [data for _, data in files]), folder=folder)
 
 
@@ -108,9 +123,9 @@ def parse_sources(sources: Sources) -> Vocabulary | Tokenizer:
         special_tokens, pat_str = parse_sidecar(sources.files[1][1], shown_name(sources.files[1][0]))
         return Vocabulary(vocabulary.mergeable_ranks, special_tokens, pat_str)
     if form == formats.SENTENCEPIECE and sources.folder is not None:
-        from tokcli.formats.sentencepiece import with_ids_of_folder
+        from tokcli.formats.sentencepiece import with_configured_ids
 
-        return with_ids_of_folder(sources.folder, vocabulary)
+        return with_configured_ids(vocabulary, sources.files[1:], sources.folder)
     return vocabulary
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tokcli.formats.vocabulary import Sources, Vocabulary
 
 FOLDER = "compiled"  # in the cache folder
-VERSION = 1  # of what stands in a container, and of the rules by which a tokenizer has a shortcut
+VERSION = 2  # of what stands in a container, and of the rules by which a tokenizer has a shortcut
 MAX_BYTES = 512 << 20  # of all that is kept: some 30 of the largest vocabularies
 RACY_NS = 2_000_000_000  # a file that was changed so shortly before it was read may change again within the same tick
 USED_S = 86_400  # how exactly it is known when something was last used
@@ -80,7 +80,7 @@ def _read(path: str, store: _Store | None) -> Vocabulary | Tokenizer | CompiledR
         if block is None:
             return vocabulary
         container = containers.unpack(memoryview(block))
-        found = None if container is None else _opened(container, sources.sha256, lambda: vocabulary)
+        found = None if container is None else _opened(container, sources.sha256, path, lambda: vocabulary, store)
         if found is None:
             return vocabulary
         if store is not None:
@@ -167,7 +167,10 @@ def _compile(vocabulary: Vocabulary | Tokenizer, sha256: str) -> bytes | None:
             image = shortcut.load_image()
             header = {"kind": "tokenizer", **_header_of(shortcut, facts_of(vocabulary, image))}
         else:
-            return None
+            from tokcli.registry.compiled_texts import packed
+
+            found = packed(vocabulary)
+            return None if found is None else containers.pack({**found[0], "sha256": sha256}, found[1])
         return containers.pack({**header, "sha256": sha256}, {IMAGE: image})
     except (ValueError, VocabularyError):  # there is no image, or what is wrong has to be said elsewhere
         return None
@@ -180,13 +183,19 @@ def _header_of(shortcut: Shortcut, facts: Facts) -> dict[str, Any]:
     return {**header, **asdict(facts), "others": others}
 
 
-def _opened(container: Container, sha256: str, load: Callable[[], Any]) -> Tokenizer | CompiledRanks | None:
+def _opened(
+    container: Container, sha256: str, path: str, load: Callable[[], Any], store: _Store | None
+) -> Tokenizer | CompiledRanks | None:
     """What a container holds; None where that is not of this source, or anything else than it should be."""
     header, image = container.header, container.sections.get(IMAGE)
     native = backend.native()
     if native is None or image is None or header.get("sha256") != sha256:
         return None
     try:
+        if header.get("kind") not in ("ranks", "tokenizer"):
+            from tokcli.registry.compiled_texts import Source, opened
+
+            return opened(container, Source(path, load, None if store is None else store.rules(sha256)))
         if not native.Vocabulary(image).verify():
             return None
         if fits(header, _RANKS):
@@ -195,7 +204,7 @@ def _opened(container: Container, sha256: str, load: Callable[[], Any]) -> Token
                 header["pat_str"],
             )  # fmt: skip
         return _tokenizer(header, image, load) if fits(header, _TOKENIZER) else None
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, KeyError, IndexError, VocabularyError):
         return None
 
 
@@ -227,7 +236,7 @@ class _Store:
 
     def __init__(self, folder: str, native: ModuleType) -> None:
         self._folder = folder
-        self._version = f"{VERSION}-{native.IMAGE_VERSION}"
+        self._version = f"{VERSION}-{native.IMAGE_VERSION}-{native.TEXT_IMAGE_VERSION}"
 
     @classmethod
     def open(cls, native: ModuleType) -> _Store | None:
@@ -240,6 +249,10 @@ class _Store:
     def _container(self, sha256: str) -> str:
         return os.path.join(self._folder, f"{sha256}.{self._version}")
 
+    def rules(self, sha256: str) -> str:
+        """Where it is kept what is learned on the way."""
+        return f"{self._container(sha256)}.rules"
+
     def _entry(self, path: str) -> str:
         data = os.fsencode(path)
         return os.path.join(self._folder, f"{zlib.crc32(data):08x}{zlib.adler32(data):08x}.file")
@@ -249,7 +262,7 @@ class _Store:
         kept = self._container(sha256)
         block = mapped(kept)
         container = None if block is None else containers.unpack(memoryview(block))
-        found = None if container is None else _opened(container, sha256, _again(path, sha256))
+        found = None if container is None else _opened(container, sha256, path, _again(path, sha256), self)
         if found is not None:
             with suppress(OSError):
                 if os.stat(kept).st_mtime < time.time() - USED_S:

@@ -16,6 +16,8 @@ from tokcli.registry.catalog import CATALOG, Entry
 from tokcli.registry.models import encoding_name_for_model as encoding_name_for_model
 
 if TYPE_CHECKING:
+    from typing_extensions import TypeIs
+
     from tokcli.engine.encoding import Encoding
     from tokcli.engine.pipeline import Tokenizer
     from tokcli.formats.vocabulary import Vocabulary
@@ -284,17 +286,11 @@ def _build(
     special_tokens: Mapping[str, int] | None,
     note: Callable[[str], None] | None,
 ) -> Encoding:
-    from tokcli.engine.compiled import Compiled
     from tokcli.engine.encoding import Encoding
     from tokcli.registry.compiled import CompiledRanks
 
-    if isinstance(vocabulary, Compiled):
+    if _is_tokenizer(vocabulary):
         return _build_pipeline(vocabulary, name, shown, pattern, special_tokens)
-    if not isinstance(vocabulary, CompiledRanks):  # else what reads files need not be imported
-        from tokcli.formats.vocabulary import Vocabulary, check_special_tokens
-
-        if not isinstance(vocabulary, Vocabulary):
-            return _build_pipeline(vocabulary, name, shown, pattern, special_tokens)
     pat_str = resolve_pattern(pattern) if pattern is not None else vocabulary.pat_str
     if pat_str is None:
         pat_str = CATALOG[DEFAULT_PATTERN].pat_str
@@ -309,11 +305,18 @@ def _build(
             load_ranks=vocabulary.load_ranks,
             load_image=vocabulary.load_image,
         )
+    from tokcli.formats.vocabulary import check_special_tokens  # which what was compiled does not need
+
     chosen = dict(vocabulary.special_tokens if special_tokens is None else special_tokens)
     check_special_tokens(chosen, vocabulary.mergeable_ranks, shown)
     if not vocabulary.mergeable_ranks:
         raise VocabularyError(f"{shown}: there is no token in it")
     return Encoding(name, pat_str=pat_str, mergeable_ranks=vocabulary.mergeable_ranks, special_tokens=chosen)
+
+
+def _is_tokenizer(vocabulary: Vocabulary | Tokenizer | CompiledRanks) -> TypeIs[Tokenizer]:
+    """Whether it has rules for whole texts; what reads files is not imported to know that."""
+    return hasattr(vocabulary, "encode_spans")
 
 
 def _build_pipeline(
