@@ -16,9 +16,9 @@ from support import ROOT
 from tokcli.engine import backend
 from tokcli.engine.encoding import Encoding
 from tokcli.engine.token_table import Rows, TokenTable, pack
-from tokcli.errors import UnknownTokenError
+from tokcli.errors import UnknownTokenError, VocabularyError
 from tokcli.formats import vocabulary
-from tokcli.registry import containers, learned
+from tokcli.registry import compiled, compiled_texts, containers, learned
 from tokcli.registry.encodings import load_encoding
 
 FOLDER = ROOT / "tests" / "data" / "formats"
@@ -101,6 +101,15 @@ def test_xlm_robertas_ids_are_kept_too(tmp_path: Path, parsed: list[str]) -> Non
     count = len(parsed)
     assert answers(load_encoding(tmp_path)) == first
     assert len(parsed) == count
+
+
+def test_what_was_fetched_is_compiled_too(cache: Path) -> None:
+    data = (FOLDER / "bpe.model").read_bytes()
+    first, again = (compiled.load_data({"org/name/tokenizer.model": data}) for _ in range(2))
+    assert type(first) is type(again) is compiled_texts.CompiledText
+    assert len(list(cache.glob("compiled/*"))) == 1
+    with pytest.raises(VocabularyError, match=r"vocab.json: .*one file of two"):
+        compiled.load_data({"https://host/vocab.json": b'{"a": 0, "b": 1}'})
 
 
 def test_what_was_learned_of_characters_is_kept(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:

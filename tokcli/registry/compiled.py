@@ -61,18 +61,41 @@ def load_file(path: str, *, keeps_special_tokens: bool = True) -> Vocabulary | T
         return read_vocabulary(path)
     store = _Store.open(native)
     if store is not None and (sha256 := store.known(path)) is not None:
-        found = store.load(sha256, path)
+        found = store.load(sha256, path, _again(path, sha256))
         if found is not None:
             return found
     return _read(path, store)
 
 
+def load_data(files: Mapping[str, bytes]) -> Vocabulary | Tokenizer | CompiledRanks:
+    """The same of what was fetched: one file, or both of a GPT-2 pair, by the names that stand for them in errors."""
+    from tokcli.formats.vocabulary import parse_sources, sources_of
+
+    sources = sources_of(files)
+    native = backend.native()
+    if native is None:
+        return parse_sources(sources)
+    return _compiled(sources, next(iter(files)), _Store.open(native), lambda: parse_sources(sources))
+
+
 def _read(path: str, store: _Store | None) -> Vocabulary | Tokenizer | CompiledRanks:
-    from tokcli.formats.vocabulary import parse_sources, read_sources
+    from tokcli.formats.vocabulary import read_sources
 
     began = time.time_ns()
     sources = read_sources(path)
-    found = store.load(sources.sha256, path) if store is not None else None
+    found = _compiled(sources, path, store, _again(path, sources.sha256))
+    if store is not None:
+        store.remember(path, sources, began)
+    return found
+
+
+def _compiled(
+    sources: Sources, path: str, store: _Store | None, again: Callable[[], Vocabulary | Tokenizer]
+) -> Vocabulary | Tokenizer | CompiledRanks:
+    """What the sources come to, from the cache or for the cache."""
+    from tokcli.formats.vocabulary import parse_sources
+
+    found = store.load(sources.sha256, path, again) if store is not None else None
     if found is None:
         with _without_collecting():
             vocabulary = parse_sources(sources)
@@ -85,8 +108,6 @@ def _read(path: str, store: _Store | None) -> Vocabulary | Tokenizer | CompiledR
             return vocabulary
         if store is not None:
             store.keep(sources.sha256, block)
-    if store is not None:
-        store.remember(path, sources, began)
     return found
 
 
@@ -257,12 +278,14 @@ class _Store:
         data = os.fsencode(path)
         return os.path.join(self._folder, f"{zlib.crc32(data):08x}{zlib.adler32(data):08x}.file")
 
-    def load(self, sha256: str, path: str) -> Tokenizer | CompiledRanks | None:
+    def load(
+        self, sha256: str, path: str, again: Callable[[], Vocabulary | Tokenizer]
+    ) -> Tokenizer | CompiledRanks | None:
         """What is kept of the files with this sha256."""
         kept = self._container(sha256)
         block = mapped(kept)
         container = None if block is None else containers.unpack(memoryview(block))
-        found = None if container is None else _opened(container, sha256, path, _again(path, sha256), self)
+        found = None if container is None else _opened(container, sha256, path, again, self)
         if found is not None:
             with suppress(OSError):
                 if os.stat(kept).st_mtime < time.time() - USED_S:

@@ -238,8 +238,8 @@ def _from_url(
     note: Callable[[str], None] | None,
     progress: Progress | None,
 ) -> Encoding:
-    from tokcli.formats.vocabulary import parse_vocabulary
     from tokcli.registry.cache import fetch
+    from tokcli.registry.compiled import load_data
 
     url, _, fragment = spec.partition("#")
     sha256 = fragment.removeprefix("sha256=").lower()
@@ -252,7 +252,7 @@ def _from_url(
         )
     data = fetch(url, sha256, offline=offline, note=note, progress=progress)
     name = url.rstrip("/").rpartition("/")[2].partition("?")[0]
-    return _build(parse_vocabulary(data, name), _stem(name) or url, name, pattern, None, note)
+    return _build(load_data({name: data}), _stem(name) or url, name, pattern, None, note)
 
 
 def _from_hub(
@@ -265,17 +265,15 @@ def _from_hub(
     """The encoding of a Hugging Face id; UnknownEncodingError where `spec` does not look like one."""
     if "/" not in spec:
         raise _unknown(spec)
-    from tokcli.formats.vocabulary import parse_pair, parse_vocabulary
     from tokcli.registry import hub
+    from tokcli.registry.compiled import load_data
 
     wanted = hub.parse_id(spec)
     if wanted is None:
         raise _unknown(spec)
     files = hub.find(wanted, offline=offline, note=note, progress=progress)
-    (name, data), *rest = files.items()
-    shown = f"{spec}/{name}"
-    made = parse_pair(data, rest[0][1], shown, f"{spec}/{rest[0][0]}") if rest else parse_vocabulary(data, shown)
-    return _build(made, spec, shown, pattern, None, note)
+    named = {f"{spec}/{name}": data for name, data in files.items()}
+    return _build(load_data(named), spec, next(iter(named)), pattern, None, note)
 
 
 def _build(
