@@ -18,11 +18,9 @@ from tokcli.engine.llama_cpp import BYTE, CONTROL, NORMAL, UNKNOWN, UNUSED, USER
 from tokcli.engine.llama_patterns import PRE_TYPES, PreType
 from tokcli.engine.models import byte_token
 from tokcli.errors import VocabularyError
-from tokcli.formats.limits import MAX_FILE_BYTES, MAX_TOKEN_BYTES, MAX_TOKENS, shown_name
+from tokcli.formats.limits import MAX_FILE_BYTES, MAX_KEYS, MAX_MERGES, MAX_TOKEN_BYTES, MAX_TOKENS, shown_name
 
 MAGIC = b"GGUF"
-MAX_KEYS = 1 << 16  # the most in use have some 60
-MAX_MERGES = 4 * MAX_TOKENS
 _BLOCK = 1 << 20
 _STRING, _ARRAY = 8, 9
 _BYTES, _WHOLE, _SCORES = frozenset({0, 1}), frozenset({4, 5}), frozenset({5, 6})  # kinds that a list may be of

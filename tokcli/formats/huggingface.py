@@ -29,9 +29,7 @@ from tokcli.formats.huggingface_parts import (
 )
 from tokcli.formats.json_node import Node
 from tokcli.formats.json_numbers import serde_float
-from tokcli.formats.limits import MAX_RANK, MAX_TOKEN_BYTES, MAX_TOKENS
-
-MAX_MERGES = 4 * MAX_TOKENS  # every token may have several; the most in use are some 500,000
+from tokcli.formats.limits import MAX_MERGES, MAX_RANK, MAX_TOKEN_BYTES, MAX_TOKENS
 
 
 def parse_huggingface(data: bytes, name: str) -> Pipeline:

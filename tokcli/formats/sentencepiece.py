@@ -16,7 +16,7 @@ from tokcli.engine.sentencepiece import Kind, ModelType, Piece, SentencePiece
 from tokcli.engine.spm_normalizer import SpmNormalizer
 from tokcli.errors import VocabularyError
 from tokcli.formats.gpt2 import parse_json_strictly
-from tokcli.formats.limits import MAX_TOKENS
+from tokcli.formats.limits import MAX_PIECE_BYTES, MAX_TOKENS
 from tokcli.formats.protobuf import Field, Reader
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 # sentencepiece_model.proto, by number
 _KINDS: dict[int, Kind] = {1: "normal", 2: "unknown", 3: "control", 4: "user_defined", 5: "unused", 6: "byte"}
 _MODEL_TYPES: dict[int, ModelType] = {1: "unigram", 2: "bpe", 3: "word", 4: "char"}
-MAX_PIECE_BYTES = 8000  # SentencePiece's own limit
 _NULL = "\0"
 _PIECE_HEAD = struct.Struct("4B")  # a piece, its size, its text, the size of that
 _SCORED = struct.Struct("<Bf")
