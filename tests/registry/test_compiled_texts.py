@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import shutil
 import struct
@@ -18,7 +19,7 @@ from tokcli.engine.encoding import Encoding
 from tokcli.engine.token_table import Rows, TokenTable, pack
 from tokcli.errors import UnknownTokenError, VocabularyError
 from tokcli.formats import vocabulary
-from tokcli.registry import compiled, compiled_texts, containers, learned
+from tokcli.registry import compiled, compiled_pipelines, compiled_texts, containers, learned
 from tokcli.registry.encodings import load_encoding
 
 FOLDER = ROOT / "tests" / "data" / "formats"
@@ -92,6 +93,32 @@ def test_compiled_gguf_files_answer_as_parsed_ones(
     fresh = vocabulary.read_vocabulary(file)
     for text in TEXTS:
         assert again.encode_ordinary(text) == fresh.encode(text, frozenset())  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("prefix", [False, True])
+def test_byte_level_files_whose_tokens_take_spaces_are_kept_too(
+    prefix: bool, tmp_path: Path, parsed: list[str]
+) -> None:
+    """RoBERTa's mask takes the space before it; what stands between such tokens goes by ranks."""
+    table = json.loads((FOLDER / "byte-level.tokenizer.json").read_bytes())
+    mask = {"id": 900, "content": "<s>", "special": True, "normalized": False, "lstrip": True}
+    word = {"id": 901, "content": "world", "special": False, "normalized": True, "single_word": True}
+    cut = {"type": "ByteLevel", "add_prefix_space": prefix, "use_regex": True, "trim_offsets": True}
+    file = tmp_path / "tokenizer.json"
+    file.write_text(json.dumps({**table, "added_tokens": [mask, word], "pre_tokenizer": cut}))
+    fresh = vocabulary.read_vocabulary(file)
+    parsed.clear()
+    first = answers(load_encoding(file))
+    again = load_encoding(file)
+    assert type(again.tokenizer) is compiled_pipelines.CompiledSegments  # type: ignore[attr-defined]
+    assert answers(again) == first
+    assert len(parsed) == 1
+    for text in TEXTS:
+        for allowed in (frozenset[str](), frozenset({"<s>"})):
+            ids = fresh.encode_in_python(text, allowed)  # type: ignore[union-attr]
+            assert again.encode(text, allowed_special=set(allowed), disallowed_special=()) == ids
+            assert again.decode_bytes(ids) == fresh.decode(ids)  # type: ignore[union-attr]
+    assert pickle.loads(pickle.dumps(again)).encode_ordinary(TEXTS[2]) == again.encode_ordinary(TEXTS[2])
 
 
 def test_xlm_robertas_ids_are_kept_too(tmp_path: Path, parsed: list[str]) -> None:

@@ -9,11 +9,10 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
-from tokcli.engine.added_tokens import AddedToken
-
 _ROUNDS = 6  # of learning, for one text: a run of characters may be asked for after its characters are known
 _FOUND, _IGNORED = 1, 2  # TextModel::kFound, kIgnored
 
+Named = tuple[str, bool]  # an added token's content, and whether it is special
 Learned = tuple[Mapping[int, bytes | None], Mapping[int, int], Mapping[bytes, bytes]]
 Learn = Callable[[list[int], list[int], list[bytes]], Learned]
 
@@ -25,15 +24,15 @@ class NativeText:
         self,
         model: Any,
         learn: Learn | None = None,
-        raw: Iterable[AddedToken] = (),
-        normalized: Iterable[AddedToken] = (),
+        raw: Iterable[Named] = (),
+        normalized: Iterable[Named] = (),
     ) -> None:
         self._model, self._learn = model, learn
         kinds = tuple(raw), tuple(normalized)
 
         def states(allowed: frozenset[str]) -> tuple[bytes, bytes]:
             found = [
-                bytes(_IGNORED if t.special and t.content not in allowed else _FOUND for t in tokens)
+                bytes(_IGNORED if special and text not in allowed else _FOUND for text, special in tokens)
                 for tokens in kinds
             ]
             return found[0], found[1]

@@ -221,6 +221,16 @@ class Pipeline:
                     ids += self._encode_piece(piece.text)
         return ids
 
+    def encode_segments(self, text: str, allowed: frozenset[str]) -> list[int] | None:
+        """The ids of a text, if native code can do all that stands between its added tokens."""
+        ids: list[int] = []
+        for segment, number in self._segments(text, allowed, spans=False):
+            found = [number] if number is not None else self._natively(segment.text)
+            if found is None:
+                return None
+            ids += found
+        return ids
+
     def _natively(self, text: str) -> list[int] | None:
         """The ids of a normalized segment, where native code splits and merges as this pipeline does."""
         if self._inner is None:
@@ -231,17 +241,22 @@ class Pipeline:
         return encoding.encode_ordinary(shortcut.with_prefix(text))
 
     @cached_property
-    def _inner(self) -> tuple[Shortcut, Encoding] | None:
+    def segment_shortcut(self) -> Shortcut | None:
         """What splits and merges one segment, where a known pattern and ranks do; added tokens may be of any kind."""
-        from tokcli.engine.encoding import Encoding
-
         if backend.native() is None or self._ranked is None or self.pat_str is None:
             return None
-        shortcut = Shortcut.of(self.pat_str, self._ranked, {}, unsafe=self.unsafe, prefix_space=self.prefix_space)
+        return Shortcut.of(self.pat_str, self._ranked, {}, unsafe=self.unsafe, prefix_space=self.prefix_space)
+
+    @cached_property
+    def _inner(self) -> tuple[Shortcut, Encoding] | None:
+        """The same, and the encoding that does it."""
+        from tokcli.engine.encoding import Encoding
+
+        shortcut = self.segment_shortcut
         if shortcut is None:
             return None
         encoding = Encoding.on_demand(
-            "segments", pat_str=self.pat_str, special_tokens={}, max_rank=shortcut.max_id,
+            "segments", pat_str=shortcut.pat_str, special_tokens={}, max_rank=shortcut.max_id,
             load_ranks=shortcut.load_ranks, load_image=shortcut.load_image,
         )  # fmt: skip
         return (shortcut, encoding) if encoding.is_native else None

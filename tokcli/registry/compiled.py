@@ -23,7 +23,7 @@ from tokcli.engine.native_encoder import image_of
 from tokcli.engine.shortcut import Shortcut
 from tokcli.errors import VocabularyError
 from tokcli.registry import containers
-from tokcli.registry.containers import IMAGE, Container, fits, is_flag, is_id, is_ids, is_text, optional
+from tokcli.registry.containers import IMAGE, Container, are_ids, fits, is_flag, is_id, is_ids, is_text, optional
 from tokcli.registry.folders import private_dir
 from tokcli.registry.images import keep, mapped
 
@@ -146,17 +146,28 @@ _RANKS = {
     "special_tokens": is_ids,
     "pat_str": optional(is_text),
 }
-_TOKENIZER = {
-    "kind": lambda value: value == "tokenizer",
-    "sha256": is_text,
+SHORTCUT_CHECKS = {  # of the fields of a Shortcut
     "pat_str": is_text,
-    "max_rank": is_id,
     "added": is_ids,
     "unsafe": is_text,
     "unsafe_is_ascii": is_flag,
     "unsafe_astral": is_text,
     "form": optional(("NFC", "NFD", "NFKC", "NFKD").__contains__),
     "prefix_space": is_flag,
+}
+SHORTCUT = tuple(SHORTCUT_CHECKS)
+
+
+def is_around(value: Any) -> bool:
+    """Whether it is two lists of ids."""
+    return type(value) is list and len(value) == 2 and all(map(are_ids, value))
+
+
+_TOKENIZER = {
+    "kind": lambda value: value == "tokenizer",
+    "sha256": is_text,
+    **SHORTCUT_CHECKS,
+    "max_rank": is_id,
     "special_tokens": is_ids,
     "max_id": is_id,
     "is_byte_level": is_flag,
@@ -165,11 +176,8 @@ _TOKENIZER = {
     "others": optional(lambda v: type(v) is dict and all(map(is_text, v.values()))),
     "drops_space": is_flag,
     "cleans_spaces": is_flag,
-    "around": optional(lambda v: type(v) is list and len(v) == 2 and all(map(is_id, [*v[0], *v[1]]))),
+    "around": optional(is_around),
 }
-
-
-_SHORTCUT = ("pat_str", "added", "unsafe", "unsafe_is_ascii", "unsafe_astral", "form", "prefix_space")
 
 
 def _compile(vocabulary: Vocabulary | Tokenizer, sha256: str) -> bytes | None:
@@ -198,7 +206,7 @@ def _compile(vocabulary: Vocabulary | Tokenizer, sha256: str) -> bytes | None:
 
 
 def _header_of(shortcut: Shortcut, facts: Facts) -> dict[str, Any]:
-    header = {name: getattr(shortcut, name) for name in _SHORTCUT}
+    header = {name: getattr(shortcut, name) for name in SHORTCUT}
     header |= {"max_rank": shortcut.max_id, "added": dict(shortcut.added)}
     others = None if facts.others is None else {str(n): data.hex() for n, data in facts.others.items()}
     return {**header, **asdict(facts), "others": others}
@@ -243,7 +251,7 @@ def _tokenizer(header: Mapping[str, Any], image: memoryview, load: Callable[[], 
         load_ranks=load_ranks,
         load_image=lambda: image,
         max_id=header["max_rank"],
-        **{name: header[name] for name in _SHORTCUT},
+        **{name: header[name] for name in SHORTCUT},
     )
     compiled = Compiled(facts, shortcut, load)
     return compiled
@@ -337,7 +345,7 @@ class _Store:
             return
         with suppress(OSError, UnicodeError):
             block = containers.pack({"path": path, "sha256": sources.sha256, "files": {**files, **absent}}, {})
-            keep(self._entry(path), block)
+            keep(self._entry(path), block, lasts=False)
 
 
 def _is_status(value: Any) -> bool:

@@ -6,27 +6,33 @@ model are kept as they stood there, and read when text is decoded or a character
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict
-from functools import cached_property
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokcli.engine import backend
-from tokcli.engine.added_tokens import AddedToken
 from tokcli.engine.compiled import Compiled, Facts
 from tokcli.engine.native_text import Learn, Learned, NativeText
 from tokcli.engine.token_table import Rows, TokenTable
 from tokcli.engine.token_table import pack as pack_table
 from tokcli.errors import VocabularyError
-from tokcli.registry.containers import IMAGE, Check, Container, fits, is_flag, is_id, is_ids, is_text, optional
+from tokcli.registry.containers import (
+    IMAGE,
+    Check,
+    Container,
+    are_ids,
+    are_texts,
+    fits,
+    is_flag,
+    is_ids,
+    is_text,
+    optional,
+)
 
 if TYPE_CHECKING:
     from tokcli.engine.llama_cpp import LlamaCpp
     from tokcli.engine.pipeline import Pipeline, Tokenizer
     from tokcli.engine.sentencepiece import SentencePiece
     from tokcli.engine.spm_normalizer import SpmNormalizer
-    from tokcli.formats.json_node import Node
 
 Packed = tuple[dict[str, Any], dict[str, bytes]]  # header and sections
 _SPREAD = 4  # a table by id is kept where at most so many times the tokens are ids
@@ -34,18 +40,8 @@ _SPREAD = 4  # a table by id is kept where at most so many times the tokens are 
 
 def packed(tokenizer: Tokenizer) -> Packed | None:
     """The header and the sections of a tokenizer; None for those of which nothing is kept."""
-    from tokcli.engine.fairseq import XlmRoberta
-    from tokcli.engine.llama_cpp import LlamaCpp
-    from tokcli.engine.pipeline import Pipeline
-    from tokcli.engine.sentencepiece import SentencePiece
-
-    if isinstance(tokenizer, XlmRoberta):
-        return _pack_sentencepiece(tokenizer.model, shifts=True)
-    if isinstance(tokenizer, SentencePiece):
-        return _pack_sentencepiece(tokenizer, shifts=False)
-    if isinstance(tokenizer, LlamaCpp):
-        return _pack_llama(tokenizer)
-    return _pack_pipeline(tokenizer) if isinstance(tokenizer, Pipeline) else None
+    pack = _PACKERS.get(type(tokenizer).__name__)  # by its name: the modules of the others need not be imported
+    return None if pack is None else pack(tokenizer)
 
 
 class Source(NamedTuple):
@@ -66,13 +62,24 @@ class Source(NamedTuple):
 
 def opened(container: Container, source: Source) -> Tokenizer | None:
     """The tokenizer in a container; None for one of another kind. ValueError, TypeError: it is not as it should be."""
-    for checks, sections, open_kind in _KINDS:
-        if fits(container.header, checks) and container.sections.keys() == sections:
-            return open_kind(container, source)
-    return None
+    kinds = KINDS
+    if container.header.get("kind") not in KINDS:
+        from tokcli.registry.compiled_pipelines import KINDS as kinds
+    kind = kinds.get(container.header.get("kind", ""))
+    if kind is None or not fits(container.header, kind.header) or container.sections.keys() != kind.sections:
+        return None
+    return kind.open(container, source)
 
 
-def _model(container: Container) -> Any:
+class Kind(NamedTuple):
+    """What the members of a header have to be, which sections there are, and what makes a tokenizer of them."""
+
+    header: Mapping[str, Check]
+    sections: set[str]
+    open: Callable[[Container, Source], Tokenizer | None]
+
+
+def native_model(container: Container) -> Any:
     native = backend.native()
     assert native is not None
     return native.TextModel(container.sections[IMAGE])
@@ -134,7 +141,7 @@ def _normalizer(settings: list[Any], charsmap: memoryview) -> SpmNormalizer:
 
 
 def _open_sentencepiece(container: Container, source: Source) -> Tokenizer:
-    native = NativeText(_model(container))
+    native = NativeText(native_model(container))
     if container.header["shifts"]:
         from tokcli.engine.fairseq import XlmRoberta
 
@@ -183,7 +190,8 @@ def _pack_llama(model: LlamaCpp) -> Packed | None:
         "of": model.kind,
         "settings": settings,
         "special_tokens": model.special_tokens,
-        "cut_out": model._cut_out,
+        "cut_texts": [text for text, _ in model._cut_out],
+        "cut_ids": [number for _, number in model._cut_out],
     }
     table = pack_table(model.texts, model.scores or [0.0] * len(model.texts), model.kinds)
     return header, {IMAGE: model.native_model.image(), "table": table, "charsmap": model.settings.charsmap}
@@ -208,139 +216,28 @@ def _open_llama(container: Container, source: Source) -> Tokenizer:
 
     learner = source.learner(container, learn) if header["of"] == "bert" else None
     vars(model).update(
-        native_model=NativeText(_model(container), learner),
+        native_model=NativeText(native_model(container), learner),
         special_tokens=header["special_tokens"],
-        _cut_out=[(text, number) for text, number in header["cut_out"]],
+        _cut_out=list(zip(header["cut_texts"], header["cut_ids"], strict=True)),
     )
     return model
 
 
-# --- tokenizer.json --------------------------------------------------------------------------------------------------
+def _pack_pipeline(tokenizer: Pipeline) -> Packed | None:
+    from tokcli.registry.compiled_pipelines import pack_pipeline
 
-_TOKEN_FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
-
-
-class CompiledPipeline(CompiledText):
-    """A tokenizer.json by its native twin, the parts beside its model, and a table of its tokens."""
-
-    def __init__(self, container: Container, source: Source, facts: Facts, added: Sequence[AddedToken]) -> None:
-        header, sections = container
-        self._name, self._added = source.name, added
-        self._parts = sections["parts"]
-        self._texts = _Texts(TokenTable(sections["table"]), {t.id: t for t in added}, self._normalized)
-        raw, normalized = ([added[at] for at in header[name]] for name in ("raw", "normalized"))
-        learn = source.learner(container, self._learn)
-        super().__init__(facts, NativeText(_model(container), learn, raw, normalized), source.load)
-
-    @cached_property
-    def _node(self) -> Node:
-        from tokcli.formats.json_node import Node
-
-        try:
-            parts = json.loads(bytes(self._parts))
-        except ValueError:
-            parts = self.whole.parts  # type: ignore[attr-defined]
-        return Node(parts, self._name)
-
-    @cached_property
-    def _without_model(self) -> Pipeline:
-        from tokcli.engine.models import WordLevel
-        from tokcli.formats.huggingface import read_parts
-
-        return read_parts(self._node, WordLevel({}, ""), self._added)
-
-    def _normalized(self, text: str) -> str:
-        return self._without_model._normalized(text)
-
-    @cached_property
-    def _learner(self) -> Callable[[list[int], list[int], list[bytes]], Learned]:
-        from tokcli.engine.native_models import learner_of
-
-        return learner_of(self._without_model)
-
-    def _learn(self, chars: list[int], unclassed: list[int], runs: list[bytes]) -> Learned:
-        return self._learner(chars, unclassed, runs)
-
-    def decode(self, ids: Sequence[int]) -> bytes:
-        """The bytes of some ids; UnknownTokenError."""
-        from tokcli.engine.detokenizer import decoded
-        from tokcli.formats.huggingface_decoders import decoder_of
-
-        return decoded(ids, self._texts, decoder_of(self._node))
+    return pack_pipeline(tokenizer)
 
 
-class _Texts(Mapping[int, str]):
-    """The text of each id: of an added token, and else of the model's."""
-
-    def __init__(self, table: TokenTable, added: Mapping[int, AddedToken], normalized: Callable[[str], str]) -> None:
-        self._table, self._added, self._normalized = table, added, normalized
-
-    def __getitem__(self, number: int) -> str:
-        token = self._added.get(number)
-        if token is not None:
-            return self._normalized(token.content) if token.normalized else token.content
-        if not 0 <= number < self._table.count or not self._table.kinds[number]:
-            raise KeyError(number)
-        return self._table.text(number)
-
-    def __iter__(self) -> Iterator[int]:
-        there = {number for number, kind in enumerate(self._table.kinds) if kind}
-        return iter(sorted(there | self._added.keys()))
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
-
-
-def _pack_pipeline(pipeline: Pipeline) -> Packed | None:
-    from tokcli.engine.compiled import facts_of
-
-    native, texts = pipeline.native, pipeline.model.texts()
-    size = max(texts, default=-1) + 1
-    if native is None or pipeline.parts is None or size > _SPREAD * len(texts) + (1 << 16):
-        return None
-    numbers = {id(token): at for at, token in enumerate(pipeline.added)}
-    facts = asdict(facts_of(pipeline, None))
-    del facts["others"]
-    header = {
-        "kind": "pipeline",
-        **facts,
-        "added": [[t.content, t.id, *(getattr(t, flag) for flag in _TOKEN_FLAGS)] for t in pipeline.added],
-        "raw": [numbers[id(token)] for token in native.raw],
-        "normalized": [numbers[id(token)] for token in native.normalized],
-    }
-    rows = [texts.get(number, "") for number in range(size)]
-    sections = {
-        IMAGE: native.image(),
-        "table": pack_table(rows, [0.0] * size, [number in texts for number in range(size)]),
-        "parts": json.dumps(pipeline.parts).encode(),
-    }
-    return header, sections
-
-
-def _open_pipeline(container: Container, source: Source) -> Tokenizer:
-    header = container.header
-    facts = Facts(**{key: header[key] for key in _FACTS}, others=None)
-    added = [
-        AddedToken(content, number, **dict(zip(_TOKEN_FLAGS, flags, strict=True)))
-        for content, number, *flags in header["added"]
-    ]
-    return CompiledPipeline(container, source, facts, added)
+_PACKERS: dict[str, Callable[[Any], Packed | None]] = {
+    "XlmRoberta": lambda tokenizer: _pack_sentencepiece(tokenizer.model, shifts=True),
+    "SentencePiece": lambda tokenizer: _pack_sentencepiece(tokenizer, shifts=False),
+    "LlamaCpp": _pack_llama,
+    "Pipeline": _pack_pipeline,
+}
 
 
 # --- what headers have to be -----------------------------------------------------------------------------------------
-
-
-def is_around(value: Any) -> bool:
-    """Whether it is two lists of ids."""
-    return type(value) is list and len(value) == 2 and all(map(is_id, [*value[0], *value[1]]))
-
-
-def _is(name: str) -> Check:
-    return lambda value: type(value) is str and value == name
-
-
-def _is_list(check: Check) -> Check:
-    return lambda value: type(value) is list and all(map(check, value))
 
 
 def _is_settings(value: Any) -> bool:
@@ -348,24 +245,10 @@ def _is_settings(value: Any) -> bool:
     return type(value) is list and all(map(is_flag, value[:count])) and all(map(is_text, value[count:]))
 
 
-def _is_added(value: Any) -> bool:
-    return type(value) is list and len(value) == 2 + len(_TOKEN_FLAGS) and is_text(value[0]) and is_id(value[1])
-
-
-_FACTS: Mapping[str, Check] = {
-    "special_tokens": is_ids,
-    "max_id": is_id,
-    "is_byte_level": is_flag,
-    "has_template": is_flag,
-    "decodes_apart": is_flag,
-    "drops_space": is_flag,
-    "cleans_spaces": is_flag,
-    "around": optional(is_around),
-}
-_KINDS: Sequence[tuple[Mapping[str, Check], set[str], Callable[[Container, Source], Tokenizer]]] = (
-    (
+KINDS = {
+    "sentencepiece": Kind(
         {
-            "kind": _is("sentencepiece"),
+            "kind": is_text,
             "sha256": is_text,
             "model_type": ("unigram", "bpe", "word", "char").__contains__,
             "byte_fallback": is_flag,
@@ -377,30 +260,17 @@ _KINDS: Sequence[tuple[Mapping[str, Check], set[str], Callable[[Container, Sourc
         {IMAGE, "table", "charsmap", "charsmap_back"},
         _open_sentencepiece,
     ),
-    (
+    "llama.cpp": Kind(
         {
-            "kind": _is("llama.cpp"),
+            "kind": is_text,
             "sha256": is_text,
             "of": ("llama", "bert", "t5").__contains__,
             "settings": lambda value: type(value) is dict,
             "special_tokens": is_ids,
-            "cut_out": _is_list(
-                lambda item: type(item) is list and len(item) == 2 and is_text(item[0]) and is_id(item[1])
-            ),
+            "cut_texts": are_texts,
+            "cut_ids": are_ids,
         },
         {IMAGE, "table", "charsmap"},
         _open_llama,
     ),
-    (
-        {
-            "kind": _is("pipeline"),
-            "sha256": is_text,
-            **_FACTS,
-            "added": _is_list(_is_added),
-            "raw": _is_list(is_id),
-            "normalized": _is_list(is_id),
-        },
-        {IMAGE, "table", "parts"},
-        _open_pipeline,
-    ),
-)
+}
