@@ -25,6 +25,24 @@ def live_merges(blob: Buffer, sizes: Buffer, ids: Buffer, merges: Buffer) -> byt
     ValueError where tokens are so long that it would take minutes.
     """
 
+def merge_ids(
+    texts: list[str], ids: Buffer, merges: list[str] | list[bytes] | list[list[str]], prefix: int
+) -> bytes | None:
+    """Merges, each "left right" or [left, right], in ids (three uint32 each): left, right, both together.
+
+    `prefix` characters of the right one are left out when they join. None where anything is no merge of these texts, or
+    a pair stands there twice. ValueError where a text has no UTF-8.
+    """
+
+def rank_merges(
+    texts: list[str], ids: Buffer, merges: Buffer, finds_whole: bool
+) -> tuple[bytes, bytes, bytes, bytes, bytes] | None:
+    """What ranked.py's `ranks_of_merges` finds for texts in GPT-2's alphabet (others are no tokens).
+
+    The image, the ids of the ranks, the ids found only whole, the merges (all uint32), the missing bytes. ValueError
+    where tokens are too long, or there is no image of them.
+    """
+
 def set_instructions(most: str) -> str: ...
 def split(text: str, family: int) -> bytes:
     """Where the pieces of a text end, in bytes of UTF-8 (uint64)."""
@@ -70,6 +88,8 @@ class Vocabulary:
     def encode_batch_lists(self, texts: list[str], family: int, threads: int = 1) -> list[list[int]]: ...
     def parents(self) -> bytes:
         """The two ids that merge into each id (uint32): all left ones, then all right ones; 2**32 - 1 for none."""
+    def unknown(self, ids: Buffer) -> bytes:
+        """Those of some ids (uint32) that are no tokens."""
     def decode(self, ids: list[int]) -> bytes: ...
     def decode_str(self, ids: list[int]) -> str: ...
     def encode_records(self, data: Buffer, ends: Buffer, separator_size: int, family: int) -> tuple[Ids, bytes]:

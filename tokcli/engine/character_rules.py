@@ -83,8 +83,7 @@ def _without_marks(form: norm.UnicodeForm, without: norm.Without) -> CharacterSt
     """Decomposed, and without marks: in which order these stood does not matter any more."""
 
     def is_safe(char: str) -> bool:
-        one = classes.one(without.name)
-        return all(forms._class(c) == 0 or one.match(c) for c in forms.normalize(form.form, char))
+        return all(forms._class(c) == 0 or classes.has(without.name, c) for c in forms.normalize(form.form, char))
 
     return CharacterStage(_applied(form, without), is_safe)
 
@@ -102,10 +101,12 @@ def _keeps_to_itself(form: forms.Form) -> Callable[[str], bool]:
 
 def _is_one_for_the_reader(char: str) -> bool:
     """Whether no neighbour is ever in one grapheme cluster with a character, unless that neighbour is unsafe itself."""
-    import regex
-
     if _JAMO.match(char) or _JOINED.match(char):
         return False
+    if char.isascii():
+        return True
+    import regex
+
     return len(regex.findall(r"\X", "a" + char + "a")) == 3
 
 
@@ -139,7 +140,7 @@ class Groups:
 
     def value(self, char: str) -> int:
         """The group, and whether this is a character of words."""
-        word = WORD_CHAR if classes.one("WORD").match(char) else 0
+        word = WORD_CHAR if classes.has("WORD", char) else 0
         found = [_membership(step, char) for step in self._steps]
         if "removed" in found:
             return word | REMOVED
@@ -161,10 +162,12 @@ def _is_by_groups(step: split.Splitter) -> bool:
 
 def _membership(step: split.Splitter, char: str) -> str:
     if isinstance(step, split.Words):
-        if classes.one("SPACE").match(char):
+        if classes.has("SPACE", char):
             return "removed"
-        return "word" if classes.one("WORD").match(char) else "other"
+        return "word" if classes.has("WORD", char) else "other"
     assert isinstance(step, split.Split)
-    if not any(True for _ in step.finder.find(char)):
+    finder = step.finder
+    found = classes.has(finder.name, char) if isinstance(finder, Characters) else any(True for _ in finder.find(char))
+    if not found:
         return "between"
     return {"Removed": "removed", "Isolated": "isolated"}.get(step.behavior, "match")

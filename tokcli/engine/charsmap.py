@@ -32,6 +32,8 @@ class Charsmap:
         self.units.frombytes(blob[4 : 4 + size])
         if sys.byteorder == "big":
             self.units.byteswap()
+        if self.units[0] >> 31 or _offset(self.units[0]) >= len(self.units):
+            raise VocabularyError(f"{name}: a precompiled charsmap whose first unit points out of it")
         self.texts = blob[4 + size :]
         if not self.texts.endswith(b"\0"):
             raise VocabularyError(f"{name}: a precompiled charsmap whose last text does not end")

@@ -17,6 +17,8 @@ from tokcli.engine.shortcut import Shortcut
 from tokcli.errors import TokcliError
 
 if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
     from tokcli.engine.native_text import NativeText
     from tokcli.engine.pipeline import Tokenizer
     from tokcli.engine.postprocessor import Tokens
@@ -111,22 +113,23 @@ class Compiled:
         return self.whole.token_bytes()
 
 
-def facts_of(tokenizer: Tokenizer, ranks: Mapping[bytes, int]) -> Facts:
-    """What may be kept of a tokenizer whose shortcut has these ranks."""
-    from tokcli.engine.llama_cpp import NORMAL, LlamaCpp
+def facts_of(tokenizer: Tokenizer, image: Buffer | None) -> Facts:
+    """What may be kept of a tokenizer whose shortcut has this image (None: it has none); ValueError for no image."""
     from tokcli.engine.pipeline import Pipeline
 
     drops_space = cleans_spaces = False
     others: Mapping[int, bytes] | None = None
-    known = {number: token for token, number in ranks.items()}
-    if isinstance(tokenizer, Pipeline) and tokenizer.decodes_apart:
-        apart = {token.id for token in tokenizer.added}.union(tokenizer.model.ids.values()).difference(known)
-        others = _others(known, apart, {token.id for token in tokenizer.added}, lambda n: tokenizer.decode([n]))
-    elif isinstance(tokenizer, LlamaCpp):
-        drops_space, cleans_spaces = tokenizer.settings.add_space_prefix, tokenizer.settings.clean_spaces
-        apart = set(range(len(tokenizer.texts))).difference(known)
-        unusual = {number for number, kind in enumerate(tokenizer.kinds) if kind != NORMAL}
-        others = _others(known, apart, unusual, tokenizer._bytes_of)
+    if isinstance(tokenizer, Pipeline):
+        if tokenizer.decodes_apart:
+            added = array("I", [token.id for token in tokenizer.added])
+            others = _others(image, added + array("I", tokenizer.model.ids.values()), added, tokenizer.bytes_of)
+    else:
+        from tokcli.engine.llama_cpp import NORMAL, LlamaCpp
+
+        if isinstance(tokenizer, LlamaCpp):
+            drops_space, cleans_spaces = tokenizer.settings.add_space_prefix, tokenizer.settings.clean_spaces
+            unusual = array("I", [number for number, kind in enumerate(tokenizer.kinds) if kind != NORMAL])
+            others = _others(image, array("I", range(len(tokenizer.texts))), unusual, tokenizer._bytes_of)
     return Facts(
         special_tokens=tokenizer.special_tokens,
         max_id=tokenizer.max_id,
@@ -141,10 +144,15 @@ def facts_of(tokenizer: Tokenizer, ranks: Mapping[bytes, int]) -> Facts:
 
 
 def _others(
-    known: Mapping[int, bytes], apart: set[int], unusual: set[int], bytes_of: Callable[[int], bytes]
+    image: Buffer | None, ids: array[int], unusual: array[int], bytes_of: Callable[[int], bytes]
 ) -> dict[int, bytes] | None:
-    """The bytes of the ids that stand apart; None where an unusual one is known by other bytes than its own."""
-    if any(known[number] != bytes_of(number) for number in unusual & known.keys()):
+    """The bytes of the ids that an image lacks; None where it has other bytes for an unusual one than its own."""
+    native = backend.native()
+    if native is None or image is None:
+        return None
+    vocabulary = native.Vocabulary(image)
+    apart = set(array("I", vocabulary.unknown(ids)))
+    if any(vocabulary.decode([number]) != bytes_of(number) for number in set(unusual) - apart):
         return None
     return {number: bytes_of(number) for number in sorted(apart)}
 

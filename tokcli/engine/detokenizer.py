@@ -6,14 +6,18 @@ Bytes that are not UTF-8 stand in it as surrogates (PEP 383), so that nothing is
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple, Protocol
 
 from tokcli.engine.byte_alphabet import BYTE_OF
 from tokcli.engine.matching import Finder, matches
 from tokcli.errors import UnknownTokenError
 
-Decoder = Callable[[list[str]], list[str]]
+
+class Decoder(Protocol):
+    """The texts of tokens to other texts, which joined are the answer."""
+
+    def __call__(self, tokens: list[str], /) -> list[str]: ...
 
 
 def decoded(ids: Iterable[int], texts: Mapping[int, str], decoder: Decoder) -> bytes:
@@ -43,8 +47,7 @@ _CLEANUP = (
 )
 
 
-@dataclass(frozen=True)
-class Sequence:
+class Sequence(NamedTuple):
     """One after the other."""
 
     decoders: tuple[Decoder, ...]
@@ -55,7 +58,6 @@ class Sequence:
         return tokens
 
 
-@dataclass(frozen=True)
 class ByteLevel:
     """Printable characters back to bytes; a token with any other character is its own text."""
 
@@ -69,7 +71,6 @@ class ByteLevel:
         return [data.decode("utf-8", "surrogateescape")]
 
 
-@dataclass(frozen=True)
 class ByteFallback:
     """Tokens such as <0x0A> as bytes; a run of them is text where it is UTF-8."""
 
@@ -87,7 +88,6 @@ class ByteFallback:
         return [*out, held.decode("utf-8", "surrogateescape")] if held else out
 
 
-@dataclass(frozen=True)
 class Fuse:
     """All tokens as one."""
 
@@ -95,8 +95,7 @@ class Fuse:
         return ["".join(tokens)]
 
 
-@dataclass(frozen=True)
-class Strip:
+class Strip(NamedTuple):
     """Up to `start` of a character at the beginning of each token, and up to `stop` at its end, left out."""
 
     content: str
@@ -115,8 +114,7 @@ class Strip:
         return token[begin:end]
 
 
-@dataclass(frozen=True)
-class Replace:
+class Replace(NamedTuple):
     """Something else for what a pattern finds in each token."""
 
     finder: Finder
@@ -129,8 +127,7 @@ class Replace:
         ]
 
 
-@dataclass(frozen=True)
-class WordPiece:
+class WordPiece(NamedTuple):
     """Words with spaces between, continuations without."""
 
     prefix: str
@@ -152,8 +149,7 @@ def cleaned(text: str) -> str:
     return text
 
 
-@dataclass(frozen=True)
-class Metaspace:
+class Metaspace(NamedTuple):
     """Spaces for their visible character; none at the beginning of the first token, where one was put."""
 
     replacement: str
@@ -166,8 +162,7 @@ class Metaspace:
         ]
 
 
-@dataclass(frozen=True)
-class BpeSuffix:
+class BpeSuffix(NamedTuple):
     """A space for the suffix of a word, but for the last."""
 
     suffix: str
@@ -177,8 +172,7 @@ class BpeSuffix:
         return [token.replace(self.suffix, "" if at == last else " ") for at, token in enumerate(tokens)]
 
 
-@dataclass(frozen=True)
-class Ctc:
+class Ctc(NamedTuple):
     """Repeated tokens once, padding left out, words at their delimiter."""
 
     pad_token: str
@@ -198,7 +192,6 @@ class Ctc:
         return out
 
 
-@dataclass(frozen=True)
 class Spaced:
     """Tokens with spaces between: what is done where a file names no decoder."""
 

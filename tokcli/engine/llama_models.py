@@ -6,19 +6,18 @@ import heapq
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, overload
 
 from tokcli.engine import llama_unicode as characters
 from tokcli.engine.bpe import last_two
-from tokcli.engine.byte_alphabet import all_bytes_of
 from tokcli.engine.charsmap import Charsmap
 from tokcli.engine.llama_patterns import DIGITS_FROM_THE_RIGHT, KIMI, KIMI_PATTERN, PreType
 from tokcli.engine.models import byte_token
 from tokcli.engine.native_text import NativeText
 from tokcli.engine.normalizer import to_byte_chars
-from tokcli.engine.pair_bpe import SHIFT, in_order, last_two_ids, merge
+from tokcli.engine.pair_bpe import SHIFT, MergeList, Merges, in_order, last_two_ids, merge
 from tokcli.engine.piece_cache import CACHE_PIECE_CHARS, CACHE_PIECES
-from tokcli.engine.ranked import Ranked, ranks_of_merges
+from tokcli.engine.ranked import Ranked, ranks_of_texts
 from tokcli.engine.spm_normalizer import SPACE
 from tokcli.engine.unicode_classes import CHINESE
 from tokcli.engine.unigram import UNKNOWN_PENALTY, prefixes, single
@@ -120,6 +119,39 @@ class Spm:
         return self._ids[found[0]], self._ids[found[1]]
 
 
+class MergeLines(Sequence[tuple[str, str]]):
+    """Merges, each a line with a space between two texts; they are cut where they are asked for.
+
+    >>> list(MergeLines([b"a b", b"  c", b"d"]))
+    [('a', 'b'), (' ', 'c'), ('', '')]
+    """
+
+    def __init__(self, lines: list[bytes]) -> None:
+        self.lines = lines
+
+    @cached_property
+    def _pairs(self) -> list[tuple[str, str]]:
+        pairs = []
+        for line in self.lines:
+            text = line.partition(b"\0")[0].decode("utf-8", "surrogateescape")
+            left, _, right = text.partition(" ")
+            if not left or not right:
+                cut = text.find(" ", 1)  # a token may begin with a space, as llama.cpp has it
+                left, right = (text[:cut], text[cut + 1 :]) if cut > 0 else ("", "")
+            pairs.append((left, right))
+        return pairs
+
+    @overload
+    def __getitem__(self, at: int) -> tuple[str, str]: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[tuple[str, str]]: ...
+    def __getitem__(self, at: int | slice) -> tuple[str, str] | list[tuple[str, str]]:
+        return self._pairs[at]
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+
 class StringBpe:
     """BPE by merges of texts; what merging leaves need not be a token, and is then looked up byte by byte."""
 
@@ -127,31 +159,38 @@ class StringBpe:
         self._ids, self._pre = ids, pre
         self._size = len(ids)
         self._numbers = dict(ids)  # of tokens their ids, and of other texts in merges numbers beyond them
-        self._merges: dict[int, tuple[int, int]] = {}
+        listed = MergeList.of(ids, merges.lines) if isinstance(merges, MergeLines) else None
+        self._listed: Merges = self._numbered(merges) if listed is None else listed
+
+    def _numbered(self, merges: Sequence[tuple[str, str]]) -> Merges:
+        ids = self._ids
         try:  # where all are tokens and no merge is there twice, as it should be
             pairs = [ids[left] << SHIFT | ids[right] for left, right in merges]
             made = [ids[left + right] for left, right in merges]
-            self._merges = dict(zip(pairs, enumerate(made), strict=True))
+            found = dict(zip(pairs, enumerate(made), strict=True))
         except KeyError:
-            pass
-        if len(self._merges) == len(merges):
-            return
-        self._merges = {}
+            found = {}
+        if len(found) == len(merges):
+            return found
+        found = {}
         for rank, (left, right) in enumerate(merges):
             pair = self._number(left) << SHIFT | self._number(right)
-            self._merges.setdefault(pair, (rank, self._number(left + right)))
+            found.setdefault(pair, (rank, self._number(left + right)))
+        return found
+
+    @cached_property
+    def _merges(self) -> Merges:
+        return self._listed.table if isinstance(self._listed, MergeList) else self._listed
 
     def _number(self, text: str) -> int:
         return self._numbers.setdefault(text, len(self._numbers))
 
     def ranks(self) -> Ranked | None:
         """The same as ranks by bytes: see `ranks_of_merges`."""
-        found = zip(self._ids.values(), all_bytes_of(self._ids), strict=True)
-        tokens = {number: data for number, data in found if data is not None}
-        merges = in_order(self._merges)
-        if any(made >= self._size for _, _, made in merges):
+        merges = in_order(self._listed)
+        if max(merges[2::3], default=0) >= self._size:
             return None
-        return ranks_of_merges(tokens, merges, finds_whole=self._pre.ignore_merges)
+        return ranks_of_texts(self._ids, merges, finds_whole=self._pre.ignore_merges)
 
     def parents(self, text: str) -> tuple[int, int] | None:
         """The two ids that merge into a token; None where none do."""

@@ -5,11 +5,11 @@ A pattern here need not cover all text, unlike a pat_str (pretokenizer.py, whose
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 from tokcli.engine import oniguruma
+from tokcli.engine import unicode_classes as classes
 from tokcli.engine.known_patterns import CL100K, KNOWN_PATTERNS
 from tokcli.engine.pretokenizer import DEFAULT_TIMEOUT, PreTokenizer
 from tokcli.errors import PatternError
@@ -46,14 +46,14 @@ class Literal:
 
 
 class Characters:
-    """Finds each character of a class of Python's `re`, one by one."""
+    """Finds each character of a class, one by one."""
 
-    def __init__(self, one: re.Pattern[str]) -> None:
-        self._one = one
+    def __init__(self, name: classes.Class) -> None:
+        self.name = name
 
     def find(self, text: str) -> Iterator[Span]:
         """Where they stand."""
-        return (match.span() for match in self._one.finditer(text))
+        return (match.span() for match in classes.one(self.name).finditer(text))
 
 
 class OnigPattern:
@@ -71,6 +71,8 @@ class OnigPattern:
 
     def find(self, text: str) -> list[Span]:
         """Where it matches; PatternError where that takes too long."""
+        if not self.pretokenizer.may_match(text):
+            return []
         compiled = self.pretokenizer._compiled_for(text)
         timeout = None if self.covers_all else self.pretokenizer.timeout
         spans: list[Span] = []

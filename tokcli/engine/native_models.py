@@ -6,6 +6,7 @@ What is said here of a native model's methods stands in _native.pyi.
 from __future__ import annotations
 
 import math
+import sys
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,7 @@ from tokcli.engine.charsmap import Charsmap
 from tokcli.engine.matching import Literal, OnigPattern
 from tokcli.engine.models import Model, WordLevel, WordPiece, byte_token
 from tokcli.engine.native_text import Learn, Learned, Named, NativeText
-from tokcli.engine.pair_bpe import PairBpe
+from tokcli.engine.pair_bpe import PairBpe, in_order
 from tokcli.engine.spm_normalizer import SPACE, SpmNormalizer
 from tokcli.engine.unigram import Unigram
 
@@ -265,11 +266,15 @@ def _pair_bpe(model: PairBpe) -> Any:
     unknown = ids.get(model.unk_token or "", NOTHING)
     made.set_unknown(unknown, by_bytes, False)
     has_unknown = model.unk_token is not None
-    pairs, ranked = model.merges.keys(), model.merges.values()
+    listed = in_order(model.merges)
+    lefts, rights, results = listed[::3], listed[1::3], listed[2::3]
+    halves = array("I", bytes(8 * len(lefts)))  # of words of 64 bits: the left one is the high one
+    is_little = sys.byteorder == "little"
+    halves[::2], halves[1::2] = (rights, lefts) if is_little else (lefts, rights)
     made.use_pairs(
-        array("Q", pairs),
-        array("I", [rank for rank, _ in ranked]),
-        array("I", [number for _, number in ranked]),
+        memoryview(halves).cast("B").cast("Q") if halves else array("Q"),
+        array("I", range(len(lefts))),
+        results,
         has_unknown,
         model.fuse_unk,
         model.ignore_merges,
@@ -278,8 +283,7 @@ def _pair_bpe(model: PairBpe) -> Any:
     )
     # a cut is where no merge is: tokens that stand for no characters of the text must not merge, then
     odd = {number for number in by_bytes if number != NOTHING} | ({unknown} if has_unknown else set())
-    halves = memoryview(array("Q", pairs)).cast("B").cast("I") if odd and pairs else ()  # of each pair
-    is_cut = not (model.prefix or model.suffix) and odd.isdisjoint(halves)
+    is_cut = not (model.prefix or model.suffix) and not (odd and odd.intersection(halves))
     has_all_bytes = model.byte_fallback and NOTHING not in by_bytes
     is_cut &= has_unknown or has_all_bytes  # else what is unknown is nothing, and what stands around it merges
     # characters that are unknown are one with those before them

@@ -7,8 +7,8 @@ Each is a callable that changes an `Aligned` in place; which ones there are, and
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
+from typing import NamedTuple, Protocol
 
 from tokcli.engine import unicode_classes as classes
 from tokcli.engine import unicode_forms as forms
@@ -17,11 +17,14 @@ from tokcli.engine.byte_alphabet import CHAR_OF
 from tokcli.engine.charsmap import Charsmap
 from tokcli.engine.matching import Finder
 
-Normalizer = Callable[[Aligned], None]
+
+class Normalizer(Protocol):
+    """Changes a text in place."""
+
+    def __call__(self, text: Aligned, /) -> None: ...
 
 
-@dataclass(frozen=True)
-class Sequence:
+class Sequence(NamedTuple):
     """One after the other."""
 
     normalizers: tuple[Normalizer, ...]
@@ -31,8 +34,7 @@ class Sequence:
             normalizer(text)
 
 
-@dataclass(frozen=True)
-class UnicodeForm:
+class UnicodeForm(NamedTuple):
     """NFC, NFD, NFKC or NFKD."""
 
     form: forms.Form
@@ -41,7 +43,6 @@ class UnicodeForm:
         text.rewrite(lambda t: forms.normalize(self.form, t), lambda t: forms.changes(self.form, t))
 
 
-@dataclass(frozen=True)
 class Lowercase:
     """Every character in lower case."""
 
@@ -53,22 +54,20 @@ def _lower_changes(text: str) -> list[Change] | None:
     return [(low, int(at > 0)) for char in text for at, low in enumerate(classes.lower_character(char))]
 
 
-@dataclass(frozen=True)
-class Without:
+class Without(NamedTuple):
     """Leaves out the characters of a class."""
 
     name: classes.Class
 
     def __call__(self, text: Aligned) -> None:
         if text.spans is None:
-            text.text = classes.run(self.name).sub("", text.text)
+            text.text = classes.without(self.name, text.text)
         elif classes.one(self.name).search(text.text):
             one = classes.one(self.name)
             text.keep(lambda char: not one.match(char))
 
 
-@dataclass(frozen=True)
-class Strip:
+class Strip(NamedTuple):
     """Leaves out white space at the ends."""
 
     left: bool
@@ -81,8 +80,7 @@ class Strip:
             text.transform([(char, 0) for char in text.text[begin:end]], begin)
 
 
-@dataclass(frozen=True)
-class Prepend:
+class Prepend(NamedTuple):
     """Text before what is not empty."""
 
     text: str
@@ -91,8 +89,7 @@ class Prepend:
         text.prepend(self.text)
 
 
-@dataclass(frozen=True)
-class Replace:
+class Replace(NamedTuple):
     """Something else for what a pattern finds."""
 
     finder: Finder
@@ -106,7 +103,6 @@ class Replace:
             text.substitute(self.finder.find(text.text), self.content)
 
 
-@dataclass(frozen=True)
 class ByteLevel:
     """The printable characters that stand for bytes."""
 
@@ -130,7 +126,6 @@ def byte_changes(text: str) -> Iterator[Change]:
             yield CHAR_OF[byte], int(at > 0)
 
 
-@dataclass(frozen=True)
 class Nmt:
     """Control characters left out, odd spaces as spaces (the rules of SentencePiece's nmt_nfkc)."""
 
@@ -146,8 +141,7 @@ _NMT_OUT = re.compile("[\x01-\x08\x0b\x0e-\x1f\x7f\x8f\x9f]")
 _NMT_SPACE = re.compile("[\t\n\f\r\u1680\u200b-\u200f\u2028\u2029\u2581\ufeff\ufffd]")
 
 
-@dataclass(frozen=True)
-class Precompiled:
+class Precompiled(NamedTuple):
     """The rules of a SentencePiece model."""
 
     charsmap: Charsmap
@@ -181,8 +175,7 @@ def _replace(changes: list[Change], old: str, new: str) -> None:
         changes[-1] = (changes[-1][0], changes[-1][1] + added)
 
 
-@dataclass(frozen=True)
-class Bert:
+class Bert(NamedTuple):
     """BERT's normalizer; `strip_accents` None: as `lowercase`."""
 
     clean_text: bool

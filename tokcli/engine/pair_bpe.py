@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import heapq
 import re
-from collections.abc import Callable, Mapping, Sequence
+from array import array
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from itertools import pairwise
+from itertools import chain
 
-from tokcli.engine.byte_alphabet import all_bytes_of
+from tokcli.engine import backend
 from tokcli.engine.models import Token, byte_token, texts_of
-from tokcli.engine.ranked import Ranked, ranks_of_merges
+from tokcli.engine.ranked import Ranked, ranks_of_texts
 from tokcli.errors import InputError
 
 Merges = Mapping[int, tuple[int, int]]  # left << SHIFT | right -> (rank, id of both together)
@@ -24,13 +25,56 @@ _SPACE = "\u2581"
 _LONG = 64  # characters, from which on a piece is worth cutting
 
 
-def in_order(merges: Merges) -> list[tuple[int, int, int]]:
-    """Merges (left, right, made) by their ranks."""
+class MergeList(Mapping[int, tuple[int, int]]):
+    """`Merges` that are known as a list: in their order three ids each, left, right, and what they make.
+
+    No two have the same parts. Objects for all of them are made only where one is asked for.
+
+    >>> MergeList(array("I", [0, 1, 2]))[0 << SHIFT | 1]
+    (0, 2)
+    """
+
+    def __init__(self, ids: array[int]) -> None:
+        self.ids = ids
+
+    @cached_property
+    def table(self) -> dict[int, tuple[int, int]]:
+        """The mapping itself."""
+        ids = self.ids
+        pairs = [left << SHIFT | right for left, right in zip(ids[::3], ids[1::3], strict=True)]
+        return dict(zip(pairs, enumerate(ids[2::3]), strict=True))
+
+    def __getitem__(self, pair: int) -> tuple[int, int]:
+        return self.table[pair]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.table)
+
+    def __len__(self) -> int:
+        return len(self.ids) // 3
+
+    @staticmethod
+    def of(ids: Mapping[str, int], items: Sequence[object], prefix: int = 0) -> MergeList | None:
+        """Merges of tokens, each "left right" (text, or UTF-8) or [left, right], of which `prefix` characters of the
+        right one are left out; None where native code cannot read them, or not all of them are merges.
+        """
+        native = backend.native()
+        if native is None:
+            return None
+        try:
+            found = native.merge_ids(list(ids), array("I", ids.values()), items, prefix)
+        except (ValueError, OverflowError):
+            return None
+        return None if found is None else MergeList(array("I", found))
+
+
+def in_order(merges: Merges) -> array[int]:
+    """Merges by their ranks, as three ids each in a row: left, right, made."""
+    if isinstance(merges, MergeList):
+        return merges.ids
     mask = (1 << SHIFT) - 1
-    pairs = merges.items()
-    if any(a > b for (a, _), (b, _) in pairwise(merges.values())):  # which is quicker to ask than to sort
-        pairs = sorted(pairs, key=lambda item: item[1][0])  # type: ignore[assignment]
-    return [(pair >> SHIFT, pair & mask, made) for pair, (_, made) in pairs]
+    by_rank = sorted(merges.items(), key=lambda item: item[1][0])
+    return array("I", chain.from_iterable((pair >> SHIFT, pair & mask, made) for pair, (_, made) in by_rank))
 
 
 @dataclass(frozen=True)
@@ -68,7 +112,7 @@ class PairBpe:
         if self.unk_token is None and not all(byte_token(byte) in self.ids for byte in range(256)):
             return None  # what is unknown is nothing, and what stands around it merges
         texts, inside = self._texts, re.compile(f"[^{_SPACE}]{_SPACE}")
-        if any(inside.search(texts[made]) for _, made in self.merges.values()):
+        if any(inside.search(texts[made]) for _, made in self._table.values()):
             return None
         return re.compile(f"{_SPACE}*[^{_SPACE}]+|{_SPACE}+")
 
@@ -98,9 +142,12 @@ class PairBpe:
 
     def ranks(self) -> Ranked | None:
         """The same as ranks by bytes, where characters stand for bytes: see `ranks_of_merges`."""
-        found = zip(self.ids.values(), all_bytes_of(self.ids), strict=True)
-        tokens = {number: data for number, data in found if data is not None}
-        return ranks_of_merges(tokens, in_order(self.merges), finds_whole=self.ignore_merges)
+        return ranks_of_texts(self.ids, in_order(self.merges), finds_whole=self.ignore_merges)
+
+    @cached_property
+    def _table(self) -> Merges:
+        """The merges as they are asked for quickest."""
+        return self.merges.table if isinstance(self.merges, MergeList) else self.merges
 
     def texts(self) -> dict[int, str]:
         """The text of each id."""
@@ -119,7 +166,7 @@ class PairBpe:
         )
         parts = [self.ids.get(name) for name in names]
         known = [part for part in parts if part is not None]
-        return last_two_ids(known, self.merges, number) if len(known) == len(parts) else None
+        return last_two_ids(known, self._table, number) if len(known) == len(parts) else None
 
     @cached_property
     def _texts(self) -> dict[int, str]:
@@ -128,7 +175,7 @@ class PairBpe:
     def _word(self, piece: str) -> list[tuple[int, int]]:
         """(id, bytes of the piece) of what merging leaves."""
         parts = self._parts(piece)
-        return merge(parts, self.merges) if len(parts) > 1 else parts
+        return merge(parts, self._table) if len(parts) > 1 else parts
 
     def _parts(self, piece: str) -> list[tuple[int, int]]:
         parts: list[tuple[int, int]] = []

@@ -311,8 +311,15 @@ class Pipeline:
 
     @cached_property
     def _texts(self) -> Mapping[int, str]:
-        added = {t.id: self._normalized(t.content) if t.normalized else t.content for t in self.added}
-        return {**self.model.texts(), **added}
+        return {**self.model.texts(), **self._added_texts}
+
+    @cached_property
+    def _added_texts(self) -> Mapping[int, str]:
+        return {t.id: self._normalized(t.content) if t.normalized else t.content for t in self.added}
+
+    def bytes_of(self, number: int) -> bytes:
+        """The bytes that decoding one id gives."""
+        return decoded([number], self._added_texts if number in self._added_texts else self._texts, self.decoder)
 
     def decode(self, ids: Sequence[int]) -> bytes:
         """The bytes of some ids, special tokens printed."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple, Protocol
 
 from tokcli.engine.unicode_classes import SPACES
 
@@ -26,7 +26,10 @@ class Tokens:
         self.special = self.special or [0] * len(self.ids)
 
 
-PostProcessor = Callable[[list[Tokens], bool], list[Tokens]]  # (one or two texts, whether to add special tokens)
+class PostProcessor(Protocol):
+    """One or two texts to what they are together; `add`: with special tokens."""
+
+    def __call__(self, texts: list[Tokens], add: bool, /) -> list[Tokens]: ...
 
 
 def joined(parts: Sequence[Tokens]) -> Tokens:
@@ -49,8 +52,7 @@ def added(ids: Sequence[int], texts: Sequence[str], type_id: int) -> Tokens:
     return Tokens(list(ids), [type_id] * size, [1] * size, list(texts), [(0, 0)] * size)
 
 
-@dataclass(frozen=True)
-class Sequenced:
+class Sequenced(NamedTuple):
     """One after the other."""
 
     processors: tuple[PostProcessor, ...]
@@ -61,8 +63,7 @@ class Sequenced:
         return texts
 
 
-@dataclass(frozen=True)
-class Special:
+class Special(NamedTuple):
     """A special token of a template."""
 
     ids: tuple[int, ...]
@@ -70,16 +71,14 @@ class Special:
     type_id: int
 
 
-@dataclass(frozen=True)
-class Text:
+class Text(NamedTuple):
     """A text (0 or 1) in a template."""
 
     number: Literal[0, 1]
     type_id: int
 
 
-@dataclass(frozen=True)
-class Template:
+class Template(NamedTuple):
     """Special tokens and texts, in order, for one text and for two."""
 
     single: tuple[Special | Text, ...]
@@ -98,8 +97,7 @@ class Template:
         return out
 
 
-@dataclass(frozen=True)
-class TrimOffsets:
+class TrimOffsets(NamedTuple):
     """Offsets that leave out the spaces at the ends of a token (ByteLevel)."""
 
     add_prefix_space: bool
@@ -125,8 +123,7 @@ class TrimOffsets:
         return begin, end
 
 
-@dataclass(frozen=True)
-class Roberta:
+class Roberta(NamedTuple):
     """`<s> A </s>` or `<s> A </s> </s> B </s>`, all of one type."""
 
     sep: tuple[str, int]
@@ -144,8 +141,7 @@ class Roberta:
         return out
 
 
-@dataclass(frozen=True)
-class BertProcessing:
+class BertProcessing(NamedTuple):
     """`[CLS] A [SEP]` or `[CLS] A [SEP] B [SEP]`."""
 
     sep: tuple[str, int]

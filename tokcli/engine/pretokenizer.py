@@ -35,6 +35,10 @@ LOOK_AROUND = 1 << 16
 ALL = r"[\s\S]+"  # cuts nothing: the pattern of a tokenizer that cuts by other rules, which is not compiled in vain
 
 
+# (a text)(of its last character: at least so many): what surely compiles, and only matches where that stands
+_PLAIN_TEXT = re.compile(r"([ a-zA-Z0-9]+)(?:\{([1-9]),\})?")
+
+
 class PreTokenizer:
     r"""Cuts text into pieces by a pattern.
 
@@ -46,11 +50,24 @@ class PreTokenizer:
         self.pat_str = pat_str
         self.timeout = timeout
         self.is_known = pat_str in KNOWN_PATTERNS
-        if not self.is_known and pat_str != ALL:
+        if not self.is_known and pat_str != ALL and not self._least:
             _ = self._plain  # a pattern that does not compile is refused here, not at the first text
 
     def __reduce__(self) -> tuple[object, ...]:
         return (PreTokenizer, (self.pat_str,))
+
+    @cached_property
+    def _least(self) -> str:
+        """What stands in every match of a pattern that is hardly more than a text; "" for others.
+
+        Importing `regex` takes longer than reading many a file: such a pattern is compiled where it matches.
+        """
+        found = _PLAIN_TEXT.fullmatch(self.pat_str)
+        return found[1] + found[1][-1] * (int(found[2] or 1) - 1) if found else ""
+
+    def may_match(self, text: str) -> bool:
+        """Whether there may be a match in a text; false is certain."""
+        return self._least in text
 
     @cached_property
     def _plain(self) -> regex.Pattern[str]:

@@ -8,12 +8,14 @@ merged by the list. Where these merges stand in the order of their ids, merging 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import chain, pairwise
-from typing import NamedTuple
 
 from tokcli.engine import backend
 from tokcli.engine.bpe import merge_steps
+from tokcli.engine.byte_alphabet import all_bytes_of
 
 MOST_WORK = 1 << 31  # a second or two natively; the largest in use take some 2**24
 
@@ -21,17 +23,31 @@ MOST_WORK = 1 << 31  # a second or two natively; the largest in use take some 2*
 Merge = tuple[int, int, int]  # left, right, and what they make
 
 
-class Ranked(NamedTuple):
+@dataclass(frozen=True)
+class Ranked:
     """Ranks, and the merges (in their order) that are all that happens when one merges by them.
 
     `whole_only` are tokens that ranks cannot have, for they would be merged, but the list has no merge for them: they
-    are found only where a whole piece is looked up. `missing` are the bytes that are no token.
+    are found only where a whole piece is looked up. `missing` are the bytes that are no token. `load_image` gives the
+    native image of all tokens; what is made on demand is large, and mostly the image is all that is wanted.
     """
 
-    ranks: dict[bytes, int]
+    load_ranks: Callable[[], dict[bytes, int]] = field(repr=False)
+    load_merges: Callable[[], list[Merge]] = field(repr=False)
+    load_image: Callable[[], bytes] = field(repr=False)
     whole_only: dict[bytes, int]
-    merges: list[Merge]
     missing: frozenset[int]
+    max_id: int
+
+    @cached_property
+    def ranks(self) -> dict[bytes, int]:
+        """The ranks by bytes."""
+        return self.load_ranks()
+
+    @cached_property
+    def merges(self) -> list[Merge]:
+        """The merges."""
+        return self.load_merges()
 
 
 def live_merges(tokens: Mapping[int, bytes], merges: Sequence[Merge]) -> list[int]:
@@ -111,13 +127,65 @@ def ranks_of_merges(tokens: Mapping[int, bytes], merges: Sequence[Merge], *, fin
     if any(tokens[left] + tokens[right] != tokens[number] for left, right, number in live):
         return None
     if not finds_whole:
-        return Ranked(ranks, {}, live, missing)
+        return _ranked(ranks, {}, live, missing)
     unmade = {token: number for number, token in tokens.items() if token and token not in ranks}
     ranks |= unmade
     whole_only = {token: number for token, number in unmade.items() if _arrives(ranks, token)}
     for token in whole_only:
         del ranks[token]
-    return Ranked(ranks, whole_only, live, missing)
+    return _ranked(ranks, whole_only, live, missing)
+
+
+def _ranked(
+    ranks: dict[bytes, int], whole_only: dict[bytes, int], merges: list[Merge], missing: frozenset[int]
+) -> Ranked:
+    from tokcli.engine.native_encoder import image_of
+
+    tokens = ranks | whole_only if whole_only else ranks
+    return Ranked(
+        lambda: ranks,
+        lambda: merges,
+        lambda: image_of(tokens, merges),
+        whole_only,
+        missing,
+        max(tokens.values(), default=0),
+    )
+
+
+def ranks_of_texts(ids: Mapping[str, int], merges: array[int], *, finds_whole: bool) -> Ranked | None:
+    """The same for texts in GPT-2's alphabet (others are no tokens); of each merge three ids in a row.
+
+    >>> found = ranks_of_texts({"a": 0, "b": 1, "ab": 2, "<\u2581>": 3}, array("I", [0, 1, 2]), finds_whole=False)
+    >>> found.ranks, len(found.missing)
+    ({b'a': 0, b'b': 1, b'ab': 2}, 254)
+    """
+    native = backend.native()
+    try:
+        made = None if native is None else native.rank_merges(list(ids), array("I", ids.values()), merges, finds_whole)
+    except (ValueError, OverflowError):
+        native = None  # what is too much for an image
+    if native is None:
+        found = zip(ids.values(), all_bytes_of(ids), strict=True)
+        tokens = {number: data for number, data in found if data is not None}
+        triples = list(zip(merges[::3], merges[1::3], merges[2::3], strict=True))
+        return ranks_of_merges(tokens, triples, finds_whole=finds_whole)
+    if made is None:
+        return None
+    image, ranked, whole, live, missing = made
+
+    def tokens_of(numbers: bytes) -> dict[bytes, int]:
+        wanted = array("I", numbers)
+        texts = {number: text for text, number in ids.items()}
+        return dict(zip(all_bytes_of(map(texts.__getitem__, wanted)), wanted, strict=True))  # type: ignore[arg-type]
+
+    def load_merges() -> list[Merge]:
+        flat = array("I", live)
+        return list(zip(flat[::3], flat[1::3], flat[2::3], strict=True))
+
+    return Ranked(
+        lambda: tokens_of(ranked), load_merges, lambda: image, tokens_of(whole) if whole else {}, frozenset(missing),
+        max(array("I", ranked + whole)),
+    )  # fmt: skip
 
 
 def _arrives(ranks: Mapping[bytes, int], token: bytes) -> bool:

@@ -50,8 +50,6 @@ class Shortcut:
         prefix_space: bool = False,
     ) -> Shortcut | None:
         """The shortcut by some ranks; `unsafe` are characters. None where it lacks bytes that stand in too many."""
-        from tokcli.engine.native_encoder import image_of
-
         lacking = _characters_with(ranked.missing)
         if lacking is None:
             return None
@@ -59,12 +57,11 @@ class Shortcut:
         low, high = (class_members(minus(ranges, (other,))) for other in ((0x10000, 0x10FFFF), (0, 0xFFFF)))
         # native code is given the merges and takes no others; ranks alone would merge what is only found whole
         whole_only = [] if backend.native() else [token.decode("utf-8", "replace") for token in ranked.whole_only]
-        tokens = ranked.ranks | ranked.whole_only
         return Shortcut(
             pat_str,
             load_ranks=lambda: ranked.ranks,
-            load_image=lambda: image_of(tokens, ranked.merges),
-            max_id=max(tokens.values()),
+            load_image=ranked.load_image,
+            max_id=ranked.max_id,
             added=added,
             unsafe="|".join([*([f"[{low}]"] if low else []), *map(re.escape, whole_only)]),
             unsafe_is_ascii=any(map(str.isascii, whole_only)) or any(first < 128 for first, _ in ranges),

@@ -7,9 +7,9 @@ pretokenizer.py's.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Literal, NamedTuple, Protocol
 
 from tokcli.engine import matching
 from tokcli.engine import unicode_classes as classes
@@ -18,9 +18,14 @@ from tokcli.engine.known_patterns import GPT2
 from tokcli.engine.matching import Characters, Finder, OnigPattern
 from tokcli.engine.normalizer import byte_changes, to_byte_chars
 
-Splitter = Callable[[Aligned], list[Aligned]]
 Behavior = Literal["Removed", "Isolated", "Contiguous", "MergedWithPrevious", "MergedWithNext"]
 PrependScheme = Literal["always", "first", "never"]
+
+
+class Splitter(Protocol):
+    """The parts of a piece, which it may change."""
+
+    def __call__(self, piece: Aligned, /) -> list[Aligned]: ...
 
 
 def cut(piece: Aligned, spans: Iterable[Span]) -> list[Aligned]:
@@ -31,8 +36,7 @@ def cut(piece: Aligned, spans: Iterable[Span]) -> list[Aligned]:
     return [piece.part(begin, end) for begin, end in spans if begin < end]
 
 
-@dataclass(frozen=True)
-class Sequence:
+class Sequence(NamedTuple):
     """One after the other, each on the pieces that the one before left."""
 
     splitters: tuple[Splitter, ...]
@@ -44,8 +48,7 @@ class Sequence:
         return pieces
 
 
-@dataclass(frozen=True)
-class Split:
+class Split(NamedTuple):
     """At what a pattern finds; `invert`: at what it does not."""
 
     finder: Finder
@@ -61,7 +64,7 @@ class Split:
 
 def at_class(name: classes.Class, behavior: Behavior) -> Split:
     """At every character of a class."""
-    return Split(Characters(classes.one(name)), behavior)
+    return Split(Characters(name), behavior)
 
 
 def bert() -> Sequence:
@@ -72,19 +75,17 @@ def bert() -> Sequence:
 class Words:
     """Runs of word characters, and runs of what is neither that nor white space (`\\w+|[^\\w\\s]+` in Rust)."""
 
-    def __init__(self) -> None:
-        word = classes.members("WORD")
-        self._runs = re.compile(f"[{word}]+|[^{word}{classes.SPACE}]+")
-
     def __call__(self, piece: Aligned) -> list[Aligned]:
-        return cut(piece, (match.span() for match in self._runs.finditer(piece.text)))
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return (Words, ())
+        return cut(piece, (match.span() for match in _words().finditer(piece.text)))
 
 
-@dataclass(frozen=True)
-class ByteLevel:
+@lru_cache(maxsize=1)
+def _words() -> re.Pattern[str]:
+    word = classes.members("WORD")
+    return re.compile(f"[{word}]+|[^{word}{classes.SPACE}]+")
+
+
+class ByteLevel(NamedTuple):
     """GPT-2's: cut by its pattern (unless `use_regex` is off), and bytes as their printable characters."""
 
     add_prefix_space: bool
@@ -102,8 +103,7 @@ class ByteLevel:
 _GPT2 = OnigPattern(GPT2)
 
 
-@dataclass(frozen=True)
-class Metaspace:
+class Metaspace(NamedTuple):
     """SentencePiece's: a visible character for the space, one before the text, and each word with the one before it."""
 
     replacement: str
@@ -124,8 +124,7 @@ class Metaspace:
         return cut(piece, matching.merged_with_next(found))
 
 
-@dataclass(frozen=True)
-class FixedLength:
+class FixedLength(NamedTuple):
     """So many characters at a time."""
 
     length: int
@@ -135,7 +134,6 @@ class FixedLength:
         return cut(piece, ((at, min(at + self.length, size)) for at in range(0, size, self.length)))
 
 
-@dataclass(frozen=True)
 class UnicodeScripts:
     """Where the script changes; Han and the kana are one, and spaces go with any."""
 

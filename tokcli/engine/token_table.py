@@ -10,6 +10,7 @@ from __future__ import annotations
 import struct
 from array import array
 from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate
 from typing import Any, TypeVar, overload
 
 Item = TypeVar("Item")
@@ -20,15 +21,16 @@ MAX_BYTES = 1 << 31
 
 def pack(texts: Sequence[str], scores: Sequence[float], kinds: Sequence[int]) -> bytes:
     """The block of a table; ValueError where it would be too large."""
-    encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
-    starts, at = array("I", [0]), 0
-    for text in encoded:
-        at += len(text)
-        if at > MAX_BYTES:
-            raise ValueError("too many bytes for a table")
-        starts.append(at)
-    parts = (array("d", scores).tobytes(), starts.tobytes(), bytes(kinds), b"".join(encoded))
-    return b"".join((_HEAD.pack(len(texts), at), *parts))
+    try:
+        encoded = list(map(str.encode, texts))
+    except UnicodeEncodeError:
+        encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
+    joined = b"".join(encoded)
+    if len(joined) > MAX_BYTES:
+        raise ValueError("too many bytes for a table")
+    starts = array("I", accumulate(map(len, encoded), initial=0))
+    parts = (array("d", scores).tobytes(), starts.tobytes(), bytes(kinds), joined)
+    return b"".join((_HEAD.pack(len(texts), len(joined)), *parts))
 
 
 class TokenTable:

@@ -28,11 +28,39 @@ CHINESE = (
 @lru_cache(maxsize=16)
 def members(name: Class) -> str:
     """The inside of a character class."""
+    return SPACE if name == "SPACE" else class_members(tuple(_ranges(name)))
+
+
+def _ranges(name: Class) -> list[tuple[int, int]]:
     if name == "SPACE":
-        return SPACE
+        return [(ord(char), ord(char)) for char in SPACES]
     from tokcli.engine import unicode_hf
 
-    return class_members(tuple(parse_ranges(getattr(unicode_hf, name))))
+    return parse_ranges(getattr(unicode_hf, name))
+
+
+@lru_cache(maxsize=16)
+def _bounds(name: Class) -> list[int]:
+    return [bound for first, last in _ranges(name) for bound in (first, last + 1)]
+
+
+def has(name: Class, char: str) -> bool:
+    """Whether a character is in a class: the same as `one`, which takes milliseconds to make.
+
+    >>> has("MARK", "\u0301"), has("MARK", "a")
+    (True, False)
+    """
+    return bisect_right(_bounds(name), ord(char)) % 2 == 1
+
+
+@lru_cache(maxsize=16)
+def _ascii_out(name: Class) -> dict[int, None]:
+    return {code: None for code in range(128) if has(name, chr(code))}
+
+
+def without(name: Class, text: str) -> str:
+    """A text without the characters of a class."""
+    return text.translate(_ascii_out(name)) if text.isascii() else run(name).sub("", text)
 
 
 @lru_cache(maxsize=16)

@@ -55,7 +55,8 @@ def changes(form: Form, text: str) -> list[Change] | None:
 
 
 def _class(char: str) -> int:
-    return 0 if _inert().match(char) else unicodedata.combining(char)
+    combining = unicodedata.combining(char)
+    return 0 if combining and _inert().match(char) else combining
 
 
 def _decomposed(form: Literal["NFD", "NFKD"], text: str) -> Iterator[Change]:

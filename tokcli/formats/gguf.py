@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import stat
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from math import isfinite
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, NoReturn
 
@@ -17,11 +18,9 @@ from tokcli.engine.llama_cpp import BYTE, CONTROL, NORMAL, UNKNOWN, UNUSED, USER
 from tokcli.engine.llama_patterns import PRE_TYPES, PreType
 from tokcli.engine.models import byte_token
 from tokcli.errors import VocabularyError
-from tokcli.formats.limits import MAX_FILE_BYTES, MAX_TOKEN_BYTES, MAX_TOKENS, shown_name
+from tokcli.formats.limits import MAX_FILE_BYTES, MAX_KEYS, MAX_MERGES, MAX_TOKEN_BYTES, MAX_TOKENS, shown_name
 
 MAGIC = b"GGUF"
-MAX_KEYS = 1 << 16  # the most in use have some 60
-MAX_MERGES = 4 * MAX_TOKENS
 _BLOCK = 1 << 20
 _STRING, _ARRAY = 8, 9
 _BYTES, _WHOLE, _SCORES = frozenset({0, 1}), frozenset({4, 5}), frozenset({5, 6})  # kinds that a list may be of
@@ -227,13 +226,14 @@ def build(values: dict[str, Any], name: str) -> LlamaCpp:
         _check_bytes(texts, kinds, name)
     pre = _pre_type(found, model) if kind == "gpt2" else None
     settings = _settings(found, kind, model, pre, texts)
-    _mark_special(found, texts, kinds)
+    ids = {text: number for number, text in enumerate(texts)}
+    _mark_special(found, ids, kinds)
     return LlamaCpp(
         kind,
         texts,
         tuple(map(float, scores)),
         tuple(kinds),
-        _with_strips(found, texts, kinds, settings),
+        _with_strips(found, ids, kinds, settings),
         pre,
         _merges(found, model) if kind == "gpt2" else (),
         name,
@@ -246,6 +246,10 @@ def _texts(found: _Values) -> list[str]:
         raise VocabularyError(f"{found.name}: a GGUF file without tokens (no tokenizer.ggml.tokens)")
     if len(tokens) > MAX_TOKENS:
         raise VocabularyError(f"{found.name}: {len(tokens)} tokens, more than the {MAX_TOKENS} that are read")
+    if max(map(len, tokens)) <= MAX_TOKEN_BYTES and b"\0" not in b"".join(tokens):
+        texts = [token.decode("utf-8", "surrogateescape") for token in tokens]
+        if len(set(texts)) == len(texts) and "" not in texts:
+            return texts  # as nearly always; else one by one
     texts = []
     seen: dict[str, int] = {}
     for number, token in enumerate(tokens):
@@ -269,7 +273,7 @@ def _numbers(found: _Values, key: str, size: int, kinds: frozenset[int]) -> tupl
         raise VocabularyError(f"{found.name}: tokenizer.ggml.{key} is a list of kind {listed.kind}, which it cannot be")
     if len(listed.values) < size:
         raise VocabularyError(f"{found.name}: {len(listed.values)} in tokenizer.ggml.{key} for {size} tokens")
-    if any(n != n or n in (float("inf"), float("-inf")) for n in listed.values):
+    if not all(map(isfinite, listed.values)):
         raise VocabularyError(f"{found.name}: a number in tokenizer.ggml.{key} that is none")
     return listed.values
 
@@ -293,21 +297,15 @@ def _pre_type(found: _Values, model: str) -> PreType:
     return PRE_TYPES[pre]
 
 
-def _merges(found: _Values, model: str) -> list[tuple[str, str]]:
+def _merges(found: _Values, model: str) -> Sequence[tuple[str, str]]:
     lines = found.get("merges", list)
     if lines is None:
         if found.get("pre", str) == "kimi-k2":
             return []
         raise VocabularyError(f"{found.name}: a {model} vocabulary without merges (no tokenizer.ggml.merges)")
-    merges = []
-    for line in lines:
-        text = line.partition(b"\0")[0].decode("utf-8", "surrogateescape")
-        left, _, right = text.partition(" ")
-        if not left or not right:
-            cut = text.find(" ", 1)  # a token may begin with a space, as llama.cpp has it
-            left, right = (text[:cut], text[cut + 1 :]) if cut > 0 else ("", "")
-        merges.append((left, right))
-    return merges
+    from tokcli.engine.llama_models import MergeLines
+
+    return MergeLines(lines)
 
 
 def _settings(found: _Values, kind: Kind, model: str, pre: PreType | None, texts: list[str]) -> Settings:
@@ -371,10 +369,9 @@ _ENDS = (
 _ALWAYS_FOUND = ("<|channel|>", "<|message|>", "<|start|>", "<|constrain|>")
 
 
-def _mark_special(found: _Values, texts: list[str], kinds: list[int]) -> None:
+def _mark_special(found: _Values, ids: dict[str, int], kinds: list[int]) -> None:
     """Changes the kinds of tokens that llama.cpp knows by their text (it does so to mend converted models)."""
-    ids = {text: number for number, text in enumerate(texts)}
-    size = len(texts)
+    size = len(ids)
     for group, names in _BY_TEXT:
         if found.id(group, size, None) is None and found.id(_OLD_NAMES.get(group, group), size, None) is None:
             first = next((name for name in names if name in ids), None)
@@ -395,11 +392,10 @@ def _mark_special(found: _Values, texts: list[str], kinds: list[int]) -> None:
         kinds[ids["</s>"]] = NORMAL
 
 
-def _with_strips(found: _Values, texts: list[str], kinds: list[int], settings: Settings) -> Settings:
+def _with_strips(found: _Values, ids: dict[str, int], kinds: list[int], settings: Settings) -> Settings:
     """Which special tokens take white space beside them: no file says so, llama.cpp knows it by the model's name."""
     from dataclasses import replace
 
-    ids = {text: number for number, text in enumerate(texts)}
     pre, model = found.get("pre", str, ""), found.get("general.name", str, "").lower()
     architecture = found.get("general.architecture", str, "")
     of: Callable[..., frozenset[int]] = lambda *names: frozenset(ids[n] for n in names if n in ids)  # noqa: E731

@@ -7,6 +7,7 @@ taken over, and dropout, which is about training, neither.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isfinite
 from typing import Any, NamedTuple
 
 from tokcli.engine.added_tokens import AddedToken
@@ -14,7 +15,7 @@ from tokcli.engine.byte_alphabet import bytes_of
 from tokcli.engine.known_patterns import GPT2, IN_A_ROW, NUMBER
 from tokcli.engine.matching import KNOWN_ALIKE
 from tokcli.engine.models import Model, WordLevel, WordPiece
-from tokcli.engine.pair_bpe import SHIFT, PairBpe
+from tokcli.engine.pair_bpe import SHIFT, MergeList, Merges, PairBpe
 from tokcli.engine.pattern import Ranges, merged, minus, parse_ranges, unicode16_ranges
 from tokcli.engine.pipeline import Pipeline
 from tokcli.engine.unigram import Unigram
@@ -28,9 +29,7 @@ from tokcli.formats.huggingface_parts import (
 )
 from tokcli.formats.json_node import Node
 from tokcli.formats.json_numbers import serde_float
-from tokcli.formats.limits import MAX_RANK, MAX_TOKEN_BYTES, MAX_TOKENS
-
-MAX_MERGES = 4 * MAX_TOKENS  # every token may have several; the most in use are some 500,000
+from tokcli.formats.limits import MAX_MERGES, MAX_RANK, MAX_TOKEN_BYTES, MAX_TOKENS
 
 
 def parse_huggingface(data: bytes, name: str) -> Pipeline:
@@ -184,20 +183,15 @@ def _read_bpe(node: Node) -> PairBpe:
     )
 
 
-def read_merges(node: Node, ids: dict[str, int], prefix: int) -> dict[int, tuple[int, int]]:
+def read_merges(node: Node, ids: dict[str, int], prefix: int) -> Merges:
     """Merges, each "left right" or [left, right]; `prefix` characters of the right one are left out when they join."""
-    merges: dict[int, tuple[int, int]] = {}
     items = node._expect(list)
     if len(items) > MAX_MERGES:
         node.fail(f"{len(items)} merges, more than the {MAX_MERGES} that are read")
-    least = max(prefix, 1)
-    try:  # which does when nothing is wrong, and takes half the time
-        pairs = [item.split(" ") if type(item) is str else item for item in items if item[:8] != "#version"]
-        if all(len(pair) == 2 and pair[0] and len(pair[1]) >= least for pair in pairs):
-            made = [ids[left + right[prefix:]] for left, right in pairs]
-            return dict(zip([ids[a] << SHIFT | ids[b] for a, b in pairs], enumerate(made), strict=True))
-    except (TypeError, KeyError, AttributeError):
-        pass  # named below
+    version = bool(items) and type(items[0]) is str and items[0].startswith("#version")
+    if (listed := MergeList.of(ids, items[version:], prefix)) is not None:
+        return listed
+    merges: dict[int, tuple[int, int]] = {}
     rank = 0
     for at, item in enumerate(items):
         if type(item) is str:
@@ -233,13 +227,26 @@ def _read_wordlevel(node: Node) -> WordLevel:
     return WordLevel(_ids(node.member("vocab")), node.member("unk_token").text("<unk>"))
 
 
+def _usual_scores(items: list[Any]) -> list[tuple[str, float]]:
+    """Tokens and their scores, asked of all at once whether that is what they are; nothing where one is not."""
+    if set(map(type, items)) != {list} or set(map(len, items)) != {2}:
+        return []
+    texts, scores = zip(*items, strict=True)
+    if set(map(type, texts)) != {str} or set(map(type, scores)) - {int, float}:
+        return []
+    is_in_range = min(scores) > -1e300 and max(scores) < 1e300 and all(map(isfinite, scores))
+    if not is_in_range or max(map(len, texts)) > MAX_TOKEN_BYTES:
+        return []
+    return list(zip(texts, map(float, scores), strict=True))
+
+
 def _read_unigram(node: Node) -> Unigram:
     vocab = node.member("vocab")
     items = vocab._expect(list)
     if len(items) > MAX_TOKENS:
         vocab.fail(f"{len(items)} tokens, more than the {MAX_TOKENS} that are read")
-    pieces = []
-    for at, item in enumerate(items):
+    pieces = _usual_scores(items)
+    for at, item in enumerate(() if pieces else items):
         if type(item) is not list or len(item) != 2 or type(item[0]) is not str or type(item[1]) not in (int, float):
             Node(item, vocab.file, f"{vocab.path}[{at}]").fail("expected a token and its score")
         text, score = item

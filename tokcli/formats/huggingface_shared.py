@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, Any
 from tokcli.engine import matching
 from tokcli.errors import PatternError
 from tokcli.formats.json_node import Node
-from tokcli.formats.limits import MAX_DEPTH
+from tokcli.formats.limits import MAX_DEPTH, MAX_PATTERN_CHARS
 
 if TYPE_CHECKING:
     from tokcli.engine.splitters import PrependScheme
-
-MAX_PATTERN_CHARS = 1 << 16  # the longest in use (DeepSeek's letters by name) has some 2,000
 
 
 def part(node: Node, kinds: dict[str, Callable[[Node, int], Any]], depth: int) -> Any:

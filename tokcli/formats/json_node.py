@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from tokcli.errors import VocabularyError
 
@@ -19,8 +18,7 @@ _NAMES = {
 _SHOWN = 40
 
 
-@dataclass(frozen=True)
-class Node:
+class Node(NamedTuple):
     """A value, and its path from the top of the file: `tokenizer.json: model.merges[3]`.
 
     >>> Node({"a": [1]}, "x.json").member("a").list()[0].text()

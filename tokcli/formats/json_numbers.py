@@ -7,6 +7,8 @@ The last bit that this gets wrong decides between two ways of the same score in 
 from __future__ import annotations
 
 _TOO_LARGE = 1 << 64
+_SHORT = 20  # characters, of which 19 digits fit into 64 bits
+_POWERS = [float(f"1e{power}") for power in range(_SHORT)]
 _LARGEST_POWER = 308  # of ten, in serde_json's table
 
 
@@ -16,6 +18,9 @@ def serde_float(text: str) -> float:
     >>> serde_float("-8.1e0"), serde_float("-7.2233899651048645"), float("-7.2233899651048645")
     (-8.1, -7.223389965104864, -7.2233899651048645)
     """
+    whole, _, fraction = text.partition(".")
+    if len(text) <= _SHORT and fraction.isdecimal() and (number := int(whole + fraction)):
+        return number / _POWERS[len(fraction)]
     mantissa, _, written = text.lower().partition("e")
     whole, _, fraction = mantissa.partition(".")
     digits = (whole + fraction).lstrip("-")

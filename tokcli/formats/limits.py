@@ -14,7 +14,11 @@ from tokcli.errors import VocabularyError
 
 MAX_FILE_BYTES = 256 * 2**20  # the largest vocabulary in use (a multilingual tokenizer.json) has some 35 MB
 MAX_TOKENS = 4_000_000  # the largest in use have some 260,000; a dictionary of 4 million takes about 500 MB
+MAX_MERGES = 4 * MAX_TOKENS  # every token may have several; the most in use are some 500,000
+MAX_KEYS = 2**16  # values in a GGUF header; the most in use are some 60
 MAX_TOKEN_BYTES = 2**16  # the longest of o200k_base has 128; merging is at its worst on long tokens
+MAX_PIECE_BYTES = 8000  # SentencePiece's own limit
+MAX_PATTERN_CHARS = 2**16  # the longest in use (DeepSeek's letters by name) has some 2,000
 MAX_RANK = 2**31 - 1  # native code does signed arithmetic on ranks, and ids are exchanged as int32 elsewhere
 MAX_NUMBER_DIGITS = 10  # as many as MAX_RANK has
 MAX_SIDECAR_BYTES = 2**20  # a pattern and a few thousand special tokens

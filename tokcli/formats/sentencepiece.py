@@ -6,7 +6,6 @@ import struct
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +16,7 @@ from tokcli.engine.sentencepiece import Kind, ModelType, Piece, SentencePiece
 from tokcli.engine.spm_normalizer import SpmNormalizer
 from tokcli.errors import VocabularyError
 from tokcli.formats.gpt2 import parse_json_strictly
-from tokcli.formats.limits import MAX_TOKENS
+from tokcli.formats.limits import MAX_PIECE_BYTES, MAX_TOKENS
 from tokcli.formats.protobuf import Field, Reader
 
 if TYPE_CHECKING:
@@ -27,9 +26,9 @@ if TYPE_CHECKING:
 # sentencepiece_model.proto, by number
 _KINDS: dict[int, Kind] = {1: "normal", 2: "unknown", 3: "control", 4: "user_defined", 5: "unused", 6: "byte"}
 _MODEL_TYPES: dict[int, ModelType] = {1: "unigram", 2: "bpe", 3: "word", 4: "char"}
-MAX_PIECE_BYTES = 8000  # SentencePiece's own limit
 _NULL = "\0"
-_SCORE = struct.Struct("<f")
+_PIECE_HEAD = struct.Struct("4B")  # a piece, its size, its text, the size of that
+_SCORED = struct.Struct("<Bf")
 # Where a folder says whose model it has: the file, its member, values that mean XLM-RoBERTa
 CONFIGURATIONS = {
     "tokenizer_config.json": ("tokenizer_class", ("XLMRobertaTokenizer", "XLMRobertaTokenizerFast")),
@@ -117,22 +116,30 @@ def _usual_pieces(data: bytes) -> tuple[list[Piece], int]:
     Each is a text, a score and, unless it is a normal one, a type; all sizes take one byte. (Field by field, as
     `_read_piece` reads any piece, 32,000 of them take five times as long.)
     """
-    pieces: list[Piece] = []
+    texts: list[str] = []
+    scores: list[float] = []
+    kinds: list[Kind] = []
     at, size = 0, len(data)
-    with suppress(UnicodeDecodeError, KeyError):
-        while at + 4 < size and data[at] == data[at + 2] == 0x0A and len(pieces) < MAX_TOKENS:
-            end, score_at = at + 2 + data[at + 1], at + 4 + data[at + 3]
-            if data[at + 1] > 127 or data[at + 3] > 127 or end > size or data[score_at : score_at + 1] != b"\x15":
+    head_of, score_of = _PIECE_HEAD.unpack_from, _SCORED.unpack_from
+    with suppress(UnicodeDecodeError, KeyError, struct.error):  # an error of struct: the file ends before
+        while len(texts) < MAX_TOKENS:
+            piece, piece_size, text, text_size = head_of(data, at)
+            text_at = at + 4
+            score_at, end = text_at + text_size, at + 2 + piece_size
+            if piece != 0x0A or text != 0x0A or piece_size > 127 or text_size > 127 or end > size:
                 break
-            kind = data[score_at + 5 : end]
-            if score_at + 5 > end or (kind and (len(kind) != 2 or kind[0] != 0x18)):
+            tag, score = score_of(data, score_at)
+            if tag != 0x15 or score - score != 0:  # infinite, or no number
                 break
-            score = _SCORE.unpack_from(data, score_at + 1)[0]
-            if not isfinite(score):
+            behind = end - score_at - 5
+            if behind and (behind != 2 or data[score_at + 5] != 0x18):
                 break
-            pieces.append(Piece(data[at + 4 : score_at].decode(), score, _KINDS[kind[1] if kind else 1]))
+            kind = _KINDS[data[score_at + 6] if behind else 1]
+            texts.append(data[text_at:score_at].decode())
+            scores.append(score)
+            kinds.append(kind)
             at = end
-    return pieces, at
+    return list(map(Piece._make, zip(texts, scores, kinds, strict=True))), at
 
 
 def _read_piece(reader: Reader, item: Field) -> Piece:
@@ -179,20 +186,11 @@ def check_pieces(pieces: list[Piece], byte_fallback: bool, model_type: ModelType
     """VocabularyError where the pieces are not those of a model that SentencePiece itself would load."""
     if not pieces:
         raise VocabularyError(f"{name}: there is no piece in it")
-    ids: dict[tuple[str, bool], int] = {}
+    if not _are_usual(pieces):
+        _check_texts(pieces, model_type, name)
     found_bytes: set[str] = set()
     unknown = -1
     for number, (text, _, kind) in enumerate(pieces):
-        if not text:
-            raise VocabularyError(f"{name}: piece {number} is empty")
-        if text == _NULL and kind == "unused":
-            continue
-        if _NULL in text:
-            raise VocabularyError(f"{name}: piece {number} has a NUL in it")
-        key = text, model_type != "bpe" and kind in ("unknown", "control", "byte")  # these have a table of their own
-        if key in ids:
-            raise VocabularyError(f"{name}: piece {number} is {text[:40]!r}, as piece {ids[key]} is")
-        ids[key] = number
         if kind == "unknown":
             if unknown >= 0:
                 raise VocabularyError(f"{name}: pieces {unknown} and {number} are both for what is unknown")
@@ -205,6 +203,27 @@ def check_pieces(pieces: list[Piece], byte_fallback: bool, model_type: ModelType
         raise VocabularyError(f"{name}: {len(found_bytes)} pieces for single bytes, 256 are needed")
     if unknown < 0 and not byte_fallback:
         raise VocabularyError(f"{name}: no piece stands for what is unknown")
+
+
+def _are_usual(pieces: list[Piece]) -> bool:
+    """Whether no text is empty, there twice, or has a NUL in it: asked of all at once, as there are many."""
+    texts = {piece.text for piece in pieces}
+    return len(texts) == len(pieces) and "" not in texts and _NULL not in "".join(texts)
+
+
+def _check_texts(pieces: list[Piece], model_type: ModelType, name: str) -> None:
+    ids: dict[tuple[str, bool], int] = {}
+    for number, (text, _, kind) in enumerate(pieces):
+        if not text:
+            raise VocabularyError(f"{name}: piece {number} is empty")
+        if text == _NULL and kind == "unused":
+            continue
+        if _NULL in text:
+            raise VocabularyError(f"{name}: piece {number} has a NUL in it")
+        key = text, model_type != "bpe" and kind in ("unknown", "control", "byte")  # these have a table of their own
+        if key in ids:
+            raise VocabularyError(f"{name}: piece {number} is {text[:40]!r}, as piece {ids[key]} is")
+        ids[key] = number
 
 
 _BYTE_TOKENS = frozenset(map(byte_token, range(256)))

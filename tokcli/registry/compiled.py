@@ -193,14 +193,14 @@ def _compile(vocabulary: Vocabulary | Tokenizer, sha256: str) -> bytes | None:
             header = {"kind": "ranks", "max_rank": max(ranks.values(), default=0), "pat_str": vocabulary.pat_str}
             header["special_tokens"] = vocabulary.special_tokens
         elif (shortcut := vocabulary.shortcut) is not None:
-            ranks, image = shortcut.load_ranks(), shortcut.load_image()
-            header = {"kind": "tokenizer", **_header_of(shortcut, facts_of(vocabulary, ranks))}
+            image = shortcut.load_image()
+            header = {"kind": "tokenizer", **_header_of(shortcut, facts_of(vocabulary, image))}
         else:
             from tokcli.registry.compiled_texts import packed
 
             found = packed(vocabulary)
             return None if found is None else containers.pack({**found[0], "sha256": sha256}, found[1])
-        return containers.pack({**header, "sha256": sha256}, {IMAGE: image}) if ranks else None
+        return containers.pack({**header, "sha256": sha256}, {IMAGE: image})
     except (ValueError, VocabularyError):  # there is no image, or what is wrong has to be said elsewhere
         return None
 
@@ -345,7 +345,7 @@ class _Store:
             return
         with suppress(OSError, UnicodeError):
             block = containers.pack({"path": path, "sha256": sources.sha256, "files": {**files, **absent}}, {})
-            keep(self._entry(path), block)
+            keep(self._entry(path), block, lasts=False)
 
 
 def _is_status(value: Any) -> bool:

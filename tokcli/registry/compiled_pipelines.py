@@ -53,7 +53,7 @@ def pack_pipeline(pipeline: Pipeline) -> Packed | None:
     if made is None:
         return None
     header, image = made
-    facts = asdict(facts_of(pipeline, {}))
+    facts = asdict(facts_of(pipeline, None))
     del facts["others"]
     added = pipeline.added
     header |= {

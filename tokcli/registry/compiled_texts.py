@@ -30,7 +30,7 @@ from tokcli.registry.containers import (
 
 if TYPE_CHECKING:
     from tokcli.engine.llama_cpp import LlamaCpp
-    from tokcli.engine.pipeline import Tokenizer
+    from tokcli.engine.pipeline import Pipeline, Tokenizer
     from tokcli.engine.sentencepiece import SentencePiece
     from tokcli.engine.spm_normalizer import SpmNormalizer
 
@@ -40,22 +40,8 @@ _SPREAD = 4  # a table by id is kept where at most so many times the tokens are 
 
 def packed(tokenizer: Tokenizer) -> Packed | None:
     """The header and the sections of a tokenizer; None for those of which nothing is kept."""
-    from tokcli.engine.fairseq import XlmRoberta
-    from tokcli.engine.llama_cpp import LlamaCpp
-    from tokcli.engine.pipeline import Pipeline
-    from tokcli.engine.sentencepiece import SentencePiece
-
-    if isinstance(tokenizer, XlmRoberta):
-        return _pack_sentencepiece(tokenizer.model, shifts=True)
-    if isinstance(tokenizer, SentencePiece):
-        return _pack_sentencepiece(tokenizer, shifts=False)
-    if isinstance(tokenizer, LlamaCpp):
-        return _pack_llama(tokenizer)
-    if isinstance(tokenizer, Pipeline):
-        from tokcli.registry.compiled_pipelines import pack_pipeline
-
-        return pack_pipeline(tokenizer)
-    return None
+    pack = _PACKERS.get(type(tokenizer).__name__)  # by its name: the modules of the others need not be imported
+    return None if pack is None else pack(tokenizer)
 
 
 class Source(NamedTuple):
@@ -235,6 +221,20 @@ def _open_llama(container: Container, source: Source) -> Tokenizer:
         _cut_out=list(zip(header["cut_texts"], header["cut_ids"], strict=True)),
     )
     return model
+
+
+def _pack_pipeline(tokenizer: Pipeline) -> Packed | None:
+    from tokcli.registry.compiled_pipelines import pack_pipeline
+
+    return pack_pipeline(tokenizer)
+
+
+_PACKERS: dict[str, Callable[[Any], Packed | None]] = {
+    "XlmRoberta": lambda tokenizer: _pack_sentencepiece(tokenizer.model, shifts=True),
+    "SentencePiece": lambda tokenizer: _pack_sentencepiece(tokenizer, shifts=False),
+    "LlamaCpp": _pack_llama,
+    "Pipeline": _pack_pipeline,
+}
 
 
 # --- what headers have to be -----------------------------------------------------------------------------------------

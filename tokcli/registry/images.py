@@ -87,15 +87,19 @@ def mapped(path: str) -> mmap.mmap | None:
         os.close(handle)
 
 
-def keep(path: str, data: bytes) -> None:
-    """Writes the file whole or not at all; of processes that do it at once, any one may win."""
+def keep(path: str, data: bytes, *, lasts: bool = True) -> None:
+    """Writes the file whole or not at all; of processes that do it at once, any one may win.
+
+    Not `lasts`: it is no loss where a crash of the machine takes it. (Waiting for the disk can take a second.)
+    """
     made = f"{path}.{os.getpid()}.tmp"  # no tempfile: importing it costs 4 ms
     handle = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
         with open(handle, "wb") as file:
             file.write(data)
             file.flush()
-            os.fsync(file.fileno())
+            if lasts:
+                os.fsync(file.fileno())
         os.replace(made, path)
     except BaseException:
         with suppress(OSError):

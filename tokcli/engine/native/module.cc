@@ -21,6 +21,7 @@
 
 namespace nb = nanobind;
 
+void bind_merges(nb::module_& module);       // merges_module.cc
 void bind_training(nb::module_& module);     // train_module.cc
 void bind_text_models(nb::module_& module);  // models_module.cc
 
@@ -36,6 +37,16 @@ Family family_of(int family) {
 }
 
 nb::bytes bytes_of(const void* data, size_t size) { return nb::bytes(static_cast<const char*>(data), size); }
+
+// Ids in a buffer, and how many.
+const uint32_t* ids_in(const BufferView& view, size_t* count) {
+  const Bytes bytes = view.bytes();
+  const bool is_aligned = reinterpret_cast<uintptr_t>(bytes.data()) % alignof(uint32_t) == 0;
+  if (bytes.size() % sizeof(uint32_t) || !(is_aligned || bytes.empty()))
+    throw nb::value_error("not a buffer of uint32");
+  *count = bytes.size() / sizeof(uint32_t);
+  return reinterpret_cast<const uint32_t*>(bytes.data());
+}
 
 // Ids as an object that has the buffer protocol: what was written is handed over, not copied.
 int get_id_buffer(PyObject* self, Py_buffer* view, int flags) {
@@ -161,6 +172,17 @@ class PyVocabulary {
     return bytes_of(found.data(), found.size() * sizeof(uint32_t));
   }
 
+  // Those of some ids that are no tokens.
+  nb::bytes unknown(nb::handle ids) const {
+    const BufferView view(ids);
+    size_t count;
+    const uint32_t* items = ids_in(view, &count);
+    std::vector<uint32_t> found;
+    std::string_view token;
+    std::copy_if(items, items + count, std::back_inserter(found),
+                 [&](uint32_t id) { return !vocabulary_.token(id, &token); });
+    return bytes_of(found.data(), found.size() * sizeof(uint32_t));
+  }
   // The bytes of some ids; KeyError where there is no such token, OverflowError where an id is no uint32.
   nb::bytes decode(nb::list ids) {
     const std::string text = decoded(ids);
@@ -534,15 +556,6 @@ class PyDecoder {
 
 std::string_view view_of(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
 
-const uint32_t* ids_in(const BufferView& view, size_t* count) {
-  const Bytes bytes = view.bytes();
-  const bool is_aligned = reinterpret_cast<uintptr_t>(bytes.data()) % alignof(uint32_t) == 0;
-  if (bytes.size() % sizeof(uint32_t) || !(is_aligned || bytes.empty()))
-    throw nb::value_error("not a buffer of uint32");
-  *count = bytes.size() / sizeof(uint32_t);
-  return reinterpret_cast<const uint32_t*>(bytes.data());
-}
-
 // Ids as decimal text.
 nb::bytes format_ids(nb::handle ids, const nb::bytes& between) {
   const BufferView view(ids);
@@ -633,6 +646,7 @@ NB_MODULE(_native, module) {
   module.attr("TEXT_IMAGE_VERSION") = kTextImageVersion;
   module.attr("FAMILIES") = nb::make_tuple("r50k", "cl100k", "llama3", "qwen2", "o200k", "tekken", "qwen35", "starcoder",
                                            "deepseek", "falcon", "default");
+  bind_merges(module);
   bind_training(module);
   bind_text_models(module);
   module.def("build_image", &build_image, nb::arg("blob"), nb::arg("sizes"), nb::arg("ids"), nb::arg("source"),
@@ -663,6 +677,7 @@ NB_MODULE(_native, module) {
       .def("encode_records", &PyVocabulary::encode_records)
       .def("count_records", &PyVocabulary::count_records)
       .def("parents", &PyVocabulary::parents)
+      .def("unknown", &PyVocabulary::unknown)
       .def("decode", &PyVocabulary::decode)
       .def("decode_str", &PyVocabulary::decode_str);
   nb::class_<PyDecoder>(module, "Decoder").def(nb::init<nb::handle, nb::dict>()).def("decode", &PyDecoder::decode);

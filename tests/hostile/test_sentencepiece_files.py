@@ -1,0 +1,129 @@
+"""Models that SentencePiece itself was once not safe from: each a one-line error, or the right answer.
+
+They are built here as its own issues describe them; no such file is ever made by training.
+"""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import pytest
+from support import run_tokcli
+
+from tokcli.engine.sentencepiece import SentencePiece
+from tokcli.errors import VocabularyError
+from tokcli.formats.vocabulary import parse_vocabulary
+
+NORMAL, UNKNOWN, USER_DEFINED = 1, 2, 4
+UNIGRAM, BPE, WORD, CHAR = 1, 2, 3, 4
+HAS_VALUE = 1 << 8
+Pieces = list[tuple[bytes, int]]
+
+
+def varint(number: int) -> bytes:
+    out = bytearray()
+    while number > 0x7F:
+        out.append(number & 0x7F | 0x80)
+        number >>= 7
+    return bytes([*out, number])
+
+
+def field(number: int, data: bytes) -> bytes:
+    return varint(number << 3 | 2) + varint(len(data)) + data
+
+
+def model_file(pieces: Pieces, model_type: int, charsmap: bytes = b"") -> bytes:
+    data = b""
+    for text, kind in [(b"<unk>", UNKNOWN), *pieces]:
+        data += field(1, field(1, text) + b"\x15" + struct.pack("<f", -1.0) + b"\x18" + bytes([kind]))
+    data += field(2, b"\x18" + bytes([model_type]))
+    return data + field(3, (field(2, charsmap) if charsmap else b"") + b"\x18\0")  # no dummy prefix
+
+
+def charsmap_of(units: dict[int, int], texts: bytes = b"x\0") -> bytes:
+    table = [units.get(at, 0) for at in range(256)]
+    return struct.pack("<I", 1024) + struct.pack("<256I", *table) + texts
+
+
+def read(data: bytes) -> SentencePiece:
+    model = parse_vocabulary(data, "x.model")
+    assert isinstance(model, SentencePiece)
+    return model
+
+
+LETTERS: Pieces = [(letter.encode(), NORMAL) for letter in "abx"]
+
+
+@pytest.mark.parametrize("model_type", [UNIGRAM, BPE, WORD, CHAR])
+@pytest.mark.parametrize("kind", [NORMAL, USER_DEFINED])
+def test_cve_2026_1260_pieces_with_a_nul_inside_are_refused(model_type: int, kind: int, tmp_path: Path) -> None:
+    """A table of user-defined symbols was built as if they ended at their first NUL: equal ones, in no order."""
+    pieces = [(b"b\0b", kind), (b"b\0a", kind), (b"a\0" + b"c" * 100, kind)]
+    path = tmp_path / "nul.model"
+    path.write_bytes(model_file([*LETTERS, *pieces], model_type))
+    ran = run_tokcli("count", "-e", path, "-t", "b")
+    assert ran.status == 2
+    assert ran.err == "Error: nul.model: piece 4 has a NUL in it\n"
+
+
+@pytest.mark.parametrize("root", [0xFFFFFFFF, 0x7FFFFE00, 1 << 31 | 1 << 10, 256 << 10])
+def test_sentencepiece_1269_a_charsmap_whose_root_points_far_out_of_it_is_refused(root: int, tmp_path: Path) -> None:
+    """The first step from the root was taken before anything was looked at."""
+    path = tmp_path / "root.model"
+    path.write_bytes(model_file(LETTERS, BPE, charsmap_of({0: root})))
+    ran = run_tokcli("count", "-e", path, "-t", "ab")
+    assert ran.status == 2
+    assert ran.err == "Error: root.model: a precompiled charsmap whose first unit points out of it\n"
+
+
+def far(label: str) -> int:
+    """A unit with a label, a value, and an offset far beyond any array."""
+    return ord(label) | HAS_VALUE | 0x1FFFFF << 10
+
+
+@pytest.mark.parametrize(
+    "units",
+    [
+        {0: 1 << 10, ord("a") ^ 1: far("a")},  # the value stands far outside
+        {0: 1 << 10, ord("a") ^ 1: ord("a") | HAS_VALUE, ord("a"): 0, 0x61 ^ 1 ^ 0: ord("a") | HAS_VALUE | 1 << 10,
+         0x61: 1 << 31 | 1 << 20},  # the value points beyond the texts
+    ],
+)  # fmt: skip
+def test_a_charsmap_that_points_out_of_itself_further_on_changes_nothing(units: dict[int, int]) -> None:
+    model = read(model_file(LETTERS, BPE, charsmap_of(units)))
+    assert list(model.encode("ab", frozenset())) == model.encode_in_python("ab", frozenset()) == [1, 2]
+
+
+def test_a_hundred_rules_of_one_beginning_are_all_looked_at() -> None:
+    """SentencePiece had room for 32 (its issue 1267). A chain of "a": at each of its ends a value stands."""
+    units = {0: 1 << 10}
+    at = 1 ^ ord("a")
+    texts = b""
+    for size in range(1, 101):
+        # children at `at ^ offset`: the value at label 0, the next "a" at label 0x61
+        offset = next(o for o in range(1, 256) if not {at ^ o, at ^ o ^ ord("a")} & {0, at, *units} and at ^ o < 256
+                      and at ^ o ^ ord("a") < 256)  # fmt: skip
+        units[at] = ord("a") | HAS_VALUE | offset << 10
+        units[at ^ offset] = 1 << 31 | len(texts)
+        texts += b"b" * (size % 2) + b"x\0"
+        at ^= offset ^ ord("a")
+    model = read(model_file(LETTERS, BPE, charsmap_of(units, texts)))
+    found = model.encode_in_python("a" * 100 + "a" * 99, frozenset())
+    assert found == [3, 2, 3]  # "x" for a hundred, "bx" for the others
+    assert list(model.encode("a" * 100 + "a" * 99, frozenset())) == found
+
+
+def test_a_hundred_nested_user_defined_symbols_are_all_looked_at() -> None:
+    """SentencePiece had room for 64."""
+    pieces = [(b"a" * size, USER_DEFINED) for size in range(2, 102)]
+    model = read(model_file([*LETTERS, *pieces], BPE))
+    found = model.encode_in_python("a" * 101 + "b", frozenset())
+    assert found == [103, 2]
+    assert list(model.encode("a" * 101 + "b", frozenset())) == found
+
+
+def test_a_piece_of_a_hundred_thousand_bytes_is_refused() -> None:
+    """Building a table of prefixes went as deep as the longest piece (its issue 1263)."""
+    with pytest.raises(VocabularyError, match="a piece of 100000 characters; at most 8000 are read"):
+        read(model_file([(b"a" * 100_000, NORMAL)], UNIGRAM))
