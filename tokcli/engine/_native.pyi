@@ -48,6 +48,25 @@ def record_ends(data: Buffer, separator: int) -> bytes:
 class Ids(Buffer):
     """Ids as a read-only buffer of uint32 (as bytes: memoryview(ids).cast("I"))."""
 
+class TextCheck:
+    """Looks through text (a str, or UTF-8) for tokens (UTF-8 in a row, a size and an id for each) and odd characters.
+
+    Code points are told to it in pages of 256, a byte for each: 0 for what is plain, 255 for what is odd, 253 and 254
+    for either where a token may begin with it, and else a combining class: odd is what stands behind a higher one.
+    """
+
+    def __init__(self, blob: Buffer, sizes: Buffer, ids: Buffer) -> None: ...
+    def set_page(self, page: int, values: bytes) -> None: ...
+    def wanted(self) -> bytes:
+        """The pages (uint32) that were missing since the last call. What was answered meanwhile is not to be used."""
+    def holds(self, text: str | Buffer) -> bool:
+        """Whether there is nothing to be found."""
+    def find(self, text: str | Buffer, to_cuts: bool = False) -> bytes:
+        """What there is: begin, end (in units of the text) and id, 2**32 - 1 for odd characters (uint64).
+
+        These with the plain one before and the marks behind them; `to_cuts`: up to where text may be cut.
+        """
+
 class Vocabulary:
     """An image that was opened, and not copied: the buffer is kept. ValueError where it is none."""
 
@@ -56,16 +75,21 @@ class Vocabulary:
         """Whether every byte is as it was built."""
     def source(self) -> bytes:
         """The 32 bytes that were given to build_image."""
-    def count(self, text: str, family: int, threads: int = 1) -> int: ...
+    # with a `check`: None for a text of which it does not hold
+    def count(self, text: str, family: int, threads: int = 1, check: TextCheck | None = None) -> int | None: ...
     def count_buffer(self, data: Buffer, family: int, threads: int = 1) -> int: ...
-    def encode(self, text: str, family: int) -> list[int]: ...
-    def encode_str(self, text: str, family: int, threads: int = 1) -> Ids: ...
+    def encode(self, text: str, family: int, check: TextCheck | None = None) -> list[int] | None: ...
+    def encode_str(self, text: str, family: int, threads: int = 1, check: TextCheck | None = None) -> Ids | None: ...
     def encode_buffer(self, data: Buffer, family: int, threads: int = 1) -> Ids: ...
     def encode_piece(self, data: Buffer) -> list[int]:
         """The ids of bytes that are not split."""
-    def encode_batch(self, texts: list[str], family: int, threads: int = 1) -> tuple[Ids, bytes]:
+    def encode_batch(
+        self, texts: list[str], family: int, threads: int = 1, check: TextCheck | None = None
+    ) -> tuple[Ids, bytes] | None:
         """All ids (uint32), and where each text's begin (uint64, one more than there are texts)."""
-    def encode_batch_lists(self, texts: list[str], family: int, threads: int = 1) -> list[list[int]]: ...
+    def encode_batch_lists(
+        self, texts: list[str], family: int, threads: int = 1, check: TextCheck | None = None
+    ) -> list[list[int] | None]: ...
     def parents(self) -> bytes:
         """The two ids that merge into each id (uint32): all left ones, then all right ones; 2**32 - 1 for none."""
     def decode(self, ids: list[int]) -> bytes: ...

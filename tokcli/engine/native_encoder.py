@@ -47,19 +47,22 @@ class NativeEncoder:
         self._vocabulary = vocabulary
         self._family = family
 
-    def count(self, text: str, threads: int = 1) -> int:
+    # with a `check` (text_check.py) for a text of which it does not hold: None
+
+    def count(self, text: str, threads: int = 1, check: Any = None) -> int | None:
         """How many ids a text has."""
-        count: int = self._vocabulary.count(text, self._family, threads)
+        count: int | None = self._vocabulary.count(text, self._family, threads, check)
         return count
 
-    def encode(self, text: str) -> list[int]:
+    def encode(self, text: str, check: Any = None) -> list[int] | None:
         """The ids of a text."""
-        ids: list[int] = self._vocabulary.encode(text, self._family)
+        ids: list[int] | None = self._vocabulary.encode(text, self._family, check)
         return ids
 
-    def encode_array(self, text: str, threads: int = 1) -> memoryview:
+    def encode_array(self, text: str, threads: int = 1, check: Any = None) -> memoryview | None:
         """The ids of a text as uint32."""
-        return memoryview(self._vocabulary.encode_str(text, self._family, threads)).cast("I")
+        ids = self._vocabulary.encode_str(text, self._family, threads, check)
+        return None if ids is None else memoryview(ids).cast("I")
 
     def encode_utf8(self, data: Buffer) -> memoryview:
         """The ids of text as UTF-8, which is not checked here (stream.py does)."""
@@ -79,14 +82,14 @@ class NativeEncoder:
         """How many ids each record has (uint32)."""
         return memoryview(self._vocabulary.count_records(data, ends, separator_size, self._family)).cast("I")
 
-    def encode_batch(self, texts: list[str], threads: int) -> tuple[memoryview, memoryview]:
-        """All ids of some texts, and where each text's begin."""
-        ids, offsets = self._vocabulary.encode_batch(texts, self._family, threads)
-        return memoryview(ids).cast("I"), memoryview(offsets).cast("Q")
+    def encode_batch(self, texts: list[str], threads: int, check: Any = None) -> tuple[memoryview, memoryview] | None:
+        """All ids of some texts, and where each text's begin; None where the check does not hold for one of them."""
+        made = self._vocabulary.encode_batch(texts, self._family, threads, check)
+        return None if made is None else (memoryview(made[0]).cast("I"), memoryview(made[1]).cast("Q"))
 
-    def encode_batch_lists(self, texts: list[str], threads: int) -> list[list[int]]:
+    def encode_batch_lists(self, texts: list[str], threads: int, check: Any = None) -> list[list[int] | None]:
         """The ids of each text."""
-        ids: list[list[int]] = self._vocabulary.encode_batch_lists(texts, self._family, threads)
+        ids: list[list[int] | None] = self._vocabulary.encode_batch_lists(texts, self._family, threads, check)
         return ids
 
     def decode(self, ids: list[int]) -> bytes:

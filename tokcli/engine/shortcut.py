@@ -74,11 +74,6 @@ class Shortcut:
         )
 
     @property
-    def takes_all(self) -> bool:
-        """Whether it takes any text as it is."""
-        return not (self.looks_at_text or self.prefix_space)
-
-    @property
     def looks_at_text(self) -> bool:
         """Whether it is not for every text, or not for it as it is."""
         return bool(self.unsafe or self.unsafe_astral or self.form)
@@ -96,8 +91,8 @@ class Shortcut:
         return normalize(self.form, text)
 
     def with_prefix(self, text: str) -> str:
-        """A text with the space before it that it may need."""
-        return " " + text if self.prefix_space and not text.startswith(" ") else text
+        """A text with the space before it that it may need; none is put where there is no text."""
+        return " " + text if self.prefix_space and text and not text.startswith(" ") else text
 
     def holds_for(self, text: str) -> bool:
         """Whether it may be taken for a normalized text."""

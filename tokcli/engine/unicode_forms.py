@@ -16,6 +16,18 @@ from tokcli.engine.pattern import class_members, parse_ranges
 
 Form = Literal["NFC", "NFD", "NFKC", "NFKD"]
 Change = tuple[str, int]  # a character; 0: in place of one, 1: added, -n: in place of one and the n behind it
+# What may become one with the character before it (Unicode's NFC_Quick_Check=Maybe): the second halves of canonical
+# compositions, and the vowels and last consonants of Hangul.
+_JOINS = (
+    "300-304 306-30C 30F 311 313-314 31B 323-328 32D-32E 330-331 338 342 345 653-655 93C 9BE 9D7 B3E B56-B57 BBE BD7 "
+    "C56 CC2 CD5-CD6 D3E D57 DCA DCF DDF 102E 1161-1175 11A8-11C2 1B35 3099-309A 110BA 11127 1133E 11357 114B0 114BA "
+    "114BD 115AF 11930"
+)
+
+
+@lru_cache(maxsize=1)
+def _joining() -> frozenset[int]:
+    return frozenset(point for first, last in parse_ranges(_JOINS) for point in range(first, last + 1))
 
 
 @lru_cache(maxsize=1)
@@ -41,6 +53,21 @@ def normalize(form: Form, text: str) -> str:
     return "".join(
         part if at % 2 else unicodedata.normalize(form, part) for at, part in enumerate(_inert().split(text))
     )
+
+
+def marks(form: Form, chars: str) -> Iterator[int | None]:
+    """Of each character its combining class; None where a form may change it, or it may join what stands before it.
+
+    Text is in a form where none is None, and no class but 0 is lower than the one before.
+    """
+    joining = _joining() if form in ("NFC", "NFKC") else frozenset()
+    for char in chars:
+        if _inert().match(char):
+            yield 0
+        elif ord(char) in joining or not unicodedata.is_normalized(form, char):
+            yield None
+        else:
+            yield unicodedata.combining(char)
 
 
 def changes(form: Form, text: str) -> list[Change] | None:
