@@ -51,20 +51,25 @@ class Ids(Buffer):
 class TextCheck:
     """Looks through text (a str, or UTF-8) for tokens (UTF-8 in a row, a size and an id for each) and odd characters.
 
-    Code points are told to it in pages of 256, a byte for each: 0 for what is plain, 255 for what is odd, 253 and 254
-    for either where a token may begin with it, and else a combining class: odd is what stands behind a higher one.
+    Code points are told to it in pages of 256, a byte for each: 0 for what is plain, 251 for what a normalizer changes
+    or joins to what stands before it, 255 for what is odd, 253 and 254 for what a token may begin with, plain or not,
+    else a combining class. What has to be normalized is asked for in runs: a plain character and those behind it.
     """
 
     def __init__(self, blob: Buffer, sizes: Buffer, ids: Buffer) -> None: ...
     def set_page(self, page: int, values: bytes) -> None: ...
     def wanted(self) -> bytes:
         """The pages (uint32) that were missing since the last call. What was answered meanwhile is not to be used."""
-    def holds(self, text: str | Buffer) -> bool:
-        """Whether there is nothing to be found."""
-    def find(self, text: str | Buffer, to_cuts: bool = False) -> bytes:
-        """What there is: begin, end (in units of the text) and id, 2**32 - 1 for odd characters (uint64).
+    def set_run(self, run: bytes, text: bytes | None) -> None:
+        """What a run becomes; None: something odd."""
+    def wanted_runs(self) -> list[bytes]:
+        """The same for runs."""
+    def read(self, text: str | Buffer) -> bool | bytes:
+        """Whether a text has neither tokens nor what is odd; or the UTF-8 that it is, normalized."""
+    def find(self, text: str | Buffer) -> bytes:
+        """Tokens, and what is odd up to where text may be cut: begin, end (units of the text) and id (uint64 each).
 
-        These with the plain one before and the marks behind them; `to_cuts`: up to where text may be cut.
+        The id of what is odd is 2**32 - 1. A check should have tokens or know of odd characters, not both.
         """
 
 class Vocabulary:

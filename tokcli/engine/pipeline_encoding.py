@@ -327,7 +327,7 @@ class PipelineEncoding(Encoding):
         if not shortcut.looks_at_text or (isinstance(part, stream.Chunk) and (part.special or part.tail)):
             return True
         if self._checks is not None and (check := self._checks.whole(frozenset())) is not None:
-            return check.holds(part.text if isinstance(part, stream.Chunk) else part)
+            return check.read(part.text if isinstance(part, stream.Chunk) else part) is True
         text = _text_of(part)
         return shortcut.normalized(text) == text and shortcut.holds_for(text)
 

@@ -19,10 +19,11 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 PAGE = 256  # code points
-BEGINS, BOTH, ODD = 253, 254, 255  # a token may begin with the character; it is odd, too; it is odd
+# of a character: a normalizer may change it, a token may begin with it, and it is odd or loose, too; it is odd
+LOOSE, BEGINS, BOTH, ODD = 251, 253, 254, 255
 CHARACTERS = 2**32 - 1  # found: no token, but characters
+_ROUNDS = 8
 SURROGATES = range(0xD800, 0xE000)
-_MOST_FIXED = 32  # characters that belong together, of which is remembered what they become
 
 Kind = Literal["added", "plain", "slow"]
 Answer = TypeVar("Answer")
@@ -31,29 +32,40 @@ Answer = TypeVar("Answer")
 class TextCheck:
     """A native check for tokens and odd characters; `judge` gives the values (as of unicode_forms.py) of a page."""
 
-    def __init__(self, native: ModuleType, tokens: Mapping[str, int], judge: Callable[[str], list[int]]) -> None:
+    def __init__(
+        self,
+        native: ModuleType,
+        tokens: Mapping[str, int],
+        judge: Callable[[str], list[int]],
+        rewrite: Callable[[str], str | None],
+    ) -> None:
         texts = [text.encode() for text in tokens]
         self.native: Any = native.TextCheck(b"".join(texts), array("I", map(len, texts)), array("I", tokens.values()))
         self._begin = frozenset(text[:1] for text in tokens)
-        self._judge = judge
+        self._judge, self._rewrite = judge, rewrite
         self._lock = threading.Lock()
         self._learned = 0
 
     def ask(self, question: Callable[[], Answer], is_sure: Callable[[Answer], bool]) -> Answer:
-        """What `question`, which uses the native check, answers once that knows the characters that it met.
+        """What `question`, which uses the native check, answers once that knows the characters and runs that it met.
 
-        `is_sure`: whether an answer is the same in any case.
+        `is_sure`: whether an answer is the same in any case. Too many runs: not fine.
         """
-        while True:
+        for _ in range(_ROUNDS):
             learned = self._learned
             answer = question()
             if is_sure(answer) or not self._learns(learned):
-                return answer
+                break
+        return answer
 
     def _learns(self, learned: int) -> bool:
         with self._lock:
             for page in memoryview(self.native.wanted()).cast("I"):
                 self.native.set_page(page, self._values(page))
+                self._learned += 1
+            for run in self.native.wanted_runs():
+                text = self._rewrite(run.decode())
+                self.native.set_run(run, None if text is None else text.encode())
                 self._learned += 1
             return self._learned != learned
 
@@ -68,15 +80,19 @@ class TextCheck:
                 values[at] = BOTH if values[at] else BEGINS
         return bytes(values)
 
-    def holds(self, text: str | Buffer) -> bool:
-        """Whether a text (a str, or UTF-8) has neither tokens nor odd characters."""
-        return self.ask(lambda: bool(self.native.holds(text)), bool)
+    def read(self, text: str | Buffer) -> bool | bytes:
+        """Whether a text (a str, or UTF-8) has no tokens and no odd characters; or the UTF-8 that it is, normalized."""
+        answer: bool | bytes = self.ask(lambda: self.native.read(text), bool)
+        return answer
 
-    def find(self, text: str, to_cuts: bool = False) -> Iterator[tuple[int, int, int]]:
-        """(begin, end, id or CHARACTERS) of what it has; characters with those that they go with, or up to cuts."""
-        found: bytes = self.ask(lambda: self.native.find(text, to_cuts), lambda _: False)
+    def find(self, text: str) -> list[tuple[int, int, int]]:
+        """(begin, end, id or CHARACTERS) of tokens, and of odd characters up to where text may be cut."""
+        learned = -1
+        while self._learns(learned):
+            learned = self._learned
+            found: bytes = self.native.find(text)
         flat = memoryview(found).cast("Q").tolist()
-        return zip(flat[::3], flat[1::3], flat[2::3], strict=True)
+        return list(zip(flat[::3], flat[1::3], flat[2::3], strict=True))
 
 
 class Checks:
@@ -86,7 +102,7 @@ class Checks:
         self._native, self._shortcut = native, shortcut
         self.whole = lru_cache(maxsize=8)(self._whole)
         self._tokens = lru_cache(maxsize=8)(self._only_tokens)
-        self._fixed = lru_cache(maxsize=1 << 12)(shortcut.normalized)
+        self._form_values = lru_cache(maxsize=1 << 9)(self._form_values_of)
 
     @staticmethod
     def of(shortcut: Shortcut) -> Checks | None:
@@ -103,7 +119,7 @@ class Checks:
 
     def _made(self, tokens: frozenset[str], judge: Callable[[str], list[int]]) -> TextCheck:
         added = self._shortcut.added
-        return TextCheck(self._native, {token: added[token] for token in tokens if token}, judge)
+        return TextCheck(self._native, {token: added[token] for token in tokens if token}, judge, self._rewritten)
 
     def _whole(self, tokens: frozenset[str]) -> TextCheck | None:
         """For all at once: these tokens, and what the shortcut is not for or would normalize; None for nothing."""
@@ -123,14 +139,16 @@ class Checks:
         return self._made(frozenset(), self._form_values)
 
     def _unsafe_values(self, chars: str) -> list[int]:
+        if self._shortcut.holds_for(chars):
+            return [0] * len(chars)
         return [0 if self._shortcut.holds_for(char) else ODD for char in chars]
 
-    def _form_values(self, chars: str) -> list[int]:
+    def _form_values_of(self, chars: str) -> list[int]:
         if self._shortcut.form is None:
-            return [0] * PAGE
+            return [0] * len(chars)
         from tokcli.engine.unicode_forms import marks
 
-        return [ODD if value is None else value for value in marks(self._shortcut.form, chars)]
+        return [LOOSE if value is None else value for value in marks(self._shortcut.form, chars)]
 
     def parts(self, text: str, tokens: frozenset[str]) -> Iterator[tuple[str, Kind]]:
         """A text in parts: added tokens, what the shortcut takes (normalized), and what goes the slow way."""
@@ -147,7 +165,7 @@ class Checks:
             text = self._normalized(text)
         at = 0
         if shortcut.unsafe or shortcut.unsafe_astral:
-            for begin, end, _ in self._unsafe.find(text, to_cuts=True):
+            for begin, end, _ in self._unsafe.find(text):
                 if at < begin:
                     yield text[at:begin], "plain"
                 yield text[begin:end], "slow"
@@ -156,9 +174,11 @@ class Checks:
             yield text[at:], "plain"
 
     def _normalized(self, text: str) -> str:
-        out, at = [], 0
-        for begin, end, _ in self._form.find(text):
-            odd = text[begin:end]
-            out += [text[at:begin], self._fixed(odd) if len(odd) <= _MOST_FIXED else self._shortcut.normalized(odd)]
-            at = end
-        return "".join([*out, text[at:]]) if out else text
+        made = self._form.read(text)
+        if isinstance(made, bytes):
+            return made.decode()
+        return text if made else self._shortcut.normalized(text)
+
+    def _rewritten(self, run: str) -> str | None:
+        text = self._shortcut.normalized(run)
+        return text if self._shortcut.holds_for(text) else None

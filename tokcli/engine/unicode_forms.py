@@ -61,6 +61,9 @@ def marks(form: Form, chars: str) -> Iterator[int | None]:
     Text is in a form where none is None, and no class but 0 is lower than the one before.
     """
     joining = _joining() if form in ("NFC", "NFKC") else frozenset()
+    if unicodedata.is_normalized(form, chars) and not any(map(unicodedata.combining, chars)):
+        yield from [None if ord(char) in joining else 0 for char in chars]  # as most are
+        return
     for char in chars:
         if _inert().match(char):
             yield 0

@@ -236,18 +236,32 @@ class PyVocabulary {
   };
   static constexpr size_t kLeftOut = SIZE_MAX;
 
-  nb::object count_text(const Text& text, Family family, int threads, const TextCheck* check, nb::handle object = {}) {
+  // A text that a check was asked about, and what it has to be instead.
+  struct Checked {
+    explicit Checked(const Text& given) : text(given) {}
+    bool holds(const TextCheck* check) {
+      if (check == nullptr) return true;
+      const TextCheck::Verdict verdict = check->read(text, utf8);
+      stops = verdict == TextCheck::Verdict::kStops;
+      if (verdict == TextCheck::Verdict::kRewritten) text = Text::of(utf8);
+      return !stops;
+    }
+    Text text;
+    std::vector<uint8_t> utf8;
+    bool stops = false;
+  };
+
+  nb::object count_text(const Text& given, Family family, int threads, const TextCheck* check, nb::handle object = {}) {
     std::vector<Text> parts;
     std::vector<Result> results;
-    bool holds = true;
+    Checked checked(given);
     {
       const nb::gil_scoped_release release;
-      holds = check == nullptr || check->holds(text);
-      if (holds) parts = cut(text, threads);
+      if (checked.holds(check)) parts = cut(checked.text, threads);
       results.resize(parts.size());
       in_threads(parts.size(), [&](size_t i) { results[i] = Lease(*this)->encode(family, parts[i], nullptr); });
     }
-    if (!holds) return nb::none();
+    if (checked.stops) return nb::none();
     uint64_t total = 0;
     for (const Result& result : results) {
       raise(result, object);
@@ -257,14 +271,15 @@ class PyVocabulary {
   }
 
   // false where the check does not hold.
-  bool encode_text(const Text& text, Family family, int threads, const TextCheck* check, Encoded* out,
+  bool encode_text(const Text& given, Family family, int threads, const TextCheck* check, Encoded* out,
                    nb::handle object = {}) {
     std::vector<Encoded> made;
     std::vector<Result> results;
     {
       const nb::gil_scoped_release release;
-      if (check != nullptr && !check->holds(text)) return false;
-      const std::vector<Text> parts = cut(text, threads);
+      Checked checked(given);
+      if (!checked.holds(check)) return false;
+      const std::vector<Text> parts = cut(checked.text, threads);
       made.resize(std::max<size_t>(parts.size(), 1));
       results.resize(parts.size());
       in_threads(parts.size(), [&](size_t i) { results[i] = Lease(*this)->encode(family, parts[i], &made[i].ids); });
@@ -299,12 +314,13 @@ class PyVocabulary {
         Lease encoder(*this);
         Batch& batch = batches[b];
         for (size_t i = b ? ends[b - 1] : 0; i < ends[b]; ++i) {
-          if (check != nullptr && !check->holds(all[i])) {
+          Checked checked(all[i]);
+          if (!checked.holds(check)) {
             batch.has_left_out = true;
             batch.sizes.push_back(kLeftOut);
             continue;
           }
-          const Result result = encoder->encode(family, all[i], &batch.ids);
+          const Result result = encoder->encode(family, checked.text, &batch.ids);
           batch.sizes.push_back(result.count);
           if (result.missing_byte || result.surrogate) {
             batch.result = result;
@@ -685,12 +701,30 @@ nb::bytes wanted_pages(TextCheck& check) {
   return bytes_of(pages.data(), pages.size() * sizeof(uint32_t));
 }
 
-bool check_holds(const TextCheck& check, nb::handle given) {
-  return with_text(given, [&](const Text& text) { return check.holds(text); });
+nb::list wanted_runs(TextCheck& check) {
+  nb::list out;
+  for (const std::string& run : check.take_wanted_runs()) out.append(nb::bytes(run.data(), run.size()));
+  return out;
 }
 
-nb::bytes check_find(const TextCheck& check, nb::handle given, bool to_cuts) {
-  const auto found = with_text(given, [&](const Text& text) { return check.find(text, to_cuts); });
+void set_run(TextCheck& check, const nb::bytes& run, nb::handle text) {
+  const auto bytes_in = [](const nb::bytes& given) {
+    return Bytes{static_cast<const uint8_t*>(given.data()), given.size()};
+  };
+  if (text.is_none()) check.set_run(bytes_in(run), {}, true);
+  else check.set_run(bytes_in(run), bytes_in(nb::cast<nb::bytes>(text)), false);
+}
+
+// True where a text is fine as it is, False where it is not; else the UTF-8 that it has to be first.
+nb::object read_checked(const TextCheck& check, nb::handle given) {
+  std::vector<uint8_t> out;
+  const auto verdict = with_text(given, [&](const Text& text) { return check.read(text, out); });
+  if (verdict == TextCheck::Verdict::kRewritten) return bytes_of(out.data(), out.size());
+  return nb::bool_(verdict == TextCheck::Verdict::kFine);
+}
+
+nb::bytes find_checked(const TextCheck& check, nb::handle given) {
+  const auto found = with_text(given, [&](const Text& text) { return check.find(text); });
   return bytes_of(found.data(), found.size() * sizeof(TextCheck::Found));
 }
 
@@ -725,8 +759,10 @@ NB_MODULE(_native, module) {
       .def("__init__", &make_check)
       .def("set_page", &set_page)
       .def("wanted", &wanted_pages)
-      .def("holds", &check_holds)
-      .def("find", &check_find, nb::arg("text"), nb::arg("to_cuts") = false);
+      .def("set_run", &set_run)
+      .def("wanted_runs", &wanted_runs)
+      .def("read", &read_checked)
+      .def("find", &find_checked);
   nb::class_<PyVocabulary>(module, "Vocabulary")
       .def(nb::init<nb::handle>())
       .def("verify", &PyVocabulary::verify)

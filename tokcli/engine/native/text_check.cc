@@ -94,6 +94,12 @@ void TextCheck::set_page(uint32_t page, const uint8_t* values) {
   pages_[page].page.store(made, std::memory_order_release);
 }
 
+void TextCheck::set_run(Bytes run, Bytes text, bool stops) {
+  const std::lock_guard lock(runs_mutex_);
+  if (runs_.size() >= kMostRuns) runs_.clear();
+  runs_.insert_or_assign(std::string(view_of(run)), Run{std::string(view_of(text)), stops});
+}
+
 std::vector<uint32_t> TextCheck::take_wanted() {
   std::vector<uint32_t> pages;
   if (!is_wanting()) return pages;
@@ -104,6 +110,13 @@ std::vector<uint32_t> TextCheck::take_wanted() {
   wanted_.reset();
   is_wanting_ = false;
   return pages;
+}
+
+std::vector<std::string> TextCheck::take_wanted_runs() {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::string> runs(wanted_runs_.begin(), wanted_runs_.end());
+  wanted_runs_.clear();
+  return runs;
 }
 
 uint8_t TextCheck::unknown(uint32_t point) const {
@@ -176,20 +189,21 @@ void TextCheck::look(const Reader& text, const Visit& visit) const {
           mark = 0;
           continue;
         }
-      } else if (kind < kBegins && kind >= mark) {
+      } else if (kind < kLoose && kind >= mark) {
         mark = kind;
         at = next;
         continue;
       }
-      // odd: with all that goes with it
-      for (end = next; end < text.size;) {
+      bool is_odd = kind >= kBegins;
+      for (end = next; end < text.size;) {  // with all that goes with it
         size_t behind = end, unused;
         const uint32_t other = text.next(behind);
         const uint8_t also = other < 0x80 ? ascii_[other] : value(other);
         if (also == kPlain || also == kBegins || (also == kBoth && token_at(text, end, &unused))) break;
+        is_odd |= also > kBegins;
         end = behind;
       }
-      if (!visit(std::max(last_plain, floor), end, kCharacters)) return;
+      if (!visit(std::max(last_plain, floor), end, is_odd ? kCharacters : kRun)) return;
       at = last_plain = floor = end;
       mark = 0;
     }
@@ -207,28 +221,65 @@ void TextCheck::visit(const Text& text, const Visit& visit) const {
   }
 }
 
-bool TextCheck::holds(const Text& text) const {
+TextCheck::Verdict TextCheck::read(const Text& text, std::vector<uint8_t>& out) const {
   bool is_fine = true;
-  visit(text, [&](size_t, size_t, uint32_t) {
-    is_fine = false;
-    return is_wanting();  // of all pages at once
-  });
-  return is_fine;
-}
-
-std::vector<TextCheck::Found> TextCheck::find(const Text& text, bool to_cuts) const {
-  std::vector<Found> found;
-  visit(text, [&](size_t begin, size_t end, uint32_t id) {
-    if (id != kCharacters || !to_cuts) {
-      found.push_back({begin, end, id});
+  size_t copied = 0;  // units of the text that are in `out`, or what became of them
+  std::string run;
+  const auto append = [&](size_t begin, size_t end) {
+    const size_t size = out.size();
+    out.resize(size + (end - begin) * kMostUtf8);
+    if (text.is_utf8) {
+      const Bytes part = text.part(begin, end).bytes();
+      out.resize(static_cast<size_t>(std::copy(part.begin(), part.end(), out.begin() + static_cast<ptrdiff_t>(size)) - out.begin()));
       return true;
     }
+    const size_t more = to_utf8(text.part(begin, end), out.data() + size);
+    if (more != kSurrogate) out.resize(size + more);
+    return more != kSurrogate;
+  };
+  out.clear();
+  visit(text, [&](size_t begin, size_t end, uint32_t id) {
+    uint8_t buffer[kMostRunBytes];
+    if (id != kRun || (end - begin) * kMostUtf8 > sizeof buffer) {
+      is_fine = false;
+      return is_wanting();  // of all pages at once
+    }
+    const Text part = text.part(begin, end);
+    const size_t size = part.is_utf8 ? part.size : to_utf8(part, buffer);
+    if (size == kSurrogate) return is_fine = false;
+    run.assign(part.is_utf8 ? static_cast<const char*>(part.data) : reinterpret_cast<const char*>(buffer), size);
+    const std::shared_lock lock(runs_mutex_);
+    const auto known = runs_.find(run);
+    if (known == runs_.end()) {
+      const std::lock_guard wanting(mutex_);
+      wanted_runs_.insert(run);
+      is_fine = false;
+      return true;  // to ask for all at once
+    }
+    if (known->second.stops) return is_fine = false;
+    if (!is_fine || known->second.text == run) return true;
+    is_fine = append(copied, begin);
+    out.insert(out.end(), known->second.text.begin(), known->second.text.end());
+    copied = end;
+    return is_fine;
+  });
+  if (!is_fine) return Verdict::kStops;
+  if (copied == 0) return Verdict::kFine;
+  return append(copied, text.size) ? Verdict::kRewritten : Verdict::kStops;
+}
+
+std::vector<TextCheck::Found> TextCheck::find(const Text& text) const {
+  std::vector<Found> found;
+  visit(text, [&](size_t begin, size_t end, uint32_t id) {
     const size_t floor = found.empty() ? 0 : found.back().end;
-    if (begin < floor) return true;  // within what was found before
-    begin = begin > floor ? floor + last_cut(text.part(floor, text.size), begin - floor) : floor;
-    end = next_cut(text, end);
-    if (!found.empty() && found.back().id == kCharacters && begin == floor) found.back().end = end;
-    else found.push_back({begin, end, id});
+    if (id == kCharacters && end > floor) {
+      begin = begin > floor ? floor + last_cut(text.part(floor, text.size), begin - floor) : floor;
+      end = next_cut(text, end);
+      if (!found.empty() && found.back().id == kCharacters && begin == floor) found.back().end = end;
+      else found.push_back({begin, end, id});
+    } else if (id < kRun) {
+      found.push_back({begin, end, id});
+    }
     return true;
   });
   return found;
