@@ -11,10 +11,13 @@ from typing_extensions import Buffer
 FAMILIES: tuple[str, ...]
 IMAGE_VERSION: int
 
-def build_image(blob: Buffer, sizes: Buffer, ids: Buffer, source: Buffer, merges: Buffer | None = None) -> bytes:
+def build_image(
+    blob: Buffer, sizes: Buffer, ids: Buffer, source: Buffer, merges: Buffer | None = None, drops_missing: bool = False
+) -> bytes:
     """The image of tokens: their bytes in a row, a size and an id for each, and 32 bytes that name the source.
 
     Merges are found, or given: three ids each (uint32). A merge has the rank of the token that it makes.
+    `drops_missing`: bytes that are no token have no ids; else they are a KeyError.
     """
 
 def live_merges(blob: Buffer, sizes: Buffer, ids: Buffer, merges: Buffer) -> bytes:

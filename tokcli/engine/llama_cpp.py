@@ -14,7 +14,7 @@ from typing import ClassVar, Literal
 
 from tokcli.engine import llama_models as models
 from tokcli.engine.byte_alphabet import BYTE_OF
-from tokcli.engine.llama_patterns import PreType
+from tokcli.engine.llama_patterns import PRE_TYPES, PreType
 from tokcli.engine.llama_plamo import Plamo
 from tokcli.engine.llama_unicode import changed_ranges
 from tokcli.engine.models import byte_token
@@ -104,7 +104,9 @@ class LlamaCpp:
             return None
         wanted = CONTROL | USER_DEFINED | UNKNOWN
         added = {text: number for number, text in enumerate(self.texts) if self.kinds[number] & wanted}
-        return Shortcut.of(pre.known, ranked, added, unsafe=(*changed_ranges(), _LONG_S))
+        unsafe = (*changed_ranges(), _LONG_S)
+        cut = next((name for name, known in PRE_TYPES.items() if known.patterns == pre.patterns), None)
+        return Shortcut.of(pre.known, ranked, added, unsafe=unsafe, drops_missing=self._bpe.is_closed, cut=cut)
 
     native: ClassVar[None] = None  # of whole texts: see _encode_text
 

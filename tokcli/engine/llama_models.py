@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from tokcli.engine import llama_unicode as characters
@@ -13,7 +13,7 @@ from tokcli.engine import native_models
 from tokcli.engine.bpe import last_two
 from tokcli.engine.byte_alphabet import all_bytes_of
 from tokcli.engine.charsmap import Charsmap
-from tokcli.engine.llama_patterns import DIGITS_FROM_THE_RIGHT, KIMI, KIMI_PATTERN, PreType
+from tokcli.engine.llama_patterns import DIGITS_FROM_THE_RIGHT, KIMI, KIMI_PATTERN, PRE_TYPES, PreType
 from tokcli.engine.models import byte_token
 from tokcli.engine.native_text import NativeText
 from tokcli.engine.normalizer import to_byte_chars
@@ -143,6 +143,11 @@ class StringBpe:
     def _number(self, text: str) -> int:
         return self._numbers.setdefault(text, len(self._numbers))
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether merges are of tokens only, so that what is no token merges with nothing and is left out."""
+        return len(self._numbers) == self._size and "" not in self._ids
+
     def ranks(self) -> Ranked | None:
         """The same as ranks by bytes: see `ranks_of_merges`."""
         found = zip(self._ids.values(), all_bytes_of(self._ids), strict=True)
@@ -216,6 +221,12 @@ class StringBpe:
             name = byte_token(byte) if not self._pre.byte_encode else chr(byte) if byte < 128 else ""
             if (number := self._ids.get(name)) is not None:
                 yield number
+
+
+@lru_cache(maxsize=8)
+def cutter(name: str) -> Callable[[str], list[str]]:
+    """What cuts text into words as the pre-tokenizer of this name does."""
+    return StringBpe({}, [], PRE_TYPES[name]).cut
 
 
 _DIGITS = re.compile(f"[0-9{characters.NUMBER}]+")

@@ -59,6 +59,11 @@ class NativeEncoder:
         ids: list[int] | None = self._vocabulary.encode(text, self._family, check)
         return ids
 
+    def encode_piece(self, piece: bytes) -> list[int]:
+        """The ids of bytes that are not split."""
+        ids: list[int] = self._vocabulary.encode_piece(piece)
+        return ids
+
     def encode_array(self, text: str, threads: int = 1, check: Any = None) -> memoryview | None:
         """The ids of a text as uint32."""
         ids = self._vocabulary.encode_str(text, self._family, threads, check)
@@ -109,8 +114,16 @@ class NativeEncoder:
         return text
 
 
-def image_of(ranks: Mapping[bytes, int], merges: Iterable[tuple[int, int, int]] | None = None) -> bytes:
-    """The image of a vocabulary; ValueError where an id is too large for one. Merges are found, where not given."""
+def image_of(
+    ranks: Mapping[bytes, int],
+    merges: Iterable[tuple[int, int, int]] | None = None,
+    *,
+    drops_missing: bool = False,
+) -> bytes:
+    """The image of a vocabulary; ValueError where an id is too large for one. Merges are found, where not given.
+
+    `drops_missing`: bytes that are no token have no ids; else they are an error.
+    """
     native = backend.native()
     if native is None:
         raise ValueError("there is no native backend")
@@ -119,7 +132,7 @@ def image_of(ranks: Mapping[bytes, int], merges: Iterable[tuple[int, int, int]] 
         pairs = None if merges is None else array("I", chain.from_iterable(merges))
     except OverflowError:
         raise ValueError("an id is too large for an image") from None
-    image: bytes = native.build_image(b"".join(ranks), sizes, ids, UNNAMED, pairs)
+    image: bytes = native.build_image(b"".join(ranks), sizes, ids, UNNAMED, pairs, drops_missing)
     return image
 
 

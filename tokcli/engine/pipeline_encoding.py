@@ -10,7 +10,7 @@ from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields as dataclass_fields
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any
 
 from tokcli.engine import merges, stream
@@ -181,9 +181,19 @@ class PipelineEncoding(Encoding):
             if kind == "added":
                 yield [shortcut.added[part]], None
             elif kind == "slow":
-                yield self.tokenizer.encode(part, frozenset()), None
+                yield self._encode_slowly(part), None
             else:
                 yield [], shortcut.with_prefix(part)
+
+    def _encode_slowly(self, text: str) -> list[int]:
+        """The ids of text that the shortcut is not for, without added tokens."""
+        shortcut, fast = self.tokenizer.shortcut, self._fast
+        if shortcut is None or fast is None or shortcut.cut is None or not fast.is_native:
+            return self.tokenizer.encode(text, frozenset())
+        from tokcli.engine.llama_models import cutter
+
+        pieces = [fast._natively("encode_piece", piece.encode()) for piece in cutter(shortcut.cut)(text)]
+        return self.tokenizer.encode(text, frozenset()) if None in pieces else list(chain.from_iterable(pieces))
 
     def _parts(self, text: str, tokens: frozenset[str]) -> Iterator[tuple[str, Kind]]:
         """A text in parts: added tokens, what the shortcut takes (normalized), and what goes the slow way."""

@@ -38,6 +38,7 @@ class Shortcut:
     unsafe_astral: str = field(default="", repr=False)
     form: Form | None = None
     prefix_space: bool = False  # a text gets a space before it, unless it begins with one
+    cut: str | None = None  # what cuts unsafe text into pieces to be merged: the name of a pre-tokenizer of GGUF
 
     @staticmethod
     def of(
@@ -48,11 +49,17 @@ class Shortcut:
         unsafe: Ranges = (),
         form: Form | None = None,
         prefix_space: bool = False,
+        drops_missing: bool = False,
+        cut: str | None = None,
     ) -> Shortcut | None:
-        """The shortcut by some ranks; `unsafe` are characters. None where it lacks bytes that stand in too many."""
+        """The shortcut by some ranks; `unsafe` are characters. None where it lacks bytes that stand in too many.
+
+        `drops_missing`: these bytes have no ids, and nothing merges across them.
+        """
         from tokcli.engine.native_encoder import image_of
 
-        lacking = _characters_with(ranked.missing)
+        drops_missing = drops_missing and backend.native() is not None  # which ranks alone do not say
+        lacking = _characters_with(() if drops_missing else ranked.missing)
         if lacking is None:
             return None
         ranges = merged([*unsafe, *lacking])
@@ -63,7 +70,7 @@ class Shortcut:
         return Shortcut(
             pat_str,
             load_ranks=lambda: ranked.ranks,
-            load_image=lambda: image_of(tokens, ranked.merges),
+            load_image=lambda: image_of(tokens, ranked.merges, drops_missing=drops_missing),
             max_id=max(tokens.values()),
             added=added,
             unsafe="|".join([*([f"[{low}]"] if low else []), *map(re.escape, whole_only)]),
@@ -71,6 +78,7 @@ class Shortcut:
             unsafe_astral=high,
             form=form,
             prefix_space=prefix_space,
+            cut=cut,
         )
 
     @property

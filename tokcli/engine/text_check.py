@@ -75,9 +75,9 @@ class TextCheck:
             return bytes([ODD]) * PAGE
         chars = "".join(map(chr, points))
         values = self._judge(chars)
-        for at, char in enumerate(chars):
-            if char in self._begin:
-                values[at] = BOTH if values[at] else BEGINS
+        for char in self._begin.intersection(chars):
+            at = ord(char) - points[0]
+            values[at] = BOTH if values[at] else BEGINS
         return bytes(values)
 
     def read(self, text: str | Buffer) -> bool | bytes:
@@ -125,7 +125,12 @@ class Checks:
         """For all at once: these tokens, and what the shortcut is not for or would normalize; None for nothing."""
         if not (tokens or self._shortcut.looks_at_text):
             return None
-        return self._made(tokens, lambda chars: list(map(max, self._unsafe_values(chars), self._form_values(chars))))
+
+        def judge(chars: str) -> list[int]:
+            unsafe, loose = self._unsafe_values(chars), self._form_values(chars)
+            return list(map(max, unsafe, loose)) if any(unsafe) else loose.copy()
+
+        return self._made(tokens, judge)
 
     def _only_tokens(self, tokens: frozenset[str]) -> TextCheck:
         return self._made(tokens, lambda chars: [0] * len(chars))

@@ -26,8 +26,8 @@ _JOINS = (
 
 
 @lru_cache(maxsize=1)
-def _joining() -> frozenset[int]:
-    return frozenset(point for first, last in parse_ranges(_JOINS) for point in range(first, last + 1))
+def _joining() -> frozenset[str]:
+    return frozenset(chr(point) for first, last in parse_ranges(_JOINS) for point in range(first, last + 1))
 
 
 @lru_cache(maxsize=1)
@@ -55,22 +55,21 @@ def normalize(form: Form, text: str) -> str:
     )
 
 
-def marks(form: Form, chars: str) -> Iterator[int | None]:
+def marks(form: Form, chars: str) -> list[int | None]:
     """Of each character its combining class; None where a form may change it, or it may join what stands before it.
 
     Text is in a form where none is None, and no class but 0 is lower than the one before.
     """
+    found: list[int | None] = [*map(unicodedata.combining, chars)]
     joining = _joining() if form in ("NFC", "NFKC") else frozenset()
-    if unicodedata.is_normalized(form, chars) and not any(map(unicodedata.combining, chars)):
-        yield from [None if ord(char) in joining else 0 for char in chars]  # as most are
-        return
-    for char in chars:
-        if _inert().match(char):
-            yield 0
-        elif ord(char) in joining or not unicodedata.is_normalized(form, char):
-            yield None
-        else:
-            yield unicodedata.combining(char)
+    if not any(found) and unicodedata.is_normalized(form, chars) and joining.isdisjoint(chars):
+        return found  # as most are
+    for at, char in enumerate(chars):
+        if char in joining or not unicodedata.is_normalized(form, char):
+            found[at] = None
+    for match in _inert().finditer(chars):
+        found[match.start() : match.end()] = [0] * len(match[0])
+    return found
 
 
 def changes(form: Form, text: str) -> list[Change] | None:

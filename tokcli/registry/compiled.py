@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tokcli.formats.vocabulary import Sources, Vocabulary
 
 FOLDER = "compiled"  # in the cache folder
-VERSION = 1  # of what stands in a container, and of the rules by which a tokenizer has a shortcut
+VERSION = 2  # of what stands in a container, and of the rules by which a tokenizer has a shortcut
 MAX_BYTES = 512 << 20  # of all that is kept: some 30 of the largest vocabularies
 RACY_NS = 2_000_000_000  # a file that was changed so shortly before it was read may change again within the same tick
 USED_S = 86_400  # how exactly it is known when something was last used
@@ -136,6 +136,7 @@ _TOKENIZER = {
     "unsafe_astral": is_text,
     "form": optional(("NFC", "NFD", "NFKC", "NFKD").__contains__),
     "prefix_space": is_flag,
+    "cut": optional(lambda value: value in _pre_types()),
     "special_tokens": is_ids,
     "max_id": is_id,
     "is_byte_level": is_flag,
@@ -148,7 +149,13 @@ _TOKENIZER = {
 }
 
 
-_SHORTCUT = ("pat_str", "added", "unsafe", "unsafe_is_ascii", "unsafe_astral", "form", "prefix_space")
+def _pre_types() -> Mapping[str, object]:
+    from tokcli.engine.llama_patterns import PRE_TYPES
+
+    return PRE_TYPES
+
+
+_SHORTCUT = ("pat_str", "added", "unsafe", "unsafe_is_ascii", "unsafe_astral", "form", "prefix_space", "cut")
 
 
 def _compile(vocabulary: Vocabulary | Tokenizer, sha256: str) -> bytes | None:

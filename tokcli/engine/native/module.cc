@@ -443,7 +443,8 @@ std::vector<Vocabulary::Merge> merges_in(nb::handle given, const std::vector<Tok
 
 // The image of tokens given as one run of bytes, a size for each (uint8 or uint32) and an id for each (uint32); merges
 // are found, or given.
-nb::bytes build_image(nb::handle blob, nb::handle sizes, nb::handle ids, nb::handle source, nb::handle given) {
+nb::bytes build_image(nb::handle blob, nb::handle sizes, nb::handle ids, nb::handle source, nb::handle given,
+                      bool drops_missing) {
   const BufferView blob_view(blob), sizes_view(sizes), ids_view(ids), source_view(source);
   const Bytes bytes = blob_view.bytes(), raw_sizes = sizes_view.bytes(), raw_ids = ids_view.bytes();
   const size_t count = raw_ids.size() / sizeof(uint32_t);
@@ -474,7 +475,7 @@ nb::bytes build_image(nb::handle blob, nb::handle sizes, nb::handle ids, nb::han
   std::vector<uint8_t> image;
   {
     const nb::gil_scoped_release release;
-    image = Vocabulary::build(tokens, source_view.bytes().first<32>(), merges, has_merges);
+    image = Vocabulary::build(tokens, source_view.bytes().first<32>(), merges, has_merges, drops_missing);
   }
   return bytes_of(image.data(), image.size());
 }
@@ -744,7 +745,7 @@ NB_MODULE(_native, module) {
   bind_training(module);
   bind_text_models(module);
   module.def("build_image", &build_image, nb::arg("blob"), nb::arg("sizes"), nb::arg("ids"), nb::arg("source"),
-             nb::arg("merges") = nb::none());
+             nb::arg("merges") = nb::none(), nb::arg("drops_missing") = false);
   module.def("live_merges", &live_merges_of);
   module.def("split", &split);
   module.def("set_instructions", &set_instructions);
