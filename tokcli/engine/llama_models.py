@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import NamedTuple
 
 from tokcli.engine import llama_unicode as characters
@@ -13,7 +13,8 @@ from tokcli.engine import native_models
 from tokcli.engine.bpe import last_two
 from tokcli.engine.byte_alphabet import all_bytes_of
 from tokcli.engine.charsmap import Charsmap
-from tokcli.engine.llama_patterns import DIGITS_FROM_THE_RIGHT, KIMI, KIMI_PATTERN, PRE_TYPES, PreType
+from tokcli.engine.llama_cutter import Cutter
+from tokcli.engine.llama_patterns import PreType
 from tokcli.engine.models import byte_token
 from tokcli.engine.native_text import NativeText
 from tokcli.engine.normalizer import to_byte_chars
@@ -164,36 +165,9 @@ class StringBpe:
         return found if found is not None and max(found) < self._size else None
 
     @cached_property
-    def _steps(self) -> list[tuple[str, re.Pattern[str] | None]]:
-        """(what the pattern looks at, the pattern), None for digits from the right."""
-        steps: list[tuple[str, re.Pattern[str] | None]] = []
-        for pattern in self._pre.patterns:
-            if pattern == DIGITS_FROM_THE_RIGHT:
-                steps.append(("collapsed", None))
-            elif pattern == KIMI:
-                steps.append(("han", re.compile(characters.collapsed_pattern(KIMI_PATTERN), re.ASCII)))
-            elif characters.has_classes(pattern):
-                steps.append(("collapsed", re.compile(characters.collapsed_pattern(pattern), re.ASCII)))
-            else:
-                steps.append(("white", re.compile(pattern, re.ASCII)))
-        return steps
-
-    def cut(self, text: str) -> list[str]:
-        """The words of a text: each pattern cuts what the one before left."""
-        pieces = [(0, len(text))] if text else []
-        for sees, pattern in self._steps:
-            seen = {
-                "collapsed": characters.collapsed,
-                "white": characters.white_collapsed,
-                "han": characters.collapsed_with_han,
-            }[sees](text)
-            out: list[tuple[int, int]] = []
-            for begin, end in pieces:
-                part = seen[begin:end]
-                spans = _digits_from_the_right(part) if pattern is None else characters.spans(pattern, part)
-                out += [(begin + a, begin + b) for a, b in spans]
-            pieces = out
-        return [text[begin:end] for begin, end in pieces]
+    def cut(self) -> Callable[[str], list[str]]:
+        """What gives the words of a text: each pattern cuts what the one before left."""
+        return Cutter(self._pre.patterns).cut
 
     def split(self, text: str) -> list[str]:
         """The words as merging sees them."""
@@ -221,27 +195,6 @@ class StringBpe:
             name = byte_token(byte) if not self._pre.byte_encode else chr(byte) if byte < 128 else ""
             if (number := self._ids.get(name)) is not None:
                 yield number
-
-
-@lru_cache(maxsize=8)
-def cutter(name: str) -> Callable[[str], list[str]]:
-    """What cuts text into words as the pre-tokenizer of this name does."""
-    return StringBpe({}, [], PRE_TYPES[name]).cut
-
-
-_DIGITS = re.compile(f"[0-9{characters.NUMBER}]+")
-
-
-def _digits_from_the_right(text: str) -> Iterator[tuple[int, int]]:
-    """Digits in threes, counted from the end of a run; what stands before a run goes with its first group."""
-    at = 0
-    for run in _DIGITS.finditer(text):
-        end = run.start() + (len(run[0]) % 3 or 3)
-        while end <= run.end():
-            yield at, end
-            at, end = end, end + 3
-    if at < len(text):
-        yield at, len(text)
 
 
 def white_space_words(text: str, lowercase: bool) -> Iterator[str]:

@@ -190,7 +190,7 @@ class PipelineEncoding(Encoding):
         shortcut, fast = self.tokenizer.shortcut, self._fast
         if shortcut is None or fast is None or shortcut.cut is None or not fast.is_native:
             return self.tokenizer.encode(text, frozenset())
-        from tokcli.engine.llama_models import cutter
+        from tokcli.engine.llama_cutter import cutter
 
         pieces = [fast._natively("encode_piece", piece.encode()) for piece in cutter(shortcut.cut)(text)]
         return self.tokenizer.encode(text, frozenset()) if None in pieces else list(chain.from_iterable(pieces))
