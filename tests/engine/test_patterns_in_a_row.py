@@ -34,7 +34,20 @@ LIBRARY = {
 }
 LLAMA_CPP = {
     name: StringBpe({}, [], PRE_TYPES[name])
-    for name in ("deepseek-v3", "starcoder", "command-r", "falcon", "default", "qwen35", "gpt-2", "qwen2", "llama-bpe")
+    for name in (
+        "deepseek-v3",
+        "starcoder",
+        "command-r",
+        "falcon",
+        "default",
+        "qwen35",
+        "gpt-2",
+        "qwen2",
+        "llama-bpe",
+        "gpt-4o",
+        "granite-embed-multi-97m",
+        "tekken",
+    )
 }
 ATOMS = [*HARD_ATOMS, "\u30fc", "\u3099", "\u309b", "\u30fb", "\u3042", "\u9fa5", "\u9fa6", "\x00", "\x1c", "\u200b",
          "12", "345", "\uff11", "$", "`", "+", "<", "^", "~", "|", "?a", "'s", "\u20ac", "\u0e01", "\u0e34"]  # fmt: skip

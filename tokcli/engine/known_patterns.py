@@ -51,6 +51,21 @@ QWEN35 = (
     rf"{_CONTRACTIONS}|{_PREFIX}[\p{{L}}\p{{M}}]+|\p{{N}}| ?[^\s\p{{L}}\p{{M}}\p{{N}}]+[\r\n]*|\s*[\r\n]+|{_SPACES}"
 )
 
+# llama.cpp's gpt-4o, granite-embed-multi-97m and tekken: only ASCII letters have a case; in granite's, marks are letters
+_ASCII_UPPER, _ASCII_LOWER = r"[^\P{L}a-z]", r"[^\P{L}A-Z]"
+_O200K_REST = rf" ?[^\s\p{{L}}\p{{N}}]+[\r\n/]*|\s*[\r\n]+|{_SPACES}"
+LLAMA_CPP_GPT4O = (
+    rf"{_PREFIX}{_ASCII_UPPER}*{_ASCII_LOWER}+{_CONTRACTIONS}?|{_PREFIX}{_ASCII_UPPER}+{_ASCII_LOWER}*{_CONTRACTIONS}?"
+    rf"|\p{{N}}{{1,3}}|{_O200K_REST}"
+)
+LLAMA_CPP_GRANITE = (
+    rf"{_PREFIX}(?:{_ASCII_UPPER}|\p{{M}})*(?:{_ASCII_LOWER}|\p{{M}})+{_CONTRACTIONS}?"
+    rf"|{_PREFIX}(?:{_ASCII_UPPER}|\p{{M}})+(?:{_ASCII_LOWER}|\p{{M}})*{_CONTRACTIONS}?|\p{{N}}{{1,3}}|{_O200K_REST}"
+)
+LLAMA_CPP_TEKKEN = (
+    rf"{_PREFIX}{_ASCII_UPPER}*{_ASCII_LOWER}+|{_PREFIX}{_ASCII_UPPER}+{_ASCII_LOWER}*|\p{{N}}|{_O200K_REST}"
+)
+
 # --- several patterns in a row, as one -------------------------------------------------------------------------------
 #
 # In tokenizer.json and GGUF each of several patterns cuts what the one before left, and sees it as a text of its own.
@@ -103,5 +118,5 @@ IN_A_ROW = {(NUMBER, GPT2): STARCODER, (_DEEPSEEK_NUMBERS, _DEEPSEEK_CJK, _DEEPS
 
 KNOWN_PATTERNS = frozenset(
     {R50K, CL100K, O200K, GPT2, GPT2_EDUCATIONAL, LLAMA3, QWEN2, GPT4, TEKKEN, QWEN35, STARCODER, DEEPSEEK, FALCON,
-     LLAMA_CPP_DEFAULT}
+     LLAMA_CPP_DEFAULT, LLAMA_CPP_GPT4O, LLAMA_CPP_GRANITE, LLAMA_CPP_TEKKEN}
 )  # fmt: skip

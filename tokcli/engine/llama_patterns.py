@@ -108,6 +108,9 @@ _KNOWN = {
     _DEEPSEEK3: known.DEEPSEEK,
     _FALCON: known.FALCON,
     _DEFAULT: known.LLAMA_CPP_DEFAULT,
+    (_GPT4O,): known.LLAMA_CPP_GPT4O,
+    (_GRANITE,): known.LLAMA_CPP_GRANITE,
+    (_TEKKEN,): known.LLAMA_CPP_TEKKEN,
 }
 
 PRE_TYPES: dict[str, PreType] = {

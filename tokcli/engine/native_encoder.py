@@ -36,6 +36,9 @@ FAMILY_OF = {
     known.DEEPSEEK: "deepseek",
     known.FALCON: "falcon",
     known.LLAMA_CPP_DEFAULT: "default",
+    known.LLAMA_CPP_GPT4O: "gpt4o",
+    known.LLAMA_CPP_GRANITE: "granite",
+    known.LLAMA_CPP_TEKKEN: "llama_tekken",
 }
 UNNAMED = bytes(32)  # the source of an image that is not kept
 

@@ -35,7 +35,7 @@ def _joining() -> frozenset[str]:
 
 @lru_cache(maxsize=1)
 def _inert_ranges() -> list[tuple[int, int]]:
-    """What is no more than itself to Unicode 12.0: all that was assigned later, and all that a later Python may know."""
+    """What is but itself to Unicode 12.0: all that was assigned later, and all that a later Python may know."""
     from tokcli.engine import unicode16, unicode_hf
 
     return sorted(parse_ranges(unicode_hf.INERT) + parse_ranges(unicode16.CATEGORIES["Cn"]))

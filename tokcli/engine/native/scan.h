@@ -15,9 +15,10 @@ namespace tokcli {
 
 // Python's known_patterns.py says which pattern belongs to which family.
 enum class Family : uint8_t {
-  kR50k, kCl100k, kLlama3, kQwen2, kO200k, kTekken, kQwen35, kStarCoder, kDeepSeek, kFalcon, kDefault
+  kR50k, kCl100k, kLlama3, kQwen2, kO200k, kTekken, kQwen35, kStarCoder, kDeepSeek, kFalcon, kDefault, kGpt4o, kGranite,
+  kLlamaTekken
 };
-constexpr int kFamilies = 11;
+constexpr int kFamilies = 14;
 
 // --- runs ------------------------------------------------------------------------------------------------------------
 
@@ -164,20 +165,45 @@ inline const uint8_t* cl100k_end(const uint8_t* p, const uint8_t* end) {
   return q;
 }
 
+// Which letters are upper or lower case: as Unicode has it; or those of ASCII only, all others being either, and marks
+// letters, too (kAsciiAndMarks) or none (kAscii).
+enum class Case { kUnicode, kAscii, kAsciiAndMarks };
+
+template <Case by>
+inline Char cased_char(const uint8_t* p, const uint8_t* end) {
+  Char c = char_at(p, end);
+  if (by != Case::kUnicode && c.size > 1) {
+    if (is_in(c.kind, kL)) c.kind = kLetter;
+    else if (by == Case::kAscii && c.kind == kMark) c.kind = kOther;
+  }
+  return c;
+}
+
+template <Case by>
+inline const uint8_t* skip_lower(const uint8_t* p, const uint8_t* end) {
+  for (;;) {
+    p = skip_ascii_letters<false, true>(p, end);
+    if (p == end) return p;
+    const Char c = cased_char<by>(p, end);
+    if (!is_in(c.kind, kLowerOrNeither)) return p;
+    p += c.size;
+  }
+}
+
 // A word of o200k from p on, behind what may stand before it; p where there is none:
 //   [\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+ | the same with + and * (if `or_upper`)
 // Where no lower-case letter follows the first run, its last character that is in both sets serves as one: the match
 // ends behind it, or, as what follows is upper case only, the second alternative takes it all.
-template <bool or_upper>
+template <bool or_upper, Case by>
 inline const uint8_t* o200k_word(const uint8_t* p, const uint8_t* end) {
   const uint8_t* q = p;
   const uint8_t* after_both = p;  // behind the last character that is in both sets
   for (;;) {
     q = skip_ascii_letters<true, false>(q, end);
     if (q == end) break;
-    const Char c = char_at(q, end);
+    const Char c = cased_char<by>(q, end);
     if (!is_in(c.kind, kUpperOrNeither)) {
-      if (c.kind == kLower) return skip<kLowerOrNeither>(q + c.size, end);
+      if (c.kind == kLower) return skip_lower<by>(q + c.size, end);
       break;
     }
     q += c.size;
@@ -196,20 +222,21 @@ inline const uint8_t* with_contraction(const uint8_t* p, const uint8_t* end) {
 // [^\r\n\p{L}\p{N}]?WORD1(contraction)?|[^\r\n\p{L}\p{N}]?WORD2(contraction)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*
 // |\s*[\r\n]+|\s+(?!\S)|\s+
 // tekken: the same without contractions (not `contracts`), and \p{N} in place of \p{N}{1,3}
-template <bool contracts, bool single_number>
+// llama.cpp's gpt-4o, granite-embed-multi-97m and tekken: these by another `Case`
+template <bool contracts, bool single_number, Case by = Case::kUnicode>
 inline const uint8_t* o200k_end(const uint8_t* p, const uint8_t* end) {
-  const Char c = char_at(p, end);
+  const Char c = cased_char<by>(p, end);
   const uint8_t* q = p + c.size;
-  if (is_in(c.kind, kL)) return with_contraction<contracts>(o200k_word<true>(p, end), end);
+  if (is_in(c.kind, kL)) return with_contraction<contracts>(o200k_word<true, by>(p, end), end);
   if (c.kind == kNumber) return single_number ? q : skip_three_numbers(p, end);
   if (c.kind == kMark) {  // before a word, or its first character: both alternatives are tried with and without
-    const uint8_t* word = o200k_word<false>(q, end);
-    return with_contraction<contracts>(word != q ? word : o200k_word<false>(p, end), end);
+    const uint8_t* word = o200k_word<false, by>(q, end);
+    return with_contraction<contracts>(word != q ? word : o200k_word<false, by>(p, end), end);
   }
   Char next{kOther, 0};
   if (c.kind != kNewline && q < end) {
-    next = char_at(q, end);
-    if (is_in(next.kind, kL) || next.kind == kMark) return with_contraction<contracts>(o200k_word<true>(q, end), end);
+    next = cased_char<by>(q, end);
+    if (is_in(next.kind, kL) || next.kind == kMark) return with_contraction<contracts>(o200k_word<true, by>(q, end), end);
   }
   if (is_in(c.kind, kWhite)) {
     if (*p != ' ' || next.size == 0 || !is_in(next.kind, kPunctuation)) return white_space<true, false>(p, end);
@@ -321,6 +348,9 @@ inline const uint8_t* piece_end(const uint8_t* p, const uint8_t* end) {
   if constexpr (family == Family::kDeepSeek) return deepseek_end(p, end);
   if constexpr (family == Family::kFalcon) return falcon_end<true>(p, end);
   if constexpr (family == Family::kDefault) return falcon_end<false>(p, end);
+  if constexpr (family == Family::kGpt4o) return o200k_end<true, false, Case::kAscii>(p, end);
+  if constexpr (family == Family::kGranite) return o200k_end<true, false, Case::kAsciiAndMarks>(p, end);
+  if constexpr (family == Family::kLlamaTekken) return o200k_end<false, true, Case::kAscii>(p, end);
 }
 
 }  // namespace tokcli
