@@ -39,6 +39,9 @@ FAMILY_OF = {
     known.LLAMA_CPP_GPT4O: "gpt4o",
     known.LLAMA_CPP_GRANITE: "granite",
     known.LLAMA_CPP_TEKKEN: "llama_tekken",
+    known.DEEPSEEK_CODER: "coder",
+    known.LLAMA_CPP_CODER: "llama_coder",
+    known.BLOOM: "bloom",
 }
 UNNAMED = bytes(32)  # the source of an image that is not kept
 

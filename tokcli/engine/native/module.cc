@@ -741,7 +741,8 @@ NB_MODULE(_native, module) {
   module.doc() = "tokcli's native backend.";
   module.attr("IMAGE_VERSION") = kImageVersion;
   module.attr("FAMILIES") = nb::make_tuple("r50k", "cl100k", "llama3", "qwen2", "o200k", "tekken", "qwen35", "starcoder",
-                                           "deepseek", "falcon", "default", "gpt4o", "granite", "llama_tekken");
+                                           "deepseek", "falcon", "default", "gpt4o", "granite", "llama_tekken",
+                                           "coder", "llama_coder", "bloom");
   bind_training(module);
   bind_text_models(module);
   module.def("build_image", &build_image, nb::arg("blob"), nb::arg("sizes"), nb::arg("ids"), nb::arg("source"),

@@ -226,6 +226,9 @@ FindEnds finder(Family family, Instructions use) {
     case Family::kGpt4o: return finder_of<Family::kGpt4o>(use);
     case Family::kGranite: return finder_of<Family::kGranite>(use);
     case Family::kLlamaTekken: return finder_of<Family::kLlamaTekken>(use);
+    case Family::kCoder: return find_one_by_one<Family::kCoder>;
+    case Family::kLlamaCoder: return find_one_by_one<Family::kLlamaCoder>;
+    case Family::kBloom: return find_one_by_one<Family::kBloom>;
     case Family::kDefault: return find_one_by_one<Family::kDefault>;
   }
   return nullptr;
