@@ -46,7 +46,7 @@ def test_every_place_that_looks_like_a_cut_is_one(name: str) -> None:
             at = match.start()
             assert splitter.split(text[:at]) + splitter.split(text[at:]) == whole, (text, at)
             cuts += 1
-    assert cuts > 3000  # the rule finds places
+    assert cuts > 1500  # the rule finds places
 
 
 @pytest.mark.parametrize("name", ["CL100K", "O200K", "LLAMA3"])

@@ -111,8 +111,8 @@ class PipelineEncoding(Encoding):
         shortcut = self.tokenizer.shortcut
         return shortcut is not None and shortcut.prefix_space
 
-    def _natively(self, method: str, *arguments: Any) -> Any:
-        del method, arguments
+    def _natively(self, method: str, *arguments: Any, **named: Any) -> Any:
+        del method, arguments, named
 
     @cached_property
     def _checks(self) -> Checks | None:
@@ -120,19 +120,23 @@ class PipelineEncoding(Encoding):
         return None if shortcut is None or not self.is_native else Checks.of(shortcut)
 
     def _at_once(self, method: str, text: Any, *arguments: Any) -> Any:
-        """What the shortcut's native code says of texts as they are; None where Python has to look at them first."""
-        shortcut, fast, checks = self.tokenizer.shortcut, self._fast, self._checks
-        if shortcut is None or fast is None or checks is None:
+        """What the shortcut's native code says of a text, or texts; None where Python has to look at them first."""
+        shortcut, fast = self.tokenizer.shortcut, self._fast
+        if shortcut is None or fast is None:
             return None
         if shortcut.prefix_space:
             try:
                 text = shortcut.with_prefix(text) if isinstance(text, str) else list(map(shortcut.with_prefix, text))
             except (TypeError, AttributeError):
                 return None
-        check = checks.whole(self._found_always)
-        if check is None:
-            return fast._natively(method, text, *arguments)
-        return check.ask(lambda: fast._natively(method, text, *arguments, check.native), _SURE.get(method, _is_answer))
+        return self._asked(lambda check: fast._natively(method, text, *arguments, check=check))
+
+    def _asked(self, question: Callable[[Any], Any], is_sure: Callable[[Any], bool] | None = None) -> Any:
+        """What is answered with a check that knows the characters that it meets; None without native code."""
+        if self._checks is None:
+            return None
+        check = self._checks.whole(self._found_always)
+        return question(None) if check is None else check.ask(lambda: question(check.native), is_sure or _is_answer)
 
     @cached_property
     def _found_always(self) -> frozenset[str]:
@@ -266,9 +270,11 @@ class PipelineEncoding(Encoding):
 
     def encode_ordinary_batch(self, text: list[str], *, num_threads: int = 8) -> list[list[int]]:
         """`encode_ordinary` of each text."""
-        made: list[list[int] | None] | None = self._at_once("encode_batch_lists", list(text), num_threads)
-        if made is None:
-            return super().encode_ordinary_batch(text, num_threads=num_threads)
+        made: list[list[int] | None] = [None] * len(text)
+        shortcut, fast = self.tokenizer.shortcut, self._fast
+        if shortcut is not None and fast is not None and all(isinstance(one, str) for one in text):
+            texts = [shortcut.with_prefix(one) for one in text] if shortcut.prefix_space else text
+            self._asked(lambda check: _fill(made, texts, fast, num_threads, check), bool)
         return [self.encode_ordinary(one) if ids is None else ids for one, ids in zip(text, made, strict=True)]
 
     def encode_spans(self, chunk: stream.Chunk) -> Tokens:
@@ -441,13 +447,17 @@ class PipelineEncoding(Encoding):
         return _restore, (self.name, type(tokenizer), fields)
 
 
+def _fill(made: list[list[int] | None], texts: Sequence[str], fast: Encoding, threads: int, check: Any) -> bool:
+    """Encodes those of some texts that have no ids yet; whether all have them then."""
+    left = [at for at, ids in enumerate(made) if ids is None]
+    found = fast._natively("encode_batch_lists", [texts[at] for at in left], threads, check=check)
+    for at, ids in zip(left, found or (), strict=False):
+        made[at] = ids
+    return found is not None and None not in made
+
+
 def _is_answer(answer: Any) -> bool:
     return answer is not None
-
-
-_SURE: dict[str, Callable[[Any], bool]] = {
-    "encode_batch_lists": lambda answer: answer is not None and None not in answer,
-}
 
 
 def _restore(name: str, kind: type[Tokenizer], fields: dict[str, Any]) -> PipelineEncoding:

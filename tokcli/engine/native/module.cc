@@ -121,7 +121,7 @@ class PyVocabulary {
 
   // All ids of some texts, and where each text's begin; None where a check does not hold for all of them.
   nb::object encode_batch(nb::list texts, int family, int threads, const TextCheck* check) {
-    std::vector<Batch> batches = run_batches(texts, family_of(family), threads, check);
+    std::vector<Batch> batches = run_batches(texts, family_of(family), threads, check, true);
     for (const Batch& batch : batches) {
       if (batch.has_left_out) return nb::none();
     }
@@ -290,7 +290,8 @@ class PyVocabulary {
     return true;
   }
 
-  std::vector<Batch> run_batches(nb::list given, Family family, int threads, const TextCheck* check) {
+  std::vector<Batch> run_batches(nb::list given, Family family, int threads, const TextCheck* check,
+                                 bool all_or_none = false) {
     // of our own: another thread may change the list that was given
     const auto texts = nb::steal<nb::list>(PyList_GetSlice(given.ptr(), 0, PY_SSIZE_T_MAX));
     std::vector<Text> all;
@@ -313,6 +314,9 @@ class PyVocabulary {
       in_threads(wanted, [&](size_t b) {
         Lease encoder(*this);
         Batch& batch = batches[b];
+        for (size_t i = b ? ends[b - 1] : 0; all_or_none && i < ends[b] && !batch.has_left_out; ++i)
+          batch.has_left_out = !Checked(all[i]).holds(check);
+        if (batch.has_left_out) return;
         for (size_t i = b ? ends[b - 1] : 0; i < ends[b]; ++i) {
           Checked checked(all[i]);
           if (!checked.holds(check)) {
