@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import random
-import re
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support import HARD_ATOMS, hard_text
 
-from tokcli.engine import known_patterns, pretokenizer
+from tokcli.engine import known_patterns
 from tokcli.engine.pretokenizer import PreTokenizer
 
 KNOWN = {name: value for name, value in vars(known_patterns).items() if name.isupper() and not name.startswith("_")}
@@ -43,11 +42,11 @@ def test_every_place_that_looks_like_a_cut_is_one(name: str) -> None:
     for _ in range(8000):
         text = "".join(rnd.choices(HARD_ATOMS, k=rnd.randrange(2, 8)))
         whole = splitter.split(text)
-        for match in re.compile(pretokenizer._CUT).finditer(text):
+        for match in splitter.cuts.finditer(text):
             at = match.start()
             assert splitter.split(text[:at]) + splitter.split(text[at:]) == whole, (text, at)
             cuts += 1
-    assert cuts > 3000  # the rule finds places
+    assert cuts > 1500  # the rule finds places
 
 
 @pytest.mark.parametrize("name", ["CL100K", "O200K", "LLAMA3"])

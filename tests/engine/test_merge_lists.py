@@ -159,8 +159,8 @@ def test_tables_that_do_not_fit_are_refused(arguments: tuple[Any, ...]) -> None:
 def test_merges_that_are_no_threes_or_point_nowhere_are_refused() -> None:
     assert native is not None
     with pytest.raises(ValueError):
-        native.rank_merges(["a"], array("I", [0]), array("I", [0, 0]), False)
+        native.rank_merges(["a"], array("I", [0]), array("I", [0, 0]), False, False)
     texts, ids = ["a", "b", "ab"], array("I", [0, 1, 2])
     for merges in ([0, 1, 900], [0, 900, 2], [2**32 - 1, 1, 2], [0, 1, 0]):
-        found = native.rank_merges(texts, ids, array("I", merges), False)
+        found = native.rank_merges(texts, ids, array("I", merges), False, False)
         assert found is None or array("I", found[3]) == array("I", [])

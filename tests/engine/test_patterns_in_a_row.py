@@ -18,10 +18,12 @@ from tokcli.engine.llama_unicode import changed_ranges
 from tokcli.engine.matching import OnigPattern
 from tokcli.engine.pattern import class_members
 from tokcli.engine.pretokenizer import PreTokenizer
-from tokcli.engine.splitters import Sequence, Split, at_class
+from tokcli.engine.splitters import Sequence, Split, Splitter, at_class
 from tokcli.formats.huggingface import _newer_numbers
 
-LIBRARY = {
+CODER = next(patterns for patterns, one in known.IN_A_ROW.items() if one == known.DEEPSEEK_CODER)
+((BLOOM,),) = (patterns for patterns, one in known.IN_A_ROW.items() if one == known.BLOOM)
+LIBRARY: dict[str, Splitter] = {
     known.DEEPSEEK: Sequence(
         tuple(
             Split(OnigPattern(pattern), "Isolated")
@@ -30,14 +32,34 @@ LIBRARY = {
             for pattern in patterns
         )
     ),
+    known.DEEPSEEK_CODER: Sequence(
+        (*(Split(OnigPattern(p), "Isolated") for p in CODER[:-1]), at_class("NUMERIC", "Isolated"))
+    ),
+    known.BLOOM: Split(OnigPattern(BLOOM), "Isolated"),
     known.STARCODER: Sequence((at_class("NUMERIC", "Isolated"), Split(OnigPattern(known.GPT2), "Isolated"))),
 }
 LLAMA_CPP = {
     name: StringBpe({}, [], PRE_TYPES[name])
-    for name in ("deepseek-v3", "starcoder", "command-r", "falcon", "default", "qwen35", "gpt-2", "qwen2", "llama-bpe")
+    for name in (
+        "deepseek-v3",
+        "starcoder",
+        "command-r",
+        "falcon",
+        "default",
+        "qwen35",
+        "gpt-2",
+        "qwen2",
+        "llama-bpe",
+        "gpt-4o",
+        "granite-embed-multi-97m",
+        "tekken",
+        "deepseek-coder",
+        "bloom",
+    )
 }
 ATOMS = [*HARD_ATOMS, "\u30fc", "\u3099", "\u309b", "\u30fb", "\u3042", "\u9fa5", "\u9fa6", "\x00", "\x1c", "\u200b",
-         "12", "345", "\uff11", "$", "`", "+", "<", "^", "~", "|", "?a", "'s", "\u20ac", "\u0e01", "\u0e34"]  # fmt: skip
+         "12", "345", "\uff11", "$", "`", "+", "<", "^", "~", "|", "?a", "'s", "\u20ac", "\u0e01", "\u0e34",
+         "\u3000", "\u2003", "\xa0", "(", "\u3002", "\u0964", "\u060c", "\uabff", "\uac00", "\ud7b0", "\u07ff", "\u0800"]  # fmt: skip
 
 # the shortcuts are not for text with these
 MOVED = re.compile(f"[\u017f{class_members(changed_ranges())}]")
@@ -55,7 +77,7 @@ def test_one_pattern_cuts_as_the_library_does(text: str) -> None:
         assert PreTokenizer(pat_str).split(text) == library_pieces(pat_str, text)
 
 
-@pytest.mark.parametrize("pat_str", LIBRARY, ids=["deepseek", "starcoder"])
+@pytest.mark.parametrize("pat_str", LIBRARY, ids=["deepseek", "coder", "bloom", "starcoder"])
 def test_one_pattern_cuts_hard_text_as_the_library_does(pat_str: str) -> None:
     rnd, splitter = random.Random(7), PreTokenizer(pat_str)
     for _ in range(4000):
@@ -81,7 +103,7 @@ DENSE, STEP = 0x600, 1 if os.environ.get("HYPOTHESIS_PROFILE") == "long" else 37
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["DEEPSEEK", "STARCODER", *LLAMA_CPP])
+@pytest.mark.parametrize("name", ["DEEPSEEK", "STARCODER", "DEEPSEEK_CODER", "BLOOM", *LLAMA_CPP])
 def test_one_pattern_knows_each_code_point(name: str) -> None:
     in_llama_cpp = name in LLAMA_CPP
     pat_str = PRE_TYPES[name].known if in_llama_cpp else getattr(known, name)

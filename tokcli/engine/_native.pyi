@@ -13,10 +13,13 @@ FAMILIES: tuple[str, ...]
 IMAGE_VERSION: int
 TEXT_IMAGE_VERSION: int
 
-def build_image(blob: Buffer, sizes: Buffer, ids: Buffer, source: Buffer, merges: Buffer | None = None) -> bytes:
+def build_image(
+    blob: Buffer, sizes: Buffer, ids: Buffer, source: Buffer, merges: Buffer | None = None, drops_missing: bool = False
+) -> bytes:
     """The image of tokens: their bytes in a row, a size and an id for each, and 32 bytes that name the source.
 
     Merges are found, or given: three ids each (uint32). A merge has the rank of the token that it makes.
+    `drops_missing`: bytes that are no token have no ids; else they are a KeyError.
     """
 
 def live_merges(blob: Buffer, sizes: Buffer, ids: Buffer, merges: Buffer) -> bytes:
@@ -35,7 +38,7 @@ def merge_ids(
     """
 
 def rank_merges(
-    texts: list[str], ids: Buffer, merges: Buffer, finds_whole: bool
+    texts: list[str], ids: Buffer, merges: Buffer, finds_whole: bool, drops_missing: bool
 ) -> tuple[bytes, bytes, bytes, bytes, bytes] | None:
     """What ranked.py's `ranks_of_merges` finds for texts in GPT-2's alphabet (others are no tokens).
 
@@ -68,6 +71,30 @@ def record_ends(data: Buffer, separator: int) -> bytes:
 class Ids(Buffer):
     """Ids as a read-only buffer of uint32 (as bytes: memoryview(ids).cast("I"))."""
 
+class TextCheck:
+    """Looks through text (a str, or UTF-8) for tokens (UTF-8 in a row, a size and an id for each) and odd characters.
+
+    Code points are told to it in pages of 256, a byte for each: 0 for what is plain, 251 for what a normalizer changes
+    or joins to what stands before it, 255 for what is odd, 253 and 254 for what a token may begin with, plain or not,
+    else a combining class. What has to be normalized is asked for in runs: a plain character and those behind it.
+    """
+
+    def __init__(self, blob: Buffer, sizes: Buffer, ids: Buffer) -> None: ...
+    def set_page(self, page: int, values: bytes) -> None: ...
+    def wanted(self) -> bytes:
+        """The pages (uint32) that were missing since the last call. What was answered meanwhile is not to be used."""
+    def set_run(self, run: bytes, text: bytes | None) -> None:
+        """What a run becomes; None: something odd."""
+    def wanted_runs(self) -> list[bytes]:
+        """The same for runs."""
+    def read(self, text: str | Buffer) -> bool | bytes:
+        """Whether a text has neither tokens nor what is odd; or the UTF-8 that it is, normalized."""
+    def find(self, text: str | Buffer) -> bytes:
+        """Tokens, and what is odd up to where text may be cut: begin, end (units of the text) and id (uint64 each).
+
+        The id of what is odd is 2**32 - 1. A check should have tokens or know of odd characters, not both.
+        """
+
 class Vocabulary:
     """An image that was opened, and not copied: the buffer is kept. ValueError where it is none."""
 
@@ -76,16 +103,21 @@ class Vocabulary:
         """Whether every byte is as it was built."""
     def source(self) -> bytes:
         """The 32 bytes that were given to build_image."""
-    def count(self, text: str, family: int, threads: int = 1) -> int: ...
+    # with a `check`: None for a text of which it does not hold
+    def count(self, text: str, family: int, threads: int = 1, check: TextCheck | None = None) -> int | None: ...
     def count_buffer(self, data: Buffer, family: int, threads: int = 1) -> int: ...
-    def encode(self, text: str, family: int) -> list[int]: ...
-    def encode_str(self, text: str, family: int, threads: int = 1) -> Ids: ...
+    def encode(self, text: str, family: int, check: TextCheck | None = None) -> list[int] | None: ...
+    def encode_str(self, text: str, family: int, threads: int = 1, check: TextCheck | None = None) -> Ids | None: ...
     def encode_buffer(self, data: Buffer, family: int, threads: int = 1) -> Ids: ...
     def encode_piece(self, data: Buffer) -> list[int]:
         """The ids of bytes that are not split."""
-    def encode_batch(self, texts: list[str], family: int, threads: int = 1) -> tuple[Ids, bytes]:
+    def encode_batch(
+        self, texts: list[str], family: int, threads: int = 1, check: TextCheck | None = None
+    ) -> tuple[Ids, bytes] | None:
         """All ids (uint32), and where each text's begin (uint64, one more than there are texts)."""
-    def encode_batch_lists(self, texts: list[str], family: int, threads: int = 1) -> list[list[int]]: ...
+    def encode_batch_lists(
+        self, texts: list[str], family: int, threads: int = 1, check: TextCheck | None = None
+    ) -> list[list[int] | None]: ...
     def parents(self) -> bytes:
         """The two ids that merge into each id (uint32): all left ones, then all right ones; 2**32 - 1 for none."""
     def unknown(self, ids: Buffer) -> bytes:

@@ -51,6 +51,21 @@ QWEN35 = (
     rf"{_CONTRACTIONS}|{_PREFIX}[\p{{L}}\p{{M}}]+|\p{{N}}| ?[^\s\p{{L}}\p{{M}}\p{{N}}]+[\r\n]*|\s*[\r\n]+|{_SPACES}"
 )
 
+# llama.cpp's gpt-4o, granite-embed-multi-97m and tekken: only ASCII letters have a case; marks are letters in granite's
+_ASCII_UPPER, _ASCII_LOWER = r"[^\P{L}a-z]", r"[^\P{L}A-Z]"
+_O200K_REST = rf" ?[^\s\p{{L}}\p{{N}}]+[\r\n/]*|\s*[\r\n]+|{_SPACES}"
+LLAMA_CPP_GPT4O = (
+    rf"{_PREFIX}{_ASCII_UPPER}*{_ASCII_LOWER}+{_CONTRACTIONS}?|{_PREFIX}{_ASCII_UPPER}+{_ASCII_LOWER}*{_CONTRACTIONS}?"
+    rf"|\p{{N}}{{1,3}}|{_O200K_REST}"
+)
+LLAMA_CPP_GRANITE = (
+    rf"{_PREFIX}(?:{_ASCII_UPPER}|\p{{M}})*(?:{_ASCII_LOWER}|\p{{M}})+{_CONTRACTIONS}?"
+    rf"|{_PREFIX}(?:{_ASCII_UPPER}|\p{{M}})+(?:{_ASCII_LOWER}|\p{{M}})*{_CONTRACTIONS}?|\p{{N}}{{1,3}}|{_O200K_REST}"
+)
+LLAMA_CPP_TEKKEN = (
+    rf"{_PREFIX}{_ASCII_UPPER}*{_ASCII_LOWER}+|{_PREFIX}{_ASCII_UPPER}+{_ASCII_LOWER}*|\p{{N}}|{_O200K_REST}"
+)
+
 # --- several patterns in a row, as one -------------------------------------------------------------------------------
 #
 # In tokenizer.json and GGUF each of several patterns cuts what the one before left, and sees it as a text of its own.
@@ -98,10 +113,40 @@ LLAMA_CPP_DEFAULT = (
     r"| ?[^\s\p{L}\p{N}\p{P}$+<=>^~|]+|\s+(?![^\s\p{P}$+<=>^~|])|\s+"
 )
 
-# What some patterns in a row come to.
-IN_A_ROW = {(NUMBER, GPT2): STARCODER, (_DEEPSEEK_NUMBERS, _DEEPSEEK_CJK, _DEEPSEEK_REST): DEEPSEEK}
+# DeepSeek Coder: newlines, words and signs with a space before them, text without spaces (or nearly), and digits, each
+# cut out of what is left. So no piece has both kinds of text; other characters stand in runs up to the next of these.
+_CODER_ASIAN = "\u4e00-\u9fa5\u0800-\u4e00\uac00-\ud7ff"
+_CODER_REST = "\x00-\u07ff\u9fa6-\uabff\ue000-\U0010ffff"
+
+
+def _coder(asian_spaces: str, other_spaces: str) -> str:
+    """The pattern; which spaces belong to which kind of text."""
+    parts = [r"[\r\n]", NUMBER]
+    for others, spaces in (_CODER_REST, asian_spaces), (_CODER_ASIAN, other_spaces):
+        parts += [rf"{spaces and spaces + '?'}[^\P{{{name}}}{others}]+" for name in "LP"]
+        lone = spaces and rf"|{spaces}(?![\p{{L}}\p{{P}}])"
+        parts.append(rf"(?:[^\s\p{{L}}\p{{N}}\p{{P}}{others}]{lone})+")
+    return "|".join([*parts, r"\s"])
+
+
+DEEPSEEK_CODER = _coder(rf"[^\S\r\n{_CODER_REST}]", rf"[^\S\r\n{_CODER_ASIAN}]")
+LLAMA_CPP_CODER = _coder("", r"[^\S\r\n]")
+# BLOOM: what is no sign, with a space before it, and what stands between that
+_BLOOM_SIGNS = r"(\s|.,!?\u2026\u3002\uff0c\u3001\u0964\u06d4\u060c)"
+BLOOM = rf" ?[^{_BLOOM_SIGNS}]+|(?:(?! [^{_BLOOM_SIGNS}])[{_BLOOM_SIGNS}])+"
+
+# What some patterns in a row, or one that leaves text out, come to.
+_CODER = (r"\s?\p{L}+", r"\s?\p{P}+", f"[{_CODER_ASIAN}]+", NUMBER)
+IN_A_ROW = {
+    (NUMBER, GPT2): STARCODER,
+    (_DEEPSEEK_NUMBERS, _DEEPSEEK_CJK, _DEEPSEEK_REST): DEEPSEEK,
+    (r"[\r\n]", *_CODER): DEEPSEEK_CODER,
+    ("[\r\n]", *_CODER): DEEPSEEK_CODER,
+    (" ?[^(\\s|[.,!?\u2026\u3002\uff0c\u3001\u0964\u06d4\u060c])]+",): BLOOM,
+}
 
 KNOWN_PATTERNS = frozenset(
     {R50K, CL100K, O200K, GPT2, GPT2_EDUCATIONAL, LLAMA3, QWEN2, GPT4, TEKKEN, QWEN35, STARCODER, DEEPSEEK, FALCON,
-     LLAMA_CPP_DEFAULT}
+     LLAMA_CPP_DEFAULT, LLAMA_CPP_GPT4O, LLAMA_CPP_GRANITE, LLAMA_CPP_TEKKEN, DEEPSEEK_CODER,
+     LLAMA_CPP_CODER, BLOOM}
 )  # fmt: skip

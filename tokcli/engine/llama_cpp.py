@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from tokcli.engine.byte_alphabet import BYTE_OF
-from tokcli.engine.llama_patterns import PreType
+from tokcli.engine.llama_patterns import PRE_TYPES, PreType
 from tokcli.engine.models import byte_token
 from tokcli.engine.native_text import NativeText
 from tokcli.engine.piece_cache import CACHE_PIECE_CHARS, CACHE_PIECES
@@ -107,7 +107,9 @@ class LlamaCpp:
         added = {text: number for number, text in enumerate(self.texts) if self.kinds[number] & wanted}
         from tokcli.engine.llama_unicode import changed_ranges
 
-        return Shortcut.of(pre.known, ranked, added, unsafe=(*changed_ranges(), _LONG_S))
+        unsafe = (*changed_ranges(), _LONG_S)
+        cut = next((name for name, known in PRE_TYPES.items() if known.patterns == pre.patterns), None)
+        return Shortcut.of(pre.known, ranked, added, unsafe=unsafe, cut=cut)
 
     native: ClassVar[None] = None  # of whole texts: see _encode_text
 

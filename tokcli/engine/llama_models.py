@@ -11,7 +11,8 @@ from typing import NamedTuple, overload
 from tokcli.engine import llama_unicode as characters
 from tokcli.engine.bpe import last_two
 from tokcli.engine.charsmap import Charsmap
-from tokcli.engine.llama_patterns import DIGITS_FROM_THE_RIGHT, KIMI, KIMI_PATTERN, PreType
+from tokcli.engine.llama_cutter import Cutter
+from tokcli.engine.llama_patterns import PreType
 from tokcli.engine.models import byte_token
 from tokcli.engine.native_text import NativeText
 from tokcli.engine.normalizer import to_byte_chars
@@ -185,12 +186,17 @@ class StringBpe:
     def _number(self, text: str) -> int:
         return self._numbers.setdefault(text, len(self._numbers))
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether merges are of tokens only, so that what is no token merges with nothing and is left out."""
+        return len(self._numbers) == self._size and "" not in self._ids
+
     def ranks(self) -> Ranked | None:
         """The same as ranks by bytes: see `ranks_of_merges`."""
         merges = in_order(self._listed)
         if max(merges[2::3], default=0) >= self._size:
             return None
-        return ranks_of_texts(self._ids, merges, finds_whole=self._pre.ignore_merges)
+        return ranks_of_texts(self._ids, merges, finds_whole=self._pre.ignore_merges, drops_missing=self.is_closed)
 
     def parents(self, text: str) -> tuple[int, int] | None:
         """The two ids that merge into a token; None where none do."""
@@ -199,36 +205,9 @@ class StringBpe:
         return found if found is not None and max(found) < self._size else None
 
     @cached_property
-    def _steps(self) -> list[tuple[str, re.Pattern[str] | None]]:
-        """(what the pattern looks at, the pattern), None for digits from the right."""
-        steps: list[tuple[str, re.Pattern[str] | None]] = []
-        for pattern in self._pre.patterns:
-            if pattern == DIGITS_FROM_THE_RIGHT:
-                steps.append(("collapsed", None))
-            elif pattern == KIMI:
-                steps.append(("han", re.compile(characters.collapsed_pattern(KIMI_PATTERN), re.ASCII)))
-            elif characters.has_classes(pattern):
-                steps.append(("collapsed", re.compile(characters.collapsed_pattern(pattern), re.ASCII)))
-            else:
-                steps.append(("white", re.compile(pattern, re.ASCII)))
-        return steps
-
-    def cut(self, text: str) -> list[str]:
-        """The words of a text: each pattern cuts what the one before left."""
-        pieces = [(0, len(text))] if text else []
-        for sees, pattern in self._steps:
-            seen = {
-                "collapsed": characters.collapsed,
-                "white": characters.white_collapsed,
-                "han": characters.collapsed_with_han,
-            }[sees](text)
-            out: list[tuple[int, int]] = []
-            for begin, end in pieces:
-                part = seen[begin:end]
-                spans = _digits_from_the_right(part) if pattern is None else characters.spans(pattern, part)
-                out += [(begin + a, begin + b) for a, b in spans]
-            pieces = out
-        return [text[begin:end] for begin, end in pieces]
+    def cut(self) -> Callable[[str], list[str]]:
+        """What gives the words of a text: each pattern cuts what the one before left."""
+        return Cutter(self._pre.patterns).cut
 
     def split(self, text: str) -> list[str]:
         """The words as merging sees them."""
@@ -256,21 +235,6 @@ class StringBpe:
             name = byte_token(byte) if not self._pre.byte_encode else chr(byte) if byte < 128 else ""
             if (number := self._ids.get(name)) is not None:
                 yield number
-
-
-_DIGITS = re.compile(f"[0-9{characters.NUMBER}]+")
-
-
-def _digits_from_the_right(text: str) -> Iterator[tuple[int, int]]:
-    """Digits in threes, counted from the end of a run; what stands before a run goes with its first group."""
-    at = 0
-    for run in _DIGITS.finditer(text):
-        end = run.start() + (len(run[0]) % 3 or 3)
-        while end <= run.end():
-            yield at, end
-            at, end = end, end + 3
-    if at < len(text):
-        yield at, len(text)
 
 
 def white_space_words(text: str, lowercase: bool) -> Iterator[str]:

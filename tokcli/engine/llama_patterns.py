@@ -98,6 +98,7 @@ def _rows(names: str, *patterns: str, **settings: bool) -> dict[str, PreType]:
 _DEEPSEEK3 = (r"\p{N}{1,3}", _CJK, _DEEPSEEK)
 _DEFAULT = (r"[\p{P}\$\+<=>\^~\|]+", _GPT2, r"\p{N}+", "[0-9][0-9][0-9]")
 _FALCON = (r"[\p{P}\$\+<=>\^~\|`]+", _GPT2, "[0-9][0-9][0-9]")
+_CODER = (r"[\r\n]", r"\s?\p{L}+", r"\s?\p{P}+", "[\u4e00-\u9fa5\u0800-\u4e00\uac00-\ud7ff]+", r"\p{N}")
 _SINGLE_NUMBERS = (r"\p{N}", _GPT2)
 _KNOWN = {
     (_GPT2,): known.GPT2,
@@ -108,6 +109,11 @@ _KNOWN = {
     _DEEPSEEK3: known.DEEPSEEK,
     _FALCON: known.FALCON,
     _DEFAULT: known.LLAMA_CPP_DEFAULT,
+    (_GPT4O,): known.LLAMA_CPP_GPT4O,
+    _CODER: known.LLAMA_CPP_CODER,
+    (_NOT_PUNCTUATION,): known.BLOOM,
+    (_GRANITE,): known.LLAMA_CPP_GRANITE,
+    (_TEKKEN,): known.LLAMA_CPP_TEKKEN,
 }
 
 PRE_TYPES: dict[str, PreType] = {
@@ -129,15 +135,7 @@ PRE_TYPES: dict[str, PreType] = {
         r"\p{N}+",
         clean_spaces=False,
     ),
-    **_rows(
-        "deepseek-coder",
-        r"[\r\n]",
-        r"\s?\p{L}+",
-        r"\s?\p{P}+",
-        "[\u4e00-\u9fa5\u0800-\u4e00\uac00-\ud7ff]+",
-        r"\p{N}",
-        clean_spaces=False,
-    ),
+    **_rows("deepseek-coder", *_CODER, clean_spaces=False),
     **_rows("deepseek-v3 hunyuan-dense hy_v4 joyai-llm", *_DEEPSEEK3, clean_spaces=False),
     **_rows(
         "spark2_5",

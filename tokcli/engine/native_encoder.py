@@ -36,6 +36,12 @@ FAMILY_OF = {
     known.DEEPSEEK: "deepseek",
     known.FALCON: "falcon",
     known.LLAMA_CPP_DEFAULT: "default",
+    known.LLAMA_CPP_GPT4O: "gpt4o",
+    known.LLAMA_CPP_GRANITE: "granite",
+    known.LLAMA_CPP_TEKKEN: "llama_tekken",
+    known.DEEPSEEK_CODER: "coder",
+    known.LLAMA_CPP_CODER: "llama_coder",
+    known.BLOOM: "bloom",
 }
 UNNAMED = bytes(32)  # the source of an image that is not kept
 
@@ -47,19 +53,27 @@ class NativeEncoder:
         self._vocabulary = vocabulary
         self._family = family
 
-    def count(self, text: str, threads: int = 1) -> int:
+    # with a `check` (text_check.py) for a text of which it does not hold: None
+
+    def count(self, text: str, threads: int = 1, check: Any = None) -> int | None:
         """How many ids a text has."""
-        count: int = self._vocabulary.count(text, self._family, threads)
+        count: int | None = self._vocabulary.count(text, self._family, threads, check)
         return count
 
-    def encode(self, text: str) -> list[int]:
+    def encode(self, text: str, check: Any = None) -> list[int] | None:
         """The ids of a text."""
-        ids: list[int] = self._vocabulary.encode(text, self._family)
+        ids: list[int] | None = self._vocabulary.encode(text, self._family, check)
         return ids
 
-    def encode_array(self, text: str, threads: int = 1) -> memoryview:
+    def encode_piece(self, piece: bytes) -> list[int]:
+        """The ids of bytes that are not split."""
+        ids: list[int] = self._vocabulary.encode_piece(piece)
+        return ids
+
+    def encode_array(self, text: str, threads: int = 1, check: Any = None) -> memoryview | None:
         """The ids of a text as uint32."""
-        return memoryview(self._vocabulary.encode_str(text, self._family, threads)).cast("I")
+        ids = self._vocabulary.encode_str(text, self._family, threads, check)
+        return None if ids is None else memoryview(ids).cast("I")
 
     def encode_utf8(self, data: Buffer) -> memoryview:
         """The ids of text as UTF-8, which is not checked here (stream.py does)."""
@@ -79,14 +93,14 @@ class NativeEncoder:
         """How many ids each record has (uint32)."""
         return memoryview(self._vocabulary.count_records(data, ends, separator_size, self._family)).cast("I")
 
-    def encode_batch(self, texts: list[str], threads: int) -> tuple[memoryview, memoryview]:
-        """All ids of some texts, and where each text's begin."""
-        ids, offsets = self._vocabulary.encode_batch(texts, self._family, threads)
-        return memoryview(ids).cast("I"), memoryview(offsets).cast("Q")
+    def encode_batch(self, texts: list[str], threads: int, check: Any = None) -> tuple[memoryview, memoryview] | None:
+        """All ids of some texts, and where each text's begin; None where the check does not hold for one of them."""
+        made = self._vocabulary.encode_batch(texts, self._family, threads, check)
+        return None if made is None else (memoryview(made[0]).cast("I"), memoryview(made[1]).cast("Q"))
 
-    def encode_batch_lists(self, texts: list[str], threads: int) -> list[list[int]]:
+    def encode_batch_lists(self, texts: list[str], threads: int, check: Any = None) -> list[list[int] | None]:
         """The ids of each text."""
-        ids: list[list[int]] = self._vocabulary.encode_batch_lists(texts, self._family, threads)
+        ids: list[list[int] | None] = self._vocabulary.encode_batch_lists(texts, self._family, threads, check)
         return ids
 
     def decode(self, ids: list[int]) -> bytes:
@@ -106,8 +120,16 @@ class NativeEncoder:
         return text
 
 
-def image_of(ranks: Mapping[bytes, int], merges: Iterable[tuple[int, int, int]] | None = None) -> bytes:
-    """The image of a vocabulary; ValueError where an id is too large for one. Merges are found, where not given."""
+def image_of(
+    ranks: Mapping[bytes, int],
+    merges: Iterable[tuple[int, int, int]] | None = None,
+    *,
+    drops_missing: bool = False,
+) -> bytes:
+    """The image of a vocabulary; ValueError where an id is too large for one. Merges are found, where not given.
+
+    `drops_missing`: bytes that are no token have no ids; else they are an error.
+    """
     native = backend.native()
     if native is None:
         raise ValueError("there is no native backend")
@@ -116,7 +138,7 @@ def image_of(ranks: Mapping[bytes, int], merges: Iterable[tuple[int, int, int]] 
         pairs = None if merges is None else array("I", chain.from_iterable(merges))
     except OverflowError:
         raise ValueError("an id is too large for an image") from None
-    image: bytes = native.build_image(b"".join(ranks), sizes, ids, UNNAMED, pairs)
+    image: bytes = native.build_image(b"".join(ranks), sizes, ids, UNNAMED, pairs, drops_missing)
     return image
 
 

@@ -7,9 +7,10 @@ text is held whole, up to the limit for a piece: what a normalizer and a model m
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields as dataclass_fields
 from functools import cached_property
+from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any
 
 from tokcli.engine import merges, stream
@@ -18,6 +19,7 @@ from tokcli.engine.encoding import Encoding
 from tokcli.engine.merges import Merges
 from tokcli.engine.pretokenizer import ALL, PreTokenizer
 from tokcli.engine.text import without_surrogates
+from tokcli.engine.text_check import Checks, Kind
 from tokcli.engine.utf8_stream import Part
 from tokcli.errors import DisallowedSpecialTokenError, InputError, TokcliError, UnknownTokenError
 
@@ -109,16 +111,36 @@ class PipelineEncoding(Encoding):
         shortcut = self.tokenizer.shortcut
         return shortcut is not None and shortcut.prefix_space
 
-    def _slow_or_normalized(self, text: str) -> tuple[bool, str]:
-        """Whether a text without added tokens is not for the shortcut; and else the text that is."""
-        shortcut = self.tokenizer.shortcut
-        if shortcut is None:
-            return True, text
-        plain = shortcut.normalized(text)
-        return not shortcut.holds_for(plain), plain
+    def _natively(self, method: str, *arguments: Any, **named: Any) -> Any:
+        del method, arguments, named
 
-    def _natively(self, method: str, *arguments: Any) -> Any:
-        del method, arguments
+    @cached_property
+    def _checks(self) -> Checks | None:
+        shortcut = self.tokenizer.shortcut
+        return None if shortcut is None or not self.is_native else Checks.of(shortcut)
+
+    def _at_once(self, method: str, text: Any, *arguments: Any) -> Any:
+        """What the shortcut's native code says of a text, or texts; None where Python has to look at them first."""
+        shortcut, fast = self.tokenizer.shortcut, self._fast
+        if shortcut is None or fast is None:
+            return None
+        if shortcut.prefix_space:
+            try:
+                text = shortcut.with_prefix(text) if isinstance(text, str) else list(map(shortcut.with_prefix, text))
+            except (TypeError, AttributeError):
+                return None
+        return self._asked(lambda check: fast._natively(method, text, *arguments, check=check))
+
+    def _asked(self, question: Callable[[Any], Any], is_sure: Callable[[Any], bool] | None = None) -> Any:
+        """What is answered with a check that knows the characters that it meets; None without native code."""
+        if self._checks is None:
+            return None
+        check = self._checks.whole(self._found_always)
+        return question(None) if check is None else check.ask(lambda: question(check.native), is_sure or _is_answer)
+
+    @cached_property
+    def _found_always(self) -> frozenset[str]:
+        return self._always_found()
 
     def _count(self, text: str, allowed: frozenset[str]) -> int:
         native = self.tokenizer.native
@@ -134,10 +156,13 @@ class PipelineEncoding(Encoding):
 
     def encode_ordinary(self, text: str) -> list[int]:
         """The ids of a text, in which special tokens are ordinary text."""
-        if self._fast is None and (native := self.tokenizer.native) is not None:
-            ids = native.encode(text, frozenset())  # None for half a surrogate pair, too
-            if ids is not None:
-                return ids
+        ids: list[int] | None = None  # for half a surrogate pair, too
+        if self._fast is not None:
+            ids = self._at_once("encode", text)
+        elif (native := self.tokenizer.native) is not None:
+            ids = native.encode(text, frozenset())
+        if ids is not None:
+            return ids
         return self._encode_allowing(without_surrogates(text), frozenset())
 
     def _encode_in_python(self, text: str) -> list[int]:
@@ -156,15 +181,39 @@ class PipelineEncoding(Encoding):
         """A text in parts: ids, or (with None left out) what the shortcut makes them of."""
         shortcut = self.tokenizer.shortcut
         assert shortcut is not None
-        for segment, is_added in special.segments(text, allowed | self._always_found()):
-            if is_added:
-                yield [shortcut.added[segment]], None
-                continue
-            is_slow, plain = self._slow_or_normalized(segment)
-            if is_slow:
-                yield self.tokenizer.encode(segment, frozenset()), None
+        for part, kind in self._parts(text, allowed | self._found_always):
+            if kind == "added":
+                yield [shortcut.added[part]], None
+            elif kind == "slow":
+                yield self._encode_slowly(part), None
             else:
-                yield [], shortcut.with_prefix(plain)
+                yield [], shortcut.with_prefix(part)
+
+    def _encode_slowly(self, text: str) -> list[int]:
+        """The ids of text that the shortcut is not for, without added tokens."""
+        shortcut, fast = self.tokenizer.shortcut, self._fast
+        if shortcut is None or fast is None or shortcut.cut is None or not fast.is_native:
+            return self.tokenizer.encode(text, frozenset())
+        from tokcli.engine.llama_cutter import cutter
+
+        pieces = [fast._natively("encode_piece", piece.encode()) for piece in cutter(shortcut.cut)(text)]
+        return self.tokenizer.encode(text, frozenset()) if None in pieces else list(chain.from_iterable(pieces))
+
+    def _parts(self, text: str, tokens: frozenset[str]) -> Iterator[tuple[str, Kind]]:
+        """A text in parts: added tokens, what the shortcut takes (normalized), and what goes the slow way."""
+        if self._checks is not None:
+            yield from self._checks.parts(text, tokens)
+            return
+        shortcut = self.tokenizer.shortcut
+        assert shortcut is not None
+        for segment, is_added in special.segments(text, tokens):
+            plain = segment if is_added else shortcut.normalized(segment)
+            if is_added:
+                yield segment, "added"
+            elif shortcut.holds_for(plain):
+                yield plain, "plain"
+            else:
+                yield segment, "slow"
 
     def _encode_single_piece(self, text_or_bytes: str | bytes) -> list[int]:
         text = text_or_bytes if isinstance(text_or_bytes, str) else text_or_bytes.decode("utf-8", "replace")
@@ -184,6 +233,9 @@ class PipelineEncoding(Encoding):
         fast = self._fast
         if fast is None:
             return self._count(text, frozenset())
+        count: int | None = self._at_once("count", text)
+        if count is not None:
+            return count
         stretches = self._stretches(without_surrogates(text), frozenset())
         return sum(len(found) if plain is None else fast.count(plain) for found, plain in stretches)
 
@@ -197,35 +249,33 @@ class PipelineEncoding(Encoding):
         fast = self._fast
         if fast is None:
             return self._array(text, frozenset())
+        ids: memoryview | None = self._at_once("encode_array", text)
+        return self._array_of_parts(text) if ids is None else ids
+
+    def _array_of_parts(self, text: str) -> memoryview:
+        fast = self._fast
+        assert fast is not None
         stretches = self._stretches(without_surrogates(text), frozenset())
         parts = [memoryview(array("I", f)) if plain is None else fast.encode_array(plain) for f, plain in stretches]
         return parts[0] if len(parts) == 1 else memoryview(b"".join(parts)).cast("I")
 
     def encode_array_batch(self, texts: Sequence[str], *, num_threads: int = 8) -> tuple[memoryview, memoryview]:
         """All ids of some texts, and where each text's begin, as `Encoding` has it."""
-        plain = self._all_plain(texts)
-        if plain is None or self._fast is None:
-            return super().encode_array_batch(texts, num_threads=num_threads)
-        return self._fast.encode_array_batch(plain, num_threads=num_threads)
+        made: tuple[memoryview, memoryview] | None = self._at_once("encode_batch", list(texts), num_threads)
+        if made is not None:
+            return made
+        parts = [self.encode_array(text) for text in texts]
+        offsets = array("Q", accumulate(map(len, parts), initial=0))
+        return memoryview(b"".join(parts)).cast("I"), memoryview(offsets)
 
     def encode_ordinary_batch(self, text: list[str], *, num_threads: int = 8) -> list[list[int]]:
         """`encode_ordinary` of each text."""
-        plain = self._all_plain(text)
-        if plain is None or self._fast is None:
-            return super().encode_ordinary_batch(text, num_threads=num_threads)
-        return self._fast.encode_ordinary_batch(plain, num_threads=num_threads)
-
-    def _all_plain(self, texts: Sequence[str]) -> list[str] | None:
-        """The texts as the shortcut takes them; None where it does not take all of them whole."""
-        if self._fast is None:
-            return None
-        plain = []
-        for text in texts:
-            stretches = list(self._stretches(without_surrogates(text), frozenset()))
-            if len(stretches) > 1 or (stretches and stretches[0][1] is None):
-                return None
-            plain.append(stretches[0][1] or "" if stretches else "")
-        return plain
+        made: list[list[int] | None] = [None] * len(text)
+        shortcut, fast = self.tokenizer.shortcut, self._fast
+        if shortcut is not None and fast is not None and all(isinstance(one, str) for one in text):
+            texts = [shortcut.with_prefix(one) for one in text] if shortcut.prefix_space else text
+            self._asked(lambda check: _fill(made, texts, fast, num_threads, check), bool)
+        return [self.encode_ordinary(one) if ids is None else ids for one, ids in zip(text, made, strict=True)]
 
     def encode_spans(self, chunk: stream.Chunk) -> Tokens:
         """The ids of a whole text, and where they stand in it, in characters."""
@@ -279,27 +329,29 @@ class PipelineEncoding(Encoding):
         """The ids of a chunk."""
         if isinstance(chunk, WholeText):
             return self._encode_allowing(chunk.text, chunk.allowed)
-        ready = self._ready(chunk)
-        return self.tokenizer.encode(chunk.text, frozenset()) if ready is None else self._fast_encode(ready)
+        if self._fast is None:
+            return self.tokenizer.encode(chunk.text, frozenset())
+        if self._takes(chunk):
+            return self._fast.encode_chunk(chunk)
+        return self._encode_allowing(chunk.text, frozenset())
 
-    def _fast_encode(self, chunk: stream.Chunk) -> list[int]:
-        return self._fast.encode_chunk(chunk) if self._fast is not None else []
-
-    def _ready(self, chunk: stream.Chunk) -> stream.Chunk | None:
-        """The chunk as the shortcut takes it; None where it does not."""
-        if self._fast is None or isinstance(chunk, WholeText):
-            return None
-        if chunk.special or chunk.tail:
-            return chunk
-        is_slow, plain = self._slow_or_normalized(chunk.text)
-        return None if is_slow else chunk if plain == chunk.text else chunk._replace(text=plain)
+    def _takes(self, part: Part) -> bool:
+        """Whether the shortcut takes a part of a stream as it is. Added tokens have been cut out."""
+        shortcut = self.tokenizer.shortcut
+        if shortcut is None or isinstance(part, WholeText):
+            return False
+        if not shortcut.looks_at_text or (isinstance(part, stream.Chunk) and (part.special or part.tail)):
+            return True
+        if self._checks is not None and (check := self._checks.whole(frozenset())) is not None:
+            return check.read(part.text if isinstance(part, stream.Chunk) else part) is True
+        text = _text_of(part)
+        return shortcut.normalized(text) == text and shortcut.holds_for(text)
 
     def count_chunk(self, chunk: stream.Chunk, threads: int = 1) -> int:
         """How many ids a chunk has."""
         if self._fast is None:
             return self._count(chunk.text, _allowed(chunk))
-        ready = self._ready(chunk)
-        return len(self.encode_chunk(chunk)) if ready is None else self._fast.count_chunk(ready, threads)
+        return self._fast.count_chunk(chunk, threads) if self._takes(chunk) else len(self.encode_chunk(chunk))
 
     def read_parts(
         self,
@@ -318,27 +370,15 @@ class PipelineEncoding(Encoding):
 
     def encode_part(self, part: Part) -> memoryview:
         """The ids of one part of a stream (uint32)."""
-        ready = self._ready_part(part)
-        if ready is not None and self._fast is not None:
-            return self._fast.encode_part(ready)
-        return self._array(_text_of(part), _allowed(part))
+        if self._fast is None or isinstance(part, WholeText):
+            return self._array(_text_of(part), _allowed(part))
+        return self._fast.encode_part(part) if self._takes(part) else self._array_of_parts(_text_of(part))
 
     def count_part(self, part: Part) -> int:
         """How many ids one part of a stream has."""
-        ready = self._ready_part(part)
-        if ready is not None and self._fast is not None:
-            return self._fast.count_part(ready)
-        return self._count(_text_of(part), _allowed(part))
-
-    def _ready_part(self, part: Part) -> Part | None:
-        if isinstance(part, stream.Chunk):
-            return self._ready(part)
-        shortcut = self.tokenizer.shortcut
-        if shortcut is None or not shortcut.looks_at_text:
-            return part if shortcut is not None else None
-        text = _text_of(part)
-        is_slow, plain = self._slow_or_normalized(text)
-        return None if is_slow else part if plain == text else stream.Chunk(plain, 0)
+        if self._fast is None or isinstance(part, WholeText):
+            return self._count(_text_of(part), _allowed(part))
+        return self._fast.count_part(part) if self._takes(part) else self.count(_text_of(part))
 
     def encode_records(
         self, data: bytes, ends: Buffer, separator_size: int, special_tokens: frozenset[str] = frozenset()
@@ -358,15 +398,11 @@ class PipelineEncoding(Encoding):
 
     def _is_plain_shortcut(self, data: bytes) -> bool:
         shortcut = self.tokenizer.shortcut
-        if shortcut is None:
-            return False
-        if shortcut.prefix_space:
-            return False
-        return shortcut.takes_all or (data.isascii() and not shortcut.unsafe_is_ascii)
+        return shortcut is not None and not shortcut.prefix_space and self._takes(memoryview(data))
 
     def split_chunk(self, chunk: stream.Chunk) -> list[bytes]:
         """The pieces of a chunk."""
-        if self._fast is not None and self._ready(chunk) is chunk:
+        if self._fast is not None and self._takes(chunk):
             return self._fast.split_chunk(chunk)
         return [piece.encode() for piece in self.tokenizer.split(chunk.text)]
 
@@ -409,6 +445,19 @@ class PipelineEncoding(Encoding):
         fields = {f.name: getattr(tokenizer, f.name) for f in dataclass_fields(tokenizer) if f.init}
         fields.pop("_cache", None)
         return _restore, (self.name, type(tokenizer), fields)
+
+
+def _fill(made: list[list[int] | None], texts: Sequence[str], fast: Encoding, threads: int, check: Any) -> bool:
+    """Encodes those of some texts that have no ids yet; whether all have them then."""
+    left = [at for at, ids in enumerate(made) if ids is None]
+    found = fast._natively("encode_batch_lists", [texts[at] for at in left], threads, check=check)
+    for at, ids in zip(left, found or (), strict=False):
+        made[at] = ids
+    return found is not None and None not in made
+
+
+def _is_answer(answer: Any) -> bool:
+    return answer is not None
 
 
 def _restore(name: str, kind: type[Tokenizer], fields: dict[str, Any]) -> PipelineEncoding:

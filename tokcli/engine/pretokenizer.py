@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from tokcli.engine import pattern as patterns
-from tokcli.engine.known_patterns import KNOWN_PATTERNS
+from tokcli.engine.known_patterns import BLOOM, DEEPSEEK_CODER, KNOWN_PATTERNS, LLAMA_CPP_CODER
 from tokcli.errors import PatternError
 
 if TYPE_CHECKING:
@@ -25,6 +25,13 @@ DEFAULT_TIMEOUT = 5.0  # seconds a pattern may take for one block of text
 _WORD = "A-Za-z0-9\u3041-\u3096\u30a1-\u30fa\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3"  # letters and digits
 _STOPS = '\t\n\r !"#$%&()*+,-./:;<=>?@[\\]^_`{|}~\u3001\u3002\uff01\uff0c\uff1f'  # neither, no mark, no apostrophe
 _CUT = rf"(?<=[^\s\x85\x1c-\x1f])(?=\x20)|(?<=[{_WORD}])(?=[{re.escape(_STOPS)}])"
+# Of some patterns signs, or letters and signs, may be one piece; and some cut out each newline.
+_CODER_CUT = rf"(?<=[{_WORD}])(?=[{re.escape(_STOPS)}])|(?<=[\s\S])(?=[\r\n])"
+_CUTS = {
+    DEEPSEEK_CODER: _CODER_CUT,
+    LLAMA_CPP_CODER: _CODER_CUT,
+    BLOOM: rf"(?<=[{_WORD}])(?=[\t\n\r !(),.?|\u3001\u3002\uff0c])",
+}
 _DIGIT_CUT = r"(?<=[0-9])(?=[0-9]{4})"  # between two pieces, and not at the end of the digits
 _ENDS_IN_DIGITS = r"[0-9]{8}\Z"
 _CUT_WINDOWS = (1 << 8, 1 << 12, 1 << 16)  # characters to look back through, before the whole text
@@ -203,6 +210,11 @@ class PreTokenizer:
             return cut
         return self._cut_in_digits(text) if re.search(_ENDS_IN_DIGITS, text[-64:]) else 0
 
+    @cached_property
+    def cuts(self) -> re.Pattern[str]:
+        """Finds the places where a known pattern's text may be cut."""
+        return re.compile(_CUTS.get(self.pat_str, _CUT))
+
     def last_stop(self, text: str, searched: int = 0) -> int:
         """The last such place that can be told by the characters around it."""
         length = len(text)
@@ -211,7 +223,7 @@ class PreTokenizer:
         for window in (*_CUT_WINDOWS, length):
             start = max(0, searched - 1, length - window)
             cut = 0
-            for match in re.compile(_CUT).finditer(text, start):
+            for match in self.cuts.finditer(text, start):
                 cut = match.start()
             if cut:
                 return cut

@@ -38,6 +38,7 @@ class Ranked:
     whole_only: dict[bytes, int]
     missing: frozenset[int]
     max_id: int
+    drops_missing: bool = False  # these bytes have no ids and nothing merges across them, which only the image says
 
     @cached_property
     def ranks(self) -> dict[bytes, int]:
@@ -107,7 +108,9 @@ def ranks_of_pairs(pairs: Sequence[tuple[int, int]]) -> dict[bytes, int] | None:
     return ranks if live == list(range(len(pairs))) else None
 
 
-def ranks_of_merges(tokens: Mapping[int, bytes], merges: Sequence[Merge], *, finds_whole: bool) -> Ranked | None:
+def ranks_of_merges(
+    tokens: Mapping[int, bytes], merges: Sequence[Merge], *, finds_whole: bool, drops_missing: bool = False
+) -> Ranked | None:
     """The ranks for tokens (id -> bytes) and merges in order; None where there are none that say the same.
 
     Tokens that nothing finds are left out. `finds_whole`: pieces are looked up before merging.
@@ -127,17 +130,21 @@ def ranks_of_merges(tokens: Mapping[int, bytes], merges: Sequence[Merge], *, fin
     if any(tokens[left] + tokens[right] != tokens[number] for left, right, number in live):
         return None
     if not finds_whole:
-        return _ranked(ranks, {}, live, missing)
+        return _ranked(ranks, {}, live, missing, drops_missing)
     unmade = {token: number for number, token in tokens.items() if token and token not in ranks}
     ranks |= unmade
     whole_only = {token: number for token, number in unmade.items() if _arrives(ranks, token)}
     for token in whole_only:
         del ranks[token]
-    return _ranked(ranks, whole_only, live, missing)
+    return _ranked(ranks, whole_only, live, missing, drops_missing)
 
 
 def _ranked(
-    ranks: dict[bytes, int], whole_only: dict[bytes, int], merges: list[Merge], missing: frozenset[int]
+    ranks: dict[bytes, int],
+    whole_only: dict[bytes, int],
+    merges: list[Merge],
+    missing: frozenset[int],
+    drops_missing: bool,
 ) -> Ranked:
     from tokcli.engine.native_encoder import image_of
 
@@ -145,14 +152,17 @@ def _ranked(
     return Ranked(
         lambda: ranks,
         lambda: merges,
-        lambda: image_of(tokens, merges),
+        lambda: image_of(tokens, merges, drops_missing=drops_missing),
         whole_only,
         missing,
         max(tokens.values(), default=0),
+        drops_missing,
     )
 
 
-def ranks_of_texts(ids: Mapping[str, int], merges: array[int], *, finds_whole: bool) -> Ranked | None:
+def ranks_of_texts(
+    ids: Mapping[str, int], merges: array[int], *, finds_whole: bool, drops_missing: bool = False
+) -> Ranked | None:
     """The same for texts in GPT-2's alphabet (others are no tokens); of each merge three ids in a row.
 
     >>> found = ranks_of_texts({"a": 0, "b": 1, "ab": 2, "<\u2581>": 3}, array("I", [0, 1, 2]), finds_whole=False)
@@ -161,14 +171,17 @@ def ranks_of_texts(ids: Mapping[str, int], merges: array[int], *, finds_whole: b
     """
     native = backend.native()
     try:
-        made = None if native is None else native.rank_merges(list(ids), array("I", ids.values()), merges, finds_whole)
+        if native is not None:
+            numbers = array("I", ids.values())
+            made = native.rank_merges(list(ids), numbers, merges, finds_whole, drops_missing)
     except (ValueError, OverflowError):
         native = None  # what is too much for an image
     if native is None:
         found = zip(ids.values(), all_bytes_of(ids), strict=True)
         tokens = {number: data for number, data in found if data is not None}
         triples = list(zip(merges[::3], merges[1::3], merges[2::3], strict=True))
-        return ranks_of_merges(tokens, triples, finds_whole=finds_whole)
+        drops_missing &= backend.native() is not None
+        return ranks_of_merges(tokens, triples, finds_whole=finds_whole, drops_missing=drops_missing)
     if made is None:
         return None
     image, ranked, whole, live, missing = made
@@ -184,7 +197,7 @@ def ranks_of_texts(ids: Mapping[str, int], merges: array[int], *, finds_whole: b
 
     return Ranked(
         lambda: tokens_of(ranked), load_merges, lambda: image, tokens_of(whole) if whole else {}, frozenset(missing),
-        max(array("I", ranked + whole)),
+        max(array("I", ranked + whole)), drops_missing,
     )  # fmt: skip
 
 

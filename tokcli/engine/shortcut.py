@@ -38,6 +38,7 @@ class Shortcut:
     unsafe_astral: str = field(default="", repr=False)
     form: Form | None = None
     prefix_space: bool = False  # a text gets a space before it, unless it begins with one
+    cut: str | None = None  # what cuts unsafe text into pieces to be merged: the name of a pre-tokenizer of GGUF
 
     @staticmethod
     def of(
@@ -48,9 +49,10 @@ class Shortcut:
         unsafe: Ranges = (),
         form: Form | None = None,
         prefix_space: bool = False,
+        cut: str | None = None,
     ) -> Shortcut | None:
         """The shortcut by some ranks; `unsafe` are characters. None where it lacks bytes that stand in too many."""
-        lacking = _characters_with(ranked.missing)
+        lacking = _characters_with(frozenset() if ranked.drops_missing else ranked.missing)
         if lacking is None:
             return None
         ranges = merged([*unsafe, *lacking])
@@ -68,12 +70,8 @@ class Shortcut:
             unsafe_astral=high,
             form=form,
             prefix_space=prefix_space,
+            cut=cut,
         )
-
-    @property
-    def takes_all(self) -> bool:
-        """Whether it takes any text as it is."""
-        return not (self.looks_at_text or self.prefix_space)
 
     @property
     def looks_at_text(self) -> bool:
@@ -93,8 +91,8 @@ class Shortcut:
         return normalize(self.form, text)
 
     def with_prefix(self, text: str) -> str:
-        """A text with the space before it that it may need."""
-        return " " + text if self.prefix_space and not text.startswith(" ") else text
+        """A text with the space before it that it may need; none is put where there is no text."""
+        return " " + text if self.prefix_space and text and not text.startswith(" ") else text
 
     def holds_for(self, text: str) -> bool:
         """Whether it may be taken for a normalized text."""

@@ -7,7 +7,9 @@ character without decomposition and combining class separates what stands before
 from __future__ import annotations
 
 import re
+import sys
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Literal
@@ -16,16 +18,44 @@ from tokcli.engine.pattern import class_members, parse_ranges
 
 Form = Literal["NFC", "NFD", "NFKC", "NFKD"]
 Change = tuple[str, int]  # a character; 0: in place of one, 1: added, -n: in place of one and the n behind it
+# What may become one with the character before it (Unicode's NFC_Quick_Check=Maybe): the second halves of canonical
+# compositions, and the vowels and last consonants of Hangul.
+_JOINS = (
+    "300-304 306-30C 30F 311 313-314 31B 323-328 32D-32E 330-331 338 342 345 653-655 93C 9BE 9D7 B3E B56-B57 BBE BD7 "
+    "C56 CC2 CD5-CD6 D3E D57 DCA DCF DDF 102E 1161-1175 11A8-11C2 1B35 3099-309A 110BA 11127 1133E 11357 114B0 114BA "
+    "114BD 115AF 11930"
+)
+_SHORT = 64  # characters that are looked up one by one sooner than by a regex
+
+
+@lru_cache(maxsize=1)
+def _joining() -> frozenset[str]:
+    return frozenset(chr(point) for first, last in parse_ranges(_JOINS) for point in range(first, last + 1))
+
+
+@lru_cache(maxsize=1)
+def _inert_ranges() -> list[tuple[int, int]]:
+    """What is but itself to Unicode 12.0: all that was assigned later, and all that a later Python may know."""
+    from tokcli.engine import unicode16, unicode_hf
+
+    return sorted(parse_ranges(unicode_hf.INERT) + parse_ranges(unicode16.CATEGORIES["Cn"]))
 
 
 @lru_cache(maxsize=1)
 def _inert() -> re.Pattern[str]:
-    """Finds what Unicode 12.0 does not know to be more than itself: its class is all that was assigned later, and all
-    that a later Python may know."""
-    from tokcli.engine import unicode16, unicode_hf
+    """Finds that; made for texts, as compiling the class takes some milliseconds."""
+    return re.compile(f"([{class_members(tuple(_inert_ranges()))}]+)")
 
-    ranges = parse_ranges(unicode_hf.INERT) + parse_ranges(unicode16.CATEGORIES["Cn"])
-    return re.compile(f"([{class_members(tuple(ranges))}]+)")
+
+def _has_inert(text: str) -> bool:
+    if len(text) > _SHORT:
+        return _inert().search(text) is not None
+    return any(map(_is_inert, text))
+
+
+def _is_inert(char: str) -> bool:
+    at = bisect_right(_inert_ranges(), (ord(char), sys.maxunicode))
+    return at > 0 and ord(char) <= _inert_ranges()[at - 1][1]
 
 
 def normalize(form: Form, text: str) -> str:
@@ -36,11 +66,26 @@ def normalize(form: Form, text: str) -> str:
     """
     if text.isascii() or unicodedata.is_normalized(form, text):
         return text
-    if not _inert().search(text):
+    if not _has_inert(text):
         return unicodedata.normalize(form, text)
     return "".join(
         part if at % 2 else unicodedata.normalize(form, part) for at, part in enumerate(_inert().split(text))
     )
+
+
+def marks(form: Form, chars: str) -> list[int | None]:
+    """Of each character its combining class; None where a form may change it, or it may join what stands before it.
+
+    Text is in a form where none is None, and no class but 0 is lower than the one before.
+    """
+    found: list[int | None] = [*map(unicodedata.combining, chars)]
+    joining = _joining() if form in ("NFC", "NFKC") else frozenset()
+    if not any(found) and unicodedata.is_normalized(form, chars) and joining.isdisjoint(chars):
+        return found  # as most are
+    for at, char in enumerate(chars):
+        if char in joining or not unicodedata.is_normalized(form, char):
+            found[at] = None
+    return [0 if value != 0 and _is_inert(char) else value for value, char in zip(found, chars, strict=True)]
 
 
 def changes(form: Form, text: str) -> list[Change] | None:

@@ -99,12 +99,12 @@ class Vocabulary:
         """Whether native code splits and merges for this encoding."""
         return self._native is not None
 
-    def _natively(self, method: str, *arguments: Any) -> Any:
+    def _natively(self, method: str, *arguments: Any, **named: Any) -> Any:
         """What the native encoder answers; None where it cannot, and the Python code has to, or has to say why not."""
         if self._native is None:
             return None
         try:
-            return getattr(self._native, method)(*arguments)
+            return getattr(self._native, method)(*arguments, **named)
         except (KeyError, UnicodeError, TypeError, OverflowError):
             return None
 

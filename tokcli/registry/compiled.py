@@ -146,6 +146,14 @@ _RANKS = {
     "special_tokens": is_ids,
     "pat_str": optional(is_text),
 }
+
+
+def _pre_types() -> Mapping[str, object]:
+    from tokcli.engine.llama_patterns import PRE_TYPES
+
+    return PRE_TYPES
+
+
 SHORTCUT_CHECKS = {  # of the fields of a Shortcut
     "pat_str": is_text,
     "added": is_ids,
@@ -154,6 +162,7 @@ SHORTCUT_CHECKS = {  # of the fields of a Shortcut
     "unsafe_astral": is_text,
     "form": optional(("NFC", "NFD", "NFKC", "NFKD").__contains__),
     "prefix_space": is_flag,
+    "cut": optional(lambda value: value in _pre_types()),
 }
 SHORTCUT = tuple(SHORTCUT_CHECKS)
 

@@ -110,8 +110,8 @@ void Encoder::encode_utf8(Family family, Bytes text, IdBuffer* out, Result& resu
       look_up_longer(end);
       merge(vocabulary_, {batch.jobs, jobs_}, scratch_);
       for (size_t i = 0; i < jobs_; ++i) {
-        const MergeJob& job = batch.jobs[i];
-        if (std::find(job.out, job.out + job.count, kNone) != job.out + job.count) {
+        MergeJob& job = batch.jobs[i];
+        if (!drop_missing(job)) {
           result.missing_byte = true;  // and nothing is kept, so that it is missed the next time too
           return;
         }
@@ -144,13 +144,21 @@ Result Encoder::encode_piece(Bytes piece, IdBuffer* out) {
   MergeJob job = job_of(piece, whole != kNone ? &whole : more_.data());
   job.count = 1;
   if (whole == kNone) merge(vocabulary_, {&job, 1}, scratch_);
+  result.missing_byte = !drop_missing(job);
   result.count = job.count;
-  result.missing_byte = std::find(job.out, job.out + job.count, kNone) != job.out + job.count;
   if (out) {
     std::copy_n(job.out, job.count, out->reserve(job.count));
     out->commit(job.count);
   }
   return result;
+}
+
+// Takes the bytes that are no token out of what merging left; false where there are some, and they are an error.
+bool Encoder::drop_missing(MergeJob& job) const {
+  uint32_t* const end = job.out + job.count;
+  if (std::find(job.out, end, kNone) == end) [[likely]] return true;
+  job.count = static_cast<uint32_t>(std::remove(job.out, end, kNone) - job.out);
+  return vocabulary_.drops_missing();
 }
 
 void Encoder::hash_pieces(size_t pieces, const uint8_t* end) {

@@ -132,6 +132,7 @@ class Encoder {
   void look_up_longer(const uint8_t* end);
   void keep(const MergeJob& job, uint32_t piece);
   void add_job(uint32_t piece);
+  bool drop_missing(MergeJob& job) const;
   void set_ids(uint32_t piece, const uint32_t* ids, uint32_t count);
   LongSlot& long_slot(uint64_t hash) { return long_cache_[high_bits(hash, kLongBits)]; }
 

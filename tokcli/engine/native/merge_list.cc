@@ -94,7 +94,7 @@ std::optional<std::vector<Vocabulary::Merge>> MergeReader::merges() {
 }
 
 std::optional<RankedMerges> rank_merges(std::span<const Token> tokens, std::span<const Vocabulary::Merge> merges,
-                                        bool finds_whole) {
+                                        bool finds_whole, bool drops_missing) {
   RankedMerges found;
   uint32_t most = 0;
   for (const Token& token : tokens) most = std::max(most, token.id);
@@ -130,7 +130,7 @@ std::optional<RankedMerges> rank_merges(std::span<const Token> tokens, std::span
       if (token.size > 0 && !has_rank[token.id]) all.push_back(token);
     }
   }
-  found.image = Vocabulary::build(all, std::array<uint8_t, 32>{}, found.merges, true);
+  found.image = Vocabulary::build(all, std::array<uint8_t, 32>{}, found.merges, true, drops_missing);
   Vocabulary vocabulary;
   if (!vocabulary.open(found.image)) throw std::invalid_argument("no tokens");
   MergeScratch scratch;

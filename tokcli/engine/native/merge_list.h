@@ -88,7 +88,7 @@ struct RankedMerges {
 // Twin of ranked.py's `ranks_of_merges`. Tokens have distinct bytes. length_error where they are too long for it,
 // invalid_argument where there is no image of them.
 std::optional<RankedMerges> rank_merges(std::span<const Token> tokens, std::span<const Vocabulary::Merge> merges,
-                                        bool finds_whole);
+                                        bool finds_whole, bool drops_missing = false);
 
 // The bytes that a text in GPT-2's alphabet (byte_alphabet.py) stands for, added to `out`; false where it is none.
 bool add_alphabet_bytes(std::string_view text, std::vector<uint8_t>& out);

@@ -100,7 +100,7 @@ nb::bytes bytes_of(const std::vector<Item>& items) {
 
 // What `rank_merges` finds for texts in GPT-2's alphabet (others are no tokens): the image, the ids of the ranks, those
 // found only whole, the merges, and the missing bytes.
-nb::object rank(nb::list given, nb::handle numbers, nb::handle merges, bool finds_whole) {
+nb::object rank(nb::list given, nb::handle numbers, nb::handle merges, bool finds_whole, bool drops_missing) {
   const Texts texts(given, numbers);
   const BufferView view(merges);
   std::vector<Vocabulary::Merge> listed(view.bytes().size() / sizeof(Vocabulary::Merge));
@@ -120,7 +120,7 @@ nb::object rank(nb::list given, nb::handle numbers, nb::handle merges, bool find
         tokens.push_back({blob.data() + begin, texts.ids[i], static_cast<uint32_t>(blob.size() - begin)});
       else blob.resize(begin);
     }
-    found = rank_merges(tokens, listed, finds_whole);
+    found = rank_merges(tokens, listed, finds_whole, drops_missing);
   }
   if (!found) return nb::none();
   std::vector<uint8_t> missing;

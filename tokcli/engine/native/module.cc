@@ -17,6 +17,7 @@
 #include "image.h"
 #include "live_merges.h"
 #include "python_views.h"
+#include "text_check.h"
 #include "text_ids.h"
 
 namespace nb = nanobind;
@@ -58,7 +59,7 @@ int get_id_buffer(PyObject* self, Py_buffer* view, int flags) {
 PyType_Slot id_buffer_slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(get_id_buffer)}, {0, nullptr}};
 
 // Raises what a result says of its text; `text` is the str it was made from.
-void check(const Result& result, nb::handle text = {}) {
+void raise(const Result& result, nb::handle text = {}) {
   if (result.surrogate) utf8_of(text);  // raises UnicodeEncodeError
   if (result.missing_byte) throw nb::key_error("a byte of the text is no token of this vocabulary");
 }
@@ -98,33 +99,44 @@ class PyVocabulary {
     return vocabulary_.verify();
   }
 
-  uint64_t count(nb::handle text, int family, int threads) { return count_text(text_of(text), family, threads, text); }
-  uint64_t count_buffer(nb::handle data, int family, int threads) {
-    const BufferView view(data);
-    return count_text(Text::of(view.bytes()), family, threads);
+  // None where a check is given and does not hold.
+  nb::object count(nb::handle text, int family, int threads, const TextCheck* check) {
+    return count_text(text_of(text), family_of(family), threads, check, text);
   }
-  nb::list encode(nb::handle text, int family) {
-    const Encoded made = encode_text(text_of(text), family_of(family), 1, text);
+  nb::object count_buffer(nb::handle data, int family, int threads) {
+    const BufferView view(data);
+    return count_text(Text::of(view.bytes()), family_of(family), threads, nullptr);
+  }
+  nb::object encode(nb::handle text, int family, const TextCheck* check) {
+    Encoded made;
+    if (!encode_text(text_of(text), family_of(family), 1, check, &made, text)) return nb::none();
     return ints_.list_of(made.ids.data(), made.ids.size());
   }
   IdBuffer encode_buffer(nb::handle data, int family, int threads) {
     const BufferView view(data);
-    return encode_text(Text::of(view.bytes()), family_of(family), threads).ids;
+    Encoded made;
+    encode_text(Text::of(view.bytes()), family_of(family), threads, nullptr, &made);
+    return std::move(made.ids);
   }
-  IdBuffer encode_str(nb::handle text, int family, int threads) {
-    return encode_text(text_of(text), family_of(family), threads, text).ids;
+  nb::object encode_str(nb::handle text, int family, int threads, const TextCheck* check) {
+    Encoded made;
+    if (!encode_text(text_of(text), family_of(family), threads, check, &made, text)) return nb::none();
+    return nb::cast(std::move(made.ids));
   }
   nb::list encode_piece(nb::handle data) {
     const BufferView view(data);
     Lease encoder(*this);
     IdBuffer ids;
-    check(encoder->encode_piece(view.bytes(), &ids));
+    raise(encoder->encode_piece(view.bytes(), &ids));
     return ints_.list_of(ids.data(), ids.size());
   }
 
-  // All ids of some texts, and where each text's begin.
-  nb::tuple encode_batch(nb::list texts, int family, int threads) {
-    std::vector<Batch> batches = run_batches(texts, family_of(family), threads);
+  // All ids of some texts, and where each text's begin; None where a check does not hold for all of them.
+  nb::object encode_batch(nb::list texts, int family, int threads, const TextCheck* check) {
+    std::vector<Batch> batches = run_batches(texts, family_of(family), threads, check, true);
+    for (const Batch& batch : batches) {
+      if (batch.has_left_out) return nb::none();
+    }
     std::vector<uint64_t> offsets{0};
     IdBuffer all = std::move(batches[0].ids);
     for (size_t i = 0; i < batches.size(); ++i) {
@@ -133,12 +145,17 @@ class PyVocabulary {
     }
     return nb::make_tuple(nb::cast(std::move(all)), bytes_of(offsets.data(), offsets.size() * sizeof(uint64_t)));
   }
-  nb::list encode_batch_lists(nb::list texts, int family, int threads) {
-    const std::vector<Batch> batches = run_batches(texts, family_of(family), threads);
+  // None in place of those for which a check does not hold.
+  nb::list encode_batch_lists(nb::list texts, int family, int threads, const TextCheck* check) {
+    const std::vector<Batch> batches = run_batches(texts, family_of(family), threads, check);
     nb::list out;
     for (const Batch& batch : batches) {
       const uint32_t* ids = batch.ids.data();
       for (const size_t size : batch.sizes) {
+        if (size == kLeftOut) {
+          out.append(nb::none());
+          continue;
+        }
         out.append(ints_.list_of(ids, size));
         ids += size;
       }
@@ -231,49 +248,73 @@ class PyVocabulary {
         at = end;
       }
     }
-    check(all);
+    raise(all);
   }
   struct Batch {
     IdBuffer ids;
-    std::vector<size_t> sizes;
+    std::vector<size_t> sizes;  // kLeftOut where the check did not hold
     Result result;
     size_t failed = 0;  // which text
+    bool has_left_out = false;
+  };
+  static constexpr size_t kLeftOut = SIZE_MAX;
+
+  // A text that a check was asked about, and what it has to be instead.
+  struct Checked {
+    explicit Checked(const Text& given) : text(given) {}
+    bool holds(const TextCheck* check) {
+      if (check == nullptr) return true;
+      const TextCheck::Verdict verdict = check->read(text, utf8);
+      stops = verdict == TextCheck::Verdict::kStops;
+      if (verdict == TextCheck::Verdict::kRewritten) text = Text::of(utf8);
+      return !stops;
+    }
+    Text text;
+    std::vector<uint8_t> utf8;
+    bool stops = false;
   };
 
-  uint64_t count_text(const Text& text, int number, int threads, nb::handle object = {}) {
-    const Family family = family_of(number);
+  nb::object count_text(const Text& given, Family family, int threads, const TextCheck* check, nb::handle object = {}) {
     std::vector<Text> parts;
     std::vector<Result> results;
+    Checked checked(given);
     {
       const nb::gil_scoped_release release;
-      parts = cut(text, threads);
+      if (checked.holds(check)) parts = cut(checked.text, threads);
       results.resize(parts.size());
       in_threads(parts.size(), [&](size_t i) { results[i] = Lease(*this)->encode(family, parts[i], nullptr); });
     }
+    if (checked.stops) return nb::none();
     uint64_t total = 0;
     for (const Result& result : results) {
-      check(result, object);
+      raise(result, object);
       total += result.count;
     }
-    return total;
+    return nb::cast(total);
   }
 
-  Encoded encode_text(const Text& text, Family family, int threads, nb::handle object = {}) {
+  // false where the check does not hold.
+  bool encode_text(const Text& given, Family family, int threads, const TextCheck* check, Encoded* out,
+                   nb::handle object = {}) {
     std::vector<Encoded> made;
     std::vector<Result> results;
     {
       const nb::gil_scoped_release release;
-      const std::vector<Text> parts = cut(text, threads);
+      Checked checked(given);
+      if (!checked.holds(check)) return false;
+      const std::vector<Text> parts = cut(checked.text, threads);
       made.resize(std::max<size_t>(parts.size(), 1));
       results.resize(parts.size());
       in_threads(parts.size(), [&](size_t i) { results[i] = Lease(*this)->encode(family, parts[i], &made[i].ids); });
       for (size_t i = 1; i < parts.size(); ++i) made[0].ids.append(made[i].ids);
     }
-    for (const Result& result : results) check(result, object);
-    return std::move(made[0]);
+    for (const Result& result : results) raise(result, object);
+    *out = std::move(made[0]);
+    return true;
   }
 
-  std::vector<Batch> run_batches(nb::list given, Family family, int threads) {
+  std::vector<Batch> run_batches(nb::list given, Family family, int threads, const TextCheck* check,
+                                 bool all_or_none = false) {
     // of our own: another thread may change the list that was given
     const auto texts = nb::steal<nb::list>(PyList_GetSlice(given.ptr(), 0, PY_SSIZE_T_MAX));
     std::vector<Text> all;
@@ -296,8 +337,17 @@ class PyVocabulary {
       in_threads(wanted, [&](size_t b) {
         Lease encoder(*this);
         Batch& batch = batches[b];
+        for (size_t i = b ? ends[b - 1] : 0; all_or_none && i < ends[b] && !batch.has_left_out; ++i)
+          batch.has_left_out = !Checked(all[i]).holds(check);
+        if (batch.has_left_out) return;
         for (size_t i = b ? ends[b - 1] : 0; i < ends[b]; ++i) {
-          const Result result = encoder->encode(family, all[i], &batch.ids);
+          Checked checked(all[i]);
+          if (!checked.holds(check)) {
+            batch.has_left_out = true;
+            batch.sizes.push_back(kLeftOut);
+            continue;
+          }
+          const Result result = encoder->encode(family, checked.text, &batch.ids);
           batch.sizes.push_back(result.count);
           if (result.missing_byte || result.surrogate) {
             batch.result = result;
@@ -308,7 +358,7 @@ class PyVocabulary {
       });
     }
     for (const Batch& batch : batches) {
-      if (batch.result.missing_byte || batch.result.surrogate) check(batch.result, texts[batch.failed]);
+      if (batch.result.missing_byte || batch.result.surrogate) raise(batch.result, texts[batch.failed]);
     }
     return batches;
   }
@@ -420,7 +470,8 @@ std::vector<Vocabulary::Merge> merges_in(nb::handle given, const std::vector<Tok
 
 // The image of tokens given as one run of bytes, a size for each (uint8 or uint32) and an id for each (uint32); merges
 // are found, or given.
-nb::bytes build_image(nb::handle blob, nb::handle sizes, nb::handle ids, nb::handle source, nb::handle given) {
+nb::bytes build_image(nb::handle blob, nb::handle sizes, nb::handle ids, nb::handle source, nb::handle given,
+                      bool drops_missing) {
   const BufferView blob_view(blob), sizes_view(sizes), ids_view(ids), source_view(source);
   const Bytes bytes = blob_view.bytes(), raw_sizes = sizes_view.bytes(), raw_ids = ids_view.bytes();
   const size_t count = raw_ids.size() / sizeof(uint32_t);
@@ -451,7 +502,7 @@ nb::bytes build_image(nb::handle blob, nb::handle sizes, nb::handle ids, nb::han
   std::vector<uint8_t> image;
   {
     const nb::gil_scoped_release release;
-    image = Vocabulary::build(tokens, source_view.bytes().first<32>(), merges, has_merges);
+    image = Vocabulary::build(tokens, source_view.bytes().first<32>(), merges, has_merges, drops_missing);
   }
   return bytes_of(image.data(), image.size());
 }
@@ -632,6 +683,70 @@ size_t valid_size(nb::handle text) {
   return valid_utf8(view.bytes());
 }
 
+// Of a str, or of UTF-8.
+template <class Work>
+auto with_text(nb::handle given, const Work& work) {
+  if (PyUnicode_Check(given.ptr())) {
+    const Text text = text_of(given);
+    const nb::gil_scoped_release release;
+    return work(text);
+  }
+  const BufferView view(given);
+  const nb::gil_scoped_release release;
+  return work(Text::of(view.bytes()));
+}
+
+// Tokens as one run of UTF-8, with a size and an id for each (uint32).
+void make_check(TextCheck* check, nb::handle blob, nb::handle sizes, nb::handle ids) {
+  const BufferView blob_view(blob), sizes_view(sizes), ids_view(ids);
+  size_t count, also, at = 0;
+  const uint32_t *each = ids_in(sizes_view, &count), *id = ids_in(ids_view, &also);
+  if (count != also) throw nb::value_error("a size and an id for each token");
+  new (check) TextCheck();
+  for (size_t i = 0; i < count; ++i) {
+    if (each[i] > blob_view.bytes().size() - at) throw nb::value_error("the sizes do not add up to the bytes");
+    check->add_token(blob_view.bytes().subspan(at, each[i]), id[i]);
+    at += each[i];
+  }
+}
+
+void set_page(TextCheck& check, uint32_t page, const nb::bytes& values) {
+  if (page >= TextCheck::kPages || values.size() != TextCheck::kPage) throw nb::value_error("a page has 256 values");
+  check.set_page(page, static_cast<const uint8_t*>(values.data()));
+}
+
+nb::bytes wanted_pages(TextCheck& check) {
+  const std::vector<uint32_t> pages = check.take_wanted();
+  return bytes_of(pages.data(), pages.size() * sizeof(uint32_t));
+}
+
+nb::list wanted_runs(TextCheck& check) {
+  nb::list out;
+  for (const std::string& run : check.take_wanted_runs()) out.append(nb::bytes(run.data(), run.size()));
+  return out;
+}
+
+void set_run(TextCheck& check, const nb::bytes& run, nb::handle text) {
+  const auto bytes_in = [](const nb::bytes& given) {
+    return Bytes{static_cast<const uint8_t*>(given.data()), given.size()};
+  };
+  if (text.is_none()) check.set_run(bytes_in(run), {}, true);
+  else check.set_run(bytes_in(run), bytes_in(nb::cast<nb::bytes>(text)), false);
+}
+
+// True where a text is fine as it is, False where it is not; else the UTF-8 that it has to be first.
+nb::object read_checked(const TextCheck& check, nb::handle given) {
+  std::vector<uint8_t> out;
+  const auto verdict = with_text(given, [&](const Text& text) { return check.read(text, out); });
+  if (verdict == TextCheck::Verdict::kRewritten) return bytes_of(out.data(), out.size());
+  return nb::bool_(verdict == TextCheck::Verdict::kFine);
+}
+
+nb::bytes find_checked(const TextCheck& check, nb::handle given) {
+  const auto found = with_text(given, [&](const Text& text) { return check.find(text); });
+  return bytes_of(found.data(), found.size() * sizeof(TextCheck::Found));
+}
+
 nb::bytes ends_of_records(nb::handle data, uint8_t separator) {
   const BufferView view(data);
   const std::vector<uint64_t> ends = record_ends(view.bytes(), separator);
@@ -645,12 +760,13 @@ NB_MODULE(_native, module) {
   module.attr("IMAGE_VERSION") = kImageVersion;
   module.attr("TEXT_IMAGE_VERSION") = kTextImageVersion;
   module.attr("FAMILIES") = nb::make_tuple("r50k", "cl100k", "llama3", "qwen2", "o200k", "tekken", "qwen35", "starcoder",
-                                           "deepseek", "falcon", "default");
+                                           "deepseek", "falcon", "default", "gpt4o", "granite", "llama_tekken",
+                                           "coder", "llama_coder", "bloom");
   bind_merges(module);
   bind_training(module);
   bind_text_models(module);
   module.def("build_image", &build_image, nb::arg("blob"), nb::arg("sizes"), nb::arg("ids"), nb::arg("source"),
-             nb::arg("merges") = nb::none());
+             nb::arg("merges") = nb::none(), nb::arg("drops_missing") = false);
   module.def("live_merges", &live_merges_of);
   module.def("split", &split);
   module.def("set_instructions", &set_instructions);
@@ -661,19 +777,30 @@ NB_MODULE(_native, module) {
   module.def("valid_utf8", &valid_size);
   module.def("record_ends", &ends_of_records);
   nb::class_<IdBuffer>(module, "Ids", nb::type_slots(id_buffer_slots));
+  nb::class_<TextCheck>(module, "TextCheck")
+      .def("__init__", &make_check)
+      .def("set_page", &set_page)
+      .def("wanted", &wanted_pages)
+      .def("set_run", &set_run)
+      .def("wanted_runs", &wanted_runs)
+      .def("read", &read_checked)
+      .def("find", &find_checked);
   nb::class_<PyVocabulary>(module, "Vocabulary")
       .def(nb::init<nb::handle>())
       .def("verify", &PyVocabulary::verify)
       .def("source", [](const PyVocabulary& self) { return bytes_of(self.view().source().data(), 32); })
-      .def("count", &PyVocabulary::count, nb::arg("text"), nb::arg("family"), nb::arg("threads") = 1)
+      .def("count", &PyVocabulary::count, nb::arg("text"), nb::arg("family"), nb::arg("threads") = 1,
+           nb::arg("check").none() = nb::none())
       .def("count_buffer", &PyVocabulary::count_buffer, nb::arg("data"), nb::arg("family"), nb::arg("threads") = 1)
-      .def("encode", &PyVocabulary::encode, nb::arg("text"), nb::arg("family"))
-      .def("encode_str", &PyVocabulary::encode_str, nb::arg("text"), nb::arg("family"), nb::arg("threads") = 1)
+      .def("encode", &PyVocabulary::encode, nb::arg("text"), nb::arg("family"), nb::arg("check").none() = nb::none())
+      .def("encode_str", &PyVocabulary::encode_str, nb::arg("text"), nb::arg("family"), nb::arg("threads") = 1,
+           nb::arg("check").none() = nb::none())
       .def("encode_buffer", &PyVocabulary::encode_buffer, nb::arg("data"), nb::arg("family"), nb::arg("threads") = 1)
       .def("encode_piece", &PyVocabulary::encode_piece)
-      .def("encode_batch", &PyVocabulary::encode_batch, nb::arg("texts"), nb::arg("family"), nb::arg("threads") = 1)
+      .def("encode_batch", &PyVocabulary::encode_batch, nb::arg("texts"), nb::arg("family"), nb::arg("threads") = 1,
+           nb::arg("check").none() = nb::none())
       .def("encode_batch_lists", &PyVocabulary::encode_batch_lists, nb::arg("texts"), nb::arg("family"),
-           nb::arg("threads") = 1)
+           nb::arg("threads") = 1, nb::arg("check").none() = nb::none())
       .def("encode_records", &PyVocabulary::encode_records)
       .def("count_records", &PyVocabulary::count_records)
       .def("parents", &PyVocabulary::parents)

@@ -90,10 +90,12 @@ inline size_t lowest(uint64_t bits) { return static_cast<size_t>(std::countr_zer
 template <Family family>
 inline uint64_t starts_of(const uint8_t* p, const Masks& in) {
   constexpr bool is_r50k = family == Family::kR50k || family == Family::kStarCoder;
-  constexpr bool is_o200k = family == Family::kO200k || family == Family::kTekken;
-  constexpr bool is_deepseek = family == Family::kDeepSeek, contracts = !is_deepseek && family != Family::kTekken;
+  constexpr bool is_tekken = family == Family::kTekken || family == Family::kLlamaTekken;
+  constexpr bool is_o200k =
+      family == Family::kO200k || family == Family::kGpt4o || family == Family::kGranite || is_tekken;
+  constexpr bool is_deepseek = family == Family::kDeepSeek, contracts = !is_deepseek && !is_tekken;
   constexpr bool single_digits = family == Family::kStarCoder || family == Family::kQwen2 ||
-                                 family == Family::kQwen35 || family == Family::kTekken;
+                                 family == Family::kQwen35 || is_tekken;
   const uint64_t letter = in.upper | in.lower, other = ~(letter | in.digit | in.white | in.high);
   const uint64_t after_space = in.space << 1;
 
@@ -221,6 +223,12 @@ FindEnds finder(Family family, Instructions use) {
     case Family::kStarCoder: return finder_of<Family::kStarCoder>(use);
     case Family::kDeepSeek: return finder_of<Family::kDeepSeek>(use);
     case Family::kFalcon: return find_one_by_one<Family::kFalcon>;
+    case Family::kGpt4o: return finder_of<Family::kGpt4o>(use);
+    case Family::kGranite: return finder_of<Family::kGranite>(use);
+    case Family::kLlamaTekken: return finder_of<Family::kLlamaTekken>(use);
+    case Family::kCoder: return find_one_by_one<Family::kCoder>;
+    case Family::kLlamaCoder: return find_one_by_one<Family::kLlamaCoder>;
+    case Family::kBloom: return find_one_by_one<Family::kBloom>;
     case Family::kDefault: return find_one_by_one<Family::kDefault>;
   }
   return nullptr;

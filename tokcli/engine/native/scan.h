@@ -15,9 +15,10 @@ namespace tokcli {
 
 // Python's known_patterns.py says which pattern belongs to which family.
 enum class Family : uint8_t {
-  kR50k, kCl100k, kLlama3, kQwen2, kO200k, kTekken, kQwen35, kStarCoder, kDeepSeek, kFalcon, kDefault
+  kR50k, kCl100k, kLlama3, kQwen2, kO200k, kTekken, kQwen35, kStarCoder, kDeepSeek, kFalcon, kDefault, kGpt4o, kGranite,
+  kLlamaTekken, kCoder, kLlamaCoder, kBloom
 };
-constexpr int kFamilies = 11;
+constexpr int kFamilies = 17;
 
 // --- runs ------------------------------------------------------------------------------------------------------------
 
@@ -164,20 +165,45 @@ inline const uint8_t* cl100k_end(const uint8_t* p, const uint8_t* end) {
   return q;
 }
 
+// Which letters are upper or lower case: as Unicode has it; or those of ASCII only, all others being either, and marks
+// letters, too (kAsciiAndMarks) or none (kAscii).
+enum class Case { kUnicode, kAscii, kAsciiAndMarks };
+
+template <Case by>
+inline Char cased_char(const uint8_t* p, const uint8_t* end) {
+  Char c = char_at(p, end);
+  if (by != Case::kUnicode && c.size > 1) {
+    if (is_in(c.kind, kL)) c.kind = kLetter;
+    else if (by == Case::kAscii && c.kind == kMark) c.kind = kOther;
+  }
+  return c;
+}
+
+template <Case by>
+inline const uint8_t* skip_lower(const uint8_t* p, const uint8_t* end) {
+  for (;;) {
+    p = skip_ascii_letters<false, true>(p, end);
+    if (p == end) return p;
+    const Char c = cased_char<by>(p, end);
+    if (!is_in(c.kind, kLowerOrNeither)) return p;
+    p += c.size;
+  }
+}
+
 // A word of o200k from p on, behind what may stand before it; p where there is none:
 //   [\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+ | the same with + and * (if `or_upper`)
 // Where no lower-case letter follows the first run, its last character that is in both sets serves as one: the match
 // ends behind it, or, as what follows is upper case only, the second alternative takes it all.
-template <bool or_upper>
+template <bool or_upper, Case by>
 inline const uint8_t* o200k_word(const uint8_t* p, const uint8_t* end) {
   const uint8_t* q = p;
   const uint8_t* after_both = p;  // behind the last character that is in both sets
   for (;;) {
     q = skip_ascii_letters<true, false>(q, end);
     if (q == end) break;
-    const Char c = char_at(q, end);
+    const Char c = cased_char<by>(q, end);
     if (!is_in(c.kind, kUpperOrNeither)) {
-      if (c.kind == kLower) return skip<kLowerOrNeither>(q + c.size, end);
+      if (c.kind == kLower) return skip_lower<by>(q + c.size, end);
       break;
     }
     q += c.size;
@@ -196,20 +222,21 @@ inline const uint8_t* with_contraction(const uint8_t* p, const uint8_t* end) {
 // [^\r\n\p{L}\p{N}]?WORD1(contraction)?|[^\r\n\p{L}\p{N}]?WORD2(contraction)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*
 // |\s*[\r\n]+|\s+(?!\S)|\s+
 // tekken: the same without contractions (not `contracts`), and \p{N} in place of \p{N}{1,3}
-template <bool contracts, bool single_number>
+// llama.cpp's gpt-4o, granite-embed-multi-97m and tekken: these by another `Case`
+template <bool contracts, bool single_number, Case by = Case::kUnicode>
 inline const uint8_t* o200k_end(const uint8_t* p, const uint8_t* end) {
-  const Char c = char_at(p, end);
+  const Char c = cased_char<by>(p, end);
   const uint8_t* q = p + c.size;
-  if (is_in(c.kind, kL)) return with_contraction<contracts>(o200k_word<true>(p, end), end);
+  if (is_in(c.kind, kL)) return with_contraction<contracts>(o200k_word<true, by>(p, end), end);
   if (c.kind == kNumber) return single_number ? q : skip_three_numbers(p, end);
   if (c.kind == kMark) {  // before a word, or its first character: both alternatives are tried with and without
-    const uint8_t* word = o200k_word<false>(q, end);
-    return with_contraction<contracts>(word != q ? word : o200k_word<false>(p, end), end);
+    const uint8_t* word = o200k_word<false, by>(q, end);
+    return with_contraction<contracts>(word != q ? word : o200k_word<false, by>(p, end), end);
   }
   Char next{kOther, 0};
   if (c.kind != kNewline && q < end) {
-    next = char_at(q, end);
-    if (is_in(next.kind, kL) || next.kind == kMark) return with_contraction<contracts>(o200k_word<true>(q, end), end);
+    next = cased_char<by>(q, end);
+    if (is_in(next.kind, kL) || next.kind == kMark) return with_contraction<contracts>(o200k_word<true, by>(q, end), end);
   }
   if (is_in(c.kind, kWhite)) {
     if (*p != ' ' || next.size == 0 || !is_in(next.kind, kPunctuation)) return white_space<true, false>(p, end);
@@ -274,6 +301,75 @@ inline const uint8_t* deepseek_end(const uint8_t* p, const uint8_t* end) {
   return q;
 }
 
+// U+0800-9FA5, U+AC00-D7FF, in three bytes each: DeepSeek Coder's text without spaces.
+inline bool is_asian(const uint8_t* p, const uint8_t* end) {
+  if (*p < 0xE0 || *p > 0xED || end - p < 3) return false;
+  const uint32_t point = (p[0] & 0x0Fu) << 12 | (p[1] & 0x3Fu) << 6 | (p[2] & 0x3Fu);
+  return point - 0x800u <= 0x9FA5u - 0x800u || point - 0xAC00u < 0x2C00u;
+}
+
+// [\r\n], then \s?\p{L}+, then \s?\p{P}+, then [asian]+, then \p{N}: each character of the first and the last alone
+// llama.cpp: white space is never asian
+template <bool has_asian_spaces>
+inline const uint8_t* coder_end(const uint8_t* p, const uint8_t* end) {
+  constexpr ClassSet signs = 1u << kPunct, found = kL | signs;
+  const Char c = char_at(p, end);
+  const uint8_t* q = p + c.size;
+  if (c.kind == kNewline || c.kind == kNumber || q == end) return q;
+  const auto is_on_side = [&](const uint8_t* at, Class kind) {
+    return (has_asian_spaces || kind != kSpace) && is_asian(at, end);
+  };
+  const bool asian = is_on_side(p, c.kind);
+  const auto skip_all = [&](ClassSet set) {
+    for (; q < end; q += char_at(q, end).size) {
+      if (set == kL && !asian) q = skip_ascii_letters<true, true>(q, end);
+      if (q == end || !is_in(char_at(q, end).kind, set) || is_asian(q, end) != asian) break;
+    }
+    return q;
+  };
+  if (is_in(c.kind, kL)) return skip_all(kL);
+  if (c.kind == kPunct) return skip_all(signs);
+  if (c.kind == kSpace) {
+    const Class next = char_at(q, end).kind;
+    if (is_in(next, found)) return is_asian(q, end) != asian ? q : skip_all(next == kPunct ? signs : kL);
+  }
+  while (q < end) {
+    const Char next = char_at(q, end);
+    if (is_in(next.kind, found | kN | 1u << kNewline) || is_on_side(q, next.kind) != asian) break;
+    const uint8_t* behind = q + next.size;
+    if (next.kind == kSpace && behind < end && is_in(char_at(behind, end).kind, found)) break;
+    q = behind;
+  }
+  return q;
+}
+
+// ( ) | . , ! ? white space, and U+2026 3002 FF0C 3001 0964 06D4 060C
+inline bool is_bloom_sign(const uint8_t* p, const uint8_t* end) {
+  const Char c = char_at(p, end);
+  if (is_in(c.kind, kWhite)) return true;
+  if (c.size == 1) return *p == '(' || *p == ')' || *p == '|' || *p == '.' || *p == ',' || *p == '!' || *p == '?';
+  if (c.kind != kPunct || c.size > 3) return false;
+  const uint32_t bytes = uint32_t{p[0]} << 16 | uint32_t{p[1]} << 8 | (c.size == 3 ? p[2] : 0u);
+  return bytes == 0xE280A6 || bytes == 0xE38082 || bytes == 0xEFBC8C || bytes == 0xE38081 || bytes == 0xE0A5A4 ||
+         bytes == 0xDB9400 || bytes == 0xD88C00;
+}
+
+//  ?[^signs]+, and what stands between two such pieces
+inline const uint8_t* bloom_end(const uint8_t* p, const uint8_t* end) {
+  const auto is_sign = [&](const uint8_t* at) { return is_bloom_sign(at, end); };
+  const auto is_space_of_word = [&](const uint8_t* at) { return *at == ' ' && at + 1 < end && !is_sign(at + 1); };
+  const uint8_t* q = p + char_at(p, end).size;
+  if (is_space_of_word(p) || !is_sign(p)) {
+    for (;;) {
+      q = skip_ascii_letters<true, true>(q, end);
+      if (q == end || is_sign(q)) return q;
+      q += char_at(q, end).size;
+    }
+  }
+  while (q < end && is_sign(q) && !is_space_of_word(q)) q += char_at(q, end).size;
+  return q;
+}
+
 // [\p{P}$+<=>^~|`]+, then GPT-2's pattern, then [0-9][0-9][0-9]: Falcon in GGUF files.
 // default (not `is_falcon`): without the `, and \p{N}+ before the last one
 template <bool is_falcon>
@@ -321,6 +417,12 @@ inline const uint8_t* piece_end(const uint8_t* p, const uint8_t* end) {
   if constexpr (family == Family::kDeepSeek) return deepseek_end(p, end);
   if constexpr (family == Family::kFalcon) return falcon_end<true>(p, end);
   if constexpr (family == Family::kDefault) return falcon_end<false>(p, end);
+  if constexpr (family == Family::kGpt4o) return o200k_end<true, false, Case::kAscii>(p, end);
+  if constexpr (family == Family::kGranite) return o200k_end<true, false, Case::kAsciiAndMarks>(p, end);
+  if constexpr (family == Family::kCoder) return coder_end<true>(p, end);
+  if constexpr (family == Family::kLlamaCoder) return coder_end<false>(p, end);
+  if constexpr (family == Family::kBloom) return bloom_end(p, end);
+  if constexpr (family == Family::kLlamaTekken) return o200k_end<false, true, Case::kAscii>(p, end);
 }
 
 }  // namespace tokcli

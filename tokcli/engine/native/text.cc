@@ -49,13 +49,12 @@ size_t convert(const Unit* p, size_t size, uint8_t* out) {
   return static_cast<size_t>(q - out);
 }
 
-// Before U+0020 behind a visible ASCII character, or before a newline behind an ASCII letter or digit: no pattern of
-// scan.h has a piece across either, or looks across.
+// Before U+0020 or a newline behind an ASCII letter or digit: no pattern of scan.h has a piece across, or looks across.
 template <class Unit>
 bool may_cut(const Unit* text, size_t at) {
   const uint32_t before = text[at - 1], next = text[at];
   const bool is_word = ((before | 0x20) >= 'a' && (before | 0x20) <= 'z') || (before >= '0' && before <= '9');
-  return (next == ' ' && before > ' ' && before < 0x7F) || (next == '\n' && is_word);
+  return is_word && (next == ' ' || next == '\n');
 }
 
 template <class Unit>

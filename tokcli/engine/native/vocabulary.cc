@@ -41,7 +41,7 @@ uint64_t hash_lanes(std::span<const uint8_t> data) {
 struct Vocabulary::Header {
   char magic[8];
   uint64_t size, checksum;  // of the whole image; of all of it, this word taken as 0
-  uint32_t version, id_count, empty_id, longest, short_bits, long_bits, merge_bits, bucket_bits;
+  uint32_t version, id_count, empty_id, longest, short_bits, long_bits, merge_bits, bucket_bits, drops_missing, unused;
   uint64_t offset[kSections], length[kSections];
   uint8_t source[32];
 };
@@ -74,12 +74,13 @@ uint64_t hash_bytes(const uint8_t* p, size_t size) {
 }
 
 std::vector<uint8_t> Vocabulary::build(std::span<const Token> tokens, std::span<const uint8_t, 32> source,
-                                       std::span<const Merge> merges, bool has_merges) {
+                                       std::span<const Merge> merges, bool has_merges, bool drops_missing) {
   Header header{};
   std::memcpy(header.magic, kMagic, 8);
   std::copy(source.begin(), source.end(), header.source);
   header.version = kImageVersion;
   header.empty_id = kNone;
+  header.drops_missing = drops_missing;
   size_t short_count = 0, long_count = 0, blob_size = 0;
   for (const Token& token : tokens) {
     header.id_count = std::max(header.id_count, token.id + 1);
@@ -241,6 +242,7 @@ bool Vocabulary::open(std::span<const uint8_t> image) {
   id_count_ = header.id_count;
   blob_size_ = static_cast<uint32_t>(header.length[kBlob]);
   empty_id_ = header.empty_id;
+  drops_missing_ = header.drops_missing != 0;
   return true;
 }
 

@@ -12,7 +12,7 @@
 
 namespace tokcli {
 
-constexpr uint32_t kImageVersion = 5;     // counted up with every change of the image or of how it is looked up
+constexpr uint32_t kImageVersion = 6;     // counted up with every change of the image or of how it is looked up
 constexpr uint32_t kNone = 0xFFFFFFFF;    // no such token
 constexpr unsigned kIdBits = 21;          // so that a merge, three ids, is one word
 constexpr uint32_t kMaxId = (1u << kIdBits) - 257;  // behind the ids stand 256 for bytes that are no token, and kNoPart
@@ -79,9 +79,11 @@ class Vocabulary {
   // A merge: two parts and what they become, all of them ids.
   using Merge = std::array<uint32_t, 3>;
   // An image of these tokens, ids distinct and at most kMaxId - 1, bytes distinct; `source` is kept in its header.
-  // Merges are found for all tokens, or are these (ids below kMaxId), where `has_merges`.
+  // Merges are found for all tokens, or are these (ids below kMaxId), where `has_merges`. `drops_missing`: bytes that are
+  // no token have no ids, and are no error.
   static std::vector<uint8_t> build(std::span<const Token> tokens, std::span<const uint8_t, 32> source,
-                                    std::span<const Merge> merges = {}, bool has_merges = false);
+                                    std::span<const Merge> merges = {}, bool has_merges = false,
+                                    bool drops_missing = false);
 
   // Opens an image that outlives this object; false says that it is none, or that its parts do not fit.
   bool open(std::span<const uint8_t> image);
@@ -158,6 +160,7 @@ class Vocabulary {
   }
   uint32_t id_count() const { return id_count_; }
   size_t longest() const { return longest_; }
+  bool drops_missing() const { return drops_missing_; }
   std::span<const uint8_t> source() const { return {source_, 32}; }
 
  private:
@@ -203,6 +206,7 @@ class Vocabulary {
   unsigned short_shift_ = 0, merge_shift_ = 0, bucket_shift_ = 0;
   size_t short_mask_ = 0, long_mask_ = 0, longest_ = 0;
   uint32_t id_count_ = 0, blob_size_ = 0, empty_id_ = kNone;
+  bool drops_missing_ = false;
 };
 
 }  // namespace tokcli
