@@ -8,6 +8,8 @@ rewritten here. Nothing is matched here: see pretokenizer.py.
 from __future__ import annotations
 
 import re
+import sys
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
@@ -265,6 +267,20 @@ def minus(left: Ranges, right: Ranges) -> Ranges:
             first = right[at][1] + 1
             at += 1
     return tuple(out)
+
+
+def members(characters: Iterable[str], ranges: Ranges) -> set[str]:
+    """Those of some characters that are in ascending ranges.
+
+    >>> sorted(members("abcxyz", ((98, 99), (121, 130))))
+    ['b', 'c', 'y', 'z']
+    """
+    found = set()
+    for char in characters:
+        at = bisect_right(ranges, (ord(char), sys.maxunicode)) - 1
+        if at >= 0 and ord(char) <= ranges[at][1]:
+            found.add(char)
+    return found
 
 
 def class_members(ranges: Ranges) -> str:

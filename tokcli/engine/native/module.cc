@@ -160,6 +160,21 @@ class PyVocabulary {
     return bytes_of(found.data(), found.size() * sizeof(uint32_t));
   }
 
+  // The bytes of each id; None where there is no such token.
+  nb::list tokens() const {
+    auto out = nb::steal<nb::list>(PyList_New(static_cast<Py_ssize_t>(vocabulary_.id_count())));
+    if (!out.is_valid()) throw nb::python_error();
+    for (uint32_t id = 0; id < vocabulary_.id_count(); ++id) {
+      std::string_view token;
+      PyObject* item = vocabulary_.token(id, &token)
+                           ? PyBytes_FromStringAndSize(token.data(), static_cast<Py_ssize_t>(token.size()))
+                           : Py_NewRef(Py_None);
+      if (item == nullptr) throw nb::python_error();
+      PyList_SET_ITEM(out.ptr(), static_cast<Py_ssize_t>(id), item);
+    }
+    return out;
+  }
+
   // The bytes of some ids; KeyError where there is no such token, OverflowError where an id is no uint32.
   nb::bytes decode(nb::list ids) {
     const std::string text = decoded(ids);
@@ -661,6 +676,7 @@ NB_MODULE(_native, module) {
       .def("encode_records", &PyVocabulary::encode_records)
       .def("count_records", &PyVocabulary::count_records)
       .def("parents", &PyVocabulary::parents)
+      .def("tokens", &PyVocabulary::tokens)
       .def("decode", &PyVocabulary::decode)
       .def("decode_str", &PyVocabulary::decode_str);
   nb::class_<PyDecoder>(module, "Decoder").def(nb::init<nb::handle, nb::dict>()).def("decode", &PyDecoder::decode);
