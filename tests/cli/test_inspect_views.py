@@ -15,7 +15,7 @@ from support import ROOT, program, run_tokcli
 
 import tokcli
 from tokcli.cli import inspect_views
-from tokcli.engine import vocab_stats
+from tokcli.engine import token_facts, vocab_stats
 from tokcli.formats.tiktoken import format_tiktoken
 
 DATA = ROOT / "tests" / "data" / "formats"
@@ -106,7 +106,7 @@ def test_not_self_is_what_encoding_one_by_one_says() -> None:
     numbers = range(0, 50256, 11)
     expected = [n for n in numbers if _is_text(encoding.decode_single_token_bytes(n))
                 and encoding.encode_ordinary(encoding.decode([n])) != [n]]  # fmt: skip
-    found = [n for n, _ in vocab_stats.not_self(encoding, numbers) if _is_text(encoding.decode_single_token_bytes(n))]
+    found = [n for n, _ in token_facts.not_self(encoding, numbers) if _is_text(encoding.decode_single_token_bytes(n))]
     assert sorted(found) == expected
 
 
@@ -159,8 +159,8 @@ def test_statistics_add_up() -> None:
 def test_every_kind_of_file_can_be_looked_into(name: str) -> None:
     encoding = tokcli.load_encoding(DATA / name)
     stats = vocab_stats.stats_of(encoding, 0)
-    assert stats.tokens + stats.special == len(vocab_stats.token_ids(encoding))
-    odd = list(vocab_stats.not_self(encoding, vocab_stats.token_ids(encoding)))
+    assert stats.tokens + stats.special == len(token_facts.token_ids(encoding))
+    odd = list(token_facts.not_self(encoding, token_facts.token_ids(encoding)))
     assert all(ids != [number] for number, ids in odd)
     assert len(odd) < stats.tokens
 

@@ -63,6 +63,8 @@ class Vocabulary:
     def encode_buffer(self, data: Buffer, family: int, threads: int = 1) -> Ids: ...
     def encode_piece(self, data: Buffer) -> list[int]:
         """The ids of bytes that are not split."""
+    def count_pieces(self, pieces: list[bytes]) -> bytes:
+        """How many ids each of them has (uint32)."""
     def encode_batch(self, texts: list[str], family: int, threads: int = 1) -> tuple[Ids, bytes]:
         """All ids (uint32), and where each text's begin (uint64, one more than there are texts)."""
     def encode_batch_lists(self, texts: list[str], family: int, threads: int = 1) -> list[list[int]]: ...

@@ -40,13 +40,13 @@ def names_of(pattern: PreTokenizer, text: str, pieces: Sequence[bytes]) -> list[
         name = kept.get(piece)
         if name is None:
             shown = piece.decode()
+            match = named.match(shown)
             if shown.isspace():
                 name = ""
+            elif match is None or match.end() != len(shown):
+                return None
             else:
-                match = named.match(shown)
-                if match is None or match.end() != len(shown):
-                    return None
-                name = f"a{(match.lastgroup or '')[1:]}"
+                name = match.lastgroup or ""
             if len(piece) <= KEPT_BYTES:
                 kept[piece] = name
         found[piece] = name
@@ -69,4 +69,4 @@ def _of_space(named: regex.Pattern[str], pieces: Sequence[bytes]) -> str | None:
     match = named.match(b"".join(pieces).decode())
     if match is None or match.end() != len(pieces[0].decode()):
         return None
-    return f"a{(match.lastgroup or '')[1:]}"
+    return match.lastgroup

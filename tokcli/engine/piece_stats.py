@@ -76,12 +76,11 @@ class PieceStats:
         known = self._tokens_of
         if len(known) >= KEPT_PIECES:
             known.clear()
+        new = [piece for piece in different if piece not in known]
+        counts = dict(zip(new, encoding.count_pieces(new), strict=True))
+        known.update((piece, tokens) for piece, tokens in counts.items() if len(piece) <= KEPT_BYTES)
         for piece, times in different.items():
-            tokens = known.get(piece)
-            if tokens is None:
-                tokens = len(encoding.piece_tokens(piece))
-                if len(piece) <= KEPT_BYTES:
-                    known[piece] = tokens
+            tokens = known[piece] if piece in known else counts[piece]
             if tokens > 1:
                 self.split[piece[:KEPT_BYTES], tokens] += times
                 self.split_pieces += times
@@ -91,13 +90,13 @@ class PieceStats:
             self.split = Counter({key: times - 1 for key, times in self.split.items() if times > 1})
 
     def _add_longest(self, pieces: ChunkPieces, sizes: list[int], different: Iterable[bytes]) -> None:
-        least = self._longest[0][0] if len(self._longest) == LONGEST else 0
+        is_full = len(self._longest) == LONGEST
+        least = self._longest[0][0] if is_full else 0
         if max(sizes, default=0) <= least:
             return
-        shortest: dict[bytes, int] = {}  # by what is kept of a piece
-        for piece in different:
-            shortest[piece[:KEPT_BYTES]] = min(len(piece), shortest.get(piece[:KEPT_BYTES], len(piece)))
-        enough = min(heapq.nlargest(LONGEST, shortest.values())) if len(shortest) >= LONGEST else 0
+        # so many are at least as long, and differ in what is kept of them
+        whole = [] if is_full else heapq.nlargest(LONGEST, [n for n in map(len, different) if n <= KEPT_BYTES])
+        enough = whole[-1] if len(whole) == LONGEST else 0
         offsets = list(accumulate(sizes, initial=pieces.chunk.offset))
         for place in [place for place, size in enumerate(sizes) if size >= enough and size > least]:
             size, kept = sizes[place], pieces.data[place][:KEPT_BYTES]

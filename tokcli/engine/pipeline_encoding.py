@@ -174,6 +174,10 @@ class PipelineEncoding(Encoding):
         """The ids of one piece, taken as a text of its own."""
         return self._encode_single_piece(piece)
 
+    def count_pieces(self, pieces: list[bytes]) -> list[int]:
+        """How many ids each of some pieces has, taken as a text of its own."""
+        return [len(self.piece_tokens(piece)) for piece in pieces]
+
     def encode_with_unstable(self, text: str, **given: Any) -> tuple[list[int], list[list[int]]]:
         """No such rule is known for these tokenizers."""
         del text, given

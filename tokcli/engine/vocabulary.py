@@ -96,6 +96,13 @@ class Vocabulary:
                 return ids
         return encode_piece(self._mergeable_ranks, piece)
 
+    def count_pieces(self, pieces: list[bytes]) -> list[int]:
+        """How many ids each of some pieces has."""
+        if self._opened is not None:
+            with suppress(KeyError):
+                return memoryview(self._opened.count_pieces(pieces)).cast("I").tolist()
+        return [len(self.piece_tokens(piece)) for piece in pieces]
+
     @cached_property
     def _native(self) -> NativeEncoder | None:
         if self._pat_str not in FAMILY_OF or self._opened is None:

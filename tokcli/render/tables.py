@@ -5,17 +5,20 @@ Both forms of a table have the same columns. Its rows are plain data; where they
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, Literal, TypeAlias, TypeVar
+from itertools import islice
+from typing import TYPE_CHECKING, Generic, Literal, TypeAlias, TypeVar, cast
 
-from tokcli.render.visible import escape, visible, visible_bytes
+from tokcli.render.visible import escape, escape_all, visible, visible_bytes
 
 if TYPE_CHECKING:
     from rich.table import Table
 
 Row = TypeVar("Row")
 Cell: TypeAlias = str | bytes | int
+
+ROWS_AT_ONCE = 4096  # whose cells are escaped together
 
 
 @dataclass(frozen=True)
@@ -96,10 +99,18 @@ def tsv(columns: Iterable[Column[Row]], rows: Iterable[Row]) -> Iterator[str]:
     >>> list(tsv(TOKEN_COLUMNS, [TokenRow(198, b"\n"), TokenRow(271, b"\n\n", parents=(198, 198))]))[2]
     '271\t0a 0a\t\\n\\n\tno\t198 198'
     """
-    columns = tuple(columns)
-    yield "\t".join(column.header for column in columns)
-    for row in rows:
-        yield "\t".join(_escaped(column.cell(row)) for column in columns)
+    for block in escaped_table(columns, rows):
+        yield from map("\t".join, block)
+
+
+def escaped_table(columns: Iterable[Column[Row]], rows: Iterable[Row]) -> Iterator[Iterable[tuple[str, ...]]]:
+    """The cells of a table, escaped: the headers, the first row, then more and more at a time, up to ROWS_AT_ONCE."""
+    columns, rows, some = tuple(columns), iter(rows), 1
+    known: dict[bytes, str] = {}
+    yield [tuple(column.header for column in columns)]
+    while block := list(islice(rows, some)):
+        yield zip(*(_escaped(list(map(column.cell, block)), known) for column in columns), strict=True)
+        some = min(2 * some, ROWS_AT_ONCE)
 
 
 def _shown(cell: Cell) -> str:
@@ -108,5 +119,10 @@ def _shown(cell: Cell) -> str:
     return visible(str(cell))
 
 
-def _escaped(cell: Cell) -> str:
-    return str(cell) if isinstance(cell, int) else escape(cell)
+def _escaped(cells: Sequence[Cell], known: dict[bytes, str]) -> Iterable[str]:
+    kinds = set(map(type, cells))
+    if kinds == {int}:
+        return map(str, cells)
+    if kinds == {bytes}:
+        return escape_all(cast("Sequence[bytes]", cells), known)
+    return [str(cell) if isinstance(cell, int) else escape(cell) for cell in cells]

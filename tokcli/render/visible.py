@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from unicodedata import category
 
@@ -44,6 +45,10 @@ _ESCAPE = re.compile(
 )
 _LETTERS = {"\n": "n", "\r": "r", "\t": "t", "\\": "\\"}
 _FROM_LETTER = {letter: char.encode() for char, letter in _LETTERS.items()}
+# Stands between texts that are joined: it shows, so it is not escaped, and its UTF-8 does not overlap with itself.
+_BETWEEN = "\N{SYMBOL FOR UNIT SEPARATOR}"
+_KNOWN_CHARACTERS = 1 << 16  # 10 MB when full
+_KNOWN_TEXTS = 1 << 16
 _CACHED_CHARACTERS = 4096  # a text rarely has more different ones; 1 MB when full
 
 
@@ -109,8 +114,58 @@ def escape(data: str | bytes) -> str:
         return _escape_text(data)
     runs = _BAD_BYTES.split(data.decode("utf-8", "surrogateescape"))
     runs[::2] = map(_escape_text, runs[::2])
-    runs[1::2] = ["".join(f"\\x{ord(char) - 0xDC00:02x}" for char in run) for run in runs[1::2]]
+    runs[1::2] = ["".join(map(_escape_bad_byte, run)) for run in runs[1::2]]
     return "".join(runs)
+
+
+def escape_all(items: Iterable[bytes], known: dict[bytes, str]) -> Iterator[str]:
+    r"""`escape` of each of some bytes, in a fifth of the time; `known` keeps what was escaped before.
+
+    >>> list(escape_all([b"a\n", "é".encode(), b"\xff", b"a\n"], {}))
+    ['a\\n', 'é', '\\xff', 'a\\n']
+    """
+    items = list(items)
+    if len(known) > _KNOWN_TEXTS:
+        known.clear()
+    new = list(set(items).difference(known))
+    joined = _BETWEEN.encode().join(new)
+    if joined.count(_BETWEEN.encode()) == len(new) - 1:
+        known.update(zip(new, _escapes(joined.decode("utf-8", "surrogateescape")).split(_BETWEEN), strict=True))
+    else:
+        known.update(zip(new, map(escape, new), strict=True))
+    return map(known.__getitem__, items)
+
+
+class _Escapes:
+    """Escapes text by the characters that occur in it, of which it remembers what becomes of them."""
+
+    def __init__(self) -> None:
+        self._plain: set[str] = set()
+        self._escaped: dict[str, str] = {}
+        self._finder: re.Pattern[str] | None = None
+
+    def __call__(self, text: str) -> str:
+        """The text with each character escaped, but for _BETWEEN."""
+        new = set(text).difference(self._plain, self._escaped)
+        if new:
+            self._learn(new)
+        finder, escaped = self._finder, self._escaped
+        return text if finder is None else finder.sub(lambda match: escaped[match[0]], text)
+
+    def _learn(self, characters: set[str]) -> None:
+        if len(self._plain) + len(self._escaped) > _KNOWN_CHARACTERS:
+            self._plain, self._escaped = set(), {}
+        for char in characters:
+            shown = _escape_bad_byte(char) if "\udc80" <= char <= "\udcff" else _escape_character(char)
+            if shown == char:
+                self._plain.add(char)
+            else:
+                self._escaped[char] = shown
+        if self._escaped:
+            self._finder = re.compile(f"[{re.escape(''.join(self._escaped))}]")
+
+
+_escapes = _Escapes()
 
 
 def unescape(text: str) -> bytes:
@@ -151,6 +206,10 @@ def _escape_text(text: str) -> str:
     if text.isascii() and text.isprintable() and "\\" not in text:
         return text
     return "".join(map(_escape_character, text))
+
+
+def _escape_bad_byte(char: str) -> str:
+    return f"\\x{ord(char) - 0xDC00:02x}"
 
 
 @lru_cache(_CACHED_CHARACTERS)

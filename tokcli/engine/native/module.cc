@@ -110,6 +110,21 @@ class PyVocabulary {
     return ints_.list_of(ids.data(), ids.size());
   }
 
+  // How many ids each of some pieces has (uint32).
+  nb::bytes count_pieces(nb::list given) {
+    const auto pieces = nb::steal<nb::list>(PyList_GetSlice(given.ptr(), 0, PY_SSIZE_T_MAX));
+    Lease encoder(*this);
+    std::vector<uint32_t> counts;
+    counts.reserve(pieces.size());
+    for (nb::handle piece : pieces) {
+      const BufferView view(piece);
+      const Result result = encoder->encode_piece(view.bytes(), nullptr);
+      check(result);
+      counts.push_back(static_cast<uint32_t>(result.count));
+    }
+    return bytes_of(counts.data(), counts.size() * sizeof(uint32_t));
+  }
+
   // All ids of some texts, and where each text's begin.
   nb::tuple encode_batch(nb::list texts, int family, int threads) {
     std::vector<Batch> batches = run_batches(texts, family_of(family), threads);
@@ -670,6 +685,7 @@ NB_MODULE(_native, module) {
       .def("encode_str", &PyVocabulary::encode_str, nb::arg("text"), nb::arg("family"), nb::arg("threads") = 1)
       .def("encode_buffer", &PyVocabulary::encode_buffer, nb::arg("data"), nb::arg("family"), nb::arg("threads") = 1)
       .def("encode_piece", &PyVocabulary::encode_piece)
+      .def("count_pieces", &PyVocabulary::count_pieces)
       .def("encode_batch", &PyVocabulary::encode_batch, nb::arg("texts"), nb::arg("family"), nb::arg("threads") = 1)
       .def("encode_batch_lists", &PyVocabulary::encode_batch_lists, nb::arg("texts"), nb::arg("family"),
            nb::arg("threads") = 1)
