@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from operator import itemgetter
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tokcli.cli import records, streams
+from tokcli.engine.merges import MAX_IDS
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -80,6 +82,11 @@ def emit(
             output.write(("\n".join(map("\t".join, block)) + "\n").encode())
 
 
+def is_tsv(request: Request, output: Shown) -> bool:
+    """Whether a table is written as tab-separated values."""
+    return not (request.options["as_json"] or request.options["as_csv"] or output.is_terminal)
+
+
 def write_csv(output: Shown, blocks: Iterable[Iterable[Sequence[str]]]) -> None:
     """Rows as comma-separated values, cells quoted where they have to be."""
     import csv
@@ -138,7 +145,16 @@ def show_merges(request: Request, output: Shown) -> None:
     made, left, right = merges_of(encoding).in_columns()
     if not made:
         request.note(f"{encoding.name} does not merge: its tokens are chosen by their scores, or as whole words.")
-    data_of = encoding._all_decoder.__getitem__
+    tokens = encoding.tokens_by_id()
+    if is_tsv(request, output):
+        from tokcli.render import number_table
+        from tokcli.render.number_table import NumberColumn
+
+        ids = [array("I", numbers) for numbers in (made, left, right)]
+        names = ("id", "left", "right", "left text", "right text")
+        held = (None, None, None, tokens, tokens)
+        output.write(number_table.tsv(list(map(NumberColumn, names, [*ids, *ids[1:]], held))))
+        return
     columns: tuple[Column[Any], ...] = (
         Column("id", itemgetter(0), "right"),
         Column("left", itemgetter(1), "right"),
@@ -146,7 +162,7 @@ def show_merges(request: Request, output: Shown) -> None:
         Column("left text", itemgetter(3), fold=True),
         Column("right text", itemgetter(4), fold=True),
     )
-    rows = zip(made, left, right, map(data_of, left), map(data_of, right), strict=True)
+    rows = zip(made, left, right, map(tokens.__getitem__, left), map(tokens.__getitem__, right), strict=True)
     emit(request, output, columns, rows, len(made), lambda: {"merges": list(zip(left, right, made, strict=True))})
 
 
@@ -191,13 +207,25 @@ def show_difference(request: Request, output: Shown) -> None:
 
     request.note(f"{found.shared} tokens are in both ({found.same_id} with the same id), "
                  f"{len(found.only_a)} only in {first}, {len(found.only_b)} only in {second}.")  # fmt: skip
+    if is_tsv(request, output):
+        from tokcli.render import number_table
+        from tokcli.render.number_table import NOTHING, NumberColumn
+
+        texts = NumberColumn("text", array("I", range(len(rows))), [row[0] for row in rows])
+        ids = (array("I", [NOTHING if row[at] is None else row[at] for row in rows]) for at in (1, 2))
+        output.write(number_table.tsv([texts, *map(NumberColumn, (first, second), ids)]))
+        return
     emit(request, output, columns, rows, len(rows), as_json)
 
 
 def tokens_of(encoding: Encoding) -> dict[bytes, int]:
     """Token -> id, special tokens too; of ids that stand for the same bytes, the first."""
-    every = encoding._all_decoder
-    found = dict(zip(every.values(), every, strict=True))
-    if len(found) < len(every):
-        found = {every[number]: number for number in sorted(every, reverse=True)}
+    tokens = [] if encoding.is_pipeline or encoding.n_vocab > MAX_IDS else encoding.tokens_by_id()
+    if not tokens or b"" in tokens:  # there are gaps between ids, or a token of no bytes
+        every = encoding._all_decoder
+        return {every[number]: number for number in sorted(every, reverse=True)}
+    found = dict(zip(tokens, range(len(tokens)), strict=True))
+    for text, number in encoding._special_tokens.items():
+        if number >= len(tokens):
+            found.setdefault(text.encode(), number)
     return found

@@ -33,6 +33,9 @@ def format_ids(ids: Buffer, between: bytes) -> bytes:
 def format_records(ids: Buffer, offsets: Buffer, between: bytes, joint: bytes, limit: int) -> tuple[bytes, bool]:
     """The same for records that begin at offsets (uint64), of each at most `limit` ids; whether that cut any."""
 
+def format_rows(columns: list[tuple[Buffer, Buffer | None]]) -> bytes:
+    """A line for each row, tabs between its cells: numbers (uint32, nothing for 2**32 - 1), or the lines of these."""
+
 def parse_ids(text: Buffer) -> Ids | None:
     """The ids in decimal text between white space and commas; None for anything else, and above uint32."""
 

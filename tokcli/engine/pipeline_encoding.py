@@ -69,6 +69,11 @@ class PipelineEncoding(Encoding):
     def _token_bytes(self) -> Mapping[int, bytes]:
         return self.tokenizer.token_bytes()
 
+    def tokens_by_id(self) -> list[bytes]:
+        """The bytes of every id, b"" where there is none; VocabularyError for ids far apart."""
+        merges.check_size(self.n_vocab)
+        return [self._token_bytes.get(number, b"") for number in range(self.n_vocab)]
+
     @cached_property
     def _all_decoder(self) -> Mapping[int, bytes]:
         return self._token_bytes

@@ -112,7 +112,7 @@ class PreTokenizer:
             yield text[start:end], int(match.lastgroup[1:]) if match.lastgroup else None
 
     def named_for(self, text: str) -> regex.Pattern[str] | None:
-        """The pattern for a text, each alternative a group of its name; None where the pattern refers to groups itself."""
+        """The pattern for a text, each alternative a group of its name; None where it refers to groups itself."""
         return self._named if self._compiled_for(text) is self._plain else self._named_exact
 
     @cached_property

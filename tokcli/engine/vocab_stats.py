@@ -107,14 +107,22 @@ def difference(a: Mapping[bytes, int], b: Mapping[bytes, int]) -> Difference:
     >>> difference({b"a": 0, b"b": 1, b"c": 2}, {b"a": 0, b"b": 2, b"d": 1}).shifted
     [(b'b', 1, 2)]
     """
-    both = [(token, number, b.get(token)) for token, number in a.items()]
-    only_a: list[tuple[bytes, int, None]] = [(token, number, None) for token, number, other in both if other is None]
-    shifted = [(token, number, other) for token, number, other in both if other is not None and other != number]
+    find = b.get
+    same_id = 0
+    only_a: list[tuple[bytes, int, None]] = []
+    shifted: list[tuple[bytes, int, int]] = []
+    for token, number in a.items():
+        other = find(token)
+        if other is None:
+            only_a.append((token, number, None))
+        elif other == number:
+            same_id += 1
+        else:
+            shifted.append((token, number, other))
     only_b: list[tuple[bytes, None, int]] = [(token, None, number) for token, number in b.items() if token not in a]
-    shared = len(both) - len(only_a)
     return Difference(
-        shared,
-        shared - len(shifted),
+        same_id + len(shifted),
+        same_id,
         sorted(only_a, key=itemgetter(1)),
         sorted(only_b, key=itemgetter(2)),
         sorted(shifted, key=itemgetter(1)),

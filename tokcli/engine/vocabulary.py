@@ -190,9 +190,27 @@ class Vocabulary:
 
     # --- the vocabulary ----------------------------------------------------------------------------------------------
 
+    def tokens_by_id(self) -> list[bytes]:
+        """The bytes of every id that is not special, b"" where there is none; VocabularyError for ids far apart."""
+        from tokcli.engine.merges import check_size
+
+        check_size(self.n_vocab)
+        if self._has_near_image:
+            return [token or b"" for token in self._opened.tokens()]
+        found = [b""] * self.n_vocab
+        for token, number in self._mergeable_ranks.items():
+            found[number] = token
+        return found
+
+    @property
+    def _has_near_image(self) -> bool:
+        """Whether tokens come sooner from the image than from the ranks."""
+        is_far = self._ranks_are_read_late and "_mergeable_ranks" not in self.__dict__
+        return is_far and self._opened is not None
+
     @cached_property
     def _decoder(self) -> dict[int, bytes]:
-        if self._ranks_are_read_late and "_mergeable_ranks" not in self.__dict__ and self._opened is not None:
+        if self._has_near_image:
             return {number: token for number, token in enumerate(self._opened.tokens()) if token is not None}
         decoder = {rank: token for token, rank in self._mergeable_ranks.items()}
         if len(decoder) != len(self._mergeable_ranks):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Generic, Literal, TypeAlias, TypeVar, cast
 
-from tokcli.render.visible import escape, escape_all, visible, visible_bytes
+from tokcli.render.visible import escape, escape_lines, visible, visible_bytes
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -87,7 +87,9 @@ def make_table(columns: Iterable[Column[Row]], rows: Iterable[Row]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for column in columns:
         overflow: Literal["fold", "ellipsis"] = "fold" if column.fold else "ellipsis"
-        table.add_column(Text(column.header), justify=column.justify, overflow=overflow, no_wrap=not column.fold)
+        table.add_column(
+            Text(visible(column.header)), justify=column.justify, overflow=overflow, no_wrap=not column.fold
+        )
     for row in rows:
         table.add_row(*(Text(_shown(column.cell(row))) for column in columns))
     return table
@@ -106,10 +108,9 @@ def tsv(columns: Iterable[Column[Row]], rows: Iterable[Row]) -> Iterator[str]:
 def escaped_table(columns: Iterable[Column[Row]], rows: Iterable[Row]) -> Iterator[Iterable[tuple[str, ...]]]:
     """The cells of a table, escaped: the headers, the first row, then more and more at a time, up to ROWS_AT_ONCE."""
     columns, rows, some = tuple(columns), iter(rows), 1
-    known: dict[bytes, str] = {}
-    yield [tuple(column.header for column in columns)]
+    yield [tuple(escape(column.header) for column in columns)]
     while block := list(islice(rows, some)):
-        yield zip(*(_escaped(list(map(column.cell, block)), known) for column in columns), strict=True)
+        yield zip(*(_escaped(list(map(column.cell, block))) for column in columns), strict=True)
         some = min(2 * some, ROWS_AT_ONCE)
 
 
@@ -119,10 +120,10 @@ def _shown(cell: Cell) -> str:
     return visible(str(cell))
 
 
-def _escaped(cells: Sequence[Cell], known: dict[bytes, str]) -> Iterable[str]:
+def _escaped(cells: Sequence[Cell]) -> Iterable[str]:
     kinds = set(map(type, cells))
     if kinds == {int}:
         return map(str, cells)
     if kinds == {bytes}:
-        return escape_all(cast("Sequence[bytes]", cells), known)
+        return escape_lines(cast("Sequence[bytes]", cells)).decode().split("\n")[:-1]
     return [str(cell) if isinstance(cell, int) else escape(cell) for cell in cells]

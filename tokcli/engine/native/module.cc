@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -618,6 +619,55 @@ nb::tuple format_records(nb::handle ids, nb::handle offsets, const nb::bytes& be
   return nb::make_tuple(text, was_cut);
 }
 
+// A line for each row, tabs between its cells. A column is (numbers, lines): each number (uint32) as it is, kNone left
+// out; or that line of some bytes, where there are any.
+nb::bytes format_rows(nb::list given) {
+  struct Column {
+    explicit Column(nb::handle pair) : numbers_view(pair[0]), has_lines(!pair[1].is_none()) {
+      numbers = ids_in(numbers_view, &rows);
+      if (!has_lines) return;
+      lines_view = std::make_unique<BufferView>(pair[1]);
+      const Bytes text = lines_view->bytes();
+      const char* const begin = reinterpret_cast<const char*>(text.data());
+      for (size_t at = 0, end; at < text.size(); at = end + 1) {
+        const void* found = std::memchr(begin + at, '\n', text.size() - at);
+        end = found ? static_cast<size_t>(static_cast<const char*>(found) - begin) : text.size();
+        lines.emplace_back(begin + at, end - at);
+      }
+      if (std::any_of(numbers, numbers + rows, [&](uint32_t n) { return n >= lines.size(); }))
+        throw nb::value_error("there is no line of a number");
+    }
+    BufferView numbers_view;
+    bool has_lines;
+    std::unique_ptr<BufferView> lines_view;
+    const uint32_t* numbers = nullptr;
+    size_t rows = 0;
+    std::vector<std::string_view> lines;
+  };
+  std::vector<std::unique_ptr<Column>> columns;
+  for (nb::handle item : given) {
+    const auto pair = nb::cast<nb::tuple>(item);
+    if (pair.size() != 2) throw nb::value_error("a column is numbers and lines");
+    columns.push_back(std::make_unique<Column>(pair));
+    if (columns.back()->rows != columns[0]->rows) throw nb::value_error("the columns are not of the same length");
+  }
+  std::string out;
+  {
+    const nb::gil_scoped_release release;
+    std::array<char, 10> digits;
+    for (size_t row = 0; !columns.empty() && row < columns[0]->rows; ++row) {
+      for (const auto& column : columns) {
+        const uint32_t number = column->numbers[row];
+        if (column->has_lines) out += column->lines[number];
+        else if (number != kNone) out.append(digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr);
+        out += '\t';
+      }
+      out.back() = '\n';
+    }
+  }
+  return bytes_of(out.data(), out.size());
+}
+
 // The ids in decimal text; None where there is anything else in it, or an id that is no uint32.
 nb::object parse_ids(nb::handle text) {
   const BufferView view(text);
@@ -670,6 +720,7 @@ NB_MODULE(_native, module) {
   module.def("set_instructions", &set_instructions);
   module.def("format_ids", &format_ids);
   module.def("format_records", &format_records);
+  module.def("format_rows", &format_rows);
   module.def("parse_ids", &parse_ids);
   module.def("narrow_ids", &narrow_ids);
   module.def("valid_utf8", &valid_size);
