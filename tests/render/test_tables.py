@@ -151,3 +151,14 @@ def test_headers_act_no_more_than_cells() -> None:
     columns = (Column("\x1b[31m\u202e", lambda row: row),)
     assert next(iter(tsv(columns, [1]))) == r"\x1b[31m\u202e"
     assert "\x1b" not in printed(make_table(columns, [1]), 40)
+
+
+def test_a_narrow_table_leaves_out_what_is_spare_and_folds_no_cell_to_a_letter() -> None:
+    rows = [TokenRow(182292, b" a long token of a vocabulary", parents=(2783, 13444))]
+    wide, narrow = (printed(make_table(TOKEN_COLUMNS, rows, width), width) for width in (100, 40))
+    assert "special" in wide
+    assert "bytes" not in narrow
+    assert "special" not in narrow
+    assert "2783 13444" in narrow
+    assert "·a·long·" in printed(make_table(TOKEN_COLUMNS, rows, 20), 20)
+    assert all(cell_len(line) <= 20 for line in printed(make_table(ENCODING_COLUMNS, [], 20), 20).splitlines())

@@ -199,7 +199,7 @@ def show_origin(request: Request, output: Shown, token: int) -> None:
         facts.append(f"part of {len(part_of)}: {shown}{', ...' * (len(part_of) > SHOWN_PARTS)}")
     facts += [f"its own text is encoded as {' '.join(map(str, ids))}" for _, ids in not_self(encoding, [token])]
     for fact in facts:
-        screen.show(output, color, Text(fact, "dim"))
+        screen.show_hanging(output, color, Text(fact, "dim"))
     output.write(b"\n")
 
 

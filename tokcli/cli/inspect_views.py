@@ -74,9 +74,10 @@ def emit(
         from tokcli.cli import screen
 
         color = request.options["color"]
-        screen.show(output, color, tables.make_table(columns, islice(rows, ROWS_ON_SCREEN)), wrap=True)
+        table = tables.make_table(columns, islice(rows, ROWS_ON_SCREEN), screen.width())
+        screen.show(output, color, table, wrap=True)
         if (more := count - ROWS_ON_SCREEN) > 0:
-            screen.show(output, color, Text(f"... and {more} more; a pipe gets all of them"))
+            screen.show_hanging(output, color, Text(f"... and {more} more; a pipe gets all of them"))
     else:
         for block in tables.escaped_table(columns, rows):
             output.write(("\n".join(map("\t".join, block)) + "\n").encode())
@@ -120,8 +121,8 @@ def show_stats(request: Request, output: Shown) -> None:
     if output.is_terminal and not request.options["as_json"] and not request.options["as_csv"]:
         from tokcli.cli import screen
 
-        for line in vocab_stats.lines(stats):
-            screen.show(output, request.options["color"], line)
+        for line in vocab_stats.lines(stats, screen.width()):
+            screen.show_hanging(output, request.options["color"], line)
         return
     groups: dict[str, dict[Any, int]] = {
         "lengths": dict(sorted(stats.lengths.items())),

@@ -99,7 +99,13 @@ def table_lines(rows: Iterable[SplitRow], width: int, paint: Painter) -> Iterato
     widths = [max(map(cell_len, column)) for column in zip(headers, *cells, strict=True)]
     if len(first) == FIRST_ROWS:
         widths[0] = max(widths[0], 6)  # more will come
-    _shrink(widths, width - len(_GAP) * (len(widths) - 1))
+    room = width - len(_GAP) * (len(widths) - 1)
+    _shrink(widths, room)
+    if sum(widths) > room:  # a narrow screen: the longest header is not worth its width
+        at = headers.index("alternative")
+        headers[at] = "alt"
+        widths[at] = max(map(cell_len, [headers[at], *(row[at] for row in cells)]))
+        _shrink(widths, room)
     yield _line(headers, widths, None, paint)
     yield "─" * (sum(widths) + len(_GAP) * (len(widths) - 1))
     for row, shown in chain(zip(first, cells, strict=True), ((row, _cells(row)) for row in rows)):

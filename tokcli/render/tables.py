@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 Row = TypeVar("Row")
 Cell: TypeAlias = str | bytes | int
 
+LEAST_WIDTH, GAP = 8, 3  # of a folded column, and what stands between two
 ROWS_AT_ONCE = 4096  # whose cells are escaped together
 
 
@@ -43,27 +44,31 @@ class TokenRow:
 
 @dataclass(frozen=True)
 class Column(Generic[Row]):
-    """A column: its header, the cell of a row, and whether numbers stand in it. Data that may be long may be folded."""
+    """A column: its header, the cell of a row, and whether numbers stand in it.
+
+    Data that may be long may be folded. What is `spare` is left out of a table on a screen that has no room for it.
+    """
 
     header: str
     cell: Callable[[Row], Cell]
     justify: Literal["left", "right"] = "left"
     fold: bool = False
+    spare: bool = False
 
 
 ENCODING_COLUMNS: tuple[Column[EncodingRow], ...] = (
     Column("name", lambda row: row.name, fold=True),
-    Column("n_vocab", lambda row: "?" if row.n_vocab is None else row.n_vocab, "right"),
-    Column("source", lambda row: row.source, fold=True),
+    Column("n_vocab", lambda row: "?" if row.n_vocab is None else row.n_vocab, "right", spare=True),
+    Column("source", lambda row: row.source, fold=True, spare=True),
     Column("here", lambda row: "yes" if row.here else "no"),
 )
 
 TOKEN_COLUMNS: tuple[Column[TokenRow], ...] = (
     Column("id", lambda row: row.id, "right"),
-    Column("bytes", lambda row: row.token.hex(" "), fold=True),
+    Column("bytes", lambda row: row.token.hex(" "), fold=True, spare=True),
     Column("text", lambda row: row.token, fold=True),
-    Column("special", lambda row: "yes" if row.special else "no"),
-    Column("parents", lambda row: " ".join(map(str, row.parents or ()))),
+    Column("special", lambda row: "yes" if row.special else "no", spare=True),
+    Column("parents", lambda row: " ".join(map(str, row.parents or ())), spare=True),
 )
 
 
@@ -77,22 +82,37 @@ def token_table(rows: Iterable[TokenRow]) -> Table:
     return make_table(TOKEN_COLUMNS, rows)
 
 
-def make_table(columns: Iterable[Column[Row]], rows: Iterable[Row]) -> Table:
-    """Return a table with the rows' cells, all sanitized by `visible`; nothing in them is markup."""
+def make_table(columns: Iterable[Column[Row]], rows: Iterable[Row], width: int | None = None) -> Table:
+    """Return a table with the rows' cells, all sanitized by `visible`; nothing in them is markup.
+
+    In `width` cells, no folded column has less than LEAST_WIDTH as long as there is a spare one to leave out.
+    """
     from rich import box
     from rich.table import Table  # 15 ms, which tables for pipes need not
     from rich.text import Text
 
-    columns = tuple(columns)
+    made = [(column, [_shown(column.cell(row)) for row in rows]) for rows in [list(rows)] for column in columns]
+    while width is not None and sum(map(_least_width, made)) > width and any(column.spare for column, _ in made):
+        made.remove(next(one for one in made if one[0].spare))
+    fits = width is not None and sum(map(_least_width, made)) <= width
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for column in columns:
-        overflow: Literal["fold", "ellipsis"] = "fold" if column.fold else "ellipsis"
+    for column, cells in made:
         table.add_column(
-            Text(visible(column.header)), justify=column.justify, overflow=overflow, no_wrap=not column.fold
-        )
-    for row in rows:
-        table.add_row(*(Text(_shown(column.cell(row))) for column in columns))
+            Text(visible(column.header)), justify=column.justify, overflow="fold" if column.fold else "ellipsis",
+            no_wrap=not column.fold, min_width=_least_width((column, cells)) - GAP if fits else None,
+        )  # fmt: skip
+    for row in zip(*(cells for _, cells in made), strict=True):
+        table.add_row(*map(Text, row))
     return table
+
+
+def _least_width(made: tuple[Column[Row], list[str]]) -> int:
+    """The cells that a column takes at least, and the gap before it."""
+    from rich.cells import cell_len
+
+    column, cells = made
+    widest = max(map(cell_len, [column.header, *cells]))
+    return GAP + (min(LEAST_WIDTH, widest) if column.fold else widest)
 
 
 def tsv(columns: Iterable[Column[Row]], rows: Iterable[Row]) -> Iterator[str]:
