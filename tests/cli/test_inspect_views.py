@@ -11,11 +11,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import regex
 from support import ROOT, program, run_tokcli
 
 import tokcli
-from tokcli.cli import inspect_views
-from tokcli.engine import vocab_stats
+from tokcli.cli import inspect_search, inspect_views
+from tokcli.engine import token_facts, vocab_stats
 from tokcli.formats.tiktoken import format_tiktoken
 
 DATA = ROOT / "tests" / "data" / "formats"
@@ -106,7 +107,7 @@ def test_not_self_is_what_encoding_one_by_one_says() -> None:
     numbers = range(0, 50256, 11)
     expected = [n for n in numbers if _is_text(encoding.decode_single_token_bytes(n))
                 and encoding.encode_ordinary(encoding.decode([n])) != [n]]  # fmt: skip
-    found = [n for n, _ in vocab_stats.not_self(encoding, numbers) if _is_text(encoding.decode_single_token_bytes(n))]
+    found = [n for n, _ in token_facts.not_self(encoding, numbers) if _is_text(encoding.decode_single_token_bytes(n))]
     assert sorted(found) == expected
 
 
@@ -155,12 +156,55 @@ def test_statistics_add_up() -> None:
     assert "█" in on_a_terminal("--stats", "-e", "gpt2")
 
 
+def test_statistics_are_those_of_the_tokens_one_by_one() -> None:
+    tokens = [
+        b" the",
+        "Привет".encode(),
+        b"12",
+        b"\xff\xfe",
+        "中a".encode(),
+        "ⅷ\u3000".encode(),
+        "𐐷".encode(),
+        b"\n\n",
+        b"",
+    ]
+    ranks = {token: number for number, token in enumerate(tokens)}
+    encoding = tokcli.Encoding("few", pat_str=r"[\s\S]", mergeable_ranks=ranks, special_tokens={"<e>": 50, "both": 2})
+    stats = vocab_stats.stats_of(encoding, 3)
+    assert (stats.tokens, stats.special, stats.not_utf8, stats.with_space, stats.merges) == (9, 1, 1, 1, 3)
+    assert stats.scripts == {"Latin": 1, "Cyrillic": 1, "Han": 1, "other script": 1, "no letter": 4, "not UTF-8": 1}
+    assert stats.kinds == {"letters": 12, "digits": 3, "spaces": 4, "others": 0}
+
+
+@pytest.mark.parametrize(
+    "pattern", ["hello", "^ [A-Z]", "(?:a|b)+c", r"\d{3}", "(?i)QUICK", "\ufffd", "(a|e)$", ".{60}"]
+)
+def test_a_search_finds_what_its_regex_finds(pattern: str) -> None:
+    encoding = tokcli.get_encoding("gpt2")
+    expected = [n for n in token_facts.token_ids(encoding)
+                if regex.search(pattern, encoding.decode_single_token_bytes(n).decode("utf-8", "replace"))]  # fmt: skip
+    assert [int(row[0]) for row in rows(ok("--grep", pattern, "-e", "gpt2"))[1:]] == expected != []
+
+
+@pytest.mark.parametrize("pattern", ["(a+)+$", "(?:a|aa)+b", "(?R)", ".*.*.*x", r"(?P<n>a*)*b", "a?" * 30, "(?x) (a+) +", "(a)(?1)*",
+                                     "(?:a+){5}", "(?>a*)*"])  # fmt: skip
+def test_a_regex_that_may_backtrack_for_ever_has_a_clock(pattern: str) -> None:
+    assert not inspect_search.is_quick(pattern)
+
+
+def test_tables_of_a_whole_vocabulary_are_the_same_as_json_and_csv() -> None:
+    table, found = rows(ok("--merges", "-e", "r50k_base")), json.loads(ok("--merges", "-e", "r50k_base", "--json"))
+    assert [[int(row[1]), int(row[2]), int(row[0])] for row in table[1:]] == found["merges"]
+    read = list(csv.reader(io.StringIO(ok("--merges", "-e", "r50k_base", "--csv").decode(), newline="")))
+    assert read == table
+
+
 @pytest.mark.parametrize("name", [path.name for path in sorted(DATA.iterdir()) if path.name != "golden.json"])
 def test_every_kind_of_file_can_be_looked_into(name: str) -> None:
     encoding = tokcli.load_encoding(DATA / name)
     stats = vocab_stats.stats_of(encoding, 0)
-    assert stats.tokens + stats.special == len(vocab_stats.token_ids(encoding))
-    odd = list(vocab_stats.not_self(encoding, vocab_stats.token_ids(encoding)))
+    assert stats.tokens + stats.special == len(token_facts.token_ids(encoding))
+    odd = list(token_facts.not_self(encoding, token_facts.token_ids(encoding)))
     assert all(ids != [number] for number, ids in odd)
     assert len(odd) < stats.tokens
 

@@ -10,6 +10,7 @@ from array import array
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -308,3 +309,62 @@ def test_a_cache_that_cannot_be_written_costs_only_time(tmp_path: Path, monkeypa
         len(images.load_image(f"{encodings.VOCAB}/r50k_base.ranks", encodings.CATALOG["r50k_base"].ranks_sha256))
         > 10**6
     )
+
+
+def test_the_tokens_of_an_image_are_those_it_was_made_of() -> None:
+    ranks = {b"a": 3, b"bc" * 200: 7, b"\x00": 0}
+    tokens = native_vocabulary(ranks).tokens()
+    assert tokens == [b"\x00", None, None, b"a", None, None, None, b"bc" * 200]
+    for name in tokcli.list_encoding_names():
+        made = registered(name)
+        assert made.tokens_by_id() == [made._decoder.get(number, b"") for number in range(max(made._decoder) + 1)]
+        assert made._decoder == {rank: token for token, rank in made._mergeable_ranks.items()}
+
+
+def registered(name: str) -> tokcli.Encoding:
+    """An encoding that has read nothing yet."""
+    from tokcli.registry import encodings
+
+    return encodings._make(name)
+
+
+def native_vocabulary(ranks: dict[bytes, int]) -> Any:
+    assert native is not None
+    return native.Vocabulary(image_of(ranks))
+
+
+@given(st.lists(st.binary(max_size=20)))
+def test_pieces_are_counted_as_one_by_one(pieces: list[bytes]) -> None:
+    encoding = tokcli.get_encoding("cl100k_base")
+    assert encoding.count_pieces(pieces) == [len(encode_piece(encoding._mergeable_ranks, piece)) for piece in pieces]
+
+
+def test_a_piece_that_cannot_be_counted_is_named_as_by_python() -> None:
+    encoding = tokcli.Encoding("tiny", pat_str=r"[\s\S]", mergeable_ranks={b"a": 0}, special_tokens={})
+    with pytest.raises(UnknownTokenError):
+        encoding.count_pieces([b"a", b"b"])
+    with pytest.raises(TypeError):
+        native_vocabulary({b"a": 0}).count_pieces([b"a", 1])
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        [(array("I", [1]), b"one\n")],
+        [(array("I", [0]), b"")],
+        [(array("I", [0]), None), (array("I", [0, 0]), None)],
+        [(b"abc", None)],
+        [(array("I", [1]),)],
+    ],
+)
+def test_columns_that_do_not_fit_are_refused(columns: list[Any]) -> None:
+    assert native is not None
+    with pytest.raises(ValueError, match=r"line|length|uint32|column"):
+        native.format_rows(columns)
+
+
+def test_rows_of_numbers_and_lines() -> None:
+    assert native is not None
+    numbers, none = array("I", [0, 2**32 - 1, 2**32 - 2]), array("I", [1, 0, 1])
+    assert native.format_rows([(numbers, None), (none, b"a\nb")]) == b"0\tb\n\ta\n4294967294\tb\n"
+    assert native.format_rows([]) == native.format_rows([(array("I"), b"")]) == b""

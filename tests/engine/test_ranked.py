@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tokcli.engine import backend
 from tokcli.engine.bpe import encode_piece
-from tokcli.engine.native_encoder import image_of, open_merger
+from tokcli.engine.native_encoder import image_of, open_vocabulary
 from tokcli.engine.pair_bpe import SHIFT, merge
 from tokcli.engine.ranked import _live_merges, live_merges, ranks_of_merges, ranks_of_pairs
 
@@ -75,9 +75,8 @@ def test_merges_in_any_order_are_ranks_only_where_these_merge_alike(
     if text.encode() not in ranked.whole_only and not any(token in text.encode() for token in ranked.whole_only):
         assert encode_piece(ranked.ranks, text.encode()) == expected
     if backend.native() is not None:
-        encode = open_merger(lambda: image_of(ranked.ranks | ranked.whole_only, ranked.merges))
-        assert encode is not None
-        assert encode(text.encode()) == expected
+        opened = open_vocabulary(lambda: image_of(ranked.ranks | ranked.whole_only, ranked.merges))
+        assert opened.encode_piece(text.encode()) == expected
 
 
 def test_tokens_too_long_to_be_tried_have_no_ranks() -> None:

@@ -92,3 +92,11 @@ def test_without_colours_there_is_no_code() -> None:
 @pytest.mark.parametrize("name", ["-", "", "a", "special", "a²", "b1x"])
 def test_what_is_no_alternative_has_no_colour(name: str) -> None:
     assert not style_of(name).bgcolor
+
+
+def test_a_narrow_screen_has_a_shorter_header() -> None:
+    row = SplitRow(0, b" pay", "a2", (2777,))
+    assert "alternative" in lines([row], 60)[0]
+    narrow = lines([row], 40)
+    assert "alt " in narrow[0]
+    assert all(cell_len(line) <= 40 for line in narrow)

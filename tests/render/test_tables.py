@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import unicodedata
+from array import array
 from collections.abc import Iterator
 
 import pytest
@@ -12,18 +13,23 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.table import Table
 
+from tokcli.render import number_table
+from tokcli.render import visible as visible_module
 from tokcli.render.console import make_console
+from tokcli.render.number_table import NumberColumn
 from tokcli.render.split_table import SPLIT_COLUMNS, SplitRow
 from tokcli.render.tables import (
     ENCODING_COLUMNS,
     TOKEN_COLUMNS,
+    Column,
     EncodingRow,
     TokenRow,
     encodings_table,
+    make_table,
     token_table,
     tsv,
 )
-from tokcli.render.visible import unescape
+from tokcli.render.visible import escape, escape_lines, unescape
 
 ATTACK = "\x1b[31m[red]a[/red]\u202e\x1b]8;;http://x\x1b\\\r\n\t\x00"
 
@@ -107,3 +113,52 @@ def test_tsv_does_not_wait_for_the_last_row() -> None:
 
     lines = tsv(TOKEN_COLUMNS, rows())
     assert [next(lines), next(lines)][1] == "1\t61\ta\tno\t"
+
+
+TOKENS = st.lists(
+    st.one_of(st.binary(max_size=8), st.sampled_from(["\u241f".encode(), b"\xe2\x90", b"\x9f", b"\\n", b"\n", b""]))
+)
+
+
+@given(TOKENS)
+def test_many_tokens_are_escaped_as_one_by_one(tokens: list[bytes]) -> None:
+    assert escape_lines(tokens).decode() == "".join(f"{escape(token)}\n" for token in tokens)
+
+
+def test_characters_that_were_forgotten_are_escaped_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(visible_module, "_KNOWN_CHARACTERS", 4)
+    monkeypatch.setattr(visible_module, "_escapes", visible_module._Escapes())
+    for text in ["ab\n", "\u202ecd", "\x1bxy\n\u200b", "ab\n\u202e"]:
+        assert escape_lines([text.encode()]).decode() == f"{escape(text)}\n"
+        assert len(visible_module._escapes._plain) <= 4 + len(text)
+
+
+@pytest.mark.parametrize("is_native", [True, False])
+def test_a_table_of_numbers_is_that_of_its_rows(is_native: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not is_native:
+        monkeypatch.setattr(number_table.backend, "native", lambda: None)
+    tokens = [b"a", b"\t", b"\xff", "\u202e".encode(), b"", b"\\"]
+    numbers = array("I", [0, number_table.NOTHING, 4294967294, 7])
+    which = array("I", [5, 1, 4, 2])
+    table = number_table.tsv([NumberColumn("n", numbers), NumberColumn("x\ty", which, tokens)])
+    rows = [("" if n == number_table.NOTHING else n, tokens[w]) for n, w in zip(numbers, which, strict=True)]
+    columns = (Column("n", lambda row: row[0]), Column("x\ty", lambda row: row[1]))
+    assert table.decode() == "".join(f"{line}\n" for line in tsv(columns, rows))
+    assert number_table.tsv([NumberColumn("n", array("I"))]) == b"n\n"
+
+
+def test_headers_act_no_more_than_cells() -> None:
+    columns = (Column("\x1b[31m\u202e", lambda row: row),)
+    assert next(iter(tsv(columns, [1]))) == r"\x1b[31m\u202e"
+    assert "\x1b" not in printed(make_table(columns, [1]), 40)
+
+
+def test_a_narrow_table_leaves_out_what_is_spare_and_folds_no_cell_to_a_letter() -> None:
+    rows = [TokenRow(182292, b" a long token of a vocabulary", parents=(2783, 13444))]
+    wide, narrow = (printed(make_table(TOKEN_COLUMNS, rows, width), width) for width in (100, 40))
+    assert "special" in wide
+    assert "bytes" not in narrow
+    assert "special" not in narrow
+    assert "2783 13444" in narrow
+    assert "·a·long·" in printed(make_table(TOKEN_COLUMNS, rows, 20), 20)
+    assert all(cell_len(line) <= 20 for line in printed(make_table(ENCODING_COLUMNS, [], 20), 20).splitlines())

@@ -14,6 +14,8 @@ from tokcli.cli.options import Request
 from tokcli.errors import InputError, UnknownTokenError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tokcli.cli.inspect_views import Shown
     from tokcli.engine.encoding import Encoding
     from tokcli.render.tables import EncodingRow, TokenRow
@@ -101,7 +103,7 @@ def show_encodings(request: Request, output: Shown) -> None:
         members = [{"name": r.name, "n_vocab": r.n_vocab, "source": r.source, "here": r.here} for r in rows]
         return {"encodings": members}
 
-    inspect_views.emit(request, output, tables.ENCODING_COLUMNS, rows, as_json)
+    inspect_views.emit(request, output, tables.ENCODING_COLUMNS, rows, len(rows), as_json)
 
 
 # --- tokens ----------------------------------------------------------------------------------------------------------
@@ -146,15 +148,16 @@ def id_of(encoding: Encoding, data: bytes) -> int:
     )
 
 
-def token_row(encoding: Encoding, token: int) -> TokenRow:
-    """What there is to say about an id."""
-    from tokcli.engine.vocab_stats import is_special
+def token_row(
+    encoding: Encoding, token: int, parents_of: Callable[[int], tuple[int, int] | None] | None = None
+) -> TokenRow:
+    """What there is to say about an id; `parents_of` is what knows the two that merge into it, if not the encoding."""
+    from tokcli.engine.token_facts import is_special
     from tokcli.render.tables import TokenRow
 
     special = is_special(encoding, token)
-    return TokenRow(
-        token, encoding.decode_single_token_bytes(token), special, None if special else encoding.parents_of(token)
-    )
+    parents = None if special else (parents_of or encoding.parents_of)(token)
+    return TokenRow(token, encoding.decode_single_token_bytes(token), special, parents)
 
 
 def show_tokens(request: Request, output: Shown, ids: list[int]) -> None:
@@ -167,7 +170,7 @@ def show_tokens(request: Request, output: Shown, ids: list[int]) -> None:
     def as_json() -> object:
         return {"tokens": [members(row) for row in rows], "details": [details(encoding, token) for token in ids]}
 
-    inspect_views.emit(request, output, tables.TOKEN_COLUMNS, rows, as_json)
+    inspect_views.emit(request, output, tables.TOKEN_COLUMNS, rows, len(rows), as_json)
     if output.is_terminal and not request.options["as_json"] and not request.options["as_csv"]:
         for token in ids:
             show_origin(request, output, token)
@@ -179,7 +182,7 @@ def show_origin(request: Request, output: Shown, token: int) -> None:
 
     from tokcli.cli import screen
     from tokcli.engine.merges import merge_tree, merges_of
-    from tokcli.engine.vocab_stats import not_self, score_of
+    from tokcli.engine.token_facts import not_self, score_of
     from tokcli.render.merge_tree import draw
     from tokcli.render.visible import visible_bytes
 
@@ -196,14 +199,14 @@ def show_origin(request: Request, output: Shown, token: int) -> None:
         facts.append(f"part of {len(part_of)}: {shown}{', ...' * (len(part_of) > SHOWN_PARTS)}")
     facts += [f"its own text is encoded as {' '.join(map(str, ids))}" for _, ids in not_self(encoding, [token])]
     for fact in facts:
-        screen.show(output, color, Text(fact, "dim"))
+        screen.show_hanging(output, color, Text(fact, "dim"))
     output.write(b"\n")
 
 
 def details(encoding: Encoding, token: int) -> dict[str, object]:
     """What a table has no place for: the ids of a merge tree (each token before its parts), and the tokens it is in."""
     from tokcli.engine.merges import merge_tree, merges_of
-    from tokcli.engine.vocab_stats import not_self, score_of
+    from tokcli.engine.token_facts import not_self, score_of
 
     pending, tree = [merge_tree(encoding, token)], []
     while pending:

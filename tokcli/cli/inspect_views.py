@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from array import array
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from tokcli.cli import records, streams
-from tokcli.errors import InputError
+from tokcli.engine.merges import MAX_IDS
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -42,7 +45,9 @@ def view_of(given: dict[str, Any]) -> Callable[[Request, Shown], None] | None:
     views = {"stats": show_stats, "merges": show_merges, "byte_order": show_bytes, "diff": show_difference}
     chosen = [view for name, view in views.items() if given[name]]
     if any(given[name] not in (None, False) for name in FILTERS):
-        chosen.append(show_filtered)
+        from tokcli.cli.inspect_search import show_found
+
+        chosen.append(show_found)
     if len(chosen) > 1:
         raise click.UsageError("--stats, --merges, --bytes, --diff and the search for tokens are one view each.")
     return chosen[0] if chosen else None
@@ -52,112 +57,46 @@ def emit(
     request: Request,
     output: Shown,
     columns: Iterable[Column[Any]],
-    rows: list[Any],
+    rows: Iterable[Any],
+    count: int,
     json: Callable[[], object],
 ) -> None:
-    """Rows as JSON, CSV, a table on a terminal, or tab-separated values."""
+    """So many rows as JSON, CSV, a table on a terminal, or tab-separated values; what is not shown is not made."""
     from tokcli.render import tables
 
     if request.options["as_json"]:
         output.write(records.dump(json()).encode() + b"\n")
     elif request.options["as_csv"]:
-        write_csv(output, (line.split("\t") for line in tables.tsv(columns, rows)))
+        write_csv(output, tables.escaped_table(columns, rows))
     elif output.is_terminal:
         from rich.text import Text
 
         from tokcli.cli import screen
 
         color = request.options["color"]
-        screen.show(output, color, tables.make_table(columns, rows[:ROWS_ON_SCREEN]), wrap=True)
-        if (more := len(rows) - ROWS_ON_SCREEN) > 0:
-            screen.show(output, color, Text(f"... and {more} more; a pipe gets all of them"))
+        table = tables.make_table(columns, islice(rows, ROWS_ON_SCREEN), screen.width())
+        screen.show(output, color, table, wrap=True)
+        if (more := count - ROWS_ON_SCREEN) > 0:
+            screen.show_hanging(output, color, Text(f"... and {more} more; a pipe gets all of them"))
     else:
-        for line in tables.tsv(columns, rows):
-            output.write(line.encode() + b"\n")
+        for block in tables.escaped_table(columns, rows):
+            output.write(("\n".join(map("\t".join, block)) + "\n").encode())
 
 
-def write_csv(output: Shown, rows: Iterable[list[str]]) -> None:
+def is_tsv(request: Request, output: Shown) -> bool:
+    """Whether a table is written as tab-separated values."""
+    return not (request.options["as_json"] or request.options["as_csv"] or output.is_terminal)
+
+
+def write_csv(output: Shown, blocks: Iterable[Iterable[Sequence[str]]]) -> None:
     """Rows as comma-separated values, cells quoted where they have to be."""
     import csv
     import io
 
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    for row in rows:
-        writer.writerow(row)
-    output.write(text.getvalue().encode())
-
-
-# --- tokens by what they are -----------------------------------------------------------------------------------------
-
-
-def show_filtered(request: Request, output: Shown) -> None:
-    """The tokens that all of --grep, --prefix, --not-utf8 and --not-self hold for; of those the --longest."""
-    from tokcli.cli.inspect_ranks import members, token_row
-    from tokcli.engine.vocab_stats import not_self, token_ids
-    from tokcli.render import tables
-
-    encoding, given = request.encoding, request.options
-    data_of = encoding.decode_single_token_bytes
-    wanted = tests(given)
-    chosen = [number for number in token_ids(encoding) if all(test(data_of(number)) for test in wanted)]
-    becomes = dict(not_self(encoding, chosen)) if given["not_self"] else {}
-    if given["not_self"]:
-        chosen = sorted(becomes)
-    if given["longest"] is not None:
-        chosen = sorted(chosen, key=lambda number: (-len(data_of(number)), number))[: given["longest"]]
-    rows = [token_row(encoding, number) for number in chosen]
-    columns: tuple[Column[Any], ...] = tables.TOKEN_COLUMNS
-    if becomes:
-        columns += (tables.Column("encoded as", lambda row: " ".join(map(str, becomes[row.id])), fold=True),)
-
-    def as_json() -> object:
-        return {"tokens": [members(row) | ({"encoded_as": becomes[row.id]} if becomes else {}) for row in rows]}
-
-    emit(request, output, columns, rows, as_json)
-
-
-def tests(given: dict[str, Any]) -> list[Callable[[bytes], bool]]:
-    """What the bytes of a token have to hold for."""
-    found: list[Callable[[bytes], bool]] = []
-    if given["prefix"] is not None:
-        from tokcli.render.visible import unescape
-
-        prefix = unescape(given["prefix"])
-        found.append(lambda data: data.startswith(prefix))
-    if given["not_utf8"]:
-        found.append(lambda data: not _is_utf8(data))
-    if given["grep"] is not None:
-        found.append(searcher(given["grep"], given["timeout"]))
-    return found
-
-
-def searcher(pattern: str, timeout: float) -> Callable[[bytes], bool]:
-    """Whether a regex is found in a token's text; what is not UTF-8 is U+FFFD to it."""
-    import regex
-
-    try:
-        compiled = regex.compile(pattern)
-    except (regex.error, ValueError, OverflowError, RecursionError) as error:
-        raise InputError(f"--grep: not a regex: {error}") from None
-
-    def is_found(data: bytes) -> bool:
-        try:
-            return compiled.search(data.decode("utf-8", "replace"), timeout=timeout) is not None
-        except TimeoutError:
-            raise InputError(
-                f"--grep: it takes more than {timeout:g} s for one token", "--timeout allows more."
-            ) from None
-
-    return is_found
-
-
-def _is_utf8(data: bytes) -> bool:
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
+    for block in blocks:
+        text = io.StringIO(newline="")
+        csv.writer(text, lineterminator="\n").writerows(block)
+        output.write(text.getvalue().encode())
 
 
 # --- the vocabulary as a whole ---------------------------------------------------------------------------------------
@@ -170,7 +109,7 @@ def show_stats(request: Request, output: Shown) -> None:
     from tokcli.render import tables, vocab_stats
 
     encoding = request.encoding
-    stats = stats_of(encoding, sum(1 for _ in merges_of(encoding).in_order()))
+    stats = stats_of(encoding, merges_of(encoding).total())
     counts = {
         "tokens": stats.tokens,
         "special": stats.special,
@@ -182,8 +121,8 @@ def show_stats(request: Request, output: Shown) -> None:
     if output.is_terminal and not request.options["as_json"] and not request.options["as_csv"]:
         from tokcli.cli import screen
 
-        for line in vocab_stats.lines(stats):
-            screen.show(output, request.options["color"], line)
+        for line in vocab_stats.lines(stats, screen.width()):
+            screen.show_hanging(output, request.options["color"], line)
         return
     groups: dict[str, dict[Any, int]] = {
         "lengths": dict(sorted(stats.lengths.items())),
@@ -195,7 +134,7 @@ def show_stats(request: Request, output: Shown) -> None:
         tables.Column("what", lambda row: row[0]),
         tables.Column("count", lambda row: row[1], "right"),
     )
-    emit(request, output, columns, flat, lambda: counts | groups)
+    emit(request, output, columns, flat, len(flat), lambda: counts | groups)
 
 
 def show_merges(request: Request, output: Shown) -> None:
@@ -204,18 +143,28 @@ def show_merges(request: Request, output: Shown) -> None:
     from tokcli.render.tables import Column
 
     encoding = request.encoding
-    rows = list(merges_of(encoding).in_order())
-    if not rows:
+    made, left, right = merges_of(encoding).in_columns()
+    if not made:
         request.note(f"{encoding.name} does not merge: its tokens are chosen by their scores, or as whole words.")
-    data_of = encoding.decode_single_token_bytes
+    tokens = encoding.tokens_by_id()
+    if is_tsv(request, output):
+        from tokcli.render import number_table
+        from tokcli.render.number_table import NumberColumn
+
+        ids = [array("I", numbers) for numbers in (made, left, right)]
+        names = ("id", "left", "right", "left text", "right text")
+        held = (None, None, None, tokens, tokens)
+        output.write(number_table.tsv(list(map(NumberColumn, names, [*ids, *ids[1:]], held))))
+        return
     columns: tuple[Column[Any], ...] = (
-        Column("id", lambda row: row[0], "right"),
-        Column("left", lambda row: row[1], "right"),
-        Column("right", lambda row: row[2], "right"),
-        Column("left text", lambda row: data_of(row[1]), fold=True),
-        Column("right text", lambda row: data_of(row[2]), fold=True),
+        Column("id", itemgetter(0), "right"),
+        Column("left", itemgetter(1), "right"),
+        Column("right", itemgetter(2), "right"),
+        Column("left text", itemgetter(3), fold=True),
+        Column("right text", itemgetter(4), fold=True),
     )
-    emit(request, output, columns, rows, lambda: {"merges": [[left, right, made] for made, left, right in rows]})
+    rows = zip(made, left, right, map(tokens.__getitem__, left), map(tokens.__getitem__, right), strict=True)
+    emit(request, output, columns, rows, len(made), lambda: {"merges": list(zip(left, right, made, strict=True))})
 
 
 def show_bytes(request: Request, output: Shown) -> None:
@@ -230,7 +179,7 @@ def show_bytes(request: Request, output: Shown) -> None:
         Column("text", lambda row: bytes([row[0]])),
         Column("id", lambda row: row[1], "right"),
     )
-    emit(request, output, columns, list(enumerate(ids)), lambda: {"bytes": ids.tolist()})
+    emit(request, output, columns, enumerate(ids), len(ids), lambda: {"bytes": ids.tolist()})
 
 
 def show_difference(request: Request, output: Shown) -> None:
@@ -248,7 +197,7 @@ def show_difference(request: Request, output: Shown) -> None:
         "only_b": len(found.only_b),
     }
     columns: tuple[Column[Any], ...] = (
-        Column("text", lambda row: row[0], fold=True),
+        Column("text", itemgetter(0), fold=True),
         Column(first, lambda row: "" if row[1] is None else row[1], "right"),
         Column(second, lambda row: "" if row[2] is None else row[2], "right"),
     )
@@ -259,14 +208,25 @@ def show_difference(request: Request, output: Shown) -> None:
 
     request.note(f"{found.shared} tokens are in both ({found.same_id} with the same id), "
                  f"{len(found.only_a)} only in {first}, {len(found.only_b)} only in {second}.")  # fmt: skip
-    emit(request, output, columns, rows, as_json)
+    if is_tsv(request, output):
+        from tokcli.render import number_table
+        from tokcli.render.number_table import NOTHING, NumberColumn
+
+        texts = NumberColumn("text", array("I", range(len(rows))), [row[0] for row in rows])
+        ids = (array("I", [NOTHING if row[at] is None else row[at] for row in rows]) for at in (1, 2))
+        output.write(number_table.tsv([texts, *map(NumberColumn, (first, second), ids)]))
+        return
+    emit(request, output, columns, rows, len(rows), as_json)
 
 
 def tokens_of(encoding: Encoding) -> dict[bytes, int]:
     """Token -> id, special tokens too; of ids that stand for the same bytes, the first."""
-
-    def pairs() -> Iterator[tuple[bytes, int]]:
-        for number, data in sorted(encoding._all_decoder.items(), reverse=True):
-            yield data, number
-
-    return dict(pairs())
+    tokens = [] if encoding.is_pipeline or encoding.n_vocab > MAX_IDS else encoding.tokens_by_id()
+    if not tokens or b"" in tokens:  # there are gaps between ids, or a token of no bytes
+        every = encoding._all_decoder
+        return {every[number]: number for number in sorted(every, reverse=True)}
+    found = dict(zip(tokens, range(len(tokens)), strict=True))
+    for text, number in encoding._special_tokens.items():
+        if number >= len(tokens):
+            found.setdefault(text.encode(), number)
+    return found

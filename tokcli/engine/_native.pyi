@@ -56,6 +56,9 @@ def format_ids(ids: Buffer, between: bytes) -> bytes:
 def format_records(ids: Buffer, offsets: Buffer, between: bytes, joint: bytes, limit: int) -> tuple[bytes, bool]:
     """The same for records that begin at offsets (uint64), of each at most `limit` ids; whether that cut any."""
 
+def format_rows(columns: list[tuple[Buffer, Buffer | None]]) -> bytes:
+    """A line for each row, tabs between its cells: numbers (uint32, nothing for 2**32 - 1), or the lines of these."""
+
 def parse_ids(text: Buffer) -> Ids | None:
     """The ids in decimal text between white space and commas; None for anything else, and above uint32."""
 
@@ -111,6 +114,8 @@ class Vocabulary:
     def encode_buffer(self, data: Buffer, family: int, threads: int = 1) -> Ids: ...
     def encode_piece(self, data: Buffer) -> list[int]:
         """The ids of bytes that are not split."""
+    def count_pieces(self, pieces: list[bytes]) -> bytes:
+        """How many ids each of them has (uint32)."""
     def encode_batch(
         self, texts: list[str], family: int, threads: int = 1, check: TextCheck | None = None
     ) -> tuple[Ids, bytes] | None:
@@ -122,6 +127,8 @@ class Vocabulary:
         """The two ids that merge into each id (uint32): all left ones, then all right ones; 2**32 - 1 for none."""
     def unknown(self, ids: Buffer) -> bytes:
         """Those of some ids (uint32) that are no tokens."""
+    def tokens(self) -> list[bytes | None]:
+        """The bytes of each id; None where there is no such token."""
     def decode(self, ids: list[int]) -> bytes: ...
     def decode_str(self, ids: list[int]) -> str: ...
     def encode_records(self, data: Buffer, ends: Buffer, separator_size: int, family: int) -> tuple[Ids, bytes]:

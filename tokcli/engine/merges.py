@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 NO_PARENT = 2**32 - 1
 MAX_IDS = 1 << 24  # of a table by id, which takes 8 bytes for each; files of others have some 260,000
+FEW = 32  # ids whose parents are asked for one by one
 
 
 class Merges(NamedTuple):
@@ -39,11 +40,23 @@ class Merges(NamedTuple):
         """
         return [made for made, pair in enumerate(zip(self.left, self.right, strict=True)) if number in pair]
 
+    def total(self) -> int:
+        """How many merges there are."""
+        return len(self.left) - self.left.count(NO_PARENT)
+
+    def in_columns(self) -> tuple[list[int], list[int], list[int]]:
+        """The id made, the left and the right part of every merge, by id.
+
+        >>> Merges(array("I", [NO_PARENT, 0, 0]), array("I", [NO_PARENT, 0, 1])).in_columns()
+        ([1, 2], [0, 0], [0, 1])
+        """
+        left, right = self.left.tolist(), self.right.tolist()
+        made = [number for number, parent in enumerate(left) if parent != NO_PARENT]
+        return made, [left[number] for number in made], [right[number] for number in made]
+
     def in_order(self) -> Iterator[tuple[int, int, int]]:
         """(id made, left, right) of every merge, by id."""
-        for made, (left, right) in enumerate(zip(self.left, self.right, strict=True)):
-            if left != NO_PARENT:
-                yield made, left, right
+        return zip(*self.in_columns(), strict=True)
 
 
 def merges_of(encoding: Encoding) -> Merges:
@@ -52,6 +65,13 @@ def merges_of(encoding: Encoding) -> Merges:
     VocabularyError where ids are too large for a table.
     """
     return encoding.all_parents()
+
+
+def parents_of_many(encoding: Encoding, many: int) -> Callable[[int], tuple[int, int] | None]:
+    """What says of an id which two merge into it: from a table of all, where that takes less time for so many."""
+    if many < FEW or not encoding.is_native or encoding.n_vocab > MAX_IDS:
+        return encoding.parents_of
+    return merges_of(encoding).of
 
 
 def check_size(ids: int) -> None:

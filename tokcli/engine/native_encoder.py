@@ -142,15 +142,22 @@ def image_of(
     return image
 
 
-def open_encoder(pat_str: str, image: Callable[[], Any]) -> NativeEncoder | None:
-    """The encoder for a pattern and the image that is made or mapped on demand; None where only Python can do it."""
+def open_vocabulary(image: Callable[[], Any]) -> Any:
+    """An image that is made or mapped on demand, as native code has it; None where only Python can do its work."""
     native = backend.native()
-    if native is None or pat_str not in FAMILY_OF:
+    if native is None:
         return None
     try:
-        return NativeEncoder(native.Vocabulary(image()), native.FAMILIES.index(FAMILY_OF[pat_str]))
+        return native.Vocabulary(image())
     except ValueError:
         return None
+
+
+def encoder_for(pat_str: str, vocabulary: Any) -> NativeEncoder:
+    """The encoder for a pattern that is in FAMILY_OF."""
+    native = backend.native()
+    assert native is not None
+    return NativeEncoder(vocabulary, native.FAMILIES.index(FAMILY_OF[pat_str]))
 
 
 def split_natively(pat_str: str, text: str) -> list[bytes] | None:
@@ -166,27 +173,9 @@ def split_natively(pat_str: str, text: str) -> list[bytes] | None:
     return [data[begin:end] for begin, end in zip([0, *ends], ends, strict=False)]
 
 
-def open_merger(image: Callable[[], Any]) -> Callable[[bytes], list[int]] | None:
-    """What merges one piece, for patterns that only Python can split by; None where only Python can do it."""
-    native = backend.native()
-    if native is None:
-        return None
-    try:
-        merge: Callable[[bytes], list[int]] = native.Vocabulary(image()).encode_piece
-    except ValueError:
-        return None
-    return merge
-
-
-def native_parents(image: Callable[[], Any]) -> Merges | None:
-    """The two ids that merge into each id of an image; None where only Python can tell."""
+def parents_in(vocabulary: Any) -> Merges:
+    """The two ids that merge into each id of an opened image."""
     from tokcli.engine.merges import Merges
 
-    native = backend.native()
-    if native is None:
-        return None
-    try:
-        both = array("I", native.Vocabulary(image()).parents())
-    except ValueError:
-        return None
+    both = array("I", vocabulary.parents())
     return Merges(both[: len(both) // 2], both[len(both) // 2 :])

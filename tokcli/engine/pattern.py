@@ -8,6 +8,7 @@ rewritten here. Nothing is matched here: see pretokenizer.py.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
@@ -265,6 +266,22 @@ def minus(left: Ranges, right: Ranges) -> Ranges:
             first = right[at][1] + 1
             at += 1
     return tuple(out)
+
+
+def members(characters: Iterable[str], ranges: Ranges) -> set[str]:
+    """Those of some characters that are in ascending ranges.
+
+    >>> sorted(members("abcxyz", ((98, 99), (121, 130))))
+    ['b', 'c', 'y', 'z']
+    """
+    bounds = _bounds(ranges)
+    return {char for char in characters if bisect_right(bounds, ord(char)) & 1}
+
+
+@lru_cache(maxsize=256)
+def _bounds(ranges: Ranges) -> list[int]:
+    """The first code point of each range, and the one behind it, in a row."""
+    return [bound for first, last in ranges for bound in (first, last + 1)]
 
 
 def class_members(ranges: Ranges) -> str:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import takewhile
 
 from tokcli.engine.pieces import ChunkPieces, Piece
 
 SHOWN_PIECES = 64  # of a region that are kept on each side
 CONTEXT = 16  # characters around it
+_FEW, _MANY = 8, 4096  # pieces that are compared at once
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,15 @@ class _Side:
         self.index += 1
         return True
 
+    def skip(self, count: int) -> None:
+        """Passes pieces of the chunk that are the same on the other side."""
+        if count and self.chunk is not None:
+            size = sum(map(len, self.chunk.data[self.index : self.index + count]))
+            self.pieces += count
+            self.at += size
+            self.offset += size
+            self.index += count
+
     def forget(self) -> None:
         """Begins a new region."""
         self.held.clear()
@@ -84,6 +95,10 @@ def regions(left: Iterable[ChunkPieces], right: Iterable[ChunkPieces], totals: T
     """Each smallest part of a text that two ways of cutting it both have, and cut differently inside."""
     ours, theirs = _Side(iter(left)), _Side(iter(right))
     while True:
+        same = _same(ours, theirs)
+        ours.skip(same)
+        theirs.skip(same)
+        totals.bytes, totals.left_pieces, totals.right_pieces = ours.at, ours.pieces, theirs.pieces
         begin = ours.at
         ours.forget()
         theirs.forget()
@@ -99,9 +114,25 @@ def regions(left: Iterable[ChunkPieces], right: Iterable[ChunkPieces], totals: T
             yield _region(ours, theirs, ours.at - begin)
 
 
+def _same(ours: _Side, theirs: _Side) -> int:
+    """How many of the next pieces are the same on both sides, as far as both chunks go."""
+    if ours.chunk is None or theirs.chunk is None:
+        return 0
+    left, right, same, some = ours.chunk.data, theirs.chunk.data, 0, _FEW
+    while True:
+        a = left[ours.index + same : ours.index + same + some]
+        b = right[theirs.index + same : theirs.index + same + some]
+        if a != b:
+            return same + sum(1 for _ in takewhile(lambda both: both[0] == both[1], zip(a, b, strict=False)))
+        same += len(a)
+        if len(a) < some:
+            return same
+        some = min(2 * some, _MANY)
+
+
 def _region(ours: _Side, theirs: _Side, size: int) -> Region:
     chunk, _, offset = ours.held[0]
-    text = chunk.chunk.text.encode()
+    text = chunk.encoded
     start = offset - chunk.chunk.offset
     before = text[max(0, start - 4 * CONTEXT) : start].decode("utf-8", "ignore")[-CONTEXT:]
     after = text[start + size : start + size + 4 * CONTEXT].decode("utf-8", "ignore")[:CONTEXT]

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 from tokcli.engine.encoding import Encoding
 from tokcli.engine.pieces import ChunkPieces, Piece
@@ -37,6 +38,7 @@ class PieceStats:
     lost: int = 0
     _longest: list[tuple[int, int, bytes, str]] = field(default_factory=list)
     _seen: set[bytes] = field(default_factory=set)
+    _tokens_of: dict[bytes, int] = field(default_factory=dict)  # how many tokens a piece becomes
 
     @property
     def is_approximate(self) -> bool:
@@ -55,20 +57,30 @@ class PieceStats:
     def add(self, encoding: Encoding, pieces: ChunkPieces) -> None:
         """Counts the pieces of one chunk more."""
         chunk, data, names = pieces.chunk, pieces.data, pieces.alternatives
-        self.size += sum(map(len, data))
+        sizes = list(map(len, data))
+        self.size += sum(sizes)
         self.pieces += len(data)
         self.tokens += encoding.count_chunk(chunk)
         self.hits.update(names)
-        for piece, name in zip(data, names, strict=True):
-            self.hit_bytes[name] += len(piece)
+        of_name = dict.fromkeys(names, 0)
+        for name, size in zip(names, sizes, strict=True):
+            of_name[name] += size
+        self.hit_bytes.update(of_name)
         if chunk.special:
             return
-        self._add_split(Counter(data), encoding.piece_tokens)
-        self._add_longest(pieces)
+        different = Counter(data)
+        self._add_split(different, encoding)
+        self._add_longest(pieces, sizes, different)
 
-    def _add_split(self, different: Counter[bytes], tokens_of: Callable[[bytes], list[int]]) -> None:
+    def _add_split(self, different: Counter[bytes], encoding: Encoding) -> None:
+        known = self._tokens_of
+        if len(known) >= KEPT_PIECES:
+            known.clear()
+        new = [piece for piece in different if piece not in known]
+        counts = dict(zip(new, encoding.count_pieces(new), strict=True))
+        known.update((piece, tokens) for piece, tokens in counts.items() if len(piece) <= KEPT_BYTES)
         for piece, times in different.items():
-            tokens = len(tokens_of(piece))
+            tokens = known[piece] if piece in known else counts[piece]
             if tokens > 1:
                 self.split[piece[:KEPT_BYTES], tokens] += times
                 self.split_pieces += times
@@ -77,22 +89,21 @@ class PieceStats:
             self.lost += 1
             self.split = Counter({key: times - 1 for key, times in self.split.items() if times > 1})
 
-    def _add_longest(self, pieces: ChunkPieces) -> None:
-        least = self._longest[0][0] if len(self._longest) == LONGEST else 0
-        if max(map(len, pieces.data), default=0) <= least:
+    def _add_longest(self, pieces: ChunkPieces, sizes: list[int], different: Iterable[bytes]) -> None:
+        is_full = len(self._longest) == LONGEST
+        least = self._longest[0][0] if is_full else 0
+        if max(sizes, default=0) <= least:
             return
-        for offset, data, name in _first_of_each(pieces):
-            if len(data) <= least or data[:KEPT_BYTES] in self._seen:
+        # so many are at least as long, and differ in what is kept of them
+        whole = [] if is_full else heapq.nlargest(LONGEST, [n for n in map(len, different) if n <= KEPT_BYTES])
+        enough = whole[-1] if len(whole) == LONGEST else 0
+        offsets = list(accumulate(sizes, initial=pieces.chunk.offset))
+        for place in [place for place, size in enumerate(sizes) if size >= enough and size > least]:
+            size, kept = sizes[place], pieces.data[place][:KEPT_BYTES]
+            if size <= least or kept in self._seen:
                 continue
-            self._seen.add(data[:KEPT_BYTES])
-            heapq.heappush(self._longest, (len(data), -offset, data[:KEPT_BYTES], name))
+            self._seen.add(kept)
+            heapq.heappush(self._longest, (size, -offsets[place], kept, pieces.alternatives[place]))
             if len(self._longest) > LONGEST:
                 self._seen.discard(heapq.heappop(self._longest)[2])
                 least = self._longest[0][0]
-
-
-def _first_of_each(pieces: Iterable[Piece]) -> list[Piece]:
-    found: dict[bytes, Piece] = {}
-    for piece in pieces:
-        found.setdefault(piece.data, piece)
-    return list(found.values())

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from tokcli.engine.encoding import Encoding
+from tokcli.engine.piece_alternatives import names_of
 from tokcli.engine.pretokenizer import PreTokenizer
 from tokcli.engine.stream import Chunk, placed
 
@@ -28,6 +29,7 @@ class ChunkPieces:
         self.chunk = chunk
         self.data = encoding.split_chunk(chunk)
         self._pattern = pattern
+        self._counted = 0, 0  # a place in bytes and in characters
 
     @cached_property
     def alternatives(self) -> list[str]:
@@ -35,6 +37,8 @@ class ChunkPieces:
         if self._pattern is None or self.chunk.special:
             return [UNKNOWN] * len(self.data)
         pattern = self._pattern
+        if not self.chunk.tail and (known := names_of(pattern, self.chunk.text, self.data)) is not None:
+            return known
         found = placed(lambda text: list(pattern.split_with_alternatives(text)), self.chunk)
         names = []
         whole = len(self.data) - bool(self.chunk.tail)  # the last piece ends in bytes that no alternative matched
@@ -48,17 +52,24 @@ class ChunkPieces:
         """The name of the alternative of one piece, which begins at byte `offset` of the input."""
         size = len(self.data[index])
         at = offset - self.chunk.offset
-        if self._pattern is None or self.chunk.special or at + size > len(self._encoded):
+        if self._pattern is None or self.chunk.special or at + size > len(self.encoded):
             return UNKNOWN
-        start = len(self._encoded[:at].decode())
+        start = self._characters_before(at)
         won = self._winner(start)
         if won is None or won[0] is None or len(self.chunk.text[start : won[1]].encode()) != size:
             return UNKNOWN  # the pattern looked further back than this chunk, or it is not all that cuts
         return f"a{won[0]}"
 
     @cached_property
-    def _encoded(self) -> bytes:
+    def encoded(self) -> bytes:
+        """The text of the chunk as UTF-8."""
         return self.chunk.text.encode()
+
+    def _characters_before(self, at: int) -> int:
+        """How many characters stand before a byte; places are asked for in order, so it goes on from the last one."""
+        byte, characters = self._counted if self._counted[0] <= at else (0, 0)
+        self._counted = at, characters + len(self.encoded[byte:at].decode())
+        return self._counted[1]
 
     @cached_property
     def _winner(self) -> Callable[[int], tuple[int | None, int] | None]:

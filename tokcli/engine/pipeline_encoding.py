@@ -71,6 +71,11 @@ class PipelineEncoding(Encoding):
     def _token_bytes(self) -> Mapping[int, bytes]:
         return self.tokenizer.token_bytes()
 
+    def tokens_by_id(self) -> list[bytes]:
+        """The bytes of every id, b"" where there is none; VocabularyError for ids far apart."""
+        merges.check_size(self.n_vocab)
+        return [self._token_bytes.get(number, b"") for number in range(self.n_vocab)]
+
     @cached_property
     def _all_decoder(self) -> Mapping[int, bytes]:
         return self._token_bytes
@@ -222,6 +227,10 @@ class PipelineEncoding(Encoding):
     def piece_tokens(self, piece: bytes) -> list[int]:
         """The ids of one piece, taken as a text of its own."""
         return self._encode_single_piece(piece)
+
+    def count_pieces(self, pieces: list[bytes]) -> list[int]:
+        """How many ids each of some pieces has, taken as a text of its own."""
+        return [len(self.piece_tokens(piece)) for piece in pieces]
 
     def encode_with_unstable(self, text: str, **given: Any) -> tuple[list[int], list[list[int]]]:
         """No such rule is known for these tokenizers."""

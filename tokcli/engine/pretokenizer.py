@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tokcli.engine import pattern as patterns
 from tokcli.engine.known_patterns import BLOOM, DEEPSEEK_CODER, KNOWN_PATTERNS, LLAMA_CPP_CODER
@@ -38,6 +38,8 @@ _CUT_WINDOWS = (1 << 8, 1 << 12, 1 << 16)  # characters to look back through, be
 
 # How far a pattern of one's own may look beyond the end of a piece (or behind its start) and still be streamed exactly.
 LOOK_AROUND = 1 << 16
+
+AGREED_CHARACTERS = 1 << 16  # whose classes are known to be those of Unicode 16.0: 6 MB when full
 
 ALL = r"[\s\S]+"  # cuts nothing: the pattern of a tokenizer that cuts by other rules, which is not compiled in vain
 
@@ -86,18 +88,36 @@ class PreTokenizer:
         """For any text; twice as slow, for the classes are spelled out where the release differs."""
         return _compile(self.pat_str, patterns.rewrite(self.pat_str, _exact_class))
 
-    @cached_property
-    def _contested(self) -> re.Pattern[str] | None:
-        """Finds a character that the installed release puts in another class than Unicode 16.0 does."""
-        ranges = patterns.merged(
-            r for name in patterns.properties(self.pat_str) for delta in _class_deltas(name) for r in delta
-        )
-        return re.compile(f"[{patterns.class_members(ranges)}]") if ranges else None
-
     def _compiled_for(self, text: str) -> regex.Pattern[str]:
-        if text.isascii() or self._contested is None or not self._contested.search(text):
+        if text.isascii():
             return self._plain
-        return self._exact
+        new = set(text).difference(self._agreed)
+        if new:
+            contested = self._contested(new)
+            if len(self._agreed) > AGREED_CHARACTERS:
+                self._agreed.clear()
+            self._agreed |= new - contested
+            if contested:
+                return self._exact
+        return self._plain
+
+    @cached_property
+    def _agreed(self) -> set[str]:
+        """Characters that the installed release puts in the classes that Unicode 16.0 does."""
+        return set()
+
+    def _contested(self, characters: set[str]) -> set[str]:
+        """Those of some characters that it puts elsewhere. (Asking of all there are would take 50 ms.)"""
+        joined = "".join(characters)
+        found: set[str] = set()
+        for name in self._properties:
+            ours = patterns.members(characters, patterns.unicode16_ranges(name) or ())
+            found |= ours.symmetric_difference(_property(name).findall(joined))
+        return found
+
+    @cached_property
+    def _properties(self) -> set[str]:
+        return patterns.properties(self.pat_str)
 
     def split(self, text: str) -> list[str]:
         """The pieces of a text; joined, they are the text. PatternError where the pattern leaves text out."""
@@ -108,20 +128,28 @@ class PreTokenizer:
 
     def split_with_alternatives(self, text: str) -> Iterator[tuple[str, int | None]]:
         """The pieces of a text, each with the number of the alternative that matched, from 1; None where unknown."""
-        named = self._named if self._compiled_for(text) is self._plain else self._named_exact
+        named = self.named_for(text)
         if named is None:
             yield from ((piece, None) for piece in self.split(text))
             return
         for start, end, match in self._spans(named, text, 0):
             yield text[start:end], int(match.lastgroup[1:]) if match.lastgroup else None
 
+    def named_for(self, text: str) -> regex.Pattern[str] | None:
+        """The pattern for a text, each alternative a group of its name; None where it refers to groups itself."""
+        return self._named if self._compiled_for(text) is self._plain else self._named_exact
+
+    @cached_property
+    def kept_alternatives(self) -> dict[Any, str]:
+        """Pieces and the names of their alternatives, for piece_alternatives.py, which bounds it."""
+        return {}
+
     def winners(self, text: str) -> Callable[[int], tuple[int | None, int] | None]:
         """What says of a place of a text which alternative matches there and where that ends; None where none does.
 
         The number of the alternative is None where it cannot be known.
         """
-        is_plain = self._compiled_for(text) is self._plain
-        compiled = (self._named if is_plain else self._named_exact) or self._compiled_for(text)
+        compiled = self.named_for(text) or self._compiled_for(text)
         is_named = self._named is not None
 
         def winner(at: int) -> tuple[int | None, int] | None:
@@ -311,6 +339,14 @@ def _exact_class(name: str, negated: bool) -> str | None:
     right = rf"[\p{{{name}}}--[{patterns.class_members(extra)}]]" if extra else rf"\p{{{name}}}"
     right += patterns.class_members(missing)
     return f"^{right}" if negated else right
+
+
+@lru_cache(maxsize=64)
+def _property(name: str) -> regex.Pattern[str]:
+    """Finds single characters of a class as the installed release knows it."""
+    import regex
+
+    return regex.compile(rf"\p{{{name}}}")
 
 
 @lru_cache(maxsize=64)

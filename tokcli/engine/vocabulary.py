@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tokcli.engine.bpe import MergeStep, PieceCache, encode_piece, merge_steps, parents
-from tokcli.engine.native_encoder import NativeEncoder, native_parents, open_encoder, open_merger
+from tokcli.engine.native_encoder import FAMILY_OF, NativeEncoder, encoder_for, open_vocabulary, parents_in
 from tokcli.engine.pretokenizer import PreTokenizer
 from tokcli.engine.text import character_spans
 from tokcli.errors import UnknownTokenError, VocabularyError
@@ -28,6 +28,8 @@ MAX_ID = 2**32 - 1  # ids are uint32
 class Vocabulary:
     """Tokens, their ids, and the pattern that belongs to them; made by `Encoding` or `on_demand`."""
 
+    _ranks_are_read_late = False  # and take longer to read than the image, which has the tokens too
+
     @classmethod
     def on_demand(
         cls,
@@ -42,6 +44,7 @@ class Vocabulary:
         """An encoding whose ranks, and whose native image (a buffer), are loaded when they are needed."""
         encoding = cls.__new__(cls)
         encoding._set_up(name, pat_str, special_tokens, max_rank, load_ranks, load_image)
+        encoding._ranks_are_read_late = True
         return encoding
 
     def _set_up(
@@ -69,30 +72,42 @@ class Vocabulary:
     @cached_property
     def _cache(self) -> PieceCache:
         # known patterns come here only where native code is not used at all
-        native = None if self._pretokenizer.is_known else open_merger(self._load_image)
+        native = None if self._pretokenizer.is_known else self._opened
 
         def merge(piece: bytes) -> list[int]:
             if native is not None:
                 with suppress(KeyError):  # a byte that is no token: Python says which
-                    return native(piece)
+                    ids: list[int] = native.encode_piece(piece)
+                    return ids
             return encode_piece(self._mergeable_ranks, piece)
 
         return PieceCache(merge)
 
     @cached_property
-    def _merge_natively(self) -> Callable[[bytes], list[int]] | None:
-        return open_merger(self._load_image)
+    def _opened(self) -> Any:
+        """The image as native code has it; None where there is no such code, or no image."""
+        return open_vocabulary(self._load_image)
 
     def piece_tokens(self, piece: bytes) -> list[int]:
         """The ids of one piece, which is not split again."""
-        if self._merge_natively is not None:
+        if self._opened is not None:
             with suppress(KeyError):  # a byte that is no token: Python says which
-                return self._merge_natively(piece)
+                ids: list[int] = self._opened.encode_piece(piece)
+                return ids
         return encode_piece(self._mergeable_ranks, piece)
+
+    def count_pieces(self, pieces: list[bytes]) -> list[int]:
+        """How many ids each of some pieces has."""
+        if self._opened is not None:
+            with suppress(KeyError):
+                return memoryview(self._opened.count_pieces(pieces)).cast("I").tolist()
+        return [len(self.piece_tokens(piece)) for piece in pieces]
 
     @cached_property
     def _native(self) -> NativeEncoder | None:
-        return open_encoder(self._pat_str, self._load_image)
+        if self._pat_str not in FAMILY_OF or self._opened is None:
+            return None
+        return encoder_for(self._pat_str, self._opened)
 
     @property
     def is_native(self) -> bool:
@@ -175,8 +190,28 @@ class Vocabulary:
 
     # --- the vocabulary ----------------------------------------------------------------------------------------------
 
+    def tokens_by_id(self) -> list[bytes]:
+        """The bytes of every id that is not special, b"" where there is none; VocabularyError for ids far apart."""
+        from tokcli.engine.merges import check_size
+
+        check_size(self.n_vocab)
+        if self._has_near_image:
+            return [token or b"" for token in self._opened.tokens()]
+        found = [b""] * self.n_vocab
+        for token, number in self._mergeable_ranks.items():
+            found[number] = token
+        return found
+
+    @property
+    def _has_near_image(self) -> bool:
+        """Whether tokens come sooner from the image than from the ranks."""
+        is_far = self._ranks_are_read_late and "_mergeable_ranks" not in self.__dict__
+        return is_far and self._opened is not None
+
     @cached_property
     def _decoder(self) -> dict[int, bytes]:
+        if self._has_near_image:
+            return {number: token for number, token in enumerate(self._opened.tokens()) if token is not None}
         decoder = {rank: token for token, rank in self._mergeable_ranks.items()}
         if len(decoder) != len(self._mergeable_ranks):
             raise VocabularyError(f"encoding {self.name!r}: two tokens have the same rank")
@@ -249,10 +284,9 @@ class Vocabulary:
         from tokcli.engine import merges
 
         merges.check_size(self.n_vocab)
-        table = native_parents(self._load_image)
-        if table is None:
+        if self._opened is None:
             return merges.one_by_one(self.n_vocab, self._decoder, self.parents_of)
-        return merges.for_ids(table, self.n_vocab)
+        return merges.for_ids(parents_in(self._opened), self.n_vocab)
 
 
 def _unknown_id(token: object, name: str) -> Exception:

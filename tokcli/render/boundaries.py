@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from itertools import cycle
 from typing import Protocol
 
+from rich.color import Color, ColorSystem, ColorType
 from rich.style import Style
 from rich.text import Text
 
@@ -22,7 +23,20 @@ RANK_WIDTH = 7  # ranks below ten million stand under each other
 # least CIELAB distance of neighbours is 36, under Machado's models of all three kinds), also when a terminal of 256 or
 # of 16 colours rounds them. The text on them is black: contrast 5.4 or more, whatever the terminal's own colours.
 PALETTE = ("#56B4E9", "#E69F00", "#009E73", "#F0E442", "#CC79A7", "#D55E00")
-STYLES = tuple(Style(color="#000000", bgcolor=colour) for colour in PALETTE)
+_OF_SIXTEEN = {"#D55E00": 9}  # bright red: the nearest is the second one's
+
+
+class Background(Color):
+    """A colour that stays different from the others of PALETTE where a terminal has but 16."""
+
+    def downgrade(self, system: ColorSystem) -> Color:  # type: ignore[override]
+        """The colour as a terminal has it."""
+        number = _OF_SIXTEEN.get(self.name) if system == ColorSystem.STANDARD else None
+        return super().downgrade(system) if number is None else Color.from_ansi(number)
+
+
+BACKGROUNDS = tuple(Background(colour, ColorType.TRUECOLOR, triplet=Color.parse(colour).triplet) for colour in PALETTE)
+STYLES = tuple(Style(color="#000000", bgcolor=colour) for colour in BACKGROUNDS)
 
 
 class MergeStep(Protocol):

@@ -16,7 +16,7 @@ from rich.cells import cell_len, chop_cells
 from rich.color import ColorSystem
 from rich.style import Style
 
-from tokcli.render.boundaries import PALETTE
+from tokcli.render.boundaries import BACKGROUNDS
 from tokcli.render.tables import Column
 from tokcli.render.visible import visible, visible_bytes
 
@@ -52,15 +52,15 @@ _COLOURED = frozenset({"alternative", "text"})
 
 @lru_cache(maxsize=256)
 def style_of(alternative: str) -> Style:
-    """The colour of an alternative by its name, black on a colour of PALETTE; none for `-`.
+    """The colour of an alternative by its name, black on a colour of its own; none for `-`.
 
     >>> style_of("a1").bgcolor == style_of("a7").bgcolor, style_of("a1") == style_of("a7")
     (True, False)
     """
     if not (alternative[1:].isascii() and alternative[1:].isdecimal()):
         return Style()
-    turn, index = divmod(int(alternative[1:]) - 1, len(PALETTE))
-    return Style(color="#000000", bgcolor=PALETTE[index], **_ROUNDS[turn % len(_ROUNDS)])
+    turn, index = divmod(int(alternative[1:]) - 1, len(BACKGROUNDS))
+    return Style(color="#000000", bgcolor=BACKGROUNDS[index], **_ROUNDS[turn % len(_ROUNDS)])
 
 
 class Painter:
@@ -99,7 +99,13 @@ def table_lines(rows: Iterable[SplitRow], width: int, paint: Painter) -> Iterato
     widths = [max(map(cell_len, column)) for column in zip(headers, *cells, strict=True)]
     if len(first) == FIRST_ROWS:
         widths[0] = max(widths[0], 6)  # more will come
-    _shrink(widths, width - len(_GAP) * (len(widths) - 1))
+    room = width - len(_GAP) * (len(widths) - 1)
+    _shrink(widths, room)
+    if sum(widths) > room:  # a narrow screen: the longest header is not worth its width
+        at = headers.index("alternative")
+        headers[at] = "alt"
+        widths[at] = max(map(cell_len, [headers[at], *(row[at] for row in cells)]))
+        _shrink(widths, room)
     yield _line(headers, widths, None, paint)
     yield "─" * (sum(widths) + len(_GAP) * (len(widths) - 1))
     for row, shown in chain(zip(first, cells, strict=True), ((row, _cells(row)) for row in rows)):

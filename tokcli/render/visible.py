@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Sequence
 from functools import lru_cache
 from unicodedata import category
 
@@ -44,6 +45,9 @@ _ESCAPE = re.compile(
 )
 _LETTERS = {"\n": "n", "\r": "r", "\t": "t", "\\": "\\"}
 _FROM_LETTER = {letter: char.encode() for char, letter in _LETTERS.items()}
+# Stands between texts that are joined: it shows, so it is not escaped, and its UTF-8 does not overlap with itself.
+_BETWEEN = "\N{SYMBOL FOR UNIT SEPARATOR}"
+_KNOWN_CHARACTERS = 1 << 16  # 10 MB when full
 _CACHED_CHARACTERS = 4096  # a text rarely has more different ones; 1 MB when full
 
 
@@ -109,8 +113,52 @@ def escape(data: str | bytes) -> str:
         return _escape_text(data)
     runs = _BAD_BYTES.split(data.decode("utf-8", "surrogateescape"))
     runs[::2] = map(_escape_text, runs[::2])
-    runs[1::2] = ["".join(f"\\x{ord(char) - 0xDC00:02x}" for char in run) for run in runs[1::2]]
+    runs[1::2] = ["".join(map(_escape_bad_byte, run)) for run in runs[1::2]]
     return "".join(runs)
+
+
+def escape_lines(items: Sequence[bytes]) -> bytes:
+    r"""`escape` of each of some bytes as UTF-8, a newline behind each; in a fifth of the time, all at once.
+
+    >>> escape_lines([b"a\n", b"", b"\xff"])
+    b'a\\n\n\n\\xff\n'
+    """
+    joined = _BETWEEN.encode().join(items)
+    if joined.count(_BETWEEN.encode()) != len(items) - 1:
+        return "".join([f"{escape(item)}\n" for item in items]).encode()
+    return (_escapes(joined.decode("utf-8", "surrogateescape")).replace(_BETWEEN, "\n") + "\n").encode()
+
+
+class _Escapes:
+    """Escapes text by the characters that occur in it, of which it remembers what becomes of them."""
+
+    def __init__(self) -> None:
+        self._plain: set[str] = set()
+        self._escaped: dict[str, str] = {}
+        self._finder: re.Pattern[str] | None = None
+
+    def __call__(self, text: str) -> str:
+        """The text with each character escaped, but for _BETWEEN."""
+        new = set(text).difference(self._plain, self._escaped)
+        if new and len(self._plain) + len(self._escaped) > _KNOWN_CHARACTERS:
+            self._plain, self._escaped, new = set(), {}, set(text)
+        if new:
+            self._learn(new)
+        finder, escaped = self._finder, self._escaped
+        return text if finder is None else finder.sub(lambda match: escaped[match[0]], text)
+
+    def _learn(self, characters: set[str]) -> None:
+        for char in characters:
+            shown = _escape_bad_byte(char) if "\udc80" <= char <= "\udcff" else _escape_character(char)
+            if shown == char:
+                self._plain.add(char)
+            else:
+                self._escaped[char] = shown
+        if self._escaped:
+            self._finder = re.compile(f"[{re.escape(''.join(self._escaped))}]")
+
+
+_escapes = _Escapes()
 
 
 def unescape(text: str) -> bytes:
@@ -151,6 +199,10 @@ def _escape_text(text: str) -> str:
     if text.isascii() and text.isprintable() and "\\" not in text:
         return text
     return "".join(map(_escape_character, text))
+
+
+def _escape_bad_byte(char: str) -> str:
+    return f"\\x{ord(char) - 0xDC00:02x}"
 
 
 @lru_cache(_CACHED_CHARACTERS)

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -131,6 +132,21 @@ class PyVocabulary {
     return ints_.list_of(ids.data(), ids.size());
   }
 
+  // How many ids each of some pieces has (uint32).
+  nb::bytes count_pieces(nb::list given) {
+    const auto pieces = nb::steal<nb::list>(PyList_GetSlice(given.ptr(), 0, PY_SSIZE_T_MAX));
+    Lease encoder(*this);
+    std::vector<uint32_t> counts;
+    counts.reserve(pieces.size());
+    for (nb::handle piece : pieces) {
+      const BufferView view(piece);
+      const Result result = encoder->encode_piece(view.bytes(), nullptr);
+      check(result);
+      counts.push_back(static_cast<uint32_t>(result.count));
+    }
+    return bytes_of(counts.data(), counts.size() * sizeof(uint32_t));
+  }
+
   // All ids of some texts, and where each text's begin; None where a check does not hold for all of them.
   nb::object encode_batch(nb::list texts, int family, int threads, const TextCheck* check) {
     std::vector<Batch> batches = run_batches(texts, family_of(family), threads, check, true);
@@ -199,6 +215,21 @@ class PyVocabulary {
     std::copy_if(items, items + count, std::back_inserter(found),
                  [&](uint32_t id) { return !vocabulary_.token(id, &token); });
     return bytes_of(found.data(), found.size() * sizeof(uint32_t));
+  }
+
+  // The bytes of each id; None where there is no such token.
+  nb::list tokens() const {
+    auto out = nb::steal<nb::list>(PyList_New(static_cast<Py_ssize_t>(vocabulary_.id_count())));
+    if (!out.is_valid()) throw nb::python_error();
+    for (uint32_t id = 0; id < vocabulary_.id_count(); ++id) {
+      std::string_view token;
+      PyObject* item = vocabulary_.token(id, &token)
+                           ? PyBytes_FromStringAndSize(token.data(), static_cast<Py_ssize_t>(token.size()))
+                           : Py_NewRef(Py_None);
+      if (item == nullptr) throw nb::python_error();
+      PyList_SET_ITEM(out.ptr(), static_cast<Py_ssize_t>(id), item);
+    }
+    return out;
   }
   // The bytes of some ids; KeyError where there is no such token, OverflowError where an id is no uint32.
   nb::bytes decode(nb::list ids) {
@@ -653,6 +684,55 @@ nb::tuple format_records(nb::handle ids, nb::handle offsets, const nb::bytes& be
   return nb::make_tuple(text, was_cut);
 }
 
+// A line for each row, tabs between its cells. A column is (numbers, lines): each number (uint32) as it is, kNone left
+// out; or that line of some bytes, where there are any.
+nb::bytes format_rows(nb::list given) {
+  struct Column {
+    explicit Column(nb::handle pair) : numbers_view(pair[0]), has_lines(!pair[1].is_none()) {
+      numbers = ids_in(numbers_view, &rows);
+      if (!has_lines) return;
+      lines_view = std::make_unique<BufferView>(pair[1]);
+      const Bytes text = lines_view->bytes();
+      const char* const begin = reinterpret_cast<const char*>(text.data());
+      for (size_t at = 0, end; at < text.size(); at = end + 1) {
+        const void* found = std::memchr(begin + at, '\n', text.size() - at);
+        end = found ? static_cast<size_t>(static_cast<const char*>(found) - begin) : text.size();
+        lines.emplace_back(begin + at, end - at);
+      }
+      if (std::any_of(numbers, numbers + rows, [&](uint32_t n) { return n >= lines.size(); }))
+        throw nb::value_error("there is no line of a number");
+    }
+    BufferView numbers_view;
+    bool has_lines;
+    std::unique_ptr<BufferView> lines_view;
+    const uint32_t* numbers = nullptr;
+    size_t rows = 0;
+    std::vector<std::string_view> lines;
+  };
+  std::vector<std::unique_ptr<Column>> columns;
+  for (nb::handle item : given) {
+    const auto pair = nb::cast<nb::tuple>(item);
+    if (pair.size() != 2) throw nb::value_error("a column is numbers and lines");
+    columns.push_back(std::make_unique<Column>(pair));
+    if (columns.back()->rows != columns[0]->rows) throw nb::value_error("the columns are not of the same length");
+  }
+  std::string out;
+  {
+    const nb::gil_scoped_release release;
+    std::array<char, 10> digits;
+    for (size_t row = 0; !columns.empty() && row < columns[0]->rows; ++row) {
+      for (const auto& column : columns) {
+        const uint32_t number = column->numbers[row];
+        if (column->has_lines) out += column->lines[number];
+        else if (number != kNone) out.append(digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr);
+        out += '\t';
+      }
+      out.back() = '\n';
+    }
+  }
+  return bytes_of(out.data(), out.size());
+}
+
 // The ids in decimal text; None where there is anything else in it, or an id that is no uint32.
 nb::object parse_ids(nb::handle text) {
   const BufferView view(text);
@@ -772,6 +852,7 @@ NB_MODULE(_native, module) {
   module.def("set_instructions", &set_instructions);
   module.def("format_ids", &format_ids);
   module.def("format_records", &format_records);
+  module.def("format_rows", &format_rows);
   module.def("parse_ids", &parse_ids);
   module.def("narrow_ids", &narrow_ids);
   module.def("valid_utf8", &valid_size);
@@ -799,12 +880,14 @@ NB_MODULE(_native, module) {
       .def("encode_piece", &PyVocabulary::encode_piece)
       .def("encode_batch", &PyVocabulary::encode_batch, nb::arg("texts"), nb::arg("family"), nb::arg("threads") = 1,
            nb::arg("check").none() = nb::none())
+      .def("count_pieces", &PyVocabulary::count_pieces)
       .def("encode_batch_lists", &PyVocabulary::encode_batch_lists, nb::arg("texts"), nb::arg("family"),
            nb::arg("threads") = 1, nb::arg("check").none() = nb::none())
       .def("encode_records", &PyVocabulary::encode_records)
       .def("count_records", &PyVocabulary::count_records)
       .def("parents", &PyVocabulary::parents)
       .def("unknown", &PyVocabulary::unknown)
+      .def("tokens", &PyVocabulary::tokens)
       .def("decode", &PyVocabulary::decode)
       .def("decode_str", &PyVocabulary::decode_str);
   nb::class_<PyDecoder>(module, "Decoder").def(nb::init<nb::handle, nb::dict>()).def("decode", &PyDecoder::decode);
