@@ -141,7 +141,7 @@ class PyVocabulary {
     for (nb::handle piece : pieces) {
       const BufferView view(piece);
       const Result result = encoder->encode_piece(view.bytes(), nullptr);
-      check(result);
+      raise(result);
       counts.push_back(static_cast<uint32_t>(result.count));
     }
     return bytes_of(counts.data(), counts.size() * sizeof(uint32_t));
