@@ -1,12 +1,12 @@
 """What runs before this one learned of characters for a compiled tokenizer, so that it need not be found out again.
 
 Finding it out takes Unicode tables and the rules of the file, 0.06 s; a file beside the container has the answers. It
-is written at the end of a run that learned something; of two such runs the later one stays.
+is written when a tokenizer that learned something is let go, or the run ends; of two such the later one stays.
 """
 
 from __future__ import annotations
 
-import atexit
+import weakref
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
@@ -53,7 +53,7 @@ class LearnedRules:
             self._runs.update(runs)
         if not self._is_new:
             self._is_new = True
-            atexit.register(self._write)
+            weakref.finalize(self, _write, self._path, self._sha256, self._chars, self._classes, self._runs)
 
     def _read(self) -> None:
         block = mapped(self._path)
@@ -67,17 +67,19 @@ class LearnedRules:
             self._runs = {run.encode(): text.encode() for run, text in runs.items()}
             self._chars, self._classes = known, grouped
 
-    def _write(self) -> None:
-        runs = {run.decode(): text.decode() for run, text in self._runs.items() if len(run) <= MOST_RUN_BYTES}
-        header = {
-            "sha256": self._sha256,
-            "chars": {c: None if text is None else text.decode() for c, text in self._chars.items()},
-            "classes": self._classes,
-            "runs": runs,
-        }
-        if max(len(self._chars), len(self._classes)) <= MOST:
-            with suppress(OSError):
-                keep(self._path, containers.pack(header, {}))
+
+def _write(
+    path: str, sha256: str, chars: dict[int, bytes | None], classes: dict[int, int], runs: dict[bytes, bytes]
+) -> None:
+    header = {
+        "sha256": sha256,
+        "chars": {c: None if text is None else text.decode() for c, text in chars.items()},
+        "classes": classes,
+        "runs": {run.decode(): text.decode() for run, text in runs.items() if len(run) <= MOST_RUN_BYTES},
+    }
+    if max(len(chars), len(classes)) <= MOST:
+        with suppress(OSError):
+            keep(path, containers.pack(header, {}))
 
 
 def _is_texts(value: Any) -> bool:
