@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from tokcli.engine.pattern import members, unicode16_ranges
 from tokcli.engine.token_facts import is_special
+from tokcli.errors import VocabularyError
 
 if TYPE_CHECKING:
     from tokcli.engine.encoding import Encoding
@@ -130,5 +131,14 @@ def difference(a: Mapping[bytes, int], b: Mapping[bytes, int]) -> Difference:
 
 
 def byte_order(encoding: Encoding) -> array[int]:
-    """The id of each byte (minbpe's GPT4Tokenizer calls it `byte_shuffle`); KeyError where a byte is no token."""
-    return array("I", (encoding.encode_single_token(bytes([value])) for value in range(256)))
+    """The id of each byte (minbpe's GPT4Tokenizer calls it `byte_shuffle`); VocabularyError where one is no token."""
+    first: dict[int, int] = {}
+    for number, token in encoding._all_decoder.items():
+        if len(token) == 1:
+            first.setdefault(token[0], number)
+    for value in range(256):
+        if value not in first:
+            raise VocabularyError(
+                f"{encoding.name}: byte {value:02x} is no token", "Only where all 256 are, bytes have an order."
+            )
+    return array("I", map(first.__getitem__, range(256)))
