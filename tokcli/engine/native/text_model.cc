@@ -156,8 +156,8 @@ void TextModel::encode_words(Bytes piece, Call& call) const {
   const uint8_t *p = piece.data(), *end = p + piece.size(), *begin = p;
   if (p == end) return;
   if (whole_first) {
-    if (const uint32_t number = strings.find(p, piece.size()); number != kNothing) {
-      call.sink.add(ids[number]);
+    if (const uint32_t number = tokens.strings.find(p, piece.size()); number != kNothing) {
+      call.sink.add(tokens.ids[number]);
       return;
     }
   }
@@ -174,7 +174,7 @@ void TextModel::encode_words(Bytes piece, Call& call) const {
       const uint8_t* at = p;
       const uint32_t right = next_char(p, end);
       if (!pairs.may_hold(left, right) &&
-          (!cuts_before_known || strings.find(at, static_cast<size_t>(p - at)) != kNothing)) {
+          (!cuts_before_known || tokens.strings.find(at, static_cast<size_t>(p - at)) != kNothing)) {
         encode_word({begin, at}, call);
         begin = at;
       }
@@ -208,13 +208,14 @@ void TextModel::encode_word(Bytes word, Call& call) const {
 // ways that are almost equal is taken. Where the best way of a word is so much better than the next that no rounding can
 // change it, its ids are kept; the sum is added up as the reference does, token by token.
 void TextModel::encode_sums(Bytes word, Call& call) const {
+  const Unigram& unigram = models.sums;
   WordScratch& scratch = call.scratch.word;
   const bool is_short = word.size() <= WordCache::kMostBytes;
-  const auto add = [&](const uint32_t* tokens, size_t count) {
+  const auto add = [&](const uint32_t* numbers, size_t count) {
     for (size_t i = 0; i < count; ++i) {
       if (kind == Kind::kSums32)
-        call.sum = static_cast<float>(unigram->score(tokens[i])) + static_cast<float>(call.sum);
-      else call.sum = unigram->score(tokens[i]) + call.sum;
+        call.sum = static_cast<float>(unigram.score(numbers[i])) + static_cast<float>(call.sum);
+      else call.sum = unigram.score(numbers[i]) + call.sum;
     }
   };
   const WordCache::Slot* slot = is_short ? call.scratch.cache.find(word) : nullptr;
@@ -223,34 +224,50 @@ void TextModel::encode_sums(Bytes word, Call& call) const {
     if (slot->count == 1 && slot->ids[0] == kUnknownToken) {
       add_unknown_word(word, call);
     } else {
-      for (size_t i = 0; i < slot->count; ++i) call.sink.add(ids[slot->ids[i]]);
+      for (size_t i = 0; i < slot->count; ++i) call.sink.add(tokens.ids[slot->ids[i]]);
     }
     return;
   }
   if (kind == Kind::kSums32)
-    call.sum = unigram->search_single(word, static_cast<float>(call.sum), scratch);
-  else call.sum = unigram->search(word, call.sum, scratch);
-  const bool is_known = unigram->tokens(word, scratch);
-  std::vector<uint32_t> tokens = scratch.ids;
+    call.sum = unigram.search_single(word, static_cast<float>(call.sum), scratch);
+  else call.sum = unigram.search(word, call.sum, scratch);
+  const bool is_known = unigram.tokens(word, scratch);
+  const std::vector<uint32_t> numbers = scratch.ids;
   if (is_known) {
-    for (const uint32_t token : tokens) call.sink.add(ids[token]);
+    for (const uint32_t number : numbers) call.sink.add(tokens.ids[number]);
   } else {
     std::vector<size_t> ends;
     for (size_t end = word.size(); end > 0; end = scratch.steps[end].begin) ends.push_back(end);
     size_t at = 0;
-    for (const uint32_t token : tokens) {
-      if (token == kUnknownToken) add_unknown_word(word.subspan(at, ends.back() - at), call);
-      else call.sink.add(ids[token]);
+    for (const uint32_t number : numbers) {
+      if (number == kUnknownToken) add_unknown_word(word.subspan(at, ends.back() - at), call);
+      else call.sink.add(tokens.ids[number]);
       at = ends.back();
       ends.pop_back();
     }
   }
   // of words with unknown characters in them only those that are one are kept, as in scripts that the tokens do not know
-  if (!is_short || slot != nullptr || !(is_known || tokens.size() == 1)) return;
+  if (!is_short || slot != nullptr || !(is_known || numbers.size() == 1)) return;
   const double unit = kind == Kind::kSums32 ? 0x1p-24 : 0x1p-53;
   const double most = kind == Kind::kSums32 ? 99999.0 : 1e15;
-  const double limit = unigram->sure_up_to(word, scratch, unit, most);
-  if (limit > 0) call.scratch.cache.keep(word, tokens, static_cast<float>(limit * 0.999));
+  const double limit = unigram.sure_up_to(word, scratch, unit, most);
+  if (limit > 0) call.scratch.cache.keep(word, numbers, static_cast<float>(limit * 0.999));
+}
+
+bool TextModel::fits() const {
+  const auto step_fits = [&](const Step& step) {
+    return step.fits() && (step.kind != Step::Kind::kSpaces || !spaces.space.empty());
+  };
+  const bool model_fits = models.fits() && (kind == Kind::kWord || models.which == Models::Used::kUnigram);
+  return tokens.fits() && model_fits && pairs.fits() && !space.empty() && raw.trie.fits(raw.tokens.size()) &&
+         normalized.trie.fits(normalized.tokens.size()) && std::all_of(steps.begin(), steps.end(), step_fits) && chars.fits() &&
+         spaces.fits();
+}
+
+void TextModel::open(Bytes image) {
+  ImageReader reader(image);
+  parts(reader);
+  if (!reader.is_at_end() || !fits()) throw std::invalid_argument("not such an image");
 }
 
 void TextModel::add_unknown_word(Bytes word, Call& call) const {

@@ -13,15 +13,37 @@
 
 namespace tokcli {
 
+// Some of a kind, each with its parts.
+template <class Archive, class T>
+void each_part(Archive& archive, std::vector<T>& items) {
+  uint32_t count = static_cast<uint32_t>(items.size());
+  archive.plain(count);
+  for (uint32_t i = 0; i < count; ++i) {
+    if constexpr (Archive::kReads) items.emplace_back();  // one after the other: an image may be too short for them
+    items[i].parts(archive);
+  }
+}
+
 // Added tokens, found in text before anything else (added_tokens.py).
 struct AddedTokens {
   struct Token {
-    uint32_t id;
-    bool single_word, left, right;  // takes white space on its left, right
+    uint32_t id = 0;
+    bool single_word = false, left = false, right = false;  // takes white space on its left, right
+    template <class Archive>
+    void parts(Archive& archive) {
+      archive.plain(id);
+      for (bool* flag : {&single_word, &left, &right}) archive.flag(*flag);
+    }
   };
   std::vector<Token> tokens;
   Trie trie;  // to a token's number
   std::array<bool, 256> begins{};
+  template <class Archive>
+  void parts(Archive& archive) {
+    each_part(archive, tokens);
+    trie.parts(archive);
+    for (bool& begins_one : begins) archive.flag(begins_one);
+  }
 };
 
 // Words and their ids, for one thread. Bounded: what is new takes the second place of its pair, and the first when it is
@@ -40,7 +62,7 @@ class WordCache {
   WordCache() : pairs_(size_t{1} << kBits) {}
   // The slot of a word of 1 to kMostBytes bytes, or null.
   const Slot* find(Bytes word) {
-    Pair& pair = pairs_[hash_bytes(word.data(), word.size()) >> (64 - kBits)];
+    Pair& pair = pairs_[hash_text(word.data(), word.size()) >> (64 - kBits)];
     if (pair.first.holds(word)) [[likely]] return &pair.first;
     if (!pair.second.holds(word)) return nullptr;
     std::swap(pair.first, pair.second);
@@ -48,7 +70,7 @@ class WordCache {
   }
   void keep(Bytes word, const std::vector<uint32_t>& ids, float limit) {
     if (word.empty() || word.size() > kMostBytes || ids.size() > kMostIds) return;
-    Pair& pair = pairs_[hash_bytes(word.data(), word.size()) >> (64 - kBits)];
+    Pair& pair = pairs_[hash_text(word.data(), word.size()) >> (64 - kBits)];
     Slot& slot = pair.first.size == 0 ? pair.first : pair.second;
     slot.limit = limit;
     slot.size = static_cast<uint8_t>(word.size());
@@ -77,16 +99,65 @@ enum class Prefix : uint8_t { kNever, kAlways, kFirst };
 enum class Words : uint8_t { kWhole, kAtSpaces, kWherePossible };
 enum class Kind : uint8_t { kWord, kSums32, kSums64 };
 
+// All models, of which one is used.
+struct Models {
+  Models(const Tokens& tokens, const Unknown& unknown)
+      : pieces(tokens, unknown), pairs(tokens, unknown), word_piece(tokens, unknown), whole(tokens, unknown),
+        sums(tokens.trie), unigram(sums, tokens, unknown) {}
+  PieceBpe pieces;
+  PairBpeModel pairs;
+  WordPieceModel word_piece;
+  WholeModel whole;
+  Unigram sums;
+  UnigramModel unigram;
+  enum class Used : uint8_t { kNone, kPieces, kPairs, kWordPiece, kWhole, kUnigram } which = Used::kNone;
+
+  template <class Archive>
+  void parts(Archive& archive) {
+    archive.choice(which, 6);
+    switch (which) {
+      case Used::kNone: break;
+      case Used::kPieces: return pieces.parts(archive);
+      case Used::kPairs: return pairs.parts(archive);
+      case Used::kWordPiece: return word_piece.parts(archive);
+      case Used::kWhole: return whole.parts(archive);
+      case Used::kUnigram: return sums.parts(archive);
+    }
+  }
+  bool fits() const {
+    switch (which) {
+      case Used::kNone: return false;
+      case Used::kPieces: return pieces.fits();
+      case Used::kPairs: return pairs.fits();
+      case Used::kWordPiece: return word_piece.fits();
+      case Used::kWhole: return whole.fits();
+      case Used::kUnigram: return sums.fits();
+    }
+    return false;
+  }
+  const WordModel* used() const {
+    switch (which) {
+      case Used::kNone: return nullptr;
+      case Used::kPieces: return &pieces;
+      case Used::kPairs: return &pairs;
+      case Used::kWordPiece: return &word_piece;
+      case Used::kWhole: return &whole;
+      case Used::kUnigram: return &unigram;
+    }
+    return nullptr;
+  }
+};
+
 struct TextModel {
+  TextModel() = default;
+  TextModel(const TextModel&) = delete;  // the models refer to the other parts
+  TextModel& operator=(const TextModel&) = delete;
+
   // --- the parts, set once ---
-  Strings strings;  // of the tokens
-  std::vector<uint32_t> ids;
-  Trie trie;        // of the tokens, where the model wants it
-  Trie kept;        // symbols that stay whole
-  bool has_kept = false;
-  std::unique_ptr<WordModel> model;  // Kind::kWord
-  std::unique_ptr<Unigram> unigram;
+  Tokens tokens;
   Unknown unknown;
+  Models models{tokens, unknown};
+  const WordModel* model = nullptr;  // the one of them that is used
   Kind kind = Kind::kWord;
   Words words = Words::kWhole;
   bool whole_first = false;        // a piece that is a token is not taken apart
@@ -107,6 +178,31 @@ struct TextModel {
   static constexpr uint16_t kAsked = 0x8000, kWordChar = 0x100;
   static constexpr uint8_t kRemoved = 0xFF, kIsolated = 0xFE;
   static constexpr uint8_t kFound = 1, kIgnored = 2, kNotFound = 0;  // of each added token, in a call
+
+  template <class Archive>
+  void parts(Archive& archive) {
+    tokens.parts(archive);
+    unknown.parts(archive);
+    models.parts(archive);
+    archive.choice(kind, 3);
+    archive.choice(words, 3);
+    for (bool* flag : {&whole_first, &cuts_before_known, &joins_unknown, &has_classes, &has_metaspace, &metaspace_splits,
+                       &prefixes_blindly})
+      archive.flag(*flag);
+    pairs.parts(archive);
+    archive.text(space);
+    raw.parts(archive);
+    normalized.parts(archive);
+    each_part(archive, steps);
+    chars.parts(archive);
+    spaces.parts(archive);
+    classes.parts(archive);
+    archive.choice(prefix, 3);
+    if constexpr (Archive::kReads) model = models.used();
+  }
+  bool fits() const;
+  // Makes an empty model that of an image, which has to stay where it is; std::invalid_argument where it is none.
+  void open(Bytes image);
 
   // Appends the ids of a text. Where `needs` is not empty afterwards, they are not to be used.
   void encode(Bytes text, Bytes raw_states, Bytes normalized_states, TextScratch& scratch, IdBuffer* out,

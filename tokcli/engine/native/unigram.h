@@ -10,8 +10,16 @@ constexpr uint32_t kUnknownToken = kNothing - 1;
 // Scores of tokens, and the best way through a word.
 class Unigram {
  public:
+  explicit Unigram(const Trie& tokens) : tokens_(tokens) {}
   // `scores` by the values in the trie.
-  Unigram(const Trie& tokens, std::vector<double> scores, double unknown_score);
+  void build(std::vector<double> scores, double unknown_score);
+  template <class Archive>
+  void parts(Archive& archive) {
+    archive.table(scores_);
+    archive.plain(unknown_score_);
+    archive.plain(largest_);
+  }
+  bool fits() const { return tokens_.fits(scores_.size()); }
 
   // Fills scratch.steps by sums of 64 bits that begin at `start`; returns the sum at the end.
   double search(Bytes word, double start, WordScratch& scratch) const;
@@ -26,22 +34,21 @@ class Unigram {
 
  private:
   const Trie& tokens_;
-  std::vector<double> scores_;
-  double unknown_score_, largest_ = 0;
+  Table<double> scores_;
+  double unknown_score_ = 0, largest_ = 0;
 };
 
 // Hugging Face's: each word for itself; unknown characters that follow on one another are one.
 class UnigramModel : public WordModel {
  public:
-  UnigramModel(const Unigram& unigram, const Strings& texts, std::vector<uint32_t> ids, Unknown unknown)
-      : unigram_(unigram), texts_(texts), ids_(std::move(ids)), unknown_(unknown) {}
+  UnigramModel(const Unigram& unigram, const Tokens& tokens, const Unknown& unknown)
+      : unigram_(unigram), tokens_(tokens), unknown_(unknown) {}
   bool encode(Bytes word, WordScratch& scratch) const override;
 
  private:
   const Unigram& unigram_;
-  const Strings& texts_;
-  std::vector<uint32_t> ids_;
-  Unknown unknown_;
+  const Tokens& tokens_;
+  const Unknown& unknown_;
 };
 
 }  // namespace tokcli
