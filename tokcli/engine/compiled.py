@@ -109,7 +109,7 @@ class Compiled:
     def token_bytes(self) -> Mapping[int, bytes]:
         """The bytes of each id."""
         native = backend.native()
-        if native is None or self.facts.others is None:
+        if native is None or self.shortcut is None or self.facts.others is None:
             return self.whole.token_bytes()
         try:
             tokens = native.Vocabulary(self.shortcut.load_image()).tokens()

@@ -14,6 +14,7 @@ from tokcli.errors import TokcliError
 if TYPE_CHECKING:
     from tokcli.engine.encoding import Encoding
     from tokcli.engine.sentencepiece import SentencePiece
+    from tokcli.engine.shortcut import Shortcut
 
 
 def token_ids(encoding: Encoding) -> list[int]:
@@ -96,13 +97,13 @@ def _one_by_one(texts: list[str], encode: Callable[[str], list[int]]) -> list[li
 
 def scores_of(encoding: Encoding) -> Sequence[float]:
     """The scores by which a model chooses its tokens, by id; none where it chooses otherwise."""
-    if not encoding.is_pipeline or getattr(_tokenizer(encoding), "shortcut", None) is not None:  # which merges by ranks
+    tokenizer = _whole(encoding)
+    if tokenizer is None:
         return ()
     from tokcli.engine.llama_cpp import LlamaCpp
     from tokcli.engine.pipeline import Pipeline
     from tokcli.engine.unigram import Unigram
 
-    tokenizer = _tokenizer(encoding)
     if (spm := _sentencepiece(encoding)) is not None:
         return [piece.score for piece in spm.pieces]
     if isinstance(tokenizer, Pipeline) and isinstance(tokenizer.model, Unigram):
@@ -117,12 +118,12 @@ def kinds_of(encoding: Encoding) -> dict[int, str]:
 
     Of SentencePiece and GGUF: control, unknown, user-defined, unused or byte.
     """
-    tokenizer = _tokenizer(encoding)
-    if tokenizer is None:
-        return {}
-    if (shortcut := getattr(tokenizer, "shortcut", None)) is not None:
+    if (shortcut := _shortcut(encoding)) is not None:
         special = encoding.special_tokens_set
         return {number: "special" if text in special else "added" for text, number in shortcut.added.items()}
+    tokenizer = _whole(encoding)
+    if tokenizer is None:
+        return {}
     from tokcli.engine import llama_cpp as gguf
     from tokcli.engine.pipeline import Pipeline
 
@@ -139,13 +140,18 @@ def kinds_of(encoding: Encoding) -> dict[int, str]:
     return {}
 
 
-def _tokenizer(encoding: Encoding) -> object:
-    """What stands behind an encoding that has rules of its own, compiled or not; None for any other."""
-    return getattr(encoding, "tokenizer", None)
+def _shortcut(encoding: Encoding) -> Shortcut | None:
+    """The ranks by which a tokenizer merges; None where it has none, or is no tokenizer with rules of its own."""
+    return getattr(getattr(encoding, "tokenizer", None), "shortcut", None)
+
+
+def _whole(encoding: Encoding) -> object:
+    """The tokenizer behind an encoding, with all that its file says; None where there is none, or ranks do its work."""
+    return None if _shortcut(encoding) is not None else getattr(encoding, "whole_tokenizer", None)
 
 
 def _sentencepiece(encoding: Encoding) -> SentencePiece | None:
     from tokcli.engine.sentencepiece import SentencePiece
 
-    tokenizer = _tokenizer(encoding)
+    tokenizer = _whole(encoding)
     return tokenizer if isinstance(tokenizer, SentencePiece) else None
