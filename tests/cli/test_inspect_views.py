@@ -91,6 +91,28 @@ def test_a_piece_of_sentencepiece_has_its_score_and_gives_itself() -> None:
     assert about["score"] <= 0
 
 
+@pytest.mark.parametrize(
+    ("name", "kinds"),
+    [
+        ("bpe.model", {"unknown", "control", "byte"}),
+        ("unigram.model", {"unknown", "control"}),
+    ],
+)
+def test_pieces_of_sentencepiece_have_kinds_and_scores(name: str, kinds: set[str]) -> None:
+    head, *found = rows(ok("-e", DATA / name, "--grep", ""))
+    assert head == ["id", "bytes", "text", "special", "parents", "kind", "score"]
+    assert {row[5] for row in found} >= {"", *kinds}
+    assert all(float(row[6]) <= 0 for row in found if not row[5])
+    told = json.loads(ok("-e", DATA / name, "--grep", "", "--json"))["tokens"]
+    assert [(token.get("kind", ""), f"{token['score']:g}") for token in told] == [(row[5], row[6]) for row in found]
+
+
+def test_added_tokens_have_a_kind_whatever_reads_them() -> None:
+    found = rows(ok("-e", DATA / "plain.tokenizer.json", "--longest", "400"))
+    assert {row[5] for row in found[1:]} > {""}
+    assert "kind" not in ok("--longest", "3").decode()
+
+
 def test_searches_combine() -> None:
     found = rows(ok("--prefix", " worl", "--grep", "wide|s$", "--longest", "1"))
     assert [row[:1] + row[2:3] for row in found] == [["id", "text"], ["17361", " worldwide"]]
@@ -241,6 +263,7 @@ def test_a_table_on_a_terminal_is_cut_and_says_so() -> None:
         (("--diff", "gpt2", "gpt3"), "unknown encoding 'gpt3'"),
         (("--prefix", "\\q"), "\\q"),
         (("--longest", "0"), "--longest"),
+        (("--bytes", "-e", str(DATA / "wordpiece.tokenizer.json")), "byte 00 is no token"),
     ],
 )
 def test_what_cannot_be_shown_is_refused(arguments: tuple[str, ...], what: str) -> None:

@@ -179,3 +179,12 @@ def test_an_interrupt_leaves_the_terminal_as_it_was(key: bytes | None) -> None:
     status, _, is_same = stepping(keys)
     assert status in (130, -signal.SIGINT)
     assert is_same
+
+
+def test_being_ended_leaves_the_terminal_as_it_was() -> None:
+    def keys(_: int, pid: int) -> None:
+        time.sleep(0.3)
+        os.kill(pid, signal.SIGTERM)
+
+    status, _, is_same = stepping(keys)
+    assert (status, is_same) == (-signal.SIGTERM, True)

@@ -33,8 +33,12 @@ def test_a_long_view_goes_through_the_pager(pager: dict[str, str], tmp_path: Pat
 
 @pytest.mark.parametrize(
     "arguments",
-    [["split", "--table", "-t", LINES], ["inspect-ranks", *(f"--id={id}" for id in range(300, 340))]],
-    ids=["split", "inspect-ranks"],
+    [
+        ["split", "--table", "-t", LINES],
+        ["split", "--diff", r"\w+|\W", "-t", "it's 12345 " * 40],
+        ["inspect-ranks", *(f"--id={id}" for id in range(300, 340))],
+    ],
+    ids=["split", "diff", "inspect-ranks"],
 )
 def test_tables_go_through_the_pager_too(arguments: list[str], pager: dict[str, str], tmp_path: Path) -> None:
     assert on_terminal(*arguments, env=pager) == (0, b"")

@@ -19,6 +19,7 @@ from support import HARD_ATOMS, MARKUP, ROOT
 
 from tokcli import get_encoding
 from tokcli.cli.main import run
+from tokcli.engine.token_facts import not_self, token_ids
 from tokcli.render.visible import visible, visible_bytes
 
 pytestmark = pytest.mark.skipif(chromium.executable() is None, reason="there is no Chromium here")
@@ -174,6 +175,22 @@ def test_a_vocabulary_can_be_walked_without_a_mouse(tab: chromium.Tab, folder: P
     assert tab.value(ACTIVE) == "heading"
     tab.press("Tab", "Escape")
     assert tab.value(ACTIVE) == "list"
+
+
+def test_tokens_that_their_own_text_does_not_give_are_found_and_say_what_it_gives(
+    tab: chromium.Tab, folder: Path
+) -> None:
+    tab.open(vocabulary(folder), "#token-3413")
+    assert "its own text becomes" in tab.value(ABOUT)
+    links = "[...document.querySelectorAll('#about dd a')].map(a => a.hash)"
+    assert tab.value(links) == ["#token-357", "#token-6"]
+    tab.value(f"{Q}('#filter').value = 'odd'; {Q}('#filter').dispatchEvent(new Event('input'))")
+    tab.wait(f"{STATUS}.startsWith('12 of')")
+    encoding = get_encoding("o200k_base")
+    assert [int(row.split()[0]) for row in rows(tab)] == [n for n, _ in not_self(encoding, token_ids(encoding))]
+    tab.value("location.hash = '#token-24912'")
+    tab.wait(f"{ABOUT}.includes('24912')")
+    assert "its own text becomes" not in tab.value(ABOUT)
 
 
 def test_a_vocabulary_without_merges_shows_scores(tab: chromium.Tab, folder: Path) -> None:

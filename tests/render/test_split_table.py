@@ -100,3 +100,22 @@ def test_a_narrow_screen_has_a_shorter_header() -> None:
     narrow = lines([row], 40)
     assert "alt " in narrow[0]
     assert all(cell_len(line) <= 40 for line in narrow)
+
+
+def test_a_piece_of_a_megabyte_is_folded_as_it_is_shown() -> None:
+    rows = [SplitRow(0, b"a" * 1_000_000, "a1", tuple(range(200_000)))]
+    made = table_lines(rows, 60, PLAIN)
+    first = [next(made) for _ in range(5)]
+    assert max(map(cell_len, first)) <= 60
+    text = first[2].split()[4]
+    assert set(text) == {"a"}
+    assert first[3].split()[0] == text
+
+
+def test_no_id_and_no_mark_is_lost_in_folding() -> None:
+    text = "a\u0301\u0302b" * 40
+    made = lines([SplitRow(0, text.encode(), "a1", tuple(range(1000, 1060)))], 50)[2:]
+    ids = [word for line in made for word in line.split() if word.isdecimal() and len(word) == 4]
+    assert ids == [str(number) for number in range(1000, 1060)]
+    shown = "".join("".join(word for word in line.split() if "b" in word or "\u0301" in word) for line in made)
+    assert shown == text

@@ -14,11 +14,12 @@ from tokcli.cli.options import Request
 from tokcli.errors import InputError, UnknownTokenError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Iterable, Iterator
 
     from tokcli.cli.inspect_views import Shown
     from tokcli.engine.encoding import Encoding
-    from tokcli.render.tables import EncodingRow, TokenRow
+    from tokcli.engine.merges import Merges
+    from tokcli.render.tables import Column, EncodingRow, TokenRow
 
 SHOWN_BYTES, SHOWN_IDS = 40, 20  # in messages
 SHOWN_PARTS = 8  # of the tokens that one is part of
@@ -148,41 +149,55 @@ def id_of(encoding: Encoding, data: bytes) -> int:
     )
 
 
-def token_row(
-    encoding: Encoding, token: int, parents_of: Callable[[int], tuple[int, int] | None] | None = None
-) -> TokenRow:
-    """What there is to say about an id; `parents_of` is what knows the two that merge into it, if not the encoding."""
-    from tokcli.engine.token_facts import is_special
+def token_rows(encoding: Encoding, tokens: Iterable[int], many: int) -> Iterator[TokenRow]:
+    """What there is to say about some ids, of which about so `many` will be asked for."""
+    from tokcli.engine.merges import parents_of_many
+    from tokcli.engine.token_facts import is_special, kinds_of, scores_of
     from tokcli.render.tables import TokenRow
 
-    special = is_special(encoding, token)
-    parents = None if special else (parents_of or encoding.parents_of)(token)
-    return TokenRow(token, encoding.decode_single_token_bytes(token), special, parents)
+    parents_of, kinds, scores = parents_of_many(encoding, many), kinds_of(encoding), scores_of(encoding)
+    for token in tokens:
+        special = is_special(encoding, token)
+        yield TokenRow(
+            token, encoding.decode_single_token_bytes(token), special, None if special else parents_of(token),
+            kinds.get(token, ""), scores[token] if token < len(scores) else None,
+        )  # fmt: skip
+
+
+def token_columns(encoding: Encoding) -> tuple[Column[TokenRow], ...]:
+    """The columns of a table of tokens: kinds and scores where the vocabulary has some."""
+    from tokcli.engine.token_facts import kinds_of, scores_of
+    from tokcli.render import tables
+
+    kind = (tables.KIND_COLUMN,) if kinds_of(encoding) else ()
+    return (*tables.TOKEN_COLUMNS, *kind, *((tables.SCORE_COLUMN,) if scores_of(encoding) else ()))
 
 
 def show_tokens(request: Request, output: Shown, ids: list[int]) -> None:
     """Tokens as a table, with how each came to be on a terminal; or as JSON, with all that is known."""
-    from tokcli.render import tables
+    from tokcli.engine.merges import merges_of
 
     encoding = request.encoding
-    rows = [token_row(encoding, token) for token in ids]
+    rows = list(token_rows(encoding, ids, len(ids)))
 
     def as_json() -> object:
-        return {"tokens": [members(row) for row in rows], "details": [details(encoding, token) for token in ids]}
+        merges = merges_of(encoding)
+        return {"tokens": [members(row) for row in rows], "details": [details(encoding, row, merges) for row in rows]}
 
-    inspect_views.emit(request, output, tables.TOKEN_COLUMNS, rows, len(rows), as_json)
+    inspect_views.emit(request, output, token_columns(encoding), rows, len(rows), as_json)
     if output.is_terminal and not request.options["as_json"] and not request.options["as_csv"]:
+        merges = merges_of(encoding)
         for token in ids:
-            show_origin(request, output, token)
+            show_origin(request, output, token, merges)
 
 
-def show_origin(request: Request, output: Shown, token: int) -> None:
+def show_origin(request: Request, output: Shown, token: int, merges: Merges) -> None:
     """The merge tree of a token, which tokens it is part of, and whether its own text gives it back."""
     from rich.text import Text
 
     from tokcli.cli import screen
-    from tokcli.engine.merges import merge_tree, merges_of
-    from tokcli.engine.token_facts import not_self, score_of
+    from tokcli.engine.merges import merge_tree
+    from tokcli.engine.token_facts import not_self
     from tokcli.render.merge_tree import draw
     from tokcli.render.visible import visible_bytes
 
@@ -190,9 +205,7 @@ def show_origin(request: Request, output: Shown, token: int) -> None:
     for line in draw(merge_tree(encoding, token)):
         screen.show(output, color, line)
     facts = []
-    if (score := score_of(encoding, token)) is not None:
-        facts.append(f"score {score:g}")
-    if part_of := merges_of(encoding).children(token):
+    if part_of := merges.children(token):
         shown = ", ".join(
             visible_bytes(encoding.decode_single_token_bytes(n), spaces=True) for n in part_of[:SHOWN_PARTS]
         )
@@ -203,29 +216,31 @@ def show_origin(request: Request, output: Shown, token: int) -> None:
     output.write(b"\n")
 
 
-def details(encoding: Encoding, token: int) -> dict[str, object]:
+def details(encoding: Encoding, row: TokenRow, merges: Merges) -> dict[str, object]:
     """What a table has no place for: the ids of a merge tree (each token before its parts), and the tokens it is in."""
-    from tokcli.engine.merges import merge_tree, merges_of
-    from tokcli.engine.token_facts import not_self, score_of
+    from tokcli.engine.merges import merge_tree
+    from tokcli.engine.token_facts import not_self
 
+    token = row.id
     pending, tree = [merge_tree(encoding, token)], []
     while pending:
         node = pending.pop()
         tree.append({"id": node.id, "parts": [part.id for part in node.parts]})
         pending += reversed(node.parts)
-    score = score_of(encoding, token)
     return {
         "id": token,
         "tree": tree,
-        "part_of": merges_of(encoding).children(token),
+        "part_of": merges.children(token),
         "gives_itself": not list(not_self(encoding, [token])),
-        **({} if score is None else {"score": score}),
+        **({} if row.score is None else {"score": row.score}),
     }
 
 
 def members(row: TokenRow) -> dict[str, object]:
-    """A token as JSON; `text` only where its bytes are UTF-8."""
+    """A token as JSON; `text` only where its bytes are UTF-8, kind and score where it has them."""
     found: dict[str, object] = {"id": row.id, "bytes_hex": row.token.hex()}
     with suppress(UnicodeDecodeError):
         found["text"] = row.token.decode()
-    return found | {"special": row.special, "parents": row.parents}
+    found |= {"special": row.special, "parents": row.parents}
+    found |= {"kind": row.kind} if row.kind else {}
+    return found | ({} if row.score is None else {"score": row.score})

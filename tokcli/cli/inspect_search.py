@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from tokcli.cli.inspect_views import Shown
     from tokcli.cli.options import Request
-    from tokcli.render.tables import Column, TokenRow
+    from tokcli.render.tables import Column
 
 # A regex of this form cannot take long for a text that is not: no group is repeated, and few characters are. Only the
 # others need the clock, which takes ten times as long as the search.
@@ -24,8 +24,7 @@ _CLOCKLESS_CHARACTERS, _CLOCKLESS_REPEATS, _CLOCKLESS_CHOICES = 256, 2, 3
 def show_found(request: Request, output: Shown) -> None:
     """The tokens, in the order of their ids, or the longest first."""
     from tokcli.cli import inspect_views
-    from tokcli.cli.inspect_ranks import members, token_row
-    from tokcli.engine.merges import parents_of_many
+    from tokcli.cli.inspect_ranks import members, token_columns, token_rows
     from tokcli.engine.token_facts import not_self
     from tokcli.render import tables
 
@@ -38,21 +37,18 @@ def show_found(request: Request, output: Shown) -> None:
     if given["longest"] is not None:
         sizes = {number: len(tokens[number]) for number in chosen}
         chosen = sorted(chosen, key=sizes.__getitem__, reverse=True)[: given["longest"]]
-    shown = inspect_views.ROWS_ON_SCREEN if output.is_terminal else len(chosen)
-    parents_of = parents_of_many(encoding, min(len(chosen), shown))
-
-    def row(number: int) -> TokenRow:
-        return token_row(encoding, number, parents_of)
-
-    columns: tuple[Column[Any], ...] = tables.TOKEN_COLUMNS
+    shown = min(len(chosen), inspect_views.ROWS_ON_SCREEN) if output.is_terminal else len(chosen)
+    rows = token_rows(encoding, chosen, shown)
+    columns: tuple[Column[Any], ...] = token_columns(encoding)
     if given["not_self"]:
         columns += (tables.Column("encoded as", lambda row: " ".join(map(str, becomes[row.id])), fold=True),)
 
     def as_json() -> object:
-        added = {number: {"encoded_as": becomes[number]} if number in becomes else {} for number in chosen}
-        return {"tokens": [members(row(number)) | added[number] for number in chosen]}
+        return {
+            "tokens": [members(row) | ({"encoded_as": becomes[row.id]} if row.id in becomes else {}) for row in rows]
+        }
 
-    inspect_views.emit(request, output, columns, map(row, chosen), len(chosen), as_json)
+    inspect_views.emit(request, output, columns, rows, len(chosen), as_json)
 
 
 def matching(tokens: Mapping[int, bytes], given: Mapping[str, Any]) -> list[int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from tokcli.cli import pager, records, screen, streams
 from tokcli.cli.options import Request
-from tokcli.cli.pages import scores_of
 from tokcli.cli.split_table import json_text, small_chunks
 from tokcli.engine.piece_steps import PieceSteps, kind_of, read_steps
+from tokcli.engine.token_facts import scores_of
 from tokcli.errors import InputError
 
 if TYPE_CHECKING:
@@ -67,8 +68,8 @@ def lines(request: Request, source: streams.Input) -> Iterator[str]:
 
 def score_finder(encoding: Encoding) -> Callable[[int], float]:
     """The scores of tokens, by id; 0 where there are none."""
-    scores = scores_of(encoding) if kind_of(encoding) == "path" else {}
-    return lambda number: scores.get(number, 0.0)
+    scores = scores_of(encoding) if kind_of(encoding) == "path" else ()
+    return lambda number: scores[number] if number < len(scores) else 0.0
 
 
 def show(request: Request, output: streams.Output | pager.Screen, key: Callable[[], bool] | None) -> None:
@@ -98,6 +99,7 @@ def show(request: Request, output: streams.Output | pager.Screen, key: Callable[
 def reading_keys() -> Iterator[Callable[[], bool]]:
     """Gives a function that waits for a key and says whether to go on; the terminal is as it was afterwards.
 
+    That holds for SIGTERM, too, which ends the program as if nothing had been done about it.
     Keys come from standard input where it is the terminal, else (it is the text) from the one that the process has.
     """
     try:
@@ -113,11 +115,18 @@ def reading_keys() -> Iterator[Callable[[], bool]]:
         pressed = os.read(terminal, 64)
         return bool(pressed) and pressed[0] not in _QUIT
 
+    def leave(number: int, _: object) -> None:
+        termios.tcsetattr(terminal, termios.TCSANOW, before)
+        signal.signal(number, signal.SIG_DFL)
+        signal.raise_signal(number)
+
+    handler = signal.signal(signal.SIGTERM, leave)
     try:
         tty.setcbreak(terminal)
         yield key
     finally:
         termios.tcsetattr(terminal, termios.TCSADRAIN, before)
+        signal.signal(signal.SIGTERM, handler)
         if own is not None:
             os.close(own)
 

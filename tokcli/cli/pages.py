@@ -14,9 +14,10 @@ from tokcli.cli.options import Request
 from tokcli.engine.merges import merges_of
 from tokcli.engine.pipeline_encoding import PipelineEncoding
 from tokcli.engine.postprocessor import Tokens
+from tokcli.engine.token_facts import not_self, scores_of
 from tokcli.errors import InputError
 from tokcli.render import html
-from tokcli.render.html_data import PieceColumns, TokenTable, texts_of_tokens, with_ancestors
+from tokcli.render.html_data import PieceColumns, TokenTable, others_of_own_text, texts_of_tokens, with_ancestors
 from tokcli.render.packed import Packer
 
 if TYPE_CHECKING:
@@ -35,8 +36,10 @@ def write_vocabulary(request: Request) -> None:
     """The page of all tokens of the encoding: to search, and to walk their merges up and down."""
     refuse_others()
     encoding, packer = request.encoding, Packer()
-    table = TokenTable(encoding._all_decoder, merges_of(encoding).of, special_ids(encoding), scores_of(encoding))
-    table.pack(packer)
+    table = TokenTable(
+        encoding._all_decoder, merges_of(encoding).of, special_ids(encoding), dict(enumerate(scores_of(encoding)))
+    )
+    others_of_own_text(packer, table.pack(packer), dict(not_self(encoding, sorted(table.tokens))))
     count = len(table.tokens)
     head = {"name": encoding.name, "summary": f"{count:,} tokens, {len(table.special):,} of them special"}
     write(request, "vocabulary", f"{encoding.name}: tokens", head, packer)
@@ -126,7 +129,9 @@ def table_of(encoding: Encoding, ids: Iterable[int]) -> TokenTable:
     pairs = with_ancestors(ids, parents)
     tokens = {number: encoding.decode_single_token_bytes(number) for number in pairs}
     scores = scores_of(encoding)
-    return TokenTable(tokens, pairs.__getitem__, special_ids(encoding), {n: scores[n] for n in tokens if n in scores})
+    return TokenTable(
+        tokens, pairs.__getitem__, special_ids(encoding), {n: scores[n] for n in tokens if n < len(scores)}
+    )
 
 
 def refuse_others() -> None:
@@ -150,12 +155,3 @@ def write(request: Request, kind: html.PageKind, title: str, head: Mapping[str, 
 def special_ids(encoding: Encoding) -> frozenset[int]:
     """The ids that only special tokens have."""
     return encoding._special_token_values - set(encoding._mergeable_ranks.values())
-
-
-def scores_of(encoding: Encoding) -> dict[int, float]:
-    """The scores that the model of a tokenizer gives its tokens, by id; none where it has none."""
-    tokenizer = getattr(encoding, "tokenizer", None)
-    pieces = getattr(tokenizer, "pieces", None) or getattr(getattr(tokenizer, "model", None), "pieces", None)
-    if pieces:  # SentencePiece's, and Unigram's of a tokenizer.json: (text, score, ...)
-        return {number: piece[1] for number, piece in enumerate(pieces)}
-    return dict(enumerate(getattr(tokenizer, "scores", ())))  # GGUF's

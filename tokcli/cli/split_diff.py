@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import tee
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tokcli.cli import records, screen, streams
+from tokcli.cli import pager, records, screen, streams
 from tokcli.cli.options import Request
 from tokcli.cli.split_table import SMALL_BLOCK, json_text
 from tokcli.engine.piece_diff import Region, Totals, regions
@@ -44,7 +44,8 @@ def write(request: Request, output: streams.Output) -> None:
                     _write_rows(number, region, sides, output)
                 request.note(f"{source.shown}: {_summary(totals)}")
             else:
-                _show(sides, request.options["color"], found, totals, output)
+                with pager.paged(output, wanted=not request.options["watch"]) as shown:
+                    _show(sides, request.options["color"], found, totals, shown)
 
 
 class Side(NamedTuple):
@@ -112,7 +113,7 @@ def _summary(totals: Totals) -> str:
     return summary(totals)
 
 
-def _show(sides: Sides, color: Color, found: Iterator[Region], totals: Totals, output: streams.Output) -> None:
+def _show(sides: Sides, color: Color, found: Iterator[Region], totals: Totals, output: pager.Screen) -> None:
     from rich.text import Text
 
     from tokcli.render import split_diff

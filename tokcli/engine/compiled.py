@@ -110,7 +110,14 @@ class Compiled:
 
     def token_bytes(self) -> Mapping[int, bytes]:
         """The bytes of each id."""
-        return self.whole.token_bytes()
+        native = backend.native()
+        if native is None or self.shortcut is None or self.facts.others is None:
+            return self.whole.token_bytes()
+        try:
+            tokens = native.Vocabulary(self.shortcut.load_image()).tokens()
+        except ValueError:
+            return self.whole.token_bytes()
+        return {number: token for number, token in enumerate(tokens) if token is not None} | dict(self.facts.others)
 
 
 def facts_of(tokenizer: Tokenizer, image: Buffer | None) -> Facts:

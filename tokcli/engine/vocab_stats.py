@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from tokcli.engine.pattern import members, unicode16_ranges
 from tokcli.engine.token_facts import is_special
+from tokcli.errors import VocabularyError
 
 if TYPE_CHECKING:
     from tokcli.engine.encoding import Encoding
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 SCRIPTS = ("Latin", "Han", "Cyrillic", "Arabic", "Greek", "Hebrew", "Hiragana", "Katakana", "Hangul", "Devanagari",
            "Bengali", "Tamil", "Telugu", "Kannada", "Malayalam", "Gujarati", "Gurmukhi", "Oriya", "Sinhala", "Thai",
            "Lao", "Khmer", "Myanmar", "Tibetan", "Georgian", "Armenian", "Ethiopic")  # fmt: skip
+_HEAD = 2  # characters
 NO_LETTER, NOT_UTF8, OTHER = "no letter", "not UTF-8", "other script"
 
 
@@ -75,19 +77,25 @@ def texts_in(tokens: Iterable[bytes]) -> list[str]:
     return found
 
 
-def scripts_of(texts: Iterable[str], letters: set[str]) -> Counter[str]:
+def scripts_of(texts: Sequence[str], letters: set[str]) -> Counter[str]:
     """How many texts are of each of SCRIPTS by the first letter that any of them has; `letters` are all that occur."""
     script_of = {
         letter: name for name in SCRIPTS for letter in members(letters, unicode16_ranges(f"Script={name}") or ())
     }
     is_known = script_of.__contains__
     found: Counter[str] = Counter()
-    for first, times in Counter([next(filter(is_known, text), "") for text in texts]).items():
-        found[script_of.get(first, "")] += times
-    if unknown := found.pop("", 0):
-        others = sum(1 for text in texts if script_of.keys().isdisjoint(text) and not letters.isdisjoint(text))
-        found[OTHER], found[NO_LETTER] = others, unknown - others
-    return +found
+    open_heads = set()  # a letter mostly stands among the first two characters, and there are few of those
+    for head, times in Counter([text[:_HEAD] for text in texts]).items():
+        first = next(filter(is_known, head), None)
+        if first is None:
+            open_heads.add(head)
+        else:
+            found[script_of[first]] += times
+    for text in [text for text in texts if text[:_HEAD] in open_heads]:
+        first = next(filter(is_known, text), None)
+        name = script_of[first] if first else NO_LETTER if letters.isdisjoint(text) else OTHER
+        found[name] += 1
+    return found
 
 
 @dataclass(frozen=True)
@@ -130,5 +138,14 @@ def difference(a: Mapping[bytes, int], b: Mapping[bytes, int]) -> Difference:
 
 
 def byte_order(encoding: Encoding) -> array[int]:
-    """The id of each byte (minbpe's GPT4Tokenizer calls it `byte_shuffle`); KeyError where a byte is no token."""
-    return array("I", (encoding.encode_single_token(bytes([value])) for value in range(256)))
+    """The id of each byte (minbpe's GPT4Tokenizer calls it `byte_shuffle`); VocabularyError where one is no token."""
+    first: dict[int, int] = {}
+    for number, token in encoding._all_decoder.items():
+        if len(token) == 1:
+            first.setdefault(token[0], number)
+    for value in range(256):
+        if value not in first:
+            raise VocabularyError(
+                f"{encoding.name}: byte {value:02x} is no token", "Only where all 256 are, bytes have an order."
+            )
+    return array("I", map(first.__getitem__, range(256)))

@@ -6,9 +6,10 @@ When to use colour is decided here; what is printed, and that it is sanitized, i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import IO, Literal, TypeAlias
+from typing import IO, TYPE_CHECKING, Literal, TypeAlias
 
-from rich.console import Console
+if TYPE_CHECKING:
+    from rich.console import Console
 
 Color: TypeAlias = Literal["auto", "always", "never"]
 ColorSystem: TypeAlias = Literal["standard", "256", "truecolor"]
@@ -20,6 +21,8 @@ def make_console(file: IO[str], color: Color, *, environment: Mapping[str, str],
     `color` "auto" means colour as `wants_color` says. `width` in cells; None takes COLUMNS, else that of the terminal,
     else 80. Where the file is no terminal, lines of text are not wrapped: who reads them may do that.
     """
+    from rich.console import Console  # 20 ms, which who only asks for colours need not
+
     colored = wants_color(file, color, environment)
     return Console(
         file=file,

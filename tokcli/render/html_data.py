@@ -73,6 +73,13 @@ def texts_of_tokens(
         packer.add_numbers("ends", [end for _, end in spans])
 
 
+def others_of_own_text(packer: Packer, places: Mapping[int, int], becomes: Mapping[int, Sequence[int]]) -> None:
+    """Adds the tokens whose own text is encoded as others (id -> ids), how many those are, and which, all by place."""
+    packer.add_numbers("odd", [places[number] for number in becomes])
+    packer.add_numbers("oddCounts", map(len, becomes.values()))
+    packer.add_numbers("oddTokens", [places[one] for ids in becomes.values() for one in ids])
+
+
 class PieceColumns:
     """The pieces of texts: their bytes, the number of the alternative that made each (0: none), and their tokens."""
 

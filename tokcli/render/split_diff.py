@@ -73,7 +73,7 @@ def summary(totals: Totals) -> str:
     '1 region differs: 4 of 16 bytes (25.0 %); 5 pieces left, 6 right'
     """
     if not totals.regions:
-        return f"No difference: {totals.left_pieces} pieces on both sides."
+        return f"No difference: {totals.left_pieces} piece{'s' * (totals.left_pieces != 1)} on both sides."
     share = 100 * totals.differing_bytes / totals.bytes
     differ = "region differs" if totals.regions == 1 else "regions differ"
     return (

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-
-from rich.text import Text
+from typing import TYPE_CHECKING
 
 from tokcli.engine.piece_stats import PieceStats
-from tokcli.render.split_table import style_of
-from tokcli.render.split_why import shorten
 from tokcli.render.visible import escape, visible, visible_bytes
+
+if TYPE_CHECKING:
+    from rich.text import Text
 
 MOST_FREQUENT = 20  # pieces of several tokens that are named
 
 
 def stats_lines(stats: PieceStats, alternatives: Sequence[str]) -> Iterator[Text]:
     """Totals, hits, what was never hit, the longest pieces, and those of several tokens."""
+    from rich.text import Text  # rows need none of it
+
+    from tokcli.render.split_table import style_of
+    from tokcli.render.split_why import shorten
+
     yield Text(f"{stats.size:,} bytes, {stats.pieces:,} pieces, {stats.tokens:,} tokens")
     if not stats.pieces:
         return
@@ -48,6 +53,11 @@ def stats_lines(stats: PieceStats, alternatives: Sequence[str]) -> Iterator[Text
 
 
 def _hits(stats: PieceStats, name: str, source: str) -> Text:
+    from rich.text import Text
+
+    from tokcli.render.split_table import style_of
+    from tokcli.render.split_why import shorten
+
     hits = stats.hits[name]
     line = Text()
     line.append(name, style_of(name))

@@ -6,7 +6,6 @@ are folded. Colours stand for alternatives; where the pieces come from is left t
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -18,7 +17,7 @@ from rich.style import Style
 
 from tokcli.render.boundaries import BACKGROUNDS
 from tokcli.render.tables import Column
-from tokcli.render.visible import visible, visible_bytes
+from tokcli.render.visible import MARKS_PER_BASE, visible, visible_bytes
 
 FIRST_ROWS = 200  # the widths are chosen by these
 _GAP = "  "
@@ -122,23 +121,32 @@ def _cells(row: SplitRow) -> list[str]:
     return [visible_bytes(v, spaces=True) if isinstance(v, bytes) else visible(str(v)) for v in values]
 
 
-def _folded(cell: str, size: int, header: str) -> list[str]:
-    """A cell as lines; ids are not torn apart."""
-    return textwrap.wrap(cell, size) if header == "tokens" else chop_cells(cell, size)
+def _folded(cell: str, size: int, header: str) -> Iterator[str]:
+    """A cell as lines, as they are needed; ids are not torn apart."""
+    if header == "tokens":
+        line = ""
+        for number in cell.split(" "):
+            if line and len(line) + 1 + len(number) > size:
+                yield line
+                line = number
+            else:
+                line = f"{line} {number}" if line else number
+        yield line
+        return
+    begin, enough = 0, (MARKS_PER_BASE + 1) * (size + 1)  # characters, of which more than a line's are no marks
+    while begin < len(cell):
+        line = chop_cells(cell[begin : begin + enough], size)[0]
+        yield line
+        begin += len(line)
 
 
 def _shrink(widths: list[int], room: int) -> None:
     """Takes from the folded columns what is too much, from the wider one first."""
-    folded = [index for index, column in enumerate(SPLIT_COLUMNS) if column.fold]
-    while sum(widths) > room:
-        widest = max(folded, key=lambda index: widths[index])
-        others = sorted((widths[i] for i in folded if i != widest), reverse=True)
-        wanted = max(_LEAST, others[0] if others else 0, widths[widest] - (sum(widths) - room))
-        if wanted >= widths[widest]:
-            wanted = widths[widest] - 1  # both are as wide: in turn
-        if wanted < _LEAST:
-            return
-        widths[widest] = wanted
+    folded = sorted((i for i, column in enumerate(SPLIT_COLUMNS) if column.fold), key=lambda index: widths[index])
+    left = room - sum(width for index, width in enumerate(widths) if index not in folded)
+    for place, index in enumerate(folded):
+        widths[index] = min(widths[index], max(left // (len(folded) - place), _LEAST))
+        left -= widths[index]
 
 
 def _line(cells: Sequence[str], widths: Sequence[int], alternative: str | None, paint: Painter) -> str:

@@ -34,12 +34,17 @@ class EncodingRow:
 
 @dataclass(frozen=True)
 class TokenRow:
-    """A token: its id and bytes, and the two ids that merge into it (None for a single byte or a special token)."""
+    """A token: its id and bytes, and the two ids that merge into it (None for a single byte or a special token).
+
+    `kind` is what its file calls it, where it is none of the usual ones; `score` what a model chooses it by.
+    """
 
     id: int
     token: bytes
     special: bool = False
     parents: tuple[int, int] | None = None
+    kind: str = ""
+    score: float | None = None
 
 
 @dataclass(frozen=True)
@@ -70,6 +75,8 @@ TOKEN_COLUMNS: tuple[Column[TokenRow], ...] = (
     Column("special", lambda row: "yes" if row.special else "no", spare=True),
     Column("parents", lambda row: " ".join(map(str, row.parents or ())), spare=True),
 )
+KIND_COLUMN: Column[TokenRow] = Column("kind", lambda row: row.kind, spare=True)
+SCORE_COLUMN: Column[TokenRow] = Column("score", lambda row: "" if row.score is None else f"{row.score:g}", "right")
 
 
 def encodings_table(rows: Iterable[EncodingRow]) -> Table:

@@ -12,6 +12,7 @@ class Tokens {
     this.right = columns.right;
     this.special = columns.special;
     this.scores = columns.scores ?? null;
+    this.others = othersOf(columns);
     this.shown = new Map();
   }
 
@@ -108,6 +109,12 @@ class Tokens {
     return list;
   }
 
+  // The tokens that its own text is encoded as, where it is not itself.
+  othersOf(place) {
+    const others = Array.from(this.others.get(place), (one) => this.link(one));
+    return others.length ? make("span", {}, ...others.flatMap((one) => [one, " "])) : "nothing";
+  }
+
   // What there is to say about a token; `more` are further names and values.
   describe(place, { more = [], node = (one) => this.named(one) } = {}) {
     const bytes = this.bytesOf(place);
@@ -122,9 +129,16 @@ class Tokens {
         ["length", `${counted(bytes.length, "byte")}, ${characters}`],
         ["kind", this.kindOf(place)],
         ["score", this.scores ? `${this.scores[place]}` : null],
+        ["its own text becomes", this.others.has(place) ? this.othersOf(place) : null],
         ...more,
       ]),
       ...(parents ? [make("h3", {}, "Merges"), this.tree(place, node)] : []),
     ];
   }
+}
+
+// By place, the places of the tokens that the own text of one is encoded as; only of a vocabulary, and of few tokens.
+function othersOf({ odd = [], oddCounts = [], oddTokens = [] }) {
+  const starts = startsOf(oddCounts);
+  return new Map(Array.from(odd, (place, index) => [place, oddTokens.slice(starts[index], starts[index + 1])]));
 }

@@ -112,6 +112,7 @@ class Matcher {
       byte: (place) => tokens.starts[place + 1] - tokens.starts[place] === 1,
       broken: (place) => runsOf(tokens.bytesOf(place)).some(([text]) => text === null),
       special: (place) => tokens.special[place] > 0,
+      odd: (place) => tokens.others.has(place),
     };
   }
 
