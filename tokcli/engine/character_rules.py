@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from tokcli.engine import normalizer as norm
 from tokcli.engine import splitters as split
@@ -24,8 +24,7 @@ _JAMO = re.compile("[\u1100-\u11ff\ua960-\ua97f\ud7b0-\ud7ff]")
 _JOINED = re.compile("[\r\u200c\u200d\U0001f1e6-\U0001f1ff]")
 
 
-@dataclass(frozen=True)
-class CharacterStage:
+class CharacterStage(NamedTuple):
     """What happens to text, and whether a character takes no notice of those around it."""
 
     apply: Callable[[str], str]

@@ -194,9 +194,10 @@ class Pipeline:
     @cached_property
     def native(self) -> NativeText | None:
         """The native twin."""
-        from tokcli.engine import native_models
+        from tokcli.engine.native_models import guarded
+        from tokcli.engine.native_pipelines import pipeline
 
-        return native_models.guarded(lambda: native_models.pipeline(self))
+        return guarded(lambda: pipeline(self))
 
     def encode(self, text: str, allowed: frozenset[str]) -> list[int]:
         """The ids of a text."""

@@ -65,7 +65,7 @@ class SentencePiece:
     @cached_property
     def _ids(self) -> dict[str, int]:
         """Pieces that text can become: of BPE also those that must not merge, which hide nothing else."""
-        return {p.text: i for i, p in enumerate(self.pieces) if p.kind in _MERGEABLE}
+        return {text: i for i, (text, _, kind) in enumerate(self.pieces) if kind in _MERGEABLE}
 
     @cached_property
     def _unknown(self) -> int:
@@ -74,7 +74,7 @@ class SentencePiece:
     @cached_property
     def _bytes(self) -> dict[int, int]:
         """The ids of bytes."""
-        ids = {p.text: i for i, p in enumerate(self.pieces)}
+        ids = {text: i for i, (text, _, _) in enumerate(self.pieces) if text[:3] == "<0x"}
         return {byte: ids[byte_token(byte)] for byte in range(256) if byte_token(byte) in ids}
 
     # --- text to ids -------------------------------------------------------------------------------------------------
@@ -251,13 +251,12 @@ class SentencePiece:
     @cached_property
     def _scores(self) -> dict[str, float]:
         """What each piece that may be taken scores; user-defined ones by their size in bytes."""
-        return {
-            text: single(0.1 * (len(text.encode()) - 1))
-            if self.pieces[number].kind == "user_defined"
-            else self.pieces[number].score
-            for text, number in self._ids.items()
-            if self.pieces[number].kind != "unused"
-        }
+        found = {}
+        for number in self._ids.values():
+            text, score, kind = self.pieces[number]
+            if kind != "unused":
+                found[text] = single(0.1 * (len(text.encode()) - 1)) if kind == "user_defined" else score
+        return found
 
     @cached_property
     def _prefixes(self) -> frozenset[str]:

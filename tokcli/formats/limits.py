@@ -53,7 +53,7 @@ def read_regular_file(path: str | os.PathLike[str], limit: int = MAX_FILE_BYTES,
         if status.st_size > limit:
             raise VocabularyError(f"{name}: {status.st_size} bytes, more than the {limit} that are read")
         with open(handle, "rb", buffering=0, closefd=False) as file:
-            return _read_all(file, name, limit)
+            return _read_all(file, name, limit, status.st_size)
     except OSError as error:
         if isinstance(error, VocabularyError):
             raise
@@ -62,16 +62,17 @@ def read_regular_file(path: str | os.PathLike[str], limit: int = MAX_FILE_BYTES,
         os.close(handle)
 
 
-def _read_all(file: object, name: str, limit: int) -> bytes:
-    """The rest of an open file, which may grow while it is read."""
+def _read_all(file: object, name: str, limit: int, expected: int) -> bytes:
+    """The rest of an open file of some size, which may grow while it is read."""
     read = file.read  # type: ignore[attr-defined]
-    blocks, size = [], 0
-    while block := read(min(_READ_BYTES, limit + 1 - size)):
+    blocks, size, wanted = [], 0, expected + 1  # all at once, as it mostly is
+    while block := read(min(wanted, limit + 1 - size)):
         blocks.append(block)
         size += len(block)
+        wanted = _READ_BYTES
         if size > limit:
             raise VocabularyError(f"{name}: more than the {limit} bytes that are read")
-    return b"".join(blocks)
+    return blocks[0] if len(blocks) == 1 else b"".join(blocks)
 
 
 def shown_name(path: str | os.PathLike[str]) -> str:

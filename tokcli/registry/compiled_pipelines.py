@@ -72,7 +72,7 @@ def pack_pipeline(pipeline: Pipeline) -> Packed | None:
 
 
 def _text_parts(pipeline: Pipeline) -> tuple[dict[str, Any], bytes] | None:
-    from tokcli.engine.native_models import added_texts
+    from tokcli.engine.native_pipelines import added_texts
 
     if pipeline.native is None:
         return None
@@ -146,7 +146,7 @@ class CompiledPipeline(_WithParts, CompiledText):
 
     @cached_property
     def _learner(self) -> Callable[[list[int], list[int], list[bytes]], Learned]:
-        from tokcli.engine.native_models import learner_of
+        from tokcli.engine.native_pipelines import learner_of
 
         return learner_of(self._without_model)
 
