@@ -141,7 +141,6 @@ IN_A_ROW = {
     (NUMBER, GPT2): STARCODER,
     (_DEEPSEEK_NUMBERS, _DEEPSEEK_CJK, _DEEPSEEK_REST): DEEPSEEK,
     (r"[\r\n]", *_CODER): DEEPSEEK_CODER,
-    ("[\r\n]", *_CODER): DEEPSEEK_CODER,
     (" ?[^(\\s|[.,!?\u2026\u3002\uff0c\u3001\u0964\u06d4\u060c])]+",): BLOOM,
 }
 

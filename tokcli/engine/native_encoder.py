@@ -47,22 +47,28 @@ UNNAMED = bytes(32)  # the source of an image that is not kept
 
 
 class NativeEncoder:
-    """A vocabulary and a family of patterns. KeyError and UnicodeEncodeError as _native.pyi says."""
+    """A vocabulary and a family of patterns. KeyError and UnicodeEncodeError as _native.pyi says.
 
-    def __init__(self, vocabulary: Any, family: int) -> None:
+    With a check (text_check.py) a str of which that does not hold has no answer but None.
+    """
+
+    def __init__(self, vocabulary: Any, family: int, check: Any = None) -> None:
         self._vocabulary = vocabulary
         self._family = family
+        self._check = check
 
-    # with a `check` (text_check.py) for a text of which it does not hold: None
+    def checked(self, check: Any) -> NativeEncoder:
+        """The same with a check."""
+        return NativeEncoder(self._vocabulary, self._family, check)
 
-    def count(self, text: str, threads: int = 1, check: Any = None) -> int | None:
+    def count(self, text: str, threads: int = 1) -> int | None:
         """How many ids a text has."""
-        count: int | None = self._vocabulary.count(text, self._family, threads, check)
+        count: int | None = self._vocabulary.count(text, self._family, threads, self._check)
         return count
 
-    def encode(self, text: str, check: Any = None) -> list[int] | None:
+    def encode(self, text: str) -> list[int] | None:
         """The ids of a text."""
-        ids: list[int] | None = self._vocabulary.encode(text, self._family, check)
+        ids: list[int] | None = self._vocabulary.encode(text, self._family, self._check)
         return ids
 
     def encode_piece(self, piece: bytes) -> list[int]:
@@ -70,9 +76,9 @@ class NativeEncoder:
         ids: list[int] = self._vocabulary.encode_piece(piece)
         return ids
 
-    def encode_array(self, text: str, threads: int = 1, check: Any = None) -> memoryview | None:
+    def encode_array(self, text: str, threads: int = 1) -> memoryview | None:
         """The ids of a text as uint32."""
-        ids = self._vocabulary.encode_str(text, self._family, threads, check)
+        ids = self._vocabulary.encode_str(text, self._family, threads, self._check)
         return None if ids is None else memoryview(ids).cast("I")
 
     def encode_utf8(self, data: Buffer) -> memoryview:
@@ -93,14 +99,14 @@ class NativeEncoder:
         """How many ids each record has (uint32)."""
         return memoryview(self._vocabulary.count_records(data, ends, separator_size, self._family)).cast("I")
 
-    def encode_batch(self, texts: list[str], threads: int, check: Any = None) -> tuple[memoryview, memoryview] | None:
+    def encode_batch(self, texts: list[str], threads: int) -> tuple[memoryview, memoryview] | None:
         """All ids of some texts, and where each text's begin; None where the check does not hold for one of them."""
-        made = self._vocabulary.encode_batch(texts, self._family, threads, check)
+        made = self._vocabulary.encode_batch(texts, self._family, threads, self._check)
         return None if made is None else (memoryview(made[0]).cast("I"), memoryview(made[1]).cast("Q"))
 
-    def encode_batch_lists(self, texts: list[str], threads: int, check: Any = None) -> list[list[int] | None]:
+    def encode_batch_lists(self, texts: list[str], threads: int) -> list[list[int] | None]:
         """The ids of each text."""
-        ids: list[list[int] | None] = self._vocabulary.encode_batch_lists(texts, self._family, threads, check)
+        ids: list[list[int] | None] = self._vocabulary.encode_batch_lists(texts, self._family, threads, self._check)
         return ids
 
     def decode(self, ids: list[int]) -> bytes:

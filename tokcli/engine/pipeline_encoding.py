@@ -7,7 +7,7 @@ text is held whole, up to the limit for a piece: what a normalizer and a model m
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields as dataclass_fields
 from functools import cached_property
 from itertools import accumulate, chain
@@ -19,13 +19,15 @@ from tokcli.engine.encoding import Encoding
 from tokcli.engine.merges import Merges
 from tokcli.engine.pretokenizer import ALL, PreTokenizer
 from tokcli.engine.text import without_surrogates
-from tokcli.engine.text_check import Checks, Kind
+from tokcli.engine.text_check import Checks, Kind, TextCheck
 from tokcli.engine.utf8_stream import Part
+from tokcli.engine.vocabulary import answer
 from tokcli.errors import DisallowedSpecialTokenError, InputError, TokcliError, UnknownTokenError
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
+    from tokcli.engine.native_encoder import NativeEncoder
     from tokcli.engine.pipeline import Tokenizer
     from tokcli.engine.postprocessor import Tokens
 
@@ -116,32 +118,31 @@ class PipelineEncoding(Encoding):
         shortcut = self.tokenizer.shortcut
         return shortcut is not None and shortcut.prefix_space
 
-    def _natively(self, method: str, *arguments: Any, **named: Any) -> Any:
-        del method, arguments, named
+    def _natively(self, method: str, *arguments: Any) -> Any:
+        del method, arguments
 
     @cached_property
     def _checks(self) -> Checks | None:
         shortcut = self.tokenizer.shortcut
         return None if shortcut is None or not self.is_native else Checks.of(shortcut)
 
-    def _at_once(self, method: str, text: Any, *arguments: Any) -> Any:
-        """What the shortcut's native code says of a text, or texts; None where Python has to look at them first."""
-        shortcut, fast = self.tokenizer.shortcut, self._fast
-        if shortcut is None or fast is None:
-            return None
-        if shortcut.prefix_space:
-            try:
-                text = shortcut.with_prefix(text) if isinstance(text, str) else list(map(shortcut.with_prefix, text))
-            except (TypeError, AttributeError):
-                return None
-        return self._asked(lambda check: fast._natively(method, text, *arguments, check=check))
+    @cached_property
+    def _check(self) -> TextCheck | None:
+        return None if self._checks is None else self._checks.whole(self._found_always)
 
-    def _asked(self, question: Callable[[Any], Any], is_sure: Callable[[Any], bool] | None = None) -> Any:
-        """What is answered with a check that knows the characters that it meets; None without native code."""
-        if self._checks is None:
+    @cached_property
+    def _checked(self) -> NativeEncoder | None:
+        """Native code for texts in which a check finds nothing; None where there is none, or a space comes first."""
+        native = None if self._fast is None or self._checks is None or self._prefixes_space() else self._fast._native
+        return native if native is None or self._check is None else native.checked(self._check.native)
+
+    def _at_once(self, method: str, *arguments: Any) -> Any:
+        """What native code says of a text, or texts; None where Python has to look at them first."""
+        native, check = self._checked, self._check
+        if native is None:
             return None
-        check = self._checks.whole(self._found_always)
-        return question(None) if check is None else check.ask(lambda: question(check.native), is_sure or _is_answer)
+        found = answer(native, method, *arguments)
+        return check.ask(lambda: answer(native, method, *arguments), _is_there) if found is None and check else found
 
     @cached_property
     def _found_always(self) -> frozenset[str]:
@@ -280,10 +281,9 @@ class PipelineEncoding(Encoding):
     def encode_ordinary_batch(self, text: list[str], *, num_threads: int = 8) -> list[list[int]]:
         """`encode_ordinary` of each text."""
         made: list[list[int] | None] = [None] * len(text)
-        shortcut, fast = self.tokenizer.shortcut, self._fast
-        if shortcut is not None and fast is not None and all(isinstance(one, str) for one in text):
-            texts = [shortcut.with_prefix(one) for one in text] if shortcut.prefix_space else text
-            self._asked(lambda check: _fill(made, texts, fast, num_threads, check), bool)
+        native, check = self._checked, self._check
+        if native is not None and not _fill(native, made, text, num_threads) and check is not None:
+            check.ask(lambda: _fill(native, made, text, num_threads), bool)
         return [self.encode_ordinary(one) if ids is None else ids for one, ids in zip(text, made, strict=True)]
 
     def encode_spans(self, chunk: stream.Chunk) -> Tokens:
@@ -456,17 +456,17 @@ class PipelineEncoding(Encoding):
         return _restore, (self.name, type(tokenizer), fields)
 
 
-def _fill(made: list[list[int] | None], texts: Sequence[str], fast: Encoding, threads: int, check: Any) -> bool:
+def _fill(native: NativeEncoder, made: list[list[int] | None], texts: Sequence[str], threads: int) -> bool:
     """Encodes those of some texts that have no ids yet; whether all have them then."""
     left = [at for at, ids in enumerate(made) if ids is None]
-    found = fast._natively("encode_batch_lists", [texts[at] for at in left], threads, check=check)
+    found = answer(native, "encode_batch_lists", [texts[at] for at in left], threads)
     for at, ids in zip(left, found or (), strict=False):
         made[at] = ids
     return found is not None and None not in made
 
 
-def _is_answer(answer: Any) -> bool:
-    return answer is not None
+def _is_there(found: Any) -> bool:
+    return found is not None
 
 
 def _restore(name: str, kind: type[Tokenizer], fields: dict[str, Any]) -> PipelineEncoding:

@@ -153,7 +153,8 @@ class Checks:
             return [0] * len(chars)
         from tokcli.engine.unicode_forms import marks
 
-        return [LOOSE if value is None else value for value in marks(self._shortcut.form, chars)]
+        found = marks(self._shortcut.form, chars)
+        return [LOOSE if value is None else value for value in found]
 
     def parts(self, text: str, tokens: frozenset[str]) -> Iterator[tuple[str, Kind]]:
         """A text in parts: added tokens, what the shortcut takes (normalized), and what goes the slow way."""

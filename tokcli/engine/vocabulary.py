@@ -114,14 +114,9 @@ class Vocabulary:
         """Whether native code splits and merges for this encoding."""
         return self._native is not None
 
-    def _natively(self, method: str, *arguments: Any, **named: Any) -> Any:
+    def _natively(self, method: str, *arguments: Any) -> Any:
         """What the native encoder answers; None where it cannot, and the Python code has to, or has to say why not."""
-        if self._native is None:
-            return None
-        try:
-            return getattr(self._native, method)(*arguments, **named)
-        except (KeyError, UnicodeError, TypeError, OverflowError):
-            return None
+        return None if self._native is None else answer(self._native, method, *arguments)
 
     def __repr__(self) -> str:
         return f"<Encoding {self.name!r}>"
@@ -287,6 +282,14 @@ class Vocabulary:
         if self._opened is None:
             return merges.one_by_one(self.n_vocab, self._decoder, self.parents_of)
         return merges.for_ids(parents_in(self._opened), self.n_vocab)
+
+
+def answer(native: NativeEncoder, method: str, *arguments: Any) -> Any:
+    """What a native encoder answers; None where it cannot."""
+    try:
+        return getattr(native, method)(*arguments)
+    except (KeyError, UnicodeError, TypeError, OverflowError):
+        return None
 
 
 def _unknown_id(token: object, name: str) -> Exception:

@@ -254,7 +254,7 @@ TextCheck::Verdict TextCheck::read(const Text& text, std::vector<uint8_t>& out) 
       const std::lock_guard wanting(mutex_);
       wanted_runs_.insert(run);
       is_fine = false;
-      return true;  // to ask for all at once
+      return wanted_runs_.size() < kMostRuns;  // to ask for all at once
     }
     if (known->second.stops) return is_fine = false;
     if (!is_fine || known->second.text == run) return true;
