@@ -161,96 +161,125 @@ void TextModel::encode_words(Bytes piece, Call& call) const {
       return;
     }
   }
+  auto& parts = call.scratch.parts;
+  size_t count = 0;
+  const auto add = [&](const uint8_t* first, const uint8_t* last, uint32_t single) {
+    auto& part = parts[count++];
+    part.word = {first, last};
+    part.single = single;
+    if (single == kNothing && part.is_short()) {
+      part.key = WordCache::key_of(part.word, end);
+      call.scratch.cache.prefetch(part.key);
+    }
+    if (count < TextScratch::kParts) return;
+    encode_parts(count, call);
+    count = 0;
+  };
   if (words == Words::kAtSpaces) {
     const std::string_view text = view_of(piece);
-    size_t from = 0;
-    for (size_t at; (at = text.find(space, from + 1)) != std::string_view::npos; from = at)
-      encode_word(piece.subspan(from, at - from), call);
-    encode_word(piece.subspan(from), call);
-    return;
+    for (size_t at; (at = text.find(space, static_cast<size_t>(begin - p) + 1)) != std::string_view::npos; begin = p + at)
+      add(begin, p + at, kNothing);
   }
   if (words == Words::kWherePossible) {
+    const bool has_singles = kind != Kind::kWord;
+    const uint8_t* before = p;
     for (uint32_t left = next_char(p, end); p < end;) {
       const uint8_t* at = p;
       const uint32_t right = next_char(p, end);
       if (!pairs.may_hold(left, right) &&
           (!cuts_before_known || strings.find(at, static_cast<size_t>(p - at)) != kNothing)) {
-        encode_word({begin, at}, call);
+        add(begin, at, has_singles && begin == before ? left : kNothing);
         begin = at;
       }
+      before = at;
       left = right;
     }
   }
-  encode_word({begin, end}, call);
+  add(begin, end, kNothing);
+  encode_parts(count, call);
 }
 
-void TextModel::encode_word(Bytes word, Call& call) const {
-  if (kind != Kind::kWord) {
-    encode_sums(word, call);
-    return;
-  }
+void TextModel::encode_parts(size_t count, Call& call) const {
+  if (kind == Kind::kSums32) return encode_sums<float>(count, call);
+  if (kind == Kind::kSums64) return encode_sums<double>(count, call);
+  for (size_t i = 0; i < count; ++i) encode_word(call.scratch.parts[i], call);
+}
+
+void TextModel::encode_word(const TextScratch::Part& part, Call& call) const {
   WordCache& cache = call.scratch.cache;
-  const bool is_short = word.size() <= WordCache::kMostBytes;
-  if (const WordCache::Slot* slot = is_short ? cache.find(word) : nullptr) {
-    call.sink.add(slot->ids, slot->count);
+  if (const WordCache::Slot* slot = part.is_short() ? cache.find(part.key) : nullptr) {
+    call.sink.add(slot->ids, slot->count());
     return;
   }
-  if (!model->encode(word, call.scratch.word)) {
+  if (!model->encode(part.word, call.scratch.word)) {
     call.needs.is_for_python = true;
     return;
   }
   const auto& found = call.scratch.word.ids;
   call.sink.add(found.data(), found.size());
-  if (is_short) cache.keep(word, found, 0);
+  if (part.is_short()) cache.keep(part.key, found, 0);
 }
 
 // Unigram whose sums go on through a text: what stood before a word decides how sums in it are rounded, and so which of two
 // ways that are almost equal is taken. Where the best way of a word is so much better than the next that no rounding can
-// change it, its ids are kept; the sum is added up as the reference does, token by token.
-void TextModel::encode_sums(Bytes word, Call& call) const {
+// change it, its tokens are kept; the sum is added up as the reference does, token by token.
+template <class Sum>
+void TextModel::encode_sums(size_t count, Call& call) const {
+  Sum sum = static_cast<Sum>(call.sum);
+  for (size_t i = 0; i < count; ++i) {
+    const auto& part = call.scratch.parts[i];
+    if (part.single != kNothing && std::abs(sum) <= Unigram::most<Sum>) {
+      auto& single = call.scratch.singles.place_of(part.single);
+      if (single.c != part.single) find_single(part.word, part.single, single);
+      sum = static_cast<Sum>(single.score) + sum;
+      if (single.id != kNothing) call.sink.add(single.id);
+      else add_unknown_word(part.word, call);
+      continue;
+    }
+    const bool is_kept = part.single == kNothing && part.is_short();
+    const WordCache::Slot* slot = is_kept ? call.scratch.cache.find(part.key) : nullptr;
+    if (slot == nullptr || !(std::abs(sum) <= static_cast<Sum>(slot->limit))) {
+      call.sum = sum;
+      search<Sum>(part, slot == nullptr && is_kept, call);
+      sum = static_cast<Sum>(call.sum);
+      continue;
+    }
+    for (size_t k = 0; k < slot->count(); ++k) sum = static_cast<Sum>(unigram->score(slot->ids[k])) + sum;
+    add_tokens(part.word, slot->ids, slot->count(), call);
+  }
+  call.sum = sum;
+}
+
+// Searches for the best way through a word; and keeps it, if that is wanted and the way does not depend on the sum.
+template <class Sum>
+void TextModel::search(const TextScratch::Part& part, bool keeps, Call& call) const {
   WordScratch& scratch = call.scratch.word;
-  const bool is_short = word.size() <= WordCache::kMostBytes;
-  const auto add = [&](const uint32_t* tokens, size_t count) {
-    for (size_t i = 0; i < count; ++i) {
-      if (kind == Kind::kSums32)
-        call.sum = static_cast<float>(unigram->score(tokens[i])) + static_cast<float>(call.sum);
-      else call.sum = unigram->score(tokens[i]) + call.sum;
+  call.sum = unigram->search(part.word, static_cast<Sum>(call.sum), scratch);
+  unigram->tokens(part.word, scratch);
+  add_tokens(part.word, scratch.ids.data(), scratch.ids.size(), call);
+  if (!keeps || scratch.ids.size() > WordCache::kMostIds) return;
+  const double limit = unigram->sure_up_to<Sum>(part.word, scratch);
+  if (limit > 0) call.scratch.cache.keep(part.key, scratch.ids, static_cast<float>(limit * 0.999));
+}
+
+void TextModel::add_tokens(Bytes word, const uint32_t* tokens, size_t count, Call& call) const {
+  size_t known = 0, at = 0;  // how many tokens the first `at` bytes are
+  for (size_t i = 0; i < count; ++i) {
+    if (tokens[i] != kUnknownToken) [[likely]] {
+      call.sink.add(ids[tokens[i]]);
+      continue;
     }
-  };
-  const WordCache::Slot* slot = is_short ? call.scratch.cache.find(word) : nullptr;
-  if (slot != nullptr && std::abs(call.sum) <= static_cast<double>(slot->limit)) {
-    add(slot->ids, slot->count);
-    if (slot->count == 1 && slot->ids[0] == kUnknownToken) {
-      add_unknown_word(word, call);
-    } else {
-      for (size_t i = 0; i < slot->count; ++i) call.sink.add(ids[slot->ids[i]]);
-    }
-    return;
+    for (; known < i; ++known) at += strings[tokens[known]].size();
+    const size_t size = std::min(utf8_size(word[at]), word.size() - at);
+    add_unknown_word(word.subspan(at, size), call);
+    at += size;
+    known = i + 1;
   }
-  if (kind == Kind::kSums32)
-    call.sum = unigram->search_single(word, static_cast<float>(call.sum), scratch);
-  else call.sum = unigram->search(word, call.sum, scratch);
-  const bool is_known = unigram->tokens(word, scratch);
-  std::vector<uint32_t> tokens = scratch.ids;
-  if (is_known) {
-    for (const uint32_t token : tokens) call.sink.add(ids[token]);
-  } else {
-    std::vector<size_t> ends;
-    for (size_t end = word.size(); end > 0; end = scratch.steps[end].begin) ends.push_back(end);
-    size_t at = 0;
-    for (const uint32_t token : tokens) {
-      if (token == kUnknownToken) add_unknown_word(word.subspan(at, ends.back() - at), call);
-      else call.sink.add(ids[token]);
-      at = ends.back();
-      ends.pop_back();
-    }
-  }
-  // of words with unknown characters in them only those that are one are kept, as in scripts that the tokens do not know
-  if (!is_short || slot != nullptr || !(is_known || tokens.size() == 1)) return;
-  const double unit = kind == Kind::kSums32 ? 0x1p-24 : 0x1p-53;
-  const double most = kind == Kind::kSums32 ? 99999.0 : 1e15;
-  const double limit = unigram->sure_up_to(word, scratch, unit, most);
-  if (limit > 0) call.scratch.cache.keep(word, tokens, static_cast<float>(limit * 0.999));
+}
+
+void TextModel::find_single(Bytes word, uint32_t c, SingleChars::Single& single) const {
+  const uint32_t token = strings.find(word.data(), word.size());
+  single = {unigram->score(token == kNothing ? kUnknownToken : token), c, token == kNothing ? kNothing : ids[token]};
 }
 
 void TextModel::add_unknown_word(Bytes word, Call& call) const {

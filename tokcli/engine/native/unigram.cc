@@ -56,7 +56,7 @@ double Unigram::search(Bytes word, double start, WordScratch& scratch) const {
   return best[word.size()];
 }
 
-float Unigram::search_single(Bytes word, float start, WordScratch& scratch) const {
+float Unigram::search(Bytes word, float start, WordScratch& scratch) const {
   auto& best = scratch.best_single;
   auto& steps = scratch.steps;
   best.assign(word.size() + 1, 0.0f);
@@ -95,7 +95,9 @@ bool Unigram::tokens(Bytes word, WordScratch& scratch) const {
   return is_known;
 }
 
-double Unigram::sure_up_to(Bytes word, WordScratch& scratch, double unit, double most) const {
+template <class Sum>
+double Unigram::sure_up_to(Bytes word, WordScratch& scratch) const {
+  constexpr double unit = std::numeric_limits<Sum>::epsilon() / 2;
   constexpr double kNone = -std::numeric_limits<double>::infinity();
   auto &best = scratch.best, &second = scratch.second;
   best.assign(word.size() + 1, kNone);
@@ -120,8 +122,10 @@ double Unigram::sure_up_to(Bytes word, WordScratch& scratch, double unit, double
   // A sum of n scores, rounded n times, is off by at most n * unit * (the largest sum on its way).
   const double margin = (best[word.size()] - second[word.size()]) * 0.999 - 1e-6;
   const double largest = static_cast<double>(chars) * largest_;
-  return std::min(margin / (2.02 * static_cast<double>(chars) * unit), most) - largest;
+  return std::min(margin / (2.02 * static_cast<double>(chars) * unit), double{most<Sum>}) - largest;
 }
+template double Unigram::sure_up_to<float>(Bytes, WordScratch&) const;
+template double Unigram::sure_up_to<double>(Bytes, WordScratch&) const;
 
 bool UnigramModel::encode(Bytes word, WordScratch& scratch) const {
   unigram_.search(word, 0.0, scratch);

@@ -16,12 +16,16 @@ class Unigram {
   // Fills scratch.steps by sums of 64 bits that begin at `start`; returns the sum at the end.
   double search(Bytes word, double start, WordScratch& scratch) const;
   // The same in floats of 32 bits, which are counted from zero again when they become large.
-  float search_single(Bytes word, float start, WordScratch& scratch) const;
+  float search(Bytes word, float start, WordScratch& scratch) const;
   // The tokens on the best way, from left to right, into scratch.ids. false: an unknown character is among them.
   bool tokens(Bytes word, WordScratch& scratch) const;
   // How large the sum before a word may be for its best way to be the one that `search` found from zero: rounding then
   // cannot bring another one before it. Below zero: it never is sure.
-  double sure_up_to(Bytes word, WordScratch& scratch, double unit, double most) const;
+  template <class Sum>
+  double sure_up_to(Bytes word, WordScratch& scratch) const;
+  // Sums up to here are not counted from zero again, and are added up as always.
+  template <class Sum>
+  static constexpr Sum most = 1e15;
   double score(uint32_t token) const { return token == kUnknownToken ? unknown_score_ : scores_[token]; }
 
  private:
@@ -29,6 +33,9 @@ class Unigram {
   std::vector<double> scores_;
   double unknown_score_, largest_ = 0;
 };
+
+template <>
+inline constexpr float Unigram::most<float> = 99999.0f;
 
 // Hugging Face's: each word for itself; unknown characters that follow on one another are one.
 class UnigramModel : public WordModel {
