@@ -107,8 +107,11 @@ struct SpaceRules {
   bool as_llama(Bytes in, std::string& out) const;
   bool next_part(const uint8_t*& p, const uint8_t* end, std::string_view& part) const;
   size_t kept_size(const uint8_t* p, const uint8_t* end) const;
+  size_t plain_size(const uint8_t* p) const;
 
   std::array<std::array<bool, 128>, 128> is_plain_{};  // a character of ASCII before another one is as it is
+  bool has_plain_ = false;  // so are all that are seen, and the space
+  std::array<std::array<bool, 64>, 64> is_plain_begin_{};  // characters of several bytes that begin with these two are, too
 };
 
 // One step of a normalizer.
