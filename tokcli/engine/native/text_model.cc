@@ -254,11 +254,10 @@ void TextModel::encode_sums(size_t count, Call& call) const {
 template <class Sum>
 void TextModel::search(const TextScratch::Part& part, bool keeps, Call& call) const {
   WordScratch& scratch = call.scratch.word;
-  call.sum = unigram->search(part.word, static_cast<Sum>(call.sum), scratch);
+  double limit = 0;
+  call.sum = unigram->search(part.word, static_cast<Sum>(call.sum), scratch, keeps ? &limit : nullptr);
   unigram->tokens(part.word, scratch);
   add_tokens(part.word, scratch.ids.data(), scratch.ids.size(), call);
-  if (!keeps || scratch.ids.size() > WordCache::kMostIds) return;
-  const double limit = unigram->sure_up_to<Sum>(part.word, scratch);
   if (limit > 0) call.scratch.cache.keep(part.key, scratch.ids, static_cast<float>(limit * 0.999));
 }
 

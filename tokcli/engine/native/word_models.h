@@ -52,8 +52,12 @@ struct WordScratch {
   std::vector<Symbol> symbols;
   std::vector<Candidate> heap;
   std::vector<uint32_t> ids;
-  std::vector<double> best, second;  // Unigram: of the ways to each byte of a word
+  std::vector<double> best;  // Unigram: of the ways to each byte of a word
   std::vector<float> best_single;
+  struct Ways {
+    double best, second;  // from zero, whatever stands before the word
+  };
+  std::vector<Ways> ways;
   struct Step {
     uint32_t begin, token;  // the last token on the best way to a byte; Unigram's kUnknownToken for an unknown character
   };
