@@ -168,7 +168,7 @@ void TextModel::encode_words(Bytes piece, Call& call) const {
     part.word = {first, last};
     part.single = single;
     if (single == kNothing && part.is_short()) {
-      part.key = WordCache::key_of(part.word, end);
+      WordCache::make_key(part.word, end, part.key);
       call.scratch.cache.prefetch(part.key);
     }
     if (count < TextScratch::kParts) return;

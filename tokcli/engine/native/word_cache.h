@@ -23,20 +23,29 @@ class WordCache {
     std::array<uint64_t, 4> words;
     uint64_t hash;
   };
-  // `end`: how far memory may be read.
-  static Key key_of(Bytes word, const uint8_t* end) {
-    Key key{};
-    if (static_cast<size_t>(end - word.data()) >= kBytes) [[likely]] {
-      std::array<uint64_t, 4> mask;
-      std::memcpy(key.words.data(), word.data(), kBytes);
-      std::memcpy(mask.data(), &kMask[kBytes - word.size()], kBytes);
-      for (size_t i = 0; i < 4; ++i) key.words[i] &= mask[i];
-    } else {
-      std::memcpy(key.words.data(), word.data(), word.size());
+  // `end`: how far memory may be read. (Into its place, number by number: what is written in parts and read as a whole has
+  // to be written to memory first.)
+  static void make_key(Bytes word, const uint8_t* end, Key& key) {
+    const auto load = [](const uint8_t* from) {
+      uint64_t number;
+      std::memcpy(&number, from, 8);
+      return number;
+    };
+    std::array<uint8_t, kBytes> copy;
+    const uint8_t* p = word.data();
+    if (static_cast<size_t>(end - p) < kBytes) [[unlikely]] {
+      copy.fill(0);
+      std::memcpy(copy.data(), p, word.size());
+      p = copy.data();
     }
-    key.words[3] |= word.size() * kSizeUnit;
-    key.hash = hash_of(key.words);
-    return key;
+    const uint8_t* const mask = &kMask[kBytes - word.size()];
+    const uint64_t a = load(p) & load(mask), b = load(p + 8) & load(mask + 8), c = load(p + 16) & load(mask + 16),
+                   d = (load(p + 24) & load(mask + 24)) | word.size() * kSizeUnit;
+    key.words[0] = a;
+    key.words[1] = b;
+    key.words[2] = c;
+    key.words[3] = d;
+    key.hash = hash_of(a, b, c, d);
   }
 
   struct alignas(64) Slot {
@@ -84,9 +93,8 @@ class WordCache {
     Slot first, second;
   };
 
-  static uint64_t hash_of(const std::array<uint64_t, 4>& words) {
-    uint64_t hash = words[0] * 0x9E3779B97F4A7C15u + words[1] * 0xD6E8FEB86659FD93u + words[2] * 0xC2B2AE3D27D4EB4Fu +
-                    (words[3] & ~(0xFF * kCountUnit)) * 0x165667B19E3779F9u;
+  static uint64_t hash_of(uint64_t a, uint64_t b, uint64_t c, uint64_t d) {
+    uint64_t hash = a * 0x9E3779B97F4A7C15u + b * 0xD6E8FEB86659FD93u + c * 0xC2B2AE3D27D4EB4Fu + d * 0x165667B19E3779F9u;
     hash ^= hash >> 32;
     return hash * 0x9E3779B97F4A7C15u;
   }
@@ -101,7 +109,8 @@ class WordCache {
     shift_ -= kGrowth;
     for (size_t i = 0; i < count; ++i) {
       for (const Slot& slot : {old[i].first, old[i].second}) {
-        if (slot.words[3] != 0) place_for(hash_of(slot.words)) = slot;
+        const auto& [a, b, c, d] = slot.words;
+        if (d != 0) place_for(hash_of(a, b, c, d & ~(0xFF * kCountUnit))) = slot;
       }
     }
   }
