@@ -99,17 +99,22 @@ Charsmap::Found Charsmap::longest(const uint8_t* p, const uint8_t* end, size_t* 
   return is_whole && valid_utf8(bytes_of(*text)) == text->size() ? Found::kRule : Found::kOdd;
 }
 
-bool Charsmap::concerns(uint8_t first, uint8_t second) const {
-  if (units_.empty()) return false;
+uint64_t Charsmap::going_on(uint8_t first, uint8_t second) const {
+  constexpr uint64_t kAll = ~uint64_t{0};
+  if (units_.empty()) return 0;
   const uint8_t both[2] = {first, second};
   size_t at = offset(units_[0]);
   for (const uint8_t byte : both) {
     at ^= byte;
-    if (at >= units_.size() || (units_[at] & 0x800000FFu) != byte) return false;
-    if (units_[at] >> 8 & 1) return true;  // a rule ends here
+    if (at >= units_.size() || (units_[at] & 0x800000FFu) != byte) return 0;
+    if (units_[at] >> 8 & 1) return kAll;  // a rule ends here
     at ^= offset(units_[at]);
   }
-  return true;
+  uint64_t found = 0;
+  for (uint32_t third = 0; third < 256; ++third) {
+    if ((at ^ third) < units_.size() && (units_[at ^ third] & 0x800000FFu) == third) found |= uint64_t{1} << (third & 63);
+  }
+  return found;
 }
 
 namespace {
@@ -154,8 +159,8 @@ size_t count_seen(const uint8_t* p) {
 }  // namespace
 
 // How many of the nine bytes at `p` are plain, up to eight.
-size_t SpaceRules::plain_size(const uint8_t* p) const {
-  if (*p >= 0xC0) return is_plain_begin_[*p & 63][p[1] & 63] ? utf8_size(*p) : 0;
+inline size_t SpaceRules::plain_size(const uint8_t* p) const {
+  if (*p >= 0xC0) return (plain_before_[*p & 63][p[1] & 63] >> (p[2] & 63) & 1) != 0 ? utf8_size(*p) : 0;
   if (!has_plain_) {
     size_t count = 0;
     while (count < kWritten && p[count] != ' ' && (p[count] | p[count + 1]) < 128 && is_plain_[p[count]][p[count + 1]]) ++count;
@@ -179,8 +184,8 @@ void SpaceRules::prepare() {
   for (uint32_t first = 0xC0; first < 256; ++first) {
     const bool is_kept = has_kept && kept.step(Trie::kRoot, static_cast<uint8_t>(first)) != kNothing;
     for (uint32_t second = 0x80; second < 0xC0; ++second)
-      is_plain_begin_[first & 63][second & 63] =
-          !is_kept && !charsmap.concerns(static_cast<uint8_t>(first), static_cast<uint8_t>(second));
+      plain_before_[first & 63][second & 63] =
+          is_kept ? 0 : ~charsmap.going_on(static_cast<uint8_t>(first), static_cast<uint8_t>(second));
   }
 }
 

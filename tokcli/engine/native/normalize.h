@@ -81,7 +81,9 @@ class Charsmap {
   // The longest rule for what stands at `p`.
   Found longest(const uint8_t* p, const uint8_t* end, size_t* size, std::string_view* text) const;
   // Whether a rule begins with these two bytes, or is the first one alone.
-  bool concerns(uint8_t first, uint8_t second) const;
+  bool concerns(uint8_t first, uint8_t second) const { return going_on(first, second) != 0; }
+  // The bytes with which such rules go on, a bit for the low six bits of each; all where one ends before.
+  uint64_t going_on(uint8_t first, uint8_t second) const;
 
  private:
   static uint32_t offset(uint32_t unit) { return unit >> 10 << ((unit & 0x200) >> 6); }
@@ -111,7 +113,8 @@ struct SpaceRules {
 
   std::array<std::array<bool, 128>, 128> is_plain_{};  // a character of ASCII before another one is as it is
   bool has_plain_ = false;  // so are all that are seen, and the space
-  std::array<std::array<bool, 64>, 64> is_plain_begin_{};  // characters of several bytes that begin with these two are, too
+  // Characters of several bytes, by the first two: before which bytes they are as they are, a bit for six bits of the third.
+  std::array<std::array<uint64_t, 64>, 64> plain_before_{};
 };
 
 // One step of a normalizer.

@@ -282,6 +282,7 @@ void TextModel::find_single(Bytes word, uint32_t c, SingleChars::Single& single)
 }
 
 void TextModel::add_unknown_word(Bytes word, Call& call) const {
+  if (!unknown.to_bytes && unknown.id != kNothing) return call.sink.add(unknown.id);
   std::vector<uint32_t>& found = call.scratch.unknown;
   found.clear();
   call.needs.is_for_python |= !add_unknown(unknown, word, found);

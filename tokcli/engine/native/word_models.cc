@@ -106,6 +106,7 @@ void PairFilter::reserve(size_t pairs) {
   while (bits < 22 && (size_t{1} << bits) < pairs * 16) ++bits;
   shift_ = 64 - bits;
   bits_.assign((size_t{1} << bits) / 64, 0);
+  has_inner_space_ = false;
 }
 
 void PairFilter::add_inner_pairs(std::string_view text) {

@@ -84,6 +84,7 @@ class PairFilter {
  public:
   void reserve(size_t pairs);
   void add(uint32_t left, uint32_t right) {
+    has_inner_space_ |= right == kSpace && left != kSpace;
     const uint64_t hash = hash_of(left, right);
     bits_[hash >> 6] |= uint64_t{1} << (hash & 63);
     if ((left | right) < 128) ascii_[left] [right] = true;
@@ -91,6 +92,7 @@ class PairFilter {
   void add_inner_pairs(std::string_view text);
   bool may_hold(uint32_t left, uint32_t right) const {
     if ((left | right) < 128) return ascii_[left][right];
+    if (right == kSpace && left != kSpace && !has_inner_space_) return false;
     const uint64_t hash = hash_of(left, right);
     return bits_[hash >> 6] >> (hash & 63) & 1;
   }
@@ -99,9 +101,12 @@ class PairFilter {
   uint64_t hash_of(uint32_t left, uint32_t right) const {
     return (left * uint64_t{0x9E3779B97F4A7C15} ^ right * uint64_t{0xD6E8FEB86659FD93}) >> shift_;
   }
+  static constexpr uint32_t kSpace = 0x2581;  // SentencePiece's, at which most words end
+
   std::vector<uint64_t> bits_ = std::vector<uint64_t>(16);
   unsigned shift_ = 54;
   bool ascii_[128][128] = {};
+  bool has_inner_space_ = true;
 };
 
 // BPE in which two symbols merge where their text is a piece (SentencePiece, llama.cpp's SPM).
