@@ -88,6 +88,34 @@ def test_sums_that_grow_through_a_long_text_are_rounded_alike(pieces: dict[str, 
     assert_twins(sentencepiece(pieces, "unigram"), (text + " ab a ba ") * 200)
 
 
+def test_a_way_that_only_a_large_sum_has_is_not_taken_elsewhere() -> None:
+    # the two ways through "abc" are 0.004 apart: less than floats of 32 bits tell apart behind a sum of 90,000
+    scores = {"a": -1.17, "bc": -2.637, "ab": -2.777, "c": -1.034, "d": -10.0, "▁": -1.0}
+    far, near = "d" * 9000 + " abc", "abc"
+    model = sentencepiece({text: single(score) for text, score in scores.items()}, "unigram")
+    assert model.encode_in_python(far, NONE)[-2:] != model.encode_in_python(near, NONE)[-2:]
+    for text in (far, near, far, near + far):
+        assert_twins(model, text)
+
+
+def test_more_words_than_the_cache_holds_at_first() -> None:
+    model = sentencepiece(dict.fromkeys(["a", "b", "ab", "bb", "aba", "▁", "▁b"], -1.0) | {"ba": -0.5}, "unigram")
+    words = [f"{number:015b}".replace("0", "a").replace("1", "b") for number in range(0, 1 << 15, 3)]
+    for _ in range(2):
+        assert_twins(model, " ".join(words))
+
+
+@pytest.mark.parametrize("name", ["unigram.model", "bpe.model"])
+@settings(max_examples=60, deadline=None)
+@given(parts=st.lists(st.sampled_from(["abcdefghi", "wordy", " ", "  ", "\u0308", "\u3099", "\u0306", "и", "か", "ｶ", "ﾞ", "漢",
+                                       "\u0915", "\u093c", "e", "\n", "\x7f", "\t", "é", "ﬁ", "😀", "\u2581", "<"]), max_size=30))  # fmt: skip
+def test_marks_join_what_stands_before_them(name: str, parts: list[str]) -> None:
+    encoding = load_encoding(FOLDER / name)
+    assert isinstance(encoding, PipelineEncoding)
+    assert isinstance(encoding.tokenizer, SentencePiece)
+    assert_twins(encoding.tokenizer, "".join(parts))
+
+
 def pair_bpe(words: list[str], **settings: bool) -> PairBpe:
     """A vocabulary of some words, each merged from its first part and its last character."""
     ids = {} if not settings["byte_fallback"] else dict(BYTES)

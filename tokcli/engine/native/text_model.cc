@@ -250,15 +250,17 @@ void TextModel::encode_sums(size_t count, Call& call) const {
   call.sum = sum;
 }
 
-// Searches for the best way through a word; and keeps it, if that is wanted and the way does not depend on the sum.
+// Searches for the best way through a word; and keeps it, if that is wanted and no smaller sum before it has another one.
 template <class Sum>
 void TextModel::search(const TextScratch::Part& part, bool keeps, Call& call) const {
   WordScratch& scratch = call.scratch.word;
+  const double before = std::abs(call.sum);
   double limit = 0;
   call.sum = unigram->search(part.word, static_cast<Sum>(call.sum), scratch, keeps ? &limit : nullptr);
   unigram->tokens(part.word, scratch);
   add_tokens(part.word, scratch.ids.data(), scratch.ids.size(), call);
-  if (limit > 0) call.scratch.cache.keep(part.key, scratch.ids, static_cast<float>(limit * 0.999));
+  limit *= 0.999;  // for it becomes a float
+  if (keeps && before <= limit) call.scratch.cache.keep(part.key, scratch.ids, static_cast<float>(limit));
 }
 
 void TextModel::add_tokens(Bytes word, const uint32_t* tokens, size_t count, Call& call) const {
