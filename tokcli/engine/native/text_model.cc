@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace tokcli {
 
@@ -10,6 +11,8 @@ struct TextModel::Call {
   IdSink sink;
   Needs& needs;
   double sum = 0;  // of the scores so far (Unigram)
+  size_t parts = 0;  // in the scratch, that wait to be encoded
+  const uint8_t* end = nullptr;  // of the memory that they stand in
 };
 
 void TextModel::encode(Bytes text, Bytes raw_states, Bytes normalized_states, TextScratch& scratch, IdBuffer* out,
@@ -111,8 +114,10 @@ Bytes TextModel::normalize(Bytes segment, Call& call) const {
 }
 
 void TextModel::encode_pieces(Bytes text, bool is_first, Call& call) const {
+  call.end = text.data() + text.size();
   if (!has_classes) {
     if (!text.empty()) encode_piece(text, is_first, call);
+    encode_parts(call);
     return;
   }
   const uint8_t *p = text.data(), *end = p + text.size(), *begin = p;
@@ -126,6 +131,7 @@ void TextModel::encode_pieces(Bytes text, bool is_first, Call& call) const {
     last = group;
   }
   if (begin < end && last != kRemoved) encode_piece({begin, end}, is_first, call);
+  encode_parts(call);
 }
 
 void TextModel::encode_piece(Bytes piece, bool is_first, Call& call) const {
@@ -142,14 +148,15 @@ void TextModel::encode_piece(Bytes piece, bool is_first, Call& call) const {
   if (is_wanted && !has_one && !piece.empty()) text = space;
   if (prefixes_blindly) text += given;
   else replace_all(piece, " ", space, text);
-  if (!metaspace_splits) {
-    encode_words(bytes_of(text), call);
-    return;
-  }
+  const Bytes whole = bytes_of(text);
+  call.end = whole.data() + whole.size();
   size_t begin = 0;
-  for (size_t at; (at = text.find(space, begin + 1)) != std::string::npos; begin = at)
-    encode_words(bytes_of(std::string_view(text).substr(begin, at - begin)), call);
-  if (begin < text.size()) encode_words(bytes_of(std::string_view(text).substr(begin)), call);
+  if (metaspace_splits) {
+    for (size_t at; (at = text.find(space, begin + 1)) != std::string::npos; begin = at)
+      encode_words(whole.subspan(begin, at - begin), call);
+  }
+  encode_words(whole.subspan(begin), call);
+  encode_parts(call);  // the next piece is written over this one
 }
 
 void TextModel::encode_words(Bytes piece, Call& call) const {
@@ -157,23 +164,20 @@ void TextModel::encode_words(Bytes piece, Call& call) const {
   if (p == end) return;
   if (whole_first) {
     if (const uint32_t number = strings.find(p, piece.size()); number != kNothing) {
+      encode_parts(call);
       call.sink.add(ids[number]);
       return;
     }
   }
-  auto& parts = call.scratch.parts;
-  size_t count = 0;
   const auto add = [&](const uint8_t* first, const uint8_t* last, uint32_t single) {
-    auto& part = parts[count++];
+    auto& part = call.scratch.parts[call.parts++];
     part.word = {first, last};
     part.single = single;
     if (single == kNothing && part.is_short()) {
-      WordCache::make_key(part.word, end, part.key);
+      WordCache::make_key(part.word, call.end, part.key);
       call.scratch.cache.prefetch(part.key);
     }
-    if (count < TextScratch::kParts) return;
-    encode_parts(count, call);
-    count = 0;
+    if (call.parts == TextScratch::kParts) encode_parts(call);
   };
   if (words == Words::kAtSpaces) {
     const std::string_view text = view_of(piece);
@@ -196,10 +200,11 @@ void TextModel::encode_words(Bytes piece, Call& call) const {
     }
   }
   add(begin, end, kNothing);
-  encode_parts(count, call);
 }
 
-void TextModel::encode_parts(size_t count, Call& call) const {
+// The words that wait; before anything that stands behind them, or in their place.
+void TextModel::encode_parts(Call& call) const {
+  const size_t count = std::exchange(call.parts, 0);
   if (kind == Kind::kSums32) return encode_sums<float>(count, call);
   if (kind == Kind::kSums64) return encode_sums<double>(count, call);
   for (size_t i = 0; i < count; ++i) encode_word(call.scratch.parts[i], call);

@@ -107,7 +107,7 @@ struct TextModel {
   void encode_pieces(Bytes text, bool is_first, Call& call) const;
   void encode_piece(Bytes piece, bool is_first, Call& call) const;
   void encode_words(Bytes piece, Call& call) const;
-  void encode_parts(size_t count, Call& call) const;
+  void encode_parts(Call& call) const;
   void encode_word(const TextScratch::Part& part, Call& call) const;
   template <class Sum>
   void encode_sums(size_t count, Call& call) const;
