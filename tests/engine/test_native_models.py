@@ -14,13 +14,13 @@ from tokcli.engine.added_tokens import AddedToken
 from tokcli.engine.charsmap import Charsmap
 from tokcli.engine.llama_models import Spm, Ugm, UgmPiece, WordPieces
 from tokcli.engine.models import WordLevel, WordPiece, byte_token
+from tokcli.engine.native_text import NativeText
 from tokcli.engine.pair_bpe import SHIFT, PairBpe
 from tokcli.engine.pipeline import Pipeline
-from tokcli.engine.pipeline_encoding import PipelineEncoding
 from tokcli.engine.sentencepiece import Piece, SentencePiece
 from tokcli.engine.spm_normalizer import SpmNormalizer
 from tokcli.engine.unigram import Unigram, single
-from tokcli.registry.encodings import load_encoding
+from tokcli.formats.vocabulary import read_vocabulary
 
 pytestmark = pytest.mark.skipif(backend.native() is None, reason="there is no native backend")
 
@@ -42,17 +42,22 @@ def assert_twins(tokenizer: SentencePiece | Pipeline, text: str, allowed: frozen
     array = native.encode_array(text, allowed)
     assert array is not None
     assert array.tolist() == ids
+    assert reopened(native).encode(text, allowed) == ids
+
+
+def reopened(native: NativeText) -> NativeText:
+    """The same model from its image."""
+    return NativeText(type(native._model)(native.image()), native._learn, native.raw, native.normalized)
 
 
 @pytest.mark.parametrize("name", FILES)
 @settings(max_examples=50, deadline=None)
 @given(text=hard_text())
 def test_files_of_other_libraries_are_read_alike(name: str, text: str) -> None:
-    encoding = load_encoding(FOLDER / name)
-    assert isinstance(encoding, PipelineEncoding)
-    assert isinstance(encoding.tokenizer, (SentencePiece, Pipeline))
-    assert_twins(encoding.tokenizer, text)
-    assert_twins(encoding.tokenizer, text, frozenset(encoding.tokenizer.special_tokens))
+    tokenizer = read_vocabulary(FOLDER / name)
+    assert isinstance(tokenizer, (SentencePiece, Pipeline))
+    assert_twins(tokenizer, text)
+    assert_twins(tokenizer, text, frozenset(tokenizer.special_tokens))
 
 
 def sentencepiece(pieces: dict[str, float], kind: str, **settings: bool) -> SentencePiece:

@@ -6,36 +6,11 @@ import struct
 from pathlib import Path
 
 import pytest
+from gguf_files import BYTES, FLOAT32, INT32, UINT8, UINT32, gguf, llama, string
 
 from tokcli.engine.llama_cpp import LlamaCpp
 from tokcli.errors import VocabularyError
 from tokcli.formats.vocabulary import read_vocabulary
-
-UINT8, UINT32, INT32, FLOAT32 = (0, "B"), (4, "I"), (5, "i"), (6, "f")
-BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
-
-
-def _string(value: str) -> bytes:
-    return struct.pack("<Q", len(value.encode())) + value.encode()
-
-
-def gguf(path: Path, **values: object) -> Path:
-    """A file with some values of `tokenizer.ggml`: texts, (number, kind), lists of texts, (list, kind)."""
-    out = b"GGUF" + struct.pack("<IQQ", 3, 0, len(values))
-    for name, value in values.items():
-        out += _string(f"tokenizer.ggml.{name}")
-        if isinstance(value, str):
-            out += struct.pack("<I", 8) + _string(value)
-        elif isinstance(value, list):
-            out += struct.pack("<IIQ", 9, 8, len(value)) + b"".join(map(_string, value))
-        else:
-            items, (number, code) = value  # type: ignore[misc]
-            if isinstance(items, list):
-                out += struct.pack(f"<IIQ{len(items)}{code}", 9, number, len(items), *items)
-            else:
-                out += struct.pack(f"<I{code}", number, items)
-    path.write_bytes(out)
-    return path
 
 
 def plamo2(path: Path, byte_tokens: list[str]) -> Path:
@@ -43,15 +18,6 @@ def plamo2(path: Path, byte_tokens: list[str]) -> Path:
     scores = [0.0] * (3 + len(byte_tokens)) + [-1.5, -2.25, -3.75, -9.5, -3.0, -4.0, -6.0, -5.0, 0.0, -1000.0]
     types = [2, 3, 3] + [6] * len(byte_tokens) + [1] * 8 + [4, 1]
     return gguf(path, model="plamo2", tokens=tokens, scores=(scores, FLOAT32), token_type=(types, INT32))
-
-
-def llama(path: Path, **more: object) -> Path:
-    given: dict[str, object] = {
-        "tokens": ["<unk>", "<s>", "</s>", *BYTES, "\u2581", "a", "\u2581a"],
-        "scores": ([0.0] * 260 + [-1.0, -0.5], FLOAT32),
-        "token_type": ([1] * 262, INT32),
-    }
-    return gguf(path, model="llama", **(given | more))
 
 
 def read(path: Path) -> LlamaCpp:
@@ -123,7 +89,7 @@ def test_a_text_of_two_gigabytes_is_no_overflow(tmp_path: Path) -> None:
     """CVE-2025-49847: sizes of tokens as numbers with a sign."""
     path = tmp_path / "x.gguf"
     path.write_bytes(
-        b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + _string("tokenizer.ggml.tokens")
+        b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + string("tokenizer.ggml.tokens")
         + struct.pack("<IIQQ", 9, 8, 1, 2**31 + 5)
     )  # fmt: skip
     with pytest.raises(VocabularyError, match=r"x\.gguf: .* at byte \d+"):

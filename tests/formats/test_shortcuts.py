@@ -30,6 +30,7 @@ def split(pattern: str, behavior: str = "Isolated", invert: bool = False) -> dic
 DEEPSEEK = next(patterns for patterns, one in known.IN_A_ROW.items() if one == known.DEEPSEEK)
 SPLITTERS = {
     "deepseek": [*map(split, DEEPSEEK), BYTES],
+    "line ends": [*(split(part.replace(r"\r\n", "\r\n")) for part in DEEPSEEK), BYTES],
     "starcoder": [{"type": "Digits", "individual_digits": True}, {**BYTES, "use_regex": True}],
     "removed": [split(known.O200K, "Removed", True), BYTES],
     "tekken": [split(known.TEKKEN), BYTES],

@@ -29,25 +29,6 @@ const std::vector<uint8_t>& base(unsigned which) {
   return images[which % std::size(images)];
 }
 
-// One change: in the header or anywhere, a byte or a word, set, added to, a bit turned, or copied from another place.
-void change(std::vector<uint8_t>& image, Input& input) {
-  const uint8_t how = input.byte();
-  const uint32_t where = input.byte() | input.byte() << 8 | input.byte() << 16, value = input.word();
-  const size_t size = size_t{1} << (how & 3);
-  const size_t range = std::min<size_t>(how & 4 ? 256 : image.size(), image.size());
-  const size_t at = where % range / size * size;
-  if (at + size > image.size()) return;
-  uint64_t word = 0;
-  std::memcpy(&word, &image[at], size);
-  switch (how >> 4 & 3) {
-    case 0: word = how & 8 ? ~uint64_t{value} : value; break;
-    case 1: word += static_cast<uint64_t>(static_cast<int64_t>(static_cast<int8_t>(value)) << (how & 8 ? 6 : 0)); break;
-    case 2: word ^= uint64_t{1} << value % 64; break;
-    default: std::memcpy(&word, &image[value % (image.size() - 8)], 8);
-  }
-  std::memcpy(&image[at], &word, size);
-}
-
 void use(const tokcli::Vocabulary& vocabulary, Bytes text) {
   std::string_view token;
   size_t sum = vocabulary.source()[0];

@@ -5,11 +5,13 @@ works on much text lets go of the GIL; a Vocabulary serves any number of threads
 """
 
 from collections.abc import Mapping
+from typing import overload
 
 from typing_extensions import Buffer
 
 FAMILIES: tuple[str, ...]
 IMAGE_VERSION: int
+TEXT_IMAGE_VERSION: int
 
 def build_image(blob: Buffer, sizes: Buffer, ids: Buffer, source: Buffer, merges: Buffer | None = None) -> bytes:
     """The image of tokens: their bytes in a row, a size and an id for each, and 32 bytes that name the source.
@@ -94,7 +96,13 @@ class TextModel:
     and then encodes in any number of threads. ValueError: a table does not fit. An id of 0xFFFFFFFF is none.
     """
 
+    @overload
     def __init__(self, blob: Buffer, sizes: Buffer, ids: Buffer) -> None: ...
+    @overload
+    def __init__(self, image: Buffer) -> None:
+        """What `image` gave, at a multiple of 16 bytes, and is not changed; ValueError for anything else."""
+    def image(self) -> bytes:
+        """All of it but the runs of characters that it has learned."""
     def set_unknown(self, id: int, bytes: Buffer, joins: bool) -> None:
         """The id for what is unknown, or one for each byte (uint32); whether several such become one id."""
     def set_kept(self, texts: list[bytes]) -> None:

@@ -131,7 +131,6 @@ class Groups:
 
     def __init__(self, steps: list[split.Splitter]) -> None:
         self._steps = steps
-        self._numbers: dict[tuple[str, ...], int] = {}
 
     @staticmethod
     def are_known(steps: list[split.Splitter]) -> bool:
@@ -146,7 +145,8 @@ class Groups:
             return word | REMOVED
         if "isolated" in found:
             return word | ISOLATED
-        return word | self._numbers.setdefault(tuple(found), len(self._numbers))
+        # a bit for each step, so that the number is the same in whatever order characters are met
+        return word | sum(1 << at for at, kind in enumerate(found) if kind in ("match", "word"))
 
 
 def _is_by_groups(step: split.Splitter) -> bool:

@@ -10,13 +10,14 @@ from array import array
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from tokcli.engine import backend
 from tokcli.engine.shortcut import Shortcut
 from tokcli.errors import TokcliError
 
 if TYPE_CHECKING:
+    from tokcli.engine.native_text import NativeText
     from tokcli.engine.pipeline import Tokenizer
     from tokcli.engine.postprocessor import Tokens
 
@@ -39,9 +40,9 @@ class Facts:
 class Compiled:
     """A tokenizer (see `Tokenizer`) by its facts, its shortcut and whatever loads the whole of it."""
 
-    native: ClassVar[None] = None  # the shortcut is
+    native: NativeText | None = None  # the shortcut is
 
-    def __init__(self, facts: Facts, shortcut: Shortcut, load: Callable[[], Tokenizer]) -> None:
+    def __init__(self, facts: Facts, shortcut: Shortcut | None, load: Callable[[], Tokenizer]) -> None:
         self.facts, self.shortcut = facts, shortcut
         self.special_tokens, self.max_id, self.is_byte_level = facts.special_tokens, facts.max_id, facts.is_byte_level
         self.has_template, self.decodes_apart = facts.has_template, facts.decodes_apart
@@ -76,7 +77,7 @@ class Compiled:
     @cached_property
     def _decode(self) -> Callable[[memoryview, int], bytes] | None:
         native = backend.native()
-        if native is None or self.facts.others is None:
+        if native is None or self.shortcut is None or self.facts.others is None:
             return None
         try:
             decode: Callable[[memoryview, int], bytes]

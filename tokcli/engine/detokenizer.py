@@ -6,13 +6,26 @@ Bytes that are not UTF-8 stand in it as surrogates (PEP 383), so that nothing is
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from tokcli.engine.byte_alphabet import BYTE_OF
 from tokcli.engine.matching import Finder, matches
+from tokcli.errors import UnknownTokenError
 
 Decoder = Callable[[list[str]], list[str]]
+
+
+def decoded(ids: Iterable[int], texts: Mapping[int, str], decoder: Decoder) -> bytes:
+    """The bytes of some ids whose tokens have these texts; UnknownTokenError."""
+    try:
+        tokens = [texts[number] for number in ids]
+    except KeyError as error:
+        raise UnknownTokenError(f"{error.args[0]} is not an id of the vocabulary") from None
+    if not tokens:
+        return b""
+    return "".join(decoder(tokens)).encode("utf-8", "surrogateescape")
+
 
 _BYTE = re.compile(r"<0x([0-9A-Fa-f]{2}|\+[0-9A-Fa-f])>", re.ASCII)  # "+A" is a number in Rust, too
 _CLEANUP = (

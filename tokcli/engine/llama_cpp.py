@@ -10,20 +10,21 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
-from tokcli.engine import llama_models as models
 from tokcli.engine.byte_alphabet import BYTE_OF
 from tokcli.engine.llama_patterns import PreType
-from tokcli.engine.llama_plamo import Plamo
-from tokcli.engine.llama_unicode import changed_ranges
 from tokcli.engine.models import byte_token
-from tokcli.engine.pipeline import CACHE_PIECE_CHARS, CACHE_PIECES
+from tokcli.engine.native_text import NativeText
+from tokcli.engine.piece_cache import CACHE_PIECE_CHARS, CACHE_PIECES
 from tokcli.engine.postprocessor import Tokens, added, joined
 from tokcli.engine.shortcut import Shortcut
 from tokcli.engine.spm_normalizer import SPACE
 from tokcli.engine.text import character_spans
 from tokcli.errors import InputError, UnknownTokenError
+
+if TYPE_CHECKING:
+    from tokcli.engine import llama_models as models
 
 Kind = Literal["llama", "gpt2", "bert", "t5", "rwkv", "plamo2"]
 
@@ -104,6 +105,8 @@ class LlamaCpp:
             return None
         wanted = CONTROL | USER_DEFINED | UNKNOWN
         added = {text: number for number, text in enumerate(self.texts) if self.kinds[number] & wanted}
+        from tokcli.engine.llama_unicode import changed_ranges
+
         return Shortcut.of(pre.known, ranked, added, unsafe=(*changed_ranges(), _LONG_S))
 
     native: ClassVar[None] = None  # of whole texts: see _encode_text
@@ -154,26 +157,39 @@ class LlamaCpp:
     @cached_property
     def _encode_text(self) -> Callable[[str], Sequence[int]]:
         if self.kind == "rwkv":
-            return models.Greedy({models.unescaped(t): n for n, t in enumerate(self.texts)}, self._unknown_id).encode
+            from tokcli.engine.llama_models import Greedy, unescaped
+
+            return Greedy({unescaped(t): n for n, t in enumerate(self.texts)}, self._unknown_id).encode
         if self.kind == "plamo2":
+            from tokcli.engine.llama_plamo import Plamo
+
             of_bytes = {self._bytes_of(n)[0]: n for n, kind in enumerate(self.kinds) if kind & BYTE}
             others = {t: (n, self.scores[n]) for n, t in enumerate(self.texts) if not self.kinds[n] & BYTE}
             return Plamo(others, [of_bytes[byte] for byte in range(256)]).encode
-        model = self._model
-        if model is None:
+        if self.kind == "gpt2":
             return self._encode_bpe
-        native = model.native
+        native = self.native_model
         if native is None:
-            return model.encode
+            return self._encode_in_python
 
         def encode(text: str) -> Sequence[int]:
             ids = native.encode(text, frozenset())
-            return model.encode(text) if ids is None else ids
+            return self._encode_in_python(text) if ids is None else ids
 
         return encode
 
     @cached_property
+    def native_model(self) -> NativeText | None:
+        """The native twin of a model that is not byte-level, for a stretch of text without special tokens."""
+        return None if self._model is None else self._model.native
+
+    def _encode_in_python(self, text: str) -> Sequence[int]:
+        return [] if self._model is None else self._model.encode(text)
+
+    @cached_property
     def _model(self) -> models.Spm | models.WordPieces | models.Ugm | None:
+        from tokcli.engine import llama_models as models
+
         settings = self.settings
         if self.kind == "llama":
             return self._spm
@@ -187,6 +203,8 @@ class LlamaCpp:
         return None
 
     def _ugm_pieces(self) -> list[models.UgmPiece]:
+        from tokcli.engine import llama_models as models
+
         wanted = NORMAL | USER_DEFINED | UNUSED
         return [
             models.UgmPiece(text, number, self.scores[number], bool(kind & NORMAL), bool(kind & USER_DEFINED))
@@ -207,9 +225,13 @@ class LlamaCpp:
 
     @cached_property
     def _bpe(self) -> models.StringBpe:
+        from tokcli.engine import llama_models as models
+
         return models.StringBpe(self.ids, self.merges, self.pre or PreType(()))
 
     def _encode_bpe(self, text: str) -> list[int]:
+        from tokcli.engine import llama_models as models
+
         pre = self.pre or PreType(())
         if pre.escape_whitespaces:
             text = text.replace(" ", SPACE)
@@ -286,7 +308,9 @@ class LlamaCpp:
         text, kind = self.texts[number], self.kinds[number]
         data = text.encode("utf-8", "surrogateescape")
         if self.kind == "rwkv":
-            return models.unescaped(text)
+            from tokcli.engine.llama_models import unescaped
+
+            return unescaped(text)
         if self.kind == "plamo2" and not kind & BYTE:
             return data
         if kind & (_SPECIAL | USER_DEFINED):
@@ -304,6 +328,8 @@ class LlamaCpp:
 
     @cached_property
     def _spm(self) -> models.Spm:
+        from tokcli.engine import llama_models as models
+
         return models.Spm(self.ids, self.scores, self._byte_id)
 
     def parents(self, number: int) -> tuple[int, int] | None:

@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import NamedTuple
 
 from tokcli.engine import llama_unicode as characters
-from tokcli.engine import native_models
 from tokcli.engine.bpe import last_two
 from tokcli.engine.byte_alphabet import all_bytes_of
 from tokcli.engine.charsmap import Charsmap
@@ -18,7 +17,7 @@ from tokcli.engine.models import byte_token
 from tokcli.engine.native_text import NativeText
 from tokcli.engine.normalizer import to_byte_chars
 from tokcli.engine.pair_bpe import SHIFT, in_order, last_two_ids, merge
-from tokcli.engine.pipeline import CACHE_PIECE_CHARS, CACHE_PIECES
+from tokcli.engine.piece_cache import CACHE_PIECE_CHARS, CACHE_PIECES
 from tokcli.engine.ranked import Ranked, ranks_of_merges
 from tokcli.engine.spm_normalizer import SPACE
 from tokcli.engine.unicode_classes import CHINESE
@@ -45,6 +44,8 @@ class Spm:
     @property
     def native(self) -> NativeText | None:
         """The native twin."""
+        from tokcli.engine import native_models
+
         numbers = self._byte_ids
         return native_models.guarded(lambda: native_models.llama_pieces(self._ids, self._scores, numbers))
 
@@ -246,7 +247,7 @@ class WordPieces:
 
     def __init__(self, ids: Mapping[str, int], unknown: int, *, lowercase: bool, strip_accents: bool) -> None:
         self._ids, self._unknown = ids, unknown
-        self._lowercase, self._strip_accents = lowercase, strip_accents
+        self._rule = word_rule(lowercase=lowercase, strip_accents=strip_accents)
         self._longest = max(map(len, ids), default=0)
         self._cache: dict[str, list[int]] = {}
 
@@ -267,19 +268,9 @@ class WordPieces:
     @property
     def native(self) -> NativeText | None:
         """The native twin."""
-        return native_models.guarded(lambda: native_models.llama_words(self._ids, self._unknown, self._rule))
+        from tokcli.engine import native_models
 
-    def _rule(self, char: str) -> str:
-        """What becomes of a character, between spaces if it is a word of its own."""
-        if self._strip_accents:
-            char = characters.decomposed(char)
-        kind = _word_kind(char)
-        if kind == "space":
-            return " "
-        if kind == "nothing" or (kind == "mark" and self._strip_accents):
-            return ""
-        low = characters.lower(char) if self._lowercase else char
-        return f" {low} " if kind == "sign" else low
+        return native_models.guarded(lambda: native_models.llama_words(self._ids, self._unknown, self._rule))
 
     def _pieces(self, word: str) -> list[int]:
         ids, at = [], 0
@@ -295,6 +286,23 @@ class WordPieces:
 
     def _words(self, text: str) -> Iterator[str]:
         return (word for word in "".join(map(self._rule, text)).split(" ") if word)
+
+
+def word_rule(*, lowercase: bool, strip_accents: bool) -> Callable[[str], str]:
+    """What BERT makes of a character: a text, between spaces if it is a word of its own."""
+
+    def rule(char: str) -> str:
+        if strip_accents:
+            char = characters.decomposed(char)
+        kind = _word_kind(char)
+        if kind == "space":
+            return " "
+        if kind == "nothing" or (kind == "mark" and strip_accents):
+            return ""
+        low = characters.lower(char) if lowercase else char
+        return f" {low} " if kind == "sign" else low
+
+    return rule
 
 
 _SIGNS = re.compile(f"[$+<=>^`|~{CHINESE}]")
@@ -339,6 +347,8 @@ class Ugm:
     @property
     def native(self) -> NativeText | None:
         """The native twin."""
+        from tokcli.engine import native_models
+
         tokens = {text: token for text, token in self._tokens.items() if text}
         unknown, flags = (self._unknown_score, self._unknown), (self._space_prefix, self._trims)
         return native_models.guarded(

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import ClassVar
 
 from tokcli.engine.pair_bpe import SHIFT, merge
-from tokcli.engine.pipeline import CACHE_PIECE_CHARS, CACHE_PIECES
+from tokcli.engine.piece_cache import CACHE_PIECE_CHARS, CACHE_PIECES
 from tokcli.engine.postprocessor import Tokens, joined
 from tokcli.engine.pretokenizer import PreTokenizer
 from tokcli.engine.text import character_spans

@@ -18,7 +18,7 @@ from tokcli.engine.character_rules import CharacterStage, Groups, rule_of, run_o
 from tokcli.engine.charsmap import Charsmap
 from tokcli.engine.matching import Literal, OnigPattern
 from tokcli.engine.models import Model, WordLevel, WordPiece, byte_token
-from tokcli.engine.native_text import Learned, NativeText
+from tokcli.engine.native_text import Learn, Learned, Named, NativeText
 from tokcli.engine.pair_bpe import PairBpe
 from tokcli.engine.spm_normalizer import SPACE, SpmNormalizer
 from tokcli.engine.unigram import Unigram
@@ -132,14 +132,20 @@ def llama_words(ids: Mapping[str, int], unknown: int, rule: Callable[[str], str]
     made.set_metaspace(False, True, ALWAYS)
     made.add_step(_CHARS, b"", b"", False, False)
     made.use_classes()
+    learn = learner_of_words(rule)
+    made.learn(*learn(list(range(128)), list(range(128)), []))
+    return NativeText(made, learn)
+
+
+def learner_of_words(rule: Callable[[str], str]) -> Learn:
+    """What llama.cpp's BERT asks of a character."""
     groups = Groups([split.Split(Literal(" "), "Removed")])
 
     def learn(chars: list[int], unclassed: list[int], runs: list[bytes]) -> Learned:
         del runs
         return {c: rule(chr(c)).encode() for c in chars}, {c: groups.value(chr(c)) for c in unclassed}, {}
 
-    made.learn(*learn(list(range(128)), list(range(128)), []))
-    return NativeText(made, learn)
+    return learn
 
 
 def llama_unigram(
@@ -179,18 +185,31 @@ def pipeline(parts: Pipeline) -> NativeText | None:
     groups = _add_splitter(made, parts, steps)
     if groups is None:
         return None
-    tokens: dict[bool, list[AddedToken]] = {}
-    for normalized in (False, True):
-        texts: dict[str, AddedToken] = {}
-        for token in special_first(parts.added):
-            text = parts._normalized(token.content) if normalized else token.content
-            if text and token.normalized == normalized:
-                texts.setdefault(text, token)
-        tokens[normalized] = list(texts.values())
+    names: list[list[Named]] = []
+    for normalized, texts in enumerate(added_texts(parts)):
+        names.append([(token.content, token.special) for token in texts.values()])
         made.set_added(
-            normalized, [(text.encode(), t.id, t.single_word, t.lstrip, t.rstrip) for text, t in texts.items()]
+            bool(normalized), [(text.encode(), t.id, t.single_word, t.lstrip, t.rstrip) for text, t in texts.items()]
         )
 
+    learn = _learner(stages, groups)
+    asks_for_classes = parts.splitter is not None or any(token.single_word for token in parts.added)
+    ascii_only = list(range(128))
+    made.learn(*learn(ascii_only if stages else [], ascii_only if asks_for_classes else [], []))
+    return NativeText(made, learn, *names)
+
+
+def added_texts(parts: Pipeline) -> tuple[dict[str, AddedToken], dict[str, AddedToken]]:
+    """What is found in text as it came and in normalized text, and which token each is; of equal ones the first."""
+    found: tuple[dict[str, AddedToken], dict[str, AddedToken]] = {}, {}
+    for token in special_first(parts.added):
+        text = parts._normalized(token.content) if token.normalized else token.content
+        if text:
+            found[token.normalized].setdefault(text, token)
+    return found
+
+
+def _learner(stages: list[CharacterStage], groups: Groups) -> Learn:
     def learn(chars: list[int], unclassed: list[int], runs: list[bytes]) -> Learned:
         return (
             {c: rule_of(chr(c), stages) for c in chars},
@@ -198,10 +217,26 @@ def pipeline(parts: Pipeline) -> NativeText | None:
             {run: run_of(run.decode(), stages) for run in runs},
         )
 
-    asks_for_classes = parts.splitter is not None or any(token.single_word for token in parts.added)
-    ascii_only = list(range(128))
-    made.learn(*learn(ascii_only if stages else [], ascii_only if asks_for_classes else [], []))
-    return NativeText(made, learn, tokens[False], tokens[True])
+    return learn
+
+
+class _Nobody:
+    """A native model that is told all and does nothing."""
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        def told(*given: object) -> None:
+            del given
+
+        return told
+
+
+def learner_of(parts: Pipeline) -> Learn:
+    """What a pipeline's native twin asks when it meets a character; ValueError where it can have no twin."""
+    steps = _flat(parts.normalizer)
+    stages, groups = _add_steps(_Nobody(), steps), _add_splitter(_Nobody(), parts, steps)
+    if stages is None or groups is None:
+        raise ValueError("no native twin")
+    return _learner(stages, groups)
 
 
 def _model(model: Model) -> Any:

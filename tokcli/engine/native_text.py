@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
-from tokcli.engine.added_tokens import AddedToken
-
 _ROUNDS = 6  # of learning, for one text: a run of characters may be asked for after its characters are known
 _FOUND, _IGNORED = 1, 2  # TextModel::kFound, kIgnored
 
+Named = tuple[str, bool]  # an added token's content, and whether it is special
 Learned = tuple[Mapping[int, bytes | None], Mapping[int, int], Mapping[bytes, bytes]]
+Learn = Callable[[list[int], list[int], list[bytes]], Learned]
 
 
 class NativeText:
@@ -23,21 +23,27 @@ class NativeText:
     def __init__(
         self,
         model: Any,
-        learn: Callable[[list[int], list[int], list[bytes]], Learned] | None = None,
-        raw: Iterable[AddedToken] = (),
-        normalized: Iterable[AddedToken] = (),
+        learn: Learn | None = None,
+        raw: Iterable[Named] = (),
+        normalized: Iterable[Named] = (),
     ) -> None:
         self._model, self._learn = model, learn
         kinds = tuple(raw), tuple(normalized)
 
         def states(allowed: frozenset[str]) -> tuple[bytes, bytes]:
             found = [
-                bytes(_IGNORED if t.special and t.content not in allowed else _FOUND for t in tokens)
+                bytes(_IGNORED if special and text not in allowed else _FOUND for text, special in tokens)
                 for tokens in kinds
             ]
             return found[0], found[1]
 
         self._states = lru_cache(maxsize=8)(states)
+        self.raw, self.normalized = kinds
+
+    def image(self) -> bytes:
+        """The tables and what was learned of characters, which `TextModel` opens again."""
+        image: bytes = self._model.image()
+        return image
 
     def encode(self, text: str, allowed: frozenset[str]) -> list[int] | None:
         """The ids of a text."""

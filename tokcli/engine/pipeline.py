@@ -9,29 +9,27 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from tokcli.engine import backend
 from tokcli.engine.added_tokens import AddedToken, AddedTokenFinder, are_apart, finders
 from tokcli.engine.aligned import Aligned
-from tokcli.engine.detokenizer import ByteLevel, Decoder
+from tokcli.engine.detokenizer import ByteLevel, Decoder, decoded
 from tokcli.engine.models import Model
 from tokcli.engine.native_text import NativeText
 from tokcli.engine.normalizer import Normalizer, UnicodeForm
 from tokcli.engine.normalizer import Sequence as Normalizers
 from tokcli.engine.pair_bpe import PairBpe
 from tokcli.engine.pattern import Ranges
+from tokcli.engine.piece_cache import CACHE_PIECE_CHARS, CACHE_PIECES
 from tokcli.engine.postprocessor import PostProcessor, Tokens, joined
 from tokcli.engine.ranked import Ranked
 from tokcli.engine.shortcut import Shortcut
 from tokcli.engine.splitters import Splitter
-from tokcli.errors import InputError, UnknownTokenError
+from tokcli.errors import InputError
 
 if TYPE_CHECKING:
     from tokcli.engine.encoding import Encoding
-
-CACHE_PIECES = 1 << 16
-CACHE_PIECE_CHARS = 64
 
 
 class Tokenizer(Protocol):
@@ -103,6 +101,7 @@ class Pipeline:
     pat_str: str | None = None  # where the splitter cuts by this alone, and then writes bytes as characters
     unsafe: Ranges = ()  # but for text with these characters
     prefix_space: bool = False  # and with a space before each text that has none
+    parts: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)  # of the file, without the model
     _cache: dict[str, tuple[int, ...]] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
@@ -222,6 +221,16 @@ class Pipeline:
                     ids += self._encode_piece(piece.text)
         return ids
 
+    def encode_segments(self, text: str, allowed: frozenset[str]) -> list[int] | None:
+        """The ids of a text, if native code can do all that stands between its added tokens."""
+        ids: list[int] = []
+        for segment, number in self._segments(text, allowed, spans=False):
+            found = [number] if number is not None else self._natively(segment.text)
+            if found is None:
+                return None
+            ids += found
+        return ids
+
     def _natively(self, text: str) -> list[int] | None:
         """The ids of a normalized segment, where native code splits and merges as this pipeline does."""
         if self._inner is None:
@@ -232,17 +241,22 @@ class Pipeline:
         return encoding.encode_ordinary(shortcut.with_prefix(text))
 
     @cached_property
-    def _inner(self) -> tuple[Shortcut, Encoding] | None:
+    def segment_shortcut(self) -> Shortcut | None:
         """What splits and merges one segment, where a known pattern and ranks do; added tokens may be of any kind."""
-        from tokcli.engine.encoding import Encoding
-
         if backend.native() is None or self._ranked is None or self.pat_str is None:
             return None
-        shortcut = Shortcut.of(self.pat_str, self._ranked, {}, unsafe=self.unsafe, prefix_space=self.prefix_space)
+        return Shortcut.of(self.pat_str, self._ranked, {}, unsafe=self.unsafe, prefix_space=self.prefix_space)
+
+    @cached_property
+    def _inner(self) -> tuple[Shortcut, Encoding] | None:
+        """The same, and the encoding that does it."""
+        from tokcli.engine.encoding import Encoding
+
+        shortcut = self.segment_shortcut
         if shortcut is None:
             return None
         encoding = Encoding.on_demand(
-            "segments", pat_str=self.pat_str, special_tokens={}, max_rank=shortcut.max_id,
+            "segments", pat_str=shortcut.pat_str, special_tokens={}, max_rank=shortcut.max_id,
             load_ranks=shortcut.load_ranks, load_image=shortcut.load_image,
         )  # fmt: skip
         return (shortcut, encoding) if encoding.is_native else None
@@ -302,13 +316,7 @@ class Pipeline:
 
     def decode(self, ids: Sequence[int]) -> bytes:
         """The bytes of some ids, special tokens printed."""
-        try:
-            tokens = [self._texts[number] for number in ids]
-        except KeyError as error:
-            raise UnknownTokenError(f"{error.args[0]} is not an id of the vocabulary") from None
-        if not tokens:
-            return b""
-        return "".join(self.decoder(tokens)).encode("utf-8", "surrogateescape")
+        return decoded(ids, self._texts, self.decoder)
 
     def parents(self, number: int) -> tuple[int, int] | None:
         """The two ids that merge into an id; None where none do, and where the model does not merge."""

@@ -16,7 +16,7 @@ from typing import ClassVar, Literal, NamedTuple
 from tokcli.engine.bpe import last_two
 from tokcli.engine.models import byte_token
 from tokcli.engine.native_text import NativeText
-from tokcli.engine.pipeline import CACHE_PIECE_CHARS, CACHE_PIECES
+from tokcli.engine.piece_cache import CACHE_PIECE_CHARS, CACHE_PIECES
 from tokcli.engine.postprocessor import Tokens, joined
 from tokcli.engine.spm_normalizer import SPACE, SpmNormalizer
 from tokcli.engine.unigram import UNKNOWN_PENALTY, prefixes, single

@@ -18,7 +18,7 @@ Class = Literal[
 
 # White_Space, which no release of Unicode changes any more
 SPACE = "\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
-SPACES = "".join(chr(i) for i in range(0x3001) if re.match(f"[{SPACE}]", chr(i)))
+SPACES = f"\t\n\v\f\r \x85\xa0\u1680{''.join(map(chr, range(0x2000, 0x200B)))}\u2028\u2029\u202f\u205f\u3000"
 CHINESE = (
     "\u4e00-\u9fff\u3400-\u4dbf\uf900-\ufaff\U00020000-\U0002a6df\U0002a700-\U0002b73f\U0002b740-\U0002b81f"
     "\U0002b920-\U0002ceaf\U0002f800-\U0002fa1f"  # 2B920 for 2B820: so the library has it

@@ -6,9 +6,9 @@ taken over, and dropout, which is about training, neither.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from tokcli.engine import detokenizer
 from tokcli.engine.added_tokens import AddedToken
 from tokcli.engine.byte_alphabet import bytes_of
 from tokcli.engine.known_patterns import GPT2, IN_A_ROW, NUMBER
@@ -19,9 +19,9 @@ from tokcli.engine.pattern import Ranges, merged, minus, parse_ranges, unicode16
 from tokcli.engine.pipeline import Pipeline
 from tokcli.engine.unigram import Unigram
 from tokcli.formats.gpt2 import check_ids, parse_json_strictly
+from tokcli.formats.huggingface_decoders import decoder_of
 from tokcli.formats.huggingface_parts import (
     asks_for_start,
-    read_decoder,
     read_normalizer,
     read_processor,
     read_splitter,
@@ -37,14 +37,21 @@ def parse_huggingface(data: bytes, name: str) -> Pipeline:
     """The tokenizer in a tokenizer.json; VocabularyError names what in it is wrong, and where."""
     top = Node(parse_json_strictly(data, name, serde_float), name)
     model = read_model(top.member("model"))
-    added = read_added_tokens(top.member("added_tokens"), model)
+    return read_parts(top, model, read_added_tokens(top.member("added_tokens"), model))
+
+
+PARTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
+
+
+def read_parts(top: Node, model: Model, added: Sequence[AddedToken]) -> Pipeline:
+    """The tokenizer with the parts that an object describes beside its model and its added tokens."""
     splitter, decoder = top.member("pre_tokenizer"), top.member("decoder")
     cuts = None if splitter.value is None else _cuts(splitter.value)
     kinds = _types(splitter.value) | _types(decoder.value)
     is_byte_level = "ByteLevel" in kinds
     return Pipeline(
         model=model,
-        decoder=detokenizer.Spaced() if decoder.value is None else read_decoder(decoder),
+        decoder=decoder_of(top),
         normalizer=read_normalizer(top.member("normalizer")) if top.has("normalizer") else None,
         splitter=None if splitter.value is None else read_splitter(splitter),
         processor=read_processor(top.member("post_processor")) if top.has("post_processor") else None,
@@ -55,6 +62,7 @@ def parse_huggingface(data: bytes, name: str) -> Pipeline:
         pat_str=None if cuts is None else cuts.pat_str,
         unsafe=() if cuts is None else cuts.unsafe,
         prefix_space=cuts is not None and cuts.prefix_space,
+        parts={key: top.value[key] for key in PARTS if key in top.value},
     )
 
 
@@ -73,7 +81,7 @@ def _cuts(splitter: Any) -> Cuts | None:
         return None
     as_bytes, patterns, has_digits = parts[-1], [], False
     for part in parts[:-1]:
-        pattern = part["pattern"].get("Regex") if part.get("type") == "Split" else None
+        pattern = as_escapes(part["pattern"].get("Regex")) if part.get("type") == "Split" else None
         if part.get("type") == "Digits" and part.get("individual_digits"):
             pattern, has_digits = NUMBER, True
         elif pattern is None or not _keeps_all(part, pattern):
@@ -86,6 +94,17 @@ def _cuts(splitter: Any) -> Cuts | None:
     if one not in KNOWN_ALIKE or (prefix_space and len(parts) > 1):
         return None
     return Cuts(one, _newer_numbers() if has_digits else (), prefix_space)
+
+
+def as_escapes(pattern: str | None) -> str | None:
+    r"""A pattern as the known ones are written: line ends as escapes, which some files have as characters.
+
+    >>> as_escapes("[^\r\n]") == r"[^\r\n]"
+    True
+    """
+    if pattern is None or "\\\r" in pattern or "\\\n" in pattern:
+        return pattern
+    return pattern.replace("\r", r"\r").replace("\n", r"\n")
 
 
 def _keeps_all(split: dict[str, Any], pattern: str) -> bool:

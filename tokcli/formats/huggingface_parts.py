@@ -1,55 +1,29 @@
-"""The parts that a tokenizer.json names: normalizers, pre-tokenizers, post-processors, decoders, each by its type."""
+"""The parts that a tokenizer.json names: normalizers, pre-tokenizers, post-processors, each by its type."""
 
 from __future__ import annotations
 
 import base64
 import binascii
 from collections.abc import Callable
-from typing import Any
 
-from tokcli.engine import detokenizer, matching, normalizer, postprocessor, splitters
+from tokcli.engine import matching, normalizer, postprocessor, splitters
 from tokcli.engine.charsmap import Charsmap
-from tokcli.errors import PatternError
+from tokcli.formats.huggingface_shared import finder, part, scheme
 from tokcli.formats.json_node import Node
-from tokcli.formats.limits import MAX_DEPTH, MAX_RANK
-
-MAX_PATTERN_CHARS = 1 << 16  # the longest in use (DeepSeek's letters by name) has some 2,000
-
-
-def _part(node: Node, kinds: dict[str, Callable[[Node, int], Any]], depth: int) -> Any:
-    if depth > MAX_DEPTH:
-        node.fail("nested too deep")
-    return node.member("type").choice(kinds)(node, depth + 1)
-
-
-def _finder(node: Node) -> tuple[matching.Finder, str | None]:
-    """What {"String": ...} or {"Regex": ...} finds, and the text if it is always the same."""
-    if node.has("String"):
-        text = node.member("String").text()
-        if not text:
-            node.fail("an empty text is found everywhere")
-        return matching.Literal(text), text
-    pattern = node.member("Regex").text()
-    if len(pattern) > MAX_PATTERN_CHARS:
-        node.fail(f"a pattern of {len(pattern)} characters; at most {MAX_PATTERN_CHARS} are read")
-    try:
-        return matching.OnigPattern(pattern), None
-    except PatternError as error:
-        node.fail(str(error))
-
+from tokcli.formats.limits import MAX_RANK
 
 # --- normalizers -----------------------------------------------------------------------------------------------------
 
 
 def read_normalizer(node: Node, depth: int = 0) -> normalizer.Normalizer:
     """The normalizer that an object describes."""
-    made: normalizer.Normalizer = _part(node, _NORMALIZERS, depth)
+    made: normalizer.Normalizer = part(node, _NORMALIZERS, depth)
     return made
 
 
 def _replace(node: Node, _: int) -> normalizer.Normalizer:
-    finder, literal = _finder(node.member("pattern"))
-    return normalizer.Replace(finder, node.member("content").text(), literal)
+    found, literal = finder(node.member("pattern"))
+    return normalizer.Replace(found, node.member("content").text(), literal)
 
 
 def _precompiled(node: Node, _: int) -> normalizer.Normalizer:
@@ -99,22 +73,13 @@ _BEHAVIORS = {name: name for name in matching.BEHAVIORS}
 
 def read_splitter(node: Node, depth: int = 0) -> splitters.Splitter:
     """The pre-tokenizer that an object describes."""
-    made: splitters.Splitter = _part(node, _SPLITTERS, depth)
+    made: splitters.Splitter = part(node, _SPLITTERS, depth)
     return made
 
 
 def _split(node: Node, _: int) -> splitters.Splitter:
-    finder, _literal = _finder(node.member("pattern"))
-    return splitters.Split(finder, node.member("behavior").choice(_BEHAVIORS), node.member("invert").flag(False))
-
-
-def _scheme(node: Node) -> splitters.PrependScheme:
-    if node.has("add_prefix_space") and not node.member("add_prefix_space").flag():
-        return "never"
-    scheme: splitters.PrependScheme = node.member("prepend_scheme").choice(
-        {name: name for name in ("always", "first", "never")}, "always"
-    )
-    return scheme
+    found, _literal = finder(node.member("pattern"))
+    return splitters.Split(found, node.member("behavior").choice(_BEHAVIORS), node.member("invert").flag(False))
 
 
 _SPLITTERS: dict[str, Callable[[Node, int], splitters.Splitter]] = {
@@ -124,7 +89,7 @@ _SPLITTERS: dict[str, Callable[[Node, int], splitters.Splitter]] = {
     ),
     "CharDelimiterSplit": lambda n, _: splitters.Split(matching.Literal(n.member("delimiter").character()), "Removed"),
     "Metaspace": lambda n, _: splitters.Metaspace(
-        n.member("replacement").character(), _scheme(n), n.member("split").flag(True)
+        n.member("replacement").character(), scheme(n), n.member("split").flag(True)
     ),
     "Whitespace": lambda *_: splitters.Words(),
     "WhitespaceSplit": lambda *_: splitters.at_class("SPACE", "Removed"),
@@ -143,7 +108,7 @@ def asks_for_start(node: Node) -> bool:
     """Whether a pre-tokenizer in an object does something else at the start of a text."""
     if node.member("type").value == "Sequence":
         return any(asks_for_start(item) for item in node.member("pretokenizers").list())
-    return bool(node.member("type").value == "Metaspace" and _scheme(node) == "first")
+    return bool(node.member("type").value == "Metaspace" and scheme(node) == "first")
 
 
 # --- post-processors -------------------------------------------------------------------------------------------------
@@ -151,7 +116,7 @@ def asks_for_start(node: Node) -> bool:
 
 def read_processor(node: Node, depth: int = 0) -> postprocessor.PostProcessor:
     """The post-processor that an object describes."""
-    made: postprocessor.PostProcessor = _part(node, _PROCESSORS, depth)
+    made: postprocessor.PostProcessor = part(node, _PROCESSORS, depth)
     return made
 
 
@@ -197,35 +162,4 @@ _PROCESSORS: dict[str, Callable[[Node, int], postprocessor.PostProcessor]] = {
     "Sequence": lambda n, d: postprocessor.Sequenced(
         tuple(read_processor(x, d) for x in n.member("processors").list())
     ),
-}
-
-
-# --- decoders --------------------------------------------------------------------------------------------------------
-
-
-def read_decoder(node: Node, depth: int = 0) -> detokenizer.Decoder:
-    """The decoder that an object describes."""
-    made: detokenizer.Decoder = _part(node, _DECODERS, depth)
-    return made
-
-
-_DECODERS: dict[str, Callable[[Node, int], detokenizer.Decoder]] = {
-    "BPEDecoder": lambda n, _: detokenizer.BpeSuffix(n.member("suffix").text("</w>")),
-    "ByteLevel": lambda *_: detokenizer.ByteLevel(),
-    "WordPiece": lambda n, _: detokenizer.WordPiece(n.member("prefix").text("##"), n.member("cleanup").flag(True)),
-    "Metaspace": lambda n, _: detokenizer.Metaspace(n.member("replacement").character(), _scheme(n) != "never"),
-    "CTC": lambda n, _: detokenizer.Ctc(
-        n.member("pad_token").text("<pad>"),
-        n.member("word_delimiter_token").text("|"),
-        n.member("cleanup").flag(True),
-    ),
-    "Sequence": lambda n, d: detokenizer.Sequence(tuple(read_decoder(x, d) for x in n.member("decoders").list())),
-    "Replace": lambda n, _: detokenizer.Replace(_finder(n.member("pattern"))[0], n.member("content").text()),
-    "Fuse": lambda *_: detokenizer.Fuse(),
-    "Strip": lambda n, _: detokenizer.Strip(
-        n.member("content").character(),
-        n.member("start").whole(0, MAX_RANK),
-        n.member("stop").whole(0, MAX_RANK),
-    ),
-    "ByteFallback": lambda *_: detokenizer.ByteFallback(),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from math import isfinite
@@ -16,7 +17,7 @@ from tokcli.engine.sentencepiece import Kind, ModelType, Piece, SentencePiece
 from tokcli.engine.spm_normalizer import SpmNormalizer
 from tokcli.errors import VocabularyError
 from tokcli.formats.gpt2 import parse_json_strictly
-from tokcli.formats.limits import MAX_CONFIG_BYTES, MAX_TOKENS, read_regular_file
+from tokcli.formats.limits import MAX_TOKENS
 from tokcli.formats.protobuf import Field, Reader
 
 if TYPE_CHECKING:
@@ -29,11 +30,11 @@ _MODEL_TYPES: dict[int, ModelType] = {1: "unigram", 2: "bpe", 3: "word", 4: "cha
 MAX_PIECE_BYTES = 8000  # SentencePiece's own limit
 _NULL = "\0"
 _SCORE = struct.Struct("<f")
-# Where a folder says whose model it has: (file, member, values that mean XLM-RoBERTa)
-_CONFIGURATIONS = (
-    ("tokenizer_config.json", "tokenizer_class", ("XLMRobertaTokenizer", "XLMRobertaTokenizerFast")),
-    ("config.json", "model_type", ("xlm-roberta", "xlm-roberta-xl")),
-)
+# Where a folder says whose model it has: the file, its member, values that mean XLM-RoBERTa
+CONFIGURATIONS = {
+    "tokenizer_config.json": ("tokenizer_class", ("XLMRobertaTokenizer", "XLMRobertaTokenizerFast")),
+    "config.json": ("model_type", ("xlm-roberta", "xlm-roberta-xl")),
+}
 
 
 @dataclass
@@ -82,13 +83,16 @@ def parse_sentencepiece(data: bytes, name: str) -> SentencePiece:
     )
 
 
-def with_ids_of_folder(folder: Path, model: Vocabulary | Tokenizer) -> Vocabulary | Tokenizer:
+def with_configured_ids(
+    model: Vocabulary | Tokenizer, configurations: Iterable[tuple[Path, bytes]], folder: Path
+) -> Vocabulary | Tokenizer:
     """A folder's model; with fairseq's ids where a configuration beside it says that it is XLM-RoBERTa's."""
-    for name, member, values in _CONFIGURATIONS:
-        path = folder / name
-        if not isinstance(model, SentencePiece) or not path.exists():
+    for path, data in configurations:
+        if not isinstance(model, SentencePiece):
             continue
-        top = parse_json_strictly(read_regular_file(path, MAX_CONFIG_BYTES), name)
+        name = path.name
+        member, values = CONFIGURATIONS[name]
+        top = parse_json_strictly(data, name)
         if isinstance(top, dict) and top.get(member) in values:
             if len(model.pieces) < 3 or [piece.text for piece in model.pieces[:3]] != ["<unk>", "<s>", "</s>"]:
                 raise VocabularyError(f"{folder}: {name} says XLM-RoBERTa, but the model has no <unk>, <s>, </s> first")

@@ -6,13 +6,21 @@ What a file leaves open (the pattern of a .tiktoken file) is left open here, too
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokcli.errors import VocabularyError
 from tokcli.formats import recognise as formats
-from tokcli.formats.limits import HEAD_BYTES, MAX_RANK, MAX_SIDECAR_BYTES, read_regular_file, shown_name
+from tokcli.formats.limits import (
+    HEAD_BYTES,
+    MAX_CONFIG_BYTES,
+    MAX_RANK,
+    MAX_SIDECAR_BYTES,
+    read_regular_file,
+    shown_name,
+)
 
 if TYPE_CHECKING:
     from tokcli.engine.pipeline import Tokenizer
@@ -81,7 +89,23 @@ def read_sources(path: str | os.PathLike[str]) -> Sources:
         else:
             absent += (sidecar,)
     folder = named if path != named else None
+    if form == formats.SENTENCEPIECE and folder is not None:
+        from tokcli.formats.sentencepiece import CONFIGURATIONS
+
+        for configuration in (folder / name for name in CONFIGURATIONS):
+            if configuration.exists():
+                files.append((configuration, read_regular_file(configuration, MAX_CONFIG_BYTES)))
+            else:
+                absent += (configuration,)
     return Sources(form, tuple(files), absent, _sha256(form, [data for _, data in files]), folder=folder)
+
+
+def sources_of(files: Mapping[str, bytes]) -> Sources:
+    """The same of bytes at hand: one file, or both of a GPT-2 pair, by the names that stand for them in errors."""
+    (name, data), *others = files.items()
+    form = formats.recognise(data[:HEAD_BYTES], name)
+    contents = [data, *(data for _, data in others)]
+    return Sources(form, tuple((Path(name), data) for name, data in files.items()), (), _sha256(form, contents))
 
 
 def _sha256(form: str, contents: list[bytes]) -> str:
@@ -101,16 +125,16 @@ def parse_sources(sources: Sources) -> Vocabulary | Tokenizer:
         from tokcli.formats.gguf import build
 
         return build(sources.values, shown_name(path))
-    if form in (formats.GPT2_VOCAB, formats.GPT2_MERGES):
+    if form in (formats.GPT2_VOCAB, formats.GPT2_MERGES) and len(sources.files) > 1:
         return _parse_pair(sources)
     vocabulary = parse_vocabulary(data, shown_name(path), form)
     if form == formats.TIKTOKEN and isinstance(vocabulary, Vocabulary) and len(sources.files) > 1:
         special_tokens, pat_str = parse_sidecar(sources.files[1][1], shown_name(sources.files[1][0]))
         return Vocabulary(vocabulary.mergeable_ranks, special_tokens, pat_str)
     if form == formats.SENTENCEPIECE and sources.folder is not None:
-        from tokcli.formats.sentencepiece import with_ids_of_folder
+        from tokcli.formats.sentencepiece import with_configured_ids
 
-        return with_ids_of_folder(sources.folder, vocabulary)
+        return with_configured_ids(vocabulary, sources.files[1:], sources.folder)
     return vocabulary
 
 
@@ -227,13 +251,9 @@ def _partner(path: Path, form: str) -> tuple[Path, tuple[Path, ...]]:
 
 
 def _parse_pair(sources: Sources) -> Vocabulary:
-    vocab, merges = sources.files if sources.form == formats.GPT2_VOCAB else sources.files[::-1]
-    return parse_pair(vocab[1], merges[1], shown_name(vocab[0]), shown_name(merges[0]))
-
-
-def parse_pair(vocab: bytes, merges: bytes, vocab_name: str, merges_name: str) -> Vocabulary:
     """The vocabulary in the two files of GPT-2, which split by its pattern."""
     from tokcli.engine.known_patterns import R50K
     from tokcli.formats.gpt2 import parse_gpt2
 
-    return Vocabulary(*parse_gpt2(vocab, merges, vocab_name, merges_name), R50K)
+    vocab, merges = sources.files if sources.form == formats.GPT2_VOCAB else sources.files[::-1]
+    return Vocabulary(*parse_gpt2(vocab[1], merges[1], shown_name(vocab[0]), shown_name(merges[0])), R50K)

@@ -23,7 +23,7 @@ from tokcli.engine.native_encoder import image_of
 from tokcli.engine.shortcut import Shortcut
 from tokcli.errors import VocabularyError
 from tokcli.registry import containers
-from tokcli.registry.containers import IMAGE, Container, fits, is_flag, is_id, is_ids, is_text, optional
+from tokcli.registry.containers import IMAGE, Container, are_ids, fits, is_flag, is_id, is_ids, is_text, optional
 from tokcli.registry.folders import private_dir
 from tokcli.registry.images import keep, mapped
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tokcli.formats.vocabulary import Sources, Vocabulary
 
 FOLDER = "compiled"  # in the cache folder
-VERSION = 1  # of what stands in a container, and of the rules by which a tokenizer has a shortcut
+VERSION = 2  # of what stands in a container, and of the rules by which a tokenizer has a shortcut
 MAX_BYTES = 512 << 20  # of all that is kept: some 30 of the largest vocabularies
 RACY_NS = 2_000_000_000  # a file that was changed so shortly before it was read may change again within the same tick
 USED_S = 86_400  # how exactly it is known when something was last used
@@ -61,18 +61,41 @@ def load_file(path: str, *, keeps_special_tokens: bool = True) -> Vocabulary | T
         return read_vocabulary(path)
     store = _Store.open(native)
     if store is not None and (sha256 := store.known(path)) is not None:
-        found = store.load(sha256, path)
+        found = store.load(sha256, path, _again(path, sha256))
         if found is not None:
             return found
     return _read(path, store)
 
 
+def load_data(files: Mapping[str, bytes]) -> Vocabulary | Tokenizer | CompiledRanks:
+    """The same of what was fetched: one file, or both of a GPT-2 pair, by the names that stand for them in errors."""
+    from tokcli.formats.vocabulary import parse_sources, sources_of
+
+    sources = sources_of(files)
+    native = backend.native()
+    if native is None:
+        return parse_sources(sources)
+    return _compiled(sources, next(iter(files)), _Store.open(native), lambda: parse_sources(sources))
+
+
 def _read(path: str, store: _Store | None) -> Vocabulary | Tokenizer | CompiledRanks:
-    from tokcli.formats.vocabulary import parse_sources, read_sources
+    from tokcli.formats.vocabulary import read_sources
 
     began = time.time_ns()
     sources = read_sources(path)
-    found = store.load(sources.sha256, path) if store is not None else None
+    found = _compiled(sources, path, store, _again(path, sources.sha256))
+    if store is not None:
+        store.remember(path, sources, began)
+    return found
+
+
+def _compiled(
+    sources: Sources, path: str, store: _Store | None, again: Callable[[], Vocabulary | Tokenizer]
+) -> Vocabulary | Tokenizer | CompiledRanks:
+    """What the sources come to, from the cache or for the cache."""
+    from tokcli.formats.vocabulary import parse_sources
+
+    found = store.load(sources.sha256, path, again) if store is not None else None
     if found is None:
         with _without_collecting():
             vocabulary = parse_sources(sources)
@@ -80,13 +103,11 @@ def _read(path: str, store: _Store | None) -> Vocabulary | Tokenizer | CompiledR
         if block is None:
             return vocabulary
         container = containers.unpack(memoryview(block))
-        found = None if container is None else _opened(container, sources.sha256, lambda: vocabulary)
+        found = None if container is None else _opened(container, sources.sha256, path, lambda: vocabulary, store)
         if found is None:
             return vocabulary
         if store is not None:
             store.keep(sources.sha256, block)
-    if store is not None:
-        store.remember(path, sources, began)
     return found
 
 
@@ -125,17 +146,28 @@ _RANKS = {
     "special_tokens": is_ids,
     "pat_str": optional(is_text),
 }
-_TOKENIZER = {
-    "kind": lambda value: value == "tokenizer",
-    "sha256": is_text,
+SHORTCUT_CHECKS = {  # of the fields of a Shortcut
     "pat_str": is_text,
-    "max_rank": is_id,
     "added": is_ids,
     "unsafe": is_text,
     "unsafe_is_ascii": is_flag,
     "unsafe_astral": is_text,
     "form": optional(("NFC", "NFD", "NFKC", "NFKD").__contains__),
     "prefix_space": is_flag,
+}
+SHORTCUT = tuple(SHORTCUT_CHECKS)
+
+
+def is_around(value: Any) -> bool:
+    """Whether it is two lists of ids."""
+    return type(value) is list and len(value) == 2 and all(map(are_ids, value))
+
+
+_TOKENIZER = {
+    "kind": lambda value: value == "tokenizer",
+    "sha256": is_text,
+    **SHORTCUT_CHECKS,
+    "max_rank": is_id,
     "special_tokens": is_ids,
     "max_id": is_id,
     "is_byte_level": is_flag,
@@ -144,11 +176,8 @@ _TOKENIZER = {
     "others": optional(lambda v: type(v) is dict and all(map(is_text, v.values()))),
     "drops_space": is_flag,
     "cleans_spaces": is_flag,
-    "around": optional(lambda v: type(v) is list and len(v) == 2 and all(map(is_id, [*v[0], *v[1]]))),
+    "around": optional(is_around),
 }
-
-
-_SHORTCUT = ("pat_str", "added", "unsafe", "unsafe_is_ascii", "unsafe_astral", "form", "prefix_space")
 
 
 def _compile(vocabulary: Vocabulary | Tokenizer, sha256: str) -> bytes | None:
@@ -167,26 +196,35 @@ def _compile(vocabulary: Vocabulary | Tokenizer, sha256: str) -> bytes | None:
             ranks, image = shortcut.load_ranks(), shortcut.load_image()
             header = {"kind": "tokenizer", **_header_of(shortcut, facts_of(vocabulary, ranks))}
         else:
-            return None
+            from tokcli.registry.compiled_texts import packed
+
+            found = packed(vocabulary)
+            return None if found is None else containers.pack({**found[0], "sha256": sha256}, found[1])
         return containers.pack({**header, "sha256": sha256}, {IMAGE: image}) if ranks else None
     except (ValueError, VocabularyError):  # there is no image, or what is wrong has to be said elsewhere
         return None
 
 
 def _header_of(shortcut: Shortcut, facts: Facts) -> dict[str, Any]:
-    header = {name: getattr(shortcut, name) for name in _SHORTCUT}
+    header = {name: getattr(shortcut, name) for name in SHORTCUT}
     header |= {"max_rank": shortcut.max_id, "added": dict(shortcut.added)}
     others = None if facts.others is None else {str(n): data.hex() for n, data in facts.others.items()}
     return {**header, **asdict(facts), "others": others}
 
 
-def _opened(container: Container, sha256: str, load: Callable[[], Any]) -> Tokenizer | CompiledRanks | None:
+def _opened(
+    container: Container, sha256: str, path: str, load: Callable[[], Any], store: _Store | None
+) -> Tokenizer | CompiledRanks | None:
     """What a container holds; None where that is not of this source, or anything else than it should be."""
     header, image = container.header, container.sections.get(IMAGE)
     native = backend.native()
     if native is None or image is None or header.get("sha256") != sha256:
         return None
     try:
+        if header.get("kind") not in ("ranks", "tokenizer"):
+            from tokcli.registry.compiled_texts import Source, opened
+
+            return opened(container, Source(path, load, None if store is None else store.rules(sha256)))
         if not native.Vocabulary(image).verify():
             return None
         if fits(header, _RANKS):
@@ -195,7 +233,7 @@ def _opened(container: Container, sha256: str, load: Callable[[], Any]) -> Token
                 header["pat_str"],
             )  # fmt: skip
         return _tokenizer(header, image, load) if fits(header, _TOKENIZER) else None
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, KeyError, IndexError, VocabularyError):
         return None
 
 
@@ -213,7 +251,7 @@ def _tokenizer(header: Mapping[str, Any], image: memoryview, load: Callable[[], 
         load_ranks=load_ranks,
         load_image=lambda: image,
         max_id=header["max_rank"],
-        **{name: header[name] for name in _SHORTCUT},
+        **{name: header[name] for name in SHORTCUT},
     )
     compiled = Compiled(facts, shortcut, load)
     return compiled
@@ -227,7 +265,7 @@ class _Store:
 
     def __init__(self, folder: str, native: ModuleType) -> None:
         self._folder = folder
-        self._version = f"{VERSION}-{native.IMAGE_VERSION}"
+        self._version = f"{VERSION}-{native.IMAGE_VERSION}-{native.TEXT_IMAGE_VERSION}"
 
     @classmethod
     def open(cls, native: ModuleType) -> _Store | None:
@@ -240,16 +278,22 @@ class _Store:
     def _container(self, sha256: str) -> str:
         return os.path.join(self._folder, f"{sha256}.{self._version}")
 
+    def rules(self, sha256: str) -> str:
+        """Where it is kept what is learned on the way."""
+        return f"{self._container(sha256)}.rules"
+
     def _entry(self, path: str) -> str:
         data = os.fsencode(path)
         return os.path.join(self._folder, f"{zlib.crc32(data):08x}{zlib.adler32(data):08x}.file")
 
-    def load(self, sha256: str, path: str) -> Tokenizer | CompiledRanks | None:
+    def load(
+        self, sha256: str, path: str, again: Callable[[], Vocabulary | Tokenizer]
+    ) -> Tokenizer | CompiledRanks | None:
         """What is kept of the files with this sha256."""
         kept = self._container(sha256)
         block = mapped(kept)
         container = None if block is None else containers.unpack(memoryview(block))
-        found = None if container is None else _opened(container, sha256, _again(path, sha256))
+        found = None if container is None else _opened(container, sha256, path, again, self)
         if found is not None:
             with suppress(OSError):
                 if os.stat(kept).st_mtime < time.time() - USED_S:

@@ -79,7 +79,21 @@ def is_id(value: Any) -> bool:
 
 def is_ids(value: Any) -> bool:
     """Whether it is a table of texts and their ids."""
-    return type(value) is dict and all(map(is_id, value.values()))
+    return type(value) is dict and are_ids(list(value.values()))
+
+
+def are_ids(value: Any) -> bool:
+    """Whether it is a list of ids."""
+    return _are(value, int) and (not value or (min(value) >= 0 and max(value) < 1 << 32))
+
+
+def are_texts(value: Any) -> bool:
+    """Whether it is a list of texts."""
+    return _are(value, str)
+
+
+def _are(value: Any, kind: type) -> bool:
+    return type(value) is list and not set(map(type, value)) - {kind}
 
 
 def is_text(value: Any) -> bool:

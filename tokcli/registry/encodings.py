@@ -16,6 +16,8 @@ from tokcli.registry.catalog import CATALOG, Entry
 from tokcli.registry.models import encoding_name_for_model as encoding_name_for_model
 
 if TYPE_CHECKING:
+    from typing_extensions import TypeIs
+
     from tokcli.engine.encoding import Encoding
     from tokcli.engine.pipeline import Tokenizer
     from tokcli.formats.vocabulary import Vocabulary
@@ -236,8 +238,8 @@ def _from_url(
     note: Callable[[str], None] | None,
     progress: Progress | None,
 ) -> Encoding:
-    from tokcli.formats.vocabulary import parse_vocabulary
     from tokcli.registry.cache import fetch
+    from tokcli.registry.compiled import load_data
 
     url, _, fragment = spec.partition("#")
     sha256 = fragment.removeprefix("sha256=").lower()
@@ -250,7 +252,7 @@ def _from_url(
         )
     data = fetch(url, sha256, offline=offline, note=note, progress=progress)
     name = url.rstrip("/").rpartition("/")[2].partition("?")[0]
-    return _build(parse_vocabulary(data, name), _stem(name) or url, name, pattern, None, note)
+    return _build(load_data({name: data}), _stem(name) or url, name, pattern, None, note)
 
 
 def _from_hub(
@@ -263,17 +265,15 @@ def _from_hub(
     """The encoding of a Hugging Face id; UnknownEncodingError where `spec` does not look like one."""
     if "/" not in spec:
         raise _unknown(spec)
-    from tokcli.formats.vocabulary import parse_pair, parse_vocabulary
     from tokcli.registry import hub
+    from tokcli.registry.compiled import load_data
 
     wanted = hub.parse_id(spec)
     if wanted is None:
         raise _unknown(spec)
     files = hub.find(wanted, offline=offline, note=note, progress=progress)
-    (name, data), *rest = files.items()
-    shown = f"{spec}/{name}"
-    made = parse_pair(data, rest[0][1], shown, f"{spec}/{rest[0][0]}") if rest else parse_vocabulary(data, shown)
-    return _build(made, spec, shown, pattern, None, note)
+    named = {f"{spec}/{name}": data for name, data in files.items()}
+    return _build(load_data(named), spec, next(iter(named)), pattern, None, note)
 
 
 def _build(
@@ -284,17 +284,11 @@ def _build(
     special_tokens: Mapping[str, int] | None,
     note: Callable[[str], None] | None,
 ) -> Encoding:
-    from tokcli.engine.compiled import Compiled
     from tokcli.engine.encoding import Encoding
     from tokcli.registry.compiled import CompiledRanks
 
-    if isinstance(vocabulary, Compiled):
+    if _is_tokenizer(vocabulary):
         return _build_pipeline(vocabulary, name, shown, pattern, special_tokens)
-    if not isinstance(vocabulary, CompiledRanks):  # else what reads files need not be imported
-        from tokcli.formats.vocabulary import Vocabulary, check_special_tokens
-
-        if not isinstance(vocabulary, Vocabulary):
-            return _build_pipeline(vocabulary, name, shown, pattern, special_tokens)
     pat_str = resolve_pattern(pattern) if pattern is not None else vocabulary.pat_str
     if pat_str is None:
         pat_str = CATALOG[DEFAULT_PATTERN].pat_str
@@ -309,11 +303,18 @@ def _build(
             load_ranks=vocabulary.load_ranks,
             load_image=vocabulary.load_image,
         )
+    from tokcli.formats.vocabulary import check_special_tokens  # which what was compiled does not need
+
     chosen = dict(vocabulary.special_tokens if special_tokens is None else special_tokens)
     check_special_tokens(chosen, vocabulary.mergeable_ranks, shown)
     if not vocabulary.mergeable_ranks:
         raise VocabularyError(f"{shown}: there is no token in it")
     return Encoding(name, pat_str=pat_str, mergeable_ranks=vocabulary.mergeable_ranks, special_tokens=chosen)
+
+
+def _is_tokenizer(vocabulary: Vocabulary | Tokenizer | CompiledRanks) -> TypeIs[Tokenizer]:
+    """Whether it has rules for whole texts; what reads files is not imported to know that."""
+    return hasattr(vocabulary, "encode_spans")
 
 
 def _build_pipeline(

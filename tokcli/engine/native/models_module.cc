@@ -4,6 +4,7 @@
 #include <nanobind/stl/string.h>
 
 #include <mutex>
+#include <numeric>
 #include <shared_mutex>
 
 #include "python_views.h"
@@ -35,10 +36,29 @@ nb::bytes to_bytes(std::string_view text) { return nb::bytes(text.data(), text.s
 class PyTextModel {
  public:
   PyTextModel(nb::handle blob, nb::handle sizes, nb::handle ids) {
-    model_.ids = items_of<uint32_t>(ids);
-    if (!model_.strings.build(string_of(blob), items_of<uint32_t>(sizes)) || model_.ids.size() != model_.strings.size())
+    Tokens& tokens = model_.tokens;
+    tokens.ids = items_of<uint32_t>(ids);
+    if (!tokens.strings.build(string_of(blob), items_of<uint32_t>(sizes)) || tokens.ids.size() != tokens.strings.size())
       throw nb::value_error("distinct tokens, a size and an id for each");
     model_.unknown.bytes.fill(kNothing);
+  }
+  // What `image` gave, in a buffer that has to stay as it is.
+  explicit PyTextModel(nb::handle image) : image_(std::make_unique<BufferView>(image)) {
+    const Bytes bytes = image_->bytes();
+    try {
+      const nb::gil_scoped_release release;
+      model_.open(bytes);
+    } catch (const std::invalid_argument& error) {
+      throw nb::value_error(error.what());
+    }
+  }
+  // All of it but the runs that it has learned.
+  nb::bytes image() {
+    if (model_.model == nullptr) throw nb::value_error("there is no model yet");
+    ImageWriter writer;
+    const std::shared_lock lock(rules_mutex_);
+    model_.parts(writer);
+    return to_bytes(view_of(writer.finish()));
   }
 
   // --- making it -----------------------------------------------------------------------------------------------------
@@ -57,17 +77,17 @@ class PyTextModel {
     std::vector<std::string> held;
     for (nb::handle text : texts) held.push_back(string_of(text));
     std::vector<std::string_view> keys(held.begin(), held.end());
-    model_.kept.build(keys, std::vector<uint32_t>(keys.size(), 1));
+    model_.tokens.kept.build(keys, std::vector<uint32_t>(keys.size(), 1));
     model_.spaces.kept.build(keys, std::vector<uint32_t>(keys.size(), 1));
-    model_.has_kept = model_.spaces.has_kept = !keys.empty();
+    model_.tokens.has_kept = model_.spaces.has_kept = !keys.empty();
   }
   void use_pieces(nb::handle orders, nb::handle kept) {
     auto all = items_of<uint32_t>(orders);
     const std::string flags = string_of(kept);
-    if (all.size() != model_.ids.size() || flags.size() != model_.ids.size()) throw nb::value_error("one of each for each token");
-    std::vector<bool> is_kept(flags.begin(), flags.end());
-    model_.model = std::make_unique<PieceBpe>(model_.strings, model_.ids, std::move(all), kept_symbols(), std::move(is_kept),
-                                              model_.unknown);
+    const size_t count = model_.tokens.ids.size();
+    if (all.size() != count || flags.size() != count) throw nb::value_error("one of each for each token");
+    model_.models.pieces.build(std::move(all), {flags.begin(), flags.end()});
+    use(Models::Used::kPieces);
   }
   void use_pairs(nb::handle pairs, nb::handle ranks, nb::handle made, bool has_unknown, bool fuses, bool whole_first,
                  nb::handle prefix, nb::handle suffix) {
@@ -80,28 +100,26 @@ class PyTextModel {
       if (all[i] == UINT64_MAX || order[i] == kNothing) throw nb::value_error("an id is too large");
       merges[i] = {all[i], order[i], results[i]};
     }
-    model_.model = std::make_unique<PairBpeModel>(
-        model_.strings, model_.ids, merges, model_.unknown,
-        PairBpeModel::Settings{fuses, has_unknown, string_of(prefix), string_of(suffix)});
+    model_.models.pairs.build(merges, {fuses, has_unknown, string_of(prefix), string_of(suffix)});
+    use(Models::Used::kPairs);
   }
   void use_word_piece(nb::handle prefix, size_t max_chars) {
-    build_trie(model_.ids);
-    model_.model = std::make_unique<WordPieceModel>(model_.trie, string_of(prefix), max_chars, model_.unknown.id);
+    build_trie();
+    model_.models.word_piece.build(string_of(prefix), max_chars);
+    use(Models::Used::kWordPiece);
   }
   void use_whole(bool by_character) {
-    model_.model =
-        std::make_unique<WholeModel>(model_.strings, model_.ids, model_.unknown, by_character, kept_symbols());
+    model_.models.whole.build(by_character);
+    use(Models::Used::kWhole);
   }
   // `kind`: of sums (1, 2: through all the text, of 32 or 64 bits), or 0: of each word.
   void use_unigram(nb::handle scores, double unknown_score, int kind) {
     auto all = items_of<double>(scores);
-    if (all.size() != model_.ids.size() || kind < 0 || kind > 2) throw nb::value_error("a score for each token");
-    std::vector<uint32_t> numbers(model_.ids.size());
-    for (uint32_t i = 0; i < numbers.size(); ++i) numbers[i] = i;
-    build_trie(numbers);
-    model_.unigram = std::make_unique<Unigram>(model_.trie, std::move(all), unknown_score);
+    if (all.size() != model_.tokens.ids.size() || kind < 0 || kind > 2) throw nb::value_error("a score for each token");
+    build_trie();
+    model_.models.sums.build(std::move(all), unknown_score);
     model_.kind = static_cast<Kind>(kind);
-    model_.model = std::make_unique<UnigramModel>(*model_.unigram, model_.strings, model_.ids, model_.unknown);
+    use(Models::Used::kUnigram);
   }
   void set_words(int words, nb::handle space, bool before_known) {
     if (words < 0 || words > 2) throw nb::value_error("no such way to cut");
@@ -109,11 +127,7 @@ class PyTextModel {
     model_.space = string_of(space);
     if (model_.space.empty()) throw nb::value_error("a space is not empty");
     model_.cuts_before_known = before_known;
-    if (model_.words != Words::kWherePossible) return;
-    size_t chars = 0;
-    for (uint32_t i = 0; i < model_.strings.size(); ++i) chars += model_.strings[i].size() / 2;
-    model_.pairs.reserve(std::min<size_t>(chars, model_.strings.size() * 2));
-    for (uint32_t i = 0; i < model_.strings.size(); ++i) model_.pairs.add_inner_pairs(model_.strings[i]);
+    if (model_.words == Words::kWherePossible) model_.pairs.build(model_.tokens.strings);
   }
   void set_metaspace(bool splits, bool blindly, int prefix) {
     if (prefix < 0 || prefix > 2) throw nb::value_error("no such prefix");
@@ -147,9 +161,9 @@ class PyTextModel {
   void set_spaces(nb::handle units, nb::handle texts, bool add_prefix, bool trim, bool as_suffix, bool is_llama,
                   nb::handle space) {
     SpaceRules& rules = model_.spaces;
-    std::string all = string_of(texts);
+    const std::string all = string_of(texts);
     if (!all.empty() && all.back() != '\0') throw nb::value_error("the last text does not end");
-    rules.charsmap.open(items_of<uint32_t>(units), std::move(all));
+    rules.charsmap.open(items_of<uint32_t>(units), all);
     rules.add_prefix = add_prefix;
     rules.trim = trim;
     rules.as_suffix = as_suffix;
@@ -247,13 +261,20 @@ class PyTextModel {
     if (idle_.size() < kIdle) idle_.push_back(std::move(scratch));
   }
 
-  const Trie* kept_symbols() const { return model_.has_kept ? &model_.kept : nullptr; }
-  void build_trie(const std::vector<uint32_t>& values) {
+  void use(Models::Used which) {
+    model_.models.which = which;
+    model_.model = model_.models.used();
+  }
+  void build_trie() {
+    Tokens& tokens = model_.tokens;
     std::vector<std::string_view> keys;
-    for (uint32_t i = 0; i < model_.strings.size(); ++i) keys.push_back(model_.strings[i]);
-    model_.trie.build(keys, values);
+    for (uint32_t i = 0; i < tokens.strings.size(); ++i) keys.push_back(tokens.strings[i]);
+    std::vector<uint32_t> numbers(keys.size());
+    std::iota(numbers.begin(), numbers.end(), 0u);
+    tokens.trie.build(keys, numbers);
   }
 
+  std::unique_ptr<BufferView> image_;  // what the tables of the model lie in, if it was opened
   TextModel model_;
   Ints ints_;
   std::shared_mutex rules_mutex_;
@@ -266,6 +287,8 @@ class PyTextModel {
 void bind_text_models(nb::module_& module) {
   nb::class_<PyTextModel>(module, "TextModel")
       .def(nb::init<nb::handle, nb::handle, nb::handle>())
+      .def(nb::init<nb::handle>())
+      .def("image", &PyTextModel::image)
       .def("set_unknown", &PyTextModel::set_unknown)
       .def("set_kept", &PyTextModel::set_kept)
       .def("use_pieces", &PyTextModel::use_pieces)

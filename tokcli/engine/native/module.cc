@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "encoder.h"
+#include "image.h"
 #include "live_merges.h"
 #include "python_views.h"
 #include "text_ids.h"
@@ -629,6 +630,7 @@ nb::bytes ends_of_records(nb::handle data, uint8_t separator) {
 NB_MODULE(_native, module) {
   module.doc() = "tokcli's native backend.";
   module.attr("IMAGE_VERSION") = kImageVersion;
+  module.attr("TEXT_IMAGE_VERSION") = kTextImageVersion;
   module.attr("FAMILIES") = nb::make_tuple("r50k", "cl100k", "llama3", "qwen2", "o200k", "tekken", "qwen35", "starcoder",
                                            "deepseek", "falcon", "default");
   bind_training(module);

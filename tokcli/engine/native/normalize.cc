@@ -20,6 +20,15 @@ void CharRules::set(uint32_t c, std::string_view text) {
   if (c < 128 && text.size() == 1 && static_cast<uint8_t>(text[0]) < 128) ascii_[c] = static_cast<uint8_t>(text[0]);
 }
 
+// Each rule leads to a size and as many bytes.
+bool CharRules::fits() const {
+  const auto is_rule = [&](uint32_t rule) {
+    const size_t at = rule - kFirst;
+    return rule < kFirst || (at < texts_.size() && at + 1 + static_cast<uint8_t>(texts_[at]) <= texts_.size());
+  };
+  return rules_.all_of(is_rule) && std::all_of(ascii_.begin(), ascii_.end(), [](uint8_t c) { return c < 128 || c == kSpecial; });
+}
+
 void CharRules::set_run(std::string_view run, std::string_view text) {
   if (runs_.size() >= kMostRuns || run_bytes_ > kMostRunBytes) {
     runs_.clear();
@@ -94,7 +103,7 @@ Charsmap::Found Charsmap::longest(const uint8_t* p, const uint8_t* end, size_t* 
   }
   if (found == 0 || value >= texts_.size()) return Found::kNone;
   *size = found;
-  *text = std::string_view(texts_.c_str() + value);
+  *text = std::string_view(texts_.data() + value);
   const bool is_whole = p + found == end || (p[found] & 0xC0) != 0x80;
   return is_whole && valid_utf8(bytes_of(*text)) == text->size() ? Found::kRule : Found::kOdd;
 }
@@ -111,7 +120,8 @@ uint64_t Charsmap::going_on(uint8_t first, uint8_t second) const {
     at ^= offset(units_[at]);
   }
   uint64_t found = 0;
-  for (uint32_t third = 0; third < 256; ++third) {
+  const bool is_inside = first >= 0xE0;  // the third byte belongs to the same character
+  for (uint32_t third = is_inside ? 0x80 : 0; third < (is_inside ? 0xC0u : 256u); ++third) {
     if ((at ^ third) < units_.size() && (units_[at ^ third] & 0x800000FFu) == third) found |= uint64_t{1} << (third & 63);
   }
   return found;

@@ -2,6 +2,7 @@
 // The rules are those of normalizer.py, spm_normalizer.py, charsmap.py and llama_models.py.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <string>
@@ -29,6 +30,24 @@ class CodePages {
     if (!page) page = std::make_unique<std::array<T, 256>>();
     (*page)[c & 0xFF] = value;
   }
+  template <class Archive>
+  void parts(Archive& archive) {
+    for (uint32_t number = 0; number < pages_.size(); ++number) {
+      bool is_there = pages_[number] != nullptr;
+      archive.flag(is_there);
+      if (!is_there) continue;
+      for (uint32_t i = 0; i < 256; ++i) {
+        T value = (*this)[number << 8 | i];
+        archive.plain(value);
+        if constexpr (Archive::kReads) set(number << 8 | i, value);
+      }
+    }
+  }
+  template <class Is>
+  bool all_of(const Is& is) const {
+    return std::all_of(pages_.begin(), pages_.end(),
+                       [&](const auto& page) { return !page || std::all_of(page->begin(), page->end(), is); });
+  }
 
  private:
   std::array<std::unique_ptr<std::array<T, 256>>, (kCodePoints >> 8)> pages_;
@@ -51,6 +70,13 @@ class CharRules {
   void set_unsafe(uint32_t c) { rules_.set(c, kUnsafe); }
   void set_run(std::string_view run, std::string_view text);
   void apply(Bytes in, std::string& out, Needs& needs) const;
+  template <class Archive>
+  void parts(Archive& archive) {  // runs are learned again
+    rules_.parts(archive);
+    archive.text(texts_);
+    for (uint8_t& becomes : ascii_) archive.plain(becomes);
+  }
+  bool fits() const;
 
  private:
   static constexpr uint32_t kUnasked = 0, kUnsafe = 1, kFirst = 2;
@@ -72,10 +98,16 @@ class CharRules {
 // SentencePiece's rules in a blob, as charsmap.py reads it.
 class Charsmap {
  public:
-  void open(std::vector<uint32_t> units, std::string texts) {
+  void open(std::vector<uint32_t> units, const std::string& texts) {
     units_ = std::move(units);
-    texts_ = std::move(texts);
+    texts_ = std::vector<char>(texts.begin(), texts.end());
   }
+  template <class Archive>
+  void parts(Archive& archive) {
+    archive.table(units_);
+    archive.table(texts_);
+  }
+  bool fits() const { return texts_.empty() || texts_[texts_.size() - 1] == '\0'; }
   bool is_empty() const { return units_.empty(); }
   enum class Found { kNone, kRule, kOdd };  // kOdd: what Python would have to make text of
   // The longest rule for what stands at `p`.
@@ -87,8 +119,8 @@ class Charsmap {
 
  private:
   static uint32_t offset(uint32_t unit) { return unit >> 10 << ((unit & 0x200) >> 6); }
-  std::vector<uint32_t> units_;
-  std::string texts_;
+  Table<uint32_t> units_;
+  Table<char> texts_;  // each ends with a zero
 };
 
 // SentencePiece's normalizer, and that of llama.cpp's T5.
@@ -101,6 +133,15 @@ struct SpaceRules {
   std::string space;
 
   void prepare();
+  template <class Archive>
+  void parts(Archive& archive) {
+    charsmap.parts(archive);
+    kept.parts(archive);
+    for (bool* flag : {&has_kept, &add_prefix, &trim, &as_suffix, &is_llama}) archive.flag(*flag);
+    archive.text(space);
+    if (Archive::kReads && fits()) prepare();
+  }
+  bool fits() const { return charsmap.fits() && kept.fits(kNothing); }
   // false: only Python can do it
   bool apply(Bytes in, std::string& out) const { return is_llama ? as_llama(in, out) : as_sentencepiece(in, out); }
 
@@ -120,9 +161,18 @@ struct SpaceRules {
 // One step of a normalizer.
 struct Step {
   enum class Kind { kPrepend, kReplace, kSqueeze, kChars, kStrip, kSpaces };
-  Kind kind;
+  Kind kind = Kind::kPrepend;
   std::string from, to;  // kSqueeze: two or more spaces become `to`
   bool left = false, right = false;
+  template <class Archive>
+  void parts(Archive& archive) {
+    archive.choice(kind, 6);
+    archive.text(from);
+    archive.text(to);
+    archive.flag(left);
+    archive.flag(right);
+  }
+  bool fits() const { return kind != Kind::kReplace || !from.empty(); }
 };
 
 void replace_all(Bytes in, std::string_view from, std::string_view to, std::string& out);

@@ -11,7 +11,7 @@ struct TextModel::Call {
   IdSink sink;
   Needs& needs;
   double sum = 0;  // of the scores so far (Unigram)
-  size_t parts = 0;  // in the scratch, that wait to be encoded
+  size_t waiting = 0;  // words in the scratch, to be encoded
   const uint8_t* end = nullptr;  // of the memory that they stand in
 };
 
@@ -117,7 +117,7 @@ void TextModel::encode_pieces(Bytes text, bool is_first, Call& call) const {
   call.end = text.data() + text.size();
   if (!has_classes) {
     if (!text.empty()) encode_piece(text, is_first, call);
-    encode_parts(call);
+    encode_waiting(call);
     return;
   }
   const uint8_t *p = text.data(), *end = p + text.size(), *begin = p;
@@ -131,7 +131,7 @@ void TextModel::encode_pieces(Bytes text, bool is_first, Call& call) const {
     last = group;
   }
   if (begin < end && last != kRemoved) encode_piece({begin, end}, is_first, call);
-  encode_parts(call);
+  encode_waiting(call);
 }
 
 void TextModel::encode_piece(Bytes piece, bool is_first, Call& call) const {
@@ -156,28 +156,28 @@ void TextModel::encode_piece(Bytes piece, bool is_first, Call& call) const {
       encode_words(whole.subspan(begin, at - begin), call);
   }
   encode_words(whole.subspan(begin), call);
-  encode_parts(call);  // the next piece is written over this one
+  encode_waiting(call);  // the next piece is written over this one
 }
 
 void TextModel::encode_words(Bytes piece, Call& call) const {
   const uint8_t *p = piece.data(), *end = p + piece.size(), *begin = p;
   if (p == end) return;
   if (whole_first) {
-    if (const uint32_t number = strings.find(p, piece.size()); number != kNothing) {
-      encode_parts(call);
-      call.sink.add(ids[number]);
+    if (const uint32_t number = tokens.strings.find(p, piece.size()); number != kNothing) {
+      encode_waiting(call);
+      call.sink.add(tokens.ids[number]);
       return;
     }
   }
   const auto add = [&](const uint8_t* first, const uint8_t* last, uint32_t single) {
-    auto& part = call.scratch.parts[call.parts++];
+    auto& part = call.scratch.waiting[call.waiting++];
     part.word = {first, last};
     part.single = single;
     if (single == kNothing && part.is_short()) {
       WordCache::make_key(part.word, call.end, part.key);
       call.scratch.cache.prefetch(part.key);
     }
-    if (call.parts == TextScratch::kParts) encode_parts(call);
+    if (call.waiting == TextScratch::kMostWaiting) encode_waiting(call);
   };
   if (words == Words::kAtSpaces) {
     const std::string_view text = view_of(piece);
@@ -191,7 +191,7 @@ void TextModel::encode_words(Bytes piece, Call& call) const {
       const uint8_t* at = p;
       const uint32_t right = next_char(p, end);
       if (!pairs.may_hold(left, right) &&
-          (!cuts_before_known || strings.find(at, static_cast<size_t>(p - at)) != kNothing)) {
+          (!cuts_before_known || tokens.strings.find(at, static_cast<size_t>(p - at)) != kNothing)) {
         add(begin, at, has_singles && begin == before ? left : kNothing);
         begin = at;
       }
@@ -203,14 +203,14 @@ void TextModel::encode_words(Bytes piece, Call& call) const {
 }
 
 // The words that wait; before anything that stands behind them, or in their place.
-void TextModel::encode_parts(Call& call) const {
-  const size_t count = std::exchange(call.parts, 0);
+void TextModel::encode_waiting(Call& call) const {
+  const size_t count = std::exchange(call.waiting, 0);
   if (kind == Kind::kSums32) return encode_sums<float>(count, call);
   if (kind == Kind::kSums64) return encode_sums<double>(count, call);
-  for (size_t i = 0; i < count; ++i) encode_word(call.scratch.parts[i], call);
+  for (size_t i = 0; i < count; ++i) encode_word(call.scratch.waiting[i], call);
 }
 
-void TextModel::encode_word(const TextScratch::Part& part, Call& call) const {
+void TextModel::encode_word(const TextScratch::Waiting& part, Call& call) const {
   WordCache& cache = call.scratch.cache;
   if (const WordCache::Slot* slot = part.is_short() ? cache.find(part.key) : nullptr) {
     call.sink.add(slot->ids, slot->count());
@@ -232,7 +232,7 @@ template <class Sum>
 void TextModel::encode_sums(size_t count, Call& call) const {
   Sum sum = static_cast<Sum>(call.sum);
   for (size_t i = 0; i < count; ++i) {
-    const auto& part = call.scratch.parts[i];
+    const auto& part = call.scratch.waiting[i];
     if (part.single != kNothing && std::abs(sum) <= Unigram::most<Sum>) {
       auto& single = call.scratch.singles.place_of(part.single);
       if (single.c != part.single) find_single(part.word, part.single, single);
@@ -249,7 +249,7 @@ void TextModel::encode_sums(size_t count, Call& call) const {
       sum = static_cast<Sum>(call.sum);
       continue;
     }
-    for (size_t k = 0; k < slot->count(); ++k) sum = static_cast<Sum>(unigram->score(slot->ids[k])) + sum;
+    for (size_t k = 0; k < slot->count(); ++k) sum = static_cast<Sum>(models.sums.score(slot->ids[k])) + sum;
     add_tokens(part.word, slot->ids, slot->count(), call);
   }
   call.sum = sum;
@@ -257,25 +257,26 @@ void TextModel::encode_sums(size_t count, Call& call) const {
 
 // Searches for the best way through a word; and keeps it, if that is wanted and no smaller sum before it has another one.
 template <class Sum>
-void TextModel::search(const TextScratch::Part& part, bool keeps, Call& call) const {
+void TextModel::search(const TextScratch::Waiting& part, bool keeps, Call& call) const {
   WordScratch& scratch = call.scratch.word;
   const double before = std::abs(call.sum);
   double limit = 0;
-  call.sum = unigram->search(part.word, static_cast<Sum>(call.sum), scratch, keeps ? &limit : nullptr);
-  unigram->tokens(part.word, scratch);
+  call.sum = models.sums.search(part.word, static_cast<Sum>(call.sum), scratch, keeps ? &limit : nullptr);
+  models.sums.tokens(part.word, scratch);
   add_tokens(part.word, scratch.ids.data(), scratch.ids.size(), call);
   limit *= 0.999;  // for it becomes a float
   if (keeps && before <= limit) call.scratch.cache.keep(part.key, scratch.ids, static_cast<float>(limit));
 }
 
-void TextModel::add_tokens(Bytes word, const uint32_t* tokens, size_t count, Call& call) const {
+void TextModel::add_tokens(Bytes word, const uint32_t* numbers, size_t count, Call& call) const {
   size_t known = 0, at = 0;  // how many tokens the first `at` bytes are
   for (size_t i = 0; i < count; ++i) {
-    if (tokens[i] != kUnknownToken) [[likely]] {
-      call.sink.add(ids[tokens[i]]);
+    if (numbers[i] != kUnknownToken) [[likely]] {
+      call.sink.add(tokens.ids[numbers[i]]);
       continue;
     }
-    for (; known < i; ++known) at += strings[tokens[known]].size();
+    for (; known < i; ++known) at += tokens.strings[numbers[known]].size();
+    if (at >= word.size()) return;  // an image's strings are not those of its trie
     const size_t size = std::min(utf8_size(word[at]), word.size() - at);
     add_unknown_word(word.subspan(at, size), call);
     at += size;
@@ -284,8 +285,26 @@ void TextModel::add_tokens(Bytes word, const uint32_t* tokens, size_t count, Cal
 }
 
 void TextModel::find_single(Bytes word, uint32_t c, SingleChars::Single& single) const {
-  const uint32_t token = strings.find(word.data(), word.size());
-  single = {unigram->score(token == kNothing ? kUnknownToken : token), c, token == kNothing ? kNothing : ids[token]};
+  uint32_t number = kNothing;
+  if (tokens.trie.longest(word.data(), word.data() + word.size(), &number) != word.size()) number = kNothing;
+  single = {models.sums.score(number == kNothing ? kUnknownToken : number), c,
+            number == kNothing ? kNothing : tokens.ids[number]};
+}
+
+bool TextModel::fits() const {
+  const auto step_fits = [&](const Step& step) {
+    return step.fits() && (step.kind != Step::Kind::kSpaces || !spaces.space.empty());
+  };
+  const bool model_fits = models.fits() && (kind == Kind::kWord || models.which == Models::Used::kUnigram);
+  return tokens.fits() && model_fits && pairs.fits() && !space.empty() && raw.trie.fits(raw.tokens.size()) &&
+         normalized.trie.fits(normalized.tokens.size()) && std::all_of(steps.begin(), steps.end(), step_fits) && chars.fits() &&
+         spaces.fits();
+}
+
+void TextModel::open(Bytes image) {
+  ImageReader reader(image);
+  parts(reader);
+  if (!reader.is_at_end() || !fits()) throw std::invalid_argument("not such an image");
 }
 
 void TextModel::add_unknown_word(Bytes word, Call& call) const {

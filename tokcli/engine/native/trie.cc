@@ -1,6 +1,7 @@
 #include "trie.h"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 
 namespace tokcli {
@@ -22,8 +23,19 @@ size_t Trie::longest(const uint8_t* p, const uint8_t* end, uint32_t* value) cons
   return found;
 }
 
+// Finds places for the nodes of a trie.
+class TrieBuilder {
+ public:
+  using Unit = Trie::Unit;
+  std::vector<Unit> units_ = std::vector<Unit>(257);
+  uint32_t place_for(const std::vector<uint8_t>& labels);
+
+ private:
+  size_t cursor_ = 1, end_ = 1;  // nothing is free before the one, everything from the other on; the root's own place is nobody's
+};
+
 // A base at which every label's place is free.
-uint32_t Trie::place_for(const std::vector<uint8_t>& labels) {
+uint32_t TrieBuilder::place_for(const std::vector<uint8_t>& labels) {
   while (cursor_ < units_.size() && units_[cursor_].parent != kNothing) ++cursor_;
   const size_t first = labels.front();
   size_t tries = 0;
@@ -46,8 +58,8 @@ void Trie::build(const std::vector<std::string_view>& keys, const std::vector<ui
     uint32_t node;
     size_t begin, end, depth;
   };
-  units_.assign(257, Unit{});
-  cursor_ = end_ = 1;  // the root's own place is nobody's: bases begin at 1
+  TrieBuilder builder;
+  std::vector<Unit>& units = builder.units_;
   std::vector<Part> pending{{kRoot, 0, order.size(), 0}};
   std::vector<uint8_t> labels;
   std::vector<size_t> begins;
@@ -55,7 +67,7 @@ void Trie::build(const std::vector<std::string_view>& keys, const std::vector<ui
     Part part = pending.back();
     pending.pop_back();
     while (part.begin < part.end && keys[order[part.begin]].size() == part.depth) {
-      if (part.depth > 0) units_[part.node].value = values[order[part.begin]];
+      if (part.depth > 0) units[part.node].value = values[order[part.begin]];
       ++part.begin;
     }
     if (part.begin == part.end) continue;
@@ -69,32 +81,57 @@ void Trie::build(const std::vector<std::string_view>& keys, const std::vector<ui
       }
     }
     begins.push_back(part.end);
-    const uint32_t base = place_for(labels);
-    units_[part.node].base = base;
-    for (const uint8_t label : labels) units_[base + label].parent = part.node;
+    const uint32_t base = builder.place_for(labels);
+    units[part.node].base = base;
+    for (const uint8_t label : labels) units[base + label].parent = part.node;
     for (size_t i = labels.size(); i-- > 0;) pending.push_back({base + labels[i], begins[i], begins[i + 1], part.depth + 1});
   }
+  units_ = std::move(units);
 }
 
-bool Strings::build(std::string blob, const std::vector<uint32_t>& sizes) {
-  blob_ = std::move(blob);
-  starts_.assign(1, 0);
-  for (const uint32_t size : sizes) starts_.push_back(starts_.back() + size);
-  if (starts_.back() != blob_.size()) return false;
-  unsigned bits = 1;
-  while ((size_t{1} << bits) < sizes.size() * 2 + 2) ++bits;
-  slots_.assign(size_t{1} << bits, Slot{});
-  shift_ = 64 - bits;
-  mask_ = (size_t{1} << bits) - 1;
+bool Trie::fits(uint64_t values) const {
+  return units_.size() >= 257 && std::all_of(units_.begin(), units_.end(), [&](const Unit& unit) {
+    return unit.base <= units_.size() - 256 && (unit.value < values || unit.value == kNothing);
+  });
+}
+
+void Strings::measure() {
+  mask_ = std::bit_floor(std::max<size_t>(slots_.size(), 2)) - 1;
+  shift_ = static_cast<unsigned>(std::countl_zero(mask_));
+}
+
+bool Strings::build(std::string_view blob, const std::vector<uint32_t>& sizes) {
+  std::vector<uint32_t> starts{0};
+  starts.reserve(sizes.size() + 1);
+  uint64_t at = 0;
+  for (const uint32_t size : sizes) starts.push_back(static_cast<uint32_t>(at += size));
+  if (at != blob.size() || at > UINT32_MAX) return false;
+  blob_ = std::vector<char>(blob.begin(), blob.end());
+  starts_ = std::move(starts);
+  std::vector<Slot> slots(std::bit_ceil(sizes.size() * 2 + 2));
+  slots_ = Table<Slot>::at(slots);
+  measure();
   for (uint32_t number = 0; number < sizes.size(); ++number) {
     const Bytes text = bytes_of((*this)[number]);
     if (find(text.data(), text.size()) != kNothing) return false;
-    const uint64_t hash = hash_bytes(text.data(), text.size());
+    const uint64_t hash = hash_text(text.data(), text.size());
     size_t slot = hash >> shift_;
-    while (slots_[slot].number != kNothing) slot = (slot + 1) & mask_;
-    slots_[slot] = {static_cast<uint32_t>(hash), number};
+    while (slots[slot].number != kNothing) slot = (slot + 1) & mask_;
+    slots[slot] = {static_cast<uint32_t>(hash), number};
   }
+  slots_ = std::move(slots);
   return true;
+}
+
+bool Strings::fits() const {
+  if (starts_.empty() || starts_[0] != 0 || starts_[starts_.size() - 1] != blob_.size()) return false;
+  if (!std::is_sorted(starts_.begin(), starts_.end()) || slots_.size() != mask_ + 1) return false;
+  size_t empty = 0;
+  for (const Slot& slot : slots_) {
+    if (slot.number == kNothing) ++empty;
+    else if (slot.number >= size()) return false;
+  }
+  return empty > 0;
 }
 
 }  // namespace tokcli

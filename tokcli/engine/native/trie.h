@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "image.h"
 #include "utf8.h"
 
 namespace tokcli {
@@ -17,7 +18,7 @@ class Trie {
  public:
   static constexpr uint32_t kRoot = 0;
 
-  Trie() : units_(257) {}
+  Trie() : units_(std::vector<Unit>(257)) {}
   // Of distinct strings, each with a value; an empty one is left out.
   void build(const std::vector<std::string_view>& keys, const std::vector<uint32_t>& values);
 
@@ -28,21 +29,26 @@ class Trie {
   }
   // The value of the string that ends in a node; kNothing where none does.
   uint32_t value(uint32_t node) const { return units_[node].value; }
-  size_t memory() const { return units_.size() * sizeof(Unit); }
   // The longest string that `text` begins with: its size, 0 where there is none.
   size_t longest(const uint8_t* p, const uint8_t* end, uint32_t* value) const;
 
+  template <class Archive>
+  void parts(Archive& archive) {
+    archive.table(units_);
+  }
+  bool has_node(uint32_t node) const { return node < units_.size(); }
+  // Whether no step leads out of the table, and every value is below `values`.
+  bool fits(uint64_t values) const;
+
  private:
+  friend class TrieBuilder;
   struct Unit {
     uint32_t base = 1, parent = kNothing, value = kNothing;
   };
-  uint32_t place_for(const std::vector<uint8_t>& labels);
-
-  std::vector<Unit> units_;  // 256 more than the last base
-  size_t cursor_ = 1, end_ = 1;  // nothing is free before the one, everything from the other on
+  Table<Unit> units_;  // 256 more than the last base
 };
 
-inline uint64_t hash_bytes(const uint8_t* p, size_t size) {
+inline uint64_t hash_text(const uint8_t* p, size_t size) {
   constexpr uint64_t kOdd = 0x9E3779B97F4A7C15u;
   const auto load = [](const uint8_t* from, size_t count) {
     uint64_t word = 0;
@@ -67,9 +73,9 @@ inline uint64_t hash_bytes(const uint8_t* p, size_t size) {
 class Strings {
  public:
   // `sizes` add up to the bytes; false where two are equal.
-  bool build(std::string blob, const std::vector<uint32_t>& sizes);
+  bool build(std::string_view blob, const std::vector<uint32_t>& sizes);
   uint32_t find(const uint8_t* p, size_t size) const {
-    const uint64_t hash = hash_bytes(p, size);
+    const uint64_t hash = hash_text(p, size);
     for (size_t slot = hash >> shift_;; slot = (slot + 1) & mask_) {
       const Slot& found = slots_[slot];
       if (found.number == kNothing) return kNothing;
@@ -79,17 +85,28 @@ class Strings {
     }
   }
   std::string_view operator[](uint32_t number) const {
-    return std::string_view(blob_).substr(starts_[number], starts_[number + 1] - starts_[number]);
+    return {blob_.data() + starts_[number], starts_[number + 1] - starts_[number]};
   }
   size_t size() const { return starts_.size() - 1; }
+
+  template <class Archive>
+  void parts(Archive& archive) {
+    archive.table(blob_);
+    archive.table(starts_);
+    archive.table(slots_);
+    if constexpr (Archive::kReads) measure();
+  }
+  bool fits() const;
 
  private:
   struct Slot {
     uint32_t tag = 0, number = kNothing;
   };
-  std::string blob_;
-  std::vector<uint64_t> starts_{0};
-  std::vector<Slot> slots_{Slot{}, Slot{}};
+  void measure();
+
+  Table<char> blob_;
+  Table<uint32_t> starts_{std::vector<uint32_t>{0}};
+  Table<Slot> slots_{std::vector<Slot>(2)};  // a power of two, at least half of it empty
   unsigned shift_ = 63;
   size_t mask_ = 1;
 };

@@ -38,8 +38,10 @@ std::vector<Sum>& sums_of(WordScratch& scratch) {
 
 }  // namespace
 
-Unigram::Unigram(const Trie& tokens, std::vector<double> scores, double unknown_score)
-    : tokens_(tokens), scores_(std::move(scores)), unknown_score_(unknown_score), largest_(std::abs(unknown_score)) {
+void Unigram::build(std::vector<double> scores, double unknown_score) {
+  scores_ = std::move(scores);
+  unknown_score_ = unknown_score;
+  largest_ = std::abs(unknown_score);
   for (const double score : scores_) largest_ = std::max(largest_, std::abs(score));
 }
 
@@ -125,8 +127,8 @@ bool UnigramModel::encode(Bytes word, WordScratch& scratch) const {
   symbols.clear();
   for (size_t end = word.size(); end > 0;) {
     const auto [begin, token] = scratch.steps[end];
-    const bool is_unknown = token == kUnknownToken || (unknown_.id != kNothing && ids_[token] == unknown_.id);
-    const uint32_t id = is_unknown ? kNothing : ids_[token];
+    const bool is_unknown = token == kUnknownToken || (unknown_.id != kNothing && tokens_.ids[token] == unknown_.id);
+    const uint32_t id = is_unknown ? kNothing : tokens_.ids[token];
     if (is_unknown && !symbols.empty() && symbols.back().id == kNothing) symbols.back().begin = begin;
     else symbols.push_back({id, begin, static_cast<uint32_t>(end), 0, 0});
     end = begin;
@@ -138,10 +140,10 @@ bool UnigramModel::encode(Bytes word, WordScratch& scratch) const {
       continue;
     }
     const Bytes text = word.subspan(symbol.begin, symbol.end - symbol.begin);
-    const uint32_t known = texts_.find(text.data(), text.size());
+    const uint32_t known = tokens_.strings.find(text.data(), text.size());
     const auto has_byte = [&](uint8_t byte) { return unknown_.bytes[byte] != kNothing; };
     if (known != kNothing) {
-      ids.push_back(ids_[known]);
+      ids.push_back(tokens_.ids[known]);
     } else if (unknown_.to_bytes && std::all_of(text.begin(), text.end(), has_byte)) {
       for (const uint8_t byte : text) ids.push_back(unknown_.bytes[byte]);
     } else {

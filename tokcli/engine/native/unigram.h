@@ -10,8 +10,16 @@ constexpr uint32_t kUnknownToken = kNothing - 1;
 // Scores of tokens, and the best way through a word.
 class Unigram {
  public:
+  explicit Unigram(const Trie& tokens) : tokens_(tokens) {}
   // `scores` by the values in the trie.
-  Unigram(const Trie& tokens, std::vector<double> scores, double unknown_score);
+  void build(std::vector<double> scores, double unknown_score);
+  template <class Archive>
+  void parts(Archive& archive) {
+    archive.table(scores_);
+    archive.plain(unknown_score_);
+    archive.plain(largest_);
+  }
+  bool fits() const { return tokens_.fits(scores_.size()); }
 
   // Fills scratch.steps by sums (float or double) that begin at `start`; returns the sum at the end. Floats are counted
   // from zero again when they become large. `sure_up_to`, where wanted: how large the sum before the word may be for its
@@ -31,8 +39,8 @@ class Unigram {
   Sum search_all(Bytes word, Sum start, WordScratch& scratch) const;
 
   const Trie& tokens_;
-  std::vector<double> scores_;
-  double unknown_score_, largest_ = 0;
+  Table<double> scores_;
+  double unknown_score_ = 0, largest_ = 0;
 };
 
 template <>
@@ -41,15 +49,14 @@ inline constexpr float Unigram::most<float> = 99999.0f;
 // Hugging Face's: each word for itself; unknown characters that follow on one another are one.
 class UnigramModel : public WordModel {
  public:
-  UnigramModel(const Unigram& unigram, const Strings& texts, std::vector<uint32_t> ids, Unknown unknown)
-      : unigram_(unigram), texts_(texts), ids_(std::move(ids)), unknown_(unknown) {}
+  UnigramModel(const Unigram& unigram, const Tokens& tokens, const Unknown& unknown)
+      : unigram_(unigram), tokens_(tokens), unknown_(unknown) {}
   bool encode(Bytes word, WordScratch& scratch) const override;
 
  private:
   const Unigram& unigram_;
-  const Strings& texts_;
-  std::vector<uint32_t> ids_;
-  Unknown unknown_;
+  const Tokens& tokens_;
+  const Unknown& unknown_;
 };
 
 }  // namespace tokcli

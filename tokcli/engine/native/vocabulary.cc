@@ -25,7 +25,8 @@ uint64_t read_word(const uint8_t* p) {
   return word;
 }
 
-// Four independent lanes, so that it runs at the speed of memory.
+}  // namespace
+
 uint64_t hash_lanes(std::span<const uint8_t> data) {
   std::array<uint64_t, 4> lanes{0x9E3779B97F4A7C15u, 0xBF58476D1CE4E5B9u, 0x94D049BB133111EBu, data.size()};
   const uint8_t* p = data.data();
@@ -36,8 +37,6 @@ uint64_t hash_lanes(std::span<const uint8_t> data) {
   for (; left > 0; ++p, --left) lanes[0] = mix(lanes[0] ^ *p, 0xA0761D6478BD642Fu);
   return mix(lanes[0] ^ lanes[1], lanes[2] ^ std::rotl(lanes[3], 17));
 }
-
-}  // namespace
 
 struct Vocabulary::Header {
   char magic[8];

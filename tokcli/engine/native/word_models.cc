@@ -101,23 +101,31 @@ void each_symbol(Bytes word, const Trie* kept, const Each& each) {
 
 }  // namespace
 
-void PairFilter::reserve(size_t pairs) {
-  unsigned bits = 10;
-  while (bits < 22 && (size_t{1} << bits) < pairs * 16) ++bits;
-  shift_ = 64 - bits;
-  bits_.assign((size_t{1} << bits) / 64, 0);
+void PairFilter::build(const Strings& texts) {
+  size_t chars = 0;
+  for (uint32_t i = 0; i < texts.size(); ++i) chars += texts[i].size() / 2;
+  const size_t pairs = std::min<size_t>(chars, texts.size() * 2);
+  unsigned logarithm = 10;
+  while (logarithm < 22 && (size_t{1} << logarithm) < pairs * 16) ++logarithm;
+  shift_ = 64 - logarithm;
+  std::vector<uint64_t> bits((size_t{1} << logarithm) / 64);
+  std::vector<uint8_t> ascii(kAscii);
   has_inner_space_ = false;
-}
-
-void PairFilter::add_inner_pairs(std::string_view text) {
-  const Bytes bytes = bytes_of(text);
-  const uint8_t *p = bytes.data(), *end = p + bytes.size();
-  if (p == end) return;
-  for (uint32_t left = next_char(p, end); p < end;) {
-    const uint32_t right = next_char(p, end);
-    add(left, right);
-    left = right;
+  for (uint32_t i = 0; i < texts.size(); ++i) {
+    const Bytes text = bytes_of(texts[i]);
+    const uint8_t *p = text.data(), *end = p + text.size();
+    if (p == end) continue;
+    for (uint32_t left = next_char(p, end); p < end;) {
+      const uint32_t right = next_char(p, end);
+      has_inner_space_ |= right == kSpace && left != kSpace;
+      const uint64_t hash = hash_of(left, right);
+      bits[hash >> 6] |= uint64_t{1} << (hash & 63);
+      if ((left | right) < 128) ascii[left * 128 + right] = 1;
+      left = right;
+    }
   }
+  bits_ = std::move(bits);
+  ascii_ = std::move(ascii);
 }
 
 bool add_unknown(const Unknown& unknown, Bytes text, std::vector<uint32_t>& ids) {
@@ -136,42 +144,50 @@ bool PieceBpe::encode(Bytes word, WordScratch& scratch) const {
   auto& symbols = scratch.symbols;
   symbols.clear();
   scratch.ids.clear();
-  each_symbol(word, kept_, [&](uint32_t begin, uint32_t end) {
-    symbols.push_back({pieces_.find(word.data() + begin, end - begin), begin, end, 0, 0});
+  each_symbol(word, pieces_.kept_symbols(), [&](uint32_t begin, uint32_t end) {
+    symbols.push_back({pieces_.strings.find(word.data() + begin, end - begin), begin, end, 0, 0});
   });
   const auto is_kept = [&](const Symbol& symbol) { return symbol.id != kNothing && is_kept_[symbol.id]; };
   merge(scratch, [&](const Symbol& left, const Symbol& right, uint32_t* order, uint32_t* made) {
     if (is_kept(left) || is_kept(right)) return false;
-    *made = pieces_.find(word.data() + left.begin, right.end - left.begin);
+    *made = pieces_.strings.find(word.data() + left.begin, right.end - left.begin);
     if (*made == kNothing) return false;
     *order = orders_[*made];
     return true;
   });
   for (const Symbol& symbol : symbols) {
-    if (symbol.id != kNothing) scratch.ids.push_back(ids_[symbol.id]);
+    if (symbol.id != kNothing) scratch.ids.push_back(pieces_.ids[symbol.id]);
     else if (!add_unknown(unknown_, word.subspan(symbol.begin, symbol.end - symbol.begin), scratch.ids)) return false;
   }
   return true;
 }
 
-PairBpeModel::PairBpeModel(const Strings& tokens, std::vector<uint32_t> ids, const std::vector<Merge>& merges,
-                           Unknown unknown, Settings settings)
-    : tokens_(tokens), ids_(std::move(ids)), unknown_(unknown), settings_(std::move(settings)) {
-  unsigned bits = 1;
-  while ((size_t{1} << bits) < merges.size() * 2 + 2) ++bits;
-  shift_ = 64 - bits;
-  mask_ = (size_t{1} << bits) - 1;
-  slots_.assign(size_t{1} << bits, {UINT64_MAX, 0, 0});
+void PairBpeModel::measure() {
+  mask_ = std::bit_floor(std::max<size_t>(slots_.size(), 2)) - 1;
+  shift_ = static_cast<unsigned>(std::countl_zero(mask_));
+}
+
+void PairBpeModel::build(const std::vector<Merge>& merges, Settings settings) {
+  settings_ = std::move(settings);
+  std::vector<Merge> slots(std::bit_ceil(merges.size() * 2 + 2), {UINT64_MAX, 0, 0});
+  slots_ = Table<Merge>::at(slots);
+  measure();
   for (const Merge& merge : merges) {
     size_t slot = merge.pair * 0x9E3779B97F4A7C15u >> shift_;
-    while (slots_[slot].pair != UINT64_MAX) slot = (slot + 1) & mask_;
-    slots_[slot] = merge;
+    while (slots[slot].pair != UINT64_MAX) slot = (slot + 1) & mask_;
+    slots[slot] = merge;
   }
+  slots_ = std::move(slots);
+}
+
+bool PairBpeModel::fits() const {
+  return slots_.size() == mask_ + 1 &&
+         std::any_of(slots_.begin(), slots_.end(), [](const Merge& merge) { return merge.pair == UINT64_MAX; });
 }
 
 // The characters of a word as tokens. What is unknown is one part with what is unknown behind it, if they are fused; bytes
 // come before it even then, as in the library.
-bool PairBpeModel::parts(Bytes word, WordScratch& scratch) const {
+bool PairBpeModel::characters(Bytes word, WordScratch& scratch) const {
   auto& symbols = scratch.symbols;
   symbols.clear();
   const uint8_t *p = word.data(), *end = p + word.size();
@@ -199,9 +215,9 @@ bool PairBpeModel::parts(Bytes word, WordScratch& scratch) const {
       if (has_suffix) decorated += settings_.suffix;
       text = bytes_of(decorated);
     }
-    if (const uint32_t number = tokens_.find(text.data(), text.size()); number != kNothing) {
+    if (const uint32_t number = tokens_.strings.find(text.data(), text.size()); number != kNothing) {
       if (is_pending) add_pending();
-      add(ids_[number]);
+      add(tokens_.ids[number]);
       continue;
     }
     if (unknown_.to_bytes &&
@@ -220,7 +236,7 @@ bool PairBpeModel::parts(Bytes word, WordScratch& scratch) const {
 
 bool PairBpeModel::encode(Bytes word, WordScratch& scratch) const {
   scratch.ids.clear();
-  if (!parts(word, scratch)) return false;
+  if (!characters(word, scratch)) return false;
   merge(scratch, [&](const Symbol& left, const Symbol& right, uint32_t* order, uint32_t* made) {
     const Merge* found = find(left.id, right.id);
     if (found == nullptr) return false;
@@ -232,10 +248,11 @@ bool PairBpeModel::encode(Bytes word, WordScratch& scratch) const {
   return true;
 }
 
-WordPieceModel::WordPieceModel(const Trie& tokens, std::string_view prefix, size_t max_chars, uint32_t unknown)
-    : tokens_(tokens), max_chars_(max_chars), unknown_(unknown) {
+void WordPieceModel::build(std::string_view prefix, size_t max_chars) {
+  max_chars_ = max_chars;
+  inner_ = Trie::kRoot;
   for (const uint8_t byte : bytes_of(prefix)) {
-    if (inner_ != kNothing) inner_ = tokens_.step(inner_, byte);
+    if (inner_ != kNothing) inner_ = tokens_.trie.step(inner_, byte);
   }
 }
 
@@ -250,10 +267,10 @@ bool WordPieceModel::encode(Bytes word, WordScratch& scratch) const {
     const uint8_t* behind = nullptr;
     uint32_t id = kNothing, node = from;
     for (const uint8_t* at = p; at < end && node != kNothing;) {
-      node = tokens_.step(node, *at++);
+      node = tokens_.trie.step(node, *at++);
       if (node == kNothing) break;
-      if (const uint32_t value = tokens_.value(node); value != kNothing) {
-        id = value;
+      if (const uint32_t number = tokens_.trie.value(node); number != kNothing) {
+        id = tokens_.ids[number];
         behind = at;
       }
     }
@@ -263,7 +280,7 @@ bool WordPieceModel::encode(Bytes word, WordScratch& scratch) const {
     p = behind;
     from = inner_;
   }
-  if (!is_whole) ids.assign(1, unknown_);
+  if (!is_whole) ids.assign(1, unknown_.id);
   return ids.empty() || ids[0] != kNothing;
 }
 
@@ -271,11 +288,11 @@ bool WholeModel::encode(Bytes word, WordScratch& scratch) const {
   scratch.ids.clear();
   bool is_good = true;
   const auto add = [&](uint32_t begin, uint32_t end) {
-    const uint32_t number = tokens_.find(word.data() + begin, end - begin);
-    if (number != kNothing) scratch.ids.push_back(ids_[number]);
+    const uint32_t number = tokens_.strings.find(word.data() + begin, end - begin);
+    if (number != kNothing) scratch.ids.push_back(tokens_.ids[number]);
     else is_good &= add_unknown(unknown_, word.subspan(begin, end - begin), scratch.ids);
   };
-  if (by_character_) each_symbol(word, kept_, add);
+  if (by_character_) each_symbol(word, tokens_.kept_symbols(), add);
   else add(0, static_cast<uint32_t>(word.size()));
   return is_good;
 }
