@@ -184,22 +184,24 @@ void TextModel::encode_words(Bytes piece, Call& call) const {
     for (size_t at; (at = text.find(space, static_cast<size_t>(begin - p) + 1)) != std::string_view::npos; begin = p + at)
       add(begin, p + at, kNothing);
   }
+  uint32_t last = kNothing;
   if (words == Words::kWherePossible) {
-    const bool has_singles = kind != Kind::kWord;
     const uint8_t* before = p;
-    for (uint32_t left = next_char(p, end); p < end;) {
+    uint32_t left = next_char(p, end);
+    while (p < end) {
       const uint8_t* at = p;
       const uint32_t right = next_char(p, end);
       if (!pairs.may_hold(left, right) &&
           (!cuts_before_known || tokens.strings.find(at, static_cast<size_t>(p - at)) != kNothing)) {
-        add(begin, at, has_singles && begin == before ? left : kNothing);
+        add(begin, at, begin == before ? left : kNothing);
         begin = at;
       }
       before = at;
       left = right;
     }
+    if (begin == before) last = left;
   }
-  add(begin, end, kNothing);
+  add(begin, end, last);
 }
 
 // The words that wait; before anything that stands behind them, or in their place.
@@ -210,8 +212,13 @@ void TextModel::encode_waiting(Call& call) const {
   for (size_t i = 0; i < count; ++i) encode_word(call.scratch.waiting[i], call);
 }
 
-void TextModel::encode_word(const TextScratch::Waiting& part, Call& call) const {
+void TextModel::encode_word(TextScratch::Waiting& part, Call& call) const {
   WordCache& cache = call.scratch.cache;
+  if (part.single != kNothing) {
+    const auto& single = call.scratch.singles.place_of(part.single);
+    if (single.c == part.single) return call.sink.add(single.id);
+    WordCache::make_key(part.word, part.word.data() + part.word.size(), part.key);
+  }
   if (const WordCache::Slot* slot = part.is_short() ? cache.find(part.key) : nullptr) {
     call.sink.add(slot->ids, slot->count());
     return;
@@ -222,7 +229,9 @@ void TextModel::encode_word(const TextScratch::Waiting& part, Call& call) const 
   }
   const auto& found = call.scratch.word.ids;
   call.sink.add(found.data(), found.size());
-  if (part.is_short()) cache.keep(part.key, found, 0);
+  if (part.single != kNothing && found.size() == 1)
+    call.scratch.singles.place_of(part.single) = {0.0, part.single, found[0]};
+  else if (part.is_short()) cache.keep(part.key, found, 0);
 }
 
 // Unigram whose sums go on through a text: what stood before a word decides how sums in it are rounded, and so which of two

@@ -52,7 +52,7 @@ class SingleChars {
  public:
   struct Single {
     double score;
-    uint32_t c, id;  // kNothing: it is unknown
+    uint32_t c, id;  // kNothing: it is unknown (Unigram)
   };
   // Where a character is kept, or another one that was seen since.
   Single& place_of(uint32_t c) { return singles_[c % kCount]; }
@@ -204,7 +204,7 @@ struct TextModel {
   void encode_piece(Bytes piece, bool is_first, Call& call) const;
   void encode_words(Bytes piece, Call& call) const;
   void encode_waiting(Call& call) const;
-  void encode_word(const TextScratch::Waiting& part, Call& call) const;
+  void encode_word(TextScratch::Waiting& part, Call& call) const;
   template <class Sum>
   void encode_sums(size_t count, Call& call) const;
   template <class Sum>
