@@ -106,16 +106,11 @@ Sum Unigram::search(Bytes word, Sum start, WordScratch& scratch, double* sure_up
 template float Unigram::search(Bytes, float, WordScratch&, double*) const;
 template double Unigram::search(Bytes, double, WordScratch&, double*) const;
 
-bool Unigram::tokens(Bytes word, WordScratch& scratch) const {
+void Unigram::tokens(Bytes word, WordScratch& scratch) const {
   auto& ids = scratch.ids;
   ids.clear();
-  bool is_known = true;
-  for (size_t end = word.size(); end > 0; end = scratch.steps[end].begin) {
-    ids.push_back(scratch.steps[end].token);
-    is_known &= ids.back() != kUnknownToken;
-  }
+  for (size_t end = word.size(); end > 0; end = scratch.steps[end].begin) ids.push_back(scratch.steps[end].token);
   std::reverse(ids.begin(), ids.end());
-  return is_known;
 }
 
 bool UnigramModel::encode(Bytes word, WordScratch& scratch) const {

@@ -27,8 +27,8 @@ class Unigram {
   // never is sure.
   template <class Sum>
   Sum search(Bytes word, Sum start, WordScratch& scratch, double* sure_up_to) const;
-  // The tokens on the best way, from left to right, into scratch.ids. false: an unknown character is among them.
-  bool tokens(Bytes word, WordScratch& scratch) const;
+  // The tokens on the best way, from left to right, into scratch.ids.
+  void tokens(Bytes word, WordScratch& scratch) const;
   // Sums up to here are not counted from zero again, and are added up as always.
   template <class Sum>
   static constexpr Sum most = 1e15;
