@@ -93,6 +93,35 @@ def test_sums_that_grow_through_a_long_text_are_rounded_alike(pieces: dict[str, 
     assert_twins(sentencepiece(pieces, "unigram"), (text + " ab a ba ") * 200)
 
 
+def test_a_way_that_only_a_large_sum_has_is_not_taken_elsewhere() -> None:
+    # the two ways through "abc" are 0.004 apart: less than floats of 32 bits tell apart behind a sum of 90,000
+    scores = {"a": -1.17, "bc": -2.637, "ab": -2.777, "c": -1.034, "d": -10.0, "▁": -1.0}
+    far, near = "d" * 9000 + " abc", "abc"
+    model = sentencepiece({text: single(score) for text, score in scores.items()}, "unigram")
+    assert model.encode_in_python(far, NONE)[-2:] != model.encode_in_python(near, NONE)[-2:]
+    for text in (far, near, far, near + far):
+        assert_twins(model, text)
+
+
+def test_more_words_than_the_cache_holds_at_first() -> None:
+    model = sentencepiece(dict.fromkeys(["a", "b", "ab", "bb", "aba", "▁", "▁b"], -1.0) | {"ba": -0.5}, "unigram")
+    words = [f"{number:015b}".replace("0", "a").replace("1", "b") for number in range(0, 1 << 15, 3)]
+    for _ in range(2):
+        assert_twins(model, " ".join(words))
+
+
+MARKS = ["\u0306", "\u0308", "\u3099", "\u093c", "ﾞ", "\x7f", "\n", "\t", " ", "  "]
+PLAIN = ["и", "か", "ｶ", "漢", "\u0915", "é", "ﬁ", "😀", "▁", "<", "e", "abcdefghi", "wordy"]
+
+
+@settings(max_examples=60, deadline=None)
+@given(parts=st.lists(st.sampled_from(MARKS + PLAIN), max_size=30))
+def test_marks_join_what_stands_before_them(parts: list[str]) -> None:
+    tokenizer = read_vocabulary(FOLDER / "unigram.model")
+    assert isinstance(tokenizer, SentencePiece)
+    assert_twins(tokenizer, "".join(parts))
+
+
 def pair_bpe(words: list[str], **settings: bool) -> PairBpe:
     """A vocabulary of some words, each merged from its first part and its last character."""
     ids = {} if not settings["byte_fallback"] else dict(BYTES)

@@ -1,6 +1,9 @@
 #include "normalize.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstring>
+#include <functional>
 
 #include "text_ids.h"
 
@@ -105,17 +108,76 @@ Charsmap::Found Charsmap::longest(const uint8_t* p, const uint8_t* end, size_t* 
   return is_whole && valid_utf8(bytes_of(*text)) == text->size() ? Found::kRule : Found::kOdd;
 }
 
-bool Charsmap::concerns(uint8_t first, uint8_t second) const {
-  if (units_.empty()) return false;
+uint64_t Charsmap::going_on(uint8_t first, uint8_t second) const {
+  constexpr uint64_t kAll = ~uint64_t{0};
+  if (units_.empty()) return 0;
   const uint8_t both[2] = {first, second};
   size_t at = offset(units_[0]);
   for (const uint8_t byte : both) {
     at ^= byte;
-    if (at >= units_.size() || (units_[at] & 0x800000FFu) != byte) return false;
-    if (units_[at] >> 8 & 1) return true;  // a rule ends here
+    if (at >= units_.size() || (units_[at] & 0x800000FFu) != byte) return 0;
+    if (units_[at] >> 8 & 1) return kAll;  // a rule ends here
     at ^= offset(units_[at]);
   }
-  return true;
+  uint64_t found = 0;
+  const bool is_inside = first >= 0xE0;  // the third byte belongs to the same character
+  for (uint32_t third = is_inside ? 0x80 : 0; third < (is_inside ? 0xC0u : 256u); ++third) {
+    if ((at ^ third) < units_.size() && (units_[at ^ third] & 0x800000FFu) == third) found |= uint64_t{1} << (third & 63);
+  }
+  return found;
+}
+
+namespace {
+
+// The end of a text that grows, which is written to without asking each time whether there is room: characters that are
+// appended one by one cost more than all else that is done with them.
+struct Room {
+  Room(std::string& text, size_t more) : text(text) { grow(more); }
+  void ensure(size_t more) {
+    if (static_cast<size_t>(last - to) < more) [[unlikely]] grow(more);
+  }
+  void put(std::string_view part) {
+    for (const char c : part) *to++ = c;
+  }
+  void close() { text.resize(static_cast<size_t>(to - text.data())); }
+
+  std::string& text;
+  char *to = nullptr, *last = nullptr;
+
+ private:
+  void grow(size_t more) {
+    const size_t used = to == nullptr ? text.size() : static_cast<size_t>(to - text.data());
+    text.resize(used + used / 2 + more + 64);
+    to = text.data() + used;
+    last = text.data() + text.size();
+  }
+};
+
+constexpr size_t kWritten = 8;  // bytes that are copied at once
+
+// How many of the eight bytes at `p` are characters of ASCII that are seen, from the first on.
+size_t count_seen(const uint8_t* p) {
+  constexpr uint64_t kEach = 0x0101010101010101u;
+  uint64_t eight;
+  std::memcpy(&eight, p, kWritten);
+  if constexpr (std::endian::native == std::endian::big) eight = __builtin_bswap64(eight);
+  // what is wrong above the first byte that is found does not matter
+  const uint64_t found = (((eight - kEach * 0x21) & ~eight) | eight | (eight + kEach)) & (kEach << 7);
+  return static_cast<size_t>(std::countr_zero(found)) / 8;
+}
+
+}  // namespace
+
+// How many of the nine bytes at `p` are plain, up to eight.
+inline size_t SpaceRules::plain_size(const uint8_t* p) const {
+  if (*p >= 0xC0) return (plain_before_[*p & 63][p[1] & 63] >> (p[2] & 63) & 1) != 0 ? utf8_size(*p) : 0;
+  if (!has_plain_) {
+    size_t count = 0;
+    while (count < kWritten && p[count] != ' ' && (p[count] | p[count + 1]) < 128 && is_plain_[p[count]][p[count + 1]]) ++count;
+    return count;
+  }
+  const size_t seen = count_seen(p);
+  return seen > 0 && p[seen] >= 128 ? seen - 1 : seen;  // a mark may join the last one
 }
 
 void SpaceRules::prepare() {
@@ -125,6 +187,15 @@ void SpaceRules::prepare() {
       is_plain_[first][second] =
           !is_kept && !charsmap.concerns(static_cast<uint8_t>(first), static_cast<uint8_t>(second));
     }
+  }
+  has_plain_ = true;
+  for (size_t first = ' '; first < 127; ++first)
+    has_plain_ &= std::all_of(is_plain_[first].begin(), is_plain_[first].end(), std::identity());
+  for (uint32_t first = 0xC0; first < 256; ++first) {
+    const bool is_kept = has_kept && kept.step(Trie::kRoot, static_cast<uint8_t>(first)) != kNothing;
+    for (uint32_t second = 0x80; second < 0xC0; ++second)
+      plain_before_[first & 63][second & 63] =
+          is_kept ? 0 : ~charsmap.going_on(static_cast<uint8_t>(first), static_cast<uint8_t>(second));
   }
 }
 
@@ -183,30 +254,46 @@ bool SpaceRules::as_llama(Bytes in, std::string& out) const {
 
 bool SpaceRules::as_sentencepiece(Bytes in, std::string& out) const {
   const uint8_t *p = in.data(), *end = p + in.size();
-  const size_t from = out.size();
+  const size_t from = out.size(), wide = std::max(space.size(), kWritten);
+  Room room(out, in.size() + in.size() / 2);
   bool has_begun = false, is_after_space = false;
   while (p < end) {
+    room.ensure(2 * wide);
+    if (has_begun && end - p > static_cast<ptrdiff_t>(kWritten)) {
+      const size_t plain = plain_size(p);
+      if (plain > 0) {
+        std::memcpy(room.to, p, kWritten);
+        room.to += plain;
+        p += plain;
+        is_after_space = false;
+        if (plain == kWritten) continue;
+      }
+      if (*p == ' ' && p[1] < 128 && is_plain_[' '][p[1]]) {
+        if (!is_after_space) room.put(space);
+        is_after_space = trim;
+        ++p;
+        continue;
+      }
+      if (plain > 0) continue;
+    }
     std::string_view part;
     if (!next_part(p, end, part)) return false;
     if (!has_begun) {
       if (trim && part == " ") continue;
       has_begun = true;
       is_after_space = trim;
-      if (add_prefix && !as_suffix) out += space;
+      if (add_prefix && !as_suffix) room.put(space);
     }
     if (is_after_space) part.remove_prefix(std::min(part.find_first_not_of(' '), part.size()));
     if (part.empty()) continue;
-    if (part.size() == 1 && part[0] != ' ') [[likely]] {
-      out += part[0];
-      is_after_space = false;
-      continue;
-    }
+    room.ensure((part.size() + 1) * wide);
     for (const char c : part) {
-      if (c == ' ') out += space;
-      else out += c;
+      if (c == ' ') room.put(space);
+      else *room.to++ = c;
     }
     is_after_space = trim && part.back() == ' ';
   }
+  room.close();
   if (!has_begun) return true;
   if (trim) {
     while (out.size() - from >= space.size() && std::string_view(out).ends_with(space)) out.resize(out.size() - space.size());

@@ -113,7 +113,9 @@ class Charsmap {
   // The longest rule for what stands at `p`.
   Found longest(const uint8_t* p, const uint8_t* end, size_t* size, std::string_view* text) const;
   // Whether a rule begins with these two bytes, or is the first one alone.
-  bool concerns(uint8_t first, uint8_t second) const;
+  bool concerns(uint8_t first, uint8_t second) const { return going_on(first, second) != 0; }
+  // The bytes with which such rules go on, a bit for the low six bits of each; all where one ends before.
+  uint64_t going_on(uint8_t first, uint8_t second) const;
 
  private:
   static uint32_t offset(uint32_t unit) { return unit >> 10 << ((unit & 0x200) >> 6); }
@@ -148,8 +150,12 @@ struct SpaceRules {
   bool as_llama(Bytes in, std::string& out) const;
   bool next_part(const uint8_t*& p, const uint8_t* end, std::string_view& part) const;
   size_t kept_size(const uint8_t* p, const uint8_t* end) const;
+  size_t plain_size(const uint8_t* p) const;
 
   std::array<std::array<bool, 128>, 128> is_plain_{};  // a character of ASCII before another one is as it is
+  bool has_plain_ = false;  // so are all that are seen, and the space
+  // Characters of several bytes, by the first two: before which bytes they are as they are, a bit for six bits of the third.
+  std::array<std::array<uint64_t, 64>, 64> plain_before_{};
 };
 
 // One step of a normalizer.

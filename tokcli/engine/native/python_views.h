@@ -61,11 +61,19 @@ class Ints {
   nb::list list_of(const uint32_t* ids, size_t count) {
     nb::object list = nb::steal(PyList_New(static_cast<Py_ssize_t>(count)));
     if (!list) throw nb::python_error();
-    for (size_t i = 0; i < count; ++i) PyList_SET_ITEM(list.ptr(), static_cast<Py_ssize_t>(i), make(ids[i]));
+    for (size_t i = 0; i < count; ++i) {
+      if (i + kAhead < count) prefetch(ids[i + kAhead]);
+      PyList_SET_ITEM(list.ptr(), static_cast<Py_ssize_t>(i), make(ids[i]));
+    }
     return nb::borrow<nb::list>(list);
   }
 
  private:
+  static constexpr size_t kAhead = 16;  // ids: their objects lie anywhere in memory
+
+  void prefetch(uint32_t id) const {
+    if (id < items_.size()) __builtin_prefetch(items_[id], 1);
+  }
   PyObject* make(uint32_t id) {
 #ifndef Py_GIL_DISABLED
     if (id >= items_.size()) items_.resize(std::max<size_t>(id + 1, 2 * items_.size()));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace tokcli {
 
@@ -10,6 +11,8 @@ struct TextModel::Call {
   IdSink sink;
   Needs& needs;
   double sum = 0;  // of the scores so far (Unigram)
+  size_t waiting = 0;  // words in the scratch, to be encoded
+  const uint8_t* end = nullptr;  // of the memory that they stand in
 };
 
 void TextModel::encode(Bytes text, Bytes raw_states, Bytes normalized_states, TextScratch& scratch, IdBuffer* out,
@@ -111,8 +114,10 @@ Bytes TextModel::normalize(Bytes segment, Call& call) const {
 }
 
 void TextModel::encode_pieces(Bytes text, bool is_first, Call& call) const {
+  call.end = text.data() + text.size();
   if (!has_classes) {
     if (!text.empty()) encode_piece(text, is_first, call);
+    encode_waiting(call);
     return;
   }
   const uint8_t *p = text.data(), *end = p + text.size(), *begin = p;
@@ -126,6 +131,7 @@ void TextModel::encode_pieces(Bytes text, bool is_first, Call& call) const {
     last = group;
   }
   if (begin < end && last != kRemoved) encode_piece({begin, end}, is_first, call);
+  encode_waiting(call);
 }
 
 void TextModel::encode_piece(Bytes piece, bool is_first, Call& call) const {
@@ -142,14 +148,15 @@ void TextModel::encode_piece(Bytes piece, bool is_first, Call& call) const {
   if (is_wanted && !has_one && !piece.empty()) text = space;
   if (prefixes_blindly) text += given;
   else replace_all(piece, " ", space, text);
-  if (!metaspace_splits) {
-    encode_words(bytes_of(text), call);
-    return;
-  }
+  const Bytes whole = bytes_of(text);
+  call.end = whole.data() + whole.size();
   size_t begin = 0;
-  for (size_t at; (at = text.find(space, begin + 1)) != std::string::npos; begin = at)
-    encode_words(bytes_of(std::string_view(text).substr(begin, at - begin)), call);
-  if (begin < text.size()) encode_words(bytes_of(std::string_view(text).substr(begin)), call);
+  if (metaspace_splits) {
+    for (size_t at; (at = text.find(space, begin + 1)) != std::string::npos; begin = at)
+      encode_words(whole.subspan(begin, at - begin), call);
+  }
+  encode_words(whole.subspan(begin), call);
+  encode_waiting(call);  // the next piece is written over this one
 }
 
 void TextModel::encode_words(Bytes piece, Call& call) const {
@@ -157,101 +164,140 @@ void TextModel::encode_words(Bytes piece, Call& call) const {
   if (p == end) return;
   if (whole_first) {
     if (const uint32_t number = tokens.strings.find(p, piece.size()); number != kNothing) {
+      encode_waiting(call);
       call.sink.add(tokens.ids[number]);
       return;
     }
   }
+  const auto add = [&](const uint8_t* first, const uint8_t* last, uint32_t single) {
+    auto& part = call.scratch.waiting[call.waiting++];
+    part.word = {first, last};
+    part.single = single;
+    if (single == kNothing && part.is_short()) {
+      WordCache::make_key(part.word, call.end, part.key);
+      call.scratch.cache.prefetch(part.key);
+    }
+    if (call.waiting == TextScratch::kMostWaiting) encode_waiting(call);
+  };
   if (words == Words::kAtSpaces) {
     const std::string_view text = view_of(piece);
-    size_t from = 0;
-    for (size_t at; (at = text.find(space, from + 1)) != std::string_view::npos; from = at)
-      encode_word(piece.subspan(from, at - from), call);
-    encode_word(piece.subspan(from), call);
-    return;
+    for (size_t at; (at = text.find(space, static_cast<size_t>(begin - p) + 1)) != std::string_view::npos; begin = p + at)
+      add(begin, p + at, kNothing);
   }
+  uint32_t last = kNothing;
   if (words == Words::kWherePossible) {
-    for (uint32_t left = next_char(p, end); p < end;) {
+    const uint8_t* before = p;
+    uint32_t left = next_char(p, end);
+    while (p < end) {
       const uint8_t* at = p;
       const uint32_t right = next_char(p, end);
       if (!pairs.may_hold(left, right) &&
           (!cuts_before_known || tokens.strings.find(at, static_cast<size_t>(p - at)) != kNothing)) {
-        encode_word({begin, at}, call);
+        add(begin, at, begin == before ? left : kNothing);
         begin = at;
       }
+      before = at;
       left = right;
     }
+    if (begin == before) last = left;
   }
-  encode_word({begin, end}, call);
+  add(begin, end, last);
 }
 
-void TextModel::encode_word(Bytes word, Call& call) const {
-  if (kind != Kind::kWord) {
-    encode_sums(word, call);
-    return;
-  }
+// The words that wait; before anything that stands behind them, or in their place.
+void TextModel::encode_waiting(Call& call) const {
+  const size_t count = std::exchange(call.waiting, 0);
+  if (kind == Kind::kSums32) return encode_sums<float>(count, call);
+  if (kind == Kind::kSums64) return encode_sums<double>(count, call);
+  for (size_t i = 0; i < count; ++i) encode_word(call.scratch.waiting[i], call);
+}
+
+void TextModel::encode_word(TextScratch::Waiting& part, Call& call) const {
   WordCache& cache = call.scratch.cache;
-  const bool is_short = word.size() <= WordCache::kMostBytes;
-  if (const WordCache::Slot* slot = is_short ? cache.find(word) : nullptr) {
-    call.sink.add(slot->ids, slot->count);
+  if (part.single != kNothing) {
+    const auto& single = call.scratch.singles.place_of(part.single);
+    if (single.c == part.single) return call.sink.add(single.id);
+    WordCache::make_key(part.word, part.word.data() + part.word.size(), part.key);
+  }
+  if (const WordCache::Slot* slot = part.is_short() ? cache.find(part.key) : nullptr) {
+    call.sink.add(slot->ids, slot->count());
     return;
   }
-  if (!model->encode(word, call.scratch.word)) {
+  if (!model->encode(part.word, call.scratch.word)) {
     call.needs.is_for_python = true;
     return;
   }
   const auto& found = call.scratch.word.ids;
   call.sink.add(found.data(), found.size());
-  if (is_short) cache.keep(word, found, 0);
+  if (part.single != kNothing && found.size() == 1)
+    call.scratch.singles.place_of(part.single) = {0.0, part.single, found[0]};
+  else if (part.is_short()) cache.keep(part.key, found, 0);
 }
 
 // Unigram whose sums go on through a text: what stood before a word decides how sums in it are rounded, and so which of two
 // ways that are almost equal is taken. Where the best way of a word is so much better than the next that no rounding can
-// change it, its ids are kept; the sum is added up as the reference does, token by token.
-void TextModel::encode_sums(Bytes word, Call& call) const {
-  const Unigram& unigram = models.sums;
+// change it, its tokens are kept; the sum is added up as the reference does, token by token.
+template <class Sum>
+void TextModel::encode_sums(size_t count, Call& call) const {
+  Sum sum = static_cast<Sum>(call.sum);
+  for (size_t i = 0; i < count; ++i) {
+    const auto& part = call.scratch.waiting[i];
+    if (part.single != kNothing && std::abs(sum) <= Unigram::most<Sum>) {
+      auto& single = call.scratch.singles.place_of(part.single);
+      if (single.c != part.single) find_single(part.word, part.single, single);
+      sum = static_cast<Sum>(single.score) + sum;
+      if (single.id != kNothing) call.sink.add(single.id);
+      else add_unknown_word(part.word, call);
+      continue;
+    }
+    const bool is_kept = part.single == kNothing && part.is_short();
+    const WordCache::Slot* slot = is_kept ? call.scratch.cache.find(part.key) : nullptr;
+    if (slot == nullptr || !(std::abs(sum) <= static_cast<Sum>(slot->limit))) {
+      call.sum = sum;
+      search<Sum>(part, slot == nullptr && is_kept, call);
+      sum = static_cast<Sum>(call.sum);
+      continue;
+    }
+    for (size_t k = 0; k < slot->count(); ++k) sum = static_cast<Sum>(models.sums.score(slot->ids[k])) + sum;
+    add_tokens(part.word, slot->ids, slot->count(), call);
+  }
+  call.sum = sum;
+}
+
+// Searches for the best way through a word; and keeps it, if that is wanted and no smaller sum before it has another one.
+template <class Sum>
+void TextModel::search(const TextScratch::Waiting& part, bool keeps, Call& call) const {
   WordScratch& scratch = call.scratch.word;
-  const bool is_short = word.size() <= WordCache::kMostBytes;
-  const auto add = [&](const uint32_t* numbers, size_t count) {
-    for (size_t i = 0; i < count; ++i) {
-      if (kind == Kind::kSums32)
-        call.sum = static_cast<float>(unigram.score(numbers[i])) + static_cast<float>(call.sum);
-      else call.sum = unigram.score(numbers[i]) + call.sum;
+  const double before = std::abs(call.sum);
+  double limit = 0;
+  call.sum = models.sums.search(part.word, static_cast<Sum>(call.sum), scratch, keeps ? &limit : nullptr);
+  models.sums.tokens(part.word, scratch);
+  add_tokens(part.word, scratch.ids.data(), scratch.ids.size(), call);
+  limit *= 0.999;  // for it becomes a float
+  if (keeps && before <= limit) call.scratch.cache.keep(part.key, scratch.ids, static_cast<float>(limit));
+}
+
+void TextModel::add_tokens(Bytes word, const uint32_t* numbers, size_t count, Call& call) const {
+  size_t known = 0, at = 0;  // how many tokens the first `at` bytes are
+  for (size_t i = 0; i < count; ++i) {
+    if (numbers[i] != kUnknownToken) [[likely]] {
+      call.sink.add(tokens.ids[numbers[i]]);
+      continue;
     }
-  };
-  const WordCache::Slot* slot = is_short ? call.scratch.cache.find(word) : nullptr;
-  if (slot != nullptr && std::abs(call.sum) <= static_cast<double>(slot->limit)) {
-    add(slot->ids, slot->count);
-    if (slot->count == 1 && slot->ids[0] == kUnknownToken) {
-      add_unknown_word(word, call);
-    } else {
-      for (size_t i = 0; i < slot->count; ++i) call.sink.add(tokens.ids[slot->ids[i]]);
-    }
-    return;
+    for (; known < i; ++known) at += tokens.strings[numbers[known]].size();
+    if (at >= word.size()) return;  // an image's strings are not those of its trie
+    const size_t size = std::min(utf8_size(word[at]), word.size() - at);
+    add_unknown_word(word.subspan(at, size), call);
+    at += size;
+    known = i + 1;
   }
-  if (kind == Kind::kSums32)
-    call.sum = unigram.search_single(word, static_cast<float>(call.sum), scratch);
-  else call.sum = unigram.search(word, call.sum, scratch);
-  const bool is_known = unigram.tokens(word, scratch);
-  const std::vector<uint32_t> numbers = scratch.ids;
-  if (is_known) {
-    for (const uint32_t number : numbers) call.sink.add(tokens.ids[number]);
-  } else {
-    std::vector<size_t> ends;
-    for (size_t end = word.size(); end > 0; end = scratch.steps[end].begin) ends.push_back(end);
-    size_t at = 0;
-    for (const uint32_t number : numbers) {
-      if (number == kUnknownToken) add_unknown_word(word.subspan(at, ends.back() - at), call);
-      else call.sink.add(tokens.ids[number]);
-      at = ends.back();
-      ends.pop_back();
-    }
-  }
-  // of words with unknown characters in them only those that are one are kept, as in scripts that the tokens do not know
-  if (!is_short || slot != nullptr || !(is_known || numbers.size() == 1)) return;
-  const double unit = kind == Kind::kSums32 ? 0x1p-24 : 0x1p-53;
-  const double most = kind == Kind::kSums32 ? 99999.0 : 1e15;
-  const double limit = unigram.sure_up_to(word, scratch, unit, most);
-  if (limit > 0) call.scratch.cache.keep(word, numbers, static_cast<float>(limit * 0.999));
+}
+
+void TextModel::find_single(Bytes word, uint32_t c, SingleChars::Single& single) const {
+  uint32_t number = kNothing;
+  if (tokens.trie.longest(word.data(), word.data() + word.size(), &number) != word.size()) number = kNothing;
+  single = {models.sums.score(number == kNothing ? kUnknownToken : number), c,
+            number == kNothing ? kNothing : tokens.ids[number]};
 }
 
 bool TextModel::fits() const {
@@ -271,6 +317,7 @@ void TextModel::open(Bytes image) {
 }
 
 void TextModel::add_unknown_word(Bytes word, Call& call) const {
+  if (!unknown.to_bytes && unknown.id != kNothing) return call.sink.add(unknown.id);
   std::vector<uint32_t>& found = call.scratch.unknown;
   found.clear();
   call.needs.is_for_python |= !add_unknown(unknown, word, found);

@@ -9,6 +9,7 @@
 
 #include "normalize.h"
 #include "unigram.h"
+#include "word_cache.h"
 #include "word_models.h"
 
 namespace tokcli {
@@ -46,50 +47,35 @@ struct AddedTokens {
   }
 };
 
-// Words and their ids, for one thread. Bounded: what is new takes the second place of its pair, and the first when it is
-// seen again.
-class WordCache {
+// Characters that are words by themselves, and what they become: a word of one character has one way through it.
+class SingleChars {
  public:
-  static constexpr size_t kMostBytes = 30, kMostIds = 7;
-  struct alignas(64) Slot {
-    float limit;  // how large the sum before the word may be (Unigram)
-    uint8_t size, count;
-    uint8_t bytes[kMostBytes];
-    uint32_t ids[kMostIds];
-    bool holds(Bytes word) const { return size == word.size() && std::memcmp(bytes, word.data(), word.size()) == 0; }
+  struct Single {
+    double score;
+    uint32_t c, id;  // kNothing: it is unknown (Unigram)
   };
-
-  WordCache() : pairs_(size_t{1} << kBits) {}
-  // The slot of a word of 1 to kMostBytes bytes, or null.
-  const Slot* find(Bytes word) {
-    Pair& pair = pairs_[hash_text(word.data(), word.size()) >> (64 - kBits)];
-    if (pair.first.holds(word)) [[likely]] return &pair.first;
-    if (!pair.second.holds(word)) return nullptr;
-    std::swap(pair.first, pair.second);
-    return &pair.first;
-  }
-  void keep(Bytes word, const std::vector<uint32_t>& ids, float limit) {
-    if (word.empty() || word.size() > kMostBytes || ids.size() > kMostIds) return;
-    Pair& pair = pairs_[hash_text(word.data(), word.size()) >> (64 - kBits)];
-    Slot& slot = pair.first.size == 0 ? pair.first : pair.second;
-    slot.limit = limit;
-    slot.size = static_cast<uint8_t>(word.size());
-    slot.count = static_cast<uint8_t>(ids.size());
-    std::memcpy(slot.bytes, word.data(), word.size());
-    if (!ids.empty()) std::memcpy(slot.ids, ids.data(), ids.size() * sizeof(uint32_t));
-  }
+  // Where a character is kept, or another one that was seen since.
+  Single& place_of(uint32_t c) { return singles_[c % kCount]; }
 
  private:
-  static constexpr unsigned kBits = 15;  // 4 MB
-  struct Pair {
-    Slot first, second;
-  };
-  ZeroedArray<Pair> pairs_;
+  static constexpr size_t kCount = 2048;  // 32 kB
+  std::vector<Single> singles_ = std::vector<Single>(kCount, Single{0.0, kNothing, kNothing});
 };
 
 // What one thread needs.
 struct TextScratch {
+  // A word that a text was cut into, and that is to be encoded.
+  struct Waiting {
+    Bytes word;
+    uint32_t single;  // the character that it is, or kNothing
+    WordCache::Key key;  // of short ones
+    bool is_short() const { return word.size() <= WordCache::kMostBytes; }
+  };
+  static constexpr size_t kMostWaiting = 64;  // whose places in the cache are read at the same time
+
   WordCache cache;
+  SingleChars singles;
+  std::array<Waiting, kMostWaiting> waiting;
   WordScratch word;
   std::string one, other, third;
   std::vector<uint32_t> unknown;
@@ -217,8 +203,14 @@ struct TextModel {
   void encode_pieces(Bytes text, bool is_first, Call& call) const;
   void encode_piece(Bytes piece, bool is_first, Call& call) const;
   void encode_words(Bytes piece, Call& call) const;
-  void encode_word(Bytes word, Call& call) const;
-  void encode_sums(Bytes word, Call& call) const;
+  void encode_waiting(Call& call) const;
+  void encode_word(TextScratch::Waiting& part, Call& call) const;
+  template <class Sum>
+  void encode_sums(size_t count, Call& call) const;
+  template <class Sum>
+  void search(const TextScratch::Waiting& part, bool keeps, Call& call) const;
+  void add_tokens(Bytes word, const uint32_t* numbers, size_t count, Call& call) const;
+  void find_single(Bytes word, uint32_t c, SingleChars::Single& single) const;
   void add_unknown_word(Bytes word, Call& call) const;
   uint16_t class_of(uint32_t c, Needs& needs) const {
     const uint16_t found = classes[c];

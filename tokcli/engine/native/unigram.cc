@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 namespace tokcli {
 
@@ -10,11 +11,12 @@ namespace {
 
 constexpr float kReset = 100000.0f;  // as in sentencepiece.py
 
+bool is_first_byte(uint8_t byte) { return (byte & 0xC0) != 0x80; }
+
 // Calls visit(end, token) for each token that the text at `begin` begins with, the shortest first; and once more with
-// kUnknownToken for its first character, where that is no token by itself.
+// kUnknownToken for its first character, which ends at `single`, where that is no token by itself.
 template <class Visit>
-void each_token(const Trie& tokens, Bytes word, size_t begin, const Visit& visit) {
-  const size_t single = std::min(begin + utf8_size(word[begin]), word.size());
+void each_token(const Trie& tokens, Bytes word, size_t begin, size_t single, const Visit& visit) {
   bool has_single = false;
   uint32_t node = Trie::kRoot;
   for (size_t end = begin; end < word.size();) {
@@ -28,7 +30,11 @@ void each_token(const Trie& tokens, Bytes word, size_t begin, const Visit& visit
   if (!has_single) visit(single, kUnknownToken);
 }
 
-bool is_inside(Bytes word, size_t at) { return (word[at] & 0xC0) == 0x80; }
+template <class Sum>
+std::vector<Sum>& sums_of(WordScratch& scratch) {
+  if constexpr (std::is_same_v<Sum, float>) return scratch.best_single;
+  else return scratch.best;
+}
 
 }  // namespace
 
@@ -39,94 +45,76 @@ void Unigram::build(std::vector<double> scores, double unknown_score) {
   for (const double score : scores_) largest_ = std::max(largest_, std::abs(score));
 }
 
-double Unigram::search(Bytes word, double start, WordScratch& scratch) const {
-  auto& best = scratch.best;
+// `kMeasures`: how much better the best way is than the second, too, in the same walk.
+template <class Sum, bool kMeasures>
+Sum Unigram::search_all(Bytes word, Sum start, WordScratch& scratch) const {
+  constexpr double kNone = -std::numeric_limits<double>::infinity();
+  auto& best = sums_of<Sum>(scratch);
   auto& steps = scratch.steps;
-  best.assign(word.size() + 1, 0.0);
+  auto& ways = scratch.ways;
+  if (best.size() <= word.size()) best.resize(word.size() + 1);
   steps.assign(word.size() + 1, {0, kNothing});
   best[0] = start;
-  for (size_t begin = 0; begin < word.size(); ++begin) {
-    if (is_inside(word, begin)) continue;
-    const double here = best[begin];
-    each_token(tokens_, word, begin, [&](size_t end, uint32_t token) {
-      const double total = score(token) + here;
-      if (steps[end].token != kNothing && !(total > best[end])) return;
-      best[end] = total;
-      steps[end] = {static_cast<uint32_t>(begin), token};
-    });
+  if constexpr (kMeasures) {
+    ways.assign(word.size() + 1, {kNone, kNone});
+    ways[0].best = 0.0;
   }
-  return best[word.size()];
-}
-
-float Unigram::search_single(Bytes word, float start, WordScratch& scratch) const {
-  auto& best = scratch.best_single;
-  auto& steps = scratch.steps;
-  best.assign(word.size() + 1, 0.0f);
-  steps.assign(word.size() + 1, {0, kNothing});
-  best[0] = start;
   size_t frontier = 0;
-  for (size_t begin = 0; begin < word.size(); ++begin) {
-    if (is_inside(word, begin)) continue;
-    float here = best[begin];
-    if (!(-kReset <= here && here <= kReset)) {
-      for (size_t at = begin; at <= frontier; ++at) {
-        if (at == begin || steps[at].token != kNothing) best[at] -= here;
+  for (size_t begin = 0, next; begin < word.size(); begin = next) {
+    next = std::min(begin + utf8_size(word[begin]), word.size());
+    Sum here = best[begin];
+    if constexpr (std::is_same_v<Sum, float>) {
+      if (!(-kReset <= here && here <= kReset)) [[unlikely]] {
+        for (size_t at = begin; at <= frontier; ++at) {
+          if (at == begin || steps[at].token != kNothing) best[at] -= here;
+        }
+        here = 0.0f;
       }
-      here = 0.0f;
     }
-    each_token(tokens_, word, begin, [&](size_t end, uint32_t token) {
+    const auto from = kMeasures ? ways[begin] : WordScratch::Ways{};
+    each_token(tokens_, word, begin, next, [&](size_t end, uint32_t token) {
       frontier = std::max(frontier, end);
-      const float total = static_cast<float>(score(token)) + here;
-      if (steps[end].token != kNothing && !(total > best[end])) return;
-      best[end] = total;
-      steps[end] = {static_cast<uint32_t>(begin), token};
+      const double more = score(token);
+      const Sum total = static_cast<Sum>(more) + here;
+      if (steps[end].token == kNothing || total > best[end]) {
+        best[end] = total;
+        steps[end] = {static_cast<uint32_t>(begin), token};
+      }
+      if constexpr (kMeasures) {
+        auto& to = ways[end];
+        const double first = from.best + more, second = from.second + more;
+        to.second = std::max(std::max(to.second, second), std::min(to.best, first));
+        to.best = std::max(to.best, first);
+      }
     });
   }
   return best[word.size()];
 }
 
-bool Unigram::tokens(Bytes word, WordScratch& scratch) const {
+template <class Sum>
+Sum Unigram::search(Bytes word, Sum start, WordScratch& scratch, double* sure_up_to) const {
+  if (sure_up_to == nullptr) return search_all<Sum, false>(word, start, scratch);
+  const Sum found = search_all<Sum, true>(word, start, scratch);
+  const auto chars = static_cast<double>(std::count_if(word.begin(), word.end(), is_first_byte));
+  const auto& ways = scratch.ways[word.size()];
+  const double margin = (ways.best - ways.second) * 0.999 - 1e-6;
+  // A sum of n scores, rounded n times, is off by at most n * unit * (the largest sum on its way).
+  constexpr double kUnit = std::numeric_limits<Sum>::epsilon() / 2;
+  *sure_up_to = std::min(margin / (2.02 * chars * kUnit), double{most<Sum>}) - chars * largest_;
+  return found;
+}
+template float Unigram::search(Bytes, float, WordScratch&, double*) const;
+template double Unigram::search(Bytes, double, WordScratch&, double*) const;
+
+void Unigram::tokens(Bytes word, WordScratch& scratch) const {
   auto& ids = scratch.ids;
   ids.clear();
-  bool is_known = true;
-  for (size_t end = word.size(); end > 0; end = scratch.steps[end].begin) {
-    ids.push_back(scratch.steps[end].token);
-    is_known &= ids.back() != kUnknownToken;
-  }
+  for (size_t end = word.size(); end > 0; end = scratch.steps[end].begin) ids.push_back(scratch.steps[end].token);
   std::reverse(ids.begin(), ids.end());
-  return is_known;
-}
-
-double Unigram::sure_up_to(Bytes word, WordScratch& scratch, double unit, double most) const {
-  constexpr double kNone = -std::numeric_limits<double>::infinity();
-  auto &best = scratch.best, &second = scratch.second;
-  best.assign(word.size() + 1, kNone);
-  second.assign(word.size() + 1, kNone);
-  best[0] = 0.0;
-  size_t chars = 0;
-  for (size_t begin = 0; begin < word.size(); ++begin) {
-    if (is_inside(word, begin)) continue;
-    ++chars;
-    each_token(tokens_, word, begin, [&](size_t end, uint32_t token) {
-      for (const double here : {best[begin], second[begin]}) {
-        const double total = here + score(token);
-        if (total > best[end]) {
-          second[end] = best[end];
-          best[end] = total;
-        } else if (total > second[end]) {
-          second[end] = total;
-        }
-      }
-    });
-  }
-  // A sum of n scores, rounded n times, is off by at most n * unit * (the largest sum on its way).
-  const double margin = (best[word.size()] - second[word.size()]) * 0.999 - 1e-6;
-  const double largest = static_cast<double>(chars) * largest_;
-  return std::min(margin / (2.02 * static_cast<double>(chars) * unit), most) - largest;
 }
 
 bool UnigramModel::encode(Bytes word, WordScratch& scratch) const {
-  unigram_.search(word, 0.0, scratch);
+  unigram_.search(word, 0.0, scratch, nullptr);
   auto& ids = scratch.ids;
   ids.clear();
   // from the end, for the steps point backwards; unknown ones as (begin, end) of what was fused

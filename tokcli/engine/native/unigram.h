@@ -21,22 +21,30 @@ class Unigram {
   }
   bool fits() const { return tokens_.fits(scores_.size()); }
 
-  // Fills scratch.steps by sums of 64 bits that begin at `start`; returns the sum at the end.
-  double search(Bytes word, double start, WordScratch& scratch) const;
-  // The same in floats of 32 bits, which are counted from zero again when they become large.
-  float search_single(Bytes word, float start, WordScratch& scratch) const;
-  // The tokens on the best way, from left to right, into scratch.ids. false: an unknown character is among them.
-  bool tokens(Bytes word, WordScratch& scratch) const;
-  // How large the sum before a word may be for its best way to be the one that `search` found from zero: rounding then
-  // cannot bring another one before it. Below zero: it never is sure.
-  double sure_up_to(Bytes word, WordScratch& scratch, double unit, double most) const;
+  // Fills scratch.steps by sums (float or double) that begin at `start`; returns the sum at the end. Floats are counted
+  // from zero again when they become large. `sure_up_to`, where wanted: how large the sum before the word may be for its
+  // best way to be the one that is found from zero, since rounding then cannot bring another one before it. Below zero: it
+  // never is sure.
+  template <class Sum>
+  Sum search(Bytes word, Sum start, WordScratch& scratch, double* sure_up_to) const;
+  // The tokens on the best way, from left to right, into scratch.ids.
+  void tokens(Bytes word, WordScratch& scratch) const;
+  // Sums up to here are not counted from zero again, and are added up as always.
+  template <class Sum>
+  static constexpr Sum most = 1e15;
   double score(uint32_t token) const { return token == kUnknownToken ? unknown_score_ : scores_[token]; }
 
  private:
+  template <class Sum, bool kMeasures>
+  Sum search_all(Bytes word, Sum start, WordScratch& scratch) const;
+
   const Trie& tokens_;
   Table<double> scores_;
   double unknown_score_ = 0, largest_ = 0;
 };
+
+template <>
+inline constexpr float Unigram::most<float> = 99999.0f;
 
 // Hugging Face's: each word for itself; unknown characters that follow on one another are one.
 class UnigramModel : public WordModel {

@@ -110,12 +110,14 @@ void PairFilter::build(const Strings& texts) {
   shift_ = 64 - logarithm;
   std::vector<uint64_t> bits((size_t{1} << logarithm) / 64);
   std::vector<uint8_t> ascii(kAscii);
+  has_inner_space_ = false;
   for (uint32_t i = 0; i < texts.size(); ++i) {
     const Bytes text = bytes_of(texts[i]);
     const uint8_t *p = text.data(), *end = p + text.size();
     if (p == end) continue;
     for (uint32_t left = next_char(p, end); p < end;) {
       const uint32_t right = next_char(p, end);
+      has_inner_space_ |= right == kSpace && left != kSpace;
       const uint64_t hash = hash_of(left, right);
       bits[hash >> 6] |= uint64_t{1} << (hash & 63);
       if ((left | right) < 128) ascii[left * 128 + right] = 1;

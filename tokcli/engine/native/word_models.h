@@ -53,8 +53,12 @@ struct WordScratch {
   std::vector<Symbol> symbols;
   std::vector<Candidate> heap;
   std::vector<uint32_t> ids;
-  std::vector<double> best, second;  // Unigram: of the ways to each byte of a word
+  std::vector<double> best;  // Unigram: of the ways to each byte of a word
   std::vector<float> best_single;
+  struct Ways {
+    double best, second;  // from zero, whatever stands before the word
+  };
+  std::vector<Ways> ways;
   struct Step {
     uint32_t begin, token;  // the last token on the best way to a byte; Unigram's kUnknownToken for an unknown character
   };
@@ -110,6 +114,7 @@ class PairFilter {
   void build(const Strings& texts);
   bool may_hold(uint32_t left, uint32_t right) const {
     if ((left | right) < 128) return ascii_[left * 128 + right] != 0;
+    if (right == kSpace && left != kSpace && !has_inner_space_) return false;
     const uint64_t hash = hash_of(left, right);
     return bits_[hash >> 6] >> (hash & 63) & 1;
   }
@@ -117,6 +122,7 @@ class PairFilter {
   void parts(Archive& archive) {
     archive.table(bits_);
     archive.table(ascii_);
+    archive.flag(has_inner_space_);
     if constexpr (Archive::kReads) measure();
   }
   bool fits() const { return ascii_.size() == kAscii && bits_.size() >= 2 && std::has_single_bit(bits_.size()); }
@@ -127,9 +133,12 @@ class PairFilter {
   uint64_t hash_of(uint32_t left, uint32_t right) const {
     return (left * uint64_t{0x9E3779B97F4A7C15} ^ right * uint64_t{0xD6E8FEB86659FD93}) >> shift_;
   }
+  static constexpr uint32_t kSpace = 0x2581;  // SentencePiece's, at which most words end
+
   Table<uint64_t> bits_{std::vector<uint64_t>(16)};
   Table<uint8_t> ascii_{std::vector<uint8_t>(kAscii)};
   unsigned shift_ = 54;
+  bool has_inner_space_ = true;  // behind something else, in a token
 };
 
 // BPE in which two symbols merge where their text is a piece (SentencePiece, llama.cpp's SPM).
