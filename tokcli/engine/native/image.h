@@ -17,7 +17,7 @@
 
 namespace tokcli {
 
-constexpr uint32_t kTextImageVersion = 1;  // of what the classes write: whoever changes that counts it up
+constexpr uint32_t kTextImageVersion = 2;  // of what the classes write: whoever changes that counts it up
 
 // Items that are owned, or that lie in an image.
 template <class T>
