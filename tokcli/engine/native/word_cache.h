@@ -1,6 +1,7 @@
 // The ids of words that one thread has seen.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
@@ -75,7 +76,7 @@ class WordCache {
     slot.words = key.words;
     slot.words[3] |= ids.size() * kCountUnit;
     slot.limit = limit;
-    std::memcpy(slot.ids, ids.data(), ids.size() * sizeof(uint32_t));
+    std::copy(ids.begin(), ids.end(), slot.ids);  // there may be none
   }
 
  private:
