@@ -52,6 +52,8 @@ def _named(part: object) -> str:
 
     if isinstance(part, OnigPattern):
         return part.pattern
+    if hasattr(part, "_fields"):  # a tuple with names
+        return f"{type(part).__name__}({', '.join(map(_named, part))})"  # type: ignore[call-overload]
     if isinstance(part, (tuple, list)):
         return ", ".join(map(_named, part))
     if isinstance(part, (str, int, type(None))):
