@@ -39,9 +39,12 @@ class LearnedRules:
                 [c for c in classes if c not in self._classes],
                 [run for run in runs if run not in self._runs],
             )
+            found = self._learn(*asked) if any(asked) else ({}, {}, {})
+            # all: what is asked next is likely to be among it
+            answer = {**self._chars, **found[0]}, {**self._classes, **found[1]}, {**self._runs, **found[2]}
             if any(asked):
-                self._keep(*self._learn(*asked))
-            return self._chars, self._classes, self._runs  # all: what is asked next is likely to be among it
+                self._keep(*found)
+            return answer
         found = self._learn(chars, classes, runs)
         self._keep(*found)
         return found

@@ -837,6 +837,7 @@ nb::bytes ends_of_records(nb::handle data, uint8_t separator) {
 
 NB_MODULE(_native, module) {
   module.doc() = "tokcli's native backend.";
+  nb::set_leak_warnings(false);  // what lives until the interpreter ends is no user's concern
   module.attr("IMAGE_VERSION") = kImageVersion;
   module.attr("TEXT_IMAGE_VERSION") = kTextImageVersion;
   module.attr("FAMILIES") = nb::make_tuple("r50k", "cl100k", "llama3", "qwen2", "o200k", "tekken", "qwen35", "starcoder",
