@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from support import program
+from support import program, without_coverage
 
 VECTORS = os.environ.get("TOKCLI_VECTORS", "")
 
@@ -22,6 +22,7 @@ def test_the_command_line_conforms_to_the_shared_vectors() -> None:
         [sys.executable, conform, "--cli", shlex.join(program()), "--set", VECTORS],
         capture_output=True,
         text=True,
+        env=without_coverage(),  # thousands of short runs, which measuring makes three times as long
     )
     print(done.stdout[-6000:], done.stderr[-2000:])
     assert done.returncode == 0, done.stdout[-3000:]

@@ -7,6 +7,8 @@ from support import FAMILIES, reference
 
 import tokcli
 
+pytestmark = pytest.mark.no_cover
+
 # X+c X.the: before and after letters, digits, white space, an apostrophe, an upper-case letter, another of its kind
 CONTEXT = "a{c}b {c}the{c}{c} 1{c}2 {c}\n'{c}s A{c}B.{c} {c} \n"
 BLOCK = 512

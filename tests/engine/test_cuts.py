@@ -12,6 +12,8 @@ from support import HARD_ATOMS, hard_text
 from tokcli.engine import known_patterns
 from tokcli.engine.pretokenizer import PreTokenizer
 
+pytestmark = pytest.mark.no_cover
+
 KNOWN = {name: value for name, value in vars(known_patterns).items() if name.isupper() and not name.startswith("_")}
 for _name in ("KNOWN_PATTERNS", "IN_A_ROW", "NUMBER"):
     KNOWN.pop(_name)

@@ -25,7 +25,10 @@ from tokcli.engine.pretokenizer import PreTokenizer
 from tokcli.errors import UnknownTokenError
 
 native = backend.native()
-pytestmark = pytest.mark.skipif(native is None, reason="there is no native backend, or TOKCLI_BACKEND=python")
+pytestmark = [
+    pytest.mark.no_cover,
+    pytest.mark.skipif(native is None, reason="there is no native backend, or TOKCLI_BACKEND=python"),
+]
 
 
 def native_split(pat_str: str, text: str) -> list[str]:

@@ -22,7 +22,7 @@ from tokcli.engine.spm_normalizer import SpmNormalizer
 from tokcli.engine.unigram import Unigram, single
 from tokcli.formats.vocabulary import read_vocabulary
 
-pytestmark = pytest.mark.skipif(backend.native() is None, reason="there is no native backend")
+pytestmark = [pytest.mark.no_cover, pytest.mark.skipif(backend.native() is None, reason="there is no native backend")]
 
 NONE: frozenset[str] = frozenset()
 FOLDER = ROOT / "tests" / "data" / "formats"

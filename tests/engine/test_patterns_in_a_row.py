@@ -21,6 +21,8 @@ from tokcli.engine.pretokenizer import PreTokenizer
 from tokcli.engine.splitters import Sequence, Split, Splitter, at_class
 from tokcli.formats.huggingface import _newer_numbers
 
+pytestmark = pytest.mark.no_cover
+
 CODER = next(patterns for patterns, one in known.IN_A_ROW.items() if one == known.DEEPSEEK_CODER)
 ((BLOOM,),) = (patterns for patterns, one in known.IN_A_ROW.items() if one == known.BLOOM)
 LIBRARY: dict[str, Splitter] = {

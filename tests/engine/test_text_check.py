@@ -26,6 +26,8 @@ from tokcli.engine.shortcut import Shortcut
 from tokcli.engine.text_check import CHARACTERS, Checks, TextCheck
 from tokcli.registry.encodings import load_encoding
 
+pytestmark = pytest.mark.no_cover
+
 needs_native = pytest.mark.skipif(backend.native() is None, reason="no native backend")
 
 TOKENS = {"<a>": 1, "<a><b>": 2, "<": 3, "\u00e9": 4, "\u4e2d\u6587": 5, "\U0001f600!": 6, "the ": 7, "\u0301x": 8}

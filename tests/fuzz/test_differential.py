@@ -22,7 +22,10 @@ import tokcli
 from tokcli.engine import backend
 from tokcli.engine.native_encoder import FAMILY_OF
 
-pytestmark = pytest.mark.skipif(backend.native() is None, reason="there is no native backend, or TOKCLI_BACKEND=python")
+pytestmark = [
+    pytest.mark.no_cover,
+    pytest.mark.skipif(backend.native() is None, reason="there is no native backend, or TOKCLI_BACKEND=python"),
+]
 ran: Counter[str] = Counter()
 
 

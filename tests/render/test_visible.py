@@ -69,6 +69,7 @@ def test_an_attack_shows_and_does_not_act(attack: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.no_cover
 def test_every_code_point_is_inert_in_both_forms() -> None:
     for code in range(sys.maxunicode + 1):
         char = chr(code)
