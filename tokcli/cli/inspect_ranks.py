@@ -135,14 +135,27 @@ def from_hex(digits: str) -> bytes:
         raise InputError(f"--hex {digits}: not hexadecimal", "Write two digits a byte, such as e28882.") from None
 
 
+def _as_in_files(encoding: Encoding, data: bytes) -> Iterator[bytes]:
+    """What is meant by a token as a tokenizer's file writes it: SentencePiece's space, or GPT-2's alphabet."""
+    if not encoding.is_pipeline:
+        return
+    from tokcli.engine.byte_alphabet import bytes_of
+    from tokcli.engine.spm_normalizer import SPACE
+
+    yield data.replace(SPACE.encode(), b" ")
+    found = bytes_of(data.decode("utf-8", "replace"))
+    if found is not None:
+        yield found
+
+
 def id_of(encoding: Encoding, data: bytes) -> int:
     """The id of a token; where it is none, UnknownTokenError says what it is encoded as."""
     from tokcli.render.visible import escape
 
-    try:
-        return encoding.encode_single_token(data)
-    except UnknownTokenError:
-        ids = list(encoding.encode_array(data))
+    for written in (data, *_as_in_files(encoding, data)):
+        with suppress(UnknownTokenError):
+            return encoding.encode_single_token(written)
+    ids = list(encoding.encode_array(data))
     raise UnknownTokenError(
         f"'{escape(data[:SHOWN_BYTES])}'{'...' * (len(data) > SHOWN_BYTES)} is not one token of {encoding.name}",
         f"It is encoded as {len(ids)}: " + " ".join(map(str, ids[:SHOWN_IDS])) + " ..." * (len(ids) > SHOWN_IDS),
