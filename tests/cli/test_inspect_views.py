@@ -85,7 +85,9 @@ def test_a_token_whose_text_becomes_others_says_so() -> None:
     assert about["tree"][0] == {"id": 3413, "parts": [357, 6]}
 
 
-@pytest.mark.parametrize(("name", "token"), [("unigram.model", "\u2581the"), ("byte-level.tokenizer.json", "\u0120the")])
+@pytest.mark.parametrize(
+    ("name", "token"), [("unigram.model", "\u2581the"), ("byte-level.tokenizer.json", "\u0120the")]
+)
 def test_a_token_may_be_named_as_its_file_has_it(name: str, token: str) -> None:
     file = ROOT / "tests" / "data" / "formats" / name
     plain = token.replace("\u2581", " ").replace("\u0120", " ")

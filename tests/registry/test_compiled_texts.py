@@ -91,6 +91,7 @@ def test_compiled_gguf_files_answer_as_parsed_ones(
     again = load_encoding(file)
     assert answers(again) == first
     assert (len(parsed), count) == (count, 1)
+    assert pickle.loads(pickle.dumps(again)).encode_ordinary(TEXTS[2]) == again.encode_ordinary(TEXTS[2])
     fresh = vocabulary.read_vocabulary(file)
     for text in TEXTS:
         assert again.encode_ordinary(text) == fresh.encode(text, frozenset())  # type: ignore[union-attr]
@@ -127,8 +128,10 @@ def test_xlm_robertas_ids_are_kept_too(tmp_path: Path, parsed: list[str]) -> Non
     (tmp_path / "config.json").write_text('{"model_type": "xlm-roberta"}')
     first = answers(load_encoding(tmp_path))
     count = len(parsed)
-    assert answers(load_encoding(tmp_path)) == first
+    again = load_encoding(tmp_path)
+    assert answers(again) == first
     assert len(parsed) == count
+    assert pickle.loads(pickle.dumps(again)).encode_ordinary(TEXTS[2]) == again.encode_ordinary(TEXTS[2])
 
 
 def test_what_was_fetched_is_compiled_too(cache: Path) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import heapq
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import ClassVar, Literal, NamedTuple
 
@@ -56,6 +56,10 @@ class SentencePiece:
     has_template: ClassVar[bool] = False
     decodes_apart: ClassVar[bool] = False
     shortcut: ClassVar[None] = None
+
+    def __getstate__(self) -> dict[str, object]:
+        """What is pickled: the fields, without what is made from them on demand."""
+        return {field.name: getattr(self, field.name) for field in fields(self)} | {"_cache": {}}
 
     @property
     def max_id(self) -> int:

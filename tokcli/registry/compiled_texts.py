@@ -205,7 +205,8 @@ def _open_llama(container: Container, source: Source) -> Tokenizer:
     given: dict[str, Any] = {key: frozenset(v) if type(v) is list else v for key, v in header["settings"].items()}
     settings = Settings(**given, charsmap=bytes(sections["charsmap"]))
     texts = Rows(table.count, table.text)
-    model = LlamaCpp(header["of"], texts, table.scores, table.kinds, settings, name=source.name)
+    scores, kinds = Rows(table.count, table.scores.__getitem__), Rows(table.count, table.kinds.__getitem__)
+    model = LlamaCpp(header["of"], texts, scores, kinds, settings, name=source.name)
 
     def learn(chars: list[int], unclassed: list[int], runs: list[bytes]) -> Learned:
         from tokcli.engine.llama_models import word_rule
