@@ -57,6 +57,7 @@ def test_a_missing_byte_is_named() -> None:
         bpe.encode_piece({b"a": 0}, b"az")
 
 
+@pytest.mark.no_cover
 @pytest.mark.slow
 @pytest.mark.parametrize("unit", [b"a", b"ab", b"\xff", b"0123456789"])
 def test_a_piece_of_a_million_bytes_is_merged(unit: bytes) -> None:

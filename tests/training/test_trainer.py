@@ -214,6 +214,7 @@ def test_tiktoken_encodes_with_the_result_as_training_segmented() -> None:
     assert encoding.decode(encoding.encode_ordinary(text)) == text
 
 
+@pytest.mark.no_cover
 @pytest.mark.slow
 def test_one_piece_of_a_megabyte_is_not_quadratic() -> None:
     chance = random.Random(1)
