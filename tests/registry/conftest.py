@@ -1,17 +1,20 @@
-"""A loopback TLS server whose answers a test sets, and a cache folder of the test's own."""
+"""A loopback TLS server whose answers a test sets, a cache folder of the test's own, and which files were parsed."""
 
 from __future__ import annotations
 
 import ssl
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trustme
+
+from tokcli.formats import vocabulary
 
 PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 
@@ -119,3 +122,17 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "cache"
     monkeypatch.setenv("TOKCLI_CACHE_DIR", str(folder))
     return folder
+
+
+@pytest.fixture
+def parsed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The files that were parsed."""
+    found: list[str] = []
+    parse: Callable[[Any], Any] = vocabulary.parse_sources
+
+    def noting(sources: vocabulary.Sources) -> Any:
+        found.append(str(sources.files[0][0]))
+        return parse(sources)
+
+    monkeypatch.setattr(vocabulary, "parse_sources", noting)
+    return found

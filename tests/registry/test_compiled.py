@@ -7,7 +7,6 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -38,20 +37,6 @@ def file(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The files that were parsed."""
-    found: list[str] = []
-    parse: Callable[[Any], Any] = vocabulary.parse_sources
-
-    def noting(sources: vocabulary.Sources) -> Any:
-        found.append(str(sources.files[0][0]))
-        return parse(sources)
-
-    monkeypatch.setattr(vocabulary, "parse_sources", noting)
-    return found
-
-
-@pytest.fixture
 def trusting(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files of a moment ago count as old."""
     monkeypatch.setattr(compiled, "RACY_NS", -(10**12))
@@ -62,12 +47,12 @@ def answers(encoding: Encoding) -> tuple[Any, ...]:
     return ids, encoding.decode_bytes(ids), encoding.n_vocab, encoding.special_tokens_set, encoding.has_template
 
 
-def test_a_file_is_parsed_once_and_gives_the_same_ids_afterwards(file: Path, reads: list[str]) -> None:
+def test_a_file_is_parsed_once_and_gives_the_same_ids_afterwards(file: Path, parsed: list[str]) -> None:
     first = answers(load_encoding(file))
-    assert reads == [str(file)]
+    assert parsed == [str(file)]
     assert answers(load_encoding(file)) == first
     assert answers(load_encoding(Path(shutil.copy(file, file.with_name("other.json"))))) == first
-    assert reads == [str(file)]
+    assert parsed == [str(file)]
 
 
 @pytest.mark.usefixtures("trusting")
@@ -100,7 +85,7 @@ def test_a_changed_file_is_another_one(file: Path) -> None:
 
 
 @pytest.mark.parametrize("at", [0, 9, 13, 40, -1, -5000])
-def test_a_damaged_container_is_made_again(file: Path, cache: Path, at: int, reads: list[str]) -> None:
+def test_a_damaged_container_is_made_again(file: Path, cache: Path, at: int, parsed: list[str]) -> None:
     first = answers(load_encoding(file))
     kept = next(path for path in cache.glob("compiled/*") if path.suffix != ".file")
     whole = kept.read_bytes()
@@ -109,13 +94,13 @@ def test_a_damaged_container_is_made_again(file: Path, cache: Path, at: int, rea
     kept.write_bytes(damaged)
     assert answers(load_encoding(file)) == first
     # the padding behind the last section is nobody's
-    assert kept.read_bytes() == whole or len(reads) == 1
+    assert kept.read_bytes() == whole or len(parsed) == 1
     kept.write_bytes(whole[: len(whole) // 2])
     assert answers(load_encoding(file)) == first
     assert kept.read_bytes() == whole
 
 
-def test_what_stands_in_a_header_is_checked(file: Path, cache: Path, reads: list[str]) -> None:
+def test_what_stands_in_a_header_is_checked(file: Path, cache: Path, parsed: list[str]) -> None:
     load_encoding(file)
     kept = next(path for path in cache.glob("compiled/*") if path.suffix != ".file")
     container = containers.unpack(memoryview(kept.read_bytes()))
@@ -128,13 +113,13 @@ def test_what_stands_in_a_header_is_checked(file: Path, cache: Path, reads: list
     ]
     for bad in wrong:
         kept.write_bytes(containers.pack(bad, sections))
-        reads.clear()
+        parsed.clear()
         load_encoding(file)
-        assert reads, bad
+        assert parsed, bad
     kept.write_bytes(containers.pack(header, {}))
-    reads.clear()
+    parsed.clear()
     load_encoding(file)
-    assert reads
+    assert parsed
 
 
 @pytest.mark.usefixtures("trusting")

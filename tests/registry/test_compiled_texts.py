@@ -31,20 +31,6 @@ TEXTS = [
 pytestmark = pytest.mark.skipif(backend.native() is None, reason="only native tables are kept")
 
 
-@pytest.fixture
-def parsed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The files that were parsed."""
-    found: list[str] = []
-    parse: Callable[[Any], Any] = vocabulary.parse_sources
-
-    def noting(sources: vocabulary.Sources) -> Any:
-        found.append(str(sources.files[0][0]))
-        return parse(sources)
-
-    monkeypatch.setattr(vocabulary, "parse_sources", noting)
-    return found
-
-
 def answers(encoding: Encoding) -> list[Any]:
     found: list[Any] = [encoding.n_vocab, encoding.special_tokens_set, encoding.has_template, encoding.is_native]
     for text in TEXTS:
