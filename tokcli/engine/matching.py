@@ -11,7 +11,7 @@ from typing import Protocol
 from tokcli.engine import oniguruma
 from tokcli.engine import unicode_classes as classes
 from tokcli.engine.known_patterns import CL100K, KNOWN_PATTERNS
-from tokcli.engine.pretokenizer import DEFAULT_TIMEOUT, PreTokenizer
+from tokcli.engine.pretokenizer import PreTokenizer
 from tokcli.errors import PatternError
 
 Span = tuple[int, int]
@@ -92,10 +92,6 @@ class OnigPattern:
         except MemoryError:
             raise PatternError(f"pattern: out of memory at character {max(last, 0)}") from None
         return spans
-
-    def set_timeout(self, seconds: float = DEFAULT_TIMEOUT) -> None:
-        """How long one call of `find` may take."""
-        self.pretokenizer.timeout = seconds
 
     def __reduce__(self) -> tuple[object, ...]:
         return (OnigPattern, (self.pattern,))

@@ -26,7 +26,6 @@ from tokcli.engine.postprocessor import PostProcessor, Tokens, joined
 from tokcli.engine.ranked import Ranked
 from tokcli.engine.shortcut import Shortcut
 from tokcli.engine.splitters import Splitter
-from tokcli.errors import InputError
 
 if TYPE_CHECKING:
     from tokcli.engine.encoding import Encoding
@@ -340,8 +339,3 @@ class Pipeline:
         """The bytes of each id: of an added token its text."""
         found = {number: self.token_text(text) for number, text in self.model.texts().items()}
         return found | {token.id: token.content.encode() for token in self.added}
-
-
-def refuse_text_pair(name: str) -> InputError:
-    """Two texts make one only by a template."""
-    return InputError(f"{name} has no template for pairs of texts", "Only a tokenizer.json has one.")

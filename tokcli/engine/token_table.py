@@ -15,7 +15,6 @@ from typing import Any, TypeVar, overload
 
 Item = TypeVar("Item")
 _HEAD = struct.Struct("=II")
-_ITEM_BYTES = 8 + 4 + 1
 MAX_BYTES = 1 << 31
 
 

@@ -1,7 +1,7 @@
 """What is kept in the cache of tokenizers whose native twin takes whole texts, and how it becomes a tokenizer again.
 
-SentencePiece and GGUF models are made anew over tables in the mapped file. Of a tokenizer.json the parts beside its
-model are kept as they stood there, and read when text is decoded or a character is met for the first time.
+SentencePiece and GGUF models are made anew over tables in the mapped file; for a tokenizer.json see
+compiled_pipelines.py.
 """
 
 from __future__ import annotations
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from tokcli.engine.spm_normalizer import SpmNormalizer
 
 Packed = tuple[dict[str, Any], dict[str, bytes]]  # header and sections
-_SPREAD = 4  # a table by id is kept where at most so many times the tokens are ids
 
 
 def packed(tokenizer: Tokenizer) -> Packed | None:
@@ -80,6 +79,7 @@ class Kind(NamedTuple):
 
 
 def native_model(container: Container) -> Any:
+    """The native model in a container's image, which stays mapped; ValueError for no such image."""
     native = backend.native()
     assert native is not None
     return native.TextModel(container.sections[IMAGE])
