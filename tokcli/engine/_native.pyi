@@ -1,254 +1,651 @@
-"""The native backend (tokcli/engine/native). Families are indices of FAMILIES; text is str or UTF-8; ids are uint32.
+"""The native backend, made from engine/native (module/ there has a file for each section here).
 
-KeyError: a byte of the text, or an id, is not in the vocabulary. UnicodeEncodeError: a lone surrogate. Every call that
-works on much text lets go of the GIL; a Vocabulary serves any number of threads.
+Types: a text is a str, or UTF-8 in a buffer; ids are uint32; arrays are bytes of uint32 or uint64 in this machine's
+order. A family is a number: the place of its name in FAMILIES. A splitter is a family or a Pattern. Arguments without a
+default are given by position.
+
+Errors: TypeError is raised for an object of the wrong type and for nothing else. OverflowError: an int does not fit.
+KeyError: a byte or an id is not in the vocabulary (its argument is the id), or a Pattern does not split all of a text.
+UnicodeEncodeError: a str has a lone surrogate. ValueError: an array or a table is malformed. RuntimeError: an object of
+training was left in the middle of a call, by Ctrl-C, a lack of memory or a fork; or a signal handler uses what the call
+that it interrupts is using.
+
+Calls that work on much text release the GIL, and every object may be used by several threads at once. Such calls run
+signal handlers several times a second, so that Ctrl-C ends them. Buffers that may change are copied and then read.
 """
 
-from collections.abc import Mapping
-from typing import overload
+from collections.abc import Mapping, Sequence
+from typing import Literal, SupportsIndex, final, overload
 
 from typing_extensions import Buffer
 
 FAMILIES: tuple[str, ...]
+"""The names of the families of patterns that native code can split by."""
+
 IMAGE_VERSION: int
+"""The version of vocabulary images, which changes with their format."""
+
 TEXT_IMAGE_VERSION: int
+"""The version of the images of text models, which changes with their format."""
+
+def keep_freed_memory() -> None:
+    """Use freed memory again and do not give it back to the system, from now on; with glibc only."""
+
+def end_when_files_are_cut() -> None:
+    """From now on, end the process with a line and status 2 where a mapped file is cut off while it is read."""
+
+# --- vocabularies ----------------------------------------------------------------------------------------------------
 
 def build_image(
-    blob: Buffer, sizes: Buffer, ids: Buffer, source: Buffer, merges: Buffer | None = None, drops_missing: bool = False
+    blob: Buffer,
+    sizes: Buffer,
+    ids: Buffer,
+    source: Buffer,
+    merges: Buffer | None = None,
+    drops_missing: bool = False,
 ) -> bytes:
-    """The image of tokens: their bytes in a row, a size and an id for each, and 32 bytes that name the source.
+    """Return the image of a vocabulary.
 
-    Merges are found, or given: three ids each (uint32). A merge has the rank of the token that it makes.
-    `drops_missing`: bytes that are no token have no ids; else they are a KeyError.
+    Tokens are given as their bytes in a row (`blob`), a size (uint8 or uint32) and an id for each. `source` is 32 bytes
+    that name where they come from. `merges` has three ids for each merge: left, right, and the token that both become,
+    whose id is the rank of the merge; without it, merges are found for all tokens. With `drops_missing`, bytes that are
+    no token have no ids when text is encoded; without it they raise KeyError. Raise ValueError where the tokens have no
+    image.
     """
 
-def live_merges(blob: Buffer, sizes: Buffer, ids: Buffer, merges: Buffer) -> bytes:
-    """Of merges (three uint32 each) in order, the numbers (uint32) of those that can happen; tokens as above.
+def split(text: str | Buffer, family: SupportsIndex, /) -> bytes:
+    """Return where the pieces of a text, or of UTF-8, which is not checked, end: byte offsets in UTF-8, as uint64."""
 
-    ValueError where tokens are so long that it would take minutes.
+def split_noise(data: Buffer, start: SupportsIndex, by: SupportsIndex | Pattern, is_whole: bool, /) -> bytes | None:
+    """Return where the pieces of text among bytes that are not UTF-8 end (uint64), from byte `start` on.
+
+    Each run of bad bytes belongs to the last piece before it, and the text after it splits afresh. Ends count from
+    `start` and are given up to the last bad byte that, where the data `is_whole` or not, nothing after it can change.
+    `by` is the number of a family, or a pattern, which may look at the data before `start`. None: the pattern fails.
     """
 
-def merge_ids(
-    texts: list[str], ids: Buffer, merges: list[str] | list[bytes] | list[list[str]], prefix: int
-) -> bytes | None:
-    """Merges, each "left right" or [left, right], in ids (three uint32 each): left, right, both together.
+def set_instructions(most: Literal["portable", "sse2", "avx2", "avx512"], /) -> str:
+    """Use no wider instructions of the processor than these from now on; return the ones that are used then."""
 
-    `prefix` characters of the right one are left out when they join. None where anything is no merge of these texts, or
-    a pair stands there twice. ValueError where a text has no UTF-8.
+@final
+class Vocabulary:
+    """A vocabulary image that was opened. One in bytes or in a mapped file is not copied: its buffer is kept.
+
+    Where a method has a `check`, it returns None for a text of which the check does not hold.
     """
 
-def rank_merges(
-    texts: list[str], ids: Buffer, merges: Buffer, finds_whole: bool, drops_missing: bool
-) -> tuple[bytes, bytes, bytes, bytes, bytes] | None:
-    """What ranked.py's `ranks_of_merges` finds for texts in GPT-2's alphabet (others are no tokens).
+    def __init__(self, image: Buffer, /) -> None:
+        """Open an image; raise ValueError where it is none of this version."""
+    def verify(self) -> bool:
+        """Return whether every byte of the image is as it was built."""
+    def source(self) -> bytes:
+        """Return the 32 bytes that build_image was given as `source`."""
+    def count(
+        self, text: str, splitter: SupportsIndex | Pattern, threads: SupportsIndex = 1, check: TextCheck | None = None
+    ) -> int | None:
+        """Return the number of ids of a text."""
+    def count_buffer(self, data: Buffer, splitter: SupportsIndex | Pattern, threads: SupportsIndex = 1) -> int:
+        """Return the number of ids of a text in UTF-8, which is not checked."""
+    def encode(self, text: str, splitter: SupportsIndex | Pattern, check: TextCheck | None = None) -> list[int] | None:
+        """Return the ids of a text as a list."""
+    def encode_str(
+        self, text: str, splitter: SupportsIndex | Pattern, threads: SupportsIndex = 1, check: TextCheck | None = None
+    ) -> Ids | None:
+        """Return the ids of a text as a buffer."""
+    def encode_buffer(self, data: Buffer, splitter: SupportsIndex | Pattern, threads: SupportsIndex = 1) -> Ids:
+        """Return the ids of a text in UTF-8, which is not checked, as a buffer."""
+    def encode_split(self, data: Buffer, ends: Buffer, is_noise: bool = False) -> Ids:
+        """Return the ids of a text in UTF-8, which is not checked, whose pieces end at some bytes (uint64).
 
-    The image, the ids of the ranks, the ids found only whole, the merges (all uint32), the missing bytes. ValueError
-    where tokens are too long, or there is no image of them.
-    """
+        `is_noise`: there are other bytes in it, and the pieces end as split_noise has them.
+        """
+    def encode_each(self, data: Buffer, ends: Buffer, /) -> tuple[Ids, bytes]:
+        """Return the ids of a text that is given as to encode_split, and the number of ids of each piece (uint32)."""
+    def count_split(self, data: Buffer, ends: Buffer, is_noise: bool = False) -> int:
+        """Return the number of ids of a text that is given as to encode_split."""
+    def encode_piece(self, piece: Buffer, /) -> list[int]:
+        """Return the ids of one piece, which is not split."""
+    def count_pieces(self, pieces: list[bytes], /) -> bytes:
+        """Return the number of ids of each piece (uint32)."""
+    def encode_batch(
+        self,
+        texts: list[str],
+        splitter: SupportsIndex | Pattern,
+        threads: SupportsIndex = 1,
+        check: TextCheck | None = None,
+    ) -> tuple[Ids, bytes] | None:
+        """Return the ids of all texts, and where each text's ids begin and the last one's end (uint64)."""
+    def encode_batch_lists(
+        self,
+        texts: list[str],
+        splitter: SupportsIndex | Pattern,
+        threads: SupportsIndex = 1,
+        check: TextCheck | None = None,
+    ) -> list[list[int] | None]:
+        """Return the ids of each text as a list, and None for each text of which the check does not hold."""
+    def encode_records(
+        self,
+        data: Buffer,
+        ends: Buffer,
+        separator_size: SupportsIndex,
+        family: SupportsIndex | Pattern,
+        is_noise: bool = False,
+    ) -> tuple[Ids, bytes]:
+        """Return the ids of all records, and where each record's ids begin and the last one's end (uint64).
 
-def set_instructions(most: str) -> str: ...
-def split(text: str, family: int) -> bytes:
-    """Where the pieces of a text end, in bytes of UTF-8 (uint64)."""
+        Records are in one buffer of UTF-8, which is not checked; of any bytes where it `is_noise`. Each ends before one
+        of `ends` (uint64), where its separator ends.
+        """
+    def count_records(
+        self,
+        data: Buffer,
+        ends: Buffer,
+        separator_size: SupportsIndex,
+        family: SupportsIndex | Pattern,
+        is_noise: bool = False,
+    ) -> bytes:
+        """Return the number of ids of each record (uint32); records are given as to encode_records."""
+    def parents(self) -> bytes:
+        """Return the two ids that merge into each id (uint32): all left ones, then all right ones.
 
-def format_ids(ids: Buffer, between: bytes) -> bytes:
-    """Ids (uint32) as decimal text."""
+        2**32 - 1 is in the place of both for an id that no merge makes.
+        """
+    def unknown(self, ids: Buffer, /) -> bytes:
+        """Return those of some ids (uint32) that are no tokens."""
+    def tokens(self) -> list[bytes | None]:
+        """Return the bytes of each id, and None for each id that is no token."""
+    def decode(self, ids: Sequence[SupportsIndex], /) -> bytes:
+        """Return the bytes of some ids; raise KeyError or OverflowError for an id that is no token."""
+    def decode_str(self, ids: Sequence[SupportsIndex], /) -> str:
+        """Return the text of some ids, with U+FFFD for bytes that are not UTF-8; raise as decode does."""
 
-def format_records(ids: Buffer, offsets: Buffer, between: bytes, joint: bytes, limit: int) -> tuple[bytes, bool]:
-    """The same for records that begin at offsets (uint64), of each at most `limit` ids; whether that cut any."""
+@final
+class Decoder:
+    """Turns ids in buffers into bytes, special tokens too. An id of both kinds means the ordinary token."""
 
-def format_rows(columns: list[tuple[Buffer, Buffer | None]]) -> bytes:
-    """A line for each row, tabs between its cells: numbers (uint32, nothing for 2**32 - 1), or the lines of these."""
+    def __init__(self, vocabulary: Vocabulary, special_tokens: dict[int, bytes], /) -> None: ...
+    def decode(self, ids: Buffer, width: SupportsIndex, /) -> bytes:
+        """Return the bytes of ids of `width` (2 or 4) bytes each; raise KeyError for an id that is no token."""
+    def spans(self, ids: Buffer, start: SupportsIndex, in_chars: bool, /) -> bytes:
+        """Return the first and the past-the-end byte or character of each id (uint32), `start` of which come before.
 
-def parse_ids(text: Buffer) -> Ids | None:
-    """The ids in decimal text between white space and commas; None for anything else, and above uint32."""
+        They are uint64. Raise KeyError for an id that is no token, ValueError for a `start` above 2**62.
+        """
+    def blanks(self, ids: Buffer, /) -> bytes:
+        """Return how many spaces each id (uint32) begins and ends with, as uint32; raise KeyError as spans does."""
 
-def narrow_ids(ids: Buffer) -> bytes:
-    """The lower 16 bits of each id."""
+# --- patterns --------------------------------------------------------------------------------------------------------
 
-def valid_utf8(text: Buffer) -> int:
-    """How many bytes from the beginning are whole characters of UTF-8."""
+@final
+class Pattern:
+    """The program of a pattern (pretokenizers/program.py), which splits text as it does; or patterns in a row."""
 
-def record_ends(data: Buffer, separator: int) -> bytes:
-    """The places (uint64) behind each such byte."""
+    def __init__(self, firsts: Buffer, classes: Buffer, sets: Buffer, steps: Buffer, start: SupportsIndex, /) -> None:
+        """Take the arrays of a program; raise ValueError where they make none."""
+    @staticmethod
+    def row(patterns: list[Pattern], /) -> Pattern:
+        """Return patterns in a row, each of which cuts out its matches in the pieces that the one before left.
 
-class Ids(Buffer):
-    """Ids as a read-only buffer of uint32 (as bytes: memoryview(ids).cast("I"))."""
+        What is between two matches is a piece, too. ValueError for an empty list, or a row in it. A row has no `find`,
+        no alternatives, and no certain piece in a text that is not whole.
+        """
+    def find(self, text: str, /) -> bytes | None:
+        """Return where each match begins and ends (uint64), in characters; None where that takes too much work."""
+    def split(
+        self, text: Buffer, start: SupportsIndex = 0, is_whole: bool = True, with_alternatives: bool = False
+    ) -> tuple[bytes, bytes, bool]:
+        """Return where the pieces of a text in UTF-8 end, which alternatives made them, and whether it could be split.
 
-class TextCheck:
-    """Looks through text (a str, or UTF-8) for tokens (UTF-8 in a row, a size and an id for each) and odd characters.
-
-    Code points are told to it in pages of 256, a byte for each: 0 for what is plain, 251 for what a normalizer changes
-    or joins to what stands before it, 255 for what is odd, 253 and 254 for what a token may begin with, plain or not,
-    else a combining class. What has to be normalized is asked for in runs: a plain character and those behind it.
-    """
-
-    def __init__(self, blob: Buffer, sizes: Buffer, ids: Buffer) -> None: ...
-    def set_page(self, page: int, values: bytes) -> None: ...
-    def wanted(self) -> bytes:
-        """The pages (uint32) that were missing since the last call. What was answered meanwhile is not to be used."""
-    def set_run(self, run: bytes, text: bytes | None) -> None:
-        """What a run becomes; None: something odd."""
-    def wanted_runs(self) -> list[bytes]:
-        """The same for runs."""
-    def read(self, text: str | Buffer) -> bool | bytes:
-        """Whether a text has neither tokens nor what is odd; or the UTF-8 that it is, normalized."""
-    def find(self, text: str | Buffer) -> bytes:
-        """Tokens, and what is odd up to where text may be cut: begin, end (units of the text) and id (uint64 each).
-
-        The id of what is odd is 2**32 - 1. A check should have tokens or know of odd characters, not both.
+        Ends (uint64) count from byte `start`; alternatives (uint16) count from 1, and are given on request. The pattern
+        may look at the text before `start`. Where a text is not `is_whole`, pieces that more text could change are left
+        out. Where it could not be split, the pieces before that place are returned.
         """
 
-class Vocabulary:
-    """An image that was opened, and not copied: the buffer is kept. ValueError where it is none."""
+# --- ids -------------------------------------------------------------------------------------------------------------
 
-    def __init__(self, image: Buffer) -> None: ...
-    def verify(self) -> bool:
-        """Whether every byte is as it was built."""
-    def source(self) -> bytes:
-        """The 32 bytes that were given to build_image."""
-    # with a `check`: None for a text of which it does not hold
-    def count(self, text: str, family: int, threads: int = 1, check: TextCheck | None = None) -> int | None: ...
-    def count_buffer(self, data: Buffer, family: int, threads: int = 1) -> int: ...
-    def encode(self, text: str, family: int, check: TextCheck | None = None) -> list[int] | None: ...
-    def encode_str(self, text: str, family: int, threads: int = 1, check: TextCheck | None = None) -> Ids | None: ...
-    def encode_buffer(self, data: Buffer, family: int, threads: int = 1) -> Ids: ...
-    def encode_piece(self, data: Buffer) -> list[int]:
-        """The ids of bytes that are not split."""
-    def count_pieces(self, pieces: list[bytes]) -> bytes:
-        """How many ids each of them has (uint32)."""
-    def encode_batch(
-        self, texts: list[str], family: int, threads: int = 1, check: TextCheck | None = None
-    ) -> tuple[Ids, bytes] | None:
-        """All ids (uint32), and where each text's begin (uint64, one more than there are texts)."""
-    def encode_batch_lists(
-        self, texts: list[str], family: int, threads: int = 1, check: TextCheck | None = None
-    ) -> list[list[int] | None]: ...
-    def parents(self) -> bytes:
-        """The two ids that merge into each id (uint32): all left ones, then all right ones; 2**32 - 1 for none."""
-    def unknown(self, ids: Buffer) -> bytes:
-        """Those of some ids (uint32) that are no tokens."""
-    def tokens(self) -> list[bytes | None]:
-        """The bytes of each id; None where there is no such token."""
-    def decode(self, ids: list[int]) -> bytes: ...
-    def decode_str(self, ids: list[int]) -> str: ...
-    def encode_records(self, data: Buffer, ends: Buffer, separator_size: int, family: int) -> tuple[Ids, bytes]:
-        """The ids of records, and where each one's begin (uint64); they end at `ends` (uint64), behind a separator."""
-    def count_records(self, data: Buffer, ends: Buffer, separator_size: int, family: int) -> bytes:
-        """How many ids each record has (uint32)."""
+@final
+class Ids(Buffer):
+    """Ids as a read-only buffer of bytes: `memoryview(ids).cast("I")` has them as numbers."""
 
-class Decoder:
-    """Ids in buffers to bytes. A special token's id that is also a token's means the token."""
+def format_ids(ids: Buffer, between: bytes, /) -> bytes:
+    """Return ids (uint32) as decimal text with `between` between two of them."""
 
-    def __init__(self, vocabulary: Vocabulary, special_tokens: dict[int, bytes]) -> None: ...
-    def decode(self, ids: Buffer, width: int) -> bytes:
-        """The bytes of ids of 2 or 4 bytes each, in this machine's order."""
+def format_records(
+    ids: Buffer, offsets: Buffer, between: bytes, joint: bytes, limit: SupportsIndex, /
+) -> tuple[bytes, bool]:
+    """Return the ids of records as decimal text, and whether a record has more than `limit` ids.
 
-# --- tokenizers that are not byte-level (native_text.py, native_models.py) -------------------------------------------
-
-Answer = tuple[list[int], list[int], list[bytes]]
-"""Code points whose rules, and code points whose classes are to be learned first, and runs of characters (UTF-8)."""
-
-class TextModel:
-    """Distinct tokens (UTF-8 in a row, a size and an id for each), and what is done with text. Texts here are UTF-8.
-
-    It is told of unknown text, kept symbols, one model, words, added tokens and steps of a normalizer in this order,
-    and then encodes in any number of threads. ValueError: a table does not fit. An id of 0xFFFFFFFF is none.
+    A record's ids begin at one offset (uint64) and end at the next. `joint` is between two records. Of each record at
+    most `limit` ids are printed.
     """
 
-    @overload
-    def __init__(self, blob: Buffer, sizes: Buffer, ids: Buffer) -> None: ...
-    @overload
-    def __init__(self, image: Buffer) -> None:
-        """What `image` gave, at a multiple of 16 bytes, and is not changed; ValueError for anything else."""
-    def image(self) -> bytes:
-        """All of it but the runs of characters that it has learned."""
-    def set_unknown(self, id: int, bytes: Buffer, joins: bool) -> None:
-        """The id for what is unknown, or one for each byte (uint32); whether several such become one id."""
-    def set_kept(self, texts: list[bytes]) -> None:
-        """Symbols that stay whole, in SentencePiece's normalizer and models."""
-    def use_pieces(self, orders: Buffer, kept: Buffer) -> None:
-        """BPE by pieces: when each is merged (uint32, lowest first), and whether it is a kept symbol (a byte)."""
-    def use_pairs(
-        self, pairs: Buffer, ranks: Buffer, made: Buffer, has_unknown: bool, fuses: bool, whole_first: bool,
-        prefix: bytes, suffix: bytes,
-    ) -> None:  # fmt: skip
-        """BPE by pairs of ids (uint64, the left one above 32 bits), their rank and the id of both (uint32)."""
-    def use_word_piece(self, prefix: bytes, max_chars: int) -> None: ...
-    def use_whole(self, by_character: bool) -> None:
-        """Words, or characters and kept symbols, that are tokens or unknown."""
-    def use_unigram(self, scores: Buffer, unknown_score: float, kind: int) -> None:
-        """Scores are doubles. 0: of each word; 1, 2: of all the text, in sums of 32 or 64 bits."""
-    def set_words(self, words: int, space: bytes, before_known: bool) -> None:
-        """How a piece is cut: 0 not at all, 1 before each space, 2 where no token stands on both sides."""
-    def set_metaspace(self, splits: bool, blindly: bool, prefix: int) -> None:
-        """A space before pieces: 0 never, 1 always, 2 at the start; `blindly`: even where one is."""
-    def set_added(self, normalized: bool, tokens: list[tuple[bytes, int, bool, bool, bool]]) -> None:
-        """Added tokens: text, id, single_word, lstrip, rstrip."""
-    def add_step(self, kind: int, found: bytes, content: bytes, left: bool, right: bool) -> None: ...
-    def set_spaces(
-        self, units: Buffer, texts: bytes, add_prefix: bool, trim: bool, as_suffix: bool, is_llama: bool, space: bytes
-    ) -> None:
-        """SentencePiece's normalizer: the units (uint32) and texts of a charsmap, and what becomes of spaces."""
-    def use_classes(self) -> None:
-        """Cuts pieces by the classes of characters."""
-    def learn(
-        self, chars: Mapping[int, bytes | None], classes: Mapping[int, int], runs: Mapping[bytes, bytes]
-    ) -> None: ...
-    def encode(self, text: str, raw: bytes, normalized: bytes) -> list[int] | Answer | None:
-        """With a state for each added token (1: found, 2: found and taken as text). None: only Python can do it."""
-    def encode_ids(self, text: str, raw: bytes, normalized: bytes) -> Ids | Answer | None: ...
-    def count(self, text: str, raw: bytes, normalized: bytes) -> int | Answer | None: ...
+def format_rows(columns: list[tuple[Buffer, Buffer | None]], /) -> bytes:
+    """Return a table as lines with tabs between their cells.
 
-# --- training --------------------------------------------------------------------------------------------------------
-
-class PieceTable:
-    """Distinct pieces and their counts: the twin of training.counts.PieceTable, which says what its methods promise."""
-
-    piece_bytes: int
-    memory: int
-    has_overflown: bool
-    """Whether `count` went beyond 2**62 (the other methods raise OverflowError)."""
-
-    def __len__(self) -> int: ...
-    def count(self, data: Buffer, family: int) -> None:
-        """Counts the pieces of a text (UTF-8, complete)."""
-    def add(self, piece: Buffer, count: int) -> None: ...
-    def update(self, other: PieceTable) -> None: ...
-    def add_block(self, block: Buffer) -> None: ...
-    def sort(self) -> None: ...
-    def next_block(self, limit: int) -> bytes: ...
-    def item(self, number: int) -> tuple[bytes, int]: ...
-    def clear(self) -> None: ...
-
-class RunMerger:
-    """Merges runs of blocks. ValueError: a block is damaged or out of order; OverflowError: a sum is too large."""
-
-    def __init__(self, runs: int) -> None: ...
-    def feed(self, run: int, block: Buffer) -> None:
-        """The next block of the run that was asked for; an empty one ends it."""
-    def merge(self, limit: int) -> bytes | int | None:
-        """A block; or the number of the run that has to be fed; or None at the end."""
-
-class Trainer:
-    """Learns merges; ids are places of tokens. `token_bytes` and `byte_ids` are uint32: sizes, and ids of the bytes.
-
-    `memory` is what its lists may take, about, in bytes; 0 for any. It changes no merge.
+    A column is its numbers (uint32) and None: then a cell is the number, and empty for 2**32 - 1. Or it is numbers and
+    lines of text: then a cell is the line with that number. Raise ValueError where columns have different lengths.
     """
+
+def format_spans(ids: Buffer | None, spans: Buffer) -> bytes:
+    """Return `id TAB start TAB end` and a newline for each id (uint32); or `[start, end], ...` for None.
+
+    `spans` has two numbers (uint64) for each id; raise ValueError where it has not.
+    """
+
+def byte_spans(text: Buffer, spans: Buffer, /) -> bytes:
+    """Return spans in the characters of a text (uint64) as spans in its bytes."""
+
+def mapped_spans(spans: Buffer, breaks: Buffer, shift: SupportsIndex, /) -> bytes:
+    """Return spans in a changed text (uint64) as spans in the text before it; see engine/stream/spans.py."""
+
+def trimmed_spans(spans: Buffer, blanks: Buffer, keeps_first: bool, /) -> bytes:
+    """Return spans without so many characters (uint32, two for each) at their ends; see engine/stream/spans.py."""
+
+def parse_ids(text: Buffer, /) -> Ids | None:
+    """Return the ids in decimal text between ASCII white space and commas; None where there is anything else."""
+
+def narrow_ids(ids: Buffer, /) -> bytes:
+    """Return the lower 16 bits of each id (uint32) as uint16."""
+
+def pack_records(
+    ids: Buffer, offsets: Buffer, begin: SupportsIndex, extra: SupportsIndex | None, is_narrow: bool
+) -> tuple[bytes, bytes]:
+    """Return the ids of records (uint32; or their lower 16 bits, uint16), and where each record ends (uint64).
+
+    A record's ids begin at one offset (uint64) and end at the next; `extra`, where given, follows them. The ends are
+    counted in ids, from `begin` on.
+    """
+
+# --- text ------------------------------------------------------------------------------------------------------------
+
+def valid_utf8(text: Buffer, /) -> int:
+    """Return the number of bytes, from the beginning, that are whole characters of UTF-8."""
+
+@final
+class LongestMatch:
+    """Texts in UTF-8, the longest of which is found at each place."""
+
+    def __init__(self, texts: list[bytes], /) -> None:
+        """Take texts that differ."""
+    def find(self, data: Buffer, size: SupportsIndex, most: SupportsIndex, /) -> bytes:
+        """Return where texts in the first `size` bytes of data begin and end (uint64), at most `most` of them."""
+
+def replace_noise(data: Buffer, limit: SupportsIndex = ...) -> tuple[bytes, int]:
+    """Return data with U+FFFD for what is not UTF-8, up to `limit` bytes, and how many bytes of the data that took."""
+
+def record_ends(data: Buffer, separator: SupportsIndex, /) -> bytes:
+    """Return the places after each byte that is `separator` (uint64)."""
+
+@final
+class TextCheck:
+    """Finds what a shortcut cannot encode: added tokens, and characters that a normalizer changes or that are refused.
+
+    The values of code points are given in pages of 256, a byte for each: 0 for a plain character, 251 for one that a
+    normalizer may change or join to the character before it, 255 for one that is refused, 253 and 254 for one that a
+    token may begin with and that is else plain or refused; any other value is the combining class of a mark. What is
+    normalized is asked for in runs: a plain character and the characters after it that are not plain.
+    """
+
+    def __init__(self, blob: Buffer, sizes: Buffer, ids: Buffer, /) -> None:
+        """Make a check for these tokens: their UTF-8 in a row, a size and an id (uint32) for each."""
+    def set_page(self, page: SupportsIndex, values: bytes, /) -> None:
+        """Set the values of the code points from 256 * page on. The first page that is set for a number stays."""
+    def wanted(self) -> bytes:
+        """Return the pages (uint32) that were missing since the last call: answers since then are not to be used."""
+    def set_run(self, run: Buffer, text: Buffer | None, /) -> None:
+        """Set what a run becomes (UTF-8); None where the run is refused."""
+    def wanted_runs(self) -> list[bytes]:
+        """Return the runs that were missing since the last call: answers since then are not to be used."""
+    def read(self, text: str | Buffer, /) -> bool | bytes:
+        """Return whether the shortcut may encode a text; or the UTF-8 that it may encode in place of the text."""
+    def find(self, text: str | Buffer, /) -> bytes:
+        """Return where tokens and refused characters are: begin, end (in units of the text) and id (uint64 each).
+
+        The id of refused characters is 2**32 - 1; text around them is included up to where text may be cut. A check
+        should have tokens or refuse characters, not both.
+        """
+    def find_runs(self, text: str | Buffer, /) -> bytes:
+        """Return begin and end (uint64, in units of the text) of each run that the normalizer may change."""
+
+# --- views of pieces and tokens ---------------------------------------------------------------------------------------
+
+@final
+class Glyphs:
+    """What is shown of each character outside ASCII; a new one knows none of them."""
+
+    def __init__(self) -> None: ...
+    def missing(self, text: Buffer, /) -> bytes:
+        """Return the code points (uint32) outside ASCII in a text that are not known yet."""
+    def learn(self, points: Buffer, values: bytes, /) -> None:
+        """Set the values of some code points (uint32), a byte for each: a kind, flags and 16 times the width.
+
+        The kinds are 1 for a character that is shown, 2 for a mark, 3 for a space, 4 for one that is hidden, and 5 for
+        a hidden mark. The flag 8 says that a character is written from right to left. Widths are in screen cells.
+        """
+
+def escape_pieces(
+    data: Buffer, ends: Buffer, between: Buffer, glyphs: Glyphs, is_json: bool, is_noise: bool = False
+) -> bytes:
+    r"""Return the pieces of a text in UTF-8, which end at some bytes (uint64), with `between` between two of them.
+
+    As JSON, they are strings in quotes; else \n, \r, \t, \\ and \xNN stand for characters that are not printable.
+    Characters outside ASCII that the glyphs do not show become \uNNNN, or \UNNNNNNNN (two \uNNNN in JSON).
+    `is_noise`: pieces may end in other bytes than UTF-8, which become \xNN or, in JSON, lone surrogates.
+    """
+
+def token_lines(
+    text: Buffer,
+    ends: Buffer,
+    codes: list[bytes],
+    spaces: bool,
+    number: SupportsIndex,
+    ended_line: bool,
+    glyphs: Glyphs,
+    /,
+) -> tuple[bytes, int, bool]:
+    """Return the lines of a text whose tokens end at some bytes (uint64); and how many tokens were printed, and how.
+
+    Each token begins with one of `codes`, in turn; without any, a boundary is between two tokens. `number` tokens were
+    printed before, and `ended_line` says whether the last of them ended its line; both are returned for the next call.
+    The last line is without its newline. Raise ValueError where the ends do not ascend to the end of the text.
+    """
+
+@final
+class TokenRows:
+    """Rows of a screen in which each token has one of some colours, or boundaries around it; tokens come in parts."""
+
+    def __init__(self, width: SupportsIndex, has_ids: bool, isolates: bool, codes: list[bytes]) -> None:
+        """Take the width in screen cells, whether ids are below the tokens, and what begins each colour (or nothing).
+
+        With `isolates`, what is written from right to left keeps its place in coloured rows.
+        """
+    def add(self, text: Buffer, ends: Buffer, ids: Buffer, glyphs: Glyphs, /) -> bytes:
+        """Return the rows that more tokens complete: they end at some bytes of a text (uint64), and have ids (uint32).
+
+        Raise ValueError where the ends do not ascend to the end of the text, or there is not an id for each.
+        """
+    def finish(self) -> bytes:
+        """Return the last row."""
+
+@final
+class Stacks:
+    """Rows of aligned lines that show a text under several encodings."""
 
     def __init__(
         self,
-        vocab_size: int,
-        min_frequency: int,
-        max_token_bytes: int,
+        text: Buffer,
+        tracks: list[tuple[bytes, Buffer]],
+        room: SupportsIndex | None,
+        label_code: bytes,
+        codes: list[bytes],
+        isolates: bool,
+        glyphs: Glyphs,
+    ) -> None:
+        """Take a text, and for each encoding the label before its lines and the span of each token (two uint64).
+
+        A row has `room` screen cells, or ends only with a line of the text. Labels begin with `label_code`, and tokens
+        with one of `codes`, in turn. With `isolates`, what is written from right to left keeps its place. Raise
+        ValueError where a span is not within the text.
+        """
+    def rows(self, begin: SupportsIndex, enough: SupportsIndex, /) -> tuple[bytes, int]:
+        """Return rows from the one that begins at a byte on, up to some `enough` bytes of them; and the next begin."""
+
+def piece_rows(
+    data: Buffer,
+    ends: Buffer,
+    alternatives: Buffer,
+    ids: Buffer,
+    counts: Buffer,
+    number: SupportsIndex,
+    offset: SupportsIndex,
+    glyphs: Glyphs,
+    is_json: bool,
+    /,
+) -> bytes:
+    """Return a row for each piece of a text in UTF-8: number, bytes, characters, alternative, text and ids.
+
+    Pieces end at some bytes (uint64); each has an alternative (uint16, 0 for none) and a number of ids (uint32). The
+    first piece has the number `number` and begins at byte `offset`. Rows are lines with tabs, texts escaped as
+    escape_pieces does; or as JSON objects with ", " between them. Raise ValueError where the arrays do not fit.
+    """
+
+def piece_totals(
+    data: Buffer,
+    ends: Buffer,
+    alternatives: Buffer,
+    counts: Buffer,
+    least: SupportsIndex,
+    wanted: SupportsIndex,
+    kept: SupportsIndex,
+    /,
+) -> tuple[bytes, bytes, list[tuple[bytes, int, int]], bytes]:
+    """Return totals over the pieces of a text, which are given as to piece_rows.
+
+    They are: the pieces of each alternative, and their bytes (uint64, the index is the alternative's number); the
+    distinct pieces of several ids, in the order in which they first occur, each by its first `kept` bytes, with its
+    number of ids and how often it occurs; and the indexes (uint64) of all pieces that may be among the `wanted` longest
+    distinct ones, if those of up to `least` bytes are not. Raise ValueError where the arrays do not fit.
+    """
+
+# --- lists of merges -------------------------------------------------------------------------------------------------
+
+def live_merges(blob: Buffer, sizes: Buffer, ids: Buffer, merges: Buffer, /) -> bytes:
+    """Return the numbers (uint32), in order, of the merges that can happen; tokens are given as to build_image.
+
+    Raise ValueError where tokens are so long that finding out would take minutes.
+    """
+
+def merge_ids(
+    texts: list[str] | list[bytes],
+    ids: Buffer,
+    merges: list[str] | list[bytes] | list[list[str]],
+    prefix: SupportsIndex,
+    /,
+) -> bytes | None:
+    """Return merges ("left right" or [left, right]) as ids: left, right, and the token that both become (uint32 each).
+
+    `prefix` is the number of characters of the right text that are left out when both are joined. Return None where a
+    merge is not of these texts, or two merges have the same texts. Raise ValueError where a text has no UTF-8.
+    """
+
+def rank_merges(
+    texts: list[str], ids: Buffer, merges: Buffer, finds_whole: bool, drops_missing: bool, /
+) -> tuple[bytes, bytes, bytes, bytes, bytes] | None:
+    """Return the ranks that do what a list of merges does; None where no ranks do.
+
+    The texts are in GPT-2's alphabet; a text with other characters is no token. The answer is the image, the ids of the
+    ranks, the ids that are only found whole, the merges that can happen (all uint32), and the bytes that are no token.
+    Raise ValueError where tokens are too long, or have no image.
+    """
+
+# --- tokenizers that are not byte-level (engine/bindings) ------------------------------------------------------------
+
+Answer = tuple[list[int], list[int], list[bytes]]
+"""What has to be learned first: code points that have no rule, code points that have no class, and runs (UTF-8)."""
+
+@final
+class TextModel:
+    """A tokenizer that is not byte-level. Texts here are UTF-8, tables are of uint32, and the id 2**32 - 1 means none.
+
+    It is made in this order: tokens, unknown text, kept symbols, one model, words, added tokens, steps of a normalizer.
+    After that any number of threads encode with it. Raise ValueError where a table does not fit the others.
+    """
+
+    @overload
+    def __init__(self, blob: Buffer, sizes: Buffer, ids: Buffer, /) -> None:
+        """Begin with distinct tokens: their texts in a row, a size and an id for each."""
+    @overload
+    def __init__(self, image: Buffer, /) -> None:
+        """Open what image() returned. Of bytes, aligned to 16 bytes, the buffer is kept; any other is copied."""
+    def image(self) -> bytes:
+        """Return the image of all tables, without the runs that have been learned."""
+    def set_unknown(self, id: SupportsIndex, bytes: Buffer, joins: bool, /) -> None:
+        """Set what unknown text becomes: the id of each of its 256 bytes, or, where `bytes` is empty, one id.
+
+        With `joins`, unknown words that follow each other become one id.
+        """
+    def set_kept(self, texts: list[bytes], /) -> None:
+        """Set the symbols that SentencePiece's normalizer and models never take apart."""
+    def use_pieces(self, orders: Buffer, kept: Buffer, /) -> None:
+        """Use BPE in which two symbols merge where both together are a token.
+
+        `orders` says when each token is merged, the lowest first; `kept` has a byte for each: whether it is a kept
+        symbol.
+        """
+    def use_pairs(
+        self,
+        pairs: Buffer,
+        ranks: Buffer,
+        made: Buffer,
+        has_unknown: bool,
+        fuses: bool,
+        whole_first: bool,
+        prefix: Buffer,
+        suffix: Buffer,
+        /,
+    ) -> None:
+        """Use BPE by a list of merges: a pair (uint64: the left id above the right one), a rank and an id for each."""
+    def use_word_piece(self, prefix: Buffer, max_chars: SupportsIndex, /) -> None:
+        """Use WordPiece; tokens that continue a word begin with `prefix`."""
+    def use_whole(self, by_character: bool, /) -> None:
+        """Use a model whose words, or characters and kept symbols, are tokens or unknown."""
+    def use_unigram(self, scores: Buffer, unknown_score: float, sums: SupportsIndex, /) -> None:
+        """Use Unigram with a score (double) for each token; sums: 0 a word, 1 the text in 32 bits, 2 in 64 bits."""
+    def set_words(self, cut: SupportsIndex, space: Buffer, before_known: bool, /) -> None:
+        """Set where pieces are cut into words: 0 nowhere, 1 before each space, 2 wherever no token crosses.
+
+        With `before_known`, words are cut only before characters that are tokens.
+        """
+    def set_metaspace(self, splits: bool, blindly: bool, prefix: SupportsIndex, /) -> None:
+        """Put a space before pieces: 0 never, 1 always, 2 before the first; `blindly` even where a piece has one."""
+    def set_added(self, normalized: bool, tokens: list[tuple[bytes, int, bool, bool, bool]], /) -> None:
+        """Set the added tokens that are found before or after normalizing: text, id, single_word, lstrip, rstrip."""
+    def add_step(self, kind: SupportsIndex, found: Buffer, content: Buffer, left: bool, right: bool, /) -> None:
+        """Add a step of the normalizer.
+
+        0 prepends `content`, 1 replaces `found`, 2 replaces runs of spaces, 3 applies rules for characters, 4 strips.
+        """
+    def set_spaces(
+        self,
+        units: Buffer,
+        texts: Buffer,
+        add_prefix: bool,
+        trim: bool,
+        as_suffix: bool,
+        is_llama: bool,
+        space: Buffer,
+        /,
+    ) -> None:
+        """Add SentencePiece's normalizer: the units and texts of a charsmap, and what becomes of spaces."""
+    def use_classes(self) -> None:
+        """Cut pieces where the group of characters changes."""
+    def learn(
+        self,
+        chars: Mapping[int, bytes | None],
+        classes: Mapping[int, int],
+        runs: Mapping[bytes, bytes],
+        /,
+    ) -> None:
+        """Learn what code points become (None: they are normalized in runs), their classes, and what runs become."""
+    def set_dropping_moves(self) -> None:
+        """Say that a normalizer which drops a character may change the place of the one before it."""
+    def learn_origins(self, runs: Mapping[bytes, Buffer], /) -> None:
+        """Learn where the characters come from that runs become: bytes of the run (uint32), 2**32 - 1 for unknown."""
+    def encode(
+        self, text: str, raw: Buffer, normalized: Buffer, threads: SupportsIndex = 1
+    ) -> list[int] | Answer | None:
+        """Return the ids of a text; or what has to be learned first; or None where only Python can encode it.
+
+        `raw` and `normalized` have a byte for each added token: 0 it is not looked for, 1 found, 2 found and taken as
+        text. At most `threads` share a long text.
+        """
+    def encode_ids(self, text: str, raw: Buffer, normalized: Buffer, threads: SupportsIndex = 1) -> Ids | Answer | None:
+        """Return the ids of a text as a buffer, else as encode does."""
+    def count(self, text: str, raw: Buffer, normalized: Buffer, threads: SupportsIndex = 1) -> int | Answer | None:
+        """Return the number of ids of a text, else as encode does."""
+    def encode_spans(
+        self, text: str, raw: Buffer, normalized: Buffer, threads: SupportsIndex = 1
+    ) -> list[Ids | bytes] | Answer | None:
+        """Return the ids of a text (Ids) and the spans of their characters (bytes of uint64), else as encode does."""
+
+# --- training --------------------------------------------------------------------------------------------------------
+
+@final
+class PieceTable:
+    """Distinct pieces and their counts: the twin of PieceTable in training/piece_table.py.
+
+    A block is what training/count_blocks.py describes.
+    """
+
+    @property
+    def piece_bytes(self) -> int:
+        """The sizes of all distinct pieces together, in bytes."""
+    @property
+    def memory(self) -> int:
+        """The memory in bytes that the table takes, or will take when it grows next."""
+    @property
+    def has_overflown(self) -> bool:
+        """True where `count` has made a count above 2**62; all other methods raise OverflowError for that."""
+    def __len__(self) -> int: ...
+    def count(self, data: Buffer, splitter: SupportsIndex | Pattern, /) -> bool:
+        """Count the pieces of a text (UTF-8, complete); return whether all of it could be split."""
+    def count_split(self, data: Buffer, ends: Buffer, /) -> None:
+        """Count the pieces of a text that end at some bytes (uint64)."""
+    def add(self, piece: Buffer, count: SupportsIndex, /) -> None:
+        """Add to the count of a piece."""
+    def update(self, other: PieceTable, /) -> None:
+        """Add all counts of another table."""
+    def add_block(self, block: Buffer, /) -> None:
+        """Add the counts of a block; raise ValueError where it is damaged."""
+    def sort(self) -> None:
+        """Begin to write blocks, in the order of the pieces' bytes."""
+    def next_block(self, limit: SupportsIndex, /) -> bytes:
+        """Return the next block, which ends with the row that brings it to `limit` bytes; b"" at the end."""
+    def item(self, number: SupportsIndex, /) -> tuple[bytes, int]:
+        """Return a piece and its count by its number, in the order of first occurrence; raise IndexError at the end."""
+    def clear(self) -> None:
+        """Remove all pieces, and give their memory back."""
+
+@final
+class RunMerger:
+    """Merges runs of blocks into one. Raise ValueError where a block is damaged or out of order."""
+
+    def __init__(self, runs: SupportsIndex, /) -> None: ...
+    def feed(self, run: SupportsIndex, block: Buffer, /) -> None:
+        """Give its next block to the run that merge() named; an empty block ends the run."""
+    def merge(self, limit: SupportsIndex, /) -> bytes | int | None:
+        """Return a block; or the number of the run that needs its next block; or None at the end.
+
+        Raise OverflowError where a sum of counts is above 2**62.
+        """
+
+@final
+class Trainer:
+    """Learns the merges of a byte pair encoding: the twin of training/trainer.py. Ids are places of tokens."""
+
+    def __init__(
+        self,
+        vocab_size: SupportsIndex,
+        min_frequency: SupportsIndex,
+        max_token_bytes: SupportsIndex,
         first_wins: bool,
-        memory: int,
+        memory: SupportsIndex,
         token_bytes: Buffer,
         byte_ids: Buffer,
-    ) -> None: ...
-    def add(self, ids: Buffer, count: int) -> None:
-        """A piece as the ids (uint32) of its parts."""
-    def add_table(self, table: PieceTable, in_order: bool) -> None: ...
-    def add_block(self, block: Buffer) -> None: ...
-    def reserve(self, parts: int) -> None: ...
-    def run(self, milliseconds: int, limit: int) -> tuple[bytes, bool]:
-        """The next merges (left, right, count as uint64), and whether there may be more; OverflowError if too large."""
+        /,
+    ) -> None:
+        """Begin with tokens of these sizes (uint32); `byte_ids` has the id (uint32) of each of the 256 bytes.
+
+        `memory` is roughly what lists and tables may take in bytes, 0 for any number. It changes no merge.
+        """
+    def add(self, ids: Buffer, count: SupportsIndex, /) -> None:
+        """Add a piece, as ids (uint32), that occurs so many times."""
+    def add_table(self, table: PieceTable, in_order: bool, /) -> None:
+        """Add all pieces of a table, in their order or the most frequent first."""
+    def add_block(self, block: Buffer, /) -> None:
+        """Add the pieces of a block; raise ValueError where it is damaged."""
+    def run(self, milliseconds: SupportsIndex, limit: SupportsIndex, /) -> tuple[bytes, bool]:
+        """Return the next merges (left, right and count, uint64 each), and whether there may be more.
+
+        Return after `limit` merges, or soon after the time is over. Raise OverflowError where counts are too large.
+        """

@@ -1,6 +1,6 @@
-"""Which backend runs: the only importer of the native module.
+"""The choice of the backend; this is the only importer of the native module.
 
-TOKCLI_BACKEND=native|python|auto (the default) chooses; `native` is an error where the module was not built.
+The variable TOKCLI_BACKEND chooses: native, python, or auto (the default), which is native where the module was built.
 """
 
 from __future__ import annotations
@@ -8,33 +8,47 @@ from __future__ import annotations
 import os
 from functools import lru_cache
 from importlib import import_module
+from mmap import mmap
 from types import ModuleType
 from typing import Literal
 
 from tokcli.errors import TokcliError
 
 VARIABLE = "TOKCLI_BACKEND"
+is_program = False  # whether the process is tokcli's own: its signals and its freed memory are nobody else's
+_IMPORT_BYTES = 16 << 20  # must be free: a native module that is short of memory while it is made ends the process
 
 
 @lru_cache(maxsize=1)
 def native() -> ModuleType | None:
-    """The native module, or None where it was not built or not wanted."""
+    """Return the native module; None where it was not built, or TOKCLI_BACKEND says python.
+
+    MemoryError: there is no room for it.
+    """
     wanted = os.environ.get(VARIABLE, "auto") or "auto"
     if wanted not in ("auto", "native", "python"):
         raise TokcliError(f"{VARIABLE}={wanted}: no such backend", "Set it to auto, native or python.")
     if wanted == "python":
         return None
     try:
-        return import_module("tokcli.engine._native")
+        mmap(-1, _IMPORT_BYTES).close()
+    except OSError as error:
+        raise MemoryError(str(error)) from None
+    try:
+        module = import_module("tokcli.engine._native")
     except ImportError as error:
         if wanted == "native":
             raise TokcliError(
-                f"{VARIABLE}=native, but the native backend is not here: {error}",
-                "Install again where there is a C++20 compiler.",
+                f"{VARIABLE}=native, but the native backend is not installed: {error}",
+                "Install tokcli again where there is a C++20 compiler.",
             ) from None
         return None
+    if is_program:
+        module.end_when_files_are_cut()
+        module.keep_freed_memory()
+    return module
 
 
 def name() -> Literal["native", "python"]:
-    """The word that `tokcli --version` prints."""
+    """Return the name of the backend, which `tokcli --version` prints."""
     return "python" if native() is None else "native"

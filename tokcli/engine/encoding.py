@@ -1,44 +1,56 @@
 """`Encoding`: text to ids and back, with the public API of tiktoken 0.14, its defaults and its kinds of exceptions.
 
-It ties the parts together (special tokens, pre-tokenizer, merging) and owns none of their rules; ids to text, and what
-a vocabulary is, stand in vocabulary.py.
+It checks arguments and special tokens as tiktoken does; the work is its tokenizer's (tokenizer.py).
 """
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from itertools import chain
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from tokcli.engine import special_tokens as special
-from tokcli.engine import stream, utf8_stream
-from tokcli.engine.bpe import encode_piece
-from tokcli.engine.native_encoder import image_of, split_natively
-from tokcli.engine.text import without_surrogates
-from tokcli.engine.utf8_stream import Part
-from tokcli.engine.vocabulary import Vocabulary
-from tokcli.errors import VocabularyError
+from tokcli.engine.base import arguments
+from tokcli.engine.base.locks import new_lock  # noqa: F401 - whoever has an encoding may fork
+from tokcli.engine.pretokenizers.pretokenizer import ALL
+from tokcli.engine.stream import special_tokens as special
+from tokcli.engine.stream.chunks import Chunk
+from tokcli.engine.stream.utf8 import without_surrogates
+from tokcli.engine.tiktoken.rank_tokenizer import RankTokenizer
+from tokcli.engine.tiktoken.rank_vocabulary import unknown_id
+from tokcli.engine.tokens import Tokens, pairs_of, spans_of
+from tokcli.errors import TokcliError, UnknownTokenError, VocabularyError
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from types import ModuleType
 
     import numpy as np
     import numpy.typing as npt
-    from typing_extensions import Buffer
+
+    from tokcli.engine.tokenizer import Tokenizer
+
+Decoded = TypeVar("Decoded", str, bytes)
+Reopen = tuple[Callable[..., "Encoding"], tuple[Any, ...]]
+"""A function and its arguments that give an equal encoding: what is pickled instead of a whole vocabulary."""
+
+
+def _files() -> ModuleType:
+    """Return the functions for files and streams, which the command line does not use: they take 0.2 ms to load."""
+    from tokcli.engine import files
+
+    return files
 
 
 class VocabularySizeError(VocabularyError, AssertionError):
-    """`explicit_n_vocab` does not agree with the ranks and the special tokens (AssertionError in tiktoken)."""
+    """`explicit_n_vocab` contradicts the ranks and the special tokens (tiktoken raises AssertionError)."""
 
 
-class Encoding(Vocabulary):
-    """A vocabulary, the pattern that splits text for it, and its special tokens.
+class Encoding:
+    """A tokenizer with tiktoken's API; made of mergeable_ranks and a pattern, or of any other tokenizer by `of`.
 
     `mergeable_ranks` maps the bytes of each token to its rank, which is both its id and its place in the order of
-    merging; `special_tokens` maps text to ids. `explicit_n_vocab`, where given, is checked: how many ids there are in
-    all, without gaps at the end. The mappings are kept, not copied, and must not change afterwards.
+    merging; `special_tokens` maps text to ids. `explicit_n_vocab`, where given, is checked: the number of all ids,
+    without gaps at the end. The mappings are kept, not copied, and must not change afterwards.
 
     >>> enc = Encoding("tiny", pat_str=r"[a-z]+|[^a-z]+", mergeable_ranks={b"a": 0, b"b": 1, b" ": 2, b"ab": 3},
     ...                special_tokens={"<end>": 4})
@@ -46,9 +58,10 @@ class Encoding(Vocabulary):
     [3, 2, 1, 0, 4]
     """
 
-    is_pipeline = False  # whether whole texts go through a tokenizer with rules of its own
-    has_template = False  # whether special tokens may be added around a text
-    decodes_apart = True  # whether ids stand for the same bytes whatever stands beside them
+    name: str
+    tokenizer: Tokenizer
+    max_token_value: int
+    _reopen: Reopen | None
 
     def __init__(
         self,
@@ -59,12 +72,13 @@ class Encoding(Vocabulary):
         special_tokens: dict[str, int],
         explicit_n_vocab: int | None = None,
     ) -> None:
-        if not mergeable_ranks:
-            raise VocabularyError(f"encoding {name!r}: no tokens")
-        max_rank = max(mergeable_ranks.values())
-        self._set_up(
-            name, pat_str, special_tokens, max_rank, lambda: mergeable_ranks, lambda: image_of(mergeable_ranks)
-        )
+        arguments.check_text(pat_str, "pat_str")
+        mergeable_ranks = arguments.ids_by_token(mergeable_ranks, bytes, "mergeable_ranks")
+        special_tokens = arguments.ids_by_token(special_tokens, str, "special_tokens")
+        arguments.check_ranks(mergeable_ranks, name)
+        for text, argument in [(pat_str, "pat_str"), *((token, "special_tokens") for token in special_tokens)]:
+            arguments.check_utf8(text, argument)
+        self._set_up(name, RankTokenizer.of(name, pat_str, mergeable_ranks, special_tokens), None)
         if explicit_n_vocab:
             tokens = len(mergeable_ranks) + len(special_tokens)
             if tokens != explicit_n_vocab or self.max_token_value != explicit_n_vocab - 1:
@@ -73,15 +87,33 @@ class Encoding(Vocabulary):
                     f"but explicit_n_vocab is {explicit_n_vocab}"
                 )
 
-    # --- encoding ----------------------------------------------------------------------------------------------------
+    @classmethod
+    def of(cls, name: str, tokenizer: Tokenizer, reopen: Reopen | None = None) -> Encoding:
+        """Return the encoding of any tokenizer; `reopen`, where given, is pickled in its place."""
+        encoding = cls.__new__(cls)
+        encoding._set_up(name, tokenizer, reopen)
+        return encoding
+
+    def _set_up(self, name: str, tokenizer: Tokenizer, reopen: Reopen | None) -> None:
+        self.name, self.tokenizer, self._reopen = name, tokenizer, reopen
+        self.max_token_value = tokenizer.max_id
+        self._special_tokens = tokenizer.special_tokens
+        self.special_tokens_set = set(tokenizer.special_tokens)
+        self._known_special = frozenset(tokenizer.special_tokens)
+        self._special_token_values = frozenset(tokenizer.special_tokens.values())
+
+    def __repr__(self) -> str:
+        return f"<Encoding {self.name!r}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return self._reopen or (Encoding.of, (self.name, self.tokenizer))
+
+    # --- text to ids -------------------------------------------------------------------------------------------------
 
     def encode_ordinary(self, text: str) -> list[int]:
-        """The ids of a text, in which special tokens are ordinary text."""
-        ids: list[int] | None = self._natively("encode", text)
-        return self._encode_in_python(text) if ids is None else ids
-
-    def _encode_in_python(self, text: str) -> list[int]:
-        return self._cache.encode(self._pretokenizer.split(without_surrogates(text)))
+        """Return the ids of a text, in which special tokens are ordinary text."""
+        arguments.check_text(text)
+        return self.tokenizer.encode(text)
 
     def encode(
         self,
@@ -90,29 +122,20 @@ class Encoding(Vocabulary):
         allowed_special: Literal["all"] | AbstractSet[str] = frozenset(),
         disallowed_special: special.Which = "all",
     ) -> list[int]:
-        """The ids of a text.
+        """Return the ids of a text.
 
-        Special tokens in `allowed_special` get their id; those in `disallowed_special` (by default all others) raise
-        DisallowedSpecialTokenError, a ValueError; what is in neither is ordinary text.
+        Special tokens in `allowed_special` become their id; those in `disallowed_special`, by default all others, raise
+        DisallowedSpecialTokenError, a ValueError; those in neither are ordinary text.
         """
-        allowed = self._check_special(text, allowed_special, disallowed_special)
-        return self._encode_allowing(without_surrogates(text), allowed)
+        return self.tokenizer.encode(text, self._check_special(text, allowed_special, disallowed_special))
 
     def _check_special(
         self, text: str, allowed_special: special.Which, disallowed_special: special.Which
     ) -> frozenset[str]:
-        allowed, disallowed = special.resolve(allowed_special, disallowed_special, self.special_tokens_set)
+        arguments.check_text(text)
+        allowed, disallowed = special.resolve(allowed_special, disallowed_special or (), self._known_special)
         special.refuse(text, disallowed)
-        return allowed & self.special_tokens_set
-
-    def _encode_allowing(self, text: str, allowed: frozenset[str]) -> list[int]:
-        ids: list[int] = []
-        for segment, is_special in special.segments(text, allowed):
-            if is_special:
-                ids.append(self._special_tokens[segment])
-            else:
-                ids += self.encode_ordinary(segment)
-        return ids
+        return allowed
 
     def encode_to_numpy(
         self,
@@ -121,17 +144,16 @@ class Encoding(Vocabulary):
         allowed_special: Literal["all"] | AbstractSet[str] = frozenset(),
         disallowed_special: special.Which = "all",
     ) -> npt.NDArray[np.uint32]:
-        """`encode` as a numpy array; like tiktoken's, it raises UnicodeEncodeError for a lone surrogate."""
+        """Return the ids of a text as a numpy array (uint32); UnicodeEncodeError for a lone surrogate, as tiktoken."""
         import numpy as np
 
         allowed = self._check_special(text, allowed_special, disallowed_special)
         text.encode()
-        return np.array(self._encode_allowing(text, allowed), dtype=np.uint32)
+        return np.array(self.tokenizer.encode(text, allowed), dtype=np.uint32)
 
     def encode_ordinary_batch(self, text: list[str], *, num_threads: int = 8) -> list[list[int]]:
-        """`encode_ordinary` of each text."""
-        ids: list[list[int]] | None = self._natively("encode_batch_lists", text, num_threads)
-        return [self.encode_ordinary(t) for t in text] if ids is None else ids
+        """Return the ids of each text, special tokens being ordinary text."""
+        return self.tokenizer.encode_batch(arguments.texts_in(text, "text"), arguments.threads_in(num_threads))
 
     def encode_batch(
         self,
@@ -141,13 +163,14 @@ class Encoding(Vocabulary):
         allowed_special: Literal["all"] | AbstractSet[str] = frozenset(),
         disallowed_special: special.Which = "all",
     ) -> list[list[int]]:
-        """`encode` of each text."""
-        allowed, disallowed = special.resolve(allowed_special, disallowed_special, self.special_tokens_set)
-        for one in text:
+        """Return the ids of each text; special tokens are treated as `encode` treats them."""
+        texts, threads = arguments.texts_in(text, "text"), arguments.threads_in(num_threads)
+        allowed, disallowed = special.resolve(allowed_special, disallowed_special, self._known_special)
+        for one in texts:
             special.refuse(one, disallowed)
         if not allowed:
-            return self.encode_ordinary_batch(text, num_threads=num_threads)
-        return [self._encode_allowing(without_surrogates(one), allowed & self.special_tokens_set) for one in text]
+            return self.tokenizer.encode_batch(texts, threads)
+        return [self.tokenizer.encode(one, allowed) for one in texts]
 
     def encode_with_unstable(
         self,
@@ -156,219 +179,217 @@ class Encoding(Vocabulary):
         allowed_special: Literal["all"] | AbstractSet[str] = frozenset(),
         disallowed_special: special.Which = "all",
     ) -> tuple[list[int], list[list[int]]]:
-        """The ids that stand whatever follows the text, and the ways in which the rest of it could come out.
+        """Return the ids that do not depend on what follows the text, and all ways to encode the rest of it.
 
-        The second is in no particular order. For every way `way`, the bytes of the stable ids and `way` together begin
-        with the text.
+        The ways are in no particular order. The bytes of the stable ids and of any way together begin with the text.
+        TokcliError for tokenizers other than tiktoken's.
         """
-        from tokcli.engine import unstable
-
         allowed = self._check_special(text, allowed_special, disallowed_special)
         text.encode()  # UnicodeEncodeError for a lone surrogate, as tiktoken
-        ids, last = self._encode_with_last(text, allowed)
-        if last == 0:
-            return ids, []
-        stable = len(ids) - unstable.unstable_tail(self._token_bytes_or_special(ids), last)
-        rest = self.decode_bytes(ids[stable:])
-        ways = unstable.completions(
-            rest, self._mergeable_ranks, self._decoder, self._sorted_token_bytes, self.encode_ordinary
-        )
-        return ids[:stable], [list(way) for way in ways]
+        return self._rank_tokenizer("encode_with_unstable").encode_unstable(text, allowed)
 
-    def _encode_with_last(self, text: str, allowed: frozenset[str]) -> tuple[list[int], int]:
-        """The ids of a text, and how many of them are of its last piece (0 after a special token)."""
-        ids: list[int] = []
-        last = 0
-        for segment, is_special in special.segments(text, allowed):
-            if is_special:
-                ids.append(self._special_tokens[segment])
-                last = 0
-            else:
-                pieces = self._pretokenizer.split(segment)
-                ids += self._cache.encode(pieces)
-                last = len(self._cache[pieces[-1]])
-        return ids, last
+    def _rank_tokenizer(self, method: str) -> RankTokenizer:
+        if not isinstance(self.tokenizer, RankTokenizer):
+            raise TokcliError(f"{self.name}: {method} is only for tiktoken's encodings")
+        return self.tokenizer
 
-    def _token_bytes_or_special(self, ids: Sequence[int]) -> list[bytes]:
-        """The bytes of ids for `unstable_tail`, to which a special token is no white space."""
-        return [self._decoder.get(i, b"<special>") for i in ids]
+    def encode_single_token(self, text_or_bytes: str | bytes) -> int:
+        """Return the id of a text that is one token, special or not; UnknownTokenError, a KeyError, for any other."""
+        data = arguments.bytes_in(text_or_bytes, "text_or_bytes")
+        number = self.tokenizer.id_of(data)
+        if number is None:
+            raise UnknownTokenError(f"{data!r} is not a token of {self.name}")
+        return number
 
     def _encode_single_piece(self, text_or_bytes: str | bytes) -> list[int]:
-        data = text_or_bytes.encode() if isinstance(text_or_bytes, str) else text_or_bytes
-        return encode_piece(self._mergeable_ranks, data)
+        return self.tokenizer.encode_piece(arguments.bytes_in(text_or_bytes, "text_or_bytes"))
 
     def _encode_only_native_bpe(self, text: str) -> list[int]:
         return self.encode_ordinary(text)
 
     def _encode_bytes(self, text: bytes) -> list[int]:
-        """tiktoken's rule for bytes that may not be UTF-8: one piece from the last one before the first bad byte on."""
+        """Return the ids of bytes: after the first one that is not UTF-8, all bytes are part of the last piece."""
+        if not isinstance(text, bytes):
+            raise arguments.wrong_type("text", "bytes", text)
         try:
             return self.encode_ordinary(text.decode())
         except UnicodeDecodeError as error:
-            return self._encode_with_tail(text[: error.start].decode(), text[error.start :])
-
-    def _encode_with_tail(self, text: str, tail: bytes) -> list[int]:
-        """The ids of text followed by bytes that are no text and belong to its last piece."""
-        from tokcli.engine import unstable
-
-        ids, last = self._encode_with_last(text, frozenset())
-        keep = len(ids) - unstable.unstable_tail(self.decode_tokens_bytes(ids), last)
-        return ids[:keep] + encode_piece(self._mergeable_ranks, self.decode_bytes(ids[keep:]) + tail)
+            tokenizer = self._rank_tokenizer("encoding bytes that are not UTF-8")
+            return tokenizer.encode_with_tail(text[: error.start].decode(), text[error.start :])
 
     # --- beyond tiktoken ---------------------------------------------------------------------------------------------
 
+    def encode_with_offsets(
+        self,
+        text: str,
+        *,
+        allowed_special: Literal["all"] | AbstractSet[str] = frozenset(),
+        disallowed_special: special.Which = "all",
+    ) -> tuple[list[int], list[tuple[int, int]]]:
+        """Return the ids of a text, and for each id its first and past-the-end character in it.
+
+        The starts under tiktoken's encodings are those of `decode_with_offsets`; both are Hugging Face's under a
+        tokenizer.json. Special tokens are treated as `encode` treats them. InputError where a tokenizer does not know
+        the places.
+
+        >>> enc = Encoding("tiny", pat_str=r"[a-z]+|[^a-z]+", mergeable_ranks={b"a": 0, b"b": 1, b" ": 2, b"ab": 3},
+        ...                special_tokens={})
+        >>> enc.encode_with_offsets("ab a")
+        ([3, 2, 0], [(0, 2), (2, 3), (3, 4)])
+        """
+        allowed = self._check_special(text, allowed_special, disallowed_special)
+        tokenizer = self.tokenizer
+        found = [tokenizer.encode_spans(Chunk(without_surrogates(text), 0, allowed=allowed))] if text else []
+        tokens = tokenizer.finish(found or [Tokens([], spans=[], blanks=[])], False)
+        return tokens.ids.tolist(), pairs_of(tokens.spans or ())
+
     def count(self, text: str) -> int:
-        """How many tokens `encode_ordinary` makes of a text."""
-        count: int | None = self._natively("count", text)
-        return self._cache.count(self._pretokenizer.split(without_surrogates(text))) if count is None else count
+        """Return the number of tokens of a text, special tokens being ordinary text."""
+        arguments.check_text(text)
+        return self.tokenizer.count(text)
 
     def count_batch(self, texts: Sequence[str]) -> list[int]:
-        """`count` of each text."""
-        return [self.count(text) for text in texts]
+        """Return the number of tokens of each text."""
+        return list(map(self.tokenizer.count, arguments.texts_in(texts, "texts")))
 
     def count_file(self, path: str | Path) -> int:
-        """How many tokens a file has, special tokens taken as text; InputError where it is not UTF-8.
+        """Return the number of tokens of a file, special tokens being text; InputError where it is not UTF-8.
 
-        It is read in blocks, so its size does not matter.
+        The file is read in blocks, so memory does not grow with its size.
         """
-        with open(path, "rb", buffering=0) as file:
-            blocks = iter(lambda: file.read(stream.BLOCK_BYTES), b"")
-            return sum(map(self.count_part, self.read_parts(blocks)))
+        count: int = _files().counted(self.tokenizer, path)
+        return count
+
+    def count_files(self, paths: Iterable[str | Path], *, num_threads: int = 8) -> list[int]:
+        """Return the number of tokens of each file, as `count_file` does."""
+        return list(_files().of_each(_files().counted, self.tokenizer, paths, num_threads))
+
+    def encode_files(self, paths: Iterable[str | Path], *, num_threads: int = 8) -> Iterator[memoryview]:
+        """Yield the ids of each file as a buffer of uint32, special tokens being text; only a few files are held."""
+        buffers: Iterator[memoryview] = _files().of_each(_files().encoded, self.tokenizer, paths, num_threads)
+        return buffers
+
+    def encode_stream(self, blocks: Iterable[bytes]) -> Iterator[memoryview]:
+        """Yield the ids of text that comes in blocks of bytes, as buffers of uint32; special tokens are text."""
+        buffers: Iterator[memoryview] = _files().streamed(self.tokenizer, blocks)
+        return buffers
 
     def split(self, text: str) -> list[str]:
-        """The pieces that the pattern cuts a text into; joined, they are the text."""
-        return self._pretokenizer.split(without_surrogates(text))
+        """Return the pieces that a text is cut into; joined, they are the text."""
+        arguments.check_text(text)
+        return self.tokenizer.split(without_surrogates(text))
 
     def encode_array(self, text_or_bytes: str | bytes) -> memoryview:
-        """The ids as a buffer of uint32 (format "I", without numpy). Bytes need not be UTF-8."""
+        """Return the ids as a buffer of uint32 (format "I"), without numpy.
+
+        Byte-level encodings take any bytes; others raise UnicodeDecodeError for bytes that are not UTF-8.
+        """
         if isinstance(text_or_bytes, str):
-            ids: memoryview | None = self._natively("encode_array", text_or_bytes)
-            return memoryview(array("I", self._encode_in_python(text_or_bytes))) if ids is None else ids
-        data = bytes(text_or_bytes)
-        if self._native is not None and utf8_stream.valid_utf8(data) == len(data):
-            return self.encode_part(memoryview(data))
-        try:
-            return self.encode_array(data.decode())
-        except UnicodeDecodeError:
-            chunks = self.read_chunks([data], errors="bytes")
-            return memoryview(array("I", chain.from_iterable(map(self.encode_chunk, chunks))))
+            return self.tokenizer.encode_array(text_or_bytes)
+        if not isinstance(text_or_bytes, (bytes, bytearray, memoryview)):
+            raise arguments.wrong_type("text_or_bytes", "a str or bytes", text_or_bytes)
+        return self.tokenizer.encode_bytes(bytes(text_or_bytes))
 
     def encode_array_batch(self, texts: Sequence[str], *, num_threads: int = 8) -> tuple[memoryview, memoryview]:
-        """All ids of some texts as one buffer of uint32, and where each text's begin in it: len(texts) + 1 uint64."""
-        made: tuple[memoryview, memoryview] | None = self._natively("encode_batch", list(texts), num_threads)
-        if made is not None:
-            return made
-        ids, offsets = array("I"), array("Q", [0])
-        for text in texts:
-            ids.extend(self.encode_ordinary(text))
-            offsets.append(len(ids))
-        return memoryview(ids), memoryview(offsets)
+        """Return the ids of all texts in one buffer of uint32, and len(texts) + 1 offsets (uint64) of each text's."""
+        return self.tokenizer.encode_array_batch(arguments.texts_in(texts, "texts"), arguments.threads_in(num_threads))
 
-    # --- streams -----------------------------------------------------------------------------------------------------
+    # --- ids to text -------------------------------------------------------------------------------------------------
 
-    def read_chunks(
-        self,
-        blocks: stream.Blocks,
-        *,
-        errors: stream.Errors = "strict",
-        allowed: frozenset[str] = frozenset(),
-        refused: frozenset[str] = frozenset(),
-    ) -> Iterator[stream.Chunk]:
-        """Blocks of bytes as chunks that can be encoded one by one: see `stream.read_chunks`."""
-        return stream.read_chunks(blocks, self._pretokenizer, errors=errors, allowed=allowed, refused=refused)
+    def decode_bytes(self, tokens: Sequence[int]) -> bytes:
+        """Return the bytes of ids; UnknownTokenError, a KeyError, for an id that the vocabulary lacks."""
+        return self._decoded(self.tokenizer.decode, tokens)
 
-    def read_parts(
-        self,
-        blocks: stream.Blocks,
-        *,
-        errors: stream.Errors = "strict",
-        allowed: frozenset[str] = frozenset(),
-        refused: frozenset[str] = frozenset(),
-    ) -> Iterator[Part]:
-        """The same as parts, text as UTF-8 where native code takes it so: see `utf8_stream.read_parts`."""
-        if self._native is None:
-            return self.read_chunks(blocks, errors=errors, allowed=allowed, refused=refused)
-        return utf8_stream.read_parts(blocks, self._pretokenizer, errors=errors, allowed=allowed, refused=refused)
+    def decode(self, tokens: Sequence[int], errors: str = "replace") -> str:
+        """Return the text of ids; `errors` is `bytes.decode`'s: by default bytes that are not UTF-8 become U+FFFD."""
+        return self._text(tokens, errors)
 
-    def encode_part(self, part: Part) -> memoryview:
-        """The ids of one part of a stream (uint32)."""
-        if isinstance(part, stream.Chunk):
-            if not part.special and not part.tail and (made := self._natively("encode_array", part.text)) is not None:
-                return memoryview(made)
-            return memoryview(array("I", self.encode_chunk(part)))
-        ids: memoryview | None = self._natively("encode_utf8", part)
-        return memoryview(array("I", self._encode_in_python(str(part, "utf-8")))) if ids is None else ids
+    def _text(self, tokens: Sequence[int], errors: str, name: str = "tokens") -> str:
+        arguments.check_text(errors, "errors")
+        if errors == "replace":
+            return self._decoded(self.tokenizer.decode_text, tokens, name)
+        return self._decoded(self.tokenizer.decode, tokens, name).decode("utf-8", errors=errors)
 
-    def count_part(self, part: Part) -> int:
-        """How many ids one part of a stream has."""
-        if isinstance(part, stream.Chunk):
-            return self.count_chunk(part)
-        count: int | None = self._natively("count_utf8", part)
-        return len(self._encode_in_python(str(part, "utf-8"))) if count is None else count
+    def _decoded(
+        self, decode: Callable[[Sequence[int]], Decoded], tokens: Sequence[int], name: str = "tokens"
+    ) -> Decoded:
+        """Return what a way of decoding makes of ids, which are the argument `name`."""
+        if not isinstance(tokens, list):
+            arguments.check_sequence(tokens, name)
+        try:
+            return decode(tokens if isinstance(self.tokenizer, RankTokenizer) else arguments.token_ids(tokens, name))
+        except (TypeError, ValueError, OverflowError):
+            arguments.token_ids(tokens, name)  # names the first that is wrong
+            raise
 
-    def encode_records(
-        self, data: bytes, ends: Buffer, separator_size: int, special_tokens: frozenset[str] = frozenset()
-    ) -> tuple[memoryview, memoryview] | None:
-        """All ids (uint32) of records in one buffer, and where each record's begin (uint64, one more than records).
+    def decode_single_token_bytes(self, token: int) -> bytes:
+        """Return the bytes of one id, special or not; UnknownTokenError, a KeyError, if there is no such id."""
+        return self._bytes_of([arguments.token_id(token)])[0]
 
-        They end at `ends` (uint64), `separator_size` bytes of which are none of the record. None where they have to be
-        taken one by one: without native code, where one of the special tokens may be in them, or not all is UTF-8.
+    def decode_tokens_bytes(self, tokens: Sequence[int]) -> list[bytes]:
+        """Return the bytes of each id; UnknownTokenError, a KeyError, if there is no such id."""
+        given = list(tokens) if isinstance(tokens, Iterable) else tokens
+        try:
+            ids = arguments.token_ids(given)
+        except OverflowError:  # tiktoken looks one up after the other, and names the first that is wrong in any way
+            for at, token in enumerate(given):
+                self._bytes_of([arguments.token_id(token, f"tokens[{at}]")])
+            raise
+        return self._bytes_of(ids)
+
+    def _bytes_of(self, ids: list[int]) -> list[bytes]:
+        try:
+            return list(map(self.tokenizer.token_bytes().__getitem__, ids))
+        except KeyError as error:
+            raise unknown_id(error.args[0], self.name) from None
+
+    def decode_with_offsets(self, tokens: Sequence[int]) -> tuple[str, list[int]]:
+        """Return the text of ids, and for each id the index of the first character that has bytes of it.
+
+        UnicodeDecodeError where the bytes are not UTF-8.
         """
-        made: tuple[memoryview, memoryview] | None = None
-        if self._is_plain(data, special_tokens):
-            made = self._natively("encode_records", data, ends, separator_size)
-        return made
+        token_bytes = self.decode_tokens_bytes(tokens)
+        return b"".join(token_bytes).decode(), spans_of(token_bytes)[::2].tolist()
 
-    def count_records(
-        self, data: bytes, ends: Buffer, separator_size: int, special_tokens: frozenset[str] = frozenset()
-    ) -> memoryview | None:
-        """How many ids each record has (uint32); None as in `encode_records`."""
-        counts: memoryview | None = None
-        if self._is_plain(data, special_tokens):
-            counts = self._natively("count_records", data, ends, separator_size)
-        return counts
+    def decode_batch(
+        self, batch: Sequence[Sequence[int]], *, errors: str = "replace", num_threads: int = 8
+    ) -> list[str]:
+        """Return the text of each sequence of ids; `num_threads` is accepted for tiktoken's sake."""
+        texts = enumerate(arguments.batch_in(batch, num_threads))
+        return [self._text(tokens, errors, f"batch[{at}]") for at, tokens in texts]
 
-    def _is_plain(self, data: bytes, special_tokens: frozenset[str]) -> bool:
-        return (
-            self._native is not None
-            and not utf8_stream.special_finder(special_tokens).may_be_in(data)
-            and utf8_stream.valid_utf8(data) == len(data)
-        )
+    def decode_bytes_batch(self, batch: Sequence[Sequence[int]], *, num_threads: int = 8) -> list[bytes]:
+        """Return the bytes of each sequence of ids; `num_threads` is accepted for tiktoken's sake."""
+        texts = enumerate(arguments.batch_in(batch, num_threads))
+        return [self._decoded(self.tokenizer.decode, tokens, f"batch[{at}]") for at, tokens in texts]
 
-    def encode_chunk(self, chunk: stream.Chunk) -> list[int]:
-        """The ids of one chunk of a stream."""
-        if chunk.special:
-            return [self._special_tokens[chunk.text]]
-        if chunk.tail:
-            return self._encode_with_tail(chunk.text, chunk.tail)
-        ids: list[int] | None = self._natively("encode", chunk.text)
-        return self._cache.encode(self._pieces(chunk)) if ids is None else ids
+    # --- the vocabulary ----------------------------------------------------------------------------------------------
 
-    def count_chunk(self, chunk: stream.Chunk, threads: int = 1) -> int:
-        """How many ids one chunk of a stream has; a large one is shared by threads, where there is native code."""
-        if chunk.special or chunk.tail:
-            return len(self.encode_chunk(chunk))
-        count: int | None = self._natively("count", chunk.text, threads)
-        return self._cache.count(self._pieces(chunk)) if count is None else count
+    @property
+    def _pat_str(self) -> str:
+        pretokenizer = self.tokenizer.pretokenizer
+        return ALL if pretokenizer is None else pretokenizer.pat_str
 
-    def split_chunk(self, chunk: stream.Chunk) -> list[bytes]:
-        """The pieces of one chunk of a stream, as bytes; a special token is one."""
-        if not (chunk.special or chunk.tail or chunk.pieces):
-            pieces = split_natively(self._pat_str, chunk.text)
-            if pieces is not None:
-                return pieces
-        return stream.split_chunk(chunk, self._pretokenizer)
+    @property
+    def _mergeable_ranks(self) -> dict[bytes, int]:
+        return self.tokenizer.ranks()
 
-    def _pieces(self, chunk: stream.Chunk) -> Sequence[str]:
-        return stream.pieces_of(chunk, self._pretokenizer)
+    def token_byte_values(self) -> list[bytes]:
+        """Return the bytes of all tokens that are not special, sorted."""
+        return sorted(self.tokenizer.ranks())
 
-    # --- pickling ----------------------------------------------------------------------------------------------------
+    @property
+    def eot_token(self) -> int:
+        """The id of `<|endoftext|>`; KeyError where there is none."""
+        return self._special_tokens["<|endoftext|>"]
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        if self._made_by is not None:
-            return self._made_by  # a few bytes instead of the whole vocabulary
-        return _restore, (self.name, self._pat_str, self._mergeable_ranks, self._special_tokens)
+    def is_special_token(self, token: int) -> bool:
+        """Return whether a special token has this id."""
+        if not isinstance(token, int):
+            raise arguments.wrong_type("token", "an int", token)
+        return token in self._special_token_values
 
-
-def _restore(name: str, pat_str: str, ranks: dict[bytes, int], special_tokens: dict[str, int]) -> Encoding:
-    return Encoding(name, pat_str=pat_str, mergeable_ranks=ranks, special_tokens=special_tokens)
+    @property
+    def n_vocab(self) -> int:
+        """The largest id plus one."""
+        return self.max_token_value + 1

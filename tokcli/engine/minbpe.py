@@ -1,7 +1,8 @@
-"""minbpe's models: pairs of ids merge, in the order of their ids; two ids may stand for the same bytes.
+"""minbpe's models: pairs of ids merge in the order of their ids; two ids may have the same bytes.
 
-`Encoding` does the same for a model whose tokens all differ, and faster; this is for the others, and for the basic
-models, which take a text as one piece.
+`RankTokenizer` does the same for a model whose tokens all differ, and faster. This is for the other models, and for the
+basic ones, which take a text as one piece. It is their reference: natively ranks do the work of these, too, since of
+ids with the same bytes merging makes only one.
 """
 
 from __future__ import annotations
@@ -12,19 +13,22 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar
 
-from tokcli.engine.pair_bpe import SHIFT, merge
-from tokcli.engine.piece_cache import CACHE_PIECE_CHARS, CACHE_PIECES
-from tokcli.engine.postprocessor import Tokens, joined
-from tokcli.engine.pretokenizer import PreTokenizer
-from tokcli.engine.text import character_spans
+from tokcli.engine import backend
+from tokcli.engine.bpe.bpe import MergeOrder, PieceCache
+from tokcli.engine.bpe.pairs import SHIFT, merge
+from tokcli.engine.bpe.ranks import ranks_of_merges, ranks_of_pairs
+from tokcli.engine.pretokenizers.pretokenizer import ALL, PreTokenizer
+from tokcli.engine.shortcut.shortcut import DecodingFacts, Shortcut
+from tokcli.engine.text_tokenizer import TextTokenizer
+from tokcli.engine.tokens import Tokens
 from tokcli.errors import UnknownTokenError
 
-BYTES = 256  # ids below it are bytes, those above merges
+BYTES = 256  # lower ids are bytes, the others merges
 
 
 @dataclass(frozen=True)
-class MinBpe:
-    """`pairs[i]` merge into id 256 + i; `pattern` None: the text is one piece.
+class MinBpe(TextTokenizer):
+    """A model in which the pair of ids `pairs[i]` merges into id 256 + i; `pattern` None: a text is one piece.
 
     >>> MinBpe([(97, 98)], {}, None).encode("abc", frozenset())
     [256, 99]
@@ -33,23 +37,51 @@ class MinBpe:
     pairs: Sequence[tuple[int, int]] = field(repr=False)
     special_tokens: Mapping[str, int]
     pattern: str | None
-    _cache: dict[str, tuple[int, ...]] = field(default_factory=dict, repr=False, compare=False)
 
     is_byte_level: ClassVar[bool] = True
-    has_template: ClassVar[bool] = False
     decodes_apart: ClassVar[bool] = True
-    shortcut: ClassVar[None] = None
-    native: ClassVar[None] = None
+
+    def __post_init__(self) -> None:
+        _ = self.pretokenizer  # a pattern that does not compile is refused here, where its file is known
 
     @property
     def max_id(self) -> int:
         """The largest id."""
         return max(BYTES + len(self.pairs) - 1, *self.special_tokens.values(), 0)
 
+    @property
+    def single_pattern(self) -> str | None:
+        """The pattern that cuts text into pieces; None for a basic model."""
+        return self.pattern
+
     @cached_property
     def pretokenizer(self) -> PreTokenizer | None:
-        """What cuts a text into pieces."""
+        """The pattern that cuts text into pieces; None for a basic model."""
         return None if self.pattern is None else PreTokenizer(self.pattern)
+
+    @cached_property
+    def shortcut(self) -> Shortcut | None:
+        """The ranks of the ids that merging makes; None without native code, and where specials hide each other."""
+        if backend.native() is None or self._hides_specials:
+            return None
+        merges = [(left, right, number) for number, (left, right) in enumerate(self.pairs, BYTES)]
+        ranked = ranks_of_merges(dict(enumerate(self.tokens)), merges, finds_whole=False)
+        return None if ranked is None else Shortcut.of(self.pattern or ALL, ranked, self.special_tokens)
+
+    @property
+    def _hides_specials(self) -> bool:
+        """Whether a special token begins a later one, of which minbpe then finds only the beginning."""
+        earlier: set[str] = set()
+        for name in self.special_tokens:
+            if any(name[:size] in earlier for size in range(1, len(name))):
+                return True
+            earlier.add(name)
+        return False
+
+    def decoding_facts(self) -> DecodingFacts:
+        """Return how ids are decoded."""
+        found = self._token_bytes
+        return DecodingFacts(list(found), list(self.special_tokens.values()), found.__getitem__)
 
     @cached_property
     def _merges(self) -> dict[int, tuple[int, int]]:
@@ -57,65 +89,66 @@ class MinBpe:
 
     @cached_property
     def tokens(self) -> list[bytes]:
-        """The bytes of each id."""
+        """The bytes of each id that is not special."""
         found = [bytes([byte]) for byte in range(BYTES)]
         for left, right in self.pairs:
             found.append(found[left] + found[right])
         return found
 
+    @cached_property
+    def _cache(self) -> PieceCache:
+        return PieceCache(lambda piece: [number for number, _ in merge([(byte, 1) for byte in piece], self._merges)])
+
     def encode(self, text: str, allowed: frozenset[str]) -> list[int]:
-        """The ids of a text."""
+        """Return the ids of a text."""
         ids: list[int] = []
         names = [name for name in self.special_tokens if name in allowed]
-        parts = re.split(f"({'|'.join(map(re.escape, names))})", text) if names else [text]
-        for at, part in enumerate(parts):
-            if at % 2:
-                ids.append(self.special_tokens[part])
-                continue
-            for piece in self.pretokenizer.split(part) if self.pretokenizer else (part,):
-                ids += self._encode_piece(piece)
+        segments = re.split(f"({'|'.join(map(re.escape, names))})", text) if names else [text]
+        for at, segment in enumerate(segments):
+            ids += (self.special_tokens[segment],) if at % 2 else self._cache.encode(self._pieces(segment))
         return ids
 
-    def _encode_piece(self, piece: str) -> tuple[int, ...]:
-        ids = self._cache.get(piece)
-        if ids is None:
-            ids = tuple(number for number, _ in merge([(byte, 1) for byte in piece.encode()], self._merges))
-            if len(piece) <= CACHE_PIECE_CHARS:
-                if len(self._cache) >= CACHE_PIECES:
-                    self._cache.clear()
-                self._cache[piece] = ids
-        return ids
-
-    def encode_spans(self, text: str, allowed: frozenset[str]) -> Tokens:
-        """The ids of a text, and where they stand in it, in characters."""
-        ids = self.encode(text, allowed)
-        return Tokens(ids, spans=list(character_spans([self._all[number] for number in ids])))
-
-    def finish(self, texts: list[Tokens], add: bool) -> Tokens:
-        """There is no template."""
-        del add
-        return joined(texts)
-
-    def split(self, text: str) -> list[str]:
-        """The pieces of a text."""
+    def _pieces(self, text: str) -> list[str]:
         return self.pretokenizer.split(text) if self.pretokenizer else [text] if text else []
 
+    def encode_spans(self, text: str, allowed: frozenset[str]) -> Tokens:
+        """Return the tokens of a text with their places in characters."""
+        ids = self.encode(text, allowed)
+        return Tokens(ids, spans=self.token_spans(ids))
+
+    def split(self, text: str) -> list[str]:
+        """Return the pieces of a text; joined, they are the text."""
+        return self._pieces(text)
+
     @cached_property
-    def _all(self) -> Mapping[int, bytes]:
+    def _token_bytes(self) -> Mapping[int, bytes]:
         special = {number: name.encode() for name, number in self.special_tokens.items()}
         return special | dict(enumerate(self.tokens))
 
     def decode(self, ids: Sequence[int]) -> bytes:
-        """The bytes of some ids."""
+        """Return the bytes of ids; UnknownTokenError for an id that the vocabulary lacks."""
         try:
-            return b"".join(map(self._all.__getitem__, ids))
+            return b"".join(map(self._token_bytes.__getitem__, ids))
         except KeyError as error:
             raise UnknownTokenError(f"{error.args[0]} is not an id of the vocabulary") from None
 
+    def token_bytes(self) -> Mapping[int, bytes]:
+        """Return the bytes of every id, special tokens included."""
+        return self._token_bytes
+
     def parents(self, number: int) -> tuple[int, int] | None:
-        """The pair that merges into an id; None for a byte or a special token."""
+        """Return the pair that merges into an id; None for a byte or a special token."""
         return self.pairs[number - BYTES] if BYTES <= number < BYTES + len(self.pairs) else None
 
-    def token_bytes(self) -> Mapping[int, bytes]:
-        """The bytes of each id."""
-        return self._all
+    def merge_order(self) -> MergeOrder:
+        """Return the order of merging: that of the ids made."""
+        return lambda _left, _right, made: made - BYTES
+
+    def as_ranks(self) -> tuple[dict[bytes, int], list[tuple[int, int]]] | None:
+        """Return mergeable_ranks and the pairs that merge, where these give the ids of the model."""
+        ranks = ranks_of_pairs(self.pairs)
+        return None if ranks is None else (ranks, list(self.pairs))
+
+    def why_no_ranks(self) -> list[str]:
+        """Return what ranks and a pattern do not say of the model."""
+        return ["ids that stand for the same bytes, of which ranks hold one"]

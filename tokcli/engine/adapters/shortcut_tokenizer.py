@@ -1,0 +1,345 @@
+"""`ShortcutTokenizer`: a tokenizer of whole texts whose work ranks and a pattern do, natively and in streams.
+
+What a shortcut does not hold for, some characters as a rule, is found by a check (text_check.py) and goes the way of
+whole_text.py.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from functools import cached_property
+from itertools import chain
+from typing import TYPE_CHECKING, TypeVar
+
+from tokcli.engine.adapters.whole_text import NONE, WholeTextTokenizer, text_of
+from tokcli.engine.bpe.merges import ParentTable, for_ids
+from tokcli.engine.shortcut.placed import placed
+from tokcli.engine.shortcut.shortcut import Shortcut, blanks_of
+from tokcli.engine.shortcut.text_check import Checks, TextCheck
+from tokcli.engine.stream import chunks as stream
+from tokcli.engine.stream import special_tokens as special
+from tokcli.engine.stream.chunks import PLAIN, ReadOptions
+from tokcli.engine.stream.utf8 import SplitText, utf8_of, without_surrogates
+from tokcli.engine.text_tokenizer import TextTokenizer
+from tokcli.engine.tiktoken.native_encoder import NativeEncoder
+from tokcli.engine.tiktoken.rank_tokenizer import RankTokenizer
+from tokcli.engine.tokens import Tokens, joined, mapped_spans
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+    from tokcli.engine.shortcut.text_check import SegmentKind
+    from tokcli.engine.stream.utf8 import AnyChunk
+
+Answer = TypeVar("Answer")
+
+
+def adapted(name: str, rules: TextTokenizer) -> WholeTextTokenizer:
+    """Return a tokenizer of whole texts as a `Tokenizer`; where it has a shortcut, that does the work."""
+    return WholeTextTokenizer(name, rules) if rules.shortcut is None else ShortcutTokenizer(name, rules)
+
+
+class ShortcutTokenizer(WholeTextTokenizer):
+    """A tokenizer of whole texts that has a shortcut: `fast` does by ranks what the shortcut holds for."""
+
+    def __init__(self, name: str, rules: TextTokenizer) -> None:
+        super().__init__(name, rules)
+        if rules.shortcut is None:
+            raise ValueError(f"{name} has no shortcut")
+        self.shortcut: Shortcut = rules.shortcut
+        self.fast = RankTokenizer(
+            name,
+            pat_str=self.shortcut.pat_str,
+            special_tokens=self.shortcut.added,
+            max_rank=self.shortcut.max_id,
+            load_ranks=self.shortcut.load_ranks,
+            load_image=self.shortcut.load_image,
+        )
+        # added tokens that are not special are found whatever is allowed
+        self._always_found = frozenset(self.shortcut.added.keys() - self.special_tokens.keys())
+
+    @property
+    def is_native(self) -> bool:
+        """Whether native code does the work."""
+        return self.fast.is_native
+
+    @property
+    def changes_text(self) -> bool:
+        """Whether tokens may have other bytes than the text that they encode."""
+        return self.shortcut.form is not None or self.shortcut.prefix_space
+
+    @property
+    def puts_space_first(self) -> bool:
+        """Whether `read_parts` puts a space before the text."""
+        return self.shortcut.prefix_space
+
+    @cached_property
+    def _checks(self) -> Checks | None:
+        return Checks.of(self.shortcut) if self.is_native else None
+
+    @cached_property
+    def _check(self) -> TextCheck | None:
+        return None if self._checks is None else self._checks.whole(self._always_found)
+
+    @cached_property
+    def _checked(self) -> NativeEncoder | None:
+        """Native code that answers for texts in which the check finds nothing; None where a space may come first."""
+        if self._checks is None or self.shortcut.prefix_space:
+            return None
+        native = self.fast.native
+        return native if native is None or self._check is None else native.checked(self._check.native)
+
+    def _at_once(self, ask: Callable[[NativeEncoder], Answer | None]) -> Answer | None:
+        """Return what native code answers about texts; None where Python has to look at them first."""
+        native = self._checked
+        if native is None:
+            return None
+        found = ask(native)
+        if found is None and self._check is not None:
+            return self._check.ask(lambda: ask(native), lambda answer: answer is not None)
+        return found
+
+    # --- text to ids -------------------------------------------------------------------------------------------------
+
+    def encode(self, text: str, allowed: frozenset[str] = NONE) -> list[int]:
+        """Return the ids of a text."""
+        if not allowed and (ids := self._at_once(lambda native: native.encode(text))) is not None:
+            return ids
+        ids = []
+        for found, plain in self._stretches(without_surrogates(text), allowed):
+            ids += found if plain is None else self.fast.encode(plain)
+        return ids
+
+    def count(self, text: str, allowed: frozenset[str] = NONE) -> int:
+        """Return the number of ids of a text."""
+        if not allowed and (count := self._at_once(lambda native: native.count(text))) is not None:
+            return count
+        stretches = self._stretches(without_surrogates(text), allowed)
+        return sum(len(found) if plain is None else self.fast.count(plain) for found, plain in stretches)
+
+    def encode_array(self, text: str, allowed: frozenset[str] = NONE) -> memoryview:
+        """Return the ids of a text as an array (uint32)."""
+        if not allowed and (ids := self._at_once(lambda native: native.encode_array(text))) is not None:
+            return ids
+        stretches = self._stretches(without_surrogates(text), allowed)
+        arrays = [
+            memoryview(array("I", f)) if plain is None else self.fast.encode_array(plain) for f, plain in stretches
+        ]
+        return arrays[0] if len(arrays) == 1 else memoryview(b"".join(arrays)).cast("I")
+
+    def encode_batch(self, texts: Sequence[str], threads: int) -> list[list[int]]:
+        """Return the ids of each text."""
+        made: list[list[int] | None] = [None] * len(texts)
+
+        def fill(native: NativeEncoder) -> bool:
+            """Encode those texts that have no ids yet; return whether all have them then."""
+            left = [at for at, ids in enumerate(made) if ids is None]
+            found = native.encode_batch_lists([texts[at] for at in left], threads)
+            for at, ids in zip(left, found or (), strict=False):
+                made[at] = ids
+            return found is not None and None not in made
+
+        native, check = self._checked, self._check
+        if native is not None and not fill(native) and check is not None:
+            check.ask(lambda: fill(native), bool)
+        return [self.encode(text) if ids is None else ids for text, ids in zip(texts, made, strict=True)]
+
+    def encode_array_batch(self, texts: Sequence[str], threads: int) -> tuple[memoryview, memoryview]:
+        """Return the ids of all texts in one array, and len(texts) + 1 offsets (uint64) at which each text's begin."""
+        if (made := self._at_once(lambda native: native.encode_batch(list(texts), threads))) is not None:
+            return made
+        return super().encode_array_batch(texts, threads)
+
+    def _stretches(self, text: str, allowed: frozenset[str]) -> Iterator[tuple[Sequence[int], str | None]]:
+        """Yield a text in segments: (ids, None), or ((), the text that the ranks encode)."""
+        found = special.together(allowed, self._always_found)
+        for segment, kind in self._segments(text, found):
+            if kind == "added":
+                yield [self.shortcut.added[segment]], None
+            elif kind == "slow":
+                yield self._encode_slowly(segment), None
+            else:
+                yield (), self.shortcut.with_prefix(segment)
+
+    def _segments(self, text: str, tokens: frozenset[str]) -> Iterator[tuple[str, SegmentKind]]:
+        """Yield a text in segments: added tokens, normalized text that the shortcut holds for, and other text."""
+        if self._checks is not None:
+            yield from self._checks.segments(text, tokens)
+            return
+        for segment, is_added in special.segments(text, tokens):
+            plain = segment if is_added else self.shortcut.normalized(segment)
+            if is_added:
+                yield segment, "added"
+            elif self.shortcut.holds_for(plain):
+                yield plain, "plain"
+            else:
+                yield segment, "slow"
+
+    def _encode_slowly(self, text: str) -> list[int]:
+        """Return the ids of text without added tokens that the shortcut does not hold for."""
+        native, words = self.fast.native, self.inner.cut(text)
+        if words is None or native is None:
+            return self.inner.encode(text, NONE)
+        pieces = [native.encode_piece(word.encode()) for word in words]
+        found = [ids for ids in pieces if ids is not None]
+        return list(chain.from_iterable(found)) if len(found) == len(pieces) else self.inner.encode(text, NONE)
+
+    def encode_spans(self, chunk: stream.Chunk) -> Tokens:
+        """Return the tokens of a whole text with their places in characters; InputError where these are not known."""
+        checks, found = self._checks, (chunk.allowed or NONE) | self._always_found
+        if checks is None:
+            return super().encode_spans(chunk)
+        parts, at = [], 0
+        for part, is_added in checks.parts(chunk.text, found):
+            if is_added:
+                parts.append(Tokens([self.shortcut.added[part]], spans=[at, at + len(part)], blanks=blanks_of(part)))
+            else:
+                parts.append(self._plain_spans(checks, part, at))
+            at += len(part)
+        return joined(parts)
+
+    def _plain_spans(self, checks: Checks, text: str, start: int) -> Tokens:
+        """Return the tokens of a text without added tokens that begins at a character of the input."""
+        normalized = checks.normalized(text)
+        breaks = None if normalized == text else checks.breaks(text)
+        parts, at = [], start if breaks is None else 0
+        for segment, kind in checks.plain_segments(normalized):
+            parts.append(self._spans_of(segment, at) if kind == "plain" else self._slow_spans(segment, at))
+            at += len(segment)
+        found = joined(parts)
+        if breaks is not None and found.spans is not None:
+            found.spans = mapped_spans(found.spans, breaks, start)
+        return found
+
+    def _spans_of(self, text: str, start: int) -> Tokens:
+        """Return the tokens of a text that the shortcut holds for, which begins at a character of the input."""
+        native, decoder, found = self.fast.native, self.fast.native_decoder, None
+        if native is not None and decoder is not None:
+            found = placed(self.shortcut, native, decoder, text, start, with_blanks=self.inner.trims_spans)
+        return self._slow_spans(text, start) if found is None else found
+
+    def _slow_spans(self, text: str, start: int) -> Tokens:
+        """Return the tokens of a text that the shortcut does not hold for, which begins at a character of the input."""
+        found = self.inner.encode_spans(text, NONE)
+        if found.spans is not None:
+            found.spans = array("Q", [start + place for place in found.spans])
+        return found
+
+    def encode_own_texts(self, ids: Iterable[int]) -> Iterator[tuple[int, Sequence[int]]]:
+        """Yield (id, ids of the text that it decodes to) for those ids whose bytes are UTF-8."""
+        texts: dict[int, str] = {}
+        for number in ids:
+            with suppress(UnicodeDecodeError):
+                texts[number] = self.decode([number]).decode()
+        return zip(texts, self.encode_batch(list(texts.values()), 1), strict=True)
+
+    # --- streams -----------------------------------------------------------------------------------------------------
+
+    def read_chunks(self, blocks: stream.Blocks, options: ReadOptions = PLAIN) -> Iterator[stream.Chunk]:
+        """Yield blocks of bytes as chunks; as one where a space may come before the text."""
+        if self.shortcut.prefix_space:
+            return super().read_chunks(blocks, options)
+        return self.fast.read_chunks(blocks, self._for_ranks(options))
+
+    def read_parts(self, blocks: stream.Blocks, options: ReadOptions = PLAIN) -> Iterator[AnyChunk]:
+        """Yield blocks of bytes as UTF-8 or as chunks."""
+        if not self.shortcut.prefix_space:
+            return self.fast.read_parts(blocks, self._for_ranks(options))
+        is_plain = self.fast.pretokenizer.is_known and options.errors != "bytes"
+        read = self.fast.read_parts if is_plain else self.fast.read_chunks
+        return with_prefix(read(blocks, self._for_ranks(options)))
+
+    def cuts_at(self, data: bytes, at: int) -> bool:
+        """Return whether streams may be cut at a byte of UTF-8: nowhere, if a space may come before the text."""
+        return not self.shortcut.prefix_space and self.fast.cuts_at(data, at)
+
+    def token_spans(self, ids: Sequence[int], start: int = 0, *, in_chars: bool = True) -> array[int]:
+        """Return the first and the past-the-end character (or byte) of each id's bytes; see `TokenVocabulary`."""
+        return self.fast.token_spans(ids, start, in_chars=in_chars)
+
+    def read_split(self, blocks: stream.Blocks, options: ReadOptions = PLAIN) -> Iterator[SplitText | stream.Chunk]:
+        """Yield blocks of bytes as text with its pieces where the shortcut holds for any text, else as chunks."""
+        if self.shortcut.prefix_space or self.shortcut.looks_at_text:
+            return self.read_chunks(blocks, options)
+        return self.fast.read_split(blocks, self._for_ranks(options))
+
+    def _for_ranks(self, options: ReadOptions) -> ReadOptions:
+        found = special.together(options.allowed, self._always_found)
+        return options._replace(allowed=found, refused=special.without(options.refused, found))
+
+    def encode_part(self, part: AnyChunk) -> memoryview:
+        """Return the ids of a part of a stream as an array (uint32)."""
+        return self.fast.encode_part(part) if self._takes(part) else super().encode_part(part)
+
+    def encode_each(self, part: SplitText) -> tuple[Buffer, bytes] | None:
+        """Return the ids of a part, and the number of ids of each piece (uint32); None where Python has to do it."""
+        return self.fast.encode_each(part)
+
+    def count_part(self, part: AnyChunk, threads: int = 1) -> int:
+        """Return the number of ids of a part of a stream."""
+        return self.fast.count_part(part, threads) if self._takes(part) else super().count_part(part)
+
+    def _takes(self, part: AnyChunk) -> bool:
+        """Return whether the shortcut holds for a part of a stream as it is; added tokens have been cut out."""
+        if isinstance(part, stream.Chunk):
+            if part.allowed is not None:
+                return False
+            if part.special or part.tail:
+                return True
+        elif isinstance(part, SplitText) and part.is_noise:
+            return True
+        if not self.shortcut.looks_at_text:
+            return True
+        if self._checks is not None and (check := self._checks.whole(NONE)) is not None:
+            return check.read(part.text if isinstance(part, stream.Chunk) else utf8_of(part)) is True
+        text = text_of(part)
+        return self.shortcut.normalized(text) == text and self.shortcut.holds_for(text)
+
+    def for_records(
+        self, data: bytes, special_tokens: frozenset[str] = NONE, errors: stream.Utf8Errors = "strict"
+    ) -> NativeEncoder | None:
+        """Return the native code that takes all records at once; None where the shortcut does not hold for all."""
+        if self.shortcut.prefix_space:
+            return None
+        known = special.together(special_tokens, self._always_found)
+        native = self.fast.for_records(data, known, "strict" if self.shortcut.looks_at_text else errors)
+        return native if native is None or self._takes(memoryview(data)) else None
+
+    def split_chunk(self, chunk: stream.Chunk) -> list[bytes]:
+        """Return the pieces of a chunk as bytes; a special token is one piece."""
+        return self.fast.split_chunk(chunk) if self._takes(chunk) else super().split_chunk(chunk)
+
+    # --- tokens ------------------------------------------------------------------------------------------------------
+
+    def all_parents(self) -> ParentTable:
+        """Return the parents of every id; VocabularyError where ids are too large for a table."""
+        return for_ids(self.fast.all_parents(), self.max_id + 1)
+
+    def scores(self) -> Sequence[float]:
+        """Return no scores: ranks decide."""
+        return ()
+
+    def token_kinds(self) -> dict[int, str]:
+        """Return the kind of each added token by id: special or added."""
+        special_tokens = self.special_tokens
+        return {
+            number: "special" if text in special_tokens else "added" for text, number in self.shortcut.added.items()
+        }
+
+
+def with_prefix(parts: Iterator[AnyChunk]) -> Iterator[AnyChunk]:
+    """Yield parts of a stream with a space before each text between special tokens that does not begin with one."""
+    begins = True
+    for part in parts:
+        if isinstance(part, stream.Chunk):
+            if begins and part.text and not part.special and not part.text.startswith(" "):
+                part = part._replace(text=" " + part.text, pieces=None)
+            begins = part.special or (begins and not part.text)
+        else:
+            data = utf8_of(part)
+            if begins and data.nbytes and data[0] != 0x20:
+                part = memoryview(b" " + data)
+            begins = begins and not part.nbytes
+        yield part

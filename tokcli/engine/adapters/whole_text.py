@@ -1,0 +1,332 @@
+"""`WholeTextTokenizer`: a `TextTokenizer` with all that an `Encoding` asks, for texts that have to be seen whole.
+
+An input is one chunk, up to the limit for a piece: what a normalizer and a model make of its end depends on what
+follows. Where ranks and a pattern do the same, shortcut_tokenizer.py takes over.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import fields
+from functools import cached_property
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+
+from tokcli.engine.bpe.bpe import MergeOrder, ModelKind
+from tokcli.engine.bpe.merges import ParentTable, one_by_one
+from tokcli.engine.pretokenizers.pretokenizer import PreTokenizer
+from tokcli.engine.stream import chunks as stream
+from tokcli.engine.stream import special_tokens as special
+from tokcli.engine.stream.chunks import PLAIN, ReadOptions, Utf8Errors
+from tokcli.engine.stream.utf8 import utf8_of, without_surrogates
+from tokcli.engine.text_tokenizer import TextTokenizer
+from tokcli.engine.token_vocabulary import TokenVocabulary
+from tokcli.engine.tokens import Tokens
+from tokcli.errors import DisallowedSpecialTokenError, InputError, NotUtf8Error, PatternError, TokcliError
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+    from tokcli.engine.stream.utf8 import AnyChunk, SplitText
+    from tokcli.engine.tiktoken.native_encoder import NativeEncoder
+
+NONE: frozenset[str] = frozenset()
+
+
+class WholeTextTokenizer(TokenVocabulary):
+    """A tokenizer of whole texts, `inner`, with arrays, batches, streams and look-ups of tokens.
+
+    `inner` may be a compiled one, which knows less than its file; `rules` is the same with everything the file says.
+    """
+
+    special_tokens: dict[str, int]
+    max_id: int
+    sees_whole_texts = True
+
+    def __init__(self, name: str, rules: TextTokenizer) -> None:
+        self.name = name
+        self.inner = rules
+        self.special_tokens = dict(rules.special_tokens)
+        self.max_id = rules.max_id
+        self._special_ids = frozenset(self.special_tokens.values())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        rules: Any = self.rules
+        given = {field.name: getattr(rules, field.name) for field in fields(rules) if field.init}
+        given.pop("_cache", None)
+        return _restore, (type(self), self.name, type(rules), given)
+
+    @property
+    def rules(self) -> TextTokenizer:
+        """The tokenizer of whole texts with everything its file says, which is read now if it was compiled."""
+        return self.inner.whole
+
+    @property
+    def is_native(self) -> bool:
+        """Whether native code does the work."""
+        return self.inner.is_native
+
+    @property
+    def changes_text(self) -> bool:
+        """Whether tokens may have other bytes than the text that they encode: nothing says that they have not."""
+        return True
+
+    @property
+    def puts_space_first(self) -> bool:
+        """Whether `read_parts` puts a space before the text."""
+        return False
+
+    @cached_property
+    def pretokenizer(self) -> PreTokenizer | None:
+        """The pattern that alone cuts text; None where there is none, or it has words that only Oniguruma knows."""
+        pat_str = self.rules.single_pattern
+        with suppress(PatternError):
+            return None if pat_str is None else PreTokenizer(pat_str)
+        return None
+
+    def cutting_parts(self) -> list[tuple[str, object]]:
+        """Return the name and the object of each part that cuts text, in order."""
+        return self.rules.cutting_parts()
+
+    # --- text to ids -------------------------------------------------------------------------------------------------
+
+    def encode(self, text: str, allowed: frozenset[str] = NONE) -> list[int]:
+        """Return the ids of a text."""
+        native = self.inner.native
+        if native is not None and (ids := native.encode(text, allowed)) is not None:
+            return ids
+        return self.inner.encode(without_surrogates(text), allowed)
+
+    def count(self, text: str, allowed: frozenset[str] = NONE) -> int:
+        """Return the number of ids of a text."""
+        native = self.inner.native
+        if native is not None and (count := native.count(text, allowed)) is not None:
+            return count
+        return len(self.inner.encode(without_surrogates(text), allowed))
+
+    def encode_array(self, text: str, allowed: frozenset[str] = NONE) -> memoryview:
+        """Return the ids of a text as an array (uint32)."""
+        native = self.inner.native
+        if native is not None and (ids := native.encode_array(text, allowed)) is not None:
+            return ids
+        return memoryview(array("I", self.inner.encode(without_surrogates(text), allowed)))
+
+    def encode_bytes(self, data: bytes) -> memoryview:
+        """Return the ids of UTF-8 as an array; UnicodeDecodeError for other bytes."""
+        return self.encode_array(data.decode())
+
+    def encode_batch(self, texts: Sequence[str], threads: int) -> list[list[int]]:
+        """Return the ids of each text."""
+        del threads
+        return [self.encode(text) for text in texts]
+
+    def encode_array_batch(self, texts: Sequence[str], threads: int) -> tuple[memoryview, memoryview]:
+        """Return the ids of all texts in one array, and len(texts) + 1 offsets (uint64) at which each text's begin."""
+        del threads
+        arrays = [self.encode_array(text) for text in texts]
+        return memoryview(b"".join(arrays)).cast("I"), memoryview(array("Q", accumulate(map(len, arrays), initial=0)))
+
+    def encode_piece(self, piece: bytes) -> list[int]:
+        """Return the ids of a piece, taken as a text of its own."""
+        return self.inner.encode(piece.decode("utf-8", "replace"), NONE)
+
+    def count_pieces(self, pieces: list[bytes]) -> list[int]:
+        """Return the number of ids of each piece, taken as a text of its own."""
+        return [len(self.encode_piece(piece)) for piece in pieces]
+
+    def encode_own_texts(self, ids: Iterable[int]) -> Iterator[tuple[int, Sequence[int]]]:
+        """Yield (id, ids of the text that it stands for); no ids where that text cannot be encoded."""
+        rules = self.rules
+        for number in ids:
+            text = rules.own_text(number)
+            if text is None:
+                continue
+            try:
+                yield number, rules.encode_own_text(text)
+            except TokcliError:
+                yield number, ()
+
+    # --- streams -----------------------------------------------------------------------------------------------------
+
+    def split(self, text: str) -> list[str]:
+        """Return the pieces of a text as they occur in it; joined, they are the text."""
+        return self.inner.split(without_surrogates(text))
+
+    def read_chunks(self, blocks: stream.Blocks, options: ReadOptions = PLAIN) -> Iterator[stream.Chunk]:
+        """Yield blocks of bytes as one chunk; InputError above stream.MAX_PIECE_BYTES."""
+        whole = self.read_whole(blocks, options)
+        if whole is not None:
+            yield whole
+
+    def cuts_at(self, data: bytes, at: int) -> bool:
+        """Return False: what a text becomes depends on all of it."""
+        del data, at
+        return False
+
+    def read_split(self, blocks: stream.Blocks, options: ReadOptions = PLAIN) -> Iterator[SplitText | stream.Chunk]:
+        """Yield blocks of bytes as chunks."""
+        return self.read_chunks(blocks, options)
+
+    def read_parts(self, blocks: stream.Blocks, options: ReadOptions = PLAIN) -> Iterator[AnyChunk]:
+        """Yield blocks of bytes as one chunk; InputError above stream.MAX_PIECE_BYTES."""
+        return self.read_chunks(blocks, options)
+
+    def read_whole(self, blocks: stream.Blocks, options: ReadOptions = PLAIN) -> stream.Chunk | None:
+        """Return blocks of bytes as one chunk; None where they are empty, InputError above stream.MAX_PIECE_BYTES."""
+        held, size = [], 0
+        for block in blocks:
+            held.append(block)
+            size += len(block)
+            if size > stream.MAX_PIECE_BYTES:
+                raise InputError(
+                    f"a text above {stream.MAX_PIECE_BYTES >> 20} MiB",
+                    f"{self.name} has to see a text whole; cut it into records.",
+                )
+        text = _decoded(b"".join(held), options.errors)
+        for begin, end in special.finder(options.refused).find(text):
+            raise DisallowedSpecialTokenError.found(text[begin:end], len(text[:begin].encode()), "byte")
+        return stream.Chunk(text, 0, allowed=options.allowed) if text else None
+
+    def encode_part(self, part: AnyChunk) -> memoryview:
+        """Return the ids of a part of a stream as an array (uint32)."""
+        return self.encode_array(*_text_and_allowed(part))
+
+    def encode_each(self, part: SplitText) -> tuple[Buffer, bytes] | None:
+        """Return None: texts are encoded whole."""
+        del part
+        return None
+
+    def count_part(self, part: AnyChunk) -> int:
+        """Return the number of ids of a part of a stream."""
+        return self.count(*_text_and_allowed(part))
+
+    def for_records(
+        self, data: bytes, special_tokens: frozenset[str] = NONE, errors: Utf8Errors = "strict"
+    ) -> NativeEncoder | None:
+        """Return None: records are taken one by one."""
+        del data, special_tokens, errors
+        return None
+
+    def split_chunk(self, chunk: stream.Chunk) -> list[bytes]:
+        """Return the pieces of a chunk as bytes."""
+        return [piece.encode() for piece in self.inner.split(chunk.text)]
+
+    def encode_spans(self, chunk: stream.Chunk) -> Tokens:
+        """Return the tokens of a whole text with their places in characters; InputError where these are not known."""
+        return self.inner.encode_spans(chunk.text, chunk.allowed or NONE)
+
+    def finish(self, texts: list[Tokens], add: bool) -> Tokens:
+        """Return one text or a pair of texts after the post-processor; `add`: with its special tokens."""
+        return self.inner.finish(texts, add)
+
+    @property
+    def has_template(self) -> bool:
+        """Whether `finish` can add special tokens."""
+        return self.inner.has_template
+
+    # --- ids to text -------------------------------------------------------------------------------------------------
+
+    @property
+    def decodes_apart(self) -> bool:
+        """Whether an id decodes to the same bytes whatever ids are beside it."""
+        return self.inner.decodes_apart
+
+    def decode(self, ids: Sequence[int]) -> bytes:
+        """Return the bytes of ids; UnknownTokenError, a KeyError, for an id that the vocabulary lacks."""
+        return self.inner.decode(ids)
+
+    def decode_array(self, ids: memoryview) -> bytes:
+        """Return the bytes of an array of ids (uint32 or uint16); UnknownTokenError as in `decode`."""
+        return self.inner.decode(ids.tolist())
+
+    def decode_text(self, ids: Sequence[int]) -> str:
+        """Return the text of ids, with U+FFFD for bytes that are not UTF-8; UnknownTokenError as in `decode`."""
+        return self.inner.decode(ids).decode("utf-8", "replace")
+
+    # --- tokens ------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _token_bytes(self) -> Mapping[int, bytes]:
+        return self.inner.token_bytes()
+
+    def token_bytes(self) -> Mapping[int, bytes]:
+        """Return the bytes of every id, special tokens included."""
+        return self._token_bytes
+
+    @cached_property
+    def _ranks(self) -> dict[bytes, int]:
+        return {token: number for number, token in self._token_bytes.items() if number not in self._special_ids}
+
+    def ranks(self) -> dict[bytes, int]:
+        """Return the ids of all tokens that are not special; of ids with the same bytes, the last."""
+        return self._ranks
+
+    @cached_property
+    def _ids_by_token(self) -> dict[bytes, int]:
+        return self.ids_by_token()
+
+    def id_of(self, token: bytes) -> int | None:
+        """Return the id of a token, special or not; None where there is none."""
+        return self._ids_by_token.get(token)
+
+    def is_special(self, number: int) -> bool:
+        """Return whether an id is that of a special token."""
+        return number in self._special_ids
+
+    def scores(self) -> Sequence[float]:
+        """Return the score of each id; nothing where the model does not choose by scores."""
+        return self.rules.scores()
+
+    def token_kinds(self) -> dict[int, str]:
+        """Return the kind of each unusual token by id."""
+        return self.rules.token_kinds()
+
+    @property
+    def model_kind(self) -> ModelKind:
+        """The way in which the model finds tokens."""
+        return self.rules.model_kind
+
+    @property
+    def finds_whole(self) -> bool:
+        """Whether a piece that is a token becomes that token without merging."""
+        return self.rules.finds_whole
+
+    def merge_order(self) -> MergeOrder | None:
+        """Return the order of merging; None for a model that does not merge."""
+        return self.rules.merge_order()
+
+    def parents(self, number: int) -> tuple[int, int] | None:
+        """Return the two ids that merge into an id; None where none do, or the model does not merge."""
+        return self.inner.parents(number)
+
+    def all_parents(self) -> ParentTable:
+        """Return the parents of every id; VocabularyError where ids are too large for a table."""
+        return one_by_one(self.max_id + 1, self._token_bytes, self.inner.parents)
+
+    def merge_steps(self, piece: bytes) -> None:
+        """Return None: the merges of a piece are those of its tokens' parents."""
+        del piece
+
+
+def text_of(part: AnyChunk) -> str:
+    """Return the text of a part of a stream."""
+    return part.text if isinstance(part, stream.Chunk) else str(utf8_of(part), "utf-8")
+
+
+def _text_and_allowed(part: AnyChunk) -> tuple[str, frozenset[str]]:
+    """Return a part of a stream, and the special tokens that become their id in it; elsewhere they are cut out."""
+    return text_of(part), (isinstance(part, stream.Chunk) and part.allowed) or NONE
+
+
+def _restore(kind: type[WholeTextTokenizer], name: str, rules: type[Any], given: dict[str, Any]) -> WholeTextTokenizer:
+    """Return the tokenizer that was pickled: made of the rules' own fields, without what they cache."""
+    return kind(name, rules(**given))
+
+
+def _decoded(data: bytes, errors: Utf8Errors) -> str:
+    try:
+        return data.decode("utf-8", "replace" if errors == "replace" else "strict")
+    except UnicodeDecodeError as error:
+        raise NotUtf8Error.of(error, takes_bytes=False) from None

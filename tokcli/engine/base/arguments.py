@@ -1,0 +1,207 @@
+"""The checks of what callers of the Python API pass: an error names the argument, and is of the kind tiktoken raises.
+
+What has been checked here is taken by tokenizers and native code without another word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from operator import index
+from os import PathLike, fspath
+from typing import Any, TypeVar, cast
+
+from tokcli.errors import VocabularyError
+
+Token = TypeVar("Token", str, bytes)
+
+MAX_ID = 2**32 - 1  # ids are uint32
+MOST_THREADS = 256  # each has a stack, and waits for the others
+
+
+def wrong_type(name: str, expected: str, value: object) -> TypeError:
+    """Return the error for an argument of the wrong type.
+
+    >>> wrong_type("text", "a str", None)
+    TypeError('text: expected a str, not NoneType')
+    """
+    return TypeError(f"{name}: expected {expected}, not {type(value).__name__}")
+
+
+def check_text(text: object, name: str = "text") -> None:
+    """Raise TypeError for what is no str."""
+    if not isinstance(text, str):
+        raise wrong_type(name, "a str", text)
+
+
+def texts_in(texts: object, name: str) -> list[str]:
+    """Return some texts as a list; TypeError names the first that is no str, by its place."""
+    if not isinstance(texts, Iterable):
+        raise wrong_type(name, "a list of str", texts)
+    if isinstance(texts, (list, tuple)) and set(map(type, texts)) <= {str}:
+        return list(texts)
+    found: list[str] = []
+    for text in texts:  # which may have no end: the first that is no str ends it
+        if not isinstance(text, str):
+            raise wrong_type(f"{name}[{len(found)}]", "a str", text)
+        found.append(text)
+    return found
+
+
+def bytes_in(data: object, name: str) -> bytes:
+    """Return bytes, given as such or as a str; TypeError for anything else, UnicodeEncodeError for a lone surrogate."""
+    if isinstance(data, str):
+        return data.encode()
+    if not isinstance(data, bytes):
+        raise wrong_type(name, "a str or bytes", data)
+    return data
+
+
+def token_id(token: object, name: str = "token") -> int:
+    """Return an id as an int; TypeError for what is none, OverflowError for one that no vocabulary can have."""
+    try:
+        number = index(cast(Any, token))
+    except TypeError:
+        raise wrong_type(name, "an int", token) from None
+    if not 0 <= number <= MAX_ID:
+        raise OverflowError(f"{name}: an id is a number from 0 to {MAX_ID}, not {shown_number(number)}")
+    return number
+
+
+def shown_number(number: int) -> str:
+    """Return a number in digits, which Python itself refuses to print where there are thousands of them."""
+    return str(number) if number.bit_length() <= 128 else f"one of {number.bit_length()} bits"
+
+
+def token_ids(tokens: object, name: str = "tokens") -> list[int]:
+    """Return ids as a list of ints; the errors are those of `token_id` for the first that is none."""
+    if not isinstance(tokens, Iterable):
+        raise wrong_type(name, "a sequence of ints", tokens)
+    given = list(tokens)
+    try:
+        found = list(map(index, given))
+    except TypeError:
+        found = []
+    if len(found) < len(given) or (found and not 0 <= min(found) <= max(found) <= MAX_ID):
+        found = [token_id(token, f"{name}[{at}]") for at, token in enumerate(given)]
+    return found
+
+
+def check_sequence(tokens: object, name: str = "tokens") -> None:
+    """Raise TypeError for ids in no order, as in a set, or in none that lasts, as in an iterator."""
+    if isinstance(tokens, (str, AbstractSet, Mapping, Iterator)) or not isinstance(tokens, Iterable):
+        raise wrong_type(name, "a sequence of ints", tokens)
+
+
+def threads_in(num_threads: object) -> int:
+    """Return a number of threads, MOST_THREADS at the most; None is no choice. ValueError for less than one."""
+    if num_threads is None:
+        return 8
+    try:
+        number = index(cast(Any, num_threads))
+    except TypeError:
+        raise wrong_type("num_threads", "an int", num_threads) from None
+    if number < 1:
+        raise ValueError(f"num_threads: expected 1 or more, not {shown_number(number)}")
+    return min(number, MOST_THREADS)
+
+
+def batch_in(batch: Iterable[Sequence[int]], num_threads: object) -> Iterable[Sequence[int]]:
+    """Return sequences of ids; TypeError for what holds none. The number of threads is checked, and has no effect."""
+    threads_in(num_threads)
+    if not isinstance(batch, Iterable):
+        raise wrong_type("batch", "a list of sequences of ints", batch)
+    return batch
+
+
+def number_in(number: object, name: str) -> int:
+    """Return a number as an int; TypeError for what is none, OverflowError for one that needs more than 63 bits."""
+    try:
+        found = index(cast(Any, number))
+    except TypeError:
+        raise wrong_type(name, "an int", number) from None
+    if not -(2**63) <= found < 2**63:
+        raise OverflowError(f"{name}: {shown_number(found)} does not fit into 64 bits")
+    return found
+
+
+def names_in(names: object, name: str) -> frozenset[str]:
+    """Return names of special tokens; TypeError for what is no collection of str."""
+    if not isinstance(names, Iterable):
+        raise wrong_type(name, '"all" or a collection of str', names)
+    given = list(names)
+    for one in given:
+        if not isinstance(one, str):
+            raise wrong_type(name, "special tokens as str", one)
+    return frozenset(given)
+
+
+def path_in(path: object, name: str = "path") -> str | bytes:
+    """Return the path of a file; TypeError for anything else, numbers of open files too."""
+    if not isinstance(path, (str, bytes, PathLike)):
+        raise wrong_type(name, "a path", path)
+    return fspath(path)
+
+
+def paths_in(paths: object) -> Iterator[str | bytes]:
+    """Return the paths of files, which may have no end; TypeError names the first that is none, by its place."""
+    if isinstance(paths, (str, bytes)) or not isinstance(paths, Iterable):
+        raise wrong_type("paths", "several paths", paths)
+    return (path_in(path, f"paths[{at}]") for at, path in enumerate(paths))
+
+
+def blocks_in(blocks: object) -> Iterator[bytes]:
+    """Return the blocks of a stream, which may have no end; TypeError names the first that is no bytes."""
+    if isinstance(blocks, (str, bytes)) or not isinstance(blocks, Iterable):
+        raise wrong_type("blocks", "several blocks of bytes", blocks)
+    return (_block_in(block, f"blocks[{at}]") for at, block in enumerate(blocks))
+
+
+def _block_in(block: object, name: str) -> bytes:
+    if not isinstance(block, (bytes, bytearray, memoryview)):
+        raise wrong_type(name, "bytes", block)
+    return bytes(block)
+
+
+def ids_by_token(ids: object, kind: type[Token], name: str) -> dict[Token, int]:
+    """Return a vocabulary, tokens of one kind to ids: as given, or as a copy where ids are other numbers than int.
+
+    TypeError and OverflowError name the first token or id that is wrong.
+    """
+    if not isinstance(ids, Mapping):
+        raise wrong_type(name, "a dict", ids)
+    if not set(map(type, ids)) <= {kind}:
+        for token in ids:
+            if not isinstance(token, kind):
+                raise wrong_type(name, f"{kind.__name__} as tokens", token)
+    numbers = ids.values()
+    are_int = set(map(type, numbers)) <= {int}
+    if isinstance(ids, dict) and are_int and (not ids or (min(numbers) >= 0 and max(numbers) <= MAX_ID)):
+        return ids
+    return {token: token_id(number, f"{name}[{_shown(token)}]") for token, number in ids.items()}
+
+
+def _shown(token: object) -> str:
+    shown = repr(token)
+    return shown if len(shown) <= 40 else f"{shown[:40]}..."
+
+
+def check_ranks(ranks: Mapping[bytes, int], encoding: str) -> None:
+    """Raise VocabularyError, a ValueError, for no ranks at all, and for a rank that two tokens have."""
+    if not ranks:
+        raise VocabularyError(f"encoding {encoding!r}: no tokens")
+    if len(set(ranks.values())) < len(ranks):
+        seen: dict[int, bytes] = {}
+        for token, rank in ranks.items():
+            if (first := seen.setdefault(rank, token)) is not token:
+                both = f"{_shown(first)} and {_shown(token)}"
+                raise VocabularyError(f"encoding {encoding!r}: two tokens have the same rank {rank}: {both}")
+
+
+def check_utf8(text: str, name: str) -> None:
+    """Raise UnicodeEncodeError, a ValueError, for a text that has no UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        why = f"{error.reason}, in {name}"
+        raise UnicodeEncodeError(error.encoding, error.object, error.start, error.end, why) from None

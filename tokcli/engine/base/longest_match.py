@@ -1,0 +1,106 @@
+"""`LongestMatch`: of many texts, the longest one that is at a place of another text. Their number hardly matters."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import Any, AnyStr, Generic
+
+_FEW = 256  # so many texts a regular expression finds faster
+
+
+class LongestMatch(Generic[AnyStr]):
+    """Finds texts, or strings of bytes, by a binary search; empty ones are left out.
+
+    >>> tokens = LongestMatch(["<a>", "<a><b>", "a"])
+    >>> list(tokens.find("<a><b><a>a"))
+    [(0, 6), (6, 9), (9, 10)]
+    """
+
+    def __init__(self, texts: Iterable[AnyStr]) -> None:
+        self._texts: list[AnyStr] = sorted({text for text in texts if text})
+        self.longest = max(map(len, self._texts), default=0)
+        # What is found by itself, if the texts are few; else their first characters
+        self._are_few = len(self._texts) <= _FEW
+        begins: list[AnyStr] = self._texts[::-1] if self._are_few else sorted({text[:1] for text in self._texts})
+        self.begin: re.Pattern[AnyStr] | None = _any_of(begins) if begins else None
+
+    @cached_property
+    def _rows(self) -> tuple[list[int], list[int]]:
+        """For each text the longest other one that begins it (-1: none), and one further on in that row.
+
+        Jumps make any row short (Myers 1983, skew-binary numbers).
+        """
+        shorter_of: list[int] = []
+        jump_of: list[int] = []
+        depth_of: list[int] = []  # the number of a text in its row
+
+        def depth(at: int) -> int:
+            return depth_of[at] if at >= 0 else 0
+
+        for number, text in enumerate(self._texts):
+            shorter = number - 1
+            while shorter >= 0 and not text.startswith(self._texts[shorter]):
+                shorter = shorter_of[shorter]
+            jump = jump_of[shorter] if shorter >= 0 else -1
+            beyond = jump_of[jump] if jump >= 0 else -1
+            is_even = depth(shorter) - depth(jump) == depth(jump) - depth(beyond)
+            shorter_of.append(shorter)
+            jump_of.append(beyond if is_even else shorter)
+            depth_of.append(depth(shorter) + 1)
+        return shorter_of, jump_of
+
+    def end(self, text: AnyStr, begin: int, limit: int | None = None) -> int:
+        """Return where the longest text ends that begins at a place and ends by `limit`; `begin` if there is none."""
+        at = self._at(text[begin : min(begin + self.longest, len(text) if limit is None else limit)])
+        return begin if at < 0 else begin + len(self._texts[at])
+
+    def everywhere(self, text: AnyStr) -> Iterator[tuple[int, int]]:
+        """Yield where the longest text at each place begins and ends; they may overlap."""
+        at = 0
+        while self.begin is not None and (match := self.begin.search(text, at)):
+            begin, end = match.start(), self.end(text, match.start())
+            if end > begin:
+                yield begin, end
+            at = begin + 1
+
+    def _at(self, part: AnyStr) -> int:
+        """Return the number of the longest text that begins `part`; -1 if there is none."""
+        texts = self._texts
+        at = bisect_right(texts, part) - 1
+        if at < 0 or part.startswith(texts[at]):
+            return at
+        # What begins `part` and sorts before this text also begins this text.
+        size = _common(part, texts[at])
+        shorter_of, jump_of = self._rows
+        while at >= 0 and len(texts[at]) > size:
+            jump = jump_of[at]
+            at = jump if jump >= 0 and len(texts[jump]) > size else shorter_of[at]
+        return at
+
+    def find(self, text: AnyStr, begin: int = 0) -> Iterator[tuple[int, int]]:
+        """Yield where texts begin and end, from left to right without overlaps, at each place the longest."""
+        if self.begin is not None and self._are_few:
+            yield from (match.span() for match in self.begin.finditer(text, begin))
+            return
+        while self.begin is not None and (match := self.begin.search(text, begin)):
+            begin, end = match.start(), self.end(text, match.start())
+            if end > begin:
+                yield begin, end
+            begin = max(end, begin + 1)
+
+
+def _common(left: AnyStr, right: AnyStr) -> int:
+    """Return the length of the longest common beginning."""
+    low, high = 0, min(len(left), len(right))
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if left[low:middle] == right[low:middle] else (low, middle - 1)
+    return low
+
+
+def _any_of(texts: Sequence[AnyStr]) -> re.Pattern[AnyStr]:
+    bar: Any = b"|" if isinstance(texts[0], bytes) else "|"
+    return re.compile(bar.join(map(re.escape, texts)))

@@ -1,0 +1,94 @@
+"""Builds the native twins of llama.cpp's models that have no merges: SPM, BERT's words, T5's Unigram, and RWKV's."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable
+
+from tokcli.engine.bindings import text_model as native
+from tokcli.engine.bindings.character_rules import Groups
+from tokcli.engine.bindings.text_model import Learn, Learned, NativeText
+from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE
+from tokcli.engine.llama_cpp.stretch_models import LlamaSpm, Rwkv
+from tokcli.engine.llama_cpp.ugm import LlamaUnigram
+from tokcli.engine.llama_cpp.words import LlamaWords
+from tokcli.engine.pipeline import pretokenizers as split
+from tokcli.engine.pipeline.finders import LiteralText
+from tokcli.engine.twins import register
+
+_ANY_LENGTH = 1 << 31  # characters of a word
+
+
+def twin_of_spm(model: LlamaSpm) -> NativeText:
+    """Build the twin of llama.cpp's SPM; ValueError for scores that are not finite."""
+    made = native.model_of(model.ids)
+    by_bytes = [native.NOTHING if number is None else number for number in model.byte_ids]
+    made.set_unknown(native.NOTHING, array("I", by_bytes), False)
+    made.use_pieces(native.orders_of([model.scores[number] for number in model.ids.values()]), bytes(len(model.ids)))
+    made.set_words(native.WHERE_POSSIBLE, VISIBLE_SPACE.encode(), False)
+    made.add_step(native.REPLACE, b" ", VISIBLE_SPACE.encode(), False, False)
+    return NativeText(made)
+
+
+def twin_of_words(model: LlamaWords) -> NativeText:
+    """Build the twin of llama.cpp's BERT."""
+    made = native.model_of(model.ids)
+    made.set_unknown(model.unknown, b"", False)
+    made.use_word_piece(b"", _ANY_LENGTH)
+    made.set_words(native.WHOLE, VISIBLE_SPACE.encode(), False)
+    made.set_metaspace(False, True, native.ALWAYS)
+    made.add_step(native.CHARS, b"", b"", False, False)
+    made.use_classes()
+    learn = learner_of_words(model.rule)
+    made.learn(*learn(list(range(128)), list(range(128)), []))
+    return NativeText(made, learn)
+
+
+def learner_of_words(rule: Callable[[str], str]) -> Learn:
+    """Return the function that answers the questions of BERT's twin.
+
+    `rule` gives what a character becomes, with spaces where words end.
+    """
+    groups = Groups([split.Split(LiteralText(" "), "Removed")])
+
+    def learn(chars: list[int], unclassed: list[int], runs: list[bytes]) -> Learned:
+        del runs
+        return {c: rule(chr(c)).encode() for c in chars}, {c: groups.value(chr(c)) for c in unclassed}, {}
+
+    return learn
+
+
+def twin_of_unigram(model: LlamaUnigram) -> NativeText | None:
+    """Build the twin of llama.cpp's T5; return None where a score is not finite."""
+    tokens = {text: token for text, token in model.tokens.items() if text}
+    scores = [score for score, _ in tokens.values()]
+    if not native.are_finite([*scores, model.unknown_score]):
+        return None
+    made = native.model_of({text: number for text, (_, number) in tokens.items()})
+    made.set_unknown(model.unknown, b"", True)
+    made.set_kept([text.encode() for text in model.user_defined])
+    made.use_unigram(array("d", scores), model.unknown_score, native.SUMS_64)
+    made.set_words(native.WHERE_POSSIBLE, VISIBLE_SPACE.encode(), False)
+    charsmap = model.charsmap
+    made.set_spaces(
+        charsmap.units, charsmap.texts, model.space_prefix, model.trims, False, True, VISIBLE_SPACE.encode()
+    )
+    return NativeText(made)
+
+
+def twin_of_rwkv(model: Rwkv) -> NativeText | None:
+    """Build the twin of RWKV's model: WordPiece's longest match, over bytes, each of which has to be a token."""
+    if any(bytes([byte]) not in model.ids for byte in range(256)):
+        return None
+    tokens = {token: number for token, number in model.ids.items() if token}
+    made = native.model_of_bytes(list(tokens), tokens.values())
+    made.set_unknown(native.NOTHING, b"", False)
+    made.use_word_piece(b"", _ANY_LENGTH)
+    made.set_words(native.WHOLE, VISIBLE_SPACE.encode(), False)
+    return NativeText(made)
+
+
+register(LlamaSpm, twin_of_spm)
+register(Rwkv, twin_of_rwkv)
+register(LlamaWords, twin_of_words)
+register(LlamaUnigram, twin_of_unigram)

@@ -1,0 +1,268 @@
+"""Builds the native twin of a tokenizer.json from its normalizers, pre-tokenizers, model and added tokens.
+
+A tokenizer has no twin where one of its parts does what the native code does not.
+"""
+
+from __future__ import annotations
+
+import sys
+from array import array
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tokcli.engine.bindings import text_model as native
+from tokcli.engine.bindings.character_rules import CharacterStage, Groups, origins_of, rule_of, run_of, stages_of
+from tokcli.engine.bindings.text_model import Learned, NamedToken, NativeText
+from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE
+from tokcli.engine.bpe.pairs import PairBpe, in_order
+from tokcli.engine.pipeline import normalizers as norm
+from tokcli.engine.pipeline import pretokenizers as split
+from tokcli.engine.pipeline.added_tokens import AddedToken, special_first
+from tokcli.engine.pipeline.finders import LiteralText, OnigPattern
+from tokcli.engine.pipeline.models import Model, Unigram, WordLevel, WordPiece
+from tokcli.engine.pipeline.pipeline import Pipeline
+from tokcli.engine.twins import register
+
+if TYPE_CHECKING:
+    from tokcli.engine import _native
+
+
+def twin_of_pipeline(parts: Pipeline) -> NativeText | None:
+    """Build the twin of a tokenizer; return None where there can be none, and for byte-level ones."""
+    plan = None if parts.is_byte_level else _plan_of(parts)
+    made = None if plan is None else _model(parts.model)
+    if plan is None or made is None:
+        return None
+    for step in plan.steps:
+        made.add_step(*step)
+    if plan.metaspace is not None:
+        made.set_metaspace(*plan.metaspace)
+    if plan.groups.cut:
+        made.use_classes()
+    names: list[list[NamedToken]] = []
+    for normalized, texts in enumerate(added_texts(parts)):
+        names.append([(token.content, token.special) for token in texts.values()])
+        made.set_added(
+            bool(normalized), [(text.encode(), t.id, t.single_word, t.lstrip, t.rstrip) for text, t in texts.items()]
+        )
+    asks_for_classes = parts.splitter is not None or any(token.single_word for token in parts.added)
+    ascii_only = list(range(128))
+    if any(isinstance(step, norm.Precompiled) for step in plan.rules):
+        made.set_dropping_moves()
+    made.learn(*plan.learn(ascii_only if plan.stages else [], ascii_only if asks_for_classes else [], []))
+    return NativeText(made, plan.learn, names[0], names[1], plan.origins)
+
+
+def added_texts(parts: Pipeline) -> tuple[dict[str, AddedToken], dict[str, AddedToken]]:
+    """Return the texts that are found as added tokens in the text as given, and those found in normalized text.
+
+    Of several tokens with the same text, the first one counts.
+    """
+    found: tuple[dict[str, AddedToken], dict[str, AddedToken]] = {}, {}
+    for token in special_first(parts.added):
+        text = parts.normalized(token.content) if token.normalized else token.content
+        if text:
+            found[token.normalized].setdefault(text, token)
+    return found
+
+
+def plan_of(parts: Pipeline) -> TextPlan:
+    """Return what the twin of a tokenizer does with text; ValueError where there is no twin."""
+    plan = _plan_of(parts)
+    if plan is None:
+        raise ValueError("no native twin")
+    return plan
+
+
+Step = tuple[int, bytes, bytes, bool, bool]  # kind, text that is found, content, at the left end, at the right end
+
+
+class TextPlan(NamedTuple):
+    """What a twin does with text before its model: steps, rules for characters, a space before pieces, and cuts.
+
+    The rules are those of the normalizers in `rules`, for each of which there is a stage.
+    """
+
+    steps: list[Step]
+    stages: list[CharacterStage]
+    rules: list[norm.Normalizer]
+    metaspace: tuple[bool, bool, int] | None
+    groups: Groups
+
+    def learn(self, chars: list[int], unclassed: list[int], runs: list[bytes]) -> Learned:
+        """Answer a twin's questions about characters."""
+        return (
+            {c: rule_of(chr(c), self.stages) for c in chars},
+            {c: self.groups.value(chr(c)) for c in unclassed},
+            {run: run_of(run.decode(), self.stages) for run in runs},
+        )
+
+    def origins(self, runs: list[bytes]) -> Mapping[bytes, array[int]]:
+        """Return where the characters come from that runs become."""
+        return {run: origins_of(run.decode(), self.rules) for run in runs}
+
+
+def _plan_of(parts: Pipeline) -> TextPlan | None:
+    if any(token.content and not parts.normalized(token.content) for token in parts.added if token.normalized):
+        return None  # a token of nothing cuts text everywhere
+    normalizers: list[norm.Normalizer] = _flat(parts.normalizer)
+    steps = _steps_of(normalizers)
+    cuts = _cuts_of(parts, normalizers)
+    return None if steps is None or cuts is None else TextPlan(*steps, *cuts)
+
+
+def _model(model: Model) -> _native.TextModel | None:
+    if isinstance(model, PairBpe):
+        return _pair_bpe(model)
+    if isinstance(model, Unigram):
+        return _unigram(model)
+    if isinstance(model, WordPiece):
+        made = native.model_of(model.ids)
+        made.set_unknown(model.ids.get(model.unk_token, native.NOTHING), b"", False)
+        made.use_word_piece(model.prefix.encode(), model.max_chars)
+    elif isinstance(model, WordLevel):
+        made = native.model_of(model.ids)
+        made.set_unknown(model.ids.get(model.unk_token, native.NOTHING), b"", False)
+        made.use_whole(False)
+    else:
+        return None
+    made.set_words(native.WHOLE, VISIBLE_SPACE.encode(), False)
+    return made
+
+
+def _pair_bpe(model: PairBpe) -> _native.TextModel:
+    ids = model.ids
+    made = native.model_of(ids)
+    by_bytes = native.byte_ids(ids) if model.byte_fallback else array("I")
+    unknown = ids.get(model.unk_token or "", native.NOTHING)
+    made.set_unknown(unknown, by_bytes, False)
+    has_unknown = model.unk_token is not None
+    listed = in_order(model.merges)
+    lefts, rights, results = listed[::3], listed[1::3], listed[2::3]
+    halves = array("I", bytes(8 * len(lefts)))  # of words of 64 bits, in which the left id is the high half
+    is_little = sys.byteorder == "little"
+    halves[::2], halves[1::2] = (rights, lefts) if is_little else (lefts, rights)
+    made.use_pairs(
+        memoryview(halves).cast("B").cast("Q") if halves else array("Q"),
+        array("I", range(len(lefts))),
+        results,
+        has_unknown,
+        model.fuse_unk,
+        model.ignore_merges,
+        model.prefix.encode(),
+        model.suffix.encode(),
+    )
+    # A piece may be cut where no merge is possible: then the tokens of bytes and of unknown text must not merge.
+    not_text = {number for number in by_bytes if number != native.NOTHING} | ({unknown} if has_unknown else set())
+    is_cut = not (model.prefix or model.suffix) and not (not_text and not_text.intersection(halves))
+    has_all_bytes = model.byte_fallback and native.NOTHING not in by_bytes
+    is_cut &= has_unknown or has_all_bytes  # else unknown characters are dropped, and their neighbours merge
+    # The last argument: unknown characters belong to what precedes them.
+    made.set_words(
+        native.WHERE_POSSIBLE if is_cut else native.WHOLE, VISIBLE_SPACE.encode(), has_unknown and not has_all_bytes
+    )
+    return made
+
+
+def _unigram(model: Unigram) -> _native.TextModel | None:
+    ids = {text: number for text, number in model.ids.items() if text}
+    scores = [model.pieces[number][1] for number in ids.values()]
+    if not native.are_finite([*scores, model.unknown_score]):
+        return None
+    made = native.model_of(ids)
+    made.set_unknown(
+        native.NOTHING if model.unk_id is None else model.unk_id,
+        native.byte_ids(ids) if model.byte_fallback else b"",
+        False,
+    )
+    made.use_unigram(array("d", scores), model.unknown_score, native.EACH_WORD)
+    made.set_words(native.WHOLE, VISIBLE_SPACE.encode(), False)
+    return made
+
+
+def _flat(step: Any) -> list[Any]:
+    """Return the single normalizers or pre-tokenizers of one that may be a sequence, or None."""
+    if isinstance(step, norm.NormalizerSequence):
+        return [inner for part in step.normalizers for inner in _flat(part)]
+    if isinstance(step, split.SplitterSequence):
+        return [inner for part in step.splitters for inner in _flat(part)]
+    return [] if step is None else [step]
+
+
+def _squeezed(step: norm.Normalizer) -> str | None:
+    """Return the text that replaces two or more spaces; None where a normalizer does anything else."""
+    if isinstance(step, norm.Replace) and isinstance(step.finder, OnigPattern) and step.finder.pattern == " {2,}":
+        return step.content
+    return None
+
+
+def _steps_of(
+    steps: list[norm.Normalizer],
+) -> tuple[list[Step], list[CharacterStage], list[norm.Normalizer]] | None:
+    """Return the steps of a native normalizer, the stages of its rules for characters, and the normalizers of these."""
+    # A normalizer that squeezes spaces, applies rules for characters and squeezes again only has to do so at the end.
+    squeezes = [at for at, step in enumerate(steps) if _squeezed(step) == " "]
+    if len(squeezes) == 2 and squeezes[1] == len(steps) - 1:
+        between = stages_of(steps[squeezes[0] + 1 : -1])
+        if between and rule_of(" ", between) == b" ":
+            steps = steps[: squeezes[0]] + steps[squeezes[0] + 1 :]
+    made: list[Step] = []
+    stages: list[CharacterStage] = []
+    rules: list[norm.Normalizer] = []
+    at = 0
+    while at < len(steps):
+        step = steps[at]
+        if isinstance(step, norm.Prepend):
+            made.append((native.PREPEND, b"", step.text.encode(), False, False))
+        elif isinstance(step, norm.Strip):
+            made.append((native.STRIP, b"", b"", step.left, step.right))
+        elif isinstance(step, norm.Replace):
+            if step.literal is None and _squeezed(step) is None:
+                return None
+            kind = native.SQUEEZE if step.literal is None else native.REPLACE
+            made.append((kind, (step.literal or "").encode(), step.content.encode(), False, False))
+        else:
+            end = at + 1
+            while end < len(steps) and not isinstance(steps[end], (norm.Prepend, norm.Strip, norm.Replace)):
+                end += 1
+            found = stages_of(steps[at:end])
+            if found is None or stages:
+                return None
+            stages, rules = found, steps[at:end]
+            made.append((native.CHARS, b"", b"", False, False))
+            at = end
+            continue
+        at += 1
+    return made, stages, rules
+
+
+def _cuts_of(parts: Pipeline, steps: list[norm.Normalizer]) -> tuple[tuple[bool, bool, int] | None, Groups] | None:
+    """Return the arguments of `set_metaspace`, and the groups of characters by which text is cut."""
+    splitters: list[split.Splitter] = _flat(parts.splitter)
+    if len(splitters) == 1 and _finds_nothing(splitters[0], steps[-1] if steps else None):
+        splitters = []
+    space = None
+    if splitters and isinstance(metaspace := splitters[-1], split.Metaspace):
+        splitters = splitters[:-1]
+        prefix = {"never": native.NEVER, "always": native.ALWAYS, "first": native.FIRST}[metaspace.prepend_scheme]
+        if (prefix == native.FIRST and (steps or splitters)) or metaspace.replacement != VISIBLE_SPACE:
+            return None
+        space = metaspace.split, False, prefix
+    return (space, Groups(splitters)) if Groups.are_known(splitters) else None
+
+
+def _finds_nothing(splitter: split.Splitter, last: norm.Normalizer | None) -> bool:
+    """Return whether a splitter looks for a character that the last normalizer has just replaced."""
+    return (
+        isinstance(splitter, split.Split)
+        and isinstance(splitter.finder, LiteralText)
+        and isinstance(last, norm.Replace)
+        and last.literal is not None
+        and len(last.literal) == 1
+        and last.literal in splitter.finder.text
+        and last.literal not in last.content
+        and not splitter.invert
+    )
+
+
+register(Pipeline, twin_of_pipeline)

@@ -1,0 +1,63 @@
+"""Builds the native twins of SentencePiece models from their pieces and their normalizer."""
+
+from __future__ import annotations
+
+from array import array
+from typing import TYPE_CHECKING
+
+from tokcli.engine.bindings import text_model as native
+from tokcli.engine.bindings.text_model import NativeText
+from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE
+from tokcli.engine.sentencepiece.model import SentencePiece
+from tokcli.engine.sentencepiece.normalizer import SpmNormalizer
+from tokcli.engine.twins import register
+
+if TYPE_CHECKING:
+    from tokcli.engine import _native
+
+
+def twin_of_sentencepiece(model: SentencePiece) -> NativeText | None:
+    """Build the twin of a model; return None where unused pieces are taken apart again, or scores are not finite."""
+    tables = model.tables
+    pieces, ids = tables.pieces, dict(tables.ids)
+    unused = [text for text, number in ids.items() if tables.is_unused(number)]
+    if model.model_type == "bpe" and any(len(text) > 1 for text in unused):
+        return None
+    for text in unused:
+        del ids[text]
+    made = native.model_of(ids)
+    by_bytes = array(
+        "I", [tables.byte_ids.get(byte, native.NOTHING) for byte in range(256)] if model.byte_fallback else []
+    )
+    made.set_unknown(tables.unknown_id if tables.unknown_id >= 0 else native.NOTHING, by_bytes, not model.byte_fallback)
+    made.set_kept([text.encode() for text in tables.kept])
+    if model.model_type == "bpe":
+        kept = bytes(text in tables.kept for text in ids)
+        made.use_pieces(native.orders_of([pieces[number].score for number in ids.values()]), kept)
+    elif model.model_type == "unigram":
+        scores = [tables.path_scores[text] for text in ids]
+        if not native.are_finite([*tables.path_scores.values(), tables.unknown_score]):
+            return None
+        made.use_unigram(array("d", scores), tables.unknown_score, native.SUMS_32)
+    else:
+        made.use_whole(model.model_type == "char")
+    words = {"word": native.AT_SPACES, "char": native.WHOLE}.get(model.model_type, native.WHERE_POSSIBLE)
+    made.set_words(words, VISIBLE_SPACE.encode(), False)
+    _set_spaces(made, model.normalizer)
+    return NativeText(made)
+
+
+def _set_spaces(made: _native.TextModel, settings: SpmNormalizer) -> None:
+    charsmap = settings.charsmap
+    made.set_spaces(
+        charsmap.units,
+        charsmap.texts,
+        settings.add_dummy_prefix,
+        settings.remove_extra_whitespaces,
+        settings.whitespace_as_suffix,
+        False,
+        (VISIBLE_SPACE if settings.escape_whitespaces else " ").encode(),
+    )
+
+
+register(SentencePiece, twin_of_sentencepiece)

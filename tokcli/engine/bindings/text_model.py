@@ -1,0 +1,143 @@
+"""`NativeText`: the native twin of a tokenizer that is not byte-level. It learns what single characters become.
+
+A twin gives the ids that the Python code gives, or None where only Python can encode a text. The modules beside this
+one build twins with the native code's numbers and tables, which are here; _native.pyi says what each method takes.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, TypeVar
+
+from tokcli.engine import backend
+from tokcli.engine.bpe.byte_alphabet import byte_token
+from tokcli.engine.stream.parallel import threads_inside
+from tokcli.engine.tokens import Tokens
+
+if TYPE_CHECKING:
+    from tokcli.engine import _native
+
+_ROUNDS = 6  # of learning, for one text: a run of characters may be asked for after its characters are known
+_FOUND, _IGNORED = 1, 2  # TextModel::kFound, kIgnored
+
+NOTHING = 0xFFFFFFFF  # kNothing
+WHOLE, AT_SPACES, WHERE_POSSIBLE = range(3)  # Words
+EACH_WORD, SUMS_32, SUMS_64 = range(3)  # Kind
+NEVER, ALWAYS, FIRST = range(3)  # Prefix
+PREPEND, REPLACE, SQUEEZE, CHARS, STRIP, SPACES = range(6)  # Step::Kind
+
+NamedToken = tuple[str, bool]  # an added token's content, and whether it is special
+Questions = tuple[list[int], list[int], list[bytes]]  # characters, characters without a class, runs in UTF-8
+Learned = tuple[Mapping[int, bytes | None], Mapping[int, int], Mapping[bytes, bytes]]
+Learn = Callable[[list[int], list[int], list[bytes]], Learned]
+Origins = Callable[[list[bytes]], Mapping[bytes, "array[int]"]]
+"""Where the characters come from that runs become: bytes of the run, one for each (uint32)."""
+Answer = TypeVar("Answer")
+
+
+class NativeText:
+    """A native model, the function that answers its questions about new characters, and its added tokens.
+
+    `raw` are the added tokens that are found in the text as given, `normalized` those found in normalized text.
+    """
+
+    def __init__(
+        self,
+        model: _native.TextModel,
+        learn: Learn | None = None,
+        raw: Iterable[NamedToken] = (),
+        normalized: Iterable[NamedToken] = (),
+        origins: Origins | None = None,
+    ) -> None:
+        self.model, self.learn, self.origins = model, learn, origins
+        self.raw, self.normalized = tuple(raw), tuple(normalized)
+
+        def states(allowed: frozenset[str]) -> tuple[bytes, bytes]:
+            raw, normalized = (
+                bytes(_IGNORED if special and text not in allowed else _FOUND for text, special in tokens)
+                for tokens in (self.raw, self.normalized)
+            )
+            return raw, normalized
+
+        self._states = lru_cache(maxsize=8)(states)
+
+    def image(self) -> bytes:
+        """Return the tables, and what was learned of single characters: a buffer that a native model opens again."""
+        return self.model.image()
+
+    def encode(self, text: str, allowed: frozenset[str]) -> list[int] | None:
+        """Return the ids of a text, in which the special tokens in `allowed` become ids."""
+        return self._ask(self.model.encode, text, allowed)
+
+    def encode_array(self, text: str, allowed: frozenset[str]) -> memoryview | None:
+        """Return the ids of a text as uint32."""
+        ids = self._ask(self.model.encode_ids, text, allowed)
+        return None if ids is None else memoryview(ids).cast("I")
+
+    def count(self, text: str, allowed: frozenset[str]) -> int | None:
+        """Return the number of ids of a text."""
+        return self._ask(self.model.count, text, allowed)
+
+    def encode_spans(self, text: str, allowed: frozenset[str]) -> Tokens | None:
+        """Return the tokens of a text with their places."""
+        found = self._ask(self.model.encode_spans, text, allowed)
+        return None if found is None else Tokens(memoryview(found[0]).cast("I"), spans=memoryview(found[1]).cast("Q"))
+
+    def _ask(
+        self, method: Callable[[str, bytes, bytes, int], Answer | Questions | None], text: str, allowed: frozenset[str]
+    ) -> Answer | None:
+        """Call a method of the model again and again, each time after its questions were answered."""
+        states, threads = self._states(allowed), threads_inside()
+        for _ in range(_ROUNDS):
+            answer = method(text, *states, threads)
+            if not isinstance(answer, tuple):
+                return answer
+            if self.learn is None:
+                return None
+            self.model.learn(*self.learn(*answer))
+            if method == self.model.encode_spans and self.origins is not None:
+                self.model.learn_origins(self.origins(answer[2]))
+        return None
+
+
+def model_of(ids: Mapping[str, int]) -> _native.TextModel:
+    """Make a native model with these tokens, which still has to be told what to do with them.
+
+    ValueError: a text has no UTF-8. OverflowError: an id has more than 32 bits.
+    """
+    return model_of_bytes(list(map(str.encode, ids)), ids.values())
+
+
+def model_of_bytes(tokens: Sequence[bytes], ids: Iterable[int]) -> _native.TextModel:
+    """Make a native model with these tokens, none of them empty; else as `model_of` does."""
+    native = backend.native()
+    assert native is not None
+    model: _native.TextModel = native.TextModel(b"".join(tokens), array("I", map(len, tokens)), array("I", ids))
+    return model
+
+
+def orders_of(scores: Sequence[float]) -> array[int]:
+    """Return a number for each score that is lower for a higher score, and equal for equal ones.
+
+    ValueError: a score is not finite.
+
+    >>> orders_of([-1.0, 0.5, -1.0]).tolist()
+    [1, 0, 1]
+    """
+    if not are_finite(scores):
+        raise ValueError("a score is not finite")
+    order = {score: number for number, score in enumerate(sorted(set(scores), reverse=True))}
+    return array("I", map(order.__getitem__, scores))
+
+
+def are_finite(scores: Sequence[float]) -> bool:
+    """Return whether all scores are finite numbers, which the native code's sums need."""
+    return all(map(math.isfinite, scores))
+
+
+def byte_ids(ids: Mapping[str, int]) -> array[int]:
+    """Return the id of each byte's token, NOTHING for a byte without one."""
+    return array("I", [ids.get(byte_token(byte), NOTHING) for byte in range(256)])

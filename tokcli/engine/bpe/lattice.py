@@ -1,0 +1,113 @@
+"""Tokens of a piece where nothing merges: the longest match, as WordPiece and RWKV take it, and Unigram's lattice.
+
+The lattice has all ways to cut a piece into tokens; the one whose scores have the highest sum is taken (Viterbi).
+
+The order of additions, and which of two equal ways wins, decide ids. Both are those of the reference libraries, which
+sum in floats: of 64 bits in Hugging Face's tokenizers and llama.cpp, of 32 bits in SentencePiece. PLaMo's way goes from
+the end of the text in whole numbers, and is llama_cpp/stretch_models.py's own.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Iterable, Mapping
+
+UNKNOWN_PENALTY = 10.0  # an unknown character scores this much less than the lowest token
+LARGEST_SINGLE = 3.4028234663852886e38  # what the libraries take for the lowest score where there is no token
+_RESET = 100_000.0  # SentencePiece counts sums beyond it from zero again, for floats of 32 bits to stay exact
+_SINGLE = struct.Struct("<f")
+
+
+def single(value: float) -> float:
+    """Round a float of 64 bits to 32; return an infinite one where it is too large.
+
+    >>> single(0.1), single(1e39)
+    (0.10000000149011612, inf)
+    """
+    try:
+        return float(_SINGLE.unpack(_SINGLE.pack(value))[0])
+    except OverflowError:
+        return math.copysign(math.inf, value)
+
+
+def prefixes(tokens: Iterable[str]) -> frozenset[str]:
+    """Return all beginnings of some tokens: what may grow into a token.
+
+    >>> sorted(prefixes(["ab", "b"]))
+    ['a', 'ab', 'b']
+    """
+    found: set[str] = set()
+    for token in tokens:
+        for end in range(len(token), 0, -1):
+            if token[:end] in found:
+                break
+            found.add(token[:end])
+    return frozenset(found)
+
+
+def best_path(
+    piece: str,
+    scores: Mapping[str, float],
+    beginnings: frozenset[str],
+    unknown_score: float,
+    *,
+    in_singles: bool = False,
+) -> list[tuple[int, int, bool]]:
+    """Return (begin, end, whether it is a token) for each part of the best way through a piece.
+
+    A character that is no token by itself may be taken as unknown, and scores `unknown_score`. `beginnings` are the
+    `prefixes` of the tokens in `scores`. Sums are floats of 64 bits, `in_singles` of 32. A way replaces another that
+    comes to the same place only if it is better, and longer tokens are tried first: they win ties.
+
+    >>> scores = {"a": -1.0, "b": -1.0, "ab": -2.0}
+    >>> best_path("abc", scores, prefixes(scores), -12.0)
+    [(0, 2, True), (2, 3, False)]
+    """
+    size = len(piece)
+    best = [0.0] * (size + 1)
+    starts: list[int | None] = [None] * (size + 1)  # of the last part on the best way; -begin - 1 if it is unknown
+    frontier = 0
+    for begin in range(size):
+        here = best[begin]
+        if in_singles and not -_RESET <= here <= _RESET:
+            for at in range(begin, frontier + 1):
+                if at == begin or starts[at] is not None:
+                    best[at] = single(best[at] - here)
+            here = 0.0
+        has_single = False
+        for end in range(begin + 1, size + 1):
+            text = piece[begin:end]
+            if text not in beginnings:
+                break
+            score = scores.get(text)
+            if score is None:
+                continue
+            total = score + here
+            if in_singles:
+                total = single(total)
+                frontier = max(frontier, end)
+            if starts[end] is None or total > best[end]:
+                best[end], starts[end] = total, begin
+            has_single |= end == begin + 1
+        if not has_single:
+            end = begin + 1
+            total = unknown_score + here
+            if in_singles:
+                total = single(total)
+                frontier = max(frontier, end)
+            if starts[end] is None or total > best[end]:
+                best[end], starts[end] = total, -begin - 1
+    return _traced(starts)
+
+
+def _traced(starts: list[int | None]) -> list[tuple[int, int, bool]]:
+    """Follow the starts of the last parts back from the end."""
+    path: list[tuple[int, int, bool]] = []
+    end = len(starts) - 1
+    while end > 0:
+        start = starts[end] or 0
+        begin = start if start >= 0 else -start - 1
+        path.append((begin, end, start >= 0))
+        end = begin
+    return path[::-1]

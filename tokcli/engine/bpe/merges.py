@@ -1,0 +1,78 @@
+"""`ParentTable`: for every id of a vocabulary the two ids that merge into it, in order, by id, and back.
+
+Each model finds these pairs by its own rules (`parents` of a tokenizer); trees of them are `analysis/merge_tree.py`'s.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+from tokcli.errors import VocabularyError
+
+NO_PARENT = 2**32 - 1
+MAX_IDS = 1 << 24  # of a table by id, which takes 8 bytes for each; files of others have some 260,000
+
+
+class ParentTable(NamedTuple):
+    """The left and the right parent of each id (uint32); NO_PARENT in both where no two ids merge into it."""
+
+    left: array[int]
+    right: array[int]
+
+    def of(self, number: int) -> tuple[int, int] | None:
+        """Return the two ids that merge into an id; None where none do."""
+        if not 0 <= number < len(self.left) or self.left[number] == NO_PARENT:
+            return None
+        return self.left[number], self.right[number]
+
+    def children(self, number: int) -> list[int]:
+        """Return the ids of which an id is a parent, in order.
+
+        >>> ParentTable(array("I", [NO_PARENT, 0, 0]), array("I", [NO_PARENT, 0, 1])).children(0)
+        [1, 2]
+        """
+        return [made for made, pair in enumerate(zip(self.left, self.right, strict=True)) if number in pair]
+
+    def total(self) -> int:
+        """Return the number of merges."""
+        return len(self.left) - self.left.count(NO_PARENT)
+
+    def in_columns(self) -> tuple[list[int], list[int], list[int]]:
+        """Return three lists, ordered by the ids made: these ids, their left and their right parents.
+
+        >>> ParentTable(array("I", [NO_PARENT, 0, 0]), array("I", [NO_PARENT, 0, 1])).in_columns()
+        ([1, 2], [0, 0], [0, 1])
+        """
+        left, right = self.left.tolist(), self.right.tolist()
+        made = [number for number, parent in enumerate(left) if parent != NO_PARENT]
+        return made, [left[number] for number in made], [right[number] for number in made]
+
+    def in_order(self) -> Iterator[tuple[int, int, int]]:
+        """Yield (id made, left, right) of every merge, ordered by the ids made."""
+        return zip(*self.in_columns(), strict=True)
+
+
+def check_size(ids: int) -> None:
+    """Raise VocabularyError where a table of so many ids would take too much memory."""
+    if ids > MAX_IDS:
+        raise VocabularyError(f"ids up to {ids - 1} are too far apart for a table of merges")
+
+
+def one_by_one(ids: int, known: Iterable[int], parents_of: Callable[[int], tuple[int, int] | None]) -> ParentTable:
+    """Return the table of `ids` ids in which `parents_of` tells the parents of the `known` ones."""
+    check_size(ids)
+    empty = array("I", [NO_PARENT])
+    left, right = empty * ids, empty * ids
+    for number in known:
+        if (pair := parents_of(number)) is not None:
+            left[number], right[number] = pair
+    return ParentTable(left, right)
+
+
+def for_ids(merges: ParentTable, ids: int) -> ParentTable:
+    """Return a table cut or filled up to a number of ids."""
+    check_size(ids)
+    missing = array("I", [NO_PARENT]) * max(ids - len(merges.left), 0)
+    return ParentTable((merges.left + missing)[:ids], (merges.right + missing)[:ids])

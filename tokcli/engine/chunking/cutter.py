@@ -1,0 +1,383 @@
+"""`PassageCutter`: a stream of text to passages, each of at most so many tokens when it is encoded by itself.
+
+The text is encoded once, and its tokens say where a passage may end. Where both ends of a passage are places at which
+the engine cuts streams (`Tokenizer.cuts_at`), it has the ids of the whole; any other passage is encoded by itself, and
+made shorter while it has too many tokens. So the limit holds whatever a tokenizer makes of a text without its
+neighbours.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
+from typing import TYPE_CHECKING, NamedTuple
+
+from tokcli.engine.chunking import boundaries
+from tokcli.engine.stream.chunks import PLAIN, Chunk
+from tokcli.engine.stream.spans import byte_spans
+from tokcli.engine.stream.utf8 import utf8_of
+from tokcli.engine.tokens import mapped_spans
+from tokcli.errors import InputError
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+    from tokcli.engine.chunking.boundaries import Boundary
+    from tokcli.engine.stream.chunks import Blocks, ReadOptions
+    from tokcli.engine.stream.utf8 import AnyChunk
+    from tokcli.engine.tokenizer import Tokenizer
+    from tokcli.engine.tokens import Spans
+
+NO_IDS = memoryview(b"").cast("I")
+SEEN_TOKENS = 16  # after a passage, before its end is chosen: they show how the text goes on
+NEAR = 1 << 10  # bytes before the end of a passage in which a boundary is looked for first
+_LOOK_BEHIND = 2 * boundaries.MAX_CHARACTER  # bytes before a passage that tell whether a cut is there
+
+
+class Located(NamedTuple):
+    """A part of a stream with its ids (uint32), and the span of each token: bytes from the beginning of the stream.
+
+    `is_covered`: the tokens have all bytes of the part, so their spans are certain.
+    """
+
+    data: Buffer
+    ids: memoryview
+    spans: Spans
+    is_covered: bool = False
+
+
+class Passage(NamedTuple):
+    """Text with the ids that it has by itself; `start` and `end` are bytes of the stream, `is_last`: it ends there."""
+
+    data: bytes
+    ids: memoryview
+    start: int
+    end: int
+    is_last: bool
+
+
+def located_parts(tokenizer: Tokenizer, blocks: Blocks, options: ReadOptions) -> Iterator[tuple[AnyChunk, int]]:
+    """Yield the parts of a stream, each with the byte at which it begins."""
+    start = 0
+    read = tokenizer.read_chunks if tokenizer.changes_text else tokenizer.read_parts
+    for part in read(blocks, options):
+        yield part, start
+        start += len(part.data) if isinstance(part, Chunk) else part.nbytes
+
+
+def locate(tokenizer: Tokenizer, part: AnyChunk, start: int) -> Located:
+    """Return the ids of a part that begins at byte `start`, and where its tokens end."""
+    data = part.data if isinstance(part, Chunk) else utf8_of(part)
+    if not tokenizer.changes_text:
+        ids = tokenizer.encode_part(part)
+        spans = tokenizer.token_spans(ids, start, in_chars=False)
+        if spans and spans[-1] == start + len(data):  # else it has bytes without a token, which are left out
+            return Located(data, ids, spans, is_covered=True)
+        return guessed(data, ids, start)
+    if isinstance(part, Chunk) and not (part.special or part.tail):
+        try:
+            tokens = tokenizer.encode_spans(part)
+        except InputError:  # it does not know the places
+            pass
+        else:
+            spans = byte_spans(part.data, tokens.spans or array("Q"))
+            shifted = mapped_spans(spans, array("Q", [0, 0]), start) if start else spans
+            return Located(data, memoryview(tokens.ids), shifted)
+    return guessed(data, tokenizer.encode_part(part), start)
+
+
+def guessed(data: Buffer, ids: memoryview, start: int) -> Located:
+    """Return a part as if its tokens were of one size: every place is tried out, so guesses do."""
+    size = memoryview(data).nbytes
+    ends = (start + size * (number // 2 + 1) // len(ids) for number in range(2 * len(ids)))
+    return Located(data, ids, array("Q", ends))
+
+
+class PassageCutter:
+    """Cuts streams into passages of at most `size` tokens, of which up to `overlap` are the end of the one before.
+
+    A passage ends where `boundary` says, and where such a passage would be too long, at something finer. `options` are
+    those that the streams are read with.
+    """
+
+    def __init__(
+        self,
+        tokenizer: Tokenizer,
+        size: int,
+        *,
+        overlap: int = 0,
+        boundary: Boundary = "token",
+        options: ReadOptions = PLAIN,
+    ) -> None:
+        self._tokenizer, self._size, self._overlap = tokenizer, size, overlap
+        self._boundary = boundary
+        self._asked = (-1, False)  # a place, and whether it is a cut
+        self._tried = boundaries.TRIED[boundary]
+        self._alone = options._replace(refused=frozenset())
+        # bytes that are not UTF-8 may change the pieces before them, and normalizers the text: nothing is taken over
+        self._takes_over = not tokenizer.changes_text and options.errors != "bytes"
+
+    def passages(self, parts: Iterable[Located]) -> Iterator[Passage]:
+        """Yield the passages of a text; InputError where a character has more than `size` tokens."""
+        start = done = 0
+        window, self._asked = _Window(), (-1, False)
+        for has_all in window.filled(parts, self._size + SEEN_TOKENS):
+            while done < window.end and (has_all or window.tokens_after(start) > self._size + SEEN_TOKENS):
+                found = self._passage(window, start, done, has_all)
+                if found is None and start < done:
+                    start = done  # what is repeated leaves no room for anything new
+                    continue
+                if found is None:
+                    raise self._too_small(window, start)
+                yield found
+                done = found.end
+                start = self._repeated(window, start, done, self._overlap) if self._overlap else done
+            window.forget(start)
+
+    def first(self, parts: Iterable[Located]) -> Passage:
+        """Return the first passage of a text, which is empty where a character has more than `size` tokens."""
+        window, self._asked = _Window(), (-1, False)
+        for has_all in window.filled(parts, self._size + SEEN_TOKENS):
+            found = self._passage(window, 0, 0, has_all) if self._size else None
+            return found or Passage(b"", NO_IDS, 0, 0, is_last=window.end == 0)
+        raise AssertionError("a window is filled once at least")
+
+    def last(self, parts: Iterable[Located]) -> Passage:
+        """Return the end of a text that has at most `size` tokens; `is_last`: it is all of the text."""
+        window, self._asked = _Window(), (-1, False)
+        kept = self._size + SEEN_TOKENS
+        for _ in window.filled(parts, 2 * kept):  # so that no token is copied more than twice
+            window.forget_all_but(kept)
+        start = self._repeated(window, -1, window.end, self._size)
+        ids = self._ids(window, start, window.end, has_all=True)
+        return Passage(window.slice(start, window.end), ids, start, window.end, is_last=start == 0)
+
+    # --- where a passage ends ----------------------------------------------------------------------------------------
+
+    def _passage(self, window: _Window, start: int, done: int, has_all: bool) -> Passage | None:
+        """Return the passage that begins at `start`, and goes on after `done`; None where no character fits in."""
+        first = window.tokens_before(start)
+        limit = first + self._size
+        while limit > first and (place := window.place(limit, has_all)) > done:
+            end = self._end(window, start, done, place)
+            ids = self._ids(window, start, end, has_all)
+            if len(ids) <= self._size:
+                break
+            limit = min(limit, window.tokens_before(end)) - (len(ids) - self._size)
+        else:
+            end, ids = done, NO_IDS
+        if end == done or self._boundary == "char":
+            end, ids = self._with_more_characters(window, start, end, ids, window.place(limit + 1, has_all))
+        is_last = has_all and end == window.end
+        return None if end == done else Passage(window.slice(start, end), ids, start, end, is_last)
+
+    def _end(self, window: _Window, start: int, done: int, place: int) -> int:
+        """Return the end of a passage between `done` and `place`: the last of its boundaries, or else `place`."""
+        if place < window.end or self._overlap:
+            near = max(start, place - NEAR)
+            for kind in self._tried:
+                for begin in (start,) if kind == "piece" else (near, start):
+                    found = boundaries.last_within(self._places(window, kind, begin, place), done, place)
+                    if found is not None:
+                        return found
+        return place
+
+    def _places(self, window: _Window, kind: Boundary, start: int, end: int) -> list[int]:
+        """Return the boundaries of one kind in a stretch of the text."""
+        base = window.base
+        if kind != "piece":
+            return [base + at for at in boundaries.ends_of(kind, window.data, start - base, end - base)]
+        if self._takes_over and window.is_covered:
+            start = max(start, self._last_cut(window, start, end))  # pieces end at cuts
+        until = min(end + boundaries.SEEN_AFTER, window.end)
+        while not boundaries.is_between_characters(window.data, until - base):
+            until -= 1
+        chunks = self._tokenizer.read_chunks([window.slice(start, until)], self._alone)
+        sizes = (len(piece) for chunk in chunks for piece in self._tokenizer.split_chunk(chunk))
+        return [at for at in accumulate(sizes, initial=start) if at <= end]
+
+    def _with_more_characters(
+        self, window: _Window, start: int, end: int, ids: memoryview, place: int
+    ) -> tuple[int, memoryview]:
+        """Return the end of a passage, and its ids, after as many more characters as fit in before `place`."""
+        until = max(place, end + 1)
+        while end < window.end:
+            following = boundaries.next_between_characters(window.data, end - window.base) + window.base
+            more = self._ids(window, start, following, has_all=False)
+            if len(more) > self._size or following > until > end + boundaries.MAX_CHARACTER:
+                break
+            end, ids = following, more
+        return end, ids
+
+    # --- what is repeated --------------------------------------------------------------------------------------------
+
+    def _repeated(self, window: _Window, begin: int, end: int, most: int) -> int:
+        """Return the first place after `begin` from which the text up to `end` has at most `most` tokens."""
+        if most == 0:
+            return end
+        every = window.tokens_before(end)
+        number = every - most
+        while number < max(every, 1):
+            place = max(window.end_of(number), begin + 1)
+            while not boundaries.is_between_characters(window.data, place - window.base):
+                place += 1
+            place = self._begin(window, begin, place, end)
+            excess = len(self._ids(window, place, end, has_all=False)) - most
+            if excess <= 0:
+                return place
+            number = max(number, window.tokens_before(place)) + excess
+        return end
+
+    def _begin(self, window: _Window, begin: int, place: int, end: int) -> int:
+        """Return the first boundary from `place` on that is before `end`, or else `place`."""
+        for kind in self._tried:
+            found = [at for at in self._places(window, kind, max(begin, window.base), end) if place <= at < end]
+            if found:
+                return found[0]
+        return place
+
+    # --- ids ---------------------------------------------------------------------------------------------------------
+
+    def _ids(self, window: _Window, start: int, end: int, has_all: bool) -> memoryview:
+        """Return the ids of a passage by itself."""
+        if not (self._takes_over and window.is_covered):
+            return self._encoded(window, start, end)
+        first = self._next_cut(window, start, end)
+        last = end if has_all and end == window.end else self._last_cut(window, first, end)
+        if first == start and last == end:
+            return window.ids_between(first, last)
+        if first >= last:
+            return self._encoded(window, start, end)
+        within = window.ids_between(first, last)
+        return joined_ids([self._encoded(window, start, first), within, self._encoded(window, last, end)])
+
+    def _next_cut(self, window: _Window, start: int, end: int) -> int:
+        """Return the first cut from `start` on that is among the next tokens; else `end`."""
+        if start == 0 or self._is_cut(window, start):
+            return start
+        number = window.tokens_before(start)
+        near = (window.end_of(number + after) for after in range(1, SEEN_TOKENS) if number + after <= window.tokens)
+        return next((place for place in near if place < end and self._is_cut(window, place)), end)
+
+    def _last_cut(self, window: _Window, start: int, end: int) -> int:
+        """Return the last cut up to `end` that is among the tokens before it; else `start`."""
+        if self._is_cut(window, end):
+            return end
+        number = window.tokens_before(end)
+        near = (window.end_of(number - before) for before in range(SEEN_TOKENS))
+        return next((place for place in near if place <= start or self._is_cut(window, place)), start)
+
+    def _encoded(self, window: _Window, start: int, end: int) -> memoryview:
+        """Return the ids of a stretch of text by itself, encoded now."""
+        if start == end:
+            return NO_IDS
+        tokenizer, data = self._tokenizer, window.slice(start, end)
+        if not self._alone.allowed and self._alone.errors != "bytes":
+            return tokenizer.encode_bytes(data)
+        return joined_ids([tokenizer.encode_part(part) for part in tokenizer.read_parts([data], self._alone)])
+
+    def _is_cut(self, window: _Window, place: int) -> bool:
+        """Return whether the texts on both sides of a place have the ids of the whole."""
+        if place != self._asked[0]:  # the end of a passage is the start of the next one
+            self._asked = place, self._tokenizer.cuts_at(window.data, place - window.base)
+        return self._asked[1]
+
+    def _too_small(self, window: _Window, start: int) -> InputError:
+        end = boundaries.next_between_characters(window.data, start - window.base) + window.base
+        character = window.slice(start, end)
+        size = len(self._ids(window, start, end, has_all=False))
+        return InputError(
+            f"a character of {size} tokens does not fit in a chunk of {self._size}",
+            "Allow more tokens in a chunk.",
+            offset=start,
+            unit="byte",
+            detail=repr(character.decode("utf-8", "backslashreplace")),
+        )
+
+
+def joined_ids(parts: list[memoryview]) -> memoryview:
+    """Return several arrays of ids (uint32) in a row as one."""
+    return parts[0] if len(parts) == 1 else memoryview(b"".join(parts)).cast("I")
+
+
+class _Window:
+    """The text that passages are cut from, with its tokens; all places in it are bytes from the stream's beginning."""
+
+    def __init__(self) -> None:
+        self.data = b""
+        self.base = self.end = 0  # the places of the data's ends
+        self.is_covered = True  # whether all parts so far were
+        self._ids = NO_IDS
+        self._spans: Spans = array("Q")
+        self._ends: Sequence[int] = self._spans
+
+    def filled(self, parts: Iterable[Located], tokens: int) -> Iterator[bool]:
+        """Add parts, and yield whenever there are more than so many tokens: whether this is all, at last True."""
+        waiting: list[Located] = []
+        count = 0
+        for part in parts:
+            waiting.append(part)
+            count += len(part.ids)
+            if count + len(self._ids) > tokens:
+                self._add(waiting)
+                yield False
+                waiting, count = [], 0
+        self._add(waiting)
+        yield True
+
+    def _add(self, parts: list[Located]) -> None:
+        self.data = b"".join([self.data, *(part.data for part in parts)])
+        self._ids = memoryview(b"".join([self._ids, *(part.ids for part in parts)])).cast("I")
+        self._spans = array("Q", b"".join([self._spans, *(part.spans for part in parts)]))
+        self._ends = memoryview(self._spans)[1::2]
+        self.end = self.base + len(self.data)
+        self.is_covered = self.is_covered and all(part.is_covered for part in parts)
+
+    def forget(self, place: int) -> None:
+        """Drop what is before a place, but for some bytes that tell whether a cut is there."""
+        gone = self.tokens_before(place)
+        self._ids, self._spans = self._ids[gone:], self._spans[2 * gone :]
+        self._ends = memoryview(self._spans)[1::2]
+        bytes_gone = max(0, place - _LOOK_BEHIND - self.base)
+        self.data, self.base = self.data[bytes_gone:], self.base + bytes_gone
+
+    def forget_all_but(self, tokens: int) -> None:
+        """Drop all but the last tokens and their text."""
+        if len(self._ids) > tokens:
+            self.forget(self._ends[len(self._ends) - tokens - 1])
+
+    @property
+    def tokens(self) -> int:
+        """The number of tokens."""
+        return len(self._ends)
+
+    def slice(self, start: int, end: int) -> bytes:
+        """Return the text between two places."""
+        return self.data[start - self.base : end - self.base]
+
+    def tokens_before(self, place: int) -> int:
+        """Return the number of tokens that end at a place or before it."""
+        return bisect_right(self._ends, place)
+
+    def tokens_after(self, place: int) -> int:
+        """Return the number of tokens that end after a place."""
+        return len(self._ends) - self.tokens_before(place)
+
+    def end_of(self, tokens: int) -> int:
+        """Return where the first so many tokens end; 0 tokens end before the text."""
+        return self._ends[tokens - 1] if tokens > 0 else self.base
+
+    def place(self, tokens: int, has_all: bool) -> int:
+        """Return the last place where no character is torn, at which up to so many tokens end."""
+        if tokens >= len(self._ends) and has_all:
+            return self.end
+        tokens = min(tokens, len(self._ends))
+        while tokens > 0 and not boundaries.is_between_characters(self.data, self._ends[tokens - 1] - self.base):
+            tokens -= 1
+        return self.end_of(tokens)
+
+    def ids_between(self, start: int, end: int) -> memoryview:
+        """Return the ids of the tokens that end after `start` and up to `end`."""
+        return self._ids[self.tokens_before(start) : self.tokens_before(end)]

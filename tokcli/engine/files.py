@@ -1,0 +1,56 @@
+"""The ids and the counts of files and streams for the Python API, read in blocks; special tokens are text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from os import fsdecode
+from typing import TYPE_CHECKING, TypeVar
+
+from tokcli.engine.base import arguments
+from tokcli.engine.stream.chunks import BLOCK_BYTES
+from tokcli.engine.stream.parallel import ordered
+from tokcli.errors import TokcliError
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from tokcli.engine.tokenizer import Tokenizer
+
+Made = TypeVar("Made")
+
+
+def counted(tokenizer: Tokenizer, path: str | PathLike[str]) -> int:
+    """Return the number of tokens of a file; InputError names it where it is not UTF-8."""
+    with _blocks_of(path) as blocks:
+        return sum(map(tokenizer.count_part, tokenizer.read_parts(blocks)))
+
+
+def encoded(tokenizer: Tokenizer, path: str | PathLike[str]) -> memoryview:
+    """Return the ids (uint32) of a file; InputError names it where it is not UTF-8."""
+    with _blocks_of(path) as blocks:
+        buffers = list(streamed(tokenizer, blocks))
+    return buffers[0] if len(buffers) == 1 else memoryview(b"".join(buffers)).cast("I")
+
+
+def streamed(tokenizer: Tokenizer, blocks: Iterable[bytes]) -> Iterator[memoryview]:
+    """Yield the ids (uint32) of a stream that comes in blocks, which may end within a character."""
+    return map(tokenizer.encode_part, tokenizer.read_parts(arguments.blocks_in(blocks)))
+
+
+def of_each(
+    work: Callable[[Tokenizer, str], Made], tokenizer: Tokenizer, paths: object, num_threads: object
+) -> Iterator[Made]:
+    """Yield what `work` makes of each file, in order, by a number of threads that are a few files ahead at most."""
+    checked, threads = arguments.paths_in(paths), arguments.threads_in(num_threads)
+    return ordered(lambda path: work(tokenizer, fsdecode(path)), checked, threads)
+
+
+@contextmanager
+def _blocks_of(path: str | PathLike[str]) -> Iterator[Iterator[bytes]]:
+    with open(arguments.path_in(path), "rb", buffering=0) as file:  # noqa: PTH123 - also bytes
+        try:
+            yield iter(lambda: file.read(BLOCK_BYTES), b"")
+        except TokcliError as error:
+            error.where = error.where or fsdecode(path)
+            raise

@@ -1,0 +1,153 @@
+"""Characters as llama.cpp sees them: by Unicode 15.1, and replaced by their class before its patterns match.
+
+std::regex knows no Unicode. llama.cpp therefore replaces every character that is not ASCII by a character for its
+class, and matches on that text. Its patterns depend on it, so we do the same (unicode.cpp, unicode_regex_split).
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import lru_cache
+
+from tokcli.engine.unicode.classes import lower_character
+from tokcli.engine.unicode.ranges import SPACE, Ranges, class_members, merged, minus, parse_ranges
+from tokcli.engine.unicode.tables_versions import CATEGORIES_15_1
+
+NUMBER, LETTER, PUNCTUATION, MARK, SYMBOL, OTHER, HAN = "\xd1", "\xd2", "\xd3", "\xd4", "\xd5", "\xd0", "\xd6"
+WHITE = "\x0b"
+_CLASS_CHARS = {"N": NUMBER, "L": LETTER, "P": PUNCTUATION, "M": MARK, "S": SYMBOL}
+# The members of a class in such text: its own character, and its ASCII.
+_CLASSES = {
+    "N": NUMBER + "0-9",
+    "L": LETTER + "A-Za-z",
+    "P": PUNCTUATION + r"!-#%-*,-/:-;?-@\[-\]_{}",
+    "M": MARK,
+    "S": SYMBOL + r"$+<->\^`|~",
+}
+_CLASS = re.compile(r"\\p\{(L|N|P|M|S|Lu|Ll|Lt|Lm|Lo)\}|(\\.)|([\[\]])", re.DOTALL)
+# Han in llama.cpp: all ideographs, but no radicals.
+_HAN = re.compile(
+    "[\u4e00-\u9fff\u3400-\u4dbf\U00020000-\U0002a6df\U0002a700-\U0002ebef\uf900-\ufaff\U0002f800-\U0002fa1f]"
+)
+_WHITE = re.compile(f"[{SPACE}]")
+
+
+@lru_cache(maxsize=64)
+def class_of(kinds: str) -> re.Pattern[str]:
+    """Return what finds a character whose general category begins with one of some letters, such as "LN".
+
+    C does not include Cn, the unassigned characters.
+    """
+    from tokcli.engine.unicode.tables_16 import CATEGORIES  # 2 ms
+
+    def of_kinds(categories: dict[str, str]) -> Ranges:
+        wanted = (text for name, text in categories.items() if name[0] in kinds and name != "Cn")
+        return merged(pair for text in wanted for pair in parse_ranges(text))
+
+    ranges = merged((*minus(of_kinds(CATEGORIES), changed_ranges()), *of_kinds(CATEGORIES_15_1)))
+    return re.compile(f"[{class_members(ranges)}]")
+
+
+@lru_cache(maxsize=1)
+def changed_ranges() -> Ranges:
+    """Return the characters whose category differs between Unicode 15.1 and 16.0."""
+    return merged(r for ranges in CATEGORIES_15_1.values() for r in parse_ranges(ranges))
+
+
+@lru_cache(maxsize=1 << 14)
+def _class_char(code: int) -> str:
+    char = chr(code)
+    if _WHITE.match(char):
+        return WHITE
+    return next((found for kind, found in _CLASS_CHARS.items() if class_of(kind).match(char)), OTHER)
+
+
+class _Collapse(dict[int, str]):
+    """A table for `str.translate` that replaces characters by their class, and keeps ASCII."""
+
+    def __init__(self, *, with_han: bool) -> None:
+        super().__init__({code: chr(code) for code in range(128)})
+        self._with_han = with_han
+
+    def __missing__(self, code: int) -> str:  # at most one entry for each character there is
+        is_han = self._with_han and _HAN.match(chr(code))
+        self[code] = HAN if is_han else _class_char(code)
+        return self[code]
+
+
+_COLLAPSE, _COLLAPSE_HAN = _Collapse(with_han=False), _Collapse(with_han=True)
+
+
+def collapsed(text: str) -> str:
+    """Return a text with the character of its class for each character that is not ASCII."""
+    return text if text.isascii() else text.translate(_COLLAPSE)
+
+
+def collapsed_with_han(text: str) -> str:
+    """Return a text with the character of its class for each character that is not ASCII; Han is a class of its own."""
+    return text if text.isascii() else text.translate(_COLLAPSE_HAN)
+
+
+def white_collapsed(text: str) -> str:
+    """Return a text with one character for all white space that is not ASCII, as patterns without classes see it."""
+    return text if text.isascii() else re.sub(r"[^\0-\x7f]", lambda m: WHITE if _WHITE.match(m[0]) else m[0], text)
+
+
+def has_classes(pattern: str) -> bool:
+    """Return whether a pattern names a class of Unicode."""
+    return bool(re.search(r"\\p\{(?:L|N|P|M|S|Lu|Ll|Lt|Lm|Lo)\}", pattern))
+
+
+def collapsed_pattern(pattern: str) -> str:
+    """Return a pattern for text that `collapsed` gave; `Lu` and the other kinds of letters are letters of any kind."""
+    inside = False
+
+    def replaced(match: re.Match[str]) -> str:
+        nonlocal inside
+        if match[3]:
+            inside = match[3] == "["
+            return match[0]
+        if match[2]:
+            return match[0]
+        members = _CLASSES[match[1][0]]
+        return members if inside else f"[{members}]"
+
+    return _CLASS.sub(replaced, pattern)
+
+
+def is_assigned(char: str) -> bool:
+    """Return whether a character is assigned in Unicode 15.1; a newer Python knows more of them."""
+    return char.isascii() or bool(class_of("LMNPSZC").match(char))
+
+
+@lru_cache(maxsize=1 << 14)
+def lower(char: str) -> str:
+    """Return the first character of a character's lower case."""
+    return lower_character(char)[0] if is_assigned(char) else char
+
+
+@lru_cache(maxsize=1 << 14)
+def decomposed(char: str) -> str:
+    """Return the first character of a character's canonical decomposition; llama.cpp takes no more of it."""
+    return unicodedata.normalize("NFD", char)[0] if is_assigned(char) else char
+
+
+def is_white(char: str) -> bool:
+    """Return whether a character is white space."""
+    return bool(_WHITE.match(char))
+
+
+def spans(pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, int]]:
+    """Yield where the matches in a text, and the stretches between them, begin and end; none is empty."""
+    at = 0
+    for match in pattern.finditer(text):
+        begin, end = match.span()
+        if begin > at:
+            yield at, begin
+        if end > begin:
+            yield begin, end
+        at = end
+    if at < len(text):
+        yield at, len(text)

@@ -1,0 +1,81 @@
+"""What a GGUF file says beside its tokens: their kinds, and settings; and the clean-up of decoded text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+LlamaModel = Literal["llama", "gpt2", "bert", "t5", "rwkv", "plamo2"]
+
+# A token has one of these kinds or several (llama.cpp, llama_token_attr).
+NORMAL, CONTROL, USER_DEFINED, UNKNOWN, UNUSED, BYTE = 1, 2, 4, 8, 16, 32
+SPECIAL = CONTROL | UNKNOWN  # found in text only where the caller allows them
+FOUND = SPECIAL | USER_DEFINED  # found in text before the model sees it
+_NAMES = ((UNKNOWN, "unknown"), (CONTROL, "control"), (USER_DEFINED, "user-defined"), (UNUSED, "unused"),
+          (BYTE, "byte"))  # fmt: skip
+
+
+def kind_names(kinds: Iterable[int]) -> dict[int, str]:
+    """Return the name of the kind of each token that is not a normal one, by id; of several kinds, the first.
+
+    >>> kind_names([NORMAL, CONTROL, UNKNOWN | CONTROL])
+    {1: 'control', 2: 'unknown'}
+    """
+    names = ((number, next((name for bit, name in _NAMES if kind & bit), "")) for number, kind in enumerate(kinds))
+    return {number: name for number, name in names if name}
+
+
+class FoundTokens(NamedTuple):
+    """The ids of the special tokens, and all tokens that are found in text before the model sees it, longest first."""
+
+    special: Mapping[str, int]
+    cut_out: tuple[tuple[str, int], ...]
+
+    @staticmethod
+    def of(texts: Sequence[str], kinds: Sequence[int]) -> FoundTokens:
+        """Return those among all tokens of a vocabulary."""
+        found = [(text, number) for number, text in enumerate(texts) if kinds[number] & FOUND]
+        special = {text: number for text, number in found if kinds[number] & SPECIAL}
+        found.sort(key=lambda item: -len(item[0].encode("utf-8", "surrogateescape")))
+        return FoundTokens(special, tuple(found))
+
+
+@dataclass(frozen=True)
+class LlamaSettings:
+    """The settings of a tokenizer; None for a special token that it lacks."""
+
+    bos: int | None = None
+    eos: int | None = None
+    unknown: int | None = None
+    sep: int | None = None
+    add_bos: bool = False
+    add_eos: bool = False
+    add_space_prefix: bool = False
+    remove_extra_whitespaces: bool = False
+    clean_spaces: bool = False
+    lowercase: bool = True
+    strip_accents: bool = True
+    lstrip: frozenset[int] = frozenset()  # special tokens that take the white space before them
+    rstrip: frozenset[int] = frozenset()  # and those that take the white space after them
+    charsmap: bytes = field(default=b"", repr=False)
+    whitespace_words: bool = False  # a gpt2 model of words, for which the white space between them is dropped
+
+
+_CLEANED = (
+    (re.compile(rb" ([?!.,])"), rb"\1"),
+    (re.compile(rb" ' "), b"'"),
+    (re.compile(rb" ('(?:s|m|re|ve))"), rb"\1"),
+)
+
+
+def cleaned(text: bytes) -> bytes:
+    """Return a text without the spaces before English punctuation (llama.cpp's `clean_spaces`).
+
+    >>> cleaned(b"It 's done .")
+    b"It's done."
+    """
+    for pattern, instead in _CLEANED:
+        text = pattern.sub(instead, text)
+    return text

@@ -1,0 +1,193 @@
+"""`StretchModel`, what the tokenizer of a GGUF file asks of its model, and three models: SPM, RWKV's and PLaMo 2's.
+
+Each does what llama.cpp does (src/llama-vocab.cpp). SPM is SentencePiece's BPE, but any token may come of a merge, and
+unknown characters are bytes. RWKV takes the longest token at each byte. PLaMo 2 takes the tokens whose scores have the
+highest sum; they are whole numbers (ten-thousandths), so that no rounding decides, and the best way is searched from
+the end of the text: not what bpe/lattice.py does for floats from the beginning.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from itertools import pairwise
+from typing import ClassVar, Protocol
+
+from tokcli.engine.base.longest_match import LongestMatch
+from tokcli.engine.bpe.bpe import BoundedCache, MergeOrder, ModelKind, last_two, merge_bounds, rank_of_score
+from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE
+from tokcli.engine.bpe.lattice import prefixes
+from tokcli.engine.llama_cpp.vocabulary import LlamaVocabulary
+from tokcli.engine.shortcut.shortcut import Shortcut
+from tokcli.engine.twins import HasTwin
+from tokcli.errors import InputError
+
+_UNKNOWN, _INVALID = -10_000_000, -20_000_000  # PLaMo's scores; a token with the second, or less, is never taken
+_BYTE_ORDER_MARK = "\ufeff"
+
+
+class StretchModel(Protocol):
+    """A model for stretches of text between special tokens, with the answers that hold for most."""
+
+    model_kind: ClassVar[ModelKind] = "pieces"
+    uses_scores: ClassVar[bool] = False
+
+    def encode(self, text: str) -> Sequence[int]:
+        """Return the ids of a text."""
+
+    def split(self, text: str) -> list[str]:
+        """Return the pieces of a text as they occur in it: its words, each with the space before it."""
+        return re.findall(r" ?[^ ]+| +", text)
+
+    def parents(self, text: str) -> tuple[int, int] | None:
+        """Return the two ids that merge into the token with this text; None if none do."""
+        del text
+        return None
+
+    def merge_order(self) -> MergeOrder | None:
+        """Return a function that gives the rank of the merge of two ids into a third; None if nothing merges."""
+        return None
+
+    def shortcut(self, vocabulary: LlamaVocabulary) -> Shortcut | None:
+        """Return ranks and a known pattern that give the same ids as the vocabulary; None if there are none."""
+        del vocabulary
+        return None
+
+
+class LlamaSpm(StretchModel, HasTwin):
+    """Tokens, their scores by id, and the function that gives the id of a byte or raises InputError."""
+
+    model_kind = "merges"
+    uses_scores = True
+
+    def __init__(self, ids: Mapping[str, int], scores: Sequence[float], byte_id: Callable[[int], int]) -> None:
+        self.ids, self.scores, self._byte_id = ids, scores, byte_id
+        self._cache = BoundedCache(self._merged)
+
+    @cached_property
+    def _word_pattern(self) -> re.Pattern[str]:
+        """What cuts text where nothing can merge: before spaces, if no token has a space after anything else."""
+        inside = re.compile(f"[^{VISIBLE_SPACE}]{VISIBLE_SPACE}")
+        whole = any(map(inside.search, self.ids))
+        return re.compile("(?s:.+)" if whole else f"{VISIBLE_SPACE}*[^{VISIBLE_SPACE}]+|{VISIBLE_SPACE}+")
+
+    @property
+    def byte_ids(self) -> list[int | None]:
+        """The id of each byte; None for a byte without a token."""
+        found: list[int | None] = []
+        for byte in range(256):
+            try:
+                found.append(self._byte_id(byte))
+            except InputError:
+                found.append(None)
+        return found
+
+    def encode(self, text: str) -> list[int]:
+        """Return the ids of a text."""
+        cache = self._cache
+        return [
+            number for word in self._word_pattern.findall(text.replace(" ", VISIBLE_SPACE)) for number in cache[word]
+        ]
+
+    @cached_property
+    def _ranks(self) -> dict[str, float]:
+        """A rank for each token: the lowest merges first."""
+        return {text: -self.scores[number] for text, number in self.ids.items()}
+
+    def _merged(self, word: str) -> list[int]:
+        ids: list[int] = []
+        for begin, end in pairwise(merge_bounds(self._ranks, word)):
+            number = self.ids.get(word[begin:end])
+            ids += map(self._byte_id, word[begin:end].encode()) if number is None else (number,)
+        return ids
+
+    def merge_order(self) -> MergeOrder:
+        """Return a function that gives the rank of the merge of two ids into a third."""
+        scores = self.scores
+        return lambda _left, _right, made: rank_of_score(scores[made])
+
+    def parents(self, text: str) -> tuple[int, int] | None:
+        """Return the two ids that merge into a token; None if none do."""
+        found = last_two(self._ranks, text)
+        if found is None or found[0] not in self.ids or found[1] not in self.ids:
+            return None
+        return self.ids[found[0]], self.ids[found[1]]
+
+
+class Rwkv(StretchModel):
+    """The ids of tokens by their bytes, and the function that gives the id of an unknown byte or raises InputError.
+
+    >>> Rwkv({b"a": 1, b"ab": 2}, lambda: 0).encode("aabc")
+    [1, 2, 0]
+    """
+
+    def __init__(self, ids: Mapping[bytes, int], unknown: Callable[[], int]) -> None:
+        self.ids, self._unknown = ids, unknown
+        self._match = LongestMatch(ids)
+
+    def encode(self, text: str) -> list[int]:
+        """Return the ids of a text."""
+        data = text.encode()
+        ids, at = [], 0
+        while at < len(data):
+            end = self._match.end(data, at)
+            ids.append(self.ids[data[at:end]] if end > at else self._unknown())
+            at = max(end, at + 1)
+        return ids
+
+
+class Plamo(StretchModel):
+    """The id and the score of each token by its text, and the ids of the 256 bytes.
+
+    >>> Plamo({"a": (5, -1.0), "ab": (6, -3.0), "b": (7, -1.0)}, range(100, 356)).encode("abc")
+    [5, 7, 199]
+    """
+
+    def __init__(self, tokens: Mapping[str, tuple[int, float]], byte_ids: Sequence[int]) -> None:
+        self._tokens = {text: (number, _rounded(score * 1e4)) for text, (number, score) in tokens.items()}
+        self._byte_ids = byte_ids
+
+    @cached_property
+    def _prefixes(self) -> frozenset[str]:
+        return prefixes(self._tokens)
+
+    def encode(self, text: str) -> list[int]:
+        """Return the ids of a text without its byte order mark; characters that are in no token become bytes."""
+        text = text.removeprefix(_BYTE_ORDER_MARK)
+        size = len(text)
+        costs = [0] * (size + 1)
+        best: list[tuple[int, int]] = [(0, -1)] * size  # (characters, id) of the first token; -1 for bytes
+        for begin in range(size - 1, -1, -1):
+            cost, found, is_last = 1 << 60, (1, -1), False
+            for length, number, score in self._tokens_at(text, begin):
+                if score > _INVALID and costs[begin + length] - score < cost:
+                    cost, found = costs[begin + length] - score, (length, number)
+                if is_last := score == _UNKNOWN:
+                    break
+            if not is_last and costs[begin + 1] - _UNKNOWN < cost:
+                cost, found = costs[begin + 1] - _UNKNOWN, (1, -1)
+            costs[begin], best[begin] = cost, found
+        ids: list[int] = []
+        at = 0
+        while at < size:
+            length, number = best[at]
+            ids += (self._byte_ids[byte] for byte in text[at].encode()) if number < 0 else (number,)
+            at += length
+        return ids
+
+    def _tokens_at(self, text: str, begin: int) -> list[tuple[int, int, int]]:
+        """Return (characters, id, score) of the tokens that begin at a place of the text, the longest first."""
+        out = []
+        for end in range(begin + 1, len(text) + 1):
+            part = text[begin:end]
+            if part not in self._prefixes:
+                break
+            if part in self._tokens:
+                out.append((end - begin, *self._tokens[part]))
+        return out[::-1]
+
+
+def _rounded(value: float) -> int:
+    """Round to the nearest whole number, halves away from zero."""
+    return int(value + 0.5) if value >= 0 else -int(-value + 0.5)

@@ -1,0 +1,107 @@
+"""`LlamaUnigram`: T5's Unigram as llama.cpp runs it, with sums of 64 bits, after a normalizer like SentencePiece's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE
+from tokcli.engine.bpe.lattice import LARGEST_SINGLE, UNKNOWN_PENALTY, best_path, prefixes, single
+from tokcli.engine.llama_cpp.stretch_models import StretchModel
+from tokcli.engine.sentencepiece.charsmap import Charsmap
+from tokcli.engine.tokens import check_growth, most_made_of
+from tokcli.engine.twins import HasTwin
+
+
+class UgmPiece(NamedTuple):
+    """A token of the model."""
+
+    text: str
+    id: int
+    score: float
+    is_normal: bool
+    is_user_defined: bool
+
+
+class LlamaUnigram(StretchModel, HasTwin):
+    """Tokens, the id of unknown text, and the settings of the normalizer.
+
+    `tokens` has the score and the id of each text. `space_prefix`: a space is put before the text; `trims`: spaces at
+    its ends are dropped, and several in a row are one.
+    """
+
+    model_kind = "path"
+    uses_scores = True
+
+    def __init__(
+        self, pieces: Sequence[UgmPiece], unknown: int, charsmap: bytes, space_prefix: bool, trims: bool
+    ) -> None:
+        self.unknown, self.space_prefix, self.trims = unknown, space_prefix, trims
+        self.charsmap = Charsmap(charsmap)
+        self.tokens = {p.text: (0.0 if p.is_user_defined else p.score, p.id) for p in pieces}
+        self.user_defined = [p.text for p in pieces if p.is_user_defined and p.text]
+        self._kept = prefixes(self.user_defined)
+        lowest = min((p.score for p in pieces if p.is_normal), default=LARGEST_SINGLE)
+        self.unknown_score = single(lowest - UNKNOWN_PENALTY)
+
+    @cached_property
+    def _scores(self) -> dict[str, float]:
+        return {text: score for text, (score, _) in self.tokens.items()}
+
+    @cached_property
+    def _prefixes(self) -> frozenset[str]:
+        return prefixes(self.tokens)
+
+    def normalize(self, text: str) -> str:
+        """Return the text that the model sees: replaced by the charsmap's rules, with visible spaces."""
+        out: list[str] = []
+        in_word = has_prefix = False
+        most = most_made_of(len(text))
+        for char in self._replaced(text):
+            check_growth(len(out), most, "charsmap")
+            if char == " ":
+                in_word = False
+                if not self.trims:
+                    out.append(VISIBLE_SPACE)
+                continue
+            if not in_word:
+                in_word = True
+                if (self.space_prefix and not has_prefix) or self.trims:
+                    out.append(VISIBLE_SPACE)
+                    has_prefix = True
+            out.append(char)
+        return "".join(out)
+
+    def _replaced(self, text: str) -> Iterator[str]:
+        data = text.encode()
+        at = index = 0  # in the bytes, in the text
+        while index < len(text):
+            # llama.cpp keeps even the beginning of a user-defined token as it is
+            end = index
+            while end < len(text) and text[index : end + 1] in self._kept:
+                end += 1
+            if end > index:
+                yield from text[index:end]
+                at += len(text[index:end].encode())
+                index = end
+                continue
+            found = self.charsmap.longest(data, at)
+            if found is None:
+                yield text[index]
+                at += len(text[index].encode())
+                index += 1
+            else:
+                yield from found[1].decode("utf-8", "replace")
+                index += len(data[at : at + found[0]].decode("utf-8", "replace"))
+                at += found[0]
+
+    def encode(self, text: str) -> list[int]:
+        """Return the ids of a text; a run of unknown characters has one id."""
+        text = self.normalize(text)
+        ids: list[int] = []
+        for begin, end, is_token in best_path(text, self._scores, self._prefixes, self.unknown_score):
+            number = self.tokens[text[begin:end]][1] if is_token else self.unknown
+            if not (ids and number == ids[-1] == self.unknown):
+                ids.append(number)
+        return ids

@@ -1,0 +1,81 @@
+"""`LlamaWords`: BERT's model as llama.cpp runs it. Words are the longest tokens in them, or unknown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+
+from tokcli.engine.base.longest_match import LongestMatch
+from tokcli.engine.bpe.bpe import BoundedCache
+from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE
+from tokcli.engine.llama_cpp import characters
+from tokcli.engine.llama_cpp.stretch_models import StretchModel
+from tokcli.engine.twins import HasTwin
+from tokcli.engine.unicode.classes import CHINESE
+
+
+class LlamaWords(StretchModel, HasTwin):
+    """Tokens, of which those that begin a word begin with a visible space, and the id of an unknown word."""
+
+    def __init__(self, ids: Mapping[str, int], unknown: int, *, lowercase: bool, strip_accents: bool) -> None:
+        self.ids, self.unknown = ids, unknown
+        self.rule = word_rule(lowercase=lowercase, strip_accents=strip_accents)
+        self._match = LongestMatch(ids)
+        self._cache = BoundedCache(self._longest_tokens)
+
+    def encode(self, text: str) -> list[int]:
+        """Return the ids of a text."""
+        cache = self._cache
+        words = "".join(map(self.rule, text)).split(" ")
+        return [number for word in words if word for number in cache[word]]
+
+    def _longest_tokens(self, word: str) -> list[int]:
+        """Return the ids of the longest token at each place of a word, or that of an unknown word."""
+        word = VISIBLE_SPACE + word
+        ids, at = [], 0
+        while at < len(word):
+            end = self._match.end(word, at)
+            if end == at:
+                return [self.unknown]
+            ids.append(self.ids[word[at:end]])
+            at = end
+        return ids
+
+
+def word_rule(*, lowercase: bool, strip_accents: bool) -> Callable[[str], str]:
+    """Return the function that gives what BERT makes of a character, between spaces if it is a word of its own."""
+
+    def rule(char: str) -> str:
+        if strip_accents:
+            char = characters.decomposed(char)
+        kind = _word_kind(char)
+        if kind == "space":
+            return " "
+        if kind == "nothing" or (kind == "mark" and strip_accents):
+            return ""
+        low = characters.lower(char) if lowercase else char
+        return f" {low} " if kind == "sign" else low
+
+    return rule
+
+
+_SIGNS = re.compile(f"[$+<=>^`|~{CHINESE}]")
+
+
+def _word_kind(char: str) -> str:
+    """Return what BERT takes a character for: space, nothing, mark, sign (a word of its own), or letter."""
+    if characters.is_white(char):
+        return "space"
+    if char in "\0\ufffd" or characters.class_of("C").match(char):
+        return "nothing"
+    if characters.class_of("M").match(char):
+        return "mark"
+    return "sign" if characters.class_of("P").match(char) or _SIGNS.match(char) else "letter"
+
+
+def white_space_words(text: str, lowercase: bool) -> Iterator[str]:
+    """Yield the words of a text between white space."""
+    words = "".join(" " if characters.is_white(char) else char for char in text).split(" ")
+    for word in words:
+        if word:
+            yield "".join(map(characters.lower, word)) if lowercase else word

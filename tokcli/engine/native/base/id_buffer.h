@@ -1,0 +1,81 @@
+// Ids (uint32), and buffers that grow at their end: of ids for encoding, of bytes for decoding.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+namespace tokcli {
+
+constexpr uint32_t kNone = 0xFFFFFFFF;  // no id, no token, no number: each function that returns it says which
+
+// Moves `data` to where there is room for `more` items after the first `size`, and sets `capacity` to all the room there.
+// Throws std::bad_alloc, and then nothing has changed.
+void* grown(void* data, size_t size, size_t more, size_t item_size, size_t* capacity);
+
+// Items in memory that grows without being cleared first (which std::vector and std::string would do).
+template <class T>
+class GrowingBuffer {
+ public:
+  static_assert(std::is_trivially_copyable_v<T>);
+  GrowingBuffer() = default;
+  GrowingBuffer(GrowingBuffer&& other) noexcept { *this = std::move(other); }
+  GrowingBuffer& operator=(GrowingBuffer&& other) noexcept {
+    data_ = std::move(other.data_);
+    size_ = std::exchange(other.size_, 0);
+    capacity_ = std::exchange(other.capacity_, 0);
+    return *this;
+  }
+  // Makes room for `more` items after those that are here, and returns where they go.
+  T* reserve(size_t more) {
+    if (capacity_ - size_ < more) grow(more);
+    return data_.get() + size_;
+  }
+  // Declares that `count` items have been written to the reserved room.
+  void commit(size_t count) { size_ += count; }
+  // Takes the last item away.
+  void pop() { --size_; }
+  void clear() { size_ = 0; }
+  // Returns room for `count` items from the beginning on, for a buffer of which nothing else is used.
+  T* room(size_t count) {
+    if (capacity_ < count) grow(count);
+    return data_.get();
+  }
+  T* data() { return data_.get(); }
+  const T* data() const { return data_.get(); }
+  size_t size() const { return size_; }
+  size_t capacity() const { return capacity_; }
+  void append(const GrowingBuffer& other) {
+    if (other.size() == 0) return;
+    std::memcpy(reserve(other.size()), other.data(), other.size() * sizeof(T));
+    commit(other.size());
+  }
+
+ private:
+  void grow(size_t more) {
+    auto* const made = static_cast<T*>(grown(data_.get(), size_, more, sizeof(T), &capacity_));
+    (void)data_.release();
+    data_.reset(made);
+  }
+  struct Free {
+    void operator()(T* p) const { std::free(p); }
+  };
+  std::unique_ptr<T, Free> data_;
+  size_t size_ = 0, capacity_ = 0;
+};
+
+using IdBuffer = GrowingBuffer<uint32_t>;
+using ByteBuffer = GrowingBuffer<uint8_t>;
+
+inline void append(std::string_view text, ByteBuffer* out) {
+  if (text.empty()) return;
+  std::memcpy(out->reserve(text.size()), text.data(), text.size());
+  out->commit(text.size());
+}
+
+}  // namespace tokcli

@@ -1,0 +1,101 @@
+// What the system gives: see memory.h.
+#include "base/memory.h"
+
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <new>
+
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
+#if defined(__unix__) || defined(__APPLE__)
+#include <signal.h>
+#include <unistd.h>
+#endif
+
+namespace tokcli {
+
+#if defined(__linux__)
+void* allocate(size_t size) {
+  void* p = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (p == MAP_FAILED) throw std::bad_alloc();
+  madvise(p, size, MADV_HUGEPAGE);
+  return p;
+}
+void release(void* p, size_t size) { munmap(p, size); }
+
+void use_large_pages(void* p, size_t size) {
+  constexpr size_t kLargePage = size_t{1} << 21;
+  const uintptr_t begin = reinterpret_cast<uintptr_t>(p);
+  const uintptr_t first = (begin + kLargePage - 1) / kLargePage * kLargePage;
+  const uintptr_t last = (begin + size) / kLargePage * kLargePage;
+  if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
+}
+#else
+void* allocate(size_t size) {
+  void* p = ::operator new(size, std::align_val_t{64});
+  std::memset(p, 0, size);
+  return p;
+}
+void release(void* p, size_t) { ::operator delete(p, std::align_val_t{64}); }
+void use_large_pages(void*, size_t) {}
+#endif
+
+bool prepare_to_throw() noexcept {
+  void* volatile room = std::malloc(size_t{1} << 14);  // volatile: or the compiler leaves out what is freed at once
+  if (room == nullptr) return false;
+  std::free(room);  // to this thread's part of the heap, from which the next call takes it
+  [[maybe_unused]] volatile int thrown = std::uncaught_exceptions();
+  return true;
+}
+
+void return_memory() {
+#if defined(__GLIBC__)
+  malloc_trim(0);
+#endif
+}
+
+// From 32 MiB on, the most that glibc allows here, an allocation still has pages of its own, which are given back; of
+// smaller ones, up to 256 MiB are kept. (Both numbers fixed: by itself glibc raises them step by step.)
+void keep_freed_memory() {
+#if defined(__GLIBC__)
+  mallopt(M_MMAP_THRESHOLD, 1 << 25);
+  mallopt(M_TRIM_THRESHOLD, 1 << 28);
+#endif
+}
+
+#if defined(__unix__) || defined(__APPLE__)
+namespace {
+
+constexpr char kMessage[] =
+    "Error: a vocabulary in the cache was cut off while it was in use\nRun the command again: it makes another one.\n";
+constexpr int kExitError = 2;  // as errors.EXIT_ERROR
+
+// The handler of SIGBUS. It may only call what a signal may interrupt: write, signal and _exit.
+void on_bus_error(int number, siginfo_t* about, void*) {
+  if (about->si_code != BUS_ADRERR) {  // broken memory: the same instruction fails again, and the system's way ends it
+    signal(number, SIG_DFL);
+    return;
+  }
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, kMessage, sizeof(kMessage) - 1);
+  _exit(kExitError);
+}
+
+}  // namespace
+
+void end_when_files_are_cut() {
+  struct sigaction action = {};
+  action.sa_sigaction = on_bus_error;
+  action.sa_flags = SA_SIGINFO;
+  sigaction(SIGBUS, &action, nullptr);
+}
+#else
+void end_when_files_are_cut() {}
+#endif
+
+}  // namespace tokcli

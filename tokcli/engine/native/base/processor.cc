@@ -1,0 +1,31 @@
+// Asking the processor what it can do: see processor.h.
+#include "base/processor.h"
+
+#include <algorithm>
+#include <atomic>
+
+namespace tokcli {
+namespace {
+
+Instructions detect() {
+#if defined(__x86_64__) && defined(__GNUC__)
+  if (__builtin_cpu_supports("avx512bw")) return Instructions::kAvx512;
+  const bool has_bits = __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
+  return has_bits && __builtin_cpu_supports("avx2") ? Instructions::kAvx2 : Instructions::kSse2;
+#else
+  return Instructions::kPortable;
+#endif
+}
+
+std::atomic<Instructions> limit{Instructions::kAvx512};
+
+}  // namespace
+
+Instructions instructions() {
+  static const Instructions best = detect();
+  return std::min(best, limit.load(std::memory_order_relaxed));
+}
+
+void limit_instructions(Instructions most) { limit = most; }
+
+}  // namespace tokcli

@@ -1,0 +1,93 @@
+// Work that several threads share.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "base/memory.h"
+#include "base/watch.h"
+
+namespace tokcli {
+
+// Counts the threads that have ended their work.
+class Finish {
+ public:
+  void add_one() {
+    const std::lock_guard lock(mutex_);
+    ++count_;
+    has_changed_.notify_one();
+  }
+  // Waits for so many threads, but no longer than it takes until a Watch polls again; returns whether they have ended.
+  bool wait_for(size_t count) {
+    std::unique_lock lock(mutex_);
+    return has_changed_.wait_for(lock, Watch::kBetweenPolls, [&] { return count_ >= count; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable has_changed_;
+  size_t count_ = 0;
+};
+
+// Calls work(0) to work(count - 1), each in a thread of its own but the first, and throws the first exception among
+// theirs; after one of them has thrown, the others end early. Where the system gives no more threads, or no memory to one
+// of them, this thread does what is left.
+template <class Work>
+void in_threads(size_t count, const Work& work) {
+  if (count == 1) return work(0);
+  if (count == 0) return;
+  Watch own(nullptr);
+  Watch& watch = Watched::watch() == nullptr ? own : *Watched::watch();
+  const Watched here(&watch, true);
+  std::vector<std::exception_ptr> errors(count);
+  const auto guarded = [&](size_t i) {
+    try {
+      work(i);
+    } catch (const Stopped&) {
+    } catch (...) {
+      errors[i] = std::current_exception();
+      watch.stop();
+    }
+  };
+  std::vector<char> is_left(count);  // (each thread writes its own)
+  Finish finish;
+  const auto elsewhere = [&](size_t i) {
+    if (!prepare_to_throw()) {
+      is_left[i] = true;
+    } else {
+      const Watched there(&watch, false);
+      guarded(i);
+    }
+    finish.add_one();
+  };
+  std::vector<std::thread> threads;
+  threads.reserve(count - 1);  // so that only starting a thread can fail below, while other threads run
+  size_t started = 1;
+  try {
+    for (; started < count; ++started) threads.emplace_back(elsewhere, started);
+  } catch (...) {  // std::system_error, or std::bad_alloc for what a thread is given
+  }
+  guarded(0);
+  for (; started < count; ++started) guarded(started);
+  while (!finish.wait_for(threads.size())) {
+    try {
+      watch.poll();
+    } catch (...) {
+      errors[0] = std::current_exception();
+      watch.stop();
+    }
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (size_t i = 0; i < count; ++i) {
+    if (is_left[i]) guarded(i);
+  }
+  for (const std::exception_ptr& error : errors) {
+    if (error) std::rethrow_exception(error);
+  }
+}
+
+}  // namespace tokcli

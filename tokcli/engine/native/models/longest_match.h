@@ -1,0 +1,24 @@
+// Of many texts, the longest one that is at a place of another text: the twin of engine/base/longest_match.py.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "base/bytes.h"
+#include "models/trie.h"
+
+namespace tokcli {
+
+class LongestMatch {
+ public:
+  explicit LongestMatch(const std::vector<std::string_view>& texts);
+  // Returns where texts begin and end, two numbers for each, from left to right without overlaps, at each place the
+  // longest; at most `most` of them.
+  std::vector<uint64_t> find(Bytes data, size_t most) const;
+
+ private:
+  Trie trie_;
+  std::array<bool, 256> begins_{};  // the bytes that texts begin with
+};
+
+}  // namespace tokcli

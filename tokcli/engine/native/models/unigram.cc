@@ -1,0 +1,154 @@
+// Viterbi's search for the best path: see unigram.h.
+#include "models/unigram.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+#include "text/utf8.h"
+
+namespace tokcli {
+
+namespace {
+
+constexpr float kReset = 100000.0f;  // as in engine/sentencepiece/model.py
+
+// Calls visit(end, token) for each token that the text at `begin` begins with, the shortest first. Where its first
+// character, which ends at `single`, is no token, visit(single, kUnknownToken) is called last.
+template <class Visit>
+void each_token(const Trie& tokens, Bytes word, size_t begin, size_t single, const Visit& visit) {
+  bool has_single = false;
+  uint32_t node = Trie::kRoot;
+  for (size_t end = begin; end < word.size();) {
+    node = tokens.step(node, word[end++]);
+    if (node == kNone) break;
+    const uint32_t token = tokens.value(node);
+    if (token == kNone) continue;
+    has_single |= end == single;
+    visit(end, token);
+  }
+  if (!has_single) visit(single, kUnknownToken);
+}
+
+template <class Sum>
+std::vector<Sum>& sums_of(WordScratch& scratch) {
+  if constexpr (std::is_same_v<Sum, float>) return scratch.best_single;
+  else return scratch.best;
+}
+
+}  // namespace
+
+void Unigram::build(std::vector<double> scores, double unknown_score) {
+  scores_ = std::move(scores);
+  unknown_score_ = unknown_score;
+  largest_ = std::abs(unknown_score);
+  for (const double score : scores_) largest_ = std::max(largest_, std::abs(score));
+}
+
+// `kFindsSecond`: finds the score of the second path as well, in the same walk.
+template <class Sum, bool kFindsSecond>
+Sum Unigram::search_all(Bytes word, Sum start, WordScratch& scratch) const {
+  constexpr double kNoPath = -std::numeric_limits<double>::infinity();
+  auto& best = sums_of<Sum>(scratch);
+  auto& steps = scratch.steps;
+  auto& paths = scratch.paths;
+  if (best.size() <= word.size()) best.resize(word.size() + 1);
+  steps.assign(word.size() + 1, {0, kNone});
+  best[0] = start;
+  if constexpr (kFindsSecond) {
+    paths.assign(word.size() + 1, {kNoPath, kNoPath});
+    paths[0].best = 0.0;
+  }
+  size_t frontier = 0;
+  for (size_t begin = 0, next; begin < word.size(); begin = next) {
+    scratch.pace.step(4);
+    next = std::min(begin + utf8_size(word[begin]), word.size());
+    Sum here = best[begin];
+    if constexpr (std::is_same_v<Sum, float>) {
+      if (!(-kReset <= here && here <= kReset)) [[unlikely]] {
+        for (size_t at = begin; at <= frontier; ++at) {
+          if (at == begin || steps[at].token != kNone) best[at] -= here;
+        }
+        here = 0.0f;
+      }
+    }
+    const auto from = kFindsSecond ? paths[begin] : WordScratch::Paths{};
+    each_token(tokens_, word, begin, next, [&](size_t end, uint32_t token) {
+      frontier = std::max(frontier, end);
+      const double more = score(token);
+      const Sum total = static_cast<Sum>(more) + here;
+      if (steps[end].token == kNone || total > best[end]) {
+        best[end] = total;
+        steps[end] = {static_cast<uint32_t>(begin), token};
+      }
+      if constexpr (kFindsSecond) {
+        auto& to = paths[end];
+        const double first = from.best + more, second = from.second + more;
+        to.second = std::max(std::max(to.second, second), std::min(to.best, first));
+        to.best = std::max(to.best, first);
+      }
+    });
+  }
+  return best[word.size()];
+}
+
+template <class Sum>
+Sum Unigram::search(Bytes word, Sum start, WordScratch& scratch, double* sure_up_to) const {
+  if (sure_up_to == nullptr) return search_all<Sum, false>(word, start, scratch);
+  const Sum found = search_all<Sum, true>(word, start, scratch);
+  const auto chars = static_cast<double>(std::count_if(word.begin(), word.end(), begins_char));
+  const auto& paths = scratch.paths[word.size()];
+  const double margin = (paths.best - paths.second) * 0.999 - 1e-6;
+  // A sum of n scores is rounded n times, and is off by at most n * unit * (the largest sum on the path).
+  constexpr double kUnit = std::numeric_limits<Sum>::epsilon() / 2;
+  *sure_up_to = std::min(margin / (2.02 * chars * kUnit), double{most<Sum>}) - chars * largest_;
+  return found;
+}
+template float Unigram::search(Bytes, float, WordScratch&, double*) const;
+template double Unigram::search(Bytes, double, WordScratch&, double*) const;
+
+void Unigram::tokens(Bytes word, WordScratch& scratch) const {
+  auto& ids = scratch.ids;
+  ids.clear();
+  for (size_t end = word.size(); end > 0; end = scratch.steps[end].begin) ids.push_back(scratch.steps[end].token);
+  std::reverse(ids.begin(), ids.end());
+}
+
+bool UnigramModel::encode(Bytes word, WordScratch& scratch) const {
+  unigram_.search(word, 0.0, scratch, nullptr);
+  scratch.clear();
+  // from the end, as steps point backwards; the symbol of unknown characters is all that is fused
+  auto& symbols = scratch.symbols;
+  symbols.clear();
+  for (size_t end = word.size(); end > 0;) {
+    const auto [begin, token] = scratch.steps[end];
+    const bool is_unknown = token == kUnknownToken || (unknown_.id != kNone && tokens_.ids[token] == unknown_.id);
+    const uint32_t id = is_unknown ? kNone : tokens_.ids[token];
+    if (is_unknown && !symbols.empty() && symbols.back().id == kNone) symbols.back().begin = begin;
+    else symbols.push_back({id, begin, static_cast<uint32_t>(end), 0, 0});
+    end = begin;
+  }
+  for (size_t i = symbols.size(); i-- > 0;) {
+    const auto& symbol = symbols[i];
+    const auto add = [&](uint32_t id) { scratch.add(id, symbol.begin, symbol.end); };
+    if (symbol.id != kNone) {
+      add(symbol.id);
+      continue;
+    }
+    const Bytes text = word.subspan(symbol.begin, symbol.end - symbol.begin);
+    const uint32_t known = tokens_.strings.find(text.data(), text.size());
+    const auto has_byte = [&](uint8_t byte) { return unknown_.bytes[byte] != kNone; };
+    if (known != kNone) {
+      add(tokens_.ids[known]);
+    } else if (unknown_.to_bytes && std::all_of(text.begin(), text.end(), has_byte)) {
+      for (const uint8_t byte : text) add(unknown_.bytes[byte]);
+    } else {
+      if (unknown_.id == kNone) return false;
+      add(unknown_.id);
+    }
+  }
+  return true;
+}
+
+}  // namespace tokcli

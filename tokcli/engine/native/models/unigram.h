@@ -1,0 +1,63 @@
+// Unigram: of all ways to cut a text into tokens (a path), the one whose scores add up to the most. Its twins in Python
+// are engine/pipeline/models.py, engine/sentencepiece/model.py and engine/llama_cpp/models.py.
+#pragma once
+
+#include "models/word_models.h"
+
+namespace tokcli {
+
+constexpr uint32_t kUnknownToken = kNone - 1;  // stands for a character that is no token
+
+// The scores of tokens, and the best path through a word.
+class Unigram {
+ public:
+  explicit Unigram(const Trie& tokens) : tokens_(tokens) {}
+  // `scores` are in the order of the values in the trie.
+  void build(std::vector<double> scores, double unknown_score);
+  template <class Archive>
+  void fields(Archive& archive) {
+    archive.table(scores_);
+    archive.plain(unknown_score_);
+    archive.plain(largest_);
+  }
+  bool fits() const { return tokens_.fits(scores_.size()); }
+
+  // Fills scratch.steps with the best path by sums (float or double) that begin with `start`, and returns the sum at
+  // the end. Floats begin at 0 again when they become large. `sure_up_to` (null where it is not wanted) becomes the
+  // largest sum before the word for which the best path is sure to be this one: with a larger one, rounding may put
+  // another first. A value below 0 means that it never is sure.
+  template <class Sum>
+  Sum search(Bytes word, Sum start, WordScratch& scratch, double* sure_up_to) const;
+  // Writes the tokens on the best path, from left to right, to scratch.ids.
+  void tokens(Bytes word, WordScratch& scratch) const;
+  // Sums up to this size never begin at 0 again.
+  template <class Sum>
+  static constexpr Sum most = 1e15;
+  double score(uint32_t token) const { return token == kUnknownToken ? unknown_score_ : scores_[token]; }
+
+ private:
+  template <class Sum, bool kFindsSecond>
+  Sum search_all(Bytes word, Sum start, WordScratch& scratch) const;
+
+  const Trie& tokens_;
+  Table<double> scores_;
+  double unknown_score_ = 0, largest_ = 0;
+};
+
+template <>
+inline constexpr float Unigram::most<float> = 99999.0f;
+
+// Hugging Face's Unigram: each word by itself. Unknown characters that follow each other are one.
+class UnigramModel : public WordModel {
+ public:
+  UnigramModel(const Unigram& unigram, const Tokens& tokens, const Unknown& unknown)
+      : unigram_(unigram), tokens_(tokens), unknown_(unknown) {}
+  bool encode(Bytes word, WordScratch& scratch) const override;
+
+ private:
+  const Unigram& unigram_;
+  const Tokens& tokens_;
+  const Unknown& unknown_;
+};
+
+}  // namespace tokcli

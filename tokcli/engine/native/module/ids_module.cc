@@ -1,0 +1,269 @@
+// Ids in buffers, as decimal text, and as rows of tables.
+#include <nanobind/nanobind.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstring>
+#include <optional>
+#include <span>
+
+#include "module/bindings.h"
+#include "module/id_objects.h"
+#include "text/decimal.h"
+#include "text/spans.h"
+
+using namespace tokcli;
+
+namespace {
+
+// `Ids` hands over what was written, without a copy. One that was not made here (Ids.__new__) has no ids to show.
+int get_id_buffer(PyObject* self, Py_buffer* view, int flags) {
+  if (!nb::inst_ready(self)) {
+    view->obj = nullptr;
+    PyErr_SetString(PyExc_BufferError, "these Ids were not made by the native module");
+    return -1;
+  }
+  IdBuffer* ids = nb::inst_ptr<IdBuffer>(self);
+  static uint32_t none = 0;  // a buffer of no bytes still points somewhere
+  void* data = ids->size() ? const_cast<uint32_t*>(ids->data()) : &none;
+  return PyBuffer_FillInfo(view, self, data, static_cast<Py_ssize_t>(ids->size() * sizeof(uint32_t)), 1, flags);
+}
+PyType_Slot id_buffer_slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(get_id_buffer)}, {0, nullptr}};
+
+std::string_view view_in(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
+
+nb::bytes format_ids(nb::handle given, const nb::bytes& between) {
+  const IdsView ids(given);
+  const std::string_view separator = view_in(between);
+  // as many at a time as take about a millisecond
+  constexpr size_t kAtOnce = size_t{1} << 18;
+  const auto each = [&](const auto& visit) {
+    for (size_t at = 0; at < ids.size(); at += kAtOnce) {
+      visit(ids.data() + at, std::min(ids.size() - at, kAtOnce));
+      work_done(kAtOnce);
+    }
+  };
+  size_t size = 0;
+  {
+    const ReleasedGil released;
+    each([&](const uint32_t* first, size_t some) {
+      size += (size ? separator.size() : 0) + decimal_size(first, some, separator.size());
+    });
+  }
+  return written(size, [&](char* out) {
+    each([&](const uint32_t* first, size_t some) {
+      if (first != ids.data()) out = std::copy(separator.begin(), separator.end(), out);
+      out = write_decimal(first, some, separator, out);
+    });
+  });
+}
+
+// Returns where records begin and end among ids (uint64); ValueError where these places do not ascend within the ids.
+std::vector<uint64_t> record_bounds(nb::handle offsets, size_t ids) {
+  std::vector<uint64_t> bounds = items_of<uint64_t>(offsets);
+  if (bounds.empty()) throw nb::value_error("there are no offsets");
+  if (!std::is_sorted(bounds.begin(), bounds.end()) || bounds.back() > ids)
+    throw nb::value_error("the offsets do not ascend within the ids");
+  return bounds;
+}
+
+nb::tuple format_records(nb::handle given, nb::handle offsets, const nb::bytes& between, const nb::bytes& joint,
+                         Number<uint64_t> most) {
+  const IdsView ids(given);
+  const std::vector<uint64_t> bounds = record_bounds(offsets, ids.size());
+  const uint64_t limit = most;
+  const std::string_view separator = view_in(between), joining = view_in(joint);
+  const auto each = [&](const auto& visit) {
+    Pace pace;
+    for (size_t i = 0; i + 1 < bounds.size(); ++i) {
+      const auto some = static_cast<size_t>(std::min(bounds[i + 1] - bounds[i], limit));
+      visit(i, ids.data() + bounds[i], some);
+      pace.step(some + 1);
+    }
+  };
+  bool was_cut = false;
+  size_t size = 0;
+  {
+    const ReleasedGil released;
+    each([&](size_t i, const uint32_t* first, size_t some) {
+      was_cut |= some < bounds[i + 1] - bounds[i];
+      size += (i ? joining.size() : 0) + decimal_size(first, some, separator.size());
+    });
+  }
+  const nb::bytes text = written(size, [&](char* out) {
+    each([&](size_t i, const uint32_t* first, size_t some) {
+      if (i) out = std::copy(joining.begin(), joining.end(), out);
+      out = write_decimal(first, some, separator, out);
+    });
+  });
+  return nb::make_tuple(text, was_cut);
+}
+
+// A column of a table: numbers, and the lines that they name, if there are any.
+struct Column {
+  Column(nb::handle given, nb::handle given_lines) : numbers(given), has_lines(!given_lines.is_none()) {
+    if (!has_lines) return;
+    text = string_of(given_lines);
+    for (size_t at = 0, end; at < text.size(); at = end + 1) {
+      end = std::min(text.find('\n', at), text.size());
+      lines.push_back(std::string_view(text).substr(at, end - at));
+    }
+    if (std::any_of(numbers.items().begin(), numbers.items().end(), [&](uint32_t n) { return n >= lines.size(); }))
+      throw nb::value_error("a number in a column has no line");
+  }
+  IdsView numbers;
+  bool has_lines;
+  std::string text;
+  std::vector<std::string_view> lines;
+};
+
+nb::bytes format_rows(nb::list given) {
+  std::vector<std::unique_ptr<Column>> columns;
+  for (nb::handle item : own_list(given)) {
+    if (!PyTuple_Check(item.ptr())) raise_wrong_type("tuple", item);
+    const auto pair = nb::borrow<nb::tuple>(item);
+    if (pair.size() != 2) throw nb::value_error("a column is a tuple of numbers and lines");
+    columns.push_back(std::make_unique<Column>(pair[0], pair[1]));
+    if (columns.back()->numbers.size() != columns[0]->numbers.size())
+      throw nb::value_error("the columns are not of the same length");
+  }
+  std::string out;
+  {
+    const ReleasedGil released;
+    std::array<char, 10> digits;
+    const size_t rows = columns.empty() ? 0 : columns[0]->numbers.size();
+    Pace pace;
+    for (size_t row = 0; row < rows; ++row) {
+      pace.step(columns.size());
+      for (const auto& column : columns) {
+        const uint32_t number = column->numbers.data()[row];
+        if (column->has_lines) out += column->lines[number];
+        else if (number != kNone) out.append(digits.data(), std::to_chars(digits.begin(), digits.end(), number).ptr);
+        out += '\t';
+      }
+      out.back() = '\n';
+    }
+  }
+  return to_bytes(out);
+}
+
+nb::bytes format_spans(nb::handle given, nb::handle numbers) {
+  std::optional<IdsView> ids;
+  if (!given.is_none()) ids.emplace(given);
+  const std::vector<uint64_t> spans = items_of<uint64_t>(numbers);
+  if (spans.size() % 2 != 0 || (ids && ids->size() != spans.size() / 2))
+    throw nb::value_error("each id needs two numbers");
+  ByteBuffer out;
+  {
+    const ReleasedGil released;
+    write_spans(ids ? ids->items() : std::span<const uint32_t>(), spans, out);
+  }
+  return to_bytes(view_of({out.data(), out.size()}));
+}
+
+nb::bytes byte_spans(nb::handle text, nb::handle numbers) {
+  const StableView view(text);
+  std::vector<uint64_t> spans = items_of<uint64_t>(numbers);
+  {
+    const ReleasedGil released;
+    to_byte_spans(view.bytes(), spans);
+  }
+  return to_bytes(spans);
+}
+
+nb::bytes mapped_spans(nb::handle numbers, nb::handle pairs, Number<uint64_t> given_shift) {
+  std::vector<uint64_t> spans = items_of<uint64_t>(numbers);
+  const std::vector<uint64_t> breaks = items_of<uint64_t>(pairs);
+  const uint64_t shift = given_shift;
+  if (breaks.size() % 2 != 0) throw nb::value_error("a break is a place and its origin");
+  {
+    const ReleasedGil released;
+    map_spans(breaks, shift, spans);
+  }
+  return to_bytes(spans);
+}
+
+nb::bytes trimmed_spans(nb::handle numbers, nb::handle blanks, bool keeps_first) {
+  std::vector<uint64_t> spans = items_of<uint64_t>(numbers);
+  const std::vector<uint32_t> counts = items_of<uint32_t>(blanks);
+  if (counts.size() != spans.size()) throw nb::value_error("each span needs two numbers of blanks");
+  {
+    const ReleasedGil released;
+    trim_spans(spans, counts, keeps_first);
+  }
+  return to_bytes(spans);
+}
+
+nb::object parse_ids(nb::handle text) {
+  const StableView view(text);
+  IdBuffer ids;
+  bool are_ids;
+  {
+    const ReleasedGil released;
+    are_ids = parse_decimal(view.bytes(), &ids);
+  }
+  return are_ids ? nb::cast(std::move(ids)) : nb::none();
+}
+
+// Writes ids as they are kept in files, of `T`, each record's followed by `extra` where there is one; and the end of
+// each record, counted in ids from `begin`.
+template <class T>
+void write_packed(std::span<const uint32_t> ids, std::span<const uint64_t> bounds, uint64_t begin,
+                  std::optional<uint32_t> extra, char* out, uint64_t* ends) {
+  const auto put = [&](uint32_t id) {
+    const auto kept = static_cast<T>(id);
+    std::memcpy(out, &kept, sizeof kept);
+    out += sizeof kept;
+  };
+  Pace pace;
+  for (size_t i = 0; i + 1 < bounds.size(); ++i) {
+    const auto record = ids.subspan(bounds[i], bounds[i + 1] - bounds[i]);
+    std::for_each(record.begin(), record.end(), put);
+    if (extra) put(*extra);
+    begin += record.size() + extra.has_value();
+    *ends++ = begin;
+    pace.step(record.size() + 1);
+  }
+}
+
+nb::bytes narrow_ids(nb::handle given) {
+  const IdsView ids(given);
+  const std::array<uint64_t, 2> all{0, ids.size()};
+  uint64_t end;
+  return written(ids.size() * sizeof(uint16_t),
+                 [&](char* out) { write_packed<uint16_t>(ids.items(), all, 0, std::nullopt, out, &end); });
+}
+
+nb::tuple pack_records(nb::handle given, nb::handle offsets, Number<uint64_t> begin, nb::handle extra, bool is_narrow) {
+  const IdsView ids(given);
+  const std::vector<uint64_t> bounds = record_bounds(offsets, ids.size());
+  const uint64_t first = begin;
+  std::optional<uint32_t> special;
+  if (!extra.is_none()) special = number_of<uint32_t>(extra);
+  const size_t records = bounds.size() - 1;
+  const size_t count = static_cast<size_t>(bounds.back() - bounds.front()) + (special ? records : 0);
+  std::vector<uint64_t> ends(records);
+  const nb::bytes packed = written(count * (is_narrow ? sizeof(uint16_t) : sizeof(uint32_t)), [&](char* out) {
+    const auto write = is_narrow ? write_packed<uint16_t> : write_packed<uint32_t>;
+    write(ids.items(), bounds, first, special, out, ends.data());
+  });
+  return nb::make_tuple(packed, to_bytes(ends));
+}
+
+}  // namespace
+
+void bind_ids(nb::module_& module) {
+  nb::class_<IdBuffer>(module, "Ids", nb::type_slots(id_buffer_slots));
+  module.def("format_ids", &format_ids);
+  module.def("format_records", &format_records);
+  module.def("format_rows", &format_rows);
+  module.def("format_spans", &format_spans, nb::arg("ids").none(), nb::arg("spans"));
+  module.def("byte_spans", &byte_spans);
+  module.def("mapped_spans", &mapped_spans);
+  module.def("trimmed_spans", &trimmed_spans);
+  module.def("parse_ids", &parse_ids);
+  module.def("narrow_ids", &narrow_ids);
+  module.def("pack_records", &pack_records, nb::arg("ids"), nb::arg("offsets"), nb::arg("begin"),
+             nb::arg("extra").none(), nb::arg("is_narrow"));
+}

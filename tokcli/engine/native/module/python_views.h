@@ -1,0 +1,220 @@
+// Python's objects as native code takes and gives them. Everything here needs the GIL.
+//
+// Errors: TypeError for an object of the wrong type, OverflowError for an int that does not fit, ValueError for a
+// buffer of the wrong size, UnicodeEncodeError for a lone surrogate.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <concepts>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/id_buffer.h"
+#include "base/memory.h"
+#include "module/gil.h"
+#include "text/text.h"
+
+namespace tokcli {
+
+namespace nb = nanobind;
+
+// A buffer of another object, held for as long as this object lives.
+class BufferView {
+ public:
+  explicit BufferView(nb::handle object) {
+    if (PyObject_GetBuffer(object.ptr(), &view_, PyBUF_SIMPLE) != 0) throw nb::python_error();
+  }
+  ~BufferView() { PyBuffer_Release(&view_); }
+  BufferView(const BufferView&) = delete;
+  BufferView& operator=(const BufferView&) = delete;
+  Bytes bytes() const { return {static_cast<const uint8_t*>(view_.buf), static_cast<size_t>(view_.len)}; }
+  bool is_readonly() const { return view_.readonly != 0; }
+
+ private:
+  Py_buffer view_{};
+};
+
+// What may be read in place beside bytes objects: nothing, or a file that is mapped for reading.
+enum class Mapped { kCopied, kInPlace };
+
+// The bytes in a buffer, which stay as they are while they are read without the GIL: those of a bytes object, or of a
+// memoryview of one, never change; those of any other object are copied, since another thread may write to it meanwhile.
+class StableView {
+ public:
+  explicit StableView(nb::handle object, Mapped mapped = Mapped::kCopied)
+      : view_(std::make_unique<BufferView>(object)), bytes_(view_->bytes()) {
+    PyObject* owner = object.ptr();
+    if (PyMemoryView_Check(owner) && PyMemoryView_GET_BASE(owner) != nullptr) owner = PyMemoryView_GET_BASE(owner);
+    if (PyBytes_CheckExact(owner)) return;
+    const bool is_mapped = view_->is_readonly() && std::string_view(Py_TYPE(owner)->tp_name) == "mmap.mmap";
+    if (is_mapped && mapped == Mapped::kInPlace) return;
+    if (!bytes_.empty()) std::memcpy(copy_.reserve(bytes_.size()), bytes_.data(), bytes_.size());
+    copy_.commit(bytes_.size());
+    bytes_ = {copy_.data(), copy_.size()};
+    view_.reset();
+  }
+  Bytes bytes() const { return bytes_; }
+
+ private:
+  std::unique_ptr<BufferView> view_;
+  ByteBuffer copy_;
+  Bytes bytes_;
+};
+
+// Returns a copy of the items in a buffer, which may be anywhere in memory; ValueError where its size does not fit
+// them.
+template <class T>
+std::vector<T> items_of(nb::handle buffer) {
+  const BufferView view(buffer);
+  if (view.bytes().size() % sizeof(T)) {
+    PyErr_Format(PyExc_ValueError, "a buffer of %zd bytes does not hold items of %zd bytes",
+                 static_cast<Py_ssize_t>(view.bytes().size()), static_cast<Py_ssize_t>(sizeof(T)));
+    throw nb::python_error();
+  }
+  std::vector<T> items(view.bytes().size() / sizeof(T));
+  if (!items.empty()) std::memcpy(items.data(), view.bytes().data(), view.bytes().size());
+  return items;
+}
+
+// Returns the ends of the pieces of a text (uint64); ValueError where they do not ascend to its end.
+inline std::vector<uint64_t> piece_ends(nb::handle ends, Bytes text) {
+  std::vector<uint64_t> found = items_of<uint64_t>(ends);
+  uint64_t begin = 0;
+  for (const uint64_t end : found) {
+    if (end <= begin || end > text.size()) throw nb::value_error("the ends of the pieces do not ascend within the text");
+    begin = end;
+  }
+  if (begin != text.size()) throw nb::value_error("the last piece does not end with the text");
+  return found;
+}
+
+// Returns a copy of the bytes in a buffer.
+inline std::string string_of(nb::handle buffer) { return std::string(view_of(BufferView(buffer).bytes())); }
+
+// Returns a new bytes object with the bytes of some text, or of some items.
+inline nb::bytes to_bytes(std::string_view text) { return nb::bytes(text.data(), text.size()); }
+template <class T>
+nb::bytes to_bytes(const std::vector<T>& items) {
+  return nb::bytes(items.data(), items.size() * sizeof(T));
+}
+
+// Returns a new object that CPython has made; throws its error where it has made none.
+template <class Object = nb::object>
+Object owned(PyObject* made) {
+  if (made == nullptr) throw nb::python_error();
+  return nb::steal<Object>(made);
+}
+
+// Returns a new bytes object of `size` bytes, which are still to be written.
+inline nb::bytes new_bytes(size_t size) {
+  nb::bytes made = owned<nb::bytes>(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(size)));
+  use_large_pages(PyBytes_AS_STRING(made.ptr()), size);
+  return made;
+}
+
+// Returns a new bytes object of `size` bytes, which `write(out)` fills while other threads may run Python.
+template <class Write>
+nb::bytes written(size_t size, const Write& write) {
+  const nb::bytes made = new_bytes(size);
+  {
+    char* out = PyBytes_AS_STRING(made.ptr());
+    const ReleasedGil released;
+    write(out);
+  }
+  return made;
+}
+
+[[noreturn]] inline void raise_wrong_type(const char* expected, nb::handle given) {
+  PyErr_Format(PyExc_TypeError, "expected %s, not %s", expected, Py_TYPE(given.ptr())->tp_name);
+  throw nb::python_error();
+}
+
+// Raises KeyError with an id that is no token.
+[[noreturn]] inline void raise_unknown_id(uint32_t id) {
+  PyErr_SetObject(PyExc_KeyError, nb::int_(id).ptr());
+  throw nb::python_error();
+}
+
+// Returns a copy of a list, which no other thread can change while its items are read.
+inline nb::list own_list(nb::list given) {
+  return owned<nb::list>(PyList_GetSlice(given.ptr(), 0, PY_SSIZE_T_MAX));
+}
+
+// Returns the UTF-8 of a str, without a copy where CPython has it already.
+inline Bytes utf8_of(nb::handle text) {
+  if (!PyUnicode_Check(text.ptr())) raise_wrong_type("str", text);
+  Py_ssize_t size = 0;
+  const char* data = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
+  if (data == nullptr) throw nb::python_error();
+  return {reinterpret_cast<const uint8_t*>(data), static_cast<size_t>(size)};
+}
+
+// Returns a view of a str, valid as long as the str lives. ASCII is UTF-8 already; anything else is a view of code
+// points.
+inline Text text_of(nb::handle text) {
+  PyObject* object = text.ptr();
+  if (!PyUnicode_Check(object)) raise_wrong_type("str", text);
+  if (PyUnicode_READY(object) != 0) throw nb::python_error();
+  if (PyUnicode_IS_COMPACT_ASCII(object)) return Text::of(utf8_of(text));
+  return {PyUnicode_DATA(object), static_cast<size_t>(PyUnicode_GET_LENGTH(object)),
+          static_cast<uint8_t>(PyUnicode_KIND(object)), false};
+}
+
+// A Python int as an argument. nanobind would raise TypeError for an int that does not fit T; this raises
+// OverflowError, so that TypeError means nothing but a wrong type. It becomes a T in the function that uses it.
+template <std::integral T>
+class Number {
+ public:
+  Number() = default;
+  explicit Number(nb::handle object) : object_(object) {}
+  operator T() const {  // NOLINT: a number is used as one
+    nb::object index;
+    PyObject* whole = object_.ptr();
+    if (!PyLong_Check(whole)) {
+      index = owned(PyNumber_Index(whole));
+      whole = index.ptr();
+    }
+    using Wide = std::conditional_t<std::is_signed_v<T>, long long, unsigned long long>;
+    Wide value;
+    if constexpr (std::is_signed_v<T>) value = PyLong_AsLongLong(whole);
+    else value = PyLong_AsUnsignedLongLong(whole);
+    const bool has_failed = value == static_cast<Wide>(-1) && PyErr_Occurred() != nullptr;
+    if (has_failed && !PyErr_ExceptionMatches(PyExc_OverflowError)) throw nb::python_error();
+    if (has_failed || value < std::numeric_limits<T>::min() || value > std::numeric_limits<T>::max()) {
+      PyErr_Clear();
+      PyErr_Format(PyExc_OverflowError, "%R does not fit into %d bits%s", whole, static_cast<int>(sizeof(T) * 8),
+                   std::is_signed_v<T> ? "" : " without a sign");
+      throw nb::python_error();
+    }
+    return static_cast<T>(value);
+  }
+
+ private:
+  nb::handle object_;
+};
+
+// Returns an item of a Python container as a number of type T.
+template <std::integral T>
+T number_of(nb::handle object) {
+  if (!PyIndex_Check(object.ptr())) raise_wrong_type("int", object);
+  return Number<T>(object);
+}
+
+}  // namespace tokcli
+
+namespace nanobind::detail {
+
+template <class T>
+struct type_caster<tokcli::Number<T>> {
+  NB_TYPE_CASTER(tokcli::Number<T>, const_name("int"))
+  bool from_python(handle source, uint8_t, cleanup_list*) noexcept {
+    if (!PyIndex_Check(source.ptr())) return false;
+    value = tokcli::Number<T>(source);
+    return true;
+  }
+};
+
+}  // namespace nanobind::detail

@@ -1,0 +1,277 @@
+// Splitting by the pattern of a family, or by any pattern that has a program (`Pattern`); the check of texts for
+// shortcuts, UTF-8, and the ends of records.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <new>
+#include <optional>
+
+#include "models/longest_match.h"
+#include "module/bindings.h"
+#include "module/py_vocabulary.h"
+#include "text/noise.h"
+#include "text/text_check.h"
+#include "text/utf8.h"
+#include "text/valid_utf8.h"
+
+using namespace tokcli;
+
+namespace {
+
+void make_check(TextCheck* check, nb::handle blob, nb::handle sizes, nb::handle ids) {
+  const TokenTable table(blob, sizes, ids);
+  new (check) TextCheck();
+  for (const Token& token : table.tokens) check->add_token({token.bytes, token.size}, token.id);
+  check->sort_tokens();
+}
+
+void set_page(TextCheck& check, Number<uint32_t> number, const nb::bytes& values) {
+  const uint32_t page = number;
+  if (page >= TextCheck::kPages) throw nb::value_error("there is no such page of 256 code points");
+  if (values.size() != TextCheck::kPage) throw nb::value_error("a page has 256 values");
+  check.set_page(page, static_cast<const uint8_t*>(values.data()));
+}
+
+nb::bytes wanted_pages(TextCheck& check) { return to_bytes(check.take_wanted()); }
+
+nb::list wanted_runs(TextCheck& check) {
+  nb::list out;
+  for (const std::string& run : check.take_wanted_runs()) out.append(to_bytes(run));
+  return out;
+}
+
+void set_run(TextCheck& check, nb::handle run, nb::handle text) {
+  const BufferView run_view(run);
+  if (text.is_none()) check.set_run(run_view.bytes(), {}, true);
+  else check.set_run(run_view.bytes(), BufferView(text).bytes(), false);
+}
+
+// Calls `work` with the text of a str, or of UTF-8 in a buffer, without the GIL.
+template <class Work>
+auto with_text(nb::handle given, const Work& work) {
+  if (PyUnicode_Check(given.ptr())) {
+    const Text text = text_of(given);
+    const ReleasedGil released;
+    return work(text);
+  }
+  const StableView view(given);
+  const ReleasedGil released;
+  return work(Text::of(view.bytes()));
+}
+
+nb::object read_checked(const TextCheck& check, nb::handle given) {
+  std::vector<uint8_t> rewritten;
+  const auto verdict = with_text(given, [&](const Text& text) { return check.read(text, rewritten); });
+  if (verdict == TextCheck::Verdict::kRewritten) return to_bytes(rewritten);
+  return nb::bool_(verdict == TextCheck::Verdict::kFine);
+}
+
+nb::bytes find_checked(const TextCheck& check, nb::handle given) {
+  return to_bytes(with_text(given, [&](const Text& text) { return check.find(text); }));
+}
+
+nb::bytes find_runs(const TextCheck& check, nb::handle given) {
+  return to_bytes(with_text(given, [&](const Text& text) { return check.find_runs(text); }));
+}
+
+size_t valid_size(nb::handle text) {
+  const StableView view(text);
+  const ReleasedGil released;
+  return valid_utf8(view.bytes());
+}
+
+void make_match(LongestMatch* match, nb::list given) {
+  const nb::list texts = own_list(given);
+  std::vector<std::string_view> views;
+  for (nb::handle text : texts) {
+    if (!PyBytes_CheckExact(text.ptr())) raise_wrong_type("bytes", text);
+    views.emplace_back(PyBytes_AS_STRING(text.ptr()), static_cast<size_t>(PyBytes_GET_SIZE(text.ptr())));
+  }
+  new (match) LongestMatch(views);
+}
+
+nb::bytes find_longest(const LongestMatch& match, nb::handle data, Number<size_t> size, Number<size_t> most) {
+  const StableView view(data);
+  const Bytes searched = view.bytes().first(std::min<size_t>(size, view.bytes().size()));
+  const size_t wanted = most;
+  std::vector<uint64_t> places;
+  {
+    const ReleasedGil released;
+    places = match.find(searched, wanted);
+  }
+  return to_bytes(places);
+}
+
+nb::tuple replaced(nb::handle data, Number<size_t> limit) {
+  const StableView view(data);
+  const size_t most = limit;
+  ByteBuffer out;
+  size_t taken;
+  {
+    const ReleasedGil released;
+    out.reserve(std::min(most, view.bytes().size()));
+    taken = replace_noise(view.bytes(), most, &out);
+  }
+  return nb::make_tuple(to_bytes(view_of({out.data(), out.size()})), taken);
+}
+
+nb::bytes ends_of_records(nb::handle data, Number<uint8_t> separator) {
+  const StableView view(data);
+  return to_bytes(record_ends(view.bytes(), separator));
+}
+
+nb::bytes split(nb::handle text, Number<int> number) {
+  std::optional<StableView> view;
+  if (!PyUnicode_Check(text.ptr())) view.emplace(text);
+  const Bytes bytes = view ? view->bytes() : utf8_of(text);
+  const Family family = family_of(number);
+  std::vector<uint64_t> ends;
+  const FindEnds find_ends = finder(family, instructions());
+  constexpr size_t kRoom = 256;
+  std::array<const uint8_t*, kRoom + kWindow> found;
+  {
+    const ReleasedGil released;
+    for (const uint8_t *p = bytes.data(), *end = p + bytes.size(); p < end;) {
+      const size_t count = find_ends(p, end, found.data(), kRoom);
+      work_done(static_cast<size_t>(found[count - 1] - p));
+      for (size_t i = 0; i < count; ++i) ends.push_back(static_cast<uint64_t>(found[i] - bytes.data()));
+      p = found[count - 1];
+    }
+  }
+  return to_bytes(ends);
+}
+
+nb::object split_among_noise(nb::handle given, Number<size_t> start, nb::handle by, bool is_whole) {
+  const StableView view(given);
+  const size_t begin = start;
+  if (begin > view.bytes().size()) throw nb::value_error("the data ends before its beginning");
+  std::vector<uint64_t> ends;
+  bool is_split;
+  const Splitting splitting = splitting_of(by);
+  {
+    const ReleasedGil released;
+    is_split = split_noise(splitting, view.bytes(), begin, is_whole, &ends);
+  }
+  return is_split ? nb::object(to_bytes(ends)) : nb::none();
+}
+
+void make_pattern(MatcherPool* pattern, nb::handle firsts, nb::handle classes, nb::handle sets, nb::handle steps,
+                  Number<uint32_t> start) {
+  Program program;
+  const StableView class_view(classes), set_view(sets);
+  const std::vector<uint32_t> first_items = items_of<uint32_t>(firsts), step_items = items_of<uint32_t>(steps);
+  if (!program.open(first_items, class_view.bytes(), set_view.bytes(), step_items, start))
+    throw nb::value_error("not the program of a pattern");
+  Patterns patterns;
+  patterns.programs.push_back(std::move(program));
+  new (pattern) MatcherPool(std::move(patterns));
+}
+
+// Makes the patterns of a list, none of which is a row, to one.
+MatcherPool* make_row(nb::list given) {
+  Patterns row{{}, true};
+  const nb::list items = own_list(given);
+  for (const nb::handle item : items) {
+    if (!nb::isinstance<MatcherPool>(item)) raise_wrong_type("Pattern", item);
+    const MatcherPool& one = nb::cast<const MatcherPool&>(item);
+    if (one.source().is_row) throw nb::value_error("a row of rows");
+    row.programs.push_back(one.source().programs[0]);
+  }
+  if (row.programs.empty()) throw nb::value_error("a row of no patterns");
+  return std::make_unique<MatcherPool>(std::move(row)).release();
+}
+
+nb::tuple split_by_pattern(MatcherPool& pattern, nb::handle given, Number<size_t> from, bool is_whole, bool with_alternatives) {
+  const StableView view(given);
+  const Bytes text = view.bytes();
+  const size_t begin = from;
+  if (begin > text.size()) throw nb::value_error("the text ends before its beginning");
+  std::vector<uint64_t> ends;
+  std::vector<uint16_t> alternatives;
+  bool has_failed;
+  {
+    const ReleasedGil released;
+    const MatcherPool::Lease matcher(pattern);
+    matcher->begin(text, is_whole);
+    constexpr size_t kRoom = 1024;
+    std::array<const uint8_t*, kRoom> found;
+    std::array<uint16_t, kRoom> numbers;
+    for (const uint8_t* p = text.data() + begin;;) {
+      const size_t count = matcher->find(p, found.data(), with_alternatives ? numbers.data() : nullptr, kRoom);
+      for (size_t i = 0; i < count; ++i) ends.push_back(static_cast<uint64_t>(found[i] - text.data()) - begin);
+      if (with_alternatives) alternatives.insert(alternatives.end(), numbers.data(), numbers.data() + count);
+      if (count < kRoom) break;
+      work_done(static_cast<size_t>(found[count - 1] - p));
+      p = found[count - 1];
+    }
+    has_failed = matcher->has_failed();
+  }
+  return nb::make_tuple(to_bytes(ends), to_bytes(alternatives), !has_failed);
+}
+
+// Returns where each match begins and ends (uint64), in characters; None where the search takes too much work.
+nb::object find_matches(MatcherPool& pattern, nb::handle given) {
+  if (pattern.source().is_row) throw nb::value_error("a row of patterns finds no matches");
+  const Bytes text = utf8_of(given);
+  std::vector<uint64_t> spans;
+  bool has_failed;
+  {
+    const ReleasedGil released;
+    const MatcherPool::Lease matcher(pattern);
+    matcher->begin_search(text);
+    constexpr size_t kRoom = 1024;
+    std::array<const uint8_t*, kRoom> found;
+    std::array<uint16_t, kRoom> numbers;
+    uint64_t place = 0;
+    for (const uint8_t* p = text.data();;) {
+      const size_t count = matcher->find(p, found.data(), numbers.data(), kRoom);
+      if (count > 0) work_done(static_cast<size_t>(found[count - 1] - p));
+      for (size_t i = 0; i < count; ++i) {
+        const uint64_t begin = place;
+        for (; p < found[i]; ++p) place += begins_char(*p);
+        if (numbers[i] > 0) spans.insert(spans.end(), {begin, place});
+      }
+      if (count < kRoom) break;
+    }
+    has_failed = matcher->has_failed();
+  }
+  return has_failed ? nb::none() : nb::object(to_bytes(spans));
+}
+
+const char* set_instructions(const std::string& most) {
+  static constexpr std::array<const char*, 4> kNames{"portable", "sse2", "avx2", "avx512"};
+  const auto found = std::find(kNames.begin(), kNames.end(), most);
+  if (found == kNames.end()) throw nb::value_error("instructions are portable, sse2, avx2 or avx512");
+  limit_instructions(static_cast<Instructions>(found - kNames.begin()));
+  return kNames[static_cast<size_t>(instructions())];
+}
+
+}  // namespace
+
+void bind_text(nb::module_& module) {
+  module.def("valid_utf8", &valid_size);
+  module.def("replace_noise", &replaced, nb::arg("data"), nb::arg("limit") = std::numeric_limits<int64_t>::max());
+  module.def("record_ends", &ends_of_records);
+  module.def("split", &split);
+  module.def("split_noise", &split_among_noise);
+  module.def("set_instructions", &set_instructions);
+  nb::class_<LongestMatch>(module, "LongestMatch").def("__init__", &make_match).def("find", &find_longest);
+  nb::class_<TextCheck>(module, "TextCheck")
+      .def("__init__", &make_check)
+      .def("set_page", &set_page)
+      .def("wanted", &wanted_pages)
+      .def("set_run", &set_run)
+      .def("wanted_runs", &wanted_runs)
+      .def("read", &read_checked)
+      .def("find", &find_checked)
+      .def("find_runs", &find_runs);
+  nb::class_<MatcherPool>(module, "Pattern")
+      .def("__init__", &make_pattern)
+      .def_static("row", &make_row, nb::rv_policy::take_ownership)
+      .def("find", &find_matches)
+      .def("split", &split_by_pattern, nb::arg("text"), nb::arg("start") = 0, nb::arg("is_whole") = true,
+           nb::arg("with_alternatives") = false);
+}

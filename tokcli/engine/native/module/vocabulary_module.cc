@@ -1,0 +1,165 @@
+// Vocabulary images, and ids to bytes.
+#include <nanobind/nanobind.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "module/bindings.h"
+#include "module/py_vocabulary.h"
+#include "tiktoken/decoder.h"
+
+using namespace tokcli;
+
+namespace {
+
+// Raises ValueError where merges (three ids each) are not of two tokens that together are a third, or two have the same
+// parts. A token here is one that has an id in `tokens`, all of which are below kMaxId.
+void check_merges(const std::vector<Vocabulary::Merge>& merges, const std::vector<Token>& tokens) {
+  if (merges.size() > tokens.size()) throw nb::value_error("there are more merges than tokens");
+  std::vector<std::string_view> bytes;
+  for (const Token& token : tokens) {
+    if (token.id >= bytes.size()) bytes.resize(std::max<size_t>(token.id + 1, 2 * bytes.size()));
+    bytes[token.id] = view_of({token.bytes, token.size});
+  }
+  std::vector<uint64_t> pairs;
+  for (const auto& [left, right, made] : merges) {
+    if (std::max({left, right, made}) >= bytes.size() || bytes[left].empty() || bytes[right].empty() ||
+        bytes[made].size() != bytes[left].size() + bytes[right].size() || !bytes[made].starts_with(bytes[left]) ||
+        !bytes[made].ends_with(bytes[right]))
+      throw nb::value_error("a merge is not of two tokens that together are a third one");
+    pairs.push_back(uint64_t{left} << 32 | right);
+  }
+  std::sort(pairs.begin(), pairs.end());
+  if (std::adjacent_find(pairs.begin(), pairs.end()) != pairs.end())
+    throw nb::value_error("two merges have the same tokens");
+}
+
+nb::bytes build_image(nb::handle blob, nb::handle sizes, nb::handle ids, nb::handle source, nb::handle given,
+                      bool drops_missing) {
+  const TokenTable table(blob, sizes, ids);
+  const std::string name = string_of(source);
+  if (table.tokens.empty()) throw nb::value_error("there are no tokens");
+  if (name.size() != 32) throw nb::value_error("the source is named by 32 bytes");
+  std::vector<bool> taken;
+  for (const Token& token : table.tokens) {
+    if (token.id >= kMaxId) throw nb::value_error("an id is too large for an image");
+    if (token.id >= taken.size()) taken.resize(std::max<size_t>(token.id + 1, 2 * taken.size()));
+    if (taken[token.id]) throw nb::value_error("two tokens have the same id");
+    taken[token.id] = true;
+  }
+  const bool has_merges = !given.is_none();
+  std::vector<Vocabulary::Merge> merges;
+  if (has_merges) {
+    merges = items_of<Vocabulary::Merge>(given);
+    check_merges(merges, table.tokens);
+  }
+  std::vector<uint8_t> image;
+  {
+    const ReleasedGil released;
+    image = Vocabulary::build(table.tokens, bytes_of(name).first<32>(), merges, has_merges, drops_missing);
+  }
+  return to_bytes(image);
+}
+
+// `Decoder` of the Python module. It keeps its vocabulary alive.
+class PyDecoder {
+ public:
+  PyDecoder(nb::handle vocabulary, nb::dict special_tokens)
+      : owner_(nb::borrow(vocabulary)), decoder_(view_in(vocabulary), tokens_in(special_tokens)) {}
+
+  nb::bytes decode(nb::handle ids, Number<size_t> width_of_one) const {
+    const size_t width = width_of_one;
+    if (width != 2 && width != 4) throw nb::value_error("an id has 2 or 4 bytes");
+    if (width == 4) {
+      const IdsView given(ids);
+      return decode_view({reinterpret_cast<const uint8_t*>(given.data()), given.size(), width});
+    }
+    const std::vector<uint16_t> given = items_of<uint16_t>(ids);
+    return decode_view({reinterpret_cast<const uint8_t*>(given.data()), given.size(), width});
+  }
+  nb::bytes spans(nb::handle ids, Number<int64_t> at, bool in_chars) const {
+    constexpr int64_t kMostBefore = int64_t{1} << 62;  // to which the size of any text can be added
+    const int64_t before = at;
+    if (before > kMostBefore) throw nb::value_error("no text is so long");
+    return numbers<uint64_t>(ids, [&](const IdView& given, uint64_t* out) {
+      return decoder_.spans(given, before, in_chars, out);
+    });
+  }
+  nb::bytes blanks(nb::handle ids) const {
+    return numbers<uint32_t>(ids, [&](const IdView& given, uint32_t* out) { return decoder_.blanks(given, out); });
+  }
+
+ private:
+  // Returns two numbers for each id, which `write` finds.
+  template <class Item, class Write>
+  static nb::bytes numbers(nb::handle ids, const Write& write) {
+    const IdsView given(ids);
+    std::optional<uint32_t> unknown;
+    const nb::bytes made = written(given.size() * 2 * sizeof(Item), [&](char* out) {
+      const IdView view{reinterpret_cast<const uint8_t*>(given.data()), given.size(), sizeof(uint32_t)};
+      unknown = write(view, reinterpret_cast<Item*>(out));
+    });
+    if (unknown) raise_unknown_id(*unknown);
+    return made;
+  }
+  nb::bytes decode_view(const IdView& ids) const {
+    size_t size = 0;
+    std::optional<uint32_t> unknown;
+    {
+      const ReleasedGil released;
+      unknown = decoder_.measure(ids, &size);
+    }
+    if (unknown) raise_unknown_id(*unknown);
+    return written(size, [&](char* out) { decoder_.write(ids, out, size); });
+  }
+  static const Vocabulary& view_in(nb::handle vocabulary) {
+    if (!nb::isinstance<PyVocabulary>(vocabulary)) raise_wrong_type("Vocabulary", vocabulary);
+    return nb::cast<const PyVocabulary&>(vocabulary).view();
+  }
+  static std::map<uint32_t, std::string> tokens_in(nb::dict special_tokens) {
+    std::map<uint32_t, std::string> tokens;
+    for (auto [id, token] : special_tokens) tokens[number_of<uint32_t>(id)] = string_of(token);
+    return tokens;
+  }
+  nb::object owner_;
+  Decoder decoder_;
+};
+
+}  // namespace
+
+void bind_vocabulary(nb::module_& module) {
+  module.def("build_image", &build_image, nb::arg("blob"), nb::arg("sizes"), nb::arg("ids"), nb::arg("source"),
+             nb::arg("merges") = nb::none(), nb::arg("drops_missing") = false);
+  nb::class_<PyVocabulary>(module, "Vocabulary")
+      .def(nb::init<nb::handle>())
+      .def("verify", &PyVocabulary::verify)
+      .def("source", &PyVocabulary::source)
+      .def("count", &PyVocabulary::count, nb::arg("text"), nb::arg("family"), nb::arg("threads") = 1,
+           nb::arg("check").none() = nb::none())
+      .def("count_buffer", &PyVocabulary::count_buffer, nb::arg("data"), nb::arg("family"), nb::arg("threads") = 1)
+      .def("encode", &PyVocabulary::encode, nb::arg("text"), nb::arg("family"), nb::arg("check").none() = nb::none())
+      .def("encode_str", &PyVocabulary::encode_str, nb::arg("text"), nb::arg("family"), nb::arg("threads") = 1,
+           nb::arg("check").none() = nb::none())
+      .def("encode_buffer", &PyVocabulary::encode_buffer, nb::arg("data"), nb::arg("family"), nb::arg("threads") = 1)
+      .def("encode_split", &PyVocabulary::encode_split, nb::arg("data"), nb::arg("ends"), nb::arg("is_noise") = false)
+      .def("encode_each", &PyVocabulary::encode_each)
+      .def("count_split", &PyVocabulary::count_split, nb::arg("data"), nb::arg("ends"), nb::arg("is_noise") = false)
+      .def("encode_piece", &PyVocabulary::encode_piece)
+      .def("count_pieces", &PyVocabulary::count_pieces)
+      .def("encode_batch", &PyVocabulary::encode_batch, nb::arg("texts"), nb::arg("family"), nb::arg("threads") = 1,
+           nb::arg("check").none() = nb::none())
+      .def("encode_batch_lists", &PyVocabulary::encode_batch_lists, nb::arg("texts"), nb::arg("family"),
+           nb::arg("threads") = 1, nb::arg("check").none() = nb::none())
+      .def("encode_records", &PyVocabulary::encode_records, nb::arg("data"), nb::arg("ends"), nb::arg("separator_size"),
+           nb::arg("family"), nb::arg("is_noise") = false)
+      .def("count_records", &PyVocabulary::count_records, nb::arg("data"), nb::arg("ends"), nb::arg("separator_size"),
+           nb::arg("family"), nb::arg("is_noise") = false)
+      .def("parents", &PyVocabulary::parents)
+      .def("unknown", &PyVocabulary::unknown)
+      .def("tokens", &PyVocabulary::tokens)
+      .def("decode", &PyVocabulary::decode)
+      .def("decode_str", &PyVocabulary::decode_str);
+  nb::class_<PyDecoder>(module, "Decoder").def(nb::init<nb::handle, nb::dict>()).def("decode", &PyDecoder::decode)
+      .def("spans", &PyDecoder::spans)
+      .def("blanks", &PyDecoder::blanks);
+}

@@ -1,0 +1,38 @@
+// How a text is cut into pieces: by the scanner of a family of patterns, or by the programs of any patterns.
+#pragma once
+
+#include <vector>
+
+#include "patterns/row_matcher.h"
+#include "pretokenizers/pieces.h"
+#include "text/noise.h"
+
+namespace tokcli {
+
+struct Splitting {
+  Family family{};
+  MatcherPool* pattern = nullptr;  // if it is not null, the family does not count
+};
+
+// Calls `use(find)` for a text, where find(p, ends, room) writes the ends of the next pieces from p on and returns their
+// number, as FindEnds does. Returns false where the pattern failed: it found no piece before the text was over.
+template <class Use>
+bool with_finder(const Splitting& by, Bytes text, const Use& use) {
+  if (by.pattern == nullptr) {
+    const FindEnds find_ends = finder(by.family, instructions());
+    const uint8_t* const end = text.data() + text.size();
+    use([=](const uint8_t* p, const uint8_t** ends, size_t room) { return find_ends(p, end, ends, room); });
+    return true;
+  }
+  const MatcherPool::Lease matcher(*by.pattern);
+  matcher->begin(text, true);
+  use([&](const uint8_t* p, const uint8_t** ends, size_t room) { return matcher->find(p, ends, nullptr, room); });
+  return !matcher->has_failed();
+}
+
+// Splits text among bytes that are not UTF-8: these belong to the last piece before them, and the text after them splits
+// afresh. Appends the ends of the pieces from `start` on, counted from there, up to the last such byte that nothing after
+// the data can change; before `start` is text that a pattern may look back at. Returns false where the pattern failed.
+bool split_noise(const Splitting& by, Bytes data, size_t start, bool is_whole, std::vector<uint64_t>* ends);
+
+}  // namespace tokcli

@@ -1,0 +1,53 @@
+// Walking through the double array: see charsmap.h.
+#include "pipeline/charsmap.h"
+
+#include "text/utf8.h"
+#include "text/valid_utf8.h"
+
+namespace tokcli {
+
+Charsmap::Found Charsmap::longest(const uint8_t* p, const uint8_t* end, size_t* size, std::string_view* text) const {
+  if (units_.empty()) return Found::kNone;
+  uint32_t value = 0;
+  size_t found = 0;
+  size_t at = offset(units_[0]);
+  for (const uint8_t* q = p; q < end;) {
+    const uint8_t byte = *q++;
+    at ^= byte;
+    if (at >= units_.size()) break;
+    const uint32_t unit = units_[at];
+    if ((unit & 0x800000FFu) != byte) break;
+    at ^= offset(unit);
+    if (unit >> 8 & 1) {
+      if (at >= units_.size()) break;
+      value = units_[at] & 0x7FFFFFFF;
+      found = static_cast<size_t>(q - p);
+    }
+  }
+  if (found == 0 || value >= texts_.size()) return Found::kNone;
+  *size = found;
+  *text = std::string_view(texts_.data() + value);
+  const bool is_whole = p + found == end || begins_char(p[found]);
+  return is_whole && valid_utf8(bytes_of(*text)) == text->size() ? Found::kRule : Found::kBroken;
+}
+
+uint64_t Charsmap::third_bytes(uint8_t first, uint8_t second) const {
+  constexpr uint64_t kAll = ~uint64_t{0};
+  if (units_.empty()) return 0;
+  const uint8_t both[2] = {first, second};
+  size_t at = offset(units_[0]);
+  for (const uint8_t byte : both) {
+    at ^= byte;
+    if (at >= units_.size() || (units_[at] & 0x800000FFu) != byte) return 0;
+    if (units_[at] >> 8 & 1) return kAll;  // a rule ends here
+    at ^= offset(units_[at]);
+  }
+  uint64_t found = 0;
+  const bool is_inside = first >= 0xE0;  // the three bytes are of one character
+  for (uint32_t third = is_inside ? 0x80 : 0; third < (is_inside ? 0xC0u : 256u); ++third) {
+    if ((at ^ third) < units_.size() && (units_[at ^ third] & 0x800000FFu) == third) found |= uint64_t{1} << (third & 63);
+  }
+  return found;
+}
+
+}  // namespace tokcli

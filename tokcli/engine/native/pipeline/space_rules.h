@@ -1,0 +1,56 @@
+// SentencePiece's normalizer, and that of llama.cpp's T5: a charsmap, and what becomes of spaces. The twin of
+// engine/sentencepiece/normalizer.py and of engine/llama_cpp/models.py.
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "models/trie.h"
+#include "pipeline/charsmap.h"
+#include "pipeline/origins.h"
+
+namespace tokcli {
+
+struct SpaceRules {
+  Charsmap charsmap;
+  Trie kept;  // symbols that no rule changes
+  bool has_kept = false;
+  bool add_prefix = true, trim = true, as_suffix = false;
+  // llama.cpp's normalizer: what a kept symbol begins with is kept too, and a space is put before each word.
+  bool is_llama = false;
+  std::string space;  // what a space becomes (U+2581)
+
+  // Makes the tables below, once all of the above is set.
+  void prepare();
+  template <class Archive>
+  void fields(Archive& archive) {
+    charsmap.fields(archive);
+    kept.fields(archive);
+    for (bool* flag : {&has_kept, &add_prefix, &trim, &as_suffix, &is_llama}) archive.flag(*flag);
+    archive.text(space);
+    if (Archive::kReads && fits()) prepare();
+  }
+  bool fits() const { return charsmap.fits() && kept.fits(kNone); }
+  // Writes what a text becomes to `out`, which is empty. Returns false where only Python can say it, or it is more than
+  // `most` bytes. `kept` (null where places are not kept; never for llama.cpp) also gets the end of the text.
+  bool apply(Bytes in, size_t most, std::string& out, Tracking* kept) const {
+    return is_llama ? as_llama(in, most, out) : as_sentencepiece(in, most, out, kept);
+  }
+
+ private:
+  bool as_sentencepiece(Bytes in, size_t most, std::string& out, Tracking* kept) const;
+  bool as_llama(Bytes in, size_t most, std::string& out) const;
+  bool next_segment(const uint8_t*& p, const uint8_t* end, std::string_view& segment) const;
+  size_t kept_size(const uint8_t* p, const uint8_t* end) const;
+  size_t plain_size(const uint8_t* p) const;
+
+  // Plain characters stay as they are. is_plain_[c][d]: character c of ASCII does before d.
+  std::array<std::array<bool, 128>, 128> is_plain_{};
+  bool has_plain_ = false;  // all printable characters of ASCII and the space are plain before any of ASCII
+  // For characters of several bytes, by the low six bits of their first two: a bit for each third byte with which they
+  // are plain.
+  std::array<std::array<uint64_t, 64>, 64> plain_before_{};
+};
+
+}  // namespace tokcli

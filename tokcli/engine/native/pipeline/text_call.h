@@ -1,0 +1,114 @@
+// One call of TextModel::encode, and how threads share it: for text_model.cc and text_words.cc alone.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "base/threads.h"
+#include "pipeline/text_model.h"
+#include "text/utf8.h"
+
+namespace tokcli {
+
+// One call of encode.
+struct TextModel::Call {
+  ScratchPool& pool;
+  TextScratch& scratch;
+  IdSink sink;
+  Needs& needs;
+  size_t most;                   // bytes of normalized text
+  size_t threads;                // that may share the work
+  double sum = 0;                // the scores so far, for sums through the whole text
+  size_t waiting = 0;            // the number of words that wait
+  const uint8_t* end = nullptr;  // the end of the memory that the waiting words are in
+  // Where places are kept: the spans so far, the text as given, and the text that is being cut into words, in which
+  // each character has an origin in the text as given.
+  Spans* spans = nullptr;
+  Bytes raw{};
+  const uint8_t* begin = nullptr;
+  const Origins* origins = nullptr;
+  OriginReader reader{};
+  // SentencePiece: a span ends where what comes next begins, and of a character's bytes only the last has one.
+  bool ends_at_next = false;
+
+  // Says where the spans go that a part of the text gets; null: places are not kept.
+  void track(Spans* to, Bytes text, Bytes part) {
+    constexpr size_t kFew = 1 << 20;  // numbers: longer texts let the room grow
+    spans = to;
+    raw = text;
+    // a token of four bytes is usual (profile: growing from nothing took a tenth of the time)
+    if (spans != nullptr) spans->reserve(std::min(part.size() / 2, kFew));
+    scratch.word.wants_places = spans != nullptr;
+  }
+  void cut_from(const uint8_t* text, const Origins& of) {
+    begin = text;
+    origins = &of;
+    reader = OriginReader(of);
+  }
+  // Adds an id, and the span of the characters from `first` up to `last` in the text that is cut. An id that is one with
+  // the last id (SentencePiece's unknown text) makes its span longer.
+  void add(uint32_t id, const uint8_t* first, const uint8_t* last) {
+    if (spans != nullptr && sink.joins(id)) {
+      spans->back() = reader.origin(static_cast<size_t>(last - begin));
+      return;
+    }
+    sink.add(id);
+    add_span(first, last);
+  }
+  // Adds the span of the characters from `first` up to `last` in the text that is cut.
+  void add_span(const uint8_t* first, const uint8_t* last) {
+    if (spans == nullptr) return;
+    if (ends_at_next) {
+      const size_t start = reader.origin(static_cast<size_t>(first - begin));
+      spans->push_back(start);
+      spans->push_back(first == last ? start : reader.origin(static_cast<size_t>(last - begin)));
+      return;
+    }
+    if (first >= last) return;
+    const size_t start = reader.origin(static_cast<size_t>(first - begin));
+    const size_t end = reader.origin(static_cast<size_t>(previous_char(last, first) - begin));
+    spans->push_back(std::min(start, raw.size()));
+    spans->push_back(std::min(end < raw.size() ? end + utf8_size(raw[end]) : end, raw.size()));
+  }
+};
+
+// Lets threads share the work on a long text, or piece of one: `encode(part, call)` is called for parts of it, whose ids
+// are appended in order. A part may begin where `is_cut(at, begin, end)` says that both sides can be encoded on their
+// own. Returns false, and does nothing, for a text that is not worth it.
+template <class IsCut, class Encode>
+bool TextModel::in_parts(Bytes text, Call& call, const IsCut& is_cut, const Encode& encode) const {
+  constexpr size_t kBytesPerThread = 1 << 16;  // starting a thread costs as much as encoding about 20 kB
+  const size_t wanted = std::min(call.threads, text.size() / kBytesPerThread);
+  if (wanted < 2 || sums != Sums::kPerWord || (call.spans != nullptr && joins_unknown)) return false;
+  const uint8_t *const begin = text.data(), *const end = begin + text.size(), *from = begin;
+  std::vector<Bytes> parts;
+  for (size_t i = 1; i <= wanted && from < end; ++i) {
+    const uint8_t* at = i == wanted ? end : std::max(begin + text.size() / wanted * i, from + 1);
+    while (at < end && (!begins_char(*at) || !is_cut(at, begin, end))) ++at;
+    parts.push_back({from, at});
+    from = at;
+  }
+  encode_waiting(call);
+  std::vector<IdBuffer> ids(parts.size());
+  std::vector<Needs> needs(parts.size());
+  std::vector<Spans> spans(parts.size());
+  in_threads(parts.size(), [&](size_t i) {
+    const ScratchPool::Lease scratch(call.pool);
+    Call part{call.pool, *scratch, IdSink(&ids[i], kNone), needs[i], call.most, 1};
+    part.end = call.end;
+    part.track(call.spans == nullptr ? nullptr : &spans[i], call.raw, parts[i]);
+    part.ends_at_next = call.ends_at_next;
+    if (call.spans != nullptr) part.cut_from(call.begin, *call.origins);
+    encode(parts[i], part);
+    encode_waiting(part);
+    scratch->trim(parts[i].size());
+  });
+  for (size_t i = 0; i < parts.size(); ++i) {
+    call.sink.add(ids[i].data(), ids[i].size());
+    call.needs.add(needs[i]);
+    if (call.spans != nullptr) call.spans->insert(call.spans->end(), spans[i].begin(), spans[i].end());
+  }
+  return true;
+}
+
+}  // namespace tokcli

@@ -1,0 +1,236 @@
+// The stages of encoding: see text_model.h.
+#include "pipeline/text_model.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "pipeline/text_call.h"
+#include "text/utf8.h"
+
+namespace tokcli {
+namespace {
+
+// The most bytes that normalizing may make of a text: steps that feed each other could make anything of a few bytes, and
+// the places in a word are numbers of 31 bits. What would be more is left to Python.
+size_t most_normalized(Bytes text) {
+  constexpr size_t kAnyText = size_t{1} << 20, kGrowth = 16, kMost = size_t{1} << 30;
+  return std::min(kMost, kAnyText + kGrowth * text.size());
+}
+
+}  // namespace
+
+void TextModel::encode(Bytes text, Bytes raw_states, Bytes normalized_states, ScratchPool& pool, size_t threads,
+                       IdBuffer* out, Needs& needs, Spans* spans) const {
+  const ScratchPool::Lease scratch(pool);
+  Call call{pool, *scratch, IdSink(out, joins_unknown ? unknown.id : kNone), needs, most_normalized(text), threads};
+  call.track(spans, text, text);
+  if (spans != nullptr && !knows_places()) {
+    needs.is_for_python = true;
+    return;
+  }
+  call.ends_at_next = has_space_rules();
+  bool is_first = true;
+  find_added(raw, raw_states, text, call, [&](Bytes segment, uint32_t id) {
+    call.scratch.word.pace.step(segment.size());
+    if (id == kNone) {
+      encode_segment(segment, is_first, normalized_states, call);
+    } else {
+      call.sink.add(id);
+      const auto begin = static_cast<uint64_t>(segment.data() - text.data());
+      if (spans != nullptr) spans->insert(spans->end(), {begin, begin + segment.size()});
+    }
+    is_first = false;
+  });
+  scratch->trim(text.size());
+}
+
+// Calls visit(segment, id) for each added token in a text, and visit(segment, kNone) for what is between them.
+template <class Visit>
+void TextModel::find_added(const AddedTokens& added, Bytes states, Bytes text, Call& call, const Visit& visit) const {
+  const uint8_t *const begin = text.data(), *const end = begin + text.size(), *at = begin;
+  const uint8_t* blanks_end = begin;  // of the white space after a token that takes it: it may hold many tokens
+  if (added.tokens.empty()) return text.empty() ? void() : visit(text, kNone);
+  const auto is_word = [&](const uint8_t* p) { return (class_of(next_char(p, end), call.needs) & kWordChar) != 0; };
+  Pace pace;
+  for (const uint8_t* p = begin; p < end;) {
+    if (!added.begins[*p]) [[likely]] {
+      ++p;
+      continue;
+    }
+    pace.step();
+    uint32_t number;
+    const size_t size = added.trie.longest(p, end, &number);
+    if (size == 0) {
+      ++p;
+      continue;
+    }
+    const AddedTokens::AddedToken& token = added.tokens[number];
+    const uint8_t *first = p, *last = p + size;
+    p = last;
+    if (states[number] == kIgnored) continue;
+    if (token.single_word &&
+        ((first > begin && is_word(previous_char(first, begin))) || (last < end && is_word(last))))
+      continue;
+    while (token.left && first > at) {
+      const uint8_t *before = previous_char(first, at), *q = before;
+      if (!is_space(next_char(q, end))) break;
+      first = before;
+    }
+    if (token.left) first = std::max(first, at);
+    if (token.right && last > blanks_end) {
+      for (const uint8_t* q = last; (blanks_end = q) < end && is_space(next_char(q, end));) continue;
+    }
+    if (token.right) last = blanks_end;
+    if (at < first) visit(Bytes{at, first}, kNone);
+    if (first < last) visit(Bytes{first, last}, token.id);  // else the token before has taken all of it as white space
+    at = last;
+  }
+  if (at < end) visit(Bytes{at, end}, kNone);
+}
+
+void TextModel::encode_segment(Bytes segment, bool is_first, Bytes states, Call& call) const {
+  const Bytes text = normalize(segment, call);
+  if (!call.needs.empty()) return;
+  find_added(normalized, states, text, call, [&](Bytes segment, uint32_t id) {
+    if (id == kNone) {
+      encode_pieces(segment, is_first, call);
+    } else {
+      call.sink.add(id);
+      call.add_span(segment.data(), segment.data() + segment.size());
+    }
+    is_first = false;
+  });
+}
+
+// Returns the normalized segment. The steps write to two texts in turn.
+Bytes TextModel::normalize(Bytes segment, Call& call) const {
+  std::string *to = &call.scratch.one, *other = &call.scratch.other;
+  Origins *to_origins = &call.scratch.one_origins, *origins = &call.scratch.other_origins;  // those of `segment`
+  if (call.spans != nullptr) origins->begin(static_cast<size_t>(segment.data() - call.raw.data()));
+  std::optional<Tracking> tracking;
+  for (const Step& step : steps) {
+    if (step.kind == Step::Kind::kStrip) {
+      const Bytes left = stripped(segment, step.left, step.right);
+      if (call.spans != nullptr) origins->drop(static_cast<size_t>(left.data() - segment.data()));
+      segment = left;
+      continue;
+    }
+    if (call.spans != nullptr) tracking.emplace(*origins, *to_origins);
+    Tracking* const kept = tracking ? &*tracking : nullptr;
+    to->clear();
+    to->reserve(segment.size() + 16);
+    switch (step.kind) {
+      case Step::Kind::kPrepend:
+        if (segment.empty()) break;
+        *to = step.to;
+        to->append(view_of(segment));
+        if (kept != nullptr) {
+          kept->replaced(0, step.to, 0);
+          kept->copied(0, segment.size(), step.to.size());
+        }
+        break;
+      case Step::Kind::kReplace:
+        call.needs.is_for_python |= !replace_all(segment, step.from, step.to, call.most, *to, kept);
+        break;
+      case Step::Kind::kSqueeze: squeeze_spaces(segment, step.to, *to, kept); break;
+      case Step::Kind::kChars: chars.apply(segment, *to, call.needs, kept); break;
+      case Step::Kind::kSpaces: call.needs.is_for_python |= !spaces.apply(segment, call.most, *to, kept); break;
+      case Step::Kind::kStrip: break;
+    }
+    call.needs.is_for_python |= to->size() > call.most;
+    segment = bytes_of(*to);
+    if (!call.needs.empty()) return segment;
+    std::swap(to, other);
+    std::swap(to_origins, origins);
+  }
+  if (call.spans != nullptr) call.cut_from(segment.data(), *origins);
+  return segment;
+}
+
+void TextModel::encode_pieces(Bytes text, bool is_first, Call& call) const {
+  call.end = text.data() + text.size();
+  if (!has_classes) {
+    if (!text.empty()) encode_piece(text, is_first, call);
+    encode_waiting(call);
+    return;
+  }
+  const auto is_after_removed = [&](const uint8_t* at, const uint8_t* first, const uint8_t* end) {
+    const uint8_t* before = previous_char(at, first);
+    return static_cast<uint8_t>(classes[next_char(before, end)]) == kRemoved;
+  };
+  if (in_parts(text, call, is_after_removed, [&](Bytes part, Call& one) { encode_pieces(part, is_first, one); })) return;
+  const uint8_t *p = text.data(), *end = p + text.size(), *begin = p;
+  uint8_t last = kRemoved;
+  Pace pace;
+  while (p < end) {
+    pace.step();
+    const uint8_t* at = p;
+    const auto group = static_cast<uint8_t>(class_of(next_char(p, end), call.needs));
+    if (group == last && group != kIsolated) continue;
+    if (begin < at && last != kRemoved) encode_piece({begin, at}, is_first, call);
+    begin = at;
+    last = group;
+  }
+  if (begin < end && last != kRemoved) encode_piece({begin, end}, is_first, call);
+  encode_waiting(call);
+}
+
+void TextModel::encode_piece(Bytes piece, bool is_first, Call& call) const {
+  if (!call.needs.empty()) return;
+  if (!has_metaspace) {
+    encode_words(piece, call);
+    return;
+  }
+  std::string& text = call.scratch.piece;
+  text.clear();
+  const uint8_t* const normalized_begin = call.begin;
+  const Origins* const normalized_origins = call.origins;
+  std::optional<Tracking> tracking;
+  if (call.spans != nullptr)
+    tracking.emplace(*normalized_origins, call.scratch.piece_origins, static_cast<size_t>(piece.data() - call.begin));
+  const bool is_wanted = prefix == MetaspacePrefix::kAlways || (prefix == MetaspacePrefix::kFirst && is_first);
+  const std::string_view given = view_of(piece);
+  const bool has_one = !prefixes_blindly && (given.starts_with(space) || given.starts_with(' '));
+  if (is_wanted && !has_one && !piece.empty()) {
+    text = space;
+    if (tracking) tracking->replaced(0, text, 0);
+  }
+  if (prefixes_blindly) text += given;
+  else if (!replace_all(piece, " ", space, call.most, text, tracking ? &*tracking : nullptr)) call.needs.is_for_python = true;
+  if (!call.needs.empty()) return;
+  const Bytes whole = bytes_of(text);
+  if (call.spans != nullptr) call.cut_from(whole.data(), call.scratch.piece_origins);
+  call.end = whole.data() + whole.size();
+  const auto encode_spaced = [&](Bytes part, Call& one) {
+    const std::string_view view = view_of(part);
+    size_t begin = 0;
+    for (size_t at; metaspace_splits && (at = view.find(space, begin + 1)) != view.npos; begin = at)
+      encode_words(part.subspan(begin, at - begin), one);
+    encode_words(part.subspan(begin), one);
+  };
+  const auto is_at_space = [&](const uint8_t* at, const uint8_t*, const uint8_t* end) {
+    return view_of({at, end}).starts_with(space);
+  };
+  if (!metaspace_splits || !in_parts(whole, call, is_at_space, encode_spaced)) encode_spaced(whole, call);
+  encode_waiting(call);  // before the next piece is written over this one
+  if (call.spans != nullptr) call.cut_from(normalized_begin, *normalized_origins);
+}
+
+bool TextModel::fits() const {
+  const auto step_fits = [&](const Step& step) {
+    return step.fits() && (step.kind != Step::Kind::kSpaces || !spaces.space.empty());
+  };
+  const bool model_fits = models.fits() && (sums == Sums::kPerWord || models.which == Models::Used::kUnigram);
+  return tokens.fits() && model_fits && pairs.fits() && !space.empty() && raw.trie.fits(raw.tokens.size()) &&
+         normalized.trie.fits(normalized.tokens.size()) && std::all_of(steps.begin(), steps.end(), step_fits) &&
+         chars.fits() && spaces.fits();
+}
+
+void TextModel::open(Bytes image) {
+  TextImageReader reader(image);
+  fields(reader);
+  if (!reader.is_at_end() || !fits()) throw std::invalid_argument("not an image of a text model");
+}
+
+}  // namespace tokcli

@@ -1,0 +1,265 @@
+// From text to ids for tokenizers that are not byte-level. The twin of engine/pipeline/pipeline.py and of
+// engine/sentencepiece/model.py, made by engine/bindings.
+//
+// A text goes through these stages, each of which a tokenizer may lack: added tokens are found in it (`raw`); what is
+// between them is normalized; added tokens are found in normalized text (`normalized`); characters cut it into pieces
+// by their classes, and a metaspace is put before pieces; a piece is cut into words where no token crosses; and a model
+// turns words into ids, with a cache of words. Words wait until there are 64 of them, so that their places in the cache
+// are read together. Threads may share a long text.
+//
+// What single characters become and the classes they have are learned from Python when a text first needs them (Needs).
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "base/worker_pool.h"
+#include "models/unigram.h"
+#include "models/word_cache.h"
+#include "models/word_models.h"
+#include "pipeline/char_rules.h"
+#include "pipeline/space_rules.h"
+#include "pipeline/steps.h"
+#include "text/spans.h"
+
+namespace tokcli {
+
+// Archives a vector whose items have fields.
+template <class Archive, class T>
+void each_item(Archive& archive, std::vector<T>& items) {
+  uint32_t count = static_cast<uint32_t>(items.size());
+  archive.plain(count);
+  for (uint32_t i = 0; i < count; ++i) {
+    if constexpr (Archive::kReads) items.emplace_back();  // one by one: an image may be too short for them
+    items[i].fields(archive);
+  }
+}
+
+// Added tokens, which are found in a text before it is encoded (engine/pipeline/added_tokens.py).
+struct AddedTokens {
+  // `left`, `right`: the token takes the white space on that side.
+  struct AddedToken {
+    uint32_t id = 0;
+    bool single_word = false, left = false, right = false;
+    template <class Archive>
+    void fields(Archive& archive) {
+      archive.plain(id);
+      for (bool* flag : {&single_word, &left, &right}) archive.flag(*flag);
+    }
+  };
+  std::vector<AddedToken> tokens;
+  Trie trie;                       // from texts to numbers of tokens
+  std::array<bool, 256> begins{};  // the bytes that tokens begin with
+  template <class Archive>
+  void fields(Archive& archive) {
+    each_item(archive, tokens);
+    trie.fields(archive);
+    for (bool& begins_one : begins) archive.flag(begins_one);
+  }
+};
+
+// The ids of characters that are words by themselves. They need no model: there is only one path through one character.
+class SingleChars {
+ public:
+  struct Single {
+    double score;
+    uint32_t c, id;  // id kNone: the character is unknown (Unigram)
+  };
+  // Returns the place of a character, where another one may be.
+  Single& place_of(uint32_t c) { return singles_[c % kCount]; }
+
+ private:
+  static constexpr size_t kCount = 2048;  // 32 kB
+  std::vector<Single> singles_ = std::vector<Single>(kCount, Single{0.0, kNone, kNone});
+};
+
+// The memory that encoding a text needs, for one thread.
+struct TextScratch {
+  struct Source {};  // of which nothing has to be known
+  explicit TextScratch(Source) {}
+  // A word that waits to be encoded.
+  struct WaitingWord {
+    Bytes word;
+    uint32_t single;     // the one character that the word is; kNone for other words
+    WordCache::Key key;  // of a short word
+    bool is_short() const { return word.size() <= WordCache::kMostBytes; }
+  };
+  static constexpr size_t kMostWaiting = 64;
+
+  WordCache cache;
+  SingleChars singles;
+  std::array<WaitingWord, kMostWaiting> waiting;
+  WordScratch word;
+  std::string one, other;  // normalized text: steps read one of these and write the other
+  std::string piece;       // a piece with its metaspaces
+  Origins one_origins, other_origins, piece_origins;  // of these three, where places are kept
+  std::vector<uint32_t> unknown;  // the ids of an unknown word
+
+  // Gives back what a text of so many bytes has taken, if that is much.
+  void trim(size_t size) {
+    constexpr size_t kMostKept = size_t{1} << 22;  // bytes
+    if (std::max({size, one.capacity(), other.capacity(), piece.capacity()}) <= kMostKept) return;
+    for (std::string* text : {&one, &other, &piece}) std::string().swap(*text);
+    for (Origins* origins : {&one_origins, &other_origins, &piece_origins}) *origins = {};
+    word = {};
+  }
+};
+
+using ScratchPool = WorkerPool<TextScratch, TextScratch::Source>;
+
+// Which pieces a metaspace is put before: none, all, or the first of a text.
+enum class MetaspacePrefix : uint8_t { kNever, kAlways, kFirst };
+// Where pieces are cut into words: nowhere, before each space, or wherever no token crosses.
+enum class WordCut : uint8_t { kNowhere, kAtSpaces, kWherePossible };
+// What a sum of scores goes through: one word; or the whole text, in 32 or 64 bits (Unigram).
+enum class Sums : uint8_t { kPerWord, kPerText32, kPerText64 };
+
+// All models. One of them is used.
+struct Models {
+  Models(const Tokens& tokens, const Unknown& unknown)
+      : pieces(tokens, unknown), pairs(tokens, unknown), word_piece(tokens, unknown), whole(tokens, unknown),
+        unigram(tokens.trie), unigram_words(unigram, tokens, unknown) {}
+  PieceBpe pieces;
+  PairBpeModel pairs;
+  WordPieceModel word_piece;
+  WholeModel whole;
+  Unigram unigram;
+  UnigramModel unigram_words;
+  enum class Used : uint8_t { kNone, kPieces, kPairs, kWordPiece, kWhole, kUnigram } which = Used::kNone;
+
+  template <class Archive>
+  void fields(Archive& archive) {
+    archive.choice(which, 6);
+    switch (which) {
+      case Used::kNone: break;
+      case Used::kPieces: return pieces.fields(archive);
+      case Used::kPairs: return pairs.fields(archive);
+      case Used::kWordPiece: return word_piece.fields(archive);
+      case Used::kWhole: return whole.fields(archive);
+      case Used::kUnigram: return unigram.fields(archive);
+    }
+  }
+  bool fits() const {
+    switch (which) {
+      case Used::kNone: return false;
+      case Used::kPieces: return pieces.fits();
+      case Used::kPairs: return pairs.fits();
+      case Used::kWordPiece: return word_piece.fits();
+      case Used::kWhole: return whole.fits();
+      case Used::kUnigram: return unigram.fits();
+    }
+    return false;
+  }
+  const WordModel* used() const {
+    switch (which) {
+      case Used::kNone: return nullptr;
+      case Used::kPieces: return &pieces;
+      case Used::kPairs: return &pairs;
+      case Used::kWordPiece: return &word_piece;
+      case Used::kWhole: return &whole;
+      case Used::kUnigram: return &unigram_words;
+    }
+    return nullptr;
+  }
+};
+
+// A tokenizer, made once from checked tables or opened from an image.
+struct TextModel {
+  TextModel() = default;
+  TextModel(const TextModel&) = delete;  // the models refer to the other fields
+  TextModel& operator=(const TextModel&) = delete;
+
+  // --- tables and options, set once ---
+  Tokens tokens;
+  Unknown unknown;
+  Models models{tokens, unknown};
+  const WordModel* model = nullptr;  // the model that is used
+  Sums sums = Sums::kPerWord;
+  WordCut word_cut = WordCut::kNowhere;
+  bool whole_first = false;        // a piece that is a token is that token
+  bool cuts_before_known = false;  // words are cut only before characters that are tokens
+  bool joins_unknown = false;      // unknown words that follow each other are one id
+  PairFilter pairs;
+  std::string space;               // SentencePiece's space, U+2581
+
+  AddedTokens raw, normalized;     // tokens that are found before and after normalizing
+  std::vector<Step> steps;
+  CharRules chars;
+  SpaceRules spaces;
+  bool has_classes = false;        // pieces are cut where the group of characters changes
+  CodePages<uint16_t> classes;     // of each character: kKnown, kWordChar, and its group in the low byte
+  bool has_metaspace = false, metaspace_splits = false;
+  bool prefixes_blindly = false;   // a metaspace is put before a piece even where one is
+  MetaspacePrefix prefix = MetaspacePrefix::kNever;
+
+  static constexpr uint16_t kKnown = 0x8000, kWordChar = 0x100;
+  static constexpr uint8_t kRemoved = 0xFF, kIsolated = 0xFE;  // groups: in no piece; a piece by itself
+  // What a call does with each added token: it is not looked for, is found, or is found and taken as text.
+  static constexpr uint8_t kNotFound = 0, kFound = 1, kIgnored = 2;
+
+  template <class Archive>
+  void fields(Archive& archive) {
+    tokens.fields(archive);
+    unknown.fields(archive);
+    models.fields(archive);
+    archive.choice(sums, 3);
+    archive.choice(word_cut, 3);
+    for (bool* flag : {&whole_first, &cuts_before_known, &joins_unknown, &has_classes, &has_metaspace, &metaspace_splits,
+                       &prefixes_blindly})
+      archive.flag(*flag);
+    pairs.fields(archive);
+    archive.text(space);
+    raw.fields(archive);
+    normalized.fields(archive);
+    each_item(archive, steps);
+    chars.fields(archive);
+    spaces.fields(archive);
+    classes.fields(archive);
+    archive.choice(prefix, 3);
+    if constexpr (Archive::kReads) model = models.used();
+  }
+  bool fits() const;
+  // Fills an empty model from an image, which has to stay where it is. Throws std::invalid_argument where it is no
+  // image.
+  void open(Bytes image);
+
+  // Appends the ids of a text, whose work at most `threads` share; the two strings of states have a byte for each added
+  // token. Where `needs` is not empty afterwards, the ids are not to be used. `spans` (null where they are not wanted)
+  // gets two numbers for each id: the first and the past-the-end byte, which are between characters of the text.
+  void encode(Bytes text, Bytes raw_states, Bytes normalized_states, ScratchPool& pool, size_t threads, IdBuffer* out,
+              Needs& needs, Spans* spans = nullptr) const;
+
+ private:
+  struct Call;
+  template <class Visit>
+  void find_added(const AddedTokens& added, Bytes states, Bytes text, Call& call, const Visit& visit) const;
+  void encode_segment(Bytes segment, bool is_first, Bytes states, Call& call) const;
+  Bytes normalize(Bytes segment, Call& call) const;
+  bool has_space_rules() const;
+  bool knows_places() const;
+  void encode_pieces(Bytes text, bool is_first, Call& call) const;
+  void encode_piece(Bytes piece, bool is_first, Call& call) const;
+  void encode_words(Bytes piece, Call& call) const;
+  void add_words(Bytes piece, Call& call) const;
+  bool is_cut(const uint8_t* at, const uint8_t* begin, const uint8_t* end) const;
+  template <class IsCut, class Encode>
+  bool in_parts(Bytes text, Call& call, const IsCut& is_cut, const Encode& encode) const;
+  void encode_waiting(Call& call) const;
+  void encode_word(TextScratch::WaitingWord& waiting, Call& call) const;
+  void place_word(TextScratch::WaitingWord& waiting, Call& call) const;
+  template <class Sum>
+  void encode_sums(size_t count, Call& call) const;
+  template <class Sum>
+  void search(const TextScratch::WaitingWord& waiting, bool keeps, Call& call) const;
+  void add_tokens(Bytes word, const uint32_t* numbers, size_t count, Call& call) const;
+  void find_single(Bytes word, uint32_t c, SingleChars::Single& single) const;
+  void add_unknown_word(Bytes word, Call& call) const;
+  uint16_t class_of(uint32_t c, Needs& needs) const {
+    const uint16_t found = classes[c];
+    if (found == 0) needs.classes.insert(c);
+    return found;
+  }
+};
+
+}  // namespace tokcli

@@ -1,0 +1,120 @@
+// Counting characters, and printing: see spans.h.
+#include "text/spans.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/watch.h"
+#include "text/decimal.h"
+#include "text/utf8.h"
+
+namespace tokcli {
+namespace {
+
+// A place in a text: a byte, and the number of characters that begin before it. Spans are close to each other as a rule,
+// so a place moves from one to the next, on or back.
+class Place {
+ public:
+  explicit Place(Bytes text) : text_(text) {}
+  size_t byte_of(uint64_t character) {
+    while (chars_ > character) step_back();
+    // the place is before the character that is looked for: at a byte that begins one, or at the end
+    while (at_ < text_.size() && (chars_ < character || !begins_char(text_[at_]))) chars_ += begins_char(text_[at_++]);
+    return at_;
+  }
+  uint64_t character_of(uint64_t byte) {
+    while (at_ > byte) step_back();
+    for (const size_t end = std::min<uint64_t>(byte, text_.size()); at_ < end; ++at_) chars_ += begins_char(text_[at_]);
+    return chars_;
+  }
+  size_t byte() const { return at_; }
+
+ private:
+  void step_back() { chars_ -= begins_char(text_[--at_]); }
+  Bytes text_;
+  size_t at_ = 0;
+  uint64_t chars_ = 0;
+};
+
+bool is_ascii(Bytes text) {
+  uint8_t all = 0;
+  for (const uint8_t byte : text) all |= byte;
+  return all < 0x80;
+}
+
+}  // namespace
+
+void write_spans(std::span<const uint32_t> ids, std::span<const uint64_t> spans, ByteBuffer& out) {
+  constexpr size_t kMostRow = 3 * kMostDigits + 8;
+  Pace pace;
+  for (size_t i = 0; i < spans.size() / 2; ++i) {
+    pace.step();
+    char* const begin = reinterpret_cast<char*>(out.reserve(kMostRow));
+    char* p = begin;
+    if (!ids.empty()) {
+      p = write_number(ids[i], p);
+      *p++ = '\t';
+    } else {
+      if (i > 0) p = std::copy_n(", ", 2, p);
+      *p++ = '[';
+    }
+    p = write_number(spans[2 * i], p);
+    if (ids.empty()) p = std::copy_n(", ", 2, p);
+    else *p++ = '\t';
+    p = write_number(spans[2 * i + 1], p);
+    *p++ = ids.empty() ? ']' : '\n';
+    out.commit(static_cast<size_t>(p - begin));
+  }
+}
+
+// (Starts ascend, and so do ends; each has its own place.)
+void to_byte_spans(Bytes text, std::span<uint64_t> spans) {
+  const bool has_bytes = is_ascii(text);
+  Place first(text), last(text);
+  Pace pace;
+  for (size_t i = 0; i + 1 < spans.size(); i += 2) {
+    pace.step();
+    spans[i] = has_bytes ? std::min<uint64_t>(spans[i], text.size()) : first.byte_of(spans[i]);
+    spans[i + 1] = has_bytes ? std::min<uint64_t>(spans[i + 1], text.size()) : last.byte_of(spans[i + 1]);
+  }
+}
+
+void to_char_spans(Bytes text, std::span<uint64_t> spans) {
+  if (is_ascii(text)) return;
+  Place first(text), last(text);
+  Pace pace;
+  for (size_t i = 0; i + 1 < spans.size(); i += 2) {
+    pace.step();
+    // as a rule a span begins where the one before it ends, or soon after: then the text is walked only once
+    spans[i] = (spans[i] >= last.byte() ? last : first).character_of(spans[i]);
+    spans[i + 1] = last.character_of(spans[i + 1]);
+  }
+}
+
+void map_spans(std::span<const uint64_t> breaks, uint64_t shift, std::span<uint64_t> spans) {
+  if (breaks.size() < 2) return;
+  size_t at = 0;
+  const auto origin = [&](uint64_t place) {
+    while (at > 0 && breaks[at] > place) at -= 2;  // (a start may be before the last end)
+    while (at + 3 < breaks.size() && breaks[at + 2] <= place) at += 2;
+    return breaks[at + 1] + (place - breaks[at]) + shift;
+  };
+  Pace pace;
+  for (size_t i = 0; i + 1 < spans.size(); i += 2) {
+    pace.step();
+    const bool is_empty = spans[i + 1] <= spans[i];
+    spans[i] = origin(spans[i]);
+    spans[i + 1] = is_empty ? spans[i] : origin(spans[i + 1] - 1) + 1;
+  }
+}
+
+void trim_spans(std::span<uint64_t> spans, std::span<const uint32_t> blanks, bool keeps_first) {
+  for (size_t i = 0; i + 1 < std::min(spans.size(), blanks.size()); i += 2) {
+    uint64_t &start = spans[i], &end = spans[i + 1];
+    const bool keeps = keeps_first && blanks[i] == 1 && (i == 0 || start == 0);
+    if (blanks[i] > 0 && !keeps) start = std::min(start + blanks[i], end);
+    if (blanks[i + 1] > 0 && end >= blanks[i + 1]) end = std::max(end - blanks[i + 1], start);
+  }
+}
+
+}  // namespace tokcli

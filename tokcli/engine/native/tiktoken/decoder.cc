@@ -1,0 +1,107 @@
+// Copying the bytes of tokens: see decoder.h.
+#include "tiktoken/decoder.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "base/watch.h"
+#include "text/utf8.h"
+
+namespace tokcli {
+
+uint32_t IdView::operator[](size_t i) const {
+  if (width == sizeof(uint16_t)) {
+    uint16_t id;
+    std::memcpy(&id, data + i * sizeof id, sizeof id);
+    return id;
+  }
+  uint32_t id;
+  std::memcpy(&id, data + i * sizeof id, sizeof id);
+  return id;
+}
+
+bool Decoder::special_token(uint32_t id, std::string_view* out) const {
+  const auto found = special_tokens_.find(id);
+  if (found == special_tokens_.end()) return false;
+  *out = found->second;
+  return true;
+}
+
+// Calls visit(bytes) for each token. Returns the first id that is no token.
+template <class Visit>
+std::optional<uint32_t> Decoder::each_token(const IdView& ids, const Visit& visit) const {
+  std::string_view bytes;
+  Pace pace;
+  for (size_t i = 0; i < ids.count; ++i) {
+    pace.step();
+    const uint32_t id = ids[i];
+    if (!vocabulary_.token(id, &bytes) && !special_token(id, &bytes)) [[unlikely]] return id;
+    visit(bytes);
+  }
+  return std::nullopt;
+}
+
+std::optional<uint32_t> Decoder::measure(const IdView& ids, size_t* size) const {
+  *size = 0;
+  return each_token(ids, [&](std::string_view bytes) { *size += bytes.size(); });
+}
+
+namespace {
+
+bool goes_on(char byte) { return !begins_char(static_cast<uint8_t>(byte)); }
+
+// Returns how many bytes of a token do not begin a character. Those of most tokens are looked at together.
+size_t inner_bytes(std::string_view token, const Vocabulary& vocabulary) {
+  if (token.size() > sizeof(uint64_t) || !vocabulary.may_read(token.data(), sizeof(uint64_t)) ||
+      std::endian::native != std::endian::little)
+    return static_cast<size_t>(std::count_if(token.begin(), token.end(), goes_on));
+  uint64_t eight;
+  std::memcpy(&eight, token.data(), sizeof eight);
+  constexpr uint64_t kEach = 0x0101010101010101u;
+  const uint64_t wanted = token.size() == sizeof eight ? kEach : kEach & ((uint64_t{1} << 8 * token.size()) - 1);
+  return static_cast<size_t>(std::popcount((eight >> 7 & ~(eight >> 6)) & wanted));
+}
+
+}  // namespace
+
+// (A character belongs to every token that has bytes of it.)
+std::optional<uint32_t> Decoder::spans(const IdView& ids, int64_t at, bool in_chars, uint64_t* out) const {
+  const auto put = [&](int64_t place) { *out++ = static_cast<uint64_t>(std::max<int64_t>(place, 0)); };
+  return each_token(ids, [&](std::string_view bytes) {
+    put(at - (in_chars && !bytes.empty() && goes_on(bytes[0])));
+    at += static_cast<int64_t>(bytes.size() - (in_chars ? inner_bytes(bytes, vocabulary_) : 0));
+    put(at);
+  });
+}
+
+std::optional<uint32_t> Decoder::blanks(const IdView& ids, uint32_t* out) const {
+  return each_token(ids, [&](std::string_view bytes) {
+    const size_t first = std::min(bytes.find_first_not_of(' '), bytes.size());
+    *out++ = static_cast<uint32_t>(first);
+    *out++ = static_cast<uint32_t>(bytes.size() - std::min(bytes.find_last_not_of(' ') + 1, bytes.size()));
+  });
+}
+
+// Tokens are short. Sixteen bytes are copied wherever so many may be read and written, which takes no loop; what is too
+// much is overwritten by the next token.
+void Decoder::write(const IdView& ids, char* out, size_t size) const {
+  char* const out_end = out + size;
+  std::string_view bytes;
+  Pace pace;
+  for (size_t i = 0; i < ids.count; ++i) {
+    pace.step();
+    const bool is_ordinary = vocabulary_.token(ids[i], &bytes);
+    if (!is_ordinary && !special_token(ids[i], &bytes)) return;
+    if (is_ordinary && bytes.size() <= 16 && out_end - out >= 16 && vocabulary_.may_read(bytes.data(), 16)) {
+      std::memcpy(out, bytes.data(), 16);
+    } else if (bytes.size() <= static_cast<size_t>(out_end - out)) {
+      std::memcpy(out, bytes.data(), bytes.size());
+    } else {
+      return;
+    }
+    out += bytes.size();
+  }
+}
+
+}  // namespace tokcli

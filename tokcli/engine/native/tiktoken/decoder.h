@@ -1,0 +1,47 @@
+// From ids to bytes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "bpe/vocabulary.h"
+
+namespace tokcli {
+
+// Ids of 2 or 4 bytes each in this machine's byte order, aligned or not.
+struct IdView {
+  const uint8_t* data;
+  size_t count;
+  size_t width;
+  uint32_t operator[](size_t i) const;
+};
+
+// The tokens of a vocabulary, and special tokens, which are not in its image. An id that is both is the ordinary token.
+class Decoder {
+ public:
+  Decoder(const Vocabulary& vocabulary, std::map<uint32_t, std::string> special_tokens)
+      : vocabulary_(vocabulary), special_tokens_(std::move(special_tokens)) {}
+  // Returns the first id that is no token; nothing where all are, and then *size is the number of bytes of all of them.
+  std::optional<uint32_t> measure(const IdView& ids, size_t* size) const;
+  // Writes the bytes of the ids, exactly as many as `measure` has found.
+  void write(const IdView& ids, char* out, size_t size) const;
+  // Write two numbers for each id: the first and the past-the-end byte or character (`in_chars`) of its bytes, `at` of
+  // which are before the first id (text/spans.h); or how many spaces its bytes begin and end with. They return the first
+  // id that is no token, and then what was written is not to be used.
+  std::optional<uint32_t> spans(const IdView& ids, int64_t at, bool in_chars, uint64_t* out) const;
+  std::optional<uint32_t> blanks(const IdView& ids, uint32_t* out) const;
+
+ private:
+  template <class Visit>
+  std::optional<uint32_t> each_token(const IdView& ids, const Visit& visit) const;
+  bool special_token(uint32_t id, std::string_view* out) const;
+
+  const Vocabulary& vocabulary_;
+  std::map<uint32_t, std::string> special_tokens_;
+};
+
+}  // namespace tokcli

@@ -1,0 +1,349 @@
+// The hot loop: see encoder.h for the way through it.
+#include "tiktoken/encoder.h"
+
+#include <algorithm>
+#include <cstring>
+#include <stdexcept>
+
+#include "base/watch.h"
+#include "text/valid_utf8.h"
+
+namespace tokcli {
+namespace {
+
+constexpr size_t kMostKept = 1 << 21;  // ids that `more_` may keep room for between two texts
+
+MergeJob job_of(Bytes piece, uint32_t* out) {
+  if (piece.size() > UINT32_MAX) throw std::length_error("a piece of 4 GiB or more");
+  return {piece.data(), static_cast<uint32_t>(piece.size()), 0, out};
+}
+
+bool is_white(char c) { return c == ' ' || c == '\n' || c == '\t'; }
+
+}  // namespace
+
+// Text that is not UTF-8 becomes UTF-8 a segment at a time, small enough to be still in the L2 cache when it is read
+// again. (Profile: all of it at once took an eighth of the time on English, half of that for new pages.)
+Result Encoder::encode(const Splitting& by, const Text& text, IdBuffer* out) {
+  constexpr size_t kSegment = 1 << 15;  // units
+  Result result;
+  if (out) out->reserve(text.size / 3);  // enough for most texts (3.5 to 4 bytes an id): growing may copy
+  if (text.is_utf8) {
+    encode_utf8(by, text.bytes(), out, result);
+    return result;
+  }
+  const size_t segment = by.pattern ? text.size : kSegment;  // only families know places to cut
+  for (size_t at = 0; at < text.size;) {
+    size_t end = segment < text.size - at ? at + last_cut(text.part(at, text.size), segment) : text.size;
+    if (end == at) end = at + next_cut(text.part(at, text.size), segment);
+    if (utf8_.size() < (end - at) * kMostUtf8) utf8_.resize((end - at) * kMostUtf8);
+    const size_t size = to_utf8(text.part(at, end), utf8_.data());
+    if (size == kSurrogate) {
+      result.surrogate = true;
+      break;
+    }
+    encode_utf8(by, {utf8_.data(), size}, out, result);
+    if (!result.is_good()) break;
+    at = end;
+  }
+  return result;
+}
+
+void Encoder::encode_utf8(const Splitting& by, Bytes text, IdBuffer* out, Result& result) {
+  if (!with_finder(by, text, [&](const auto& find_ends) { encode_pieces(find_ends, text, out, result); }))
+    result.left_out = true;
+}
+
+Result Encoder::encode_split(Bytes text, std::span<const uint64_t> ends, IdBuffer* out, std::vector<uint32_t>* counts) {
+  Result result;
+  size_t next = 0;
+  if (out) out->reserve(text.size() / 3);
+  encode_pieces(
+      [&](const uint8_t*, const uint8_t** found, size_t room) {
+        const size_t count = std::min(room, ends.size() - next);
+        for (size_t i = 0; i < count; ++i) found[i] = text.data() + ends[next + i];
+        next += count;
+        return count;
+      },
+      text, out, result, counts);
+  return result;
+}
+
+Result Encoder::encode_noise(Bytes data, std::vector<uint64_t> ends, IdBuffer* out) {
+  Result result;
+  result.missing_byte = vocabulary_.drops_missing() || !join_spaces(data, &ends);
+  return result.missing_byte ? result : encode_split(data, ends, out);
+}
+
+Result Encoder::encode_noise(const Splitting& by, Bytes data, IdBuffer* out) {
+  Result result;
+  std::vector<uint64_t> ends;
+  if (!split_noise(by, data, 0, true, &ends)) {
+    result.left_out = true;
+    return result;
+  }
+  const size_t noisy = ends.empty() ? 0 : ends.back();
+  result = encode_noise(data.first(noisy), std::move(ends), out);
+  if (!result.is_good()) return result;
+  const uint64_t count = result.count;
+  result = encode(by, Text::of(data.subspan(noisy)), out);
+  result.count += count;
+  return result;
+}
+
+// Bytes that are not UTF-8 are merged with the last tokens before them, as in tiktoken's `_encode_bytes`: with those of
+// the last piece and, where that begins with a token of white space, with all such tokens before it too. Moves the ends
+// of the pieces so that the bytes of these tokens are one piece. Returns false where a byte is no token.
+bool Encoder::join_spaces(Bytes data, std::vector<uint64_t>* ends) {
+  const auto find_tokens = [&](Bytes text) {
+    piece_ids_.clear();
+    return encode_piece(text, &piece_ids_).is_good() && piece_ids_.size() > 0;
+  };
+  std::vector<uint64_t> joined;
+  joined.reserve(ends->size());
+  uint64_t begin = 0;
+  for (const uint64_t end : *ends) {
+    const Bytes piece = data.subspan(begin, end - begin);
+    begin = end;
+    const size_t text = is_white(static_cast<char>(piece[0])) && piece.back() >= 0x80 ? valid_utf8(piece) : piece.size();
+    if (text < piece.size() && !find_tokens(piece.first(text))) return false;
+    bool joins = text < piece.size() && is_space(piece_ids_.data()[0]);
+    while (joins && !joined.empty() && is_white(static_cast<char>(data[joined.back() - 1]))) {
+      const uint64_t last = joined.back();
+      joined.pop_back();
+      uint64_t at = joined.empty() ? 0 : joined.back();
+      if (!find_tokens(data.subspan(at, last - at))) return false;
+      size_t kept = piece_ids_.size();
+      while (kept > 0 && is_space(piece_ids_.data()[kept - 1])) --kept;
+      joins = kept == 0;
+      for (size_t i = 0; i < kept; ++i) {  // the other tokens of that piece
+        std::string_view token;
+        if (!vocabulary_.token(piece_ids_.data()[i], &token)) return false;
+        joined.push_back(at += token.size());
+      }
+      if (at > last) return false;  // the image is wrong
+    }
+    joined.push_back(end);
+  }
+  *ends = std::move(joined);
+  return true;
+}
+
+// Says whether a token is nothing but white space that a pattern may split in more than one way.
+bool Encoder::is_space(uint32_t id) const {
+  std::string_view token;
+  return vocabulary_.token(id, &token) && std::all_of(token.begin(), token.end(), is_white);
+}
+
+// The hot loop: a batch of pieces at a time, one round after another.
+template <class Find>
+void Encoder::encode_pieces(const Find& find_ends, Bytes text, IdBuffer* out, Result& result,
+                            std::vector<uint32_t>* counts) {
+  Batch& batch = *batch_;
+  const uint8_t* p = text.data();
+  const uint8_t* const end = p + text.size();
+  while (p < end) {
+    batch.starts[0] = p;
+    const size_t pieces = find_ends(p, batch.starts + 1, kBatch);
+    if (pieces == 0) break;  // the pattern has failed
+    p = batch.starts[pieces];
+    const size_t bytes = static_cast<size_t>(p - batch.starts[0]);
+    work_done(bytes);
+    hash_pieces(pieces, end);
+    probe(pieces);
+    if (missing_ + longer_ > 0) {
+      // room for the ids that merging writes, at most one a byte, and for those copied from the cache of long pieces
+      more_.room(bytes + kMostLongIds * (longer_ + missing_));
+      more_used_ = jobs_ = 0;
+      look_up_missing();
+      look_up_longer(end);
+      merge(vocabulary_, {batch.jobs, jobs_}, scratch_);
+      for (size_t i = 0; i < jobs_; ++i) {
+        MergeJob& job = batch.jobs[i];
+        if (!drop_missing(job)) {
+          result.missing_byte = true;  // nothing is kept, so that the byte is missed the next time too
+          return;
+        }
+        keep(job, batch.job_piece[i]);
+      }
+    }
+    if (counts) {
+      for (size_t i = 0; i < pieces; ++i) counts->push_back(batch.ids[i].count);
+    }
+    if (out == nullptr) {
+      for (size_t i = 0; i < pieces; ++i) result.count += batch.ids[i].count;
+      continue;
+    }
+    uint32_t* const to = out->reserve(bytes + kMostIds);  // three ids are always copied, however few there are
+    uint32_t* next = to;
+    for (size_t i = 0; i < pieces; ++i) {
+      const PieceIds& ids = batch.ids[i];
+      std::memcpy(next, ids.ids, sizeof ids.ids);
+      if (ids.count > kMostIds) [[unlikely]] std::copy_n(more_.data() + ids.place(), ids.count, next);
+      next += ids.count;
+    }
+    out->commit(static_cast<size_t>(next - to));
+    result.count += static_cast<uint64_t>(next - to);
+  }
+  if (more_.capacity() > kMostKept) {  // a piece of megabytes was merged
+    more_ = {};
+    scratch_ = {};
+  }
+}
+
+Result Encoder::encode_piece(Bytes piece, IdBuffer* out) {
+  Result result;
+  if (piece.empty()) return result;
+  uint32_t whole = vocabulary_.find(piece.data(), piece.size(), piece.size());
+  MergeJob job = job_of(piece, whole != kNone ? &whole : more_.room(piece.size()));
+  job.count = 1;
+  if (whole == kNone) merge(vocabulary_, {&job, 1}, scratch_);
+  result.missing_byte = !drop_missing(job);
+  result.count = job.count;
+  if (out) {
+    std::copy_n(job.out, job.count, out->reserve(job.count));
+    out->commit(job.count);
+  }
+  return result;
+}
+
+// Removes kNone, which stands for bytes that are no token, from the ids of a job. Returns false where there are such
+// bytes and they are an error.
+bool Encoder::drop_missing(MergeJob& job) const {
+  uint32_t* const end = job.out + job.count;
+  if (std::find(job.out, end, kNone) == end) [[likely]] return true;
+  job.count = static_cast<uint32_t>(std::remove(job.out, end, kNone) - job.out);
+  return vocabulary_.drops_missing();
+}
+
+// Fills the batch's keys and hashes, asks for the cache lines of all pieces, and lists those above 15 bytes.
+void Encoder::hash_pieces(size_t pieces, const uint8_t* end) {
+  Batch& batch = *batch_;
+  longer_ = 0;
+  for (size_t i = 0; i < pieces; ++i) {
+    const uint8_t* p = batch.starts[i];
+    const size_t size = static_cast<size_t>(batch.starts[i + 1] - p);
+    const Key key = key_of(p, size <= kKeyBytes ? size : 0, static_cast<size_t>(end - p));
+    const uint64_t hash = hash_of(key);
+    batch.keys[i] = key;
+    batch.hashes[i] = hash;
+    __builtin_prefetch(&line_of(hash));
+    batch.longer[longer_] = static_cast<uint32_t>(i);
+    longer_ += size > kKeyBytes;
+  }
+}
+
+// Reads the cache: the ids of what is there, and the list of what is missing. A piece above 15 bytes has the key 0 and
+// is not among the missing.
+void Encoder::probe(size_t pieces) {
+  Batch& batch = *batch_;
+  missing_ = 0;
+  for (size_t i = 0; i < pieces; ++i) {
+    const Key key = batch.keys[i];
+    CacheLine& line = line_of(batch.hashes[i]);
+    const auto differs = [&](const CachedPiece& piece) {
+      return (piece.key.low ^ key.low) | (piece.key.high ^ key.high);
+    };
+    const bool is_recent = differs(line.recent) == 0;
+    if (is_recent) [[unlikely]] std::swap(line.frequent, line.recent);
+    batch.ids[i] = line.frequent.ids;
+    batch.missing[missing_] = static_cast<uint32_t>(i);
+    missing_ += (differs(line.frequent) != 0) & (key.high != 0);
+  }
+}
+
+// Finds short pieces that are tokens; all others become jobs for merging, unless the cache of long pieces has them.
+void Encoder::look_up_missing() {
+  Batch& batch = *batch_;
+  for (size_t k = 0; k < missing_; ++k) vocabulary_.prefetch_short(batch.hashes[batch.missing[k]]);
+  for (size_t k = 0; k < missing_; ++k) {
+    const uint32_t i = batch.missing[k];
+    const uint8_t* p = batch.starts[i];
+    const size_t size = static_cast<size_t>(batch.starts[i + 1] - p);
+    const uint64_t hash = batch.hashes[i];
+    const uint32_t whole =
+        size <= kShortBytes ? vocabulary_.find_short(batch.keys[i], hash) : vocabulary_.find_long(p, size);
+    if (whole != kNone) {
+      batch.ids[i] = line_of(hash).recent.ids = {1, {whole, 0, 0}};
+      line_of(hash).recent.key = batch.keys[i];
+      continue;
+    }
+    const CachedLongPiece& slot = long_piece_of(hash);
+    if (slot.holds(hash, p, size)) set_ids(i, slot.ids, slot.count);
+    else add_job(i);
+  }
+}
+
+// Finds the pieces above 15 bytes, in the cache of long pieces or the vocabulary; all others become jobs.
+void Encoder::look_up_longer(const uint8_t* end) {
+  Batch& batch = *batch_;
+  for (size_t k = 0; k < longer_; ++k) {
+    const uint32_t i = batch.longer[k];
+    const uint8_t* p = batch.starts[i];
+    const size_t size = static_cast<size_t>(batch.starts[i + 1] - p);
+    if (size > kMostLongBytes) continue;
+    batch.hashes[i] = hash_bytes(p, size);
+    __builtin_prefetch(&long_piece_of(batch.hashes[i]));
+    __builtin_prefetch(long_piece_of(batch.hashes[i]).ids);
+  }
+  for (size_t k = 0; k < longer_; ++k) {
+    const uint32_t i = batch.longer[k];
+    const uint8_t* p = batch.starts[i];
+    const size_t size = static_cast<size_t>(batch.starts[i + 1] - p);
+    if (size <= kMostLongBytes) {
+      const CachedLongPiece& slot = long_piece_of(batch.hashes[i]);
+      if (slot.holds(batch.hashes[i], p, size)) {
+        set_ids(i, slot.ids, slot.count);
+        continue;
+      }
+    }
+    const uint32_t whole = vocabulary_.find(p, size, static_cast<size_t>(end - p));
+    if (whole != kNone) batch.ids[i] = {1, {whole, 0, 0}};
+    else add_job(i);
+  }
+}
+
+// Adds a piece to those that are merged.
+void Encoder::add_job(uint32_t piece) {
+  Batch& batch = *batch_;
+  const uint8_t* p = batch.starts[piece];
+  const auto size = static_cast<size_t>(batch.starts[piece + 1] - p);
+  batch.jobs[jobs_] = job_of({p, size}, more_.data() + more_used_);
+  batch.job_piece[jobs_++] = piece;
+  more_used_ += size;
+}
+
+// Copies the ids of a piece from the cache of long pieces into the batch.
+void Encoder::set_ids(uint32_t piece, const uint32_t* ids, uint32_t count) {
+  PieceIds& to = batch_->ids[piece];
+  to.count = count;
+  if (count <= kMostIds) {
+    std::copy_n(ids, count, to.ids);
+    return;
+  }
+  to.set_place(more_used_);
+  std::copy_n(ids, count, more_.data() + more_used_);
+  more_used_ += count;
+}
+
+// Copies what merging found into the batch, and into one of the caches.
+void Encoder::keep(const MergeJob& job, uint32_t piece) {
+  Batch& batch = *batch_;
+  PieceIds& ids = batch.ids[piece];
+  ids.count = job.count;
+  if (job.count <= kMostIds) std::copy_n(job.out, job.count, ids.ids);
+  else ids.set_place(static_cast<size_t>(job.out - more_.data()));
+  const uint64_t hash = batch.hashes[piece];
+  if (job.size <= kKeyBytes && job.count <= kMostIds) {
+    line_of(hash).recent = {batch.keys[piece], ids};
+  } else if (job.size <= kMostLongBytes && job.count <= kMostLongIds) {
+    CachedLongPiece& slot = long_piece_of(hash);
+    slot.hash = hash;
+    slot.size = static_cast<uint8_t>(job.size);
+    slot.count = static_cast<uint8_t>(job.count);
+    std::memcpy(slot.bytes, job.p, job.size);
+    std::copy_n(job.out, job.count, slot.ids);
+  }
+}
+
+}  // namespace tokcli

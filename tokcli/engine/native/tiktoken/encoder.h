@@ -1,0 +1,154 @@
+// From text to ids: the hot loop. Begin to read here.
+//
+// The native code in folders; each uses only those above it, and module/ alone includes Python.h:
+//
+//   base/           hashing, buffers, threads, what the processor can do
+//   text/           str and UTF-8, Unicode classes, places to cut, ids in decimal, the check for shortcuts
+//   pretokenizers/  text -> pieces: a scanner for each family of patterns (scan.h), 64 bytes at a time (pieces.h)
+//   patterns/       text -> pieces for any other pattern: its program (program.h), run by an automaton (matcher.h)
+//   bpe/            pieces -> ids: the vocabulary image (vocabulary.h), merging (merge.h), lists of merges as ranks
+//   tiktoken/       ranks and a pattern together: this file, threads (encoder_pool.h), ids -> bytes (decoder.h)
+//   models/         models that are not byte-level, a word at a time: BPE over characters, WordPiece, Unigram
+//   pipeline/       added tokens and normalizers around those models (text_model.h)
+//   views/          pieces and tokens as people see them: rows, totals
+//   training/       counting pieces (piece_table.h) and learning merges (trainer.h)
+//   module/         the Python module `_native`: checks arguments, releases the GIL, makes Python's objects
+//
+// The way of a call: `_native.Vocabulary.encode` (module/vocabulary_module.cc) gives a str to EncoderPool, which lends
+// an Encoder to each thread. Encoder::encode turns the str into UTF-8, and `encode_utf8` (encoder.cc) is the hot loop:
+// find_ends (pieces.h) finds the next 256 pieces, hash_pieces and probe look them up in a cache, look_up_missing asks
+// the vocabulary for those that are not cached, merge (merge.h) does those that are no token, and the ids are written.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/hash.h"
+#include "base/id_buffer.h"
+#include "base/memory.h"
+#include "bpe/merge.h"
+#include "bpe/vocabulary.h"
+#include "patterns/splitting.h"
+#include "text/text.h"
+
+namespace tokcli {
+
+// What came of encoding, beside the ids.
+struct Result {
+  uint64_t count = 0;         // the number of ids
+  bool missing_byte = false;  // a byte of the text is no token: the ids are not to be used
+  bool surrogate = false;     // the text has a lone surrogate: the ids are not to be used
+  bool left_out = false;      // the pattern does not split all of the text: the ids are not to be used
+  bool is_good() const { return !missing_byte && !surrogate && !left_out; }
+};
+
+// Encodes texts with one vocabulary. It holds caches of pieces and memory for a batch of them, and is for one thread at
+// a time.
+//
+// Pieces are encoded in batches, and a batch goes through several rounds, each a short loop of its own: find where the
+// pieces end, hash them, look into the cache, look up in the vocabulary what is missing there, merge what is no token,
+// write the ids. So the memory system works on many cache lines at once. And a question whose answer is as good as
+// random (is the piece cached? is it a token?) is no branch that would be mispredicted: the piece is written to the
+// list of those that are missing in any case, and the list grows by one or by none.
+class Encoder {
+ public:
+  explicit Encoder(const Vocabulary& vocabulary)
+      : vocabulary_(vocabulary), cache_(kLines), long_cache_(kLongPieces), batch_(std::make_unique<Batch>()) {}
+
+  // Appends the ids of a text to `out`; only counts them where `out` is null.
+  Result encode(const Splitting& by, const Text& text, IdBuffer* out);
+  // Does so with a text (UTF-8) whose pieces end at known places, the last one at its end.
+  // Appends the number of ids of each piece to `counts`, if that is given.
+  Result encode_split(Bytes text, std::span<const uint64_t> ends, IdBuffer* out, std::vector<uint32_t>* counts = nullptr);
+  // Does so with text among bytes that are not UTF-8, whose pieces end as split_noise has them.
+  Result encode_noise(Bytes data, std::vector<uint64_t> ends, IdBuffer* out);
+  Result encode_noise(const Splitting& by, Bytes data, IdBuffer* out);
+  // Appends the ids of one piece, which is not split; only counts them where `out` is null.
+  Result encode_piece(Bytes piece, IdBuffer* out);
+
+ private:
+  // The ids of a piece, up to three of them. Of more, the first two words are the place in `more_` where they are.
+  struct PieceIds {
+    uint32_t count;
+    uint32_t ids[3];
+    size_t place() const { return static_cast<size_t>(ids[0] | uint64_t{ids[1]} << 32); }
+    void set_place(uint64_t place) {
+      ids[0] = static_cast<uint32_t>(place);
+      ids[1] = static_cast<uint32_t>(place >> 32);
+    }
+  };
+  static constexpr uint32_t kMostIds = 3;
+  // The cache of short pieces: a piece of at most 15 bytes and its ids, in half a cache line. More than three ids are
+  // rare, and not kept here.
+  struct alignas(32) CachedPiece {
+    Key key;
+    PieceIds ids;
+  };
+  // Two thirds of the distinct pieces of a text occur once. So a new piece takes only the second place of its cache
+  // line, and the first one when it is seen again: frequent pieces are not driven out by new ones.
+  struct alignas(64) CacheLine {
+    CachedPiece frequent, recent;
+  };
+  static constexpr unsigned kLineBits = 15;  // 2 MB
+  static constexpr size_t kLines = size_t{1} << kLineBits;
+
+  // The cache of longer pieces, and of those with more ids: words of scripts that take three bytes a letter.
+  struct alignas(64) CachedLongPiece {
+    uint64_t hash;
+    uint8_t size, count;
+    uint8_t bytes[54];
+    uint32_t ids[16];
+
+    bool holds(uint64_t other, const uint8_t* p, size_t length) const {
+      return hash == other && size == length && std::memcmp(bytes, p, length) == 0;
+    }
+  };
+  static constexpr size_t kMostLongBytes = sizeof(CachedLongPiece::bytes), kMostLongIds = 16;
+  static constexpr unsigned kLongBits = 13;  // 1 MB
+  static constexpr size_t kLongPieces = size_t{1} << kLongBits;
+
+  // Pieces are found until there are kBatch of them; the last window may add as many as it has bytes.
+  static constexpr size_t kBatch = 256, kRoom = kBatch + kWindow;
+  struct Batch {
+    const uint8_t* starts[kRoom + 1];  // where each piece begins, and where the last one ends
+    Key keys[kRoom];                   // 0 for pieces above 15 bytes
+    uint64_t hashes[kRoom];
+    PieceIds ids[kRoom];
+    uint32_t missing[kRoom], longer[kRoom];  // the numbers of pieces that are not in the cache; of those above 15 bytes
+    MergeJob jobs[kRoom];
+    uint32_t job_piece[kRoom];  // the number of each job's piece
+  };
+
+  void encode_utf8(const Splitting& by, Bytes text, IdBuffer* out, Result& result);
+  template <class Find>
+  void encode_pieces(const Find& find_ends, Bytes text, IdBuffer* out, Result& result,
+                     std::vector<uint32_t>* counts = nullptr);
+  void hash_pieces(size_t pieces, const uint8_t* end);
+  void probe(size_t pieces);
+  void look_up_missing();
+  void look_up_longer(const uint8_t* end);
+  bool join_spaces(Bytes data, std::vector<uint64_t>* ends);
+  bool is_space(uint32_t id) const;
+  void keep(const MergeJob& job, uint32_t piece);
+  void add_job(uint32_t piece);
+  bool drop_missing(MergeJob& job) const;
+  void set_ids(uint32_t piece, const uint32_t* ids, uint32_t count);
+  CacheLine& line_of(uint64_t hash) { return cache_[high_bits(hash, kLineBits)]; }
+  CachedLongPiece& long_piece_of(uint64_t hash) { return long_cache_[high_bits(hash, kLongBits)]; }
+
+  const Vocabulary& vocabulary_;
+  ZeroedArray<CacheLine> cache_;
+  ZeroedArray<CachedLongPiece> long_cache_;
+  std::unique_ptr<Batch> batch_;
+  size_t missing_ = 0, longer_ = 0, jobs_ = 0;
+  std::vector<uint8_t> utf8_;   // a segment of a text that is not UTF-8, as UTF-8
+  GrowingBuffer<uint32_t> more_;  // the ids of pieces that have more than three, and what merging writes
+  size_t more_used_ = 0;
+  MergeScratch scratch_;
+  IdBuffer piece_ids_;
+};
+
+}  // namespace tokcli

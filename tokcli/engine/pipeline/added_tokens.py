@@ -1,0 +1,123 @@
+"""The added tokens of a tokenizer.json, which are found in text before the model sees it.
+
+Those that are `normalized` are found in normalized text, the others in the text as given.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from tokcli.engine.base.longest_match import LongestMatch
+from tokcli.engine.unicode import classes
+from tokcli.engine.unicode.ranges import SPACE, SPACES
+
+FoundText = tuple[int, int, int | None]  # begin, end, and the id of the token that is found there (None: text)
+
+
+@dataclass(frozen=True)
+class AddedToken:
+    """A token, its id, and the rules by which it is found.
+
+    `single_word`: not beside a character of words; `lstrip`, `rstrip`: together with the white space on that side.
+    """
+
+    content: str
+    id: int
+    single_word: bool = False
+    lstrip: bool = False
+    rstrip: bool = False
+    normalized: bool = False
+    special: bool = False
+
+
+class AddedTokenFinder:
+    """Finds added tokens in text, each by its content, as it is or normalized. Those in `ignored` are taken as text.
+
+    A token of which the normalizer leaves nothing is found wherever no other begins: it cuts text, and has no id there.
+
+    >>> finder = AddedTokenFinder([("<mask>", AddedToken("<mask>", 7, lstrip=True))])
+    >>> list(finder.find("a <mask>b"))
+    [(0, 1, None), (1, 8, 7), (8, 9, None)]
+    """
+
+    def __init__(self, tokens: Iterable[tuple[str, AddedToken]], ignored: frozenset[str] = frozenset()) -> None:
+        self._tokens: dict[str, AddedToken] = {}
+        for text, token in tokens:
+            if token.content:
+                self._tokens.setdefault(text, token)
+        self._ignored = ignored  # contents: where they are found, no other token is
+        self._match = LongestMatch(self._tokens)
+
+    def find(self, text: str) -> Iterator[FoundText]:
+        """Yield the tokens in a text and the stretches between them; together they are the whole text."""
+        at, blanks_end = 0, -1  # the end of the white space after a token that takes it: it may hold many tokens
+        for begin, end in self._matches(text):
+            token = self._tokens[text[begin:end]]
+            if token.content in self._ignored or (token.single_word and not _is_single_word(text, begin, end)):
+                continue
+            if token.lstrip:
+                begin = at + len(text[at:begin].rstrip(SPACES))
+            if token.rstrip:
+                if end > blanks_end and (blanks := _SPACES.match(text, end)):
+                    blanks_end = blanks.end()
+                end = blanks_end
+            if at < begin:
+                yield at, begin, None
+            if begin < end:  # else the token before has taken it as white space
+                yield begin, end, token.id
+            at = end
+        if at < len(text):
+            yield at, len(text), None
+
+    def _matches(self, text: str) -> Iterator[tuple[int, int]]:
+        if "" not in self._tokens:
+            yield from self._match.find(text)
+            return
+        at, before = 0, -1
+        for begin, end in self._match.find(text):
+            yield from ((place, place) for place in range(at, begin) if place != before)
+            yield begin, end
+            at = before = end
+        yield from ((place, place) for place in range(at, len(text) + 1) if place != before)
+
+
+def _is_single_word(text: str, begin: int, end: int) -> bool:
+    word = classes.one("WORD")
+    return not (begin and word.match(text, begin - 1)) and not word.match(text, end)
+
+
+_SPACES = re.compile(f"[{SPACE}]*")
+
+
+def special_first(tokens: Iterable[AddedToken]) -> list[AddedToken]:
+    """Return the tokens with the special ones first: of two with the same normalized text, the first is found."""
+    return sorted(tokens, key=lambda token: not token.special)
+
+
+def finders(
+    tokens: Sequence[AddedToken], normalize: Callable[[str], str], allowed: frozenset[str]
+) -> tuple[AddedTokenFinder, AddedTokenFinder]:
+    """Return the finders for the text as given and for normalized text; special tokens not in `allowed` stay text."""
+    ignored = frozenset(token.content for token in tokens if token.special and token.content not in allowed)
+    tokens = special_first(tokens)
+    raw = [(token.content, token) for token in tokens if not token.normalized]
+    normalized = [(normalize(token.content), token) for token in tokens if token.normalized]
+    return AddedTokenFinder(raw, ignored), AddedTokenFinder(normalized, ignored)
+
+
+def are_apart(some: Sequence[str], others: Sequence[str]) -> bool:
+    """Return whether no text of one group can overlap one of the other, so that either may be looked for first.
+
+    >>> are_apart(["<a>", "<b>"], ["<c>"]), are_apart(["<a>"], [">="])
+    (True, False)
+    """
+    for left, right in ((some, others), (others, some)):
+        beginnings = {text[:end] for text in right for end in range(1, len(text) + 1)}
+        if any(text[start:] in beginnings for text in left for start in range(len(text))):
+            return False
+        all_left = "\n".join(left)
+        if any(text in all_left for text in right):
+            return False
+    return True

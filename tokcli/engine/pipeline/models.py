@@ -1,0 +1,231 @@
+"""The models of a tokenizer.json, which turn pieces of text into ids: WordLevel, WordPiece and Unigram.
+
+BPE is in bpe/pairs.py, Unigram's search in bpe/lattice.py. Normalizing and cutting text is left to the other parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import ClassVar, Protocol
+
+from tokcli.engine.base.longest_match import LongestMatch
+from tokcli.engine.bpe.bpe import MergeOrder, ModelKind
+from tokcli.engine.bpe.byte_alphabet import byte_token
+from tokcli.engine.bpe.lattice import UNKNOWN_PENALTY, best_path, prefixes
+from tokcli.engine.tokens import TokenSpan, texts_of
+from tokcli.errors import InputError
+
+
+class Model(Protocol):
+    """The members of a model that a pipeline uses."""
+
+    @property
+    def ids(self) -> Mapping[str, int]:
+        """The id of each token."""
+
+    def encode(self, piece: str) -> tuple[int, ...]:
+        """Return the ids of a piece."""
+
+    def tokens(self, piece: str) -> list[TokenSpan]:
+        """Return the tokens of a piece with their places in it."""
+
+    def texts(self) -> dict[int, str]:
+        """Return the text of each id."""
+
+    @property
+    def model_kind(self) -> ModelKind:
+        """The way in which the model finds tokens: by merges, on the best path, or as the pieces that fit."""
+
+    @property
+    def finds_whole(self) -> bool:
+        """Whether a piece that is a token is taken without merging."""
+
+    def merge_order(self) -> MergeOrder | None:
+        """Return a function that gives the rank of the merge of two ids into a third; None if nothing merges."""
+
+    def parents(self, number: int) -> tuple[int, int] | None:
+        """Return the two ids that merge into an id; None if none do."""
+
+    def scores(self) -> Sequence[float]:
+        """Return the score of each id; empty where the model does not choose by scores."""
+
+    @property
+    def why_no_ranks(self) -> str:
+        """The reason why ranks cannot do the work of the model; "" where its merges may be ranks."""
+
+
+class NeverMerges:
+    """A base of models that do not merge: tokens have no parents. `ids` and `tokens` are those of the class itself."""
+
+    finds_whole: ClassVar[bool] = False
+
+    def encode(self: Model, piece: str) -> tuple[int, ...]:
+        """Return the ids of a piece."""
+        return tuple(token.id for token in self.tokens(piece))
+
+    def texts(self: Model) -> dict[int, str]:
+        """Return the text of each id."""
+        return texts_of(self.ids)
+
+    def merge_order(self) -> MergeOrder | None:
+        """Return None: nothing merges."""
+        return None
+
+    def parents(self, number: int) -> tuple[int, int] | None:
+        """Return None: no two ids merge into one."""
+        del number
+        return None
+
+    def scores(self) -> Sequence[float]:
+        """Return no scores."""
+        return ()
+
+
+def unknown_id(ids: Mapping[str, int], token: str, piece: str) -> int:
+    """Return the id of the token for unknown text; InputError names the piece if the vocabulary has no such token."""
+    number = ids.get(token)
+    if number is None:
+        raise InputError(f"{piece[:40]!r} is not a token, and the vocabulary has no {token[:40]!r} for unknown text")
+    return number
+
+
+@dataclass(frozen=True)
+class WordLevel(NeverMerges):
+    """A model for which a piece is a token, or unknown."""
+
+    ids: Mapping[str, int]
+    unk_token: str
+
+    why_no_ranks: ClassVar[str] = "its model (WordLevel), which has no merges"
+    model_kind: ClassVar[ModelKind] = "pieces"
+
+    def tokens(self, piece: str) -> list[TokenSpan]:
+        """Return the token that a piece is, with its place."""
+        number = self.ids.get(piece)
+        if number is not None:
+            return [TokenSpan(number, piece, 0, len(piece))]
+        return [TokenSpan(unknown_id(self.ids, self.unk_token, piece), self.unk_token, 0, len(piece))]
+
+
+@dataclass(frozen=True)
+class WordPiece(NeverMerges):
+    """A model that takes the longest token at each place of a piece; after the first, tokens have a prefix.
+
+    A piece that is not made of tokens alone, or is too long, is unknown.
+
+    >>> model = WordPiece({"[UNK]": 0, "un": 1, "##able": 2, "##ab": 3}, "[UNK]", "##", 100)
+    >>> model.encode("unable"), model.encode("unabel")
+    ((1, 2), (0,))
+    """
+
+    ids: Mapping[str, int]
+    unk_token: str
+    prefix: str
+    max_chars: int
+
+    why_no_ranks: ClassVar[str] = "its model (WordPiece), which has no merges"
+    model_kind: ClassVar[ModelKind] = "pieces"
+
+    @cached_property
+    def _beginnings(self) -> LongestMatch[str]:
+        return LongestMatch(self.ids)
+
+    @cached_property
+    def _continuations(self) -> LongestMatch[str]:
+        """The tokens that continue a word, without their prefix."""
+        return LongestMatch(text.removeprefix(self.prefix) for text in self.ids if text.startswith(self.prefix))
+
+    def tokens(self, piece: str) -> list[TokenSpan]:
+        """Return the tokens of a piece with their places."""
+        found = list(self._longest_tokens(piece)) if len(piece) <= self.max_chars else []
+        if (found[-1].end if found else 0) == len(piece) <= self.max_chars:
+            return found
+        return [TokenSpan(unknown_id(self.ids, self.unk_token, piece), self.unk_token, 0, len(piece))]
+
+    def _longest_tokens(self, piece: str) -> Iterator[TokenSpan]:
+        """Yield the longest token at each place, up to the first place that has none."""
+        at = 0
+        while at < len(piece):
+            end = (self._continuations if at else self._beginnings).end(piece, at)
+            if end == at:
+                return
+            text = (self.prefix if at else "") + piece[at:end]
+            yield TokenSpan(self.ids[text], text, at, end)
+            at = end
+
+
+@dataclass(frozen=True)
+class Unigram(NeverMerges):
+    """A model of tokens and their scores, by id, as tokenizer.json has them. Neighbours that are unknown become one."""
+
+    pieces: Sequence[tuple[str, float]] = field(repr=False)
+    unk_id: int | None
+    byte_fallback: bool = False
+
+    why_no_ranks: ClassVar[str] = "its scores (Unigram)"
+    model_kind: ClassVar[ModelKind] = "path"
+
+    def scores(self) -> Sequence[float]:
+        """Return the score of each id."""
+        return [score for _, score in self.pieces]
+
+    @cached_property
+    def ids(self) -> Mapping[str, int]:
+        """The id of each token; of equal ones, the last."""
+        return {text: number for number, (text, _) in enumerate(self.pieces)}
+
+    @cached_property
+    def _scores(self) -> dict[str, float]:
+        return {text: self.pieces[number][1] for text, number in self.ids.items() if text}
+
+    @cached_property
+    def _prefixes(self) -> frozenset[str]:
+        return prefixes(self._scores)
+
+    @cached_property
+    def unknown_score(self) -> float:
+        """The score of a character that is not a token."""
+        return min((score for _, score in self.pieces), default=0.0) - UNKNOWN_PENALTY
+
+    def tokens(self, piece: str) -> list[TokenSpan]:
+        """Return the tokens of a piece with their places; InputError for unknown text without a token for it."""
+        found: list[TokenSpan] = []
+        for begin, end in self._parts(piece):
+            text = piece[begin:end]
+            number = self.ids.get(text)  # unknown neighbours may be a token together, as in the library
+            if number is not None:
+                found.append(TokenSpan(number, text, begin, end))
+            elif (named := self._byte_tokens(text)) is not None:
+                found += [TokenSpan(number, name, begin, end) for number, name in named]
+            elif self.unk_id is not None:
+                found.append(TokenSpan(self.unk_id, text, begin, end))
+            else:
+                raise InputError(f"{text[:40]!r} is not a token, and the vocabulary has none for unknown text")
+        return found
+
+    def _byte_tokens(self, text: str) -> list[tuple[int, str]] | None:
+        """Return the ids and names of a text's bytes; None if some byte has no token."""
+        if not self.byte_fallback:
+            return None
+        names = list(map(byte_token, text.encode()))
+        found = [(number, name) for name in names if (number := self.ids.get(name)) is not None]
+        return found if len(found) == len(names) else None
+
+    def _parts(self, piece: str) -> list[tuple[int, int]]:
+        """Return where the parts of the best way begin and end, with unknown neighbours as one part."""
+        out: list[tuple[int, int]] = []
+        was_known = True
+        for begin, end, is_token in best_path(piece, self._scores, self._prefixes, self.unknown_score):
+            known = is_token and (self.unk_id is None or self.ids.get(piece[begin:end]) != self.unk_id)
+            if known or was_known:
+                out.append((begin, end))
+            else:
+                out[-1] = (out[-1][0], end)
+            was_known = known
+        return out
+
+    def texts(self) -> dict[int, str]:
+        """Return the text of each id."""
+        return {number: text for number, (text, _) in enumerate(self.pieces)}

@@ -1,0 +1,378 @@
+"""`Pipeline`: the tokenizer of a tokenizer.json. It calls normalizer, pre-tokenizer, model and post-processor in order.
+
+The rules of each part are in the part's module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import Any, ClassVar
+
+from tokcli.engine import backend
+from tokcli.engine.bpe.bpe import BoundedCache, MergeOrder, ModelKind
+from tokcli.engine.bpe.pairs import PairBpe
+from tokcli.engine.bpe.ranks import Ranked
+from tokcli.engine.pipeline.added_tokens import AddedToken, AddedTokenFinder, are_apart, finders
+from tokcli.engine.pipeline.aligned import Aligned
+from tokcli.engine.pipeline.decoders import ByteLevelDecoder, Decoder, decoded
+from tokcli.engine.pipeline.models import Model
+from tokcli.engine.pipeline.native_normalizer import native_normalizer
+from tokcli.engine.pipeline.normalizers import Normalizer, NormalizerSequence, UnicodeForm
+from tokcli.engine.pipeline.pretokenizers import Splitter
+from tokcli.engine.pipeline.processors import PostProcessor, trims
+from tokcli.engine.pipeline.ranked_segments import RankedSegments
+from tokcli.engine.pretokenizers.native_pattern import native_row
+from tokcli.engine.shortcut.shortcut import DecodingFacts, Shortcut, blanks_of
+from tokcli.engine.text_tokenizer import TextTokenizer
+from tokcli.engine.tokens import Tokens, joined
+from tokcli.engine.twins import HasTwin
+from tokcli.engine.unicode.ranges import Ranges
+
+
+@dataclass(frozen=True)
+class Pipeline(HasTwin, TextTokenizer):
+    """The parts of a tokenizer.json. `added` are the added tokens in the order of the file."""
+
+    model: Model
+    decoder: Decoder
+    normalizer: Normalizer | None = None
+    splitter: Splitter | None = None
+    processor: PostProcessor | None = None
+    added: Sequence[AddedToken] = ()
+    token_text: Callable[[str], bytes] = str.encode
+    is_byte_level: bool = False
+    needs_start: bool = False  # a splitter asks whether a piece is at the start of the text
+    pat_str: str | None = None  # the one pattern by which the splitter cuts, before it writes bytes as characters
+    row: tuple[str, ...] = ()  # where `pat_str` is None: the patterns by which the splitter cuts, one after another
+    unsafe: Ranges = ()  # characters in whose presence the splitter cuts otherwise
+    prefix_space: bool = False  # a space is put before each text that has none
+    parts: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)  # of the file, without the model
+    ready_shortcut: Shortcut | None = field(default=None, repr=False, compare=False)  # for segments, from the cache
+
+    family: ClassVar[str] = "tokenizer.json"
+
+    def decoding_facts(self) -> DecodingFacts | None:
+        """Return how ids are decoded, where the decoder looks at each token by itself; else None."""
+        if not self.decodes_apart:
+            return None
+        added = [token.id for token in self.added]
+        return DecodingFacts([*self.model.ids.values(), *added], added, self.bytes_of)
+
+    @cached_property
+    def special_tokens(self) -> Mapping[str, int]:
+        """The ids of the special tokens."""
+        return {token.content: token.id for token in self.added if token.special}
+
+    @cached_property
+    def shortcut(self) -> Shortcut | None:
+        """Ranks and a known pattern that give the same ids; None where the tokenizer does more than they say."""
+        normalizer = self.normalizer
+        if self.pat_str is None:
+            return None
+        if isinstance(normalizer, NormalizerSequence) and len(normalizer.normalizers) <= 1:
+            normalizer = next(iter(normalizer.normalizers), None)
+        if not (normalizer is None or isinstance(normalizer, UnicodeForm)) or not self._finds_alike(normalizer):
+            return None
+        ranked = self._ranked
+        if ranked is None or (self.prefix_space and (self.unsafe or ranked.missing or ranked.whole_only or normalizer)):
+            return None  # a prefix needs to know where a text begins, which the slow way for unsafe text does not
+        return Shortcut.of(
+            self.pat_str,
+            ranked,
+            {t.content: t.id for t in self.added},
+            unsafe=self.unsafe,
+            form=None if normalizer is None else normalizer.form,
+            prefix_space=self.prefix_space,
+        )
+
+    @cached_property
+    def _ranked(self) -> Ranked | None:
+        """The model as ranks; None where it is not byte-level BPE after patterns, or its merges say more."""
+        if (self.pat_str is None and not self.row) or not isinstance(self.model, PairBpe) or not self.model.is_plain:
+            return None
+        return self.model.ranks()
+
+    def _finds_alike(self, normalizer: UnicodeForm | None) -> bool:
+        """Return whether looking for all added tokens at once, in the text as given, finds the same ones."""
+        if any(t.single_word or t.lstrip or t.rstrip for t in self.added):
+            return False
+        later = [t.content for t in self.added if t.normalized]
+        return not later or (
+            normalizer is None and are_apart([t.content for t in self.added if not t.normalized], later)
+        )
+
+    @property
+    def max_id(self) -> int:
+        """The largest id."""
+        return max((*self.model.ids.values(), *(token.id for token in self.added)), default=0)
+
+    @property
+    def decodes_apart(self) -> bool:
+        """Whether an id decodes to the same bytes whatever ids are beside it."""
+        return isinstance(self.decoder, ByteLevelDecoder)
+
+    @property
+    def has_template(self) -> bool:
+        """Whether `finish` may add special tokens."""
+        return self.processor is not None
+
+    @property
+    def trims_spans(self) -> bool:
+        """Whether the post-processor takes spaces out of spans."""
+        return trims(self.processor)
+
+    @cached_property
+    def _finders(self) -> Callable[[frozenset[str]], tuple[AddedTokenFinder, AddedTokenFinder]]:
+        return lru_cache(maxsize=8)(lambda allowed: finders(self.added, self.normalized, allowed))
+
+    def normalized(self, text: str) -> str:
+        """Return a text as the normalizer leaves it."""
+        aligned = Aligned(text)
+        if self.normalizer is not None:
+            self.normalizer(aligned)
+        return aligned.text
+
+    @cached_property
+    def _native_normalizer(self) -> Callable[[str], str | None] | None:
+        return native_normalizer(self.normalizer)
+
+    def _normalize(self, segment: Aligned) -> None:
+        """Normalize a segment, natively where its places are not kept."""
+        if self.normalizer is None:
+            return
+        native = None if segment.spans is not None or segment.text.isascii() else self._native_normalizer
+        text = None if native is None else native(segment.text)
+        if text is None:
+            self.normalizer(segment)
+        else:
+            segment.text = text
+            segment.check(len(text))
+
+    def segments(self, text: str, allowed: frozenset[str], spans: bool) -> list[tuple[Aligned, int | None]]:
+        """Cut a text at its added tokens: normalized segments, with the id if a segment is an added token."""
+        raw, normalized = self._finders(allowed)
+        whole = Aligned.of(text) if spans else Aligned(text)
+        out: list[tuple[Aligned, int | None]] = []
+        made = 0
+        for begin, end, number in raw.find(text):
+            segment = whole if (begin, end) == (0, len(text)) else whole.part(begin, end)
+            if number is not None:
+                out.append((segment, number))
+                continue
+            self._normalize(segment)
+            made += len(segment.text)
+            whole.check(made)
+            for first, last, inner in normalized.find(segment.text):
+                if inner is None and (first, last) == (0, len(segment.text)) and not spans:
+                    out.append((segment, None))
+                else:
+                    out.append((segment.part(first, last), inner))
+        return out
+
+    def encode(self, text: str, allowed: frozenset[str]) -> list[int]:
+        """Return the ids of a text; special tokens in `allowed` become their ids."""
+        found = self.native.encode(text, allowed) if self.native is not None else None
+        return self.encode_in_python(text, allowed) if found is None else found
+
+    def encode_in_python(self, text: str, allowed: frozenset[str]) -> list[int]:
+        """Return the ids of a text without the native twin."""
+        if self.needs_start and self.normalizer is not None:
+            return self.place_in_python(text, allowed).ids.tolist()
+        ids: list[int] = []
+        is_first = True
+        for segment, number in self.segments(text, allowed, spans=False):
+            segment.start = 0 if is_first else 1  # a splitter only asks whether it is 0
+            is_first = False
+            if number is not None:
+                ids.append(number)
+            elif (native := self._natively(segment.text)) is not None:
+                ids += native
+            else:
+                for piece in self.splitter(segment) if self.splitter else (segment,):
+                    ids += self._cache[piece.text]
+        return ids
+
+    def encode_segments(self, text: str, allowed: frozenset[str]) -> list[int] | None:
+        """Return the ids of a text; None where native code cannot encode all text between its added tokens."""
+        ids: list[int] = []
+        for segment, number in self.segments(text, allowed, spans=False):
+            found = [number] if number is not None else self._natively(segment.text)
+            if found is None:
+                return None
+            ids += found
+        return ids
+
+    def _natively(self, text: str) -> list[int] | None:
+        """Return the ids of a normalized segment; None where native code does not split and merge alike."""
+        return None if self._ranked_segments is None else self._ranked_segments.encode(text)
+
+    @cached_property
+    def segment_shortcut(self) -> Shortcut | None:
+        """The shortcut for single segments between added tokens; None where no known pattern and ranks do the same."""
+        if self.ready_shortcut is not None:
+            return self.ready_shortcut
+        if backend.native() is None or self._ranked is None or (self.row and native_row(self.row) is None):
+            return None
+        return Shortcut.of(
+            self.pat_str or "",
+            self._ranked,
+            {},
+            unsafe=self.unsafe,
+            prefix_space=self.prefix_space,
+            row=() if self.pat_str else self.row,
+        )
+
+    @cached_property
+    def _ranked_segments(self) -> RankedSegments | None:
+        """The native code for the shortcut of segments."""
+        return None if self.segment_shortcut is None else RankedSegments.of(self.segment_shortcut)
+
+    @cached_property
+    def _cache(self) -> BoundedCache[tuple[int, ...]]:
+        return BoundedCache(self.model.encode)
+
+    def encode_spans(self, text: str, allowed: frozenset[str]) -> Tokens:
+        """Return the tokens of a text with their places in it."""
+        native = None if self.trims_spans else self.native  # the native twin does not tell blanks
+        found = None if native is None else native.encode_spans(text, allowed)
+        if found is None:
+            found = self.place_segments(text, allowed)
+        return self.place_in_python(text, allowed) if found is None else found
+
+    def place_segments(self, text: str, allowed: frozenset[str]) -> Tokens | None:
+        """Return the tokens of a text with their places; None where native code does not encode all of it as it is."""
+        if self._ranked_segments is None:
+            return None
+        parts = [Tokens([], spans=[], blanks=[])]
+        for segment, number in self.segments(text, allowed, spans=self.normalizer is not None):
+            if number is not None:
+                place = segment.span(0, len(segment.text))
+                found: Tokens | None = Tokens([number], spans=place, blanks=blanks_of(segment.text))
+            else:
+                found = self._ranked_segments.place(segment, with_blanks=self.trims_spans)
+            if found is None:
+                return None
+            parts.append(found)
+        return joined(parts)
+
+    def place_in_python(self, text: str, allowed: frozenset[str]) -> Tokens:
+        """Return the tokens of a text with their places and blanks, without the native twin."""
+        ids: list[int] = []
+        spans: list[int] = []
+        blanks: list[int] = []
+        for segment, number in self.segments(text, allowed, spans=True):
+            if number is not None:
+                ids.append(number)
+                spans += segment.span(0, len(segment.text))
+                blanks += blanks_of(segment.text)
+                continue
+            for piece in self.splitter(segment) if self.splitter else (segment,):
+                for token in self.model.tokens(piece.text):
+                    ids.append(token.id)
+                    spans += piece.span(token.begin, token.end)
+                    blanks += blanks_of(token.text)
+        return Tokens(ids, spans=spans, blanks=blanks)
+
+    def finish(self, texts: list[Tokens], add: bool) -> Tokens:
+        """Return one text or a pair of texts after the post-processor; `add`: with its special tokens."""
+        for number, tokens in enumerate(texts):
+            tokens.type_ids = [number] * len(tokens.ids)
+        return joined(self.processor(texts, add) if self.processor is not None else texts)
+
+    def split(self, text: str) -> list[str]:
+        """Return the pieces of a text as they occur in it; joined, they are the text."""
+        pieces: list[str] = []
+        at = 0
+        for segment, number in self.segments(text, frozenset(), spans=True):
+            parts = [segment] if number is not None or self.splitter is None else self.splitter(segment)
+            for part in parts:
+                end = part.span(0, len(part.text))[1]
+                if end > at:
+                    pieces.append(text[at:end])
+                    at = end
+        if at < len(text):
+            pieces[-1:] = ["".join(pieces[-1:]) + text[at:]]
+        return pieces
+
+    @cached_property
+    def _texts(self) -> Mapping[int, str]:
+        return {**self.model.texts(), **self._added_texts}
+
+    @cached_property
+    def _added_texts(self) -> Mapping[int, str]:
+        return {t.id: self.normalized(t.content) if t.normalized else t.content for t in self.added}
+
+    def bytes_of(self, number: int) -> bytes:
+        """Return the bytes that an id decodes to by itself."""
+        return decoded([number], self._added_texts if number in self._added_texts else self._texts, self.decoder)
+
+    def decode(self, ids: Sequence[int]) -> bytes:
+        """Return the bytes of ids, special tokens included; UnknownTokenError for an id that the vocabulary lacks."""
+        return decoded(ids, self._texts, self.decoder)
+
+    def parents(self, number: int) -> tuple[int, int] | None:
+        """Return the two ids that merge into an id; None if none do, and for models that do not merge."""
+        return None if number in self._added_ids else self.model.parents(number)
+
+    @property
+    def model_kind(self) -> ModelKind:
+        """The way in which the model finds tokens: by merges, on the best path, or as the pieces that fit."""
+        return self.model.model_kind
+
+    @property
+    def finds_whole(self) -> bool:
+        """Whether a piece that is a token is taken without merging."""
+        return self.model.finds_whole
+
+    def merge_order(self) -> MergeOrder | None:
+        """Return a function that gives the rank of the merge of two ids into a third; None if nothing merges."""
+        return self.model.merge_order()
+
+    def scores(self) -> Sequence[float]:
+        """Return the scores that decide, by id; empty where the model has none."""
+        return self.model.scores()
+
+    def token_kinds(self) -> dict[int, str]:
+        """Return what the file calls its added tokens, by id: `special` or `added`."""
+        return {token.id: "special" if token.special else "added" for token in self.added}
+
+    @property
+    def is_tokenizer_json(self) -> bool:
+        """Whether the file is a tokenizer.json: always."""
+        return True
+
+    @property
+    def single_pattern(self) -> str | None:
+        """The regex that alone cuts text into pieces; None where other parts have a say."""
+        return None if self.prefix_space else self.pat_str
+
+    def cutting_parts(self) -> list[tuple[str, object]]:
+        """Return the normalizer, where there is one, and the pre-tokenizer."""
+        parts: list[tuple[str, object]] = [] if self.normalizer is None else [("normalizer", self.normalizer)]
+        return [*parts, ("pre-tokenizer", self.splitter or "none, the model sees the text between added tokens whole")]
+
+    def why_no_ranks(self) -> list[str]:
+        """Return what ranks and a pattern do not say of the tokenizer."""
+        if self.model.why_no_ranks:
+            return [self.model.why_no_ranks]
+        lost = []
+        if self.normalizer is not None and not isinstance(self.normalizer, UnicodeForm):
+            lost.append(f"its normalizer ({type(self.normalizer).__name__})")
+        if self.pat_str is None:
+            lost.append("its pre-tokenizer, which is no single pattern that is known here")
+        if any(token.single_word or token.lstrip or token.rstrip for token in self.added):
+            lost.append("what its added tokens take with them (single_word, lstrip, rstrip)")
+        if isinstance(self.model, PairBpe) and not self.model.is_plain:
+            lost.append("the prefix or suffix of its tokens")
+        return lost or ["the order of its merges, which is not that of the ids"]
+
+    @cached_property
+    def _added_ids(self) -> frozenset[int]:
+        return frozenset(token.id for token in self.added)
+
+    def token_bytes(self) -> Mapping[int, bytes]:
+        """Return the bytes of every id; those of an added token are its text."""
+        found = {number: self.token_text(text) for number, text in self.model.texts().items()}
+        return found | {token.id: token.content.encode() for token in self.added}

@@ -1,0 +1,96 @@
+r"""Where the text of a known pattern may be cut, told by the characters on both sides of the place.
+
+A cut is safe if both sides, split on their own, give the pieces of the whole text. Such a place is before U+0020 after
+what is not white space, and before a stop after a letter or digit: no known pattern has a piece across either, looks
+across it, or begins elsewhere because of the text before it. A letter before an apostrophe or a mark is no such place
+(contractions; o200k takes marks as letters), nor is one after a newline (`\s+(?!\S)`). The tests try all this on
+adversarial text.
+
+Python's own `re` finds these places, so `regex` need not be loaded. Its classes depend on Python's release; therefore
+only characters are named here whose class never changed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import accumulate, pairwise
+
+from tokcli.engine.pretokenizers.known_patterns import BLOOM, DEEPSEEK_CODER, LLAMA_CPP_CODER
+
+_WORD = "A-Za-z0-9\u3041-\u3096\u30a1-\u30fa\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3"  # letters and digits
+_STOPS = '\t\n\r !"#$%&()*+,-./:;<=>?@[\\]^_`{|}~\u3001\u3002\uff01\uff0c\uff1f'  # neither, no mark, no apostrophe
+_CUT = rf"(?<=[^\s\x85\x1c-\x1f])(?=\x20)|(?<=[{_WORD}])(?=[{re.escape(_STOPS)}])"
+# Some patterns take signs, or letters and signs, as one piece; and some cut out each newline.
+_CODER_CUT = rf"(?<=[{_WORD}])(?=[{re.escape(_STOPS)}])|(?<=[\s\S])(?=[\r\n])"
+_CUTS = {
+    DEEPSEEK_CODER: _CODER_CUT,
+    LLAMA_CPP_CODER: _CODER_CUT,
+    BLOOM: rf"(?<=[{_WORD}])(?=[\t\n\r !(),.?|\u3001\u3002\uff0c])",
+}
+DIGITS_SEEN = 64  # more than enough to see how a run of them is cut
+_ENDS_IN_DIGITS = r"[0-9]{8}\Z"
+LOOK_AROUND = 1 << 16  # characters that a user's pattern may look at beside a piece and still be streamed exactly
+MAX_CHARACTER = 4  # bytes
+_WINDOWS = (1 << 8, 1 << 12, 1 << 16)  # characters at the end that are searched before the whole text is
+
+
+@lru_cache(maxsize=32)
+def cut_finder(pat_str: str) -> re.Pattern[str]:
+    """Return a pattern that finds the places where the text of a known pattern may be cut."""
+    return re.compile(_CUTS.get(pat_str, _CUT))
+
+
+def last_stop(pat_str: str, text: str, searched: int = 0) -> int:
+    """Return the last index where the text of a known pattern may be cut; 0 if there is none.
+
+    The caller knows that there is none below `searched`.
+    """
+    length = len(text)
+    if not any(text.find(stop, max(0, searched - 1)) >= 0 for stop in _STOPS):  # much faster than the search below
+        return 0
+    for window in (*_WINDOWS, length):
+        start = max(0, searched - 1, length - window)
+        cut = 0
+        for match in cut_finder(pat_str).finditer(text, start):
+            cut = match.start()
+        if cut:
+            return cut
+        if start < length - window:
+            break
+    return 0
+
+
+def is_stop(pat_str: str, data: bytes, at: int) -> bool:
+    """Return whether the UTF-8 of a known pattern's text may be cut at byte `at`, as `last_stop` may cut it.
+
+    >>> [is_stop("", b"it's so", at) for at in range(8)]
+    [False, False, False, False, True, False, False, False]
+    """
+    if data[at : at + 1] == b" " and data[at - 1 : at].isalnum():  # the common case, in a tenth of the time
+        return at > 0
+    before = data[max(0, at - MAX_CHARACTER) : at].decode("utf-8", "replace")
+    after = data[at : at + MAX_CHARACTER].decode("utf-8", "replace")
+    return cut_finder(pat_str).match(before + after, len(before)) is not None
+
+
+def digits_begin(text: str) -> int | None:
+    """Return where the digits begin in which a text ends; None for too few to cut among them."""
+    if not re.search(_ENDS_IN_DIGITS, text[-64:]):
+        return None
+    return len(text.rstrip("0123456789"))
+
+
+def cut_in_digits(pieces: Sequence[str], begin: int, length: int) -> int:
+    """Return the last index between two pieces of the digits that end a text of this length, not at its end, or 0.
+
+    The digits begin at `begin`, and `pieces` are those of the text as far as DIGITS_SEEN of them. Where a run of digits
+    is cut in threes depends on its beginning; from there on it is cut alike everywhere.
+    """
+    ends = [end for end in accumulate(map(len, pieces)) if end > begin][:-1]  # the last may go on
+    steps = {after - before for before, after in pairwise(ends)}
+    if len(steps) != 1:
+        return 0
+    (step,) = steps
+    return max(0, length - 4 - (length - 4 - ends[0]) % step)

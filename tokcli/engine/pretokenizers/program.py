@@ -1,0 +1,101 @@
+"""A pattern as a program for the native matcher (native/patterns/): an NFA over classes of characters.
+
+Compiling a pattern to a program is the task of `program_compiler.py`.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from tokcli.engine.pretokenizers.class_ranges import NotCompiledError
+from tokcli.engine.unicode.ranges import Ranges
+
+TAKE, FORK, CHECK, MATCH = range(4)  # the kinds of steps: see Program
+EDGE = 255  # the "class" before the first and after the last character of a text
+_MOST_PATHS = 256  # through a repeat's body, between two characters
+
+Step = tuple[int, int, int, int]
+
+
+class Program(NamedTuple):
+    """A compiled pattern, in the arrays that the native code reads.
+
+    `firsts` and `classes` say which class each code point is in, from each of `firsts` on. A set has 32 bytes, a bit
+    for each class. `steps` has four numbers a step, the first one its kind: TAKE (set, -, next): take a character of a
+    set. FORK (preferred, other, -): go on in two places. CHECK (set before, set after, next): go on where the adjacent
+    characters are in these sets. MATCH (alternative, -, -). The first step to take is `start`.
+    """
+
+    firsts: array[int]
+    classes: bytes
+    sets: bytes
+    steps: array[int]
+    start: int
+
+
+def partition(sets: Sequence[Ranges]) -> tuple[list[int], array[int], bytes]:
+    """Return the classes of each set as bits, the first code points of runs of one class, and the classes of these."""
+    changes: dict[int, int] = {0: 0}
+    for number, ranges in enumerate(sets):
+        for first, last in ranges:
+            changes[first] = changes.get(first, 0) ^ 1 << number
+            changes[last + 1] = changes.get(last + 1, 0) ^ 1 << number
+    changes.pop(0x110000, None)
+    firsts, classes, held = array("I"), bytearray(), 0
+    numbers: dict[int, int] = {}
+    for code in sorted(changes):
+        held ^= changes[code]
+        number = numbers.setdefault(held, len(numbers))
+        if number >= EDGE:
+            raise NotCompiledError("too many classes")
+        if not classes or classes[-1] != number:
+            firsts.append(code)
+            classes.append(number)
+    masks = [0] * len(sets)
+    for held, number in numbers.items():
+        for index in range(len(sets)):
+            masks[index] |= (held >> index & 1) << number
+    return masks, firsts, bytes(classes)
+
+
+def check_loops(steps: Sequence[Step], loops: Sequence[tuple[int, int]], masks: Sequence[int]) -> None:
+    """Raise NotCompiledError for an endless repeat whose body can take a text in two ways.
+
+    `regex` takes exponential time for many of these, and stops at the time limit; what does that stays an error.
+    """
+    for loop, body in loops:
+        kind, _, _, then = steps[body]
+        if kind == TAKE and then == loop:
+            continue
+        waiting, seen = [body], {body}
+        while waiting:
+            taken = 0
+            for step in _takes_from(steps, waiting.pop(), loop, body):
+                _, numbers, _, after = steps[step]
+                if masks[numbers] & taken:
+                    raise NotCompiledError("a repeat that can take a text in two ways")
+                taken |= masks[numbers]
+                if after not in seen and after != loop:
+                    seen.add(after)
+                    waiting.append(after)
+
+
+def _takes_from(steps: Sequence[Step], start: int, loop: int, body: int) -> list[int]:
+    """Return the TAKE steps inside of a repeat that can come next, each as often as ways lead there."""
+    found, waiting = [], [start]
+    while waiting:
+        step = waiting.pop()
+        kind, a, b, c = steps[step]
+        if step == loop:
+            waiting.append(body)
+        elif kind == TAKE:
+            found.append(step)
+        elif kind == FORK:
+            waiting += (a, b)
+        elif kind == CHECK:
+            waiting.append(c)
+        if len(found) + len(waiting) > _MOST_PATHS:
+            raise NotCompiledError("a repeat of too many parts")
+    return found

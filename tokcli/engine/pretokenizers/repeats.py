@@ -1,0 +1,94 @@
+r"""How large a pattern becomes when it is compiled: `regex` writes what `{1000}` repeats a thousand times.
+
+The number of states is estimated from the pattern's text, so that `(?:(?:a{1000}b){1000}c){1000}` is refused before it
+takes all memory. 131,072 states take about 50 MB and 0.2 s. What a group must repeat is written once more for the loop
+that follows, so that each `+` around another one doubles it: 30 of them, `(?:(?:(?:a)+)+)+`, would take a terabyte.
+"""
+
+from __future__ import annotations
+
+import re
+
+from tokcli.engine.pretokenizers.rewrite import atoms
+from tokcli.errors import PatternError
+
+MAX_STATES = 1 << 17
+_INTERVAL = re.compile(r"\{ *([0-9]*) *(,?) *[0-9]* *\}")
+_GROUP_HEAD = re.compile(r"\(\?(?:<?[=!]|[>|]|P?<\w+>|[\w^-]*:)")
+_VERBOSE = re.compile(r"\(\?[a-zA-Z]*x")
+_COMMENT = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|(?P<comment>#[^\n]*)", re.DOTALL)  # or what may hold a #
+_MANY_DIGITS = 6  # such a number is too large whatever its digits are
+
+
+def check_repeats(pattern: str) -> None:
+    """Raise PatternError for a pattern whose least repeats, multiplied where they are nested, make too many states."""
+    if _upper_bound(pattern) > MAX_STATES and states(pattern, loops=True) > MAX_STATES:
+        raise PatternError(
+            f"pattern: its repeats make more than {MAX_STATES:,} states",
+            "Use smaller numbers in {...}; `{1,1000}` takes no more than `+`.",
+        )
+
+
+def _upper_bound(pattern: str) -> int:
+    """Return a bound that is quick to compute: as if every repeat were inside all others."""
+    loops = pattern.count("+")
+    bound = len(pattern) << min(loops, MAX_STATES.bit_length())
+    for interval in _INTERVAL.finditer(pattern):
+        bound = min(bound * (1 + _least(interval)), MAX_STATES + len(pattern))
+    return bound if loops or "{" in pattern else 0
+
+
+def states(pattern: str, *, loops: bool = False) -> int:
+    """Estimate the number of states of a compiled pattern; what is above MAX_STATES may be any such number.
+
+    With `loops`, those of the loops that follow what groups must repeat are counted, too.
+
+    >>> states("ab{10}"), states("(?:ab{10}){3}"), states("[a-z]{2,5}|x"), states("(?:(?:ab)+)+", loops=True)
+    (11, 33, 3, 8)
+    """
+    ignores_space = _VERBOSE.search(pattern) is not None
+    if ignores_space and "#" in pattern:  # a comment may hold brackets
+        pattern = _COMMENT.sub(lambda found: "" if found["comment"] else found[0], pattern)
+    groups = [[0, 0]]  # of each open group: states so far, and those of its last item
+    position = skipped = 0
+    before = ""
+    for atom in atoms(pattern):
+        begin, position = position, position + len(atom.text)
+        if begin < skipped or atom.in_class or (ignores_space and atom.text.isspace()):
+            continue
+        if atom.text == "(":
+            head = _GROUP_HEAD.match(pattern, begin)
+            skipped = head.end() if head else skipped
+            groups.append([0, 0])
+        elif atom.text == ")":
+            _close(groups)
+        elif atom.text == "{" and (interval := _INTERVAL.match(pattern, begin)):
+            least, skipped = _least(interval), interval.end()
+            _repeat(groups[-1], max(1, least) + (loops and before == ")" and least > 0))
+        elif atom.text == "+" and before == ")":
+            _repeat(groups[-1], 1 + loops)
+        elif atom.text not in "*+?|":
+            groups[-1] = [groups[-1][0] + 1, 1]
+        if groups[-1][0] > MAX_STATES:
+            return MAX_STATES + 1
+        before = atom.text
+    while len(groups) > 1:
+        _close(groups)
+    return groups[0][0]
+
+
+def _repeat(group: list[int], times: int) -> None:
+    """Write the last item of a group some times."""
+    group[:] = group[0] + group[1] * (times - 1), group[1] * times
+
+
+def _close(groups: list[list[int]]) -> None:
+    """Make the last open group one item of the group that it is in; a lone bracket makes one of all before it."""
+    total = groups.pop()[0]
+    before = groups.pop()[0] if groups else 0
+    groups.append([before + total, total])
+
+
+def _least(interval: re.Match[str]) -> int:
+    digits = interval[1].lstrip("0")
+    return MAX_STATES + 1 if len(digits) >= _MANY_DIGITS else int(digits or 0)

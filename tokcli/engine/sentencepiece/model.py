@@ -1,0 +1,213 @@
+"""`SentencePiece`: a model whose pieces are chosen by BPE, by Unigram, as words or as characters.
+
+The model sees a text whole: no pre-tokenizer cuts it. Normalizing is left to normalizer.py, choosing pieces to
+segmenters.py.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import ClassVar
+
+from tokcli.engine.bpe.bpe import MergeOrder, ModelKind, last_two, rank_of_score
+from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE
+from tokcli.engine.sentencepiece.normalizer import SpmNormalizer
+from tokcli.engine.sentencepiece.segmenters import (
+    ModelType,
+    NumberedText,
+    Segmenter,
+    SpmPiece,
+    SpmTables,
+    segmenter_of,
+)
+from tokcli.engine.text_tokenizer import TextTokenizer
+from tokcli.engine.tokens import Tokens
+from tokcli.engine.twins import HasTwin
+from tokcli.errors import UnknownTokenError
+
+
+@dataclass(frozen=True)
+class SentencePiece(HasTwin, TextTokenizer):
+    """A SentencePiece model: its pieces by id, the normalizer for text, and the settings of decoding.
+
+    `unknown_surface` is what unknown ids are decoded to; `denormalizer` rewrites decoded text.
+    """
+
+    pieces: Sequence[SpmPiece] = field(repr=False)
+    model_type: ModelType
+    normalizer: SpmNormalizer
+    byte_fallback: bool = False
+    unknown_surface: str = " \u2047 "
+    denormalizer: SpmNormalizer | None = None
+
+    special_tokens: Mapping[str, int] = field(default_factory=dict, init=False, repr=False)
+    family: ClassVar[str] = "SentencePiece"
+    is_byte_level: ClassVar[bool] = False
+    decodes_apart: ClassVar[bool] = False
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return what is pickled: the fields, without anything that is made from them on demand."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @property
+    def max_id(self) -> int:
+        """The largest id."""
+        return len(self.pieces) - 1
+
+    @cached_property
+    def tables(self) -> SpmTables:
+        """The tables by which text is segmented."""
+        return SpmTables(self.pieces, self.normalizer.kept)
+
+    @cached_property
+    def _segment(self) -> Segmenter:
+        return segmenter_of(self.model_type, self.tables)
+
+    # --- text to ids -------------------------------------------------------------------------------------------------
+
+    def encode(self, text: str, allowed: frozenset[str]) -> list[int]:
+        """Return the ids of a text; no token is special in text."""
+        found = self.native.encode(text, allowed) if self.native is not None else None
+        return self.encode_in_python(text, allowed) if found is None else found
+
+    def encode_in_python(self, text: str, allowed: frozenset[str]) -> list[int]:
+        """Return the ids of a text without the native twin."""
+        del allowed
+        return [number for number, _ in self._numbered(self._segment(self.normalizer.normalize(text)))]
+
+    def encode_own_text(self, text: str) -> list[int]:
+        """Return the ids of a piece's text, which is normalized already and gets no space before it."""
+        return [number for number, _ in self._numbered(self._segment(text))]
+
+    def encode_spans(self, text: str, allowed: frozenset[str]) -> Tokens:
+        """Return the tokens of a text with their places; of a character's bytes, only the last has its place."""
+        found = self.native.encode_spans(text, allowed) if self.native is not None else None
+        return self.place_in_python(text, allowed) if found is None else found
+
+    def place_in_python(self, text: str, allowed: frozenset[str]) -> Tokens:
+        """Return the tokens of a text with their places, without the native twin."""
+        del allowed
+        normalized, origins = self.normalizer.normalize_aligned(text)
+        ids: list[int] = []
+        spans: list[int] = []
+        at = 0
+        for number, size in self._numbered(self._segment(normalized)):
+            ids.append(number)
+            spans += origins[at], origins[at + size]
+            at += size
+        return Tokens(ids, spans=spans)
+
+    def split(self, text: str) -> list[str]:
+        """Return the words of a text, each with the space before it; joined, they are the text."""
+        return re.findall(r" ?[^ ]+| +", text) if text else []
+
+    def _numbered(self, found: Iterable[NumberedText]) -> Iterator[tuple[int, int]]:
+        """Yield (id, number of characters of the normalized text); unknown ones are bytes, or one id together."""
+        unknown_id, byte_ids = self.tables.unknown_id, self.tables.byte_ids
+        unknown = 0  # characters
+        for text, number in found:
+            if number != unknown_id:
+                if unknown:
+                    yield unknown_id, unknown
+                    unknown = 0
+                yield number, len(text)
+            elif self.byte_fallback:
+                data = text.encode()
+                for byte in data[:-1]:
+                    yield byte_ids[byte], 0
+                yield byte_ids[data[-1]], len(text)
+            else:
+                unknown += len(text)
+        if unknown:
+            yield unknown_id, unknown
+
+    # --- ids to text -------------------------------------------------------------------------------------------------
+
+    def decode(self, ids: Sequence[int]) -> bytes:
+        """Return the bytes of ids; UnknownTokenError for an id that the vocabulary lacks.
+
+        Control pieces have no bytes, and the space that the normalizer puts before a text is dropped.
+        """
+        out = bytearray()
+        settings = self.normalizer
+        strips = settings.add_dummy_prefix or settings.remove_extra_whitespaces
+        at_start = True
+        for number in ids:
+            if not 0 <= number < len(self.pieces):
+                raise UnknownTokenError(f"{number} is not an id of the vocabulary")
+            text, _, kind = self.pieces[number]
+            if kind == "byte":
+                out.append(int(text[3:5], 16))
+                continue
+            if out:
+                at_start = False
+            if kind == "control":
+                continue
+            took_space = at_start and strips and text.startswith(VISIBLE_SPACE)
+            if kind == "unknown":
+                out += self.unknown_surface.encode()
+            else:
+                out += (text[1:] if took_space else text).replace(VISIBLE_SPACE, " ").encode()
+            if out or (took_space and not settings.remove_extra_whitespaces):
+                at_start = False
+        if self.denormalizer is None:
+            return bytes(out)
+        return self.denormalizer.normalize(out.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+
+    # --- merges ------------------------------------------------------------------------------------------------------
+
+    def parents(self, number: int) -> tuple[int, int] | None:
+        """Return the two ids that merge into an id; None if none do, and for models that do not merge."""
+        text, _, kind = self.pieces[number]
+        if self.model_type != "bpe" or kind not in ("normal", "unused"):
+            return None
+        if any(self.tables.kept_match.find(text)):
+            return None
+        found = last_two(self.tables.merge_ranks, text)
+        left, right = (None, None) if found is None else map(self.tables.ids.get, found)
+        return None if left is None or right is None else (left, right)
+
+    @property
+    def model_kind(self) -> ModelKind:
+        """The way in which the model finds pieces: by merges, on the best path, or as the pieces that fit."""
+        kinds: dict[ModelType, ModelKind] = {"bpe": "merges", "unigram": "path"}
+        return kinds.get(self.model_type, "pieces")
+
+    def merge_order(self) -> MergeOrder | None:
+        """Return a function that gives the rank of the merge into an id; None for models that do not merge."""
+        pieces = self.pieces
+        return None if self.model_type != "bpe" else lambda _left, _right, made: rank_of_score(pieces[made].score)
+
+    def scores(self) -> Sequence[float]:
+        """Return the score of each piece, by id."""
+        return [piece.score for piece in self.pieces]
+
+    def token_kinds(self) -> dict[int, str]:
+        """Return the kinds of the pieces that are not normal, by id: `control`, `unknown`, `user-defined` ..."""
+        return {n: piece.kind.replace("_", "-") for n, piece in enumerate(self.pieces) if piece.kind != "normal"}
+
+    def own_text(self, number: int) -> str | None:
+        """Return the text of a piece; None for a byte, a control piece and the unknown one."""
+        text, _, kind = self.pieces[number]
+        return None if kind in ("byte", "control", "unknown") else text
+
+    def why_no_ranks(self) -> list[str]:
+        """Return what ranks and a pattern do not say of the model."""
+        scores = self.model_type in ("bpe", "unigram")
+        return [
+            f"its scores (a SentencePiece model of type {self.model_type})"
+            if scores
+            else f"its model (SentencePiece's {self.model_type})",
+            "its normalizer and the spaces that it adds",
+            "pieces of characters, where ranks are of bytes",
+        ]
+
+    def token_bytes(self) -> Mapping[int, bytes]:
+        """Return the bytes of every id."""
+        return {
+            number: bytes([int(text[3:5], 16)]) if kind == "byte" else text.replace(VISIBLE_SPACE, " ").encode()
+            for number, (text, _, kind) in enumerate(self.pieces)
+        }

@@ -1,0 +1,211 @@
+"""The four ways in which SentencePiece's models cut normalized text into pieces: BPE, Unigram, words, characters.
+
+The order of merging, and what becomes of unused pieces, are those of SentencePiece 0.2 (bpe_model.cc), Unigram's sums
+those of its unigram_model.cc. Ids of bytes, and unknown text that becomes one id, are left to model.py.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+from typing import Literal, NamedTuple
+
+from tokcli.engine.base.longest_match import LongestMatch
+from tokcli.engine.bpe.bpe import BoundedCache, Join, join_by_ranks, merge_bounds, merge_parts
+from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE, byte_token
+from tokcli.engine.bpe.lattice import LARGEST_SINGLE, UNKNOWN_PENALTY, best_path, prefixes, single
+
+PieceKind = Literal["normal", "unknown", "control", "user_defined", "byte", "unused"]
+ModelType = Literal["unigram", "bpe", "word", "char"]
+NumberedText = tuple[str, int]  # a part of the normalized text, and the id of its piece (or that of unknown text)
+Segmenter = Callable[[str], Sequence[NumberedText]]
+
+_MERGEABLE: frozenset[PieceKind] = frozenset({"normal", "user_defined", "unused"})
+_RESEGMENT_DEPTH = 100  # beyond it SentencePiece, too, takes an unused piece as it is
+_WORDS = re.compile(f"^[^{VISIBLE_SPACE}]+|{VISIBLE_SPACE}[^{VISIBLE_SPACE}]*")
+_USER_DEFINED_SCORE = 0.1  # for each byte after the first
+
+
+class SpmPiece(NamedTuple):
+    """A piece of a SentencePiece vocabulary; its score is a float of 32 bits."""
+
+    text: str
+    score: float
+    kind: PieceKind
+
+
+@dataclass(frozen=True)
+class SpmTables:
+    """The pieces of a model by id, and the tables in which its segmenter looks them up.
+
+    `kept` are the user-defined symbols, which stay whole.
+    """
+
+    pieces: Sequence[SpmPiece] = field(repr=False)
+    kept: frozenset[str]
+
+    @cached_property
+    def ids(self) -> dict[str, int]:
+        """The ids of the pieces that text can become, unused ones among them."""
+        return {text: i for i, (text, _, kind) in enumerate(self.pieces) if kind in _MERGEABLE}
+
+    @cached_property
+    def unknown_id(self) -> int:
+        """The id of unknown text; -1 if there is none."""
+        return next((i for i, piece in enumerate(self.pieces) if piece.kind == "unknown"), -1)
+
+    @cached_property
+    def byte_ids(self) -> dict[int, int]:
+        """The id of each byte that has a piece; of two pieces with its name, that of the byte, not the one of text."""
+        ids = {text: i for i, (text, _, kind) in enumerate(self.pieces) if text[:3] == "<0x" and kind in _MERGEABLE}
+        ids |= {
+            text: i for i, (text, _, kind) in enumerate(self.pieces) if text[:3] == "<0x" and kind not in _MERGEABLE
+        }
+        return {byte: ids[byte_token(byte)] for byte in range(256) if byte_token(byte) in ids}
+
+    @cached_property
+    def merge_ranks(self) -> dict[str, float]:
+        """A rank for each piece that merging can make: the lowest comes first. User-defined symbols never merge."""
+        pieces = self.pieces
+        holds_kept = self.kept_match.find
+        return {text: -pieces[number].score for text, number in self.ids.items() if not any(holds_kept(text))}
+
+    @cached_property
+    def path_scores(self) -> dict[str, float]:
+        """The score of each piece that Unigram may take; user-defined ones score by their size in bytes."""
+        found = {}
+        for number in self.ids.values():
+            text, score, kind = self.pieces[number]
+            if kind != "unused":
+                is_kept = kind == "user_defined"
+                found[text] = single(_USER_DEFINED_SCORE * (len(text.encode()) - 1)) if is_kept else score
+        return found
+
+    @cached_property
+    def unknown_score(self) -> float:
+        """Unigram's score of a character that is not a piece."""
+        lowest = min((piece.score for piece in self.pieces if piece.kind == "normal"), default=LARGEST_SINGLE)
+        return single(lowest - UNKNOWN_PENALTY)
+
+    @cached_property
+    def kept_match(self) -> LongestMatch[str]:
+        """What finds user-defined symbols."""
+        return LongestMatch(self.kept)
+
+    def symbols(self, text: str) -> list[str]:
+        """Return the user-defined symbols in a text, and the single characters between them."""
+        found: list[str] = []
+        at = 0
+        for begin, end in self.kept_match.find(text):
+            found += [*text[at:begin], text[begin:end]]
+            at = end
+        return [*found, *text[at:]]
+
+    def is_unused(self, number: int) -> bool:
+        """Return whether an id is that of an unused piece."""
+        return self.pieces[number].kind == "unused"
+
+    def known(self, text: str) -> NumberedText:
+        """Return a text with its id, or that of unknown text."""
+        number = self.ids.get(text, self.unknown_id)
+        return text, self.unknown_id if self.is_unused(number) else number
+
+
+def segmenter_of(model_type: ModelType, tables: SpmTables) -> Segmenter:
+    """Return the function that cuts normalized text into pieces as a type of model does."""
+    if model_type == "bpe":
+        return BpeSegmenter(tables)
+    if model_type == "unigram":
+        return UnigramSegmenter(tables)
+    symbols = _WORDS.findall if model_type == "word" else tables.symbols
+    return lambda text: list(map(tables.known, symbols(text)))
+
+
+class BpeSegmenter:
+    """BPE by scores: the pair with the highest score merges first, the leftmost of equals."""
+
+    def __init__(self, tables: SpmTables) -> None:
+        self._tables = tables
+        self._cache = BoundedCache(self._merged)
+
+    def __call__(self, text: str) -> Sequence[NumberedText]:
+        """Return the pieces of a text."""
+        if self._word_pattern is None:
+            return self._merged(text)
+        cache = self._cache
+        return [found for word in self._word_pattern.findall(text) for found in cache[word]]
+
+    @cached_property
+    def _has_unused(self) -> bool:
+        return any(piece.kind == "unused" for piece in self._tables.pieces)
+
+    @cached_property
+    def _word_pattern(self) -> re.Pattern[str] | None:
+        """What cuts text where nothing can merge: before spaces, if no piece has a space after anything else."""
+        inside = re.compile(f"[^{VISIBLE_SPACE}]{VISIBLE_SPACE}")
+        if self._has_unused or any(map(inside.search, self._tables.ids)):
+            return None
+        return re.compile(f"{VISIBLE_SPACE}*[^{VISIBLE_SPACE}]+|{VISIBLE_SPACE}+")
+
+    def _merged(self, text: str) -> list[NumberedText]:
+        """Merge the symbols of a text until no two neighbours are a piece."""
+        ranks = self._tables.merge_ranks
+        parts_of: dict[str, tuple[str, str]] = {}  # of unused pieces, as they were found last
+        symbols = self._tables.symbols(text) if self._tables.kept else text
+        if len(symbols) == len(text) and not self._has_unused:
+            bounds = merge_bounds(ranks, text)
+            symbols = [text[begin:end] for begin, end in pairwise(bounds)]
+        else:
+            join = join_by_ranks(ranks)
+            symbols = list(symbols)
+            left = merge_parts(symbols, self._noting(join, parts_of) if self._has_unused else join)
+            symbols = [symbols[at] for at in left]
+        return [found for symbol in symbols for found in self._resegmented(symbol, parts_of)]
+
+    def _noting(self, join: Join[str], parts_of: dict[str, tuple[str, str]]) -> Join[str]:
+        """Return `join`, which then keeps the two parts of each unused piece that may merge."""
+
+        def noting(left: str, right: str) -> tuple[float, str] | None:
+            found = join(left, right)
+            if found is not None and self._tables.is_unused(self._tables.ids[found[1]]):
+                parts_of[found[1]] = left, right
+            return found
+
+        return noting
+
+    def _resegmented(self, symbol: str, parts_of: Mapping[str, tuple[str, str]]) -> Iterator[NumberedText]:
+        """Yield a symbol with its id; an unused piece falls apart into the two that it was merged from."""
+        unknown = self._tables.unknown_id
+        pending = [(symbol, 0)]
+        while pending:
+            text, depth = pending.pop()
+            number = self._tables.ids.get(text)
+            if number is None:
+                yield text, unknown
+            elif depth > _RESEGMENT_DEPTH or not self._tables.is_unused(number):
+                yield text, number
+            elif text not in parts_of:
+                yield text, unknown
+            else:
+                left, right = parts_of[text]
+                pending += [(right, depth + 1), (left, depth + 1)]
+
+
+class UnigramSegmenter:
+    """Unigram: the pieces whose scores have the highest sum, in floats of 32 bits."""
+
+    def __init__(self, tables: SpmTables) -> None:
+        self._tables = tables
+        self._prefixes = prefixes(tables.path_scores)
+
+    def __call__(self, text: str) -> Sequence[NumberedText]:
+        """Return the pieces of a text."""
+        tables = self._tables
+        path = best_path(text, tables.path_scores, self._prefixes, tables.unknown_score, in_singles=True)
+        return [
+            (part := text[begin:end], tables.ids[part] if is_piece else tables.unknown_id)
+            for begin, end, is_piece in path
+        ]

@@ -1,0 +1,147 @@
+"""`XlmRoberta`: XLM-RoBERTa's ids over a SentencePiece model. fairseq's special tokens are first, the mask is last.
+
+The ids are `<s>` 0, `<pad>` 1, `</s>` 2, `<unk>` 3; that of any other piece is its own plus one. (Hugging Face's
+transformers, tokenization_xlm_roberta.py: fairseq_tokens_to_ids.)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+from tokcli.engine.bpe.bpe import MergeOrder, ModelKind
+from tokcli.engine.pipeline.processors import Roberta
+from tokcli.engine.sentencepiece.model import SentencePiece
+from tokcli.engine.text_tokenizer import TextTokenizer
+from tokcli.engine.tokens import Tokens, joined
+from tokcli.errors import UnknownTokenError
+
+_FIRST = {"<s>": 0, "<pad>": 1, "</s>": 2, "<unk>": 3}
+_MASK = "<mask>"
+_SHIFT = 1
+_TEMPLATE = Roberta(("</s>", 2), ("<s>", 0), None)
+
+
+@dataclass(frozen=True)
+class XlmRoberta(TextTokenizer):
+    """A SentencePiece model with XLM-RoBERTa's ids. Special tokens are cut out of text where they are allowed."""
+
+    model: SentencePiece
+
+    family: ClassVar[str] = "XLM-RoBERTa"
+    is_byte_level: ClassVar[bool] = False
+    has_template: ClassVar[bool] = True
+    decodes_apart: ClassVar[bool] = False
+
+    @cached_property
+    def special_tokens(self) -> Mapping[str, int]:
+        """The ids of the four first tokens and of the mask, which comes after the last piece."""
+        return _FIRST | {_MASK: len(self.model.pieces) + _SHIFT}
+
+    @property
+    def max_id(self) -> int:
+        """The largest id, which is the mask's."""
+        return self.special_tokens[_MASK]
+
+    def parents(self, number: int) -> tuple[int, int] | None:
+        """Return the two ids that merge into an id; None if none do."""
+        if number in self._names:
+            return None
+        found = self.model.parents(number - _SHIFT)
+        return None if found is None else (self._shifted(found[0]), self._shifted(found[1]))
+
+    @property
+    def model_kind(self) -> ModelKind:
+        """The way in which the model finds pieces: by merges, on the best path, or as the pieces that fit."""
+        return self.model.model_kind
+
+    def merge_order(self) -> MergeOrder | None:
+        """Return a function that gives the rank of the merge into an id; None for models that do not merge."""
+        order = self.model.merge_order()
+        return None if order is None else lambda left, right, made: order(left - _SHIFT, right - _SHIFT, made - _SHIFT)
+
+    def scores(self) -> Sequence[float]:
+        """Return the scores of the pieces by their shifted ids; special tokens have 0."""
+        scores = [0.0, *self.model.scores(), 0.0]
+        return [0.0 if number in self._names else score for number, score in enumerate(scores)]
+
+    def token_kinds(self) -> dict[int, str]:
+        """Return the kinds of the tokens that are not normal, by id; the five of its own are `special`."""
+        shifted = {number + _SHIFT: kind for number, kind in self.model.token_kinds().items()}
+        return shifted | dict.fromkeys(self._names, "special")
+
+    @cached_property
+    def _unknown(self) -> int:
+        return next((n for n, piece in enumerate(self.model.pieces) if piece.kind == "unknown"), -1)
+
+    def _shifted(self, number: int) -> int:
+        return _FIRST["<unk>"] if number == self._unknown else number + _SHIFT
+
+    def _parts(self, text: str, allowed: frozenset[str]) -> Iterator[tuple[int, str, int | None]]:
+        """Yield (begin, text, id or None) of special tokens and the text between; a mask includes the spaces before."""
+        names = [name for name in self.special_tokens if name in allowed]
+        at = 0
+        for match in re.finditer("|".join(map(re.escape, names)), text) if names else ():
+            begin = match.start()
+            if match[0] == _MASK:
+                begin = at + len(text[at:begin].rstrip())
+            if at < begin:
+                yield at, text[at:begin], None
+            yield begin, text[begin : match.end()], self.special_tokens[match[0]]
+            at = match.end()
+        if at < len(text):
+            yield at, text[at:], None
+
+    def encode(self, text: str, allowed: frozenset[str]) -> list[int]:
+        """Return the ids of a text."""
+        ids: list[int] = []
+        for _, part, number in self._parts(text, allowed):
+            ids += map(self._shifted, self.model.encode(part, frozenset())) if number is None else (number,)
+        return ids
+
+    def encode_spans(self, text: str, allowed: frozenset[str]) -> Tokens:
+        """Return the tokens of a text with their places in characters."""
+        ids: list[int] = []
+        spans: list[int] = []
+        for begin, part, number in self._parts(text, allowed):
+            if number is not None:
+                ids.append(number)
+                spans += begin, begin + len(part)
+                continue
+            found = self.model.encode_spans(part, frozenset())
+            ids += map(self._shifted, found.ids)
+            spans += (begin + place for place in found.spans or ())
+        return Tokens(ids, spans=spans)
+
+    def finish(self, texts: list[Tokens], add: bool) -> Tokens:
+        """Return `<s> A </s>`, or `<s> A </s> </s> B </s>`, with `add`; else the texts in a row."""
+        return joined(_TEMPLATE(texts, add))
+
+    def split(self, text: str) -> list[str]:
+        """Return the words of a text as they occur in it."""
+        return self.model.split(text)
+
+    @cached_property
+    def _names(self) -> Mapping[int, str]:
+        return {number: name for name, number in self.special_tokens.items()}
+
+    def decode(self, ids: Sequence[int]) -> bytes:
+        """Return the bytes of ids, special tokens included; UnknownTokenError for an id that there is not."""
+        out, held = bytearray(), []
+        for number in ids:
+            if number not in self._names:
+                if not 0 < number <= len(self.model.pieces):
+                    raise UnknownTokenError(f"{number} is not an id of the vocabulary")
+                held.append(number - _SHIFT)
+                continue
+            out += self.model.decode(held) + self._names[number].encode()
+            held.clear()
+        return bytes(out + self.model.decode(held))
+
+    def token_bytes(self) -> Mapping[int, bytes]:
+        """Return the bytes of every id."""
+        shifted = {number + _SHIFT: data for number, data in self.model.token_bytes().items()}
+        return shifted | {number: name.encode() for number, name in self._names.items()}

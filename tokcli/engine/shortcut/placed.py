@@ -1,0 +1,31 @@
+"""The tokens of a text with their places, where ranks and a pattern give them: they have the bytes of the text."""
+
+from __future__ import annotations
+
+from array import array
+from typing import TYPE_CHECKING
+
+from tokcli.engine.tokens import Tokens
+
+if TYPE_CHECKING:
+    from tokcli.engine import _native
+    from tokcli.engine.shortcut.shortcut import Shortcut
+    from tokcli.engine.tiktoken.native_encoder import NativeEncoder
+
+
+def placed(
+    shortcut: Shortcut, native: NativeEncoder, decoder: _native.Decoder, text: str, start: int, *, with_blanks: bool
+) -> Tokens | None:
+    """Return the tokens of a text that a shortcut holds for, which begins at character `start` of the input.
+
+    A space that is put before the text has the place of the first character. None says that only Python can encode the
+    text, or that not all of it becomes tokens.
+    """
+    plain = shortcut.with_prefix(text)
+    ids = native.encode_array(plain)
+    if ids is None or decoder.decode(ids, ids.itemsize) != plain.encode():
+        return None
+    spans = array("Q", decoder.spans(ids, start - (len(plain) - len(text)), True))
+    if len(plain) > len(text):
+        spans[:2] = array("Q", [start, max(spans[1], start + 1)])
+    return Tokens(ids, spans=spans, blanks=memoryview(decoder.blanks(ids)).cast("I") if with_blanks else None)

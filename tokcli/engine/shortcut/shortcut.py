@@ -1,0 +1,165 @@
+"""`Shortcut`: ranks and a pattern that give the ids of a tokenizer with rules of its own, only faster.
+
+Families prove that they have one (pipeline/pipeline.py, llama_cpp/llama_cpp.py); adapters/ takes it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tokcli.engine import backend
+from tokcli.engine.unicode.ranges import SPACES, Ranges, class_members, merged, minus
+
+if TYPE_CHECKING:
+    from tokcli.engine.bpe.ranks import Ranked
+    from tokcli.engine.unicode.forms import Form
+
+
+@dataclass(frozen=True)
+class Shortcut:
+    """Added tokens are cut out of a text first; the rest is normalized to a Unicode `form`, split and merged.
+
+    `pat_str` splits. `load_ranks` and `load_image` give the mergeable_ranks and their native image, `max_id` is the
+    largest of the ranks, and `added` maps the added tokens to ids.
+
+    The shortcut holds for text in which neither `unsafe` finds anything (a regex; "" finds nothing) nor, beyond the
+    Basic Multilingual Plane, `unsafe_astral` (the inside of a character class).
+    """
+
+    pat_str: str
+    load_ranks: Callable[[], dict[bytes, int]] = field(repr=False)
+    load_image: Callable[[], Any] = field(repr=False)
+    max_id: int
+    added: Mapping[str, int] = field(repr=False)
+    unsafe: str = field(default="", repr=False)
+    unsafe_is_ascii: bool = False  # whether `unsafe` may find something in ASCII
+    unsafe_astral: str = field(default="", repr=False)
+    form: Form | None = None
+    prefix_space: bool = False  # a text gets a space before it, unless it begins with one
+    row: tuple[str, ...] = ()  # patterns that cut one after another, in the place of `pat_str`; for segments only
+    cut: str | None = None  # the pre-tokenizer of GGUF whose pieces of unsafe text the ranks merge
+
+    @staticmethod
+    def of(
+        pat_str: str,
+        ranked: Ranked,
+        added: Mapping[str, int],
+        *,
+        unsafe: Ranges = (),
+        form: Form | None = None,
+        prefix_space: bool = False,
+        row: Sequence[str] = (),
+        cut: str | None = None,
+    ) -> Shortcut | None:
+        """Return the shortcut by some ranks; None where bytes without a token occur in too many characters.
+
+        `unsafe` are ranges of characters for which it does not hold.
+        """
+        lacking = _characters_with(frozenset() if ranked.drops_missing else ranked.missing)
+        if lacking is None:
+            return None
+        ranges = merged([*unsafe, *lacking])
+        low, high = (class_members(minus(ranges, (other,))) for other in ((0x10000, 0x10FFFF), (0, 0xFFFF)))
+        # native code is given the merges and takes no others; ranks alone would merge what is only found whole
+        whole_only = [] if backend.native() else [token.decode("utf-8", "replace") for token in ranked.whole_only]
+        return Shortcut(
+            pat_str,
+            load_ranks=lambda: ranked.ranks,
+            load_image=ranked.load_image,
+            max_id=ranked.max_id,
+            added=added,
+            unsafe="|".join([*([f"[{low}]"] if low else []), *map(re.escape, whole_only)]),
+            unsafe_is_ascii=any(map(str.isascii, whole_only)) or any(first < 128 for first, _ in ranges),
+            unsafe_astral=high,
+            form=form,
+            prefix_space=prefix_space,
+            row=tuple(row),
+            cut=cut,
+        )
+
+    @property
+    def looks_at_text(self) -> bool:
+        """Whether some texts need to be normalized, or are not for the shortcut."""
+        return bool(self.unsafe or self.unsafe_astral or self.form)
+
+    @cached_property
+    def _unsafe(self) -> re.Pattern[str]:
+        return re.compile(self.unsafe)
+
+    def normalized(self, text: str) -> str:
+        """Return a text in the form in which it is split and merged."""
+        if self.form is None or text.isascii():
+            return text
+        from tokcli.engine.unicode.forms import normalize
+
+        return normalize(self.form, text)
+
+    def with_prefix(self, text: str) -> str:
+        """Return a text with a space before it where the tokenizer puts one; an empty text gets none."""
+        return " " + text if self.prefix_space and text and not text.startswith(" ") else text
+
+    def holds_for(self, text: str) -> bool:
+        """Return whether the shortcut gives the tokenizer's ids for a normalized text."""
+        if not (self.unsafe or self.unsafe_astral) or (text.isascii() and not self.unsafe_is_ascii):
+            return True
+        if self.unsafe and self._unsafe.search(text):
+            return False
+        # matching a class of the astral planes is slow, and most texts have no such characters
+        if not self.unsafe_astral or not _ASTRAL.search(text):
+            return True
+        return not any(self._unsafe_astral.search(match[0]) for match in _ASTRAL.finditer(text))
+
+    @cached_property
+    def _unsafe_astral(self) -> re.Pattern[str]:
+        return re.compile(f"[{self.unsafe_astral}]")
+
+
+_BLANKS = SPACES + "\u0120"  # the character of a space's byte in GPT-2's alphabet
+_ASTRAL = re.compile("[\U00010000-\U0010ffff]+")
+
+
+def _characters_with(missing: Iterable[int]) -> list[tuple[int, int]] | None:
+    """Return the ranges of characters whose UTF-8 has one of some bytes; None where a continuation byte is missing."""
+    found = []
+    for byte in missing:
+        if 0x80 <= byte < 0xC0:
+            return None  # a continuation byte occurs in characters everywhere
+        if byte < 0x80:
+            found.append((byte, byte))
+        for first_lead, last_lead, bits, least in (
+            (0xC2, 0xDF, 6, 0x80),
+            (0xE0, 0xEF, 12, 0x800),
+            (0xF0, 0xF4, 18, 0x10000),
+        ):
+            if first_lead <= byte <= last_lead:
+                first = (byte & 0x1F if bits == 6 else byte & 0x0F if bits == 12 else byte & 0x07) << bits
+                found.append((max(first, least), min(first + (1 << bits) - 1, 0x10FFFF)))
+    return found
+
+
+def blanks_of(text: str) -> tuple[int, int]:
+    """Return how many white characters a token's text begins and ends with, that of a space's byte included.
+
+    >>> blanks_of("\\u0120a "), blanks_of("  ")
+    ((1, 1), (2, 2))
+    """
+    return len(text) - len(text.lstrip(_BLANKS)), len(text) - len(text.rstrip(_BLANKS))
+
+
+class DecodingFacts(NamedTuple):
+    """The bytes of each id, and what decoding does beside joining them.
+
+    `ids` are all ids; `unusual` are those whose bytes the image may have otherwise, such as added tokens. `bytes_of`
+    gives the bytes of an id. `drops_space` leaves out a space at the beginning of what is decoded, and `cleans_spaces`
+    the spaces before English punctuation, as llama.cpp does.
+    """
+
+    ids: Sequence[int]
+    unusual: Sequence[int]
+    bytes_of: Callable[[int], bytes]
+    drops_space: bool = False
+    cleans_spaces: bool = False

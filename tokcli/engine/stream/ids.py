@@ -1,0 +1,195 @@
+"""Reads and writes ids: decimal text, which is read strictly and as a stream, and little-endian binary data.
+
+Which bytes an id decodes to is left to the tokenizers; `.npy` files are read by `npy.py`.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from array import array
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from typing import Literal
+
+from tokcli.engine import backend
+from tokcli.errors import InputError
+
+BinaryFormat = Literal["u16", "u32"]
+Ids = memoryview | list[int]  # a list where an id may be above uint32
+NO_LIMIT = 2**64 - 1
+TYPECODES: dict[BinaryFormat, str] = {"u16": "H", "u32": "I"}
+
+MAX_ID_DIGITS = 10  # 2**32 - 1 has ten
+SHOWN_CHARS = 40  # of a bad item, in messages
+_SEPARATORS = rb"[\s,]+"  # of bytes: ASCII white space only
+_ONLY_IDS = rb"[0-9\s,]*"
+_BRACKET = ord("[")
+_SEPARATING = (b" ", b"\n", b",", b"\t", b"\r", b"\v", b"\f")
+
+
+def parse_ids(blocks: Iterable[bytes]) -> Iterator[Ids]:
+    """Yield the decimal ids in blocks of text, as sequences of ids.
+
+    An id is 1 to 10 ASCII digits. ASCII white space and commas separate ids, and one pair of brackets may enclose them
+    all. Anything else raises InputError, which names the item and its byte offset.
+
+    >>> [list(ids) for ids in parse_ids([b"[1, 23", b"4 5]"])]
+    [[1], [234, 5]]
+    """
+    for text, offset in cut_ids(blocks):
+        yield ids_in(text, offset)
+
+
+def cut_ids(blocks: Iterable[bytes]) -> Iterator[tuple[bytes, int]]:
+    """Yield (text without the brackets, its byte offset), cut between ids; `ids_in` has to read the ids in it."""
+    offset = 0  # of `held`, in the input
+    held = b""  # the end of what was read: an id may continue in the next block
+    opened: bool | None = None  # whether a bracket opened the list; None before the first item
+    closed = False
+    for block in blocks:
+        held += block
+        if opened is None:
+            begins = len(held) - len(held.lstrip())
+            if begins == len(held):
+                continue
+            opened = held[begins] == _BRACKET
+            held, offset = held[begins + opened :], offset + begins + opened
+        if opened and not closed and (end := held.find(b"]")) >= 0:
+            yield held[:end], offset
+            closed, held, offset = True, held[end + 1 :], offset + end + 1
+        if closed:
+            _refuse_any(held, offset)
+            held, offset = b"", offset + len(held)
+        cut = _last_separator(held)
+        if cut:
+            yield held[:cut], offset
+            held, offset = held[cut:], offset + cut
+        elif len(held) > SHOWN_CHARS:
+            ids_in(held, offset)  # too long for an id: raises
+    if opened and not closed:
+        raise InputError("the list of ids has no closing bracket", offset=offset + len(held), unit="byte")
+    if held:
+        yield held, offset
+
+
+def _last_separator(text: bytes) -> int:
+    """Return the index after the last separator; 0 where there is none."""
+    for start in (max(0, len(text) - SHOWN_CHARS), 0):  # as a rule one of the last bytes is a separator
+        if cut := max(text.rfind(separator, start) for separator in _SEPARATING) + 1:
+            return cut
+    return 0
+
+
+def _refuse_any(text: bytes, offset: int) -> None:
+    if text.strip():
+        raise _bad_item(text, offset + len(text) - len(text.lstrip()))
+
+
+def ids_in(text: bytes, offset: int = 0) -> Ids:
+    """Return the ids in a text without brackets, which begins at byte `offset`; InputError as in `parse_ids`."""
+    native = backend.native()
+    if native is not None and (ids := native.parse_ids(text)) is not None:
+        return memoryview(ids).cast("I")
+    items = text.replace(b",", b" ").split() if b"," in text else text.split()
+    if not re.fullmatch(_ONLY_IDS, text) or (items and max(map(len, items)) > MAX_ID_DIGITS):
+        at = 0
+        for item in re.split(_SEPARATORS, text):
+            at = text.index(item, at)
+            if item and (not item.isdigit() or len(item) > MAX_ID_DIGITS):
+                raise _bad_item(item, offset + at)
+    return list(map(int, items))
+
+
+def _bad_item(item: bytes, offset: int) -> InputError:
+    shown = item.split()[0][:SHOWN_CHARS].decode("utf-8", "replace") if item.split() else ""
+    return InputError(
+        "not an id",
+        f"An id is 1 to {MAX_ID_DIGITS} ASCII digits; separate ids by white space or commas.",
+        offset=offset,
+        unit="byte",
+        detail=repr(shown),
+    )
+
+
+def parse_binary(blocks: Iterable[bytes], form: BinaryFormat) -> Iterator[memoryview]:
+    """Yield little-endian ids of 2 or 4 bytes each, as buffers; InputError where the last id is not whole."""
+    size = array(TYPECODES[form]).itemsize
+    held, offset = b"", 0
+    for block in blocks:
+        data = held + block if held else block
+        whole = len(data) - len(data) % size
+        if whole:
+            ids = memoryview(data)[:whole]
+            yield in_other_order(ids.cast("H") if form == "u16" else ids.cast("I"))
+        held, offset = data[whole:], offset + whole
+    if held:
+        raise InputError(f"the last id is cut off: {len(held)} of {size} bytes", offset=offset, unit="byte")
+
+
+def in_other_order(ids: memoryview) -> memoryview:
+    """Return ids with their bytes turned from little-endian to this machine's order, or back."""
+    if sys.byteorder == "little":
+        return ids
+    swapped = array(ids.format, ids)
+    swapped.byteswap()
+    return memoryview(swapped)
+
+
+def format_ids(ids: memoryview, between: bytes) -> bytes:
+    """Return ids (uint32) as decimal text.
+
+    >>> format_ids(memoryview(array("I", [1, 23])), b", ")
+    b'1, 23'
+    """
+    native = backend.native()
+    text: bytes = between.join(b"%d" % i for i in ids) if native is None else native.format_ids(ids, between)
+    return text
+
+
+def format_records(
+    ids: memoryview, offsets: memoryview, between: bytes, joint: bytes, limit: int | None
+) -> tuple[bytes, bool]:
+    """Return the ids of records as decimal text, and whether `limit` left any out.
+
+    The ids of each record begin at `offsets` (uint64). `between` separates ids and `joint` records; each record gives
+    at most `limit` ids. Only native code makes such records, so only native code writes them.
+    """
+    native = backend.native()
+    assert native is not None
+    most = NO_LIMIT if limit is None else min(limit, NO_LIMIT)
+    made: tuple[bytes, bool] = native.format_records(ids, offsets, between, joint, most)
+    return made
+
+
+def binary_ids(ids: memoryview, form: BinaryFormat) -> memoryview:
+    """Return ids (uint32) as little-endian ids of 2 or 4 bytes; two bytes lose the upper bits of larger ids."""
+    if form == "u16":
+        native = backend.native()
+        narrow = array("H", [i & 0xFFFF for i in ids]) if native is None else native.narrow_ids(ids)
+        ids = memoryview(narrow).cast("B").cast("H")
+    return in_other_order(ids)
+
+
+def packed_records(
+    ids: memoryview, offsets: memoryview, begin: int, extra: int | None, form: BinaryFormat
+) -> tuple[memoryview, memoryview]:
+    """Return the ids of records as `binary_ids` does, and where each record ends (uint64), in ids from `begin` on.
+
+    The ids of each record begin at `offsets` (uint64) in `ids` (uint32); `extra`, where given, follows them.
+
+    >>> ids, ends = packed_records(memoryview(array("I", [5, 6, 7])), memoryview(array("Q", [0, 2, 3])), 10, 9, "u16")
+    >>> ids.tolist(), ends.tolist()
+    ([5, 6, 9, 7, 9], [13, 15])
+    """
+    native = backend.native()
+    if native is not None:
+        data, ends = native.pack_records(ids, offsets, begin, extra, form == "u16")
+        packed_ids = memoryview(data).cast("H") if form == "u16" else memoryview(data).cast("I")
+        return in_other_order(packed_ids), memoryview(ends).cast("Q")
+    last = array("I", () if extra is None else [extra])
+    packed, made = array("I"), array("Q")
+    for first, end in pairwise(offsets):
+        packed += array("I", ids[first:end]) + last
+        made.append(begin + len(packed))
+    return binary_ids(memoryview(packed), form), memoryview(made)

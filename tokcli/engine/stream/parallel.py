@@ -1,0 +1,181 @@
+"""Shares the work on a stream among threads and returns the results in order; for work that lets go of the GIL.
+
+What the work is, and how the stream is cut into items, is left to the caller.
+"""
+
+from __future__ import annotations
+
+import _thread
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from contextvars import ContextVar, copy_context
+from itertools import chain
+from time import monotonic
+from typing import Any, TypeVar
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+PATIENCE = 0.2  # seconds to wait for threads whose results nobody wants any more, or that may have ended unheard
+PATIENCE_TO_BEGIN = 10.0  # seconds after which a thread is taken not to have begun
+ROOM_BYTES = 1 << 26  # of memory that must be free before a thread is started: its stack, and what it begins with
+_threads_inside = ContextVar("tokcli_threads_inside", default=1)
+AHEAD = 2  # results that may wait for each thread: a bound on memory, and on how far reading runs ahead
+
+
+def ordered(
+    work: Callable[[Item], Result],
+    items: Iterator[Item],
+    threads: int,
+    *,
+    is_large: Callable[[Item], bool] = lambda _: True,
+) -> Iterator[Result]:
+    """Yield the results of `map(work, items)`, made by this number of threads.
+
+    The threads start at the first large item, have the context variables of the caller, and end with the iterator. They
+    take turns in asking for the next item, so reading one overlaps with work on others. An exception of `items` or
+    `work` is raised in its place in the order.
+
+    >>> list(ordered(abs, iter([-1, 2, -3]), 2))
+    [1, 2, 3]
+    """
+    if threads == 1:
+        yield from map(work, items)
+        return
+    for item in items:
+        if is_large(item):
+            break
+        yield work(item)
+    else:
+        return
+    yield from _Crew(work, items, item, threads).results()
+
+
+def with_threads_inside(work: Callable[[Item], Result], threads: int) -> Callable[[Item], Result]:
+    """Return `work` that lets so many threads share a single item: a long text that is not cut into items.
+
+    Like the time limit (base/time_limit.py) this is a context variable: an argument would pass through every tokenizer.
+
+    >>> with_threads_inside(lambda _: threads_inside(), 2)("a text"), threads_inside()
+    (2, 1)
+    """
+
+    def run(item: Item) -> Result:
+        token = _threads_inside.set(threads)
+        try:
+            return work(item)
+        finally:
+            _threads_inside.reset(token)
+
+    return run
+
+
+def threads_inside() -> int:
+    """Return how many threads may share the work on one text."""
+    return _threads_inside.get()
+
+
+class _Crew:
+    """Threads that take items in turn; a result waits until those of earlier turns are taken.
+
+    They are started without `threading.Thread`, whose `start` waits without end for a thread that has no memory to say
+    that it runs. Python does not wait for them when the program ends: they may be waiting for input that never comes.
+    """
+
+    def __init__(self, work: Callable[[Any], Any], items: Iterator[Any], first: object, threads: int) -> None:
+        self._work, self._items, self._first = work, items, [first]
+        self._turn = threading.Lock()  # held while the next item is asked for
+        self._done = threading.Condition()
+        self._room = threading.Semaphore(threads * AHEAD)
+        self._results: dict[int, tuple[Any, BaseException | None]] = {}
+        self._asked = 0
+        self._ends = False  # whether there are no more items, or nobody wants them
+        self._failed: BaseException | None = None  # what ended a thread that could not even keep its result
+        self._wanted, self._started = threads, 0
+        self._begun, self._ended = threading.Semaphore(0), threading.Semaphore(0)
+
+    def results(self) -> Iterator[Any]:
+        """Yield the results in order."""
+        self._start()
+        if not self._started:
+            with self._turn:
+                self._ends = True  # for a thread that begins after all
+            yield from map(self._work, chain(self._first, self._items))
+            return
+        number = 0
+        try:
+            while True:
+                with self._done:
+                    while number not in self._results:
+                        if self._failed is not None:
+                            raise self._failed
+                        if self._ends and number >= self._asked:
+                            return
+                        self._done.wait(PATIENCE)  # a thread without memory may end without a notification
+                    result, error = self._results.pop(number)
+                if error is not None:
+                    raise error
+                self._room.release()
+                number += 1
+                yield result
+        finally:
+            self._ends = True
+            for _ in range(self._started):
+                self._room.release()
+            until = monotonic() + PATIENCE
+            for _ in range(self._started):
+                self._ended.acquire(timeout=max(0.0, until - monotonic()))
+
+    def _start(self) -> None:
+        """Start as many of the threads as the system allows."""
+        while self._started < self._wanted:
+            try:
+                # Not touched, it costs 10 us. A thread that has no memory to begin with aborts the process.
+                bytes(ROOM_BYTES)
+                _thread.start_new_thread(copy_context().run, (self._run,))
+            except (RuntimeError, MemoryError):  # there is no memory for it, or there are too many
+                return
+            if not self._begun.acquire(timeout=PATIENCE_TO_BEGIN):
+                return
+            self._started += 1
+
+    def _run(self) -> None:
+        try:
+            self._begun.release()
+            self._take_turns()
+        except BaseException as error:  # noqa: BLE001 - it is raised where the results are taken
+            self._failed = error
+        finally:
+            with suppress(MemoryError):
+                self._ended.release()
+
+    def _take_turns(self) -> None:
+        while True:
+            self._room.acquire()
+            with self._turn:
+                if self._ends:
+                    return
+                number = self._asked
+                item, error, found = None, None, True
+                try:
+                    item = self._first.pop() if self._first else next(self._items)
+                except StopIteration:
+                    found = False
+                except BaseException as raised:  # noqa: BLE001 - it is raised where the results are taken
+                    error = raised
+                with self._done:
+                    self._ends = self._ends or not found or error is not None
+                    self._asked += found
+                    self._done.notify()
+                if not found:
+                    return
+            result = None
+            if error is None:
+                try:
+                    result = self._work(item)
+                except BaseException as raised:  # noqa: BLE001 - it is raised where the results are taken
+                    error = raised
+            with self._done:
+                self._results[number] = (result, error)
+                self._done.notify()

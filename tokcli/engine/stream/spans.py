@@ -1,0 +1,52 @@
+"""Spans of tokens on their way out: printed, and turned from characters into bytes.
+
+Spans are an array of uint64 with two numbers for each token: the first and the past-the-end character, or byte.
+"""
+
+from __future__ import annotations
+
+from array import array
+
+from tokcli.engine import backend
+from tokcli.engine.tokens import Spans, pairs_of
+
+
+def format_lines(ids: memoryview, spans: Spans) -> bytes:
+    r"""Return a line for each id (uint32), with the id and its span between tabs.
+
+    >>> format_lines(memoryview(array("I", [7])), array("Q", [0, 2]))
+    b'7\t0\t2\n'
+    """
+    native = backend.native()
+    if native is None:
+        return b"".join(b"%d\t%d\t%d\n" % (i, a, b) for i, (a, b) in zip(ids, pairs_of(spans), strict=True))
+    lines: bytes = native.format_spans(ids, spans)
+    return lines
+
+
+def format_json(spans: Spans) -> bytes:
+    """Return spans as the items of a JSON array.
+
+    >>> format_json(array("Q", [0, 2, 2, 3]))
+    b'[0, 2], [2, 3]'
+    """
+    native = backend.native()
+    if native is None:
+        return b", ".join(b"[%d, %d]" % pair for pair in pairs_of(spans))
+    items: bytes = native.format_spans(None, spans)
+    return items
+
+
+def byte_spans(data: bytes, spans: Spans) -> Spans:
+    """Return spans in the characters of a text as spans in its bytes; what is after the text ends with it.
+
+    >>> byte_spans("aé!".encode(), array("Q", [0, 2, 2, 3])).tolist()
+    [0, 3, 3, 4]
+    """
+    native = backend.native()
+    if native is not None:
+        return array("Q", native.byte_spans(data, spans))
+    starts = [at for at, byte in enumerate(data) if byte & 0xC0 != 0x80]
+    starts.append(len(data))
+    last = len(starts) - 1
+    return array("Q", [starts[min(place, last)] for place in spans])

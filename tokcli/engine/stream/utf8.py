@@ -1,0 +1,159 @@
+"""Text that stays UTF-8, so that native code can take it without decoding: its pieces, and what is found in it."""
+
+from __future__ import annotations
+
+import codecs
+from array import array
+from collections.abc import Iterable, Iterator
+from functools import cached_property, lru_cache
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+from tokcli.engine import backend
+from tokcli.engine.stream import special_tokens
+from tokcli.engine.stream.chunks import Chunk
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+    from tokcli.engine import _native
+
+
+class SplitText(NamedTuple):
+    """A part of a stream: plain text as UTF-8, and the bytes at which its pieces end (uint64).
+
+    `is_noise`: there are other bytes in it, each run of which belongs to the last piece before it.
+    """
+
+    data: memoryview
+    ends: bytes
+    is_noise: bool = False
+
+    @classmethod
+    def of(cls, pieces: Iterable[str]) -> SplitText:
+        """Return the part that has these pieces."""
+        encoded = list(map(str.encode, pieces))
+        return cls(memoryview(b"".join(encoded)), array("Q", accumulate(map(len, encoded))).tobytes())
+
+    @property
+    def nbytes(self) -> int:
+        """The size of the text in bytes."""
+        return self.data.nbytes
+
+    @property
+    def pieces(self) -> list[str]:
+        """The pieces as text."""
+        ends = memoryview(self.ends).cast("Q").tolist()
+        return [str(self.data[begin:end], "utf-8") for begin, end in pairwise([0, *ends])]
+
+
+AnyChunk = memoryview | SplitText | Chunk  # plain text as UTF-8, the same with its pieces, or any other text
+
+FIRST_CHUNK_BYTES = 1 << 16  # a short input is one chunk, and refused before any output
+MAX_CHUNK_BYTES = 1 << 18  # chunks grow up to here: threads have enough to do, and the caches of a processor hold it
+MAX_CHARACTER = 4  # bytes
+
+
+def utf8_of(part: memoryview | SplitText) -> memoryview:
+    """Return the text of a part that is plain."""
+    return part.data if isinstance(part, SplitText) else part
+
+
+def valid_utf8(data: Buffer) -> int:
+    """Return the number of bytes from the beginning that are whole characters of UTF-8.
+
+    >>> valid_utf8(b"ab\\xc3"), valid_utf8(b"a\\xffb")
+    (2, 1)
+    """
+    native = backend.native()
+    if native is not None:
+        size: int = native.valid_utf8(data)
+        return size
+    try:
+        return codecs.utf_8_decode(data, "strict", False)[1]
+    except UnicodeDecodeError as error:
+        return error.start
+
+
+def cut_at_end(data: bytes) -> int:
+    r"""Return how many bytes at the end begin a character that is not whole.
+
+    >>> cut_at_end("a\u4e2d".encode()), cut_at_end("a\u4e2d".encode()[:-1]), cut_at_end(b"\xff")
+    (0, 2, 0)
+    """
+    end = data[1 - MAX_CHARACTER :]
+    return len(end) - codecs.utf_8_decode(end, "replace", False)[1]
+
+
+def without_surrogates(text: str) -> str:
+    """Return a text with pairs of surrogates as the character they encode, and lone ones as U+FFFD, as tiktoken does.
+
+    What is no str raises TypeError.
+    """
+    if not isinstance(text, str):
+        raise TypeError(f"expected str, not {type(text).__name__}")
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def joined(blocks: Iterator[bytes]) -> Iterator[tuple[bytes, bool]]:
+    """Yield blocks joined to the size of a chunk, each with whether it is the last; the last one may be empty."""
+    waiting: list[bytes] = []
+    size, wanted = 0, FIRST_CHUNK_BYTES
+    for block in blocks:
+        waiting.append(block)
+        size += len(block)
+        if size >= wanted:
+            yield b"".join(waiting), False
+            waiting, size, wanted = [], 0, min(2 * wanted, MAX_CHUNK_BYTES)
+    yield b"".join(waiting), True
+
+
+class SpecialFinder:
+    """Finds special tokens in UTF-8. First it searches for their common beginning, which hardly any text has."""
+
+    def __init__(self, tokens: frozenset[str]) -> None:
+        self._names = tokens - {""} if "" in tokens else tokens
+        first, last = min(self._names, default=""), max(self._names, default="")
+        same = next(
+            (i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last))
+        )
+        self._beginning = first[:same].encode()
+
+    @cached_property
+    def longest(self) -> int:
+        """The size of the longest token in bytes; 0 for none."""
+        return max(map(len, map(str.encode, self._names)), default=0)
+
+    @cached_property
+    def _native(self) -> _native.LongestMatch | None:
+        native = backend.native()
+        return None if native is None else native.LongestMatch([name.encode() for name in self._names])
+
+    def _places(self, data: bytes, size: int, most: int) -> Iterable[tuple[int, int]]:
+        if self._native is None:
+            return special_tokens.byte_finder(self._names).find(data if size == len(data) else data[:size])
+        flat = memoryview(self._native.find(data, size, most)).cast("Q").tolist()
+        return zip(flat[::2], flat[1::2], strict=True)
+
+    def find(self, data: bytes, size: int) -> Iterator[tuple[int, str]]:
+        """Yield (offset, token) of each token that ends before byte `size`, the longest where several begin."""
+        if not self._names or data.find(self._beginning, 0, size) < 0:
+            return
+        for begin, end in self._places(data, size, len(data)):
+            yield begin, data[begin:end].decode()
+
+    def is_in(self, data: bytes) -> bool:
+        """Return whether any of the tokens is in the data."""
+        return bool(self._names) and self._beginning in data and any(True for _ in self._places(data, len(data), 1))
+
+
+@lru_cache(maxsize=8)
+def special_finder(tokens: frozenset[str]) -> SpecialFinder:
+    """Return the finder for some special tokens."""
+    return SpecialFinder(tokens)

@@ -1,0 +1,235 @@
+"""The native twin of splitting and merging: an opened vocabulary image, and the native scanner for a known pattern.
+
+A twin answers exactly as the Python code does, or None: errors are for the Python code to find and to name.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
+
+from tokcli.engine import backend
+from tokcli.engine.pretokenizers import known_patterns as known
+from tokcli.engine.pretokenizers.pretokenizer import PreTokenizer
+from tokcli.engine.stream.utf8 import SplitText
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from typing_extensions import Buffer
+
+    from tokcli.engine import _native
+
+# The name of the native scanner that splits as a pattern does.
+FAMILY_OF = {
+    known.R50K: "r50k",
+    known.GPT2: "r50k",
+    known.GPT2_EDUCATIONAL: "r50k",
+    known.CL100K: "cl100k",
+    known.LLAMA3: "llama3",
+    known.GPT4: "llama3",
+    known.QWEN2: "qwen2",
+    known.O200K: "o200k",
+    known.TEKKEN: "tekken",
+    known.QWEN35: "qwen35",
+    known.STARCODER: "starcoder",
+    known.DEEPSEEK: "deepseek",
+    known.FALCON: "falcon",
+    known.LLAMA_CPP_DEFAULT: "default",
+    known.LLAMA_CPP_GPT4O: "gpt4o",
+    known.LLAMA_CPP_GRANITE: "granite",
+    known.LLAMA_CPP_TEKKEN: "llama_tekken",
+    known.DEEPSEEK_CODER: "coder",
+    known.LLAMA_CPP_CODER: "llama_coder",
+    known.BLOOM: "bloom",
+}
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def or_none(method: Callable[P, R]) -> Callable[P, R | None]:
+    """Return a method that answers None where native code gives up: the one signal that Python has to do the work.
+
+    Native code gives up on lone surrogates, on bytes and ids that are not in the vocabulary, and on numbers that do not
+    fit. A wrong type is an error of the caller, and stays one.
+    """
+
+    @wraps(method)
+    def answer(*args: P.args, **kwargs: P.kwargs) -> R | None:
+        try:
+            return method(*args, **kwargs)
+        except (KeyError, UnicodeEncodeError, OverflowError):
+            return None
+
+    return answer
+
+
+class NativeEncoder:
+    """The native twin of splitting and merging: an opened vocabulary, and a family of patterns or a pattern.
+
+    Every method answers None where Python has to do the work; with a check (text_check.py) also for text, given as str,
+    in which the check finds something. Arrays are memoryviews of uint32, offsets of uint64.
+    """
+
+    def __init__(
+        self,
+        vocabulary: _native.Vocabulary,
+        family: int | _native.Pattern,
+        check: _native.TextCheck | None = None,
+        *,
+        is_noise: bool = False,
+    ) -> None:
+        self._vocabulary = vocabulary
+        self._family = family
+        self._check = check
+        self._is_noise = is_noise
+
+    def checked(self, check: _native.TextCheck) -> NativeEncoder:
+        """Return a twin that answers None for texts in which the check finds something."""
+        return NativeEncoder(self._vocabulary, self._family, check)
+
+    def for_noise(self) -> NativeEncoder:
+        """Return a twin whose records may have bytes that are not UTF-8, which are encoded as errors="bytes" does."""
+        return NativeEncoder(self._vocabulary, self._family, is_noise=True)
+
+    @or_none
+    def count(self, text: str, threads: int = 1) -> int | None:
+        """Return the number of ids of a text."""
+        return self._vocabulary.count(text, self._family, threads, self._check)
+
+    @or_none
+    def encode(self, text: str) -> list[int] | None:
+        """Return the ids of a text."""
+        return self._vocabulary.encode(text, self._family, self._check)
+
+    @or_none
+    def encode_piece(self, piece: bytes) -> list[int]:
+        """Return the ids of bytes that are not split."""
+        return self._vocabulary.encode_piece(piece)
+
+    @or_none
+    def encode_array(self, text: str, threads: int = 1) -> memoryview | None:
+        """Return the ids of a text as an array."""
+        ids = self._vocabulary.encode_str(text, self._family, threads, self._check)
+        return None if ids is None else memoryview(ids).cast("I")
+
+    @or_none
+    def encode_utf8(self, data: Buffer) -> memoryview:
+        """Return the ids of UTF-8, which the caller has checked, as an array."""
+        return memoryview(self._vocabulary.encode_buffer(data, self._family)).cast("I")
+
+    @or_none
+    def count_utf8(self, data: Buffer) -> int:
+        """Return the number of ids of UTF-8, which the caller has checked."""
+        return self._vocabulary.count_buffer(data, self._family)
+
+    @or_none
+    def encode_records(self, data: Buffer, ends: Buffer, separator_size: int) -> tuple[memoryview, memoryview]:
+        """Return the ids of all records, which end at `ends` (uint64) in UTF-8, and where each record's begin."""
+        ids, offsets = self._vocabulary.encode_records(data, ends, separator_size, self._family, self._is_noise)
+        return memoryview(ids).cast("I"), memoryview(offsets).cast("Q")
+
+    @or_none
+    def count_records(self, data: Buffer, ends: Buffer, separator_size: int) -> memoryview:
+        """Return the number of ids of each record as an array."""
+        counts = self._vocabulary.count_records(data, ends, separator_size, self._family, self._is_noise)
+        return memoryview(counts).cast("I")
+
+    @or_none
+    def encode_batch(self, texts: list[str], threads: int) -> tuple[memoryview, memoryview] | None:
+        """Return the ids of all texts as an array, and where each text's begin."""
+        made = self._vocabulary.encode_batch(texts, self._family, threads, self._check)
+        return None if made is None else (memoryview(made[0]).cast("I"), memoryview(made[1]).cast("Q"))
+
+    @or_none
+    def encode_batch_lists(self, texts: list[str], threads: int) -> list[list[int] | None]:
+        """Return the ids of each text, None for texts in which the check finds something."""
+        return self._vocabulary.encode_batch_lists(texts, self._family, threads, self._check)
+
+    @or_none
+    def decode(self, ids: Sequence[int]) -> bytes:
+        """Return the bytes of ids; the image has no special tokens, so these are Python's."""
+        return self._vocabulary.decode(ids)
+
+    @or_none
+    def decode_str(self, ids: Sequence[int]) -> str:
+        """Return the text of ids, with U+FFFD for bytes that are not UTF-8."""
+        return self._vocabulary.decode_str(ids)
+
+    def decoder(self, special_tokens: Mapping[str, int]) -> _native.Decoder:
+        """Return the vocabulary with special tokens, for buffers of ids; its methods raise KeyError for unknown ids."""
+        native = backend.native()
+        assert native is not None
+        special = {number: token.encode() for token, number in special_tokens.items()}
+        decoder: _native.Decoder = native.Decoder(self._vocabulary, special)
+        return decoder
+
+
+def open_vocabulary(image: Callable[[], Buffer]) -> _native.Vocabulary | None:
+    """Return the opened image that a function makes or maps; None where only Python can do the work."""
+    native = backend.native()
+    if native is None:
+        return None
+    try:
+        opened: _native.Vocabulary = native.Vocabulary(image())
+    except ValueError:
+        return None
+    return opened
+
+
+def native_splitter(pretokenizer: PreTokenizer) -> int | _native.Pattern | None:
+    """Return what native code splits by: the number of a family, or a pattern; None where `regex` has to split."""
+    native = backend.native()
+    family = FAMILY_OF.get(pretokenizer.pat_str)
+    if native is None or family is None:
+        return pretokenizer.native_pattern
+    number: int = native.FAMILIES.index(family)
+    return number
+
+
+@or_none
+def encode_split(vocabulary: _native.Vocabulary, part: SplitText) -> memoryview:
+    """Return the ids of a text whose pieces are known, as an array; None where Python has to do the work."""
+    return memoryview(vocabulary.encode_split(part.data, part.ends, part.is_noise)).cast("I")
+
+
+@or_none
+def encode_each(vocabulary: _native.Vocabulary, part: SplitText) -> tuple[_native.Ids, bytes]:
+    """Return the ids of a text whose pieces are known, and the number of ids of each (uint32); None as above."""
+    return vocabulary.encode_each(part.data, part.ends)
+
+
+@or_none
+def count_split(vocabulary: _native.Vocabulary, part: SplitText) -> int:
+    """Return the number of ids of a text whose pieces are known; None where Python has to do the work."""
+    return vocabulary.count_split(part.data, part.ends, part.is_noise)
+
+
+def split_natively(pat_str: str, text: str) -> list[bytes] | None:
+    """Return the pieces of a text as UTF-8; None where only Python can split it."""
+    native = backend.native()
+    if native is None or pat_str not in FAMILY_OF:
+        return None
+    try:
+        ends = memoryview(native.split(text, native.FAMILIES.index(FAMILY_OF[pat_str]))).cast("Q").tolist()
+        data = text.encode()
+    except (UnicodeError, OverflowError):
+        return None
+    return [data[begin:end] for begin, end in zip([0, *ends], ends, strict=False)]
+
+
+def split_plain(pat_str: str, data: memoryview) -> SplitText:
+    """Return a part of a stream, which native code can split by a known pattern, with its pieces."""
+    native = backend.native()
+    assert native is not None
+    return SplitText(data, native.split(data, native.FAMILIES.index(FAMILY_OF[pat_str])))
+
+
+def parents_in(vocabulary: _native.Vocabulary) -> tuple[array[int], array[int]]:
+    """Return the left and the right parent of each id in an opened image (uint32)."""
+    both = array("I", vocabulary.parents())
+    return both[: len(both) // 2], both[len(both) // 2 :]

@@ -1,0 +1,288 @@
+"""`RankTokenizer`: text to ids by mergeable_ranks and a pattern, natively where that can be, else in Python."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from tokcli.engine.bpe.image import image_of
+from tokcli.engine.stream import chunks as stream
+from tokcli.engine.stream import special_tokens as special
+from tokcli.engine.stream import utf8
+from tokcli.engine.stream.chunks import PLAIN, ReadOptions
+from tokcli.engine.stream.parts import read_parts
+from tokcli.engine.stream.utf8 import without_surrogates
+from tokcli.engine.tiktoken.native_encoder import (
+    count_split,
+    encode_each,
+    encode_split,
+    native_splitter,
+    split_natively,
+    split_plain,
+)
+from tokcli.engine.tiktoken.rank_vocabulary import RankVocabulary
+from tokcli.engine.tokens import Tokens
+from tokcli.errors import TokcliError
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+    from tokcli.engine.bpe.bpe import PieceCache
+    from tokcli.engine.stream.utf8 import AnyChunk
+    from tokcli.engine.tiktoken.native_encoder import NativeEncoder
+
+NONE: frozenset[str] = frozenset()
+
+
+class RankTokenizer(RankVocabulary):
+    """A vocabulary of ranks with all ways from text to ids.
+
+    >>> tiny = RankTokenizer.of("tiny", r"[a-z]+|[^a-z]+", {b"a": 0, b"b": 1, b" ": 2, b"ab": 3}, {"<end>": 4})
+    >>> tiny.encode("ab ba<end>", frozenset(["<end>"]))
+    [3, 2, 1, 0, 4]
+    """
+
+    rules: None = None
+    sees_whole_texts = False
+    changes_text = False
+    puts_space_first = False
+
+    @classmethod
+    def of(
+        cls, name: str, pat_str: str, mergeable_ranks: dict[bytes, int], special_tokens: dict[str, int]
+    ) -> RankTokenizer:
+        """Return the tokenizer of ranks that are at hand; the mapping is kept, not copied."""
+        return cls(
+            name,
+            pat_str=pat_str,
+            special_tokens=special_tokens,
+            max_rank=max(mergeable_ranks.values()),
+            load_ranks=lambda: mergeable_ranks,
+            load_image=lambda: image_of(mergeable_ranks),
+            image_comes_first=False,
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return RankTokenizer.of, (self.name, self.pretokenizer.pat_str, self.mergeable_ranks, self.special_tokens)
+
+    @cached_property
+    def _cache(self) -> PieceCache:
+        # a known pattern comes here only where native code is not used at all: then its merging is Python's, too
+        if self.pretokenizer.is_known or self._opened is None:
+            return self.reference.cache
+        return type(self.reference.cache)(self.encode_piece)
+
+    # --- text to ids -------------------------------------------------------------------------------------------------
+
+    def encode(self, text: str, allowed: frozenset[str] = NONE) -> list[int]:
+        """Return the ids of a text."""
+        if allowed:
+            return self._encode_allowing(without_surrogates(text), allowed)
+        if self.native is not None and (ids := self.native.encode(text)) is not None:
+            return ids
+        return self.encode_in_python(text)
+
+    def encode_in_python(self, text: str) -> list[int]:
+        """Return the ids of a text, all special tokens taken as text, without native splitting."""
+        return self._cache.encode(self.pretokenizer.split(without_surrogates(text)))
+
+    def _encode_allowing(self, text: str, allowed: frozenset[str]) -> list[int]:
+        ids: list[int] = []
+        for segment, is_special in special.segments(text, allowed):
+            ids += (self.special_tokens[segment],) if is_special else self.encode(segment)
+        return ids
+
+    def count(self, text: str, threads: int = 1) -> int:
+        """Return the number of ids of a text; the threads share a large one, where there is native code."""
+        if self.native is not None and (count := self.native.count(text, threads)) is not None:
+            return count
+        return self._cache.count(self.pretokenizer.split(without_surrogates(text)))
+
+    def encode_array(self, text: str) -> memoryview:
+        """Return the ids of a text as an array (uint32)."""
+        if self.native is not None and (ids := self.native.encode_array(text)) is not None:
+            return ids
+        return memoryview(array("I", self.encode_in_python(text)))
+
+    def encode_bytes(self, data: bytes) -> memoryview:
+        """Return the ids of bytes as an array; bytes that are not UTF-8 are encoded as --errors bytes does."""
+        if self.native is not None and utf8.valid_utf8(data) == len(data):
+            return self.encode_part(memoryview(data))
+        try:
+            return self.encode_array(data.decode())
+        except UnicodeDecodeError:
+            arrays = map(self.encode_part, self.read_parts([data], ReadOptions("bytes")))
+            return memoryview(b"".join(arrays)).cast("I")
+
+    def encode_batch(self, texts: Sequence[str], threads: int) -> list[list[int]]:
+        """Return the ids of each text."""
+        if self.native is not None and (made := self.native.encode_batch_lists(list(texts), threads)) is not None:
+            return [self.encode(text) if ids is None else ids for text, ids in zip(texts, made, strict=True)]
+        return [self.encode(text) for text in texts]
+
+    def encode_array_batch(self, texts: Sequence[str], threads: int) -> tuple[memoryview, memoryview]:
+        """Return the ids of all texts in one array, and len(texts) + 1 offsets (uint64) at which each text's begin."""
+        if self.native is not None and (made := self.native.encode_batch(list(texts), threads)) is not None:
+            return made
+        ids, offsets = array("I"), array("Q", [0])
+        for text in texts:
+            ids.extend(self.encode(text))
+            offsets.append(len(ids))
+        return memoryview(ids), memoryview(offsets)
+
+    def encode_own_texts(self, ids: Iterable[int]) -> Iterator[tuple[int, Sequence[int]]]:
+        """Yield (id, ids of its bytes); bytes that are not UTF-8 are one piece."""
+        data_of = self.token_bytes()
+        texts: dict[int, str] = {}
+        for number in ids:
+            data = data_of[number]
+            try:
+                texts[number] = data.decode()
+            except UnicodeDecodeError:
+                yield number, self.encode_piece(data)
+        try:
+            found, offsets = self.encode_array_batch(list(texts.values()), 1)
+        except TokcliError:  # the pattern leaves some text out
+            yield from ((number, self._ids_or_none(text)) for number, text in texts.items())
+            return
+        places = offsets.tolist()
+        for number, begin, end in zip(texts, places, places[1:], strict=False):
+            yield number, found[begin:end]
+
+    def _ids_or_none(self, text: str) -> list[int]:
+        try:
+            return self.encode(text)
+        except TokcliError:
+            return []
+
+    # --- the unstable end of a text ----------------------------------------------------------------------------------
+
+    def encode_unstable(self, text: str, allowed: frozenset[str]) -> tuple[list[int], list[list[int]]]:
+        """Return the ids that any longer text begins with, and all ways to encode the rest of the text."""
+        ids, last = self._encode_with_last(text, allowed)
+        return self.reference.unstable(ids, last, self.encode) if last else (ids, [])
+
+    def encode_with_tail(self, text: str, tail: bytes) -> list[int]:
+        """Return the ids of a text and of bytes after it that are not UTF-8 and belong to its last piece."""
+        ids, last = self._encode_with_last(text, NONE)
+        return self.reference.with_tail(ids, list(map(self.token_bytes().__getitem__, ids)), last, tail)
+
+    def _encode_with_last(self, text: str, allowed: frozenset[str]) -> tuple[list[int], int]:
+        """Return the ids of a text and the number of those of its last piece: 0 where a special token is last."""
+        ids: list[int] = []
+        last = 0
+        for segment, is_special in special.segments(text, allowed):
+            if is_special:
+                ids.append(self.special_tokens[segment])
+                last = 0
+            else:
+                pieces = self.pretokenizer.split(segment)
+                ids += self._cache.encode(pieces)
+                last = len(self._cache[pieces[-1]])
+        return ids, last
+
+    # --- streams -----------------------------------------------------------------------------------------------------
+
+    def split(self, text: str) -> list[str]:
+        """Return the pieces that the pattern cuts a text into; joined, they are the text."""
+        return self.pretokenizer.split(without_surrogates(text))
+
+    def read_chunks(self, blocks: stream.Blocks, options: ReadOptions = PLAIN) -> Iterator[stream.Chunk]:
+        """Yield blocks of bytes as chunks that are encoded one by one; `stream.chunks.read_chunks` has the rules."""
+        return stream.read_chunks(blocks, self.pretokenizer, options)
+
+    def read_parts(self, blocks: stream.Blocks, options: ReadOptions = PLAIN) -> Iterator[AnyChunk]:
+        """Yield blocks of bytes as UTF-8 where native code takes it, or as chunks; `stream.parts` has the rules."""
+        splitter = None if self.native is None else native_splitter(self.pretokenizer)
+        if splitter is None:
+            return self.read_chunks(blocks, options)
+        return read_parts(blocks, self.pretokenizer, splitter, options)
+
+    def cuts_at(self, data: bytes, at: int) -> bool:
+        """Return whether streams may be cut at a byte of UTF-8, which only known patterns tell."""
+        return self.pretokenizer.is_stop(data, at)
+
+    def read_split(
+        self, blocks: stream.Blocks, options: ReadOptions = PLAIN
+    ) -> Iterator[utf8.SplitText | stream.Chunk]:
+        """Yield blocks of bytes as text with its pieces, or as chunks."""
+        for part in self.read_parts(blocks, options):
+            yield split_plain(self.pretokenizer.pat_str, part) if isinstance(part, memoryview) else part
+
+    def read_whole(self, blocks: stream.Blocks, options: ReadOptions = PLAIN) -> stream.Chunk | None:
+        """Return the first chunk of an input without special tokens: nothing here needs a text as one."""
+        return next(self.read_chunks(blocks, options), None)
+
+    def encode_part(self, part: AnyChunk) -> memoryview:
+        """Return the ids of a part of a stream as an array (uint32)."""
+        if isinstance(part, stream.Chunk):
+            return self._encode_chunk(part)
+        if isinstance(part, utf8.SplitText):
+            ids = None if self._opened is None else encode_split(self._opened, part)
+            return self._encode_split_in_python(part) if ids is None else ids
+        if self.native is not None and (ids := self.native.encode_utf8(part)) is not None:
+            return ids
+        return memoryview(array("I", self.encode_in_python(str(part, "utf-8"))))
+
+    def _encode_split_in_python(self, part: utf8.SplitText) -> memoryview:
+        if part.is_noise:
+            chunks = self.read_chunks([bytes(part.data)], ReadOptions("bytes"))
+            return memoryview(b"".join(map(self._encode_chunk, chunks))).cast("I")
+        return memoryview(array("I", self._cache.encode(part.pieces)))
+
+    def _encode_chunk(self, chunk: stream.Chunk) -> memoryview:
+        if chunk.special:
+            return memoryview(array("I", [self.special_tokens[chunk.text]]))
+        if chunk.tail:
+            return memoryview(array("I", self.encode_with_tail(chunk.text, chunk.tail)))
+        if chunk.pieces is not None and self._opened is not None:
+            return self.encode_part(utf8.SplitText.of(chunk.pieces))
+        if self.native is not None and (ids := self.native.encode_array(chunk.text)) is not None:
+            return ids
+        return memoryview(array("I", self._cache.encode(stream.pieces_of(chunk, self.pretokenizer))))
+
+    def encode_each(self, part: utf8.SplitText) -> tuple[Buffer, bytes] | None:
+        """Return the ids of a part, and the number of ids of each piece (uint32); None where Python has to do it."""
+        return None if self._opened is None else encode_each(self._opened, part)
+
+    def count_part(self, part: AnyChunk, threads: int = 1) -> int:
+        """Return the number of ids of a part of a stream; threads share a large chunk where there is native code."""
+        if isinstance(part, stream.Chunk):
+            if part.special or part.tail:
+                return len(self._encode_chunk(part))
+            if part.pieces is not None and self._opened is not None:
+                return self.count_part(utf8.SplitText.of(part.pieces))
+            if self.native is not None and (count := self.native.count(part.text, threads)) is not None:
+                return count
+            return self._cache.count(stream.pieces_of(part, self.pretokenizer))
+        if isinstance(part, utf8.SplitText):
+            count = None if self._opened is None else count_split(self._opened, part)
+            return len(self._encode_split_in_python(part)) if count is None else count
+        if self.native is not None and (count := self.native.count_utf8(part)) is not None:
+            return count
+        return len(self.encode_in_python(str(part, "utf-8")))
+
+    def for_records(
+        self, data: bytes, special_tokens: frozenset[str] = NONE, errors: stream.Utf8Errors = "strict"
+    ) -> NativeEncoder | None:
+        """Return the native code that takes all records in a buffer at once; see `Tokenizer`."""
+        if self.native is None or utf8.special_finder(special_tokens).is_in(data):
+            return None
+        if utf8.valid_utf8(data) == len(data):
+            return self.native
+        return self.native.for_noise() if errors == "bytes" else None
+
+    def split_chunk(self, chunk: stream.Chunk) -> list[bytes]:
+        """Return the pieces of a chunk as bytes; a special token is one piece."""
+        if not (chunk.special or chunk.tail or chunk.pieces):
+            pieces = split_natively(self.pretokenizer.pat_str, chunk.text)
+            if pieces is not None:
+                return pieces
+        return stream.split_chunk(chunk, self.pretokenizer)
+
+    def encode_spans(self, chunk: stream.Chunk) -> Tokens:
+        """Return the tokens of a chunk with their places in characters, as tiktoken's `decode_with_offsets` counts."""
+        ids = Tokens(self.encode(chunk.text, chunk.allowed)).ids if chunk.allowed else self.encode_part(chunk)
+        return Tokens(ids, spans=self.token_spans(memoryview(ids)))

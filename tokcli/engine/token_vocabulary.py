@@ -1,0 +1,97 @@
+"""`TokenVocabulary`: what any tokenizer knows about its tokens, with the answers that hold for most of them."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from tokcli.engine.tokens import Tokens, joined, spans_of
+
+if TYPE_CHECKING:
+    from tokcli.engine.bpe.bpe import MergeOrder, ModelKind
+
+
+class TokenVocabulary(Protocol):
+    """The tokens of a tokenizer and what is known about them; ids are integers from 0 to 2**32 - 1.
+
+    A class that derives from this overrides the answers that do not hold for it.
+    """
+
+    if TYPE_CHECKING:  # at run time a property here would keep instances and dataclasses from having the attribute
+
+        @property
+        def special_tokens(self) -> Mapping[str, int]:
+            """The ids of the tokens that text becomes only where they are allowed."""
+
+        @property
+        def max_id(self) -> int:
+            """The largest id."""
+
+        @property
+        def decodes_apart(self) -> bool:
+            """Whether an id decodes to the same bytes whatever ids are beside it."""
+
+    def token_bytes(self) -> Mapping[int, bytes]:
+        """Return the bytes of every id, special tokens included."""
+
+    def ids_by_token(self) -> dict[bytes, int]:
+        """Return the ids of all tokens, special ones too; of ids with the same bytes, the first."""
+        tokens = self.token_bytes()
+        return {tokens[number]: number for number in sorted(tokens, reverse=True)}
+
+    def parents(self, number: int) -> tuple[int, int] | None:
+        """Return the two ids that merge into an id; None where none do, or the model does not merge."""
+
+    def split(self, text: str) -> list[str]:
+        """Return the pieces of a text as they occur in it; joined, they are the text."""
+
+    def decode(self, ids: Sequence[int]) -> bytes:
+        """Return the bytes of ids; UnknownTokenError for an id that the vocabulary lacks."""
+
+    def joined_tokens(self, ids: Sequence[int]) -> bytes:
+        """Return the bytes of each id, as `token_bytes` has them, one after the other."""
+        return b"".join(map(self.token_bytes().__getitem__, ids))
+
+    def token_spans(self, ids: Sequence[int], start: int = 0, *, in_chars: bool = True) -> array[int]:
+        """Return the first and the past-the-end character (or byte) of the bytes of each id, one after the other.
+
+        They are in one array of uint64. `start` characters (or bytes) are before the first id.
+        """
+        return spans_of(map(self.token_bytes().__getitem__, ids), start, in_chars=in_chars)
+
+    def merge_order(self) -> MergeOrder | None:
+        """Return the order of merging; None for a model that does not merge."""
+        return None
+
+    def scores(self) -> Sequence[float]:
+        """Return the score of each id; nothing where the model does not choose by scores."""
+        return ()
+
+    def token_kinds(self) -> dict[int, str]:
+        """Return the kind of each unusual token by id: special, added, control, unknown, user-defined, unused, byte."""
+        return {}
+
+    @property
+    def model_kind(self) -> ModelKind:
+        """The way in which the model finds tokens; as a rule by merging."""
+        return "merges"
+
+    @property
+    def finds_whole(self) -> bool:
+        """Whether a piece that is a token becomes that token without merging."""
+        return False
+
+    @property
+    def has_template(self) -> bool:
+        """Whether `finish` can add special tokens."""
+        return False
+
+    def finish(self, texts: list[Tokens], add: bool) -> Tokens:
+        """Return one text or a pair of texts after the post-processor; `add`: with its special tokens."""
+        del add
+        return joined(texts)
+
+    def cutting_parts(self) -> list[tuple[str, object]]:
+        """Return the name and the object of each part that cuts text, in order; nothing where none does."""
+        return []

@@ -1,0 +1,161 @@
+"""`Tokenizer`: what an `Encoding` asks of any tokenizer, and every command of its encoding.
+
+`RankTokenizer` (tiktoken/) is one, by ranks and a pattern. The families that turn whole texts into ids are
+`TextTokenizer`s, and the two adapters in adapters/ make `Tokenizer`s of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from tokcli.engine.stream.chunks import PLAIN, ReadOptions, Utf8Errors
+from tokcli.engine.token_vocabulary import TokenVocabulary
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+    from tokcli.engine.bpe.bpe import MergeStep
+    from tokcli.engine.bpe.merges import ParentTable
+    from tokcli.engine.pretokenizers.pretokenizer import PreTokenizer
+    from tokcli.engine.stream.chunks import Blocks, Chunk
+    from tokcli.engine.stream.utf8 import AnyChunk, SplitText
+    from tokcli.engine.text_tokenizer import TextTokenizer
+    from tokcli.engine.tiktoken.native_encoder import NativeEncoder
+    from tokcli.engine.tokens import Tokens
+
+NONE: frozenset[str] = frozenset()
+
+
+class Tokenizer(TokenVocabulary, Protocol):
+    """A vocabulary with all ways from text to ids and back.
+
+    `allowed` are the special tokens that become their id; all others are ordinary text. Arrays of ids are memoryviews
+    of uint32, `threads` is the number of threads that may work.
+    """
+
+    @property
+    def name(self) -> str:
+        """The name of the vocabulary in messages."""
+
+    @property
+    def pretokenizer(self) -> PreTokenizer | None:
+        """The pattern that alone cuts text into pieces; None where there is none, or other parts have a say."""
+
+    @property
+    def rules(self) -> TextTokenizer | None:
+        """The tokenizer of whole texts behind this one, with everything its file says; None for ranks and a pattern."""
+
+    @property
+    def is_native(self) -> bool:
+        """Whether native code does the work."""
+
+    @property
+    def sees_whole_texts(self) -> bool:
+        """Whether there is more to it than ranks and a pattern, so that templates and offsets need a text as one."""
+
+    @property
+    def changes_text(self) -> bool:
+        """Whether tokens may have other bytes than the text that they encode, as after a normalizer."""
+
+    @property
+    def puts_space_first(self) -> bool:
+        """Whether `read_parts` gives more than the input: a space before the text."""
+
+    # --- text to ids -------------------------------------------------------------------------------------------------
+
+    def encode(self, text: str, allowed: frozenset[str] = NONE) -> list[int]:
+        """Return the ids of a text."""
+
+    def count(self, text: str) -> int:
+        """Return the number of ids of a text."""
+
+    def encode_array(self, text: str) -> memoryview:
+        """Return the ids of a text as an array."""
+
+    def encode_bytes(self, data: bytes) -> memoryview:
+        """Return the ids of bytes as an array; UnicodeDecodeError where they must be UTF-8 and are not."""
+
+    def encode_batch(self, texts: Sequence[str], threads: int) -> list[list[int]]:
+        """Return the ids of each text."""
+
+    def encode_array_batch(self, texts: Sequence[str], threads: int) -> tuple[memoryview, memoryview]:
+        """Return the ids of all texts in one array, and len(texts) + 1 offsets (uint64) at which each text's begin."""
+
+    def encode_piece(self, piece: bytes) -> list[int]:
+        """Return the ids of one piece, which is not split again."""
+
+    def count_pieces(self, pieces: list[bytes]) -> list[int]:
+        """Return the number of ids of each piece."""
+
+    def encode_own_texts(self, ids: Iterable[int]) -> Iterator[tuple[int, Sequence[int]]]:
+        """Yield (id, ids of the text that it stands for) for those ids that stand for a text by themselves."""
+
+    # --- streams -----------------------------------------------------------------------------------------------------
+
+    def read_chunks(self, blocks: Blocks, options: ReadOptions = PLAIN) -> Iterator[Chunk]:
+        """Yield blocks of bytes as chunks of text whose ids, in a row, are those of the whole input.
+
+        Special tokens in `refused` raise DisallowedSpecialTokenError.
+        """
+
+    def read_parts(self, blocks: Blocks, options: ReadOptions = PLAIN) -> Iterator[AnyChunk]:
+        """Yield blocks of bytes in the form that is encoded fastest: UTF-8 where native code takes it, else chunks."""
+
+    def encode_part(self, part: AnyChunk) -> memoryview:
+        """Return the ids of a part of a stream as an array."""
+
+    def encode_each(self, part: SplitText) -> tuple[Buffer, bytes] | None:
+        """Return the ids (uint32) of a part, and the number of ids of each piece (uint32); None where Python has to."""
+
+    def count_part(self, part: AnyChunk) -> int:
+        """Return the number of ids of a part of a stream."""
+
+    def cuts_at(self, data: bytes, at: int) -> bool:
+        """Return whether streams may be cut at byte `at` of UTF-8: both sides then have the ids of the whole."""
+
+    def read_split(self, blocks: Blocks, options: ReadOptions = PLAIN) -> Iterator[SplitText | Chunk]:
+        """Yield blocks of bytes as text with its pieces where native code splits it, else as chunks to be split."""
+
+    def split_chunk(self, chunk: Chunk) -> list[bytes]:
+        """Return the pieces of a chunk; a special token is one piece."""
+
+    def for_records(
+        self, data: bytes, special_tokens: frozenset[str] = NONE, errors: Utf8Errors = "strict"
+    ) -> NativeEncoder | None:
+        """Return the native code that takes all records in a buffer at once; None where they go one by one.
+
+        They go one by one where one of `special_tokens` may occur in them, or where not all of it is UTF-8 and `errors`
+        is not "bytes".
+        """
+
+    def read_whole(self, blocks: Blocks, options: ReadOptions = PLAIN) -> Chunk | None:
+        """Return blocks of bytes as one chunk; None where they are empty, InputError above stream's MAX_PIECE_BYTES."""
+
+    def encode_spans(self, chunk: Chunk) -> Tokens:
+        """Return the tokens of a chunk with their places in characters; InputError where these are not known."""
+
+    # --- ids to text -------------------------------------------------------------------------------------------------
+
+    def decode_array(self, ids: memoryview) -> bytes:
+        """Return the bytes of an array of ids (uint32 or uint16); UnknownTokenError as in `decode`."""
+
+    def decode_text(self, ids: Sequence[int]) -> str:
+        """Return the text of ids, with U+FFFD for bytes that are not UTF-8; UnknownTokenError as in `decode`."""
+
+    # --- tokens ------------------------------------------------------------------------------------------------------
+
+    def ranks(self) -> dict[bytes, int]:
+        """Return the ids of all tokens that are not special."""
+
+    def id_of(self, token: bytes) -> int | None:
+        """Return the id of a token, special or not; None where there is none."""
+
+    def is_special(self, number: int) -> bool:
+        """Return whether an id is that of a special token, and of no other token."""
+
+    def all_parents(self) -> ParentTable:
+        """Return the parents of every id; VocabularyError where ids are too large for a table."""
+
+    def merge_steps(self, piece: bytes) -> Iterator[MergeStep] | None:
+        """Yield every merge of a piece, from its bytes to its tokens; None where only the ids' parents tell them."""

@@ -1,0 +1,233 @@
+"""`Tokens`: the ids of a text and what goes with each of them, such as the places of tokens in the text.
+
+Tokenizers make them, post-processors add to them.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple, TypeAlias
+
+from tokcli.engine import backend
+from tokcli.errors import InputError
+
+_ANY_SIZE, _GROWTH = 1 << 20, 64  # characters; real rules make 20 times a text of it at the most
+
+
+Spans: TypeAlias = "array[int]"  # two numbers (uint64) for each token: its first and its past-the-end character
+
+
+class Tokens:
+    """The ids of a text (array of uint32), and lists of the same length: type ids, and 1 for tokens of a template.
+
+    `spans` and `blanks` have two numbers for each id, or are None where nobody asked for places. A span (uint64) is the
+    first and the past-the-end character in the input. Blanks (uint32) are the spaces at the beginning and at the end of
+    the text that the token stands for, which some post-processors take out of its span. `begins` tells whether these
+    are the first tokens of their text, and not those of a chunk further on.
+    """
+
+    begins = True
+
+    def __init__(
+        self,
+        ids: Iterable[int],
+        type_ids: list[int] | None = None,
+        special: list[int] | None = None,
+        spans: Iterable[int] | None = None,
+        blanks: Iterable[int] | None = None,
+    ) -> None:
+        self.ids = _array("I", ids)
+        self._type_ids, self._special = type_ids, special  # None: nothing but zeros, which take 16 bytes a token
+        self.spans = None if spans is None else _array("Q", spans)
+        self.blanks = None if blanks is None else _array("I", blanks)
+
+    @property
+    def type_ids(self) -> list[int]:
+        """The type of each token: 0, or 1 for the second text of a pair."""
+        if not self._type_ids:
+            self._type_ids = [0] * len(self.ids)
+        return self._type_ids
+
+    @type_ids.setter
+    def type_ids(self, numbers: list[int]) -> None:
+        self._type_ids = numbers
+
+    @property
+    def special(self) -> list[int]:
+        """A number for each token: 1 where a template added it, else 0."""
+        if not self._special:
+            self._special = [0] * len(self.ids)
+        return self._special
+
+    @special.setter
+    def special(self, numbers: list[int]) -> None:
+        self._special = numbers
+
+    def add(self, more: Tokens) -> None:
+        """Add tokens at the end; places are kept where both have them."""
+        if self._type_ids or more._type_ids:
+            self.type_ids = self.type_ids + more.type_ids
+        if self._special or more._special:
+            self.special = self.special + more.special
+        self.ids += more.ids
+        self.spans = _longer(self.spans, more.spans)
+        self.blanks = _longer(self.blanks, more.blanks)
+
+
+def _array(typecode: str, numbers: Iterable[int]) -> array[int]:
+    """Return numbers as an array; those in a buffer of this type are copied as they are."""
+    if isinstance(numbers, memoryview) and numbers.format == typecode:
+        made = array(typecode)
+        made.frombytes(numbers.cast("B"))
+        return made
+    return numbers if isinstance(numbers, array) and numbers.typecode == typecode else array(typecode, numbers)
+
+
+def joined(sequences: Sequence[Tokens]) -> Tokens:
+    """Return several tokens in a row as one; places are kept where all of them have places.
+
+    >>> joined([Tokens([1]), Tokens([2, 3], type_ids=[1, 1])]).type_ids
+    [0, 1, 1]
+    """
+    if len(sequences) == 1:
+        return sequences[0]
+    out = Tokens([], spans=[], blanks=[])
+    for tokens in sequences:
+        out.add(tokens)
+    return out
+
+
+def _longer(numbers: array[int] | None, more: array[int] | None) -> array[int] | None:
+    """Return the first array with the second one at its end; None where either is missing."""
+    if numbers is None or more is None:
+        return None
+    numbers += more
+    return numbers
+
+
+def added(ids: Sequence[int], type_id: int) -> Tokens:
+    """Return special tokens that a template adds; they have no place in the text: 0 to 0."""
+    size = len(ids)
+    return Tokens(ids, [type_id] * size, [1] * size, [0, 0] * size, [0, 0] * size)
+
+
+class TokenSpan(NamedTuple):
+    """An id, the text that it stands for, and its first and past-the-end character in the piece."""
+
+    id: int
+    text: str
+    begin: int
+    end: int
+
+
+def texts_of(ids: Mapping[str, int]) -> dict[int, str]:
+    """Return the text of each id; of several texts with one id, the last.
+
+    >>> texts_of({"a": 0, "b": 0})
+    {0: 'b'}
+    """
+    return {number: text for text, number in ids.items()}
+
+
+def spans_of(token_bytes: Iterable[bytes], start: int = 0, *, in_chars: bool = True) -> array[int]:
+    """Return the first and the past-the-end character (or byte) that each token has bytes of, in one array (uint64).
+
+    The firsts are those of tiktoken's `decode_with_offsets`. `start` is the number of characters (or bytes) that begin
+    before the first token.
+
+    >>> spans_of([b"a\\xe4", b"\\xb8\\xad"]).tolist()
+    [0, 2, 1, 2]
+    """
+    spans = array("Q")
+    begun = start  # characters whose first byte has been seen
+    for token in token_bytes:
+        spans.append(max(0, begun - (in_chars and 0x80 <= token[0] < 0xC0)) if token else max(0, begun))
+        begun += sum(not 0x80 <= byte < 0xC0 for byte in token) if in_chars and not token.isascii() else len(token)
+        spans.append(max(0, begun))
+    return spans
+
+
+def pairs_of(spans: Sequence[int]) -> list[tuple[int, int]]:
+    """Return spans as pairs of numbers.
+
+    >>> pairs_of([0, 2, 2, 3])
+    [(0, 2), (2, 3)]
+    """
+    return list(zip(spans[::2], spans[1::2], strict=True))
+
+
+def mapped_spans(spans: Spans, breaks: Spans, shift: int) -> Spans:
+    """Return spans in the characters of a changed text as spans in the text before it, `shift` characters further on.
+
+    `breaks` are pairs of a place in the changed text and its origin in the other; up to the next pair both ascend
+    together. A character stands for the one at its origin.
+
+    >>> mapped_spans(array("Q", [0, 1, 1, 3]), array("Q", [0, 0, 2, 5]), 0).tolist()
+    [0, 1, 1, 6]
+    """
+    native = backend.native()
+    if native is not None:
+        return array("Q", native.mapped_spans(spans, breaks, shift))
+    at = 0
+
+    def origin(place: int) -> int:
+        nonlocal at
+        while at and breaks[at] > place:
+            at -= 2
+        while at + 2 < len(breaks) and breaks[at + 2] <= place:
+            at += 2
+        return breaks[at + 1] + place - breaks[at] + shift
+
+    out = array("Q")
+    for begin, end in pairs_of(spans):
+        out.extend((origin(begin), origin(end - 1) + 1 if begin < end else origin(begin)))
+    return out
+
+
+def shifted_spans(spans: Spans, shift: int) -> Spans:
+    """Return spans of a text that begins `shift` characters, or bytes, further on.
+
+    >>> shifted_spans(array("Q", [0, 2]), 5).tolist()
+    [5, 7]
+    """
+    return mapped_spans(spans, array("Q", [0, 0]), shift) if shift else spans
+
+
+def trimmed_spans(spans: Spans, blanks: Sequence[int], *, keeps_first: bool) -> Spans:
+    """Return spans without the spaces at the ends of tokens, of which `blanks` has two numbers for each token.
+
+    `keeps_first`: the only space at the beginning of a token stays at the beginning of the text.
+
+    >>> trimmed_spans(array("Q", [0, 2, 2, 5]), array("I", [1, 0, 1, 0]), keeps_first=True).tolist()
+    [0, 2, 3, 5]
+    """
+    native = backend.native()
+    if native is not None:
+        return array("Q", native.trimmed_spans(spans, blanks, keeps_first))
+    out = array("Q")
+    for at, ((begin, end), (leading, trailing)) in enumerate(zip(pairs_of(spans), pairs_of(blanks), strict=True)):
+        if leading and not (keeps_first and leading == 1 and (at == 0 or begin == 0)):
+            begin = min(begin + leading, end)
+        if trailing and end >= trailing:
+            end = max(end - trailing, begin)
+        out.extend((begin, end))
+    return out
+
+
+def most_made_of(size: int) -> int:
+    """Return how many characters the rules of a file may make of a text of so many.
+
+    >>> most_made_of(1)
+    1048640
+    """
+    return _ANY_SIZE + _GROWTH * size
+
+
+def check_growth(size: int, most: int, part: str) -> None:
+    """Raise InputError where a part of a tokenizer makes more than `most` characters of a text, or of ids."""
+    if size > most:
+        raise InputError(
+            f"the {part} makes {size} characters; at most {most} are made of this input",
+            f"Rules that feed each other, or long replacements: see the {part} of the vocabulary file.",
+        )

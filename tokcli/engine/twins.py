@@ -1,0 +1,72 @@
+"""Native twins of tokenizers: what a twin answers, and the table of who builds the twin of which type.
+
+A family of tokenizers asks here for its twin. The modules of `bindings/`, which know the native code and the families,
+enter their builders when they are imported, and the readers of file formats import them. Without a builder, or without
+the native backend, a tokenizer has no twin and Python does all of its work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from tokcli.engine import backend
+
+if TYPE_CHECKING:
+    from tokcli.engine.tokens import Tokens
+
+
+class TextTwin(Protocol):
+    """A native model that encodes whole texts, exactly as its Python twin does.
+
+    Each method returns None for a text that only Python can encode.
+    """
+
+    def encode(self, text: str, allowed: frozenset[str]) -> list[int] | None:
+        """Return the ids of a text, in which the special tokens in `allowed` become ids."""
+
+    def encode_array(self, text: str, allowed: frozenset[str]) -> memoryview | None:
+        """Return the ids of a text as uint32."""
+
+    def count(self, text: str, allowed: frozenset[str]) -> int | None:
+        """Return the number of ids of a text."""
+
+    def encode_spans(self, text: str, allowed: frozenset[str]) -> Tokens | None:
+        """Return the tokens of a text with their places."""
+
+    def image(self) -> bytes:
+        """Return the tables, and what was learned of characters, in the form that is kept in the cache."""
+
+
+T = TypeVar("T")
+_BUILDERS: dict[type, Callable[[Any], TextTwin | None]] = {}
+
+
+def register(kind: type[T], build: Callable[[T], TextTwin | None]) -> None:
+    """Enter the function that builds the twin of a type; it returns None where only Python does what is asked."""
+    _BUILDERS[kind] = build
+
+
+def twin_of(model: object) -> TextTwin | None:
+    """Build the twin of a tokenizer or model; return None where there can be none."""
+    build = _BUILDERS.get(type(model))
+    if build is None or backend.native() is None:
+        return None
+    try:
+        return build(model)
+    except (ValueError, OverflowError):  # the native code refuses a table, or a number or a text does not fit into it
+        return None
+
+
+class HasTwin:
+    """A base of tokenizers and models that may have a twin, which is built on first use."""
+
+    @cached_property
+    def native(self) -> TextTwin | None:
+        """The native twin; None where Python does all of the work."""
+        return twin_of(self)
+
+    def set_native(self, twin: TextTwin) -> None:
+        """Take a twin that is there already, such as one from the cache, instead of building it."""
+        object.__setattr__(self, "native", twin)  # a tokenizer may be a frozen dataclass, and a twin is no field of it
