@@ -1,80 +1,85 @@
-"""How much a vocabulary file may hold, each limit with its reason, and the one way in which such a file is opened.
+"""How much a vocabulary file may hold, each limit with its reason, and the one way in which such files are opened.
 
-A limit is there so that a hostile or mistaken file ends in an error instead of eating the machine; no real vocabulary
-comes near one.
+A limit is there so that a hostile or mistaken file ends in an error instead of exhausting the machine; no real
+vocabulary comes near one.
 """
 
 from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
-from tokcli.errors import VocabularyError
+from tokcli.errors import VocabularyError, reason_of
 
-MAX_FILE_BYTES = 256 * 2**20  # the largest vocabulary in use (a multilingual tokenizer.json) has some 35 MB
-MAX_TOKENS = 4_000_000  # the largest in use have some 260,000; a dictionary of 4 million takes about 500 MB
-MAX_MERGES = 4 * MAX_TOKENS  # every token may have several; the most in use are some 500,000
+MAX_FILE_BYTES = 172 * 2**20  # the largest vocabulary in use (a multilingual tokenizer.json) has some 35 MB
+MAX_TOKENS = 2_800_000  # the largest in use have some 260,000; a dictionary of 2.8 million takes about 500 MB
+MAX_MERGES = 2 * MAX_TOKENS  # a token may have several; the most in use are some 500,000
+MAX_JSON_WEIGHT = 6_000_000  # values of a JSON document, an object for five; the most in use have some 1,500,000
 MAX_KEYS = 2**16  # values in a GGUF header; the most in use are some 60
-MAX_TOKEN_BYTES = 2**16  # the longest of o200k_base has 128; merging is at its worst on long tokens
-MAX_PIECE_BYTES = 8000  # SentencePiece's own limit
+MAX_TOKEN_BYTES = 2**16  # the longest of o200k_base has 128; merging is slowest on long tokens
+MAX_PIECE_CHARS = 8000  # SentencePiece's own limit
 MAX_PATTERN_CHARS = 2**16  # the longest in use (DeepSeek's letters by name) has some 2,000
+MAX_COPIES = 64  # of a text, by all templates of a post-processor together; the templates in use make one
+MAX_ADDED_IDS = 2**16  # by them; the templates in use add a few for each text
 MAX_RANK = 2**31 - 1  # native code does signed arithmetic on ranks, and ids are exchanged as int32 elsewhere
 MAX_NUMBER_DIGITS = 10  # as many as MAX_RANK has
 MAX_SIDECAR_BYTES = 2**20  # a pattern and a few thousand special tokens
 MAX_CONFIG_BYTES = 16 * 2**20  # a tokenizer_config.json lists its added tokens, some hundreds of kB
-HEAD_BYTES = 4096  # what a format is recognised by
-MAX_DEPTH = 32  # of parts in parts; the deepest in use has 3
+HEAD_BYTES = 4096  # from the beginning of a file, enough to recognise its format
+MAX_DEPTH = 32  # of components inside components; the deepest in use has 3
 
 _READ_BYTES = 2**20
 
 
 def read_regular_file(path: str | os.PathLike[str], limit: int = MAX_FILE_BYTES, *, follow: bool = True) -> bytes:
-    """All bytes of a regular file; VocabularyError for anything else (a folder, a pipe, a device) or above `limit`.
+    """Return all bytes of a regular file of at most `limit` bytes; VocabularyError for anything else.
 
-    `follow=False` refuses a symlink as well. A file that cannot be opened at all is a VocabularyError, too.
+    A folder, a pipe, a device and a file that cannot be opened are refused, with `follow=False` a symlink as well.
 
     >>> read_regular_file("/dev/null")
     Traceback (most recent call last):
     tokcli.errors.VocabularyError: /dev/null: not a regular file
     """
+    with open_regular_file(path, follow=follow) as file:
+        name, size = os.fspath(path), os.fstat(file.fileno()).st_size
+        if size > limit:
+            raise VocabularyError(f"{size} bytes; at most {limit} are read", where=name)
+        blocks, read, wanted = [], 0, size + 1  # one block as a rule; a file may grow while it is read
+        while block := file.read(min(wanted, limit + 1 - read)):
+            blocks.append(block)
+            read += len(block)
+            wanted = _READ_BYTES
+            if read > limit:
+                raise VocabularyError(f"more than the {limit} bytes that are read", where=name)
+        return blocks[0] if len(blocks) == 1 else b"".join(blocks)
+
+
+@contextmanager
+def open_regular_file(path: str | os.PathLike[str], *, follow: bool = True) -> Iterator[BinaryIO]:
+    """Open a regular file of any size for reading; errors of the system, later ones too, become VocabularyError."""
     name = os.fspath(path)
     flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK  # O_NONBLOCK: opening a pipe must not wait for a writer
     try:
         handle = os.open(path, flags if follow else flags | os.O_NOFOLLOW)
     except FileNotFoundError:
-        raise VocabularyError(f"{name}: no such file") from None
+        raise VocabularyError("no such file", where=name) from None
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
-        raise VocabularyError(f"{name}: {getattr(error, 'strerror', None) or error}") from None
+        raise VocabularyError(f"{reason_of(error)}", where=name) from None
     try:
-        status = os.fstat(handle)
-        if not stat.S_ISREG(status.st_mode):
-            raise VocabularyError(f"{name}: not a regular file")
-        if status.st_size > limit:
-            raise VocabularyError(f"{name}: {status.st_size} bytes, more than the {limit} that are read")
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise VocabularyError("not a regular file", where=name)
         with open(handle, "rb", buffering=0, closefd=False) as file:
-            return _read_all(file, name, limit, status.st_size)
+            yield file
     except OSError as error:
-        if isinstance(error, VocabularyError):
-            raise
-        raise VocabularyError(f"{name}: {error.strerror}") from None
+        raise VocabularyError(f"{reason_of(error)}", where=name) from None
     finally:
         os.close(handle)
 
 
-def _read_all(file: object, name: str, limit: int, expected: int) -> bytes:
-    """The rest of an open file of some size, which may grow while it is read."""
-    read = file.read  # type: ignore[attr-defined]
-    blocks, size, wanted = [], 0, expected + 1  # all at once, as it mostly is
-    while block := read(min(wanted, limit + 1 - size)):
-        blocks.append(block)
-        size += len(block)
-        wanted = _READ_BYTES
-        if size > limit:
-            raise VocabularyError(f"{name}: more than the {limit} bytes that are read")
-    return blocks[0] if len(blocks) == 1 else b"".join(blocks)
-
-
 def shown_name(path: str | os.PathLike[str]) -> str:
-    """What messages call a file: its last part, as in `ranks.tiktoken:42`."""
+    """Return what messages call a file: the last part of its path, as in `ranks.tiktoken:42`."""
     return Path(path).name or os.fspath(path)

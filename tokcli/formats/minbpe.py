@@ -1,54 +1,52 @@
-"""minbpe's .model files, version 1: a pattern, special tokens, and pairs of ids, the first of which makes id 256."""
+"""minbpe's .model files, version 1: a pattern, special tokens, and pairs of ids; the first makes the id 256."""
 
 from __future__ import annotations
 
 import re
-from typing import NoReturn
 
+from tokcli.engine.bpe.ranks import ranks_of_pairs
 from tokcli.engine.minbpe import BYTES, MinBpe
-from tokcli.engine.ranked import ranks_of_pairs
 from tokcli.errors import VocabularyError
 from tokcli.formats.limits import MAX_RANK, MAX_TOKEN_BYTES, MAX_TOKENS
+from tokcli.formats.refusals import lines_of, refuse_line, shown_text
+from tokcli.formats.tiktoken import RanksFile
 
 VERSION = b"minbpe v1"
 _PAIR = re.compile(rb"([0-9]{1,10}) ([0-9]{1,10})")
 _SPECIAL = re.compile(r"(\S+)\s+([0-9]{1,10})", re.ASCII)
-_SHOWN = 40
 
 
-def parse_minbpe(data: bytes, name: str) -> MinBpe | tuple[dict[bytes, int], dict[str, int], str]:
-    """The model in a file; where ranks say all of it, (mergeable_ranks, special tokens, pattern) instead.
-
-    VocabularyError, naming file and line, for anything else.
-    """
-    lines = data.split(b"\n")
+def parse_minbpe(data: bytes, name: str) -> MinBpe | RanksFile:
+    """Return the model in a file, or its ranks where they say all of it; VocabularyError names file and line."""
+    lines = lines_of(data, name)
     if lines[0].rstrip(b"\r") != VERSION:
-        _fail(name, 1, f"expected {VERSION.decode()!r}")
+        refuse_line(name, 1, f"expected {VERSION.decode()!r}")
     if len(lines) < 3:
-        _fail(name, len(lines), "cut off: a pattern and a number of special tokens are wanted")
+        refuse_line(name, len(lines), "the file ends before the pattern and the number of special tokens")
     pattern = _text(lines[1], name, 2).strip()
     count = lines[2].strip()
     if not count.isdigit() or len(count) > 7 or int(count) > len(lines) - 3:
-        _fail(name, 3, "expected the number of special tokens that follow")
+        refuse_line(name, 3, "expected the number of special tokens that follow")
     special_tokens: dict[str, int] = {}
     first_merge = 3 + int(count)
     for number, line in enumerate(lines[3:first_merge], 4):
         match = _SPECIAL.fullmatch(_text(line, name, number).strip())
         if match is None or int(match[2]) > MAX_RANK:
-            _fail(name, number, "expected a special token and its id")
+            refuse_line(name, number, "expected a special token and its id")
         if match[1] in special_tokens:
-            _fail(name, number, f"special token {match[1][:_SHOWN]!r} stands in it twice")
+            refuse_line(name, number, f"special token {shown_text(match[1])} occurs twice")
         special_tokens[match[1]] = int(match[2])
     pairs = _read_pairs(lines[first_merge:], first_merge + 1, name)
-    taken = {BYTES + len(pairs) > number for number in special_tokens.values()}
-    if True in taken or len(set(special_tokens.values())) != len(special_tokens):
-        raise VocabularyError(f"{name}: a special token has the id of another token")
+    is_merge = any(number < BYTES + len(pairs) for number in special_tokens.values())
+    if is_merge or len(set(special_tokens.values())) != len(special_tokens):
+        raise VocabularyError("a special token has the id of another token", where=name)
     if pattern and (ranks := ranks_of_pairs(pairs)) is not None:
-        return ranks, special_tokens, pattern
+        return RanksFile(ranks, special_tokens, pattern)
     return MinBpe(pairs, special_tokens, pattern or None)
 
 
 def _read_pairs(lines: list[bytes], first: int, name: str) -> list[tuple[int, int]]:
+    """Return the pairs of lines, of which the first has the number `first`."""
     pairs: list[tuple[int, int]] = []
     sizes = [1] * BYTES
     seen: dict[tuple[int, int], int] = {}
@@ -57,17 +55,17 @@ def _read_pairs(lines: list[bytes], first: int, name: str) -> list[tuple[int, in
             continue
         match = _PAIR.fullmatch(line.rstrip(b"\r"))
         if match is None:
-            _fail(name, number, "expected two ids and one space between them")
+            refuse_line(name, number, "expected two ids with one space between them")
         pair = int(match[1]), int(match[2])
         if max(pair) >= len(sizes):
-            _fail(name, number, f"id {max(pair)} is not made by a line before")
+            refuse_line(name, number, f"id {max(pair)} is not made by an earlier line")
         if pair in seen:
-            _fail(name, number, f"the pair repeats line {seen[pair]}")
+            refuse_line(name, number, f"the pair repeats line {seen[pair]}")
         if len(pairs) == MAX_TOKENS:
-            _fail(name, number, f"more than the {MAX_TOKENS} merges that are read")
+            refuse_line(name, number, f"more than {MAX_TOKENS} merges, the most that are read")
         size = sizes[pair[0]] + sizes[pair[1]]
         if size > MAX_TOKEN_BYTES:
-            _fail(name, number, f"a token of {size} bytes; at most {MAX_TOKEN_BYTES} are read")
+            refuse_line(name, number, f"a token of {size} bytes; at most {MAX_TOKEN_BYTES} are allowed")
         seen[pair] = number
         pairs.append(pair)
         sizes.append(size)
@@ -78,8 +76,4 @@ def _text(line: bytes, name: str, number: int) -> str:
     try:
         return line.decode()
     except UnicodeDecodeError:
-        _fail(name, number, "not UTF-8")
-
-
-def _fail(name: str, line: int, what: str) -> NoReturn:
-    raise VocabularyError(f"{name}:{line}: {what}")
+        refuse_line(name, number, "not UTF-8")

@@ -1,20 +1,18 @@
 """Mistral's tekken.json: a pattern, tokens in base64 by rank, and special tokens whose ids come before them.
 
-(mistral-common, tokens/tokenizers/tekken.py: an id is the rank and the number of special tokens.)
+The id of a token is its rank plus the number of special tokens (mistral-common, tokens/tokenizers/tekken.py).
 """
 
 from __future__ import annotations
 
 import base64
-import binascii
 
 from tokcli.errors import VocabularyError
-from tokcli.formats.gpt2 import parse_json_strictly
-from tokcli.formats.json_node import Node
 from tokcli.formats.limits import MAX_TOKEN_BYTES, MAX_TOKENS
-from tokcli.formats.tiktoken import check_bytes
+from tokcli.formats.strict_json import JsonNode, parse_json_strictly
+from tokcli.formats.tiktoken import RanksFile, check_bytes
 
-# of files that do not list theirs, from id 0 on
+# The special tokens of files that do not list theirs, from id 0 on.
 _SPECIAL_TOKENS = (
     "<unk>", "<s>", "</s>", "[INST]", "[/INST]", "[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]", "[TOOL_RESULTS]",
     "[/TOOL_RESULTS]", "[TOOL_CALLS]", "[IMG]", "<pad>", "[IMG_BREAK]", "[IMG_END]", "[PREFIX]", "[MIDDLE]", "[SUFFIX]",
@@ -22,9 +20,9 @@ _SPECIAL_TOKENS = (
 )  # fmt: skip
 
 
-def parse_tekken(data: bytes, name: str) -> tuple[dict[bytes, int], dict[str, int], str]:
-    """(mergeable_ranks, special tokens, pattern); VocabularyError names what in the file is wrong, and where."""
-    top = Node(parse_json_strictly(data, name), name)
+def parse_tekken(data: bytes, name: str) -> RanksFile:
+    """Return the ranks, special tokens and pattern of a file; VocabularyError names file and member."""
+    top = JsonNode(parse_json_strictly(data, name), name)
     config = top.member("config")
     size = config.member("default_vocab_size").whole(1, MAX_TOKENS)
     specials = config.member("default_num_special_tokens").whole(0, size - 1)
@@ -32,19 +30,21 @@ def parse_tekken(data: bytes, name: str) -> tuple[dict[bytes, int], dict[str, in
     ranks: dict[bytes, int] = {}
     for item in top.member("vocab").list()[: size - specials]:
         rank = item.member("rank").whole(0, MAX_TOKENS)
+        encoded = item.member("token_bytes").text()
         try:
-            token = base64.b64decode(item.member("token_bytes").text(), validate=True)
-        except (binascii.Error, ValueError):
+            token = base64.b64decode(encoded, validate=True)
+        except ValueError:  # binascii.Error, or a character that is not ASCII
             item.fail("token_bytes are not base64")
         if rank != len(ranks) or token in ranks or not 0 < len(token) <= MAX_TOKEN_BYTES:
-            item.fail(f"expected rank {len(ranks)} of a token that was not there before")
+            item.fail(f"expected the rank {len(ranks)} and a token that does not occur earlier")
         ranks[token] = rank
     check_bytes(ranks, name)
-    return {token: specials + rank for token, rank in ranks.items()}, special_tokens, config.member("pattern").text()
+    ids = {token: specials + rank for token, rank in ranks.items()}
+    return RanksFile(ids, special_tokens, config.member("pattern").text())
 
 
-def _special_tokens(node: Node, count: int) -> dict[str, int]:
-    """Their names by id, up to `count`; ids without a name have one of their own."""
+def _special_tokens(node: JsonNode, count: int) -> dict[str, int]:
+    """Return `count` special tokens with the ids from 0 on; an id without a name is called <SPECIAL_id>."""
     names: dict[int, str] = {}
     if node.value is None:
         names = dict(enumerate(_SPECIAL_TOKENS[:count]))
@@ -53,5 +53,5 @@ def _special_tokens(node: Node, count: int) -> dict[str, int]:
             names[item.member("rank").whole(0, max(count - 1, 0))] = item.member("token_str").text()
     found = {names.get(number, f"<SPECIAL_{number}>"): number for number in range(count)}
     if len(found) != count:
-        raise VocabularyError(f"{node.file}: two special tokens have one name")
+        raise VocabularyError("two special tokens have the same name", where=node.file)
     return found

@@ -1,90 +1,155 @@
-"""The .tiktoken text form: a line `BASE64 RANK` for each token. Reads it strictly, writes it sorted by rank.
+"""The .tiktoken text form: a line `BASE64 RANK` for each token, read strictly and written sorted by rank.
 
-Patterns and special tokens are not part of it; the registry has those from elsewhere.
+A pattern and special tokens may be given in a sidecar, FILE.json; for registered names the registry knows them. Here is
+also what all formats have in common in which ranks and a pattern say everything: `RanksFile` and its checks.
 """
 
 from __future__ import annotations
 
 import base64
 import binascii
+import operator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from io import BytesIO
+from itertools import islice
 from typing import NoReturn
 
 from tokcli.errors import VocabularyError
 from tokcli.formats.limits import MAX_NUMBER_DIGITS, MAX_RANK, MAX_TOKEN_BYTES, MAX_TOKENS
+from tokcli.formats.refusals import check_lines, refuse_line, shown_bytes
+from tokcli.formats.strict_json import check_ids, parse_json_strictly
 
+_MAX_LINE_BYTES = MAX_TOKEN_BYTES * 2  # longer ones are not even decoded
 EMPTY_TOKEN = b"="  # how whisper's files, which have an empty token, write it; b64encode(b"") would leave nothing
-_SHOWN = 40  # characters of an offending item in a message
+
+
+@dataclass(frozen=True)
+class RanksFile:
+    """The contents of a vocabulary file; `pat_str` is None where the file does not give a pattern."""
+
+    mergeable_ranks: dict[bytes, int] = field(repr=False)
+    special_tokens: dict[str, int] = field(default_factory=dict)
+    pat_str: str | None = None
+
+
+def check_bytes(mergeable_ranks: Mapping[bytes, int], name: str) -> None:
+    """Raise VocabularyError where one of the 256 single bytes is not a token, naming the first that is missing."""
+    for value in range(256):
+        if bytes([value]) not in mergeable_ranks:
+            raise VocabularyError(
+                f"no token for the byte 0x{value:02x}", "A byte-level vocabulary has a token for each byte.", where=name
+            )
+
+
+def check_special_tokens(special_tokens: Mapping[str, int], mergeable_ranks: Mapping[bytes, int], name: str) -> None:
+    """Raise VocabularyError where a special token has the id of another token, or an id out of range."""
+    token_of: dict[int, str] = {}
+    used = set(special_tokens.values()).intersection(mergeable_ranks.values())
+    for token, number in special_tokens.items():
+        if type(number) is not int or not 0 <= number <= MAX_RANK:
+            raise VocabularyError(
+                f"the id of special token {token!r} is not a whole number from 0 to {MAX_RANK}", where=name
+            )
+        if number in used:
+            raise VocabularyError(f"special token {token!r} has the id {number}, which another token has", where=name)
+        if number in token_of:
+            raise VocabularyError(
+                f"special tokens {token_of[number]!r} and {token!r} both have the id {number}", where=name
+            )
+        token_of[number] = token
 
 
 def parse_tiktoken(data: bytes, name: str) -> dict[bytes, int]:
-    r"""The mergeable_ranks of a .tiktoken file, in the order of its lines; else VocabularyError("NAME:LINE: what").
+    r"""Return the mergeable_ranks of a .tiktoken file in the order of its lines; VocabularyError names file and line.
 
-    Ranks may have gaps and need not begin at 0; blank lines and CRLF are taken; the empty token is `= RANK` or
-    ` RANK`. Each of the 256 bytes must be a token, or some text could not be encoded.
+    Ranks may have gaps and need not begin at 0; blank lines and CRLF are accepted; the empty token is `= RANK`. Each of
+    the 256 bytes must be a token, or some text could not be encoded.
 
     >>> parse_tiktoken(b"YQ== 0\nYQ== 1\n", "ranks.tiktoken")
     Traceback (most recent call last):
     tokcli.errors.VocabularyError: ranks.tiktoken:2: token YQ== repeats line 1
     """
+    _check_count(data, name)
     ranks: dict[bytes, int] = {}
-    lines_of_ranks: dict[int, int] = {}
     decode, encode = binascii.a2b_base64, binascii.b2a_base64
-    for number, line in enumerate(data.split(b"\n"), 1):
-        text, space, digits = line.removesuffix(b"\r").partition(b" ")
+    for number, (text, space, digits) in _rows(data, name):
         if not space:
             if text:
-                _fail(name, number, "expected a token in base64, one space and a rank")
+                refuse_line(name, number, "expected a token in base64, one space and a rank")
             continue
         try:
             token = decode(text)
         except binascii.Error:
             token = None
         # Only what encodes back to the same text is strict base64: alphabet, padding, and no bits left over.
-        if token is None or (encode(token, newline=False) != text and text != EMPTY_TOKEN):
-            _fail(name, number, f"{_shown(text)} is not base64")
+        if not text or token is None or (encode(token, newline=False) != text and text != EMPTY_TOKEN):
+            refuse_line(name, number, f"{shown_bytes(text)} is not base64")
         if not digits.isdigit() or len(digits) > MAX_NUMBER_DIGITS:
-            _fail(name, number, f"rank {_shown(digits)} is not 1 to {MAX_NUMBER_DIGITS} ASCII digits")
+            refuse_line(name, number, f"rank {shown_bytes(digits)} is not 1 to {MAX_NUMBER_DIGITS} ASCII digits")
         rank = int(digits)
         if rank > MAX_RANK:
-            _fail(name, number, f"rank {rank} is above {MAX_RANK}")
+            refuse_line(name, number, f"rank {rank} is above {MAX_RANK}")
         if token in ranks:
-            _fail(name, number, f"token {_shown(text)} repeats line {lines_of_ranks[ranks[token]]}")
-        if rank in lines_of_ranks:
-            _fail(name, number, f"rank {rank} repeats line {lines_of_ranks[rank]}")
+            first = next(line for line, row in _rows(data, name) if row[1] and row[0] == text)
+            refuse_line(name, number, f"token {shown_bytes(text)} repeats line {first}")
         if len(token) > MAX_TOKEN_BYTES:
-            _fail(name, number, f"a token of {len(token)} bytes; at most {MAX_TOKEN_BYTES} are read")
-        if len(ranks) == MAX_TOKENS:
-            _fail(name, number, f"more than the {MAX_TOKENS} tokens that are read")
+            refuse_line(name, number, f"a token of {len(token)} bytes; at most {MAX_TOKEN_BYTES} are allowed")
         ranks[token] = rank
-        lines_of_ranks[rank] = number
+    used = sorted(ranks.values())  # a set of them would take more memory than anything else here
+    if any(map(operator.eq, used, islice(used, 1, None))):
+        _refuse_repeated_rank(data, name)
     check_bytes(ranks, name)
     return ranks
 
 
-def check_bytes(mergeable_ranks: dict[bytes, int], name: str) -> None:
-    """VocabularyError where one of the 256 single bytes is no token, naming the first that is missing."""
-    for value in range(256):
-        if bytes([value]) not in mergeable_ranks:
-            raise VocabularyError(
-                f"{name}: no token for the byte 0x{value:02x}", "A byte-level vocabulary has a token for each byte."
-            )
+def _check_count(data: bytes, name: str) -> None:
+    """Raise VocabularyError for too many tokens before memory is taken for any: each has a space in its line."""
+    if data.count(b" ") > MAX_TOKENS:
+        lines = (number for number, (_, space, _) in _rows(data, name) if space)
+        if (number := next(islice(lines, MAX_TOKENS, None), None)) is not None:
+            refuse_line(name, number, f"more than the {MAX_TOKENS} tokens that are read")
 
 
-def format_tiktoken(mergeable_ranks: dict[bytes, int]) -> bytes:
-    r"""A vocabulary as .tiktoken text, sorted by rank.
+def _rows(data: bytes, name: str) -> Iterator[tuple[int, tuple[bytes, bytes, bytes]]]:
+    """Yield the number of each line, and its parts: what is before the first space, the space, what is after it."""
+    check_lines(data, name)
+    for number, line in enumerate(BytesIO(data), 1):
+        if len(line) > _MAX_LINE_BYTES:
+            size = max(line.find(b" "), 0) * 3 // 4
+            refuse_line(name, number, f"a token of {size} bytes; at most {MAX_TOKEN_BYTES} are allowed")
+        yield number, line.removesuffix(b"\n").removesuffix(b"\r").partition(b" ")
+
+
+def _refuse_repeated_rank(data: bytes, name: str) -> NoReturn:
+    """Raise VocabularyError for the first rank that occurs a second time; there is one."""
+    lines: dict[int, int] = {}
+    for number, (_, _, digits) in _rows(data, name):
+        if digits and (first := lines.setdefault(int(digits), number)) != number:
+            refuse_line(name, number, f"rank {int(digits)} repeats line {first}")
+    raise AssertionError("no rank is repeated")
+
+
+def parse_sidecar(data: bytes, name: str) -> tuple[dict[str, int], str | None]:
+    """Return the special tokens and the pattern (None where it is not given) of FILE.json beside a .tiktoken file.
+
+    The sidecar is a JSON object with the members `pat_str` (a regex) and `special_tokens` (an object of names and ids),
+    each optional, and no others: `{"pat_str": "\\\\s+|\\\\S+", "special_tokens": {"<|endoftext|>": 50256}}`.
+    """
+    table = parse_json_strictly(data, name)
+    if not isinstance(table, dict) or table.keys() - {"pat_str", "special_tokens"}:
+        raise VocabularyError("expected an object with pat_str, special_tokens and nothing else", where=name)
+    pat_str = table.get("pat_str")
+    if pat_str is not None and not isinstance(pat_str, str):
+        raise VocabularyError("pat_str is not a text", where=name)
+    return check_ids(table.get("special_tokens", {}), name), pat_str
+
+
+def format_tiktoken(mergeable_ranks: Mapping[bytes, int]) -> bytes:
+    r"""Return a vocabulary as .tiktoken text, sorted by rank.
 
     >>> format_tiktoken({b"b": 1, b"!": 0})
     b'IQ== 0\nYg== 1\n'
     """
     rows = sorted(mergeable_ranks.items(), key=lambda item: item[1])
     return b"".join(b"%b %d\n" % (base64.b64encode(token) or EMPTY_TOKEN, rank) for token, rank in rows)
-
-
-def _shown(item: bytes) -> str:
-    """An item of the file for a message: its ASCII, the rest escaped, cut short."""
-    text = item[: _SHOWN + 1].decode("ascii", "backslashreplace")
-    return (text[:_SHOWN] + "..." if len(text) > _SHOWN else text) or "''"
-
-
-def _fail(name: str, line: int, what: str) -> NoReturn:
-    raise VocabularyError(f"{name}:{line}: {what}")

@@ -1,57 +1,116 @@
-"""Where the cache is, and folders in it that are ours alone. Without pathlib, which costs every run 5 ms."""
+"""The place of the cache, and folders and files in it that belong to this user alone.
+
+(pathlib would cost every run 5 ms.)
+"""
 
 from __future__ import annotations
 
+import mmap
 import os
 import stat
 from contextlib import suppress
 
+from tokcli.errors import reason_of
 
-class UnusableError(Exception):
-    """Why a cache folder is not used."""
+MAX_READ_BYTES = 1 << 20  # of a file that is read, and not mapped
+
+
+class UntrustedError(OSError):
+    """A folder must not be used as a cache, because it is not this user's alone; the text says which, and why."""
 
 
 def cache_dir() -> str:
-    """Where tokcli keeps what it can make again: TOKCLI_CACHE_DIR, or the user's cache folder. It need not exist."""
+    """Return the folder for what can be made again: TOKCLI_CACHE_DIR, or tokcli in the user's cache folder.
+
+    It need not exist. A user without a home has none: "".
+    """
     if named := os.environ.get("TOKCLI_CACHE_DIR"):
         return named
-    if os.uname().sysname == "Linux":  # what platformdirs says there, without the 10 ms of importing it
-        home = os.environ.get("XDG_CACHE_HOME", "").strip()
-        return os.path.join(home or os.path.expanduser("~/.cache"), "tokcli")
+    if os.uname().sysname == "Linux":  # as platformdirs has it there; importing that takes 10 ms
+        home = os.environ.get("XDG_CACHE_HOME", "").strip() or os.path.expanduser("~/.cache")
+        return "" if home.startswith("~") else os.path.join(home, "tokcli")
     import platformdirs
 
     return platformdirs.user_cache_dir("tokcli", appauthor=False)
 
 
 def private_dir(name: str) -> str:
-    """The folder `name` in the cache, made where it is missing, ours alone (0700).
+    """Return the path of the folder `name` in the cache, made where it is missing, for this user alone (mode 0700).
 
-    OSError, saying why, where it cannot be used: it or the cache folder belongs to another user, is a symlink or no
-    folder, or cannot be written.
+    UntrustedError says that others have a say in it or the cache folder, OSError that it cannot be made or written.
     """
     root = cache_dir()
+    if not root:
+        raise OSError("no cache folder: the user has no home")
     try:
         os.makedirs(os.path.dirname(root) or ".", exist_ok=True)
         for folder in (root, os.path.join(root, name)):
             with suppress(FileExistsError):
                 os.mkdir(folder, mode=0o700)
-            check_owner(folder)
+            check_trusted(folder, may_be_open=folder != root)
         os.chmod(folder, 0o700)
-    except UnusableError as error:
-        raise OSError(f"{folder} {error}") from None
+    except UntrustedError:
+        raise
     except OSError as error:
-        raise OSError(f"{root}: {(error.strerror or str(error)).lower()}") from None
+        raise OSError(f"{root}: {reason_of(error)}") from None
     if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
         raise OSError(f"{folder}: not writable")
     return folder
 
 
-def check_owner(folder: str) -> None:
-    """UnusableError where a folder is not one, is a symlink, or belongs to another user."""
+def check_trusted(folder: str, *, may_be_open: bool = False) -> None:
+    """Raise UntrustedError where a path is not a folder of this user, or anybody may write to it and must not."""
     status = os.lstat(folder)
     if stat.S_ISLNK(status.st_mode):
-        raise UnusableError("is a symlink")
+        raise UntrustedError(f"{folder} is a symlink")
     if not stat.S_ISDIR(status.st_mode):
-        raise UnusableError("is not a folder")
+        raise UntrustedError(f"{folder} is not a folder")
     if status.st_uid != os.geteuid():
-        raise UnusableError("belongs to another user")
+        raise UntrustedError(f"{folder} belongs to another user")
+    if status.st_mode & stat.S_IWOTH and not may_be_open:
+        raise UntrustedError(f"{folder} may be written by anybody (mode {stat.S_IMODE(status.st_mode):04o})")
+
+
+def untrusted_cache() -> str:
+    """Return why the cache folder is not used although it is there; "" where it is, or may be made."""
+    try:
+        check_trusted(cache_dir())
+    except UntrustedError as error:
+        return str(error)
+    except OSError:
+        pass
+    return ""
+
+
+def lock_path(sha256: str) -> str:
+    """Return the lock file for what is made of a file with this SHA-256 (hex); "" where there can be none.
+
+    There are at most 256, which others share.
+    """
+    try:
+        return os.path.join(private_dir("locks"), sha256[:2])
+    except OSError:
+        return ""
+
+
+def map_file(path: str) -> mmap.mmap | bytes | None:
+    """Return the bytes of a regular file that belongs to this user; None for anything else, and for an empty file.
+
+    A small file is read, so that nothing that happens to it later matters. A large one is mapped: reading 10 MB takes
+    longer than all else that a short run does.
+    """
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except (OSError, ValueError):
+        return None
+    try:
+        status = os.fstat(handle)
+        if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid() or status.st_size == 0:
+            return None
+        if status.st_size <= MAX_READ_BYTES:
+            return os.read(handle, status.st_size)
+        return mmap.mmap(handle, 0, access=mmap.ACCESS_READ)
+    except (OSError, ValueError):
+        return None
+    finally:
+        os.close(handle)

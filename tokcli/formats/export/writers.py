@@ -1,0 +1,177 @@
+"""Ranks and merges in the forms of other programs: GPT-2's pair, Hugging Face's tokenizer.json, minbpe's two files.
+
+Each gives, in the program it is for, the ids of the ranks; VocabularyError where the form cannot hold that.
+"""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
+
+from tokcli.engine.bpe.bpe import parents
+from tokcli.engine.bpe.byte_alphabet import byte_alphabet
+from tokcli.engine.pretokenizers import known_patterns as known
+from tokcli.errors import VocabularyError
+
+WHOLE_TEXT = r"[\s\S]+"  # the pattern that does not split
+
+# Patterns in the syntax of Oniguruma, which tokenizers uses: `{1,3}+` repeats there, and `$` also ends a line.
+_IN_ONIGURUMA = {
+    known.R50K: known.R50K.replace(r"\s++$", r"\s++\z"),
+    known.CL100K: known.CL100K.replace(r"\s++$", r"\s++\z").replace("{1,3}+", "{1,3}"),
+}
+_NOT_IN_ONIGURUMA = ("}+", "$", "^", "&&", "--", "[[", r"\h", r"\z", r"\Z", r"\A", r"\b", r"\G",
+                     "(?<", "(?P", "(?V", "(?m", "(?s")  # fmt: skip
+_CHARACTERS = {byte: char for char, byte in byte_alphabet().items()}
+
+
+class Made(NamedTuple):
+    """A vocabulary that was learnt or read: what is written. `merges` are (left, right) in order of what they make.
+
+    `unmade` are tokens beside the ranks, which pieces that are one become if `finds_whole`, and else none. `normalizer`
+    is NFC, NFD, NFKC or NFKD; `not_special` are those of the special tokens that are found in any text.
+    """
+
+    mergeable_ranks: Mapping[bytes, int]
+    merges: Sequence[tuple[bytes, bytes]]
+    pat_str: str
+    special_tokens: Mapping[str, int]
+    unmade: Mapping[bytes, int] = MappingProxyType({})
+    finds_whole: bool = False
+    normalizer: str | None = None
+    not_special: frozenset[str] = frozenset()
+
+
+def recover_merges(mergeable_ranks: Mapping[bytes, int]) -> list[tuple[bytes, bytes]]:
+    """Return the merges that ranks imply, as minbpe's `recover_merges` finds them; VocabularyError for a token of none.
+
+    >>> recover_merges({b"a": 0, b"b": 1, b"c": 2, b"ab": 3, b"abc": 4})
+    [(b'a', b'b'), (b'ab', b'c')]
+    """
+    tokens = {rank: token for token, rank in mergeable_ranks.items()}
+    merges = []
+    for _, token in sorted(tokens.items()):
+        if len(token) < 2:
+            continue
+        pair = parents(mergeable_ranks, token)
+        if pair is None:
+            raise VocabularyError(f"no merge makes the token {token[:40]!r}", "Only .tiktoken files can hold that.")
+        merges.append((tokens[pair[0]], tokens[pair[1]]))
+    return merges
+
+
+def format_gpt2(made: Made) -> tuple[bytes, bytes]:
+    """Return the contents of vocab.json and merges.txt; VocabularyError where they cannot hold the vocabulary."""
+    vocab = _vocabulary(made)
+    for token, number in made.special_tokens.items():
+        if vocab.setdefault(token, number) != number:
+            raise VocabularyError(f"special token {token!r} is also how GPT-2's files write a token of the text")
+    lines = [f"{_written(left)} {_written(right)}\n" for left, right in made.merges]
+    return json.dumps(vocab, ensure_ascii=False).encode(), "".join(["#version: 0.2\n", *lines]).encode()
+
+
+def format_huggingface(made: Made) -> bytes:
+    """Return the contents of a tokenizer.json; VocabularyError where it cannot hold the vocabulary."""
+    split = {
+        "type": "Split",
+        "pattern": {"Regex": _in_oniguruma(made.pat_str)},
+        "behavior": "Isolated",
+        "invert": False,
+    }
+    level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
+    steps = [level] if made.pat_str == WHOLE_TEXT else [split, level]
+    ranks, vocab = made.mergeable_ranks, _vocabulary(made)
+    # the library counts on from the vocabulary to give ids to added tokens; others have to be in it
+    if list(made.special_tokens.values()) != list(range(len(vocab), len(vocab) + len(made.special_tokens))):
+        for token, number in made.special_tokens.items():
+            if vocab.setdefault(token, number) != number:
+                raise VocabularyError(f"special token {token!r} is also how it writes a token of the text")
+    flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
+    table = {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": [
+            {"id": number, "content": token, **flags, "special": token not in made.not_special}
+            for token, number in made.special_tokens.items()
+        ],
+        "normalizer": {"type": made.normalizer} if made.normalizer else None,
+        "pre_tokenizer": {"type": "Sequence", "pretokenizers": steps},
+        "post_processor": None,
+        "decoder": level,
+        "model": {
+            "type": "BPE",
+            "dropout": None,
+            "unk_token": None,
+            "continuing_subword_prefix": None,
+            "end_of_word_suffix": None,
+            "fuse_unk": False,
+            "byte_fallback": False,
+            "ignore_merges": made.finds_whole and len(made.merges) < sum(len(t) > 1 for t in (*ranks, *made.unmade)),
+            "vocab": vocab,
+            "merges": [f"{_written(left)} {_written(right)}" for left, right in made.merges],
+        },
+    }
+    return json.dumps(table, ensure_ascii=False, indent=1).encode() + b"\n"
+
+
+def format_minbpe(made: Made) -> tuple[bytes, bytes]:
+    """Return the contents of .model (version 1) and of .vocab, which is for people; VocabularyError."""
+    tokens = {rank: token for token, rank in made.mergeable_ranks.items()}
+    if any(tokens.get(value) != bytes([value]) for value in range(256)):
+        raise VocabularyError(
+            "minbpe's .model has each byte at its own value, and here the bytes have another order",
+            "GPT-4's order cannot be saved by minbpe either; write a .tiktoken file.",
+        )
+    if sorted(tokens) != list(range(len(tokens))):
+        raise VocabularyError("minbpe's .model holds only ids without gaps")
+    for name in made.special_tokens:
+        if len(name.split()) != 1 or name.strip() != name:
+            raise VocabularyError(f"special token {name!r}: minbpe's .model holds only names without white space")
+    pattern = "" if made.pat_str == WHOLE_TEXT else made.pat_str
+    if "\n" in pattern or pattern != pattern.strip():
+        raise VocabularyError("minbpe's .model holds only a pattern of one line, without white space at its ends")
+    head = ["minbpe v1", pattern, str(len(made.special_tokens))]
+    special = [f"{name} {number}" for name, number in made.special_tokens.items()]
+    ranks = made.mergeable_ranks
+    merges = [f"{ranks[left]} {ranks[right]}" for left, right in made.merges]
+    parts = {left + right: (left, right) for left, right in made.merges}
+    rows = []
+    for rank in range(len(tokens)):
+        token = tokens[rank]
+        made_of = f"[{_rendered(parts[token][0])}][{_rendered(parts[token][1])}] -> " if token in parts else ""
+        rows.append(f"{made_of}[{_rendered(token)}] {rank}\n")
+    rows += [f"[{_rendered(name.encode())}] {number}\n" for name, number in made.special_tokens.items()]
+    return "".join(f"{line}\n" for line in [*head, *special, *merges]).encode(), "".join(rows).encode()
+
+
+def _vocabulary(made: Made) -> dict[str, int]:
+    ranks = {**made.mergeable_ranks, **made.unmade}
+    return {_written(token): ranks[token] for token in sorted(ranks, key=ranks.__getitem__)}
+
+
+def _written(token: bytes) -> str:
+    """Return a token in GPT-2's alphabet."""
+    return "".join(map(_CHARACTERS.__getitem__, token))
+
+
+def _rendered(token: bytes) -> str:
+    r"""Return a token as minbpe shows it: control characters as \uXXXX, U+FFFD for bytes that are not UTF-8."""
+    text = token.decode("utf-8", "replace")
+    return "".join(f"\\u{ord(char):04x}" if unicodedata.category(char)[0] == "C" else char for char in text)
+
+
+def _in_oniguruma(pat_str: str) -> str:
+    """Return a pattern in the syntax of tokenizers; VocabularyError where it would be interpreted differently."""
+    if pat_str in known.KNOWN_PATTERNS:
+        return _IN_ONIGURUMA.get(pat_str, pat_str)
+    for sign in _NOT_IN_ONIGURUMA:
+        if sign in pat_str.replace("[^", "["):
+            raise VocabularyError(
+                f"the pattern holds {sign!r}, which tokenizers' engine (Oniguruma) interprets differently",
+                "Write the vocabulary as .tiktoken, or train with another pattern.",
+            )
+    return pat_str

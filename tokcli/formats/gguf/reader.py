@@ -1,0 +1,213 @@
+"""The tokenizer that the key-values of a GGUF file describe, checked for types, sizes and completeness.
+
+Defaults and ids that are out of range are taken as llama.cpp takes them (src/llama-vocab.cpp).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import isfinite
+from typing import Any, NoReturn
+
+from tokcli.engine.bindings import llama_models  # noqa: F401 (makes the native twin)
+from tokcli.engine.bpe.byte_alphabet import byte_token
+from tokcli.engine.llama_cpp.llama_cpp import LlamaCpp
+from tokcli.engine.llama_cpp.patterns import PRE_TYPES, PreType
+from tokcli.engine.llama_cpp.settings import (
+    BYTE,
+    CONTROL,
+    NORMAL,
+    UNKNOWN,
+    UNUSED,
+    USER_DEFINED,
+    LlamaModel,
+    LlamaSettings,
+)
+from tokcli.engine.llama_cpp.string_bpe import MergeLines
+from tokcli.errors import VocabularyError
+from tokcli.formats.gguf.header import NumberList
+from tokcli.formats.gguf.special_tokens import mark_special, stripping_tokens
+from tokcli.formats.limits import MAX_TOKEN_BYTES, MAX_TOKENS
+from tokcli.formats.refusals import shown_text
+
+_BYTE_TYPES, _WHOLE_TYPES, _SCORE_TYPES = frozenset({0, 1}), frozenset({4, 5}), frozenset({5, 6})  # GGUF_TYPE_...
+# LLAMA_TOKEN_TYPE_... -> the kind of a token
+_KINDS = {1: NORMAL, 2: UNKNOWN, 3: CONTROL, 4: USER_DEFINED, 5: UNUSED, 6: BYTE}
+# tokenizer.ggml.model -> the kind of tokenizer
+_MODELS: dict[str, LlamaModel] = {
+    "llama": "llama",
+    "gpt2": "gpt2",
+    "gemma4": "gpt2",
+    "whitespace": "gpt2",
+    "bert": "bert",
+    "t5": "t5",
+    "rwkv": "rwkv",
+    "plamo2": "plamo2",
+}
+
+
+class _Keys:
+    """The values of a header by their short names, each checked for its type."""
+
+    def __init__(self, values: Mapping[str, Any], name: str) -> None:
+        self._values, self.name = values, name
+
+    def get(self, key: str, kind: type, default: Any = None) -> Any:
+        """Return a value, or `default` where the file does not have it."""
+        full = key if key.startswith("general.") else f"tokenizer.ggml.{key}"
+        value = self._values.get(full)
+        if value is None:
+            return default
+        if kind is str and isinstance(value, bytes):
+            return value.decode("utf-8", "replace")
+        if type(value) is not kind:
+            self.fail(f"the value of {full} has the wrong type")
+        return value
+
+    def token_id(self, key: str, size: int, default: int | None = None) -> int | None:
+        """Return the id of a special token; an id out of range counts as missing."""
+        number = self.get(f"{key}_token_id", int)
+        if number is None or not 0 <= number < size:
+            return default if default is not None and default < size else None
+        return int(number)
+
+    def numbers(self, key: str, size: int, types: frozenset[int]) -> Sequence[Any] | None:
+        """Return a list with a number for each of `size` tokens; None where the file does not have it."""
+        listed: NumberList | None = self.get(key, NumberList)
+        if listed is None:
+            return None
+        if listed.type not in types:
+            self.fail(f"tokenizer.ggml.{key} is a list of the wrong type, {listed.type}")
+        if len(listed.values) < size:
+            self.fail(f"tokenizer.ggml.{key} has {len(listed.values)} numbers for {size} tokens")
+        if not all(map(isfinite, listed.values)):
+            self.fail(f"tokenizer.ggml.{key} has a number that is not finite")
+        return listed.values
+
+    def fail(self, what: str) -> NoReturn:
+        raise VocabularyError(f"{what}", where=self.name)
+
+
+def parse_gguf(values: Mapping[str, Any], name: str) -> LlamaCpp:
+    """Return the tokenizer that the values of a header describe; VocabularyError names the file and the key."""
+    keys = _Keys(values, name)
+    model = keys.get("model", str)
+    if model is None:
+        keys.fail("a GGUF file without a vocabulary (no tokenizer.ggml.model)")
+    if model not in _MODELS:
+        keys.fail(f"a tokenizer of the unknown kind {shown_text(model)} (tokenizer.ggml.model)")
+    kind, ids = _MODELS[model], _ids(keys)
+    texts, size = list(ids), len(ids)
+    scores = keys.numbers("scores", size, _SCORE_TYPES) or (0.0,) * size
+    kinds = [_KINDS.get(k, 0) for k in keys.numbers("token_type", size, _WHOLE_TYPES) or (1,) * size]
+    if kind == "plamo2":
+        _check_byte_tokens(texts, kinds, name)
+    for number, text in enumerate(texts):
+        if (
+            kinds[number] & BYTE
+            and kind in ("llama", "t5", "gpt2")
+            and len(text.encode("utf-8", "surrogateescape")) < 3
+        ):
+            keys.fail(f"token {number}, {shown_text(text)}, is too short to name a byte, as <0x0A> does")
+    pre = _pre_type(keys, model) if kind == "gpt2" else None
+    mark_special(ids, kinds, lambda group: keys.token_id(group, size) is not None)
+    return LlamaCpp(
+        kind,
+        texts,
+        tuple(map(float, scores)),
+        tuple(kinds),
+        _settings(keys, model, pre, ids, kinds),
+        pre,
+        _merges(keys, model) if kind == "gpt2" else (),
+        name,
+    )
+
+
+def _ids(keys: _Keys) -> dict[str, int]:
+    """Return the tokens and their ids, in order of the ids."""
+    tokens = keys.get("tokens", list)
+    if not tokens:
+        keys.fail("a GGUF file without tokens (no tokenizer.ggml.tokens)")
+    if len(tokens) > MAX_TOKENS:
+        keys.fail(f"{len(tokens)} tokens; at most {MAX_TOKENS} are read")
+    ids: dict[str, int] = {}
+    for number, token in enumerate(tokens):
+        if len(token) > MAX_TOKEN_BYTES:
+            keys.fail(f"token {number} has {len(token)} bytes; at most {MAX_TOKEN_BYTES} are allowed")
+        # llama.cpp takes the text before a NUL
+        text = token.partition(b"\0")[0].decode("utf-8", "surrogateescape") or f"[EMPTY_{number}]"
+        if (first := ids.setdefault(text, number)) != number:
+            keys.fail(f"token {number}, {shown_text(text)}, repeats token {first}")
+    return ids
+
+
+def _check_byte_tokens(texts: list[str], kinds: list[int], name: str) -> None:
+    """Raise VocabularyError where a token for a byte does not say which, or a byte has no token."""
+    names = {byte_token(byte).lower() for byte in range(256)}
+    for number, (text, kind) in enumerate(zip(texts, kinds, strict=True)):
+        if kind & BYTE:
+            if text.lower() not in names:
+                raise VocabularyError(f"token {number}, {shown_text(text)}, is not a token for a byte", where=name)
+            names.discard(text.lower())
+    if names:
+        raise VocabularyError(f"no token for the byte {min(names)}", where=name)
+
+
+def _pre_type(keys: _Keys, model: str) -> PreType:
+    pre = "gemma4" if model == "gemma4" else keys.get("pre", str) or "default"
+    if pre not in PRE_TYPES:
+        keys.fail(f"the unknown pre-tokenizer {shown_text(pre)} (tokenizer.ggml.pre)")
+    return PRE_TYPES[pre]
+
+
+def _merges(keys: _Keys, model: str) -> Sequence[tuple[str, str]]:
+    lines = keys.get("merges", list)
+    if lines is None:
+        if keys.get("pre", str) == "kimi-k2":
+            return []
+        keys.fail(f"a vocabulary of kind {model} without merges (no tokenizer.ggml.merges)")
+    return MergeLines(lines)
+
+
+def _settings(keys: _Keys, model: str, pre: PreType | None, ids: Mapping[str, int], kinds: list[int]) -> LlamaSettings:
+    size, kind = len(ids), _MODELS[model]
+    # (BOS, EOS, unknown, SEP) where the file does not give them
+    bos, eos, unknown, sep = {
+        "llama": (1, 2, 0, None),
+        "bert": (101, None, 100, 102),
+        "t5": (None, 1, 2, None),
+        "rwkv": (None, None, None, None),
+        "plamo2": (1, 2, 0, None),
+        "gpt2": (None, None, None, None) if model == "gemma4" else (11, 11, None, None),
+    }[kind]
+    if pre is not None and pre.no_bos:
+        bos = None
+    lowercase = keys.get("normalizer.lowercase", bool, model != "whitespace")
+    add_bos = keys.get("add_bos_token", bool, kind in ("llama", "bert") or bool(pre and pre.add_bos))
+    charsmap = keys.get("precompiled_charsmap", NumberList, NumberList(0, ()))
+    if charsmap.type not in _BYTE_TYPES:
+        keys.fail("tokenizer.ggml.precompiled_charsmap is not a list of bytes")
+    lstrip, rstrip = stripping_tokens(
+        ids,
+        kinds,
+        pre=keys.get("pre", str, ""),
+        name=keys.get("general.name", str, ""),
+        architecture=keys.get("general.architecture", str, ""),
+    )
+    return LlamaSettings(
+        bos=keys.token_id("bos", size, bos),
+        eos=keys.token_id("eos", size, eos),
+        unknown=keys.token_id("unknown", size, unknown),
+        sep=keys.token_id("seperator", size, sep),  # spelt so in the files
+        add_bos=add_bos or bool(pre and pre.lines_whole),
+        add_eos=keys.get("add_eos_token", bool, kind == "t5"),
+        add_space_prefix=keys.get("add_space_prefix", bool, kind == "llama"),
+        remove_extra_whitespaces=keys.get("remove_extra_whitespaces", bool, False),
+        clean_spaces=kind == "bert" or bool(pre and pre.clean_spaces),
+        lowercase=lowercase,
+        strip_accents=keys.get("normalizer.strip_accents", bool, lowercase),
+        lstrip=lstrip,
+        rstrip=rstrip,
+        charsmap=bytes(byte & 0xFF for byte in charsmap.values),
+        whitespace_words=model == "whitespace",
+    )

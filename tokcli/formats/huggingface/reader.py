@@ -1,0 +1,152 @@
+"""Hugging Face's tokenizer.json: a pipeline of components and the model's tables, all in one file.
+
+What the file says is checked here, once. Truncation and padding, which are about batches of a model's inputs, are not
+read, and neither is dropout, which is about training.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tokcli.engine.bindings import pipelines  # noqa: F401 (makes the native twin)
+from tokcli.engine.bpe.byte_alphabet import bytes_of
+from tokcli.engine.pipeline.added_tokens import AddedToken
+from tokcli.engine.pipeline.models import Model, Unigram
+from tokcli.engine.pipeline.pipeline import Pipeline
+from tokcli.formats.huggingface.components import asks_for_start, read_normalizer, read_pre_tokenizer, read_processor
+from tokcli.formats.huggingface.cut_pattern import CutPattern, cut_pattern_of
+from tokcli.formats.huggingface.decoders import decoder_of
+from tokcli.formats.huggingface.model_tables import read_model
+from tokcli.formats.limits import MAX_TOKEN_BYTES
+from tokcli.formats.strict_json import JsonNode, parse_json_strictly, serde_float
+
+MAX_ID = (1 << 32) - 1
+COMPONENTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")  # all but the model and the added tokens
+_MEMBERS = frozenset({"version", "truncation", "padding", "added_tokens", "model", *COMPONENTS})
+
+
+def parse_huggingface(data: bytes, name: str) -> Pipeline:
+    """Return the tokenizer in a tokenizer.json; VocabularyError names the file and the member."""
+    top = JsonNode(parse_json_strictly(data, name, serde_float), name)
+    members = top.expect(dict)
+    if "version" in members and members["version"] != "1.0":
+        top.member("version").fail('expected "1.0"')
+    for member in members.keys() - _MEMBERS:
+        top.member(member).fail("no member of a tokenizer.json")
+    for member in ("truncation", "padding"):
+        if top.has(member):
+            top.member(member).expect(dict)
+    model = read_model(top.member("model"))
+    added = read_added_tokens(top.member("added_tokens"), model) if "added_tokens" in members else []
+    return read_components(top, model, added)
+
+
+def read_components(top: JsonNode, model: Model, added: Sequence[AddedToken]) -> Pipeline:
+    """Return the tokenizer of a model, its added tokens, and the other components that an object describes."""
+    pre_tokenizer, decoder = top.member("pre_tokenizer"), decoder_of(top)
+    splitter = None if pre_tokenizer.value is None else read_pre_tokenizer(pre_tokenizer)
+    cuts = CutPattern() if splitter is None else cut_pattern_of(pre_tokenizer.value, splitter)
+    is_byte_level = "ByteLevel" in _types(pre_tokenizer.value) | _types(top.value.get("decoder"))
+    return Pipeline(
+        model=model,
+        decoder=decoder,
+        normalizer=read_normalizer(top.member("normalizer")) if top.has("normalizer") else None,
+        splitter=splitter,
+        processor=read_processor(top.member("post_processor")) if top.has("post_processor") else None,
+        added=added,
+        token_text=_byte_level_text if is_byte_level else _text_of,
+        is_byte_level=is_byte_level,
+        needs_start=splitter is not None and asks_for_start(pre_tokenizer),
+        pat_str=cuts.pat_str,
+        row=cuts.row,
+        unsafe=cuts.unsafe,
+        prefix_space=cuts.prefix_space,
+        parts={key: top.value[key] for key in COMPONENTS if key in top.value},
+    )
+
+
+def _types(value: Any) -> set[str]:
+    """Return the types of a component and of those inside it."""
+    if not isinstance(value, dict):
+        return set()
+    found = {str(value.get("type"))}
+    for key in ("pretokenizers", "decoders"):
+        items = value.get(key)
+        for item in items if isinstance(items, list) else ():
+            found |= _types(item)
+    return found
+
+
+def _byte_level_text(token: str) -> bytes:
+    """Return the bytes that the characters of a token mean; of other tokens, their UTF-8."""
+    data = bytes_of(token)
+    return token.encode() if data is None else data
+
+
+def _text_of(token: str) -> bytes:
+    """Return the bytes of a token: <0xE9> is a byte, and U+2581 a space."""
+    if len(token) == 6 and token.startswith("<0x") and token.endswith(">"):
+        try:
+            return bytes.fromhex(token[3:5])
+        except ValueError:
+            pass
+    return token.replace("\u2581", " ").encode()
+
+
+def read_added_tokens(node: JsonNode, model: Model) -> list[AddedToken]:
+    """Return the added tokens. As in the library, one that the model knows has the model's id, others the next ids."""
+    ids: dict[str, int] = {}
+    by_id: dict[int, AddedToken] = {}
+    following = len(model.pieces) if isinstance(model, Unigram) else len(model.ids)  # of Unigram two may be equal
+    for at, members in enumerate(node.expect(list)):
+        if not _is_added_token(members):
+            _check_added_token(JsonNode(members, node.file, f"{node.path}[{at}]"))
+        content, special = members["content"], members.get("special") or False
+        if not content:
+            continue
+        number = ids.get(content, model.ids.get(content))
+        if number is None:
+            number = following
+            following += 1
+        ids[content] = number
+        normalized = members.get("normalized")
+        by_id[number] = AddedToken(
+            content,
+            number,
+            single_word=members.get("single_word") or False,
+            lstrip=members.get("lstrip") or False,
+            rstrip=members.get("rstrip") or False,
+            normalized=not special if normalized is None else normalized,
+            special=special,
+        )
+    return list(by_id.values())
+
+
+def _is_added_token(members: Any) -> bool:
+    """Return whether a value is an added token as files have them; there may be 200,000."""
+    if type(members) is not dict:
+        return False
+    number, content = members.get("id"), members.get("content")
+    return (
+        type(number) is int
+        and 0 <= number <= MAX_ID
+        and type(content) is str
+        and len(content) <= MAX_TOKEN_BYTES
+        and _FLAG_TYPES.issuperset([type(members.get(flag)) for flag in _FLAGS])
+    )
+
+
+_FLAGS = ("special", "single_word", "lstrip", "rstrip", "normalized")
+_FLAG_TYPES = {bool, type(None)}
+
+
+def _check_added_token(item: JsonNode) -> None:
+    """Raise VocabularyError for what is no added token; the flags of an empty one are not looked at."""
+    item.member("id").whole(0, MAX_ID)  # it is not used, and must be one all the same
+    content = item.member("content").text()
+    item.member("special").flag(False)
+    if len(content) > MAX_TOKEN_BYTES:
+        item.fail(f"a token of {len(content)} characters; at most {MAX_TOKEN_BYTES} are read")
+    for flag in _FLAGS[1:] if content else ():
+        item.member(flag).flag(False)

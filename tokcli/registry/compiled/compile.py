@@ -1,0 +1,126 @@
+"""Reads vocabulary files and compiles them: what takes long to find out of a file is kept in a container."""
+
+from __future__ import annotations
+
+import gc
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from functools import partial
+from typing import TYPE_CHECKING
+
+from tokcli.engine import backend
+from tokcli.engine.bpe.image import image_of
+from tokcli.errors import VocabularyError
+from tokcli.formats import read
+from tokcli.formats.sources import Sources
+from tokcli.formats.tiktoken import RanksFile, check_special_tokens
+from tokcli.registry.compiled import container as containers
+from tokcli.registry.compiled.container import Origin
+from tokcli.registry.compiled.kinds.all_kinds import opened, packed
+from tokcli.registry.compiled.store import Store
+from tokcli.registry.lazy_ranks import LazyRanks
+
+if TYPE_CHECKING:
+    from tokcli.engine.text_tokenizer import TextTokenizer
+
+
+def load_data(files: Mapping[str, bytes]) -> LazyRanks | TextTokenizer:
+    """Return the vocabulary in files that were fetched, compiled where it can be; VocabularyError says what is wrong.
+
+    `files` is one file, or both of a GPT-2 pair, by the names that errors give them.
+    """
+    native = backend.native()
+    name, sources = next(iter(files)), read.sources_of(files)
+    return _compiled(sources, name, None if native is None else Store.open(native), partial(_parsed, sources, name))
+
+
+def read_file(
+    path: str, store: Store | None, special_tokens: dict[str, int] | None = None
+) -> LazyRanks | TextTokenizer:
+    """Return the vocabulary in a file or a folder, and keep what it comes to in `store`, if there is one.
+
+    `special_tokens` replace those of a file of ranks; such a vocabulary is not kept.
+    """
+    began = time.time_ns()
+    sources = read.read_sources(path)
+    if special_tokens is not None:
+        return _parsed(sources, path, special_tokens)
+    found = _compiled(sources, path, store, partial(read_again, os.path.abspath(path), sources.sha256))
+    if store is not None:
+        store.remember(path, sources, began)
+    return found
+
+
+def read_again(path: str, sha256: str) -> LazyRanks | TextTokenizer:
+    """Return the vocabulary for what its container does not tell; VocabularyError where the file has changed."""
+    sources = read.read_sources(path)
+    if sources.sha256 != sha256:
+        raise VocabularyError(f"{path}: the file was changed while it was in use")
+    return _parsed(sources, path)
+
+
+def _parsed(sources: Sources, path: str, special_tokens: dict[str, int] | None = None) -> LazyRanks | TextTokenizer:
+    """Return the vocabulary in what was read, with its ranks checked against its special tokens, or those given."""
+    found = read.parse_sources(sources)
+    if not isinstance(found, RanksFile):
+        return found
+    ranks = found.mergeable_ranks
+    special_tokens = found.special_tokens if special_tokens is None else special_tokens
+    check_special_tokens(special_tokens, ranks, path)
+    if not ranks:
+        raise VocabularyError(f"{path}: the file has no tokens")
+    return LazyRanks(lambda: ranks, lambda: image_of(ranks), max(ranks.values()), special_tokens, found.pat_str)
+
+
+def _compiled(
+    sources: Sources, path: str, store: Store | None, again: Callable[[], LazyRanks | TextTokenizer]
+) -> LazyRanks | TextTokenizer:
+    """Return the vocabulary in what was read, from the store, or compiled for it; as it was read where that fails."""
+    sha256 = sources.sha256
+    if store is None:
+        return _compile(sources, path, None)[0]
+    if (found := store.load(sha256, path, again)) is not None:
+        return found
+    with store.compiling(sha256):
+        if (found := store.load(sha256, path, again)) is not None:  # another process compiled it meanwhile
+            return found
+        made, block = _compile(sources, path, store.rules(sha256))
+        store.keep(sha256, block)
+    return made
+
+
+def _compile(sources: Sources, path: str, rules: str | None) -> tuple[LazyRanks | TextTokenizer, bytes]:
+    """Return the vocabulary in what was read, and its container: b"" where nothing of it can be kept.
+
+    The vocabulary is made of the container where there is one, as in the runs that follow.
+    """
+    with _without_collecting():
+        vocabulary = _parsed(sources, path)
+        block = (None if backend.native() is None else _pack(vocabulary, sources.sha256)) or b""
+    container = containers.unpack(memoryview(block))
+    found = None if container is None else opened(container, sources.sha256, Origin(path, lambda: vocabulary, rules))
+    return (vocabulary, b"") if found is None else (found, block)
+
+
+def _pack(vocabulary: LazyRanks | TextTokenizer, sha256: str) -> bytes | None:
+    """Return the container of a vocabulary; None where nothing of it can be kept."""
+    with suppress(ValueError):  # there is no native image of it
+        found = packed(vocabulary)
+        if found is not None:
+            header, sections = found
+            return containers.pack({**header, "sha256": sha256}, sections)
+    return None
+
+
+@contextmanager
+def _without_collecting() -> Iterator[None]:
+    """Pause garbage collection, which takes a fifth of the time among millions of objects and finds nothing."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

@@ -1,0 +1,259 @@
+"""`CompiledTokenizer`: a tokenizer by what a container has of it; its file is read only for what that does not tell.
+
+Splitting, merging and decoding need no more than the native image and the `TokenizerFacts`, which are found out once,
+of the tokenizer that was read, and stand in the header of its container. Offsets, pairs of texts, and text that the
+shortcut is not for, need the whole tokenizer.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+from tokcli.engine import backend
+from tokcli.engine.text_tokenizer import TextTokenizer
+from tokcli.engine.tokens import Tokens, added, joined, pairs_of, trimmed_spans
+from tokcli.errors import TokcliError
+from tokcli.registry.compiled.container import Check, are_ids, is_flag, is_id, is_ids, is_text, optional
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+    from tokcli.engine.bindings.text_model import NativeText
+    from tokcli.engine.shortcut.shortcut import DecodingFacts, Shortcut
+
+
+@dataclass(frozen=True)
+class TokenizerFacts:
+    """The facts that a compiled tokenizer knows without its file.
+
+    The first five are the tokenizer's own (see `TextTokenizer`). `other_bytes` has the bytes of the ids that the native
+    image lacks; it is None where the bytes of ids do not tell how they are decoded. When ids are decoded, `drops_space`
+    leaves out a space at the beginning, and `cleans_spaces` those that llama.cpp cleans up. `template_ids` are the ids
+    that the template puts before and after a text, and `trimming` says what it does to spans; None where it does
+    anything else.
+    """
+
+    special_tokens: Mapping[str, int] = field(repr=False)
+    max_id: int
+    is_byte_level: bool
+    has_template: bool
+    decodes_apart: bool
+    other_bytes: Mapping[int, bytes] | None = field(default=None, repr=False)
+    drops_space: bool = False
+    cleans_spaces: bool = False
+    template_ids: tuple[list[int], list[int]] | None = None
+    trimming: Trimming | None = None
+
+    def header(self) -> dict[str, Any]:
+        """Return the facts as members of a container's header."""
+        others = None if self.other_bytes is None else {str(n): data.hex() for n, data in self.other_bytes.items()}
+        return {**{field.name: getattr(self, field.name) for field in fields(self)}, "other_bytes": others}
+
+    @staticmethod
+    def from_header(header: Mapping[str, Any]) -> TokenizerFacts:
+        """Return the facts in a container's header that fits FACT_CHECKS; ValueError for bytes that are not."""
+        others = header["other_bytes"]
+        members = {name: header[name] for name in FACT_CHECKS}
+        members["other_bytes"] = None if others is None else {int(n): bytes.fromhex(data) for n, data in others.items()}
+        return TokenizerFacts(**members)
+
+
+def _are_two_lists_of_ids(value: Any) -> bool:
+    return type(value) is list and len(value) == 2 and all(map(are_ids, value))
+
+
+Trimming = Literal["none", "all", "all but the first"]  # spaces that are taken out of spans
+_TRIMMINGS: tuple[Trimming, ...] = ("none", "all", "all but the first")
+
+
+FACT_CHECKS: Mapping[str, Check] = {
+    "special_tokens": is_ids,
+    "max_id": is_id,
+    "is_byte_level": is_flag,
+    "has_template": is_flag,
+    "decodes_apart": is_flag,
+    "other_bytes": optional(lambda value: type(value) is dict and all(map(is_text, value.values()))),
+    "drops_space": is_flag,
+    "cleans_spaces": is_flag,
+    "template_ids": optional(_are_two_lists_of_ids),
+    "trimming": optional(_TRIMMINGS.__contains__),
+}
+
+
+def facts_of(tokenizer: TextTokenizer, image: Buffer | None = None) -> TokenizerFacts:
+    """Return the facts of a tokenizer whose shortcut has this native image, or that has none (None).
+
+    ValueError says that the image is none.
+    """
+    decoding = tokenizer.decoding_facts()
+    return TokenizerFacts(
+        special_tokens=tokenizer.special_tokens,
+        max_id=tokenizer.max_id,
+        is_byte_level=tokenizer.is_byte_level,
+        has_template=tokenizer.has_template,
+        decodes_apart=tokenizer.decodes_apart,
+        other_bytes=None if decoding is None or image is None else _other_bytes(decoding, image),
+        drops_space=decoding is not None and decoding.drops_space,
+        cleans_spaces=decoding is not None and decoding.cleans_spaces,
+        template_ids=_template_ids(tokenizer),
+        trimming=_trimming(tokenizer),
+    )
+
+
+def _other_bytes(decoding: DecodingFacts, image: Buffer) -> dict[int, bytes] | None:
+    """Return the bytes of the ids that an image lacks; None where the image has other bytes for an unusual id."""
+    native = backend.native()
+    if native is None:
+        return None
+    vocabulary = native.Vocabulary(image)
+    lacking = set(array("I", vocabulary.unknown(array("I", decoding.ids))))
+    if any(vocabulary.decode([number]) != decoding.bytes_of(number) for number in set(decoding.unusual) - lacking):
+        return None
+    return {number: decoding.bytes_of(number) for number in sorted(lacking)}
+
+
+def _template_ids(tokenizer: TextTokenizer) -> tuple[list[int], list[int]] | None:
+    """Return the ids that the template puts before and after a text; None where it does anything else."""
+    try:
+        found = tokenizer.finish([Tokens([0])], True)
+    except (TokcliError, IndexError):
+        return None
+    if found.special.count(0) != 1:
+        return None
+    at = found.special.index(0)
+    return found.ids[:at].tolist(), found.ids[at + 1 :].tolist()
+
+
+def _trimming(tokenizer: TextTokenizer) -> Trimming | None:
+    """Return what the post-processor does to the spans of a text, which is seen in some that tell it all."""
+    spans, blanks = [1, 5, 5, 9, 9, 12, 0, 3], [1, 1, 2, 0, 0, 2, 1, 0]
+    for trimming in _TRIMMINGS:
+        try:
+            found = tokenizer.finish([Tokens([0] * 4, spans=spans, blanks=blanks)], True)
+        except (TokcliError, IndexError):
+            return None
+        places = [pair for pair, special in zip(pairs_of(found.spans or ()), found.special, strict=True) if not special]
+        if places == pairs_of(_trimmed(Tokens([0] * 4, spans=spans, blanks=blanks), trimming).spans or ()):
+            return trimming
+    return None
+
+
+def _trimmed(tokens: Tokens, trimming: Trimming) -> Tokens:
+    """Return tokens after a post-processor that does this to spans."""
+    if trimming != "none" and tokens.spans is not None and tokens.blanks is not None:
+        keeps_first = trimming == "all but the first" and tokens.begins
+        tokens.spans = trimmed_spans(tokens.spans, tokens.blanks, keeps_first=keeps_first)
+    return tokens
+
+
+class CompiledTokenizer(TextTokenizer):
+    """A `TextTokenizer` by its facts and its shortcut (None: it has none); `load` reads the whole tokenizer."""
+
+    special_tokens: Mapping[str, int]
+    max_id: int
+    is_byte_level: bool
+    decodes_apart: bool
+    native: NativeText | None = None
+    shortcut: Shortcut | None = None
+    has_template: bool = False
+
+    def __init__(self, facts: TokenizerFacts, shortcut: Shortcut | None, load: Callable[[], TextTokenizer]) -> None:
+        self.facts, self.shortcut = facts, shortcut
+        self.special_tokens, self.max_id, self.is_byte_level = facts.special_tokens, facts.max_id, facts.is_byte_level
+        self.has_template, self.decodes_apart = facts.has_template, facts.decodes_apart
+        self._load = load
+
+    @property
+    def trims_spans(self) -> bool:
+        return self.facts.trimming != "none"
+
+    @cached_property
+    def whole(self) -> TextTokenizer:
+        """The tokenizer that the file defines; it is read when this is first asked for."""
+        return self._load()
+
+    def encode(self, text: str, allowed: frozenset[str]) -> list[int]:
+        return self.whole.encode(text, allowed)
+
+    def encode_spans(self, text: str, allowed: frozenset[str]) -> Tokens:
+        return self.whole.encode_spans(text, allowed)
+
+    def finish(self, texts: list[Tokens], add: bool) -> Tokens:
+        template = self.facts.template_ids if add else ([], [])
+        trimming = self.facts.trimming if texts[0].spans is not None else "none"
+        if len(texts) != 1 or template is None or trimming is None:
+            return self.whole.finish(texts, add)
+        before, after = (added(ids, 0) for ids in template)
+        return joined([before, _trimmed(texts[0], trimming), after])
+
+    def split(self, text: str) -> list[str]:
+        return self.whole.split(text)
+
+    def cut(self, text: str) -> list[str] | None:
+        if self.shortcut is None or self.shortcut.cut is None:
+            return None
+        return _llama_rules()[0](self.shortcut.cut)(text)
+
+    @cached_property
+    def _native_tokens(self) -> tuple[Any, Any] | None:
+        """The native vocabulary and its decoder; None where they do not tell the bytes of all ids."""
+        native = backend.native()
+        if native is None or self.shortcut is None or self.facts.other_bytes is None:
+            return None
+        try:
+            vocabulary = native.Vocabulary(self.shortcut.load_image())
+            return vocabulary, native.Decoder(vocabulary, dict(self.facts.other_bytes))
+        except ValueError:
+            return None
+
+    def decode(self, ids: Sequence[int]) -> bytes:
+        if self._native_tokens is None:
+            return self.whole.decode(ids)
+        decode = self._native_tokens[1].decode
+        try:
+            data: bytes = decode(memoryview(array("I", ids)), 4)
+            first = decode(memoryview(array("I", ids[:1])), 4) if self.facts.drops_space else b""
+        except (KeyError, OverflowError):
+            return self.whole.decode(ids)  # says which id is wrong
+        data = data[1:] if first.startswith(b" ") else data
+        if self.facts.cleans_spaces:
+            return _llama_rules()[1](data)
+        return data
+
+    def parents(self, number: int) -> tuple[int, int] | None:
+        return self.whole.parents(number)
+
+    def token_bytes(self) -> Mapping[int, bytes]:
+        if self._native_tokens is None:
+            return self.whole.token_bytes()
+        tokens = self._native_tokens[0].tokens()
+        return {n: token for n, token in enumerate(tokens) if token is not None} | dict(self.facts.other_bytes or {})
+
+
+class CompiledWithTwin(CompiledTokenizer):
+    """A compiled tokenizer whose native twin encodes whole texts."""
+
+    native: NativeText
+
+    def __init__(self, facts: TokenizerFacts, native: NativeText, load: Callable[[], TextTokenizer]) -> None:
+        super().__init__(facts, None, load)
+        self.native = native
+
+    def encode(self, text: str, allowed: frozenset[str]) -> list[int]:
+        found = self.native.encode(text, allowed)
+        return self.whole.encode(text, allowed) if found is None else found
+
+    def encode_spans(self, text: str, allowed: frozenset[str]) -> Tokens:
+        found = self.native.encode_spans(text, allowed) if not self.trims_spans else None
+        return self.whole.encode_spans(text, allowed) if found is None else found
+
+
+def _llama_rules() -> tuple[Callable[[str], Callable[[str], list[str]]], Callable[[bytes], bytes]]:
+    """Return what cuts texts as llama.cpp does, and what cleans spaces."""
+    from tokcli.engine.llama_cpp import cutter, settings  # 10 ms, and most texts need neither
+
+    return cutter.cutter, settings.cleaned

@@ -1,0 +1,38 @@
+"""Gives the vocabulary in a file: from its container where one is kept, or else read and compiled (compile.py)."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from tokcli.engine import backend
+from tokcli.registry.compiled.store import Store
+from tokcli.registry.lazy_ranks import LazyRanks
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from tokcli.engine.text_tokenizer import TextTokenizer
+
+
+def load_file(path: str, *, special_tokens: dict[str, int] | None = None) -> LazyRanks | TextTokenizer:
+    """Return the vocabulary in a file or a folder, compiled where it can be.
+
+    VocabularyError names what is wrong in the file, and where. `special_tokens` replace those of a file of ranks; they
+    are checked against all ranks, so the file is read for them.
+    """
+    native = backend.native()
+    store = None if native is None or special_tokens is not None else Store.open(native)
+    if store is not None and (sha256 := store.known(path)) is not None:
+        whole_path = os.path.abspath(path)  # the folder may be another one when the file is read again
+        found = store.load(sha256, path, lambda: _compile().read_again(whole_path, sha256))
+        if found is not None:
+            return found
+    read: LazyRanks | TextTokenizer = _compile().read_file(path, store, special_tokens)
+    return read
+
+
+def _compile() -> ModuleType:
+    from tokcli.registry.compiled import compile  # 20 ms, for the readers of all formats
+
+    return compile

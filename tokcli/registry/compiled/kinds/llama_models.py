@@ -1,0 +1,85 @@
+"""Containers of GGUF's tokenizers that have no shortcut, and the tokenizers over tables in the mapped file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tokcli.engine.bindings.text_model import Learned, NativeText
+from tokcli.engine.llama_cpp.llama_cpp import LlamaCpp
+from tokcli.engine.llama_cpp.settings import FoundTokens, LlamaSettings
+from tokcli.engine.llama_cpp.words import word_rule
+from tokcli.registry.compiled.container import (
+    IMAGE,
+    Container,
+    ContainerKind,
+    Family,
+    Origin,
+    Packed,
+    are_ids,
+    are_texts,
+    is_ids,
+    native_model,
+)
+from tokcli.registry.compiled.learned import learner_that_keeps
+from tokcli.registry.compiled.token_columns import LazySequence, TokenColumns, pack_columns
+
+
+def _pack(model: LlamaCpp) -> Packed | None:
+    """Return the header and the sections for a tokenizer; None where its model has no native twin."""
+    if model.native_model is None:
+        return None
+    settings = {name: sorted(v) if type(v) is frozenset else v for name, v in vars(model.settings).items()}
+    del settings["charsmap"]
+    header = {
+        "kind": "llama.cpp",
+        "model": model.kind,
+        "settings": settings,
+        "special_tokens": model.special_tokens,
+        "found_texts": [text for text, _ in model.found_tokens.cut_out],
+        "found_ids": [number for _, number in model.found_tokens.cut_out],
+    }
+    columns = pack_columns(model.texts, model.token_scores or [0.0] * len(model.texts), model.kinds)
+    return header, {IMAGE: model.native_model.image(), "tokens": columns, "charsmap": model.settings.charsmap}
+
+
+def _open(container: Container, origin: Origin) -> LlamaCpp:
+    header, sections = container
+    columns = TokenColumns(sections["tokens"])
+    given: dict[str, Any] = {key: frozenset(v) if type(v) is list else v for key, v in header["settings"].items()}
+    settings = LlamaSettings(**given, charsmap=bytes(sections["charsmap"]))
+    found = tuple(zip(header["found_texts"], header["found_ids"], strict=True))
+    model = LlamaCpp(
+        header["model"],
+        LazySequence(columns.count, columns.text),
+        LazySequence(columns.count, columns.scores.__getitem__),
+        LazySequence(columns.count, columns.kinds.__getitem__),
+        settings,
+        name=origin.name,
+        ready_tokens=FoundTokens(header["special_tokens"], found),
+    )
+
+    def learn(chars: list[int], unclassed: list[int], runs: list[bytes]) -> Learned:
+        from tokcli.engine.bindings.llama_models import learner_of_words  # 12 ms, for characters met for the first time
+
+        rule = word_rule(lowercase=settings.lowercase, strip_accents=settings.strip_accents)
+        return learner_of_words(rule)(chars, unclassed, runs)
+
+    learner = learner_that_keeps(origin.rules, header["sha256"], learn) if header["model"] == "bert" else None
+    model.set_native_model(NativeText(native_model(container), learner))
+    return model
+
+
+_KINDS = {
+    "llama.cpp": ContainerKind(
+        {
+            "model": ("llama", "bert", "t5", "rwkv").__contains__,
+            "settings": lambda value: type(value) is dict,
+            "special_tokens": is_ids,
+            "found_texts": are_texts,
+            "found_ids": are_ids,
+        },
+        frozenset({IMAGE, "tokens", "charsmap"}),
+        _open,
+    ),
+}
+FAMILY = Family(_pack, _KINDS)

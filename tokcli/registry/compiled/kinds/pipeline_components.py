@@ -1,0 +1,106 @@
+"""The components of a tokenizer.json beside its model: packs them into a container, and reads them from it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, replace
+from functools import cached_property
+from typing import Any
+
+from tokcli.engine.bindings.pipelines import TextPlan, added_texts, plan_of
+from tokcli.engine.pipeline.added_tokens import AddedToken
+from tokcli.engine.pipeline.decoders import Decoder, decoded
+from tokcli.engine.pipeline.models import WordLevel
+from tokcli.engine.pipeline.pipeline import Pipeline
+from tokcli.engine.shortcut.shortcut import Shortcut
+from tokcli.formats.huggingface.decoders import decoder_of
+from tokcli.formats.huggingface.reader import read_components
+from tokcli.formats.strict_json import JsonNode
+from tokcli.registry.compiled.compiled_tokenizer import facts_of
+from tokcli.registry.compiled.container import IMAGE, Packed
+from tokcli.registry.compiled.kinds.ranked import shortcut_header
+from tokcli.registry.compiled.token_columns import pack_columns
+
+_SPREAD = 4  # the tokens are kept where there are at most so many times as many ids, from 0 to the largest
+_SPREAD_OF_FEW = 1 << 16  # or at most so many ids more
+
+
+class PipelineComponents:
+    """The components in a container: `text` is their JSON, `name` the file's name, `whole` reads the whole file."""
+
+    def __init__(self, text: bytes, name: str, added: Sequence[AddedToken], whole: Callable[[], Any]) -> None:
+        self._text, self._name, self._added, self._whole = text, name, added, whole
+
+    @cached_property
+    def _node(self) -> JsonNode:
+        try:
+            components = json.loads(self._text)
+        except ValueError:
+            components = self._whole().parts
+        return JsonNode(components, self._name)
+
+    @cached_property
+    def without_model(self) -> Pipeline:
+        """The pipeline with a model that has no tokens."""
+        return read_components(self._node, WordLevel({}, ""), self._added)
+
+    def with_shortcut(self, shortcut: Shortcut) -> Pipeline:
+        """Return the pipeline with a shortcut for the segments between its added tokens in the place of its model."""
+        return replace(self.without_model, ready_shortcut=shortcut)
+
+    @cached_property
+    def plan(self) -> TextPlan:
+        """What finds out what the normalizer and the pre-tokenizer make of characters."""
+        return plan_of(self.without_model)
+
+    @cached_property
+    def _decoder(self) -> Decoder:
+        return decoder_of(self._node)
+
+    def decoded(self, ids: Sequence[int], texts: Mapping[int, str]) -> bytes:
+        """Return the bytes of some ids, given the text of each; UnknownTokenError for an id without one."""
+        return decoded(ids, texts, self._decoder)
+
+
+def pack(pipeline: Pipeline) -> Packed | None:
+    """Return the header and the sections for a pipeline; None where neither a native twin nor ranks do its work."""
+    texts = pipeline.model.texts()
+    size = max(texts, default=-1) + 1
+    if pipeline.parts is None or size > _SPREAD * len(texts) + _SPREAD_OF_FEW:
+        return None
+    made = _twin_members(pipeline) or _segment_members(pipeline)
+    if made is None:
+        return None
+    header, image = made
+    flags = [field.name for field in fields(AddedToken)[2:]]
+    header |= {
+        **facts_of(pipeline).header(),
+        "added_texts": [t.content for t in pipeline.added],
+        "added_ids": [t.id for t in pipeline.added],
+        "added_flags": [sum(getattr(t, flag) << at for at, flag in enumerate(flags)) for t in pipeline.added],
+    }
+    rows = [texts.get(number, "") for number in range(size)]
+    sections = {
+        IMAGE: image,
+        "tokens": pack_columns(rows, [0.0] * size, [number in texts for number in range(size)]),
+        "components": json.dumps(pipeline.parts).encode(),
+    }
+    return header, sections
+
+
+def _twin_members(pipeline: Pipeline) -> tuple[dict[str, Any], bytes] | None:
+    """Return the members of the header for a pipeline with a native twin, and its image."""
+    if pipeline.native is None:
+        return None
+    numbers = {id(token): at for at, token in enumerate(pipeline.added)}
+    raw, normalized = ([numbers[id(token)] for token in found.values()] for found in added_texts(pipeline))
+    return {"kind": "pipeline", "raw": raw, "normalized": normalized}, pipeline.native.image()
+
+
+def _segment_members(pipeline: Pipeline) -> tuple[dict[str, Any], bytes] | None:
+    """Return the members of the header for a pipeline whose segments are merged by ranks, and the image of these."""
+    shortcut = pipeline.segment_shortcut
+    if shortcut is None or pipeline.needs_start:
+        return None
+    return {"kind": "segments", **shortcut_header(shortcut)}, bytes(shortcut.load_image())

@@ -1,0 +1,132 @@
+"""Tokenizers by their Hugging Face id, `org/name` or `org/name@revision`: from the hub's cache, ours, or the hub.
+
+A commit never changes, so what was fetched by its hash is never asked for again. A branch or tag (`main` where none is
+named) is asked for again after a day; offline, or where the hub cannot be reached, what was fetched last is used.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from tokcli.atomic import locked, replace_file
+from tokcli.errors import NetworkError, OfflineError, reason_of
+from tokcli.registry.folders import private_dir
+from tokcli.registry.network.answers import Progress, RefusedError
+from tokcli.registry.network.cache import read_kept, read_own
+from tokcli.registry.network.download import is_offline, timeout_from_environment
+from tokcli.registry.network.hub_files import TOKENIZER_FILES, HubFiles, HubId, files_in_hub_cache, is_set
+from tokcli.registry.network.hub_server import endpoint, fetch_tokenizer
+
+FOLDER = "hub"  # in the cache folder: a record for each revision (JSON), and the files under their SHA-256
+ASK_AGAIN_S = 24 * 3600  # a branch of a tokenizer hardly ever moves, and asking costs every run 0.2 s
+MAX_RECORD_BYTES = 2**16
+_SHA256 = re.compile("[0-9a-f]{64}")
+
+
+def find_tokenizer(
+    wanted: HubId,
+    *,
+    offline: bool = False,
+    note: Callable[[str], None] | None = None,
+    progress: Progress | None = None,
+) -> dict[str, bytes]:
+    """Return the files of a repository that hold its tokenizer, by name: one of the rows of TOKENIZER_FILES.
+
+    A repository without a tokenizer raises UnknownEncodingError; a hub that cannot be asked, or must not be (`offline`,
+    TOKCLI_OFFLINE, HF_HUB_OFFLINE), raises NetworkError. `note` is told why the cache is not used.
+    """
+    if (files := files_in_hub_cache(wanted)) is not None:
+        return files
+    may_ask = not (offline or is_offline() or is_set("HF_HUB_OFFLINE"))
+    try:
+        folder = Path(private_dir(FOLDER))
+    except OSError as error:
+        if note is not None:
+            note(f"the cache is not used: {error}")
+        if not may_ask:
+            raise _offline(wanted) from None
+        return fetch_tokenizer(wanted, None, progress).files
+    record = folder / _record_of(wanted)
+    kept, asked = _read_kept_files(record)
+    if kept is not None and (not may_ask or wanted.is_commit or 0 <= time.time() - asked < ASK_AGAIN_S):
+        return kept.files
+    if not may_ask:
+        raise _offline(wanted)
+    with locked(os.fspath(record.with_suffix(".lock")), timeout_from_environment()):
+        return _ask_again(wanted, record, note, progress)
+
+
+def forget(wanted: HubId) -> None:
+    """Ask the hub again next time: what it sent was no tokenizer (an error page, perhaps), so nothing is to be kept."""
+    with suppress(OSError):
+        (Path(private_dir(FOLDER)) / _record_of(wanted)).unlink()
+
+
+def _record_of(wanted: HubId) -> str:
+    return hashlib.sha256("\n".join([endpoint(), *wanted]).encode()).hexdigest() + ".json"
+
+
+def _offline(wanted: HubId) -> OfflineError:
+    return OfflineError(
+        f"{wanted.repository}: no such file, no such repository in the cache, and the network may not be used",
+        "Run once without offline mode (TOKCLI_OFFLINE, HF_HUB_OFFLINE), or name a file.",
+    )
+
+
+def _ask_again(
+    wanted: HubId, record: Path, note: Callable[[str], None] | None, progress: Progress | None
+) -> dict[str, bytes]:
+    """Ask the hub, and keep what it has; where it cannot be reached, return what was kept before."""
+    kept, asked = _read_kept_files(record)  # another process may have asked while this one waited for the lock
+    if kept is not None and 0 <= time.time() - asked < ASK_AGAIN_S:
+        return kept.files
+    try:
+        found = fetch_tokenizer(wanted, kept, progress)
+    except NetworkError as error:
+        if kept is None or isinstance(error, RefusedError):
+            raise
+        if note is not None:
+            note(f"{error}; the files that were fetched before are used.")
+        return kept.files
+    _keep_files(record, found, note)
+    return found.files
+
+
+def _read_kept_files(record: Path) -> tuple[HubFiles | None, float]:
+    """Return what was fetched of a revision, and when the hub was last asked (seconds since 1970).
+
+    None stands for a record that is missing, or files that are not all as they were fetched.
+    """
+    text = read_own(record, MAX_RECORD_BYTES)
+    try:
+        table = json.loads(text or b"null")
+        names = {str(name): str(digest) for name, digest in table["files"].items()}
+        asked, commit, etag = float(table["asked"]), str(table["commit"]), str(table["etag"])
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return None, 0
+    if tuple(names) not in TOKENIZER_FILES or not all(map(_SHA256.fullmatch, names.values())):
+        return None, 0
+    files = {name: read_kept(record.with_name(digest), digest) for name, digest in names.items()}
+    whole = {name: data for name, data in files.items() if data is not None}
+    return (HubFiles(whole, commit, etag) if len(whole) == len(names) else None), asked
+
+
+def _keep_files(record: Path, found: HubFiles, note: Callable[[str], None] | None) -> None:
+    digests = {name: hashlib.sha256(data).hexdigest() for name, data in found.files.items()}
+    table = {"files": digests, "commit": found.commit, "etag": found.etag, "asked": time.time()}
+    try:
+        for name, data in found.files.items():
+            path = record.with_name(digests[name])
+            if read_kept(path, digests[name]) is None:
+                replace_file(os.fspath(path), data)
+        replace_file(os.fspath(record), json.dumps(table).encode())
+    except OSError as error:
+        if note is not None:
+            note(f"{record.parent}: nothing can be kept there: {reason_of(error)}")

@@ -1,0 +1,133 @@
+"""The Hugging Face hub as this machine knows it: names of repositories, and what its own programs left here.
+
+That is the cache of the hub, the token, and settings. They are only read. The places are those of huggingface_hub:
+HF_HUB_CACHE, HF_HOME, HF_TOKEN_PATH, XDG_CACHE_HOME.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+from tokcli.errors import InputError, VocabularyError
+from tokcli.formats.limits import read_regular_file
+
+# The files that a repository is asked for: the first row that it has, and of a pair both.
+TOKENIZER_FILES = (
+    ("tokenizer.json",),
+    ("tokenizer.model",),
+    ("spiece.model",),
+    ("sentencepiece.bpe.model",),
+    ("vocab.json", "merges.txt"),
+)
+MAIN = "main"
+# huggingface_hub's rules for names (utils/_validators.py)
+_NAME = r"(?!\S*(?:--|\.\.))[A-Za-z0-9_](?:[A-Za-z0-9._-]{0,94}[A-Za-z0-9_])?"
+_ID = re.compile(rf"({_NAME}/{_NAME})(?:@([A-Za-z0-9_][A-Za-z0-9._/-]{{0,199}}))?")
+_FILE_NAME = re.compile(r"\.(?:tiktoken|json|jsonl|model|gguf|txt|bpe|vocab)$", re.IGNORECASE)
+_COMMIT = re.compile("[0-9a-f]{40}")
+
+
+class HubId(NamedTuple):
+    """A repository of the hub, and the branch, tag or commit that is meant."""
+
+    repository: str
+    revision: str = MAIN
+
+    @property
+    def is_commit(self) -> bool:
+        """Whether the revision is a commit, which never changes."""
+        return is_commit(self.revision)
+
+
+class HubFiles(NamedTuple):
+    """The files of one row of TOKENIZER_FILES by their names, and what the hub said of them.
+
+    `commit` is the commit that they belong to, and `etag` the tag of a single file's contents; both may be "".
+    """
+
+    files: dict[str, bytes]
+    commit: str = ""
+    etag: str = ""
+
+
+def is_commit(text: str) -> bool:
+    """Return whether a text is the hash of a commit: 40 lower-case hexadecimal digits."""
+    return _COMMIT.fullmatch(text) is not None
+
+
+def parse_id(text: str) -> HubId | None:
+    """Return the repository that a text names; None where it does not look like one, or looks more like a path.
+
+    >>> parse_id("openai-community/gpt2@607a30d"), parse_id("../gpt2"), parse_id("ranks/mine.tiktoken")
+    (HubId(repository='openai-community/gpt2', revision='607a30d'), None, None)
+    """
+    match = _ID.fullmatch(text)
+    if match is None or ".." in text or "//" in text or text.endswith("/"):
+        return None
+    if not match[2] and (_FILE_NAME.search(text) or os.path.lexists(text.partition("/")[0])):
+        return None
+    return HubId(match[1], match[2] or MAIN)
+
+
+# --- what is on this machine ----------------------------------------------------------------------------------------
+
+MAX_LINE_FILE_BYTES = 2**16  # of a file with a token or a commit
+_YES = ("1", "on", "yes", "true")  # what huggingface_hub takes for true
+
+
+def is_set(variable: str) -> bool:
+    """Return whether an environment variable is true in the eyes of huggingface_hub."""
+    return _variable(variable).lower() in _YES
+
+
+def _variable(name: str) -> str:
+    return os.environ.get(name, "").strip()
+
+
+def _home() -> Path:
+    return _place(_variable("HF_HOME") or (os.environ.get("XDG_CACHE_HOME") or "~/.cache") + "/huggingface")
+
+
+def _place(path: str) -> Path:
+    """Return a path with `~` for the user's home; the `~` of a user that there is not stays."""
+    return Path(os.path.expanduser(path))  # noqa: PTH111 - pathlib raises RuntimeError for such a user
+
+
+def files_in_hub_cache(wanted: HubId) -> dict[str, bytes] | None:
+    """Return the files of a repository's tokenizer in the hub's own cache, by name; None where they are not there."""
+    named = _variable("HF_HUB_CACHE") or _variable("HUGGINGFACE_HUB_CACHE")
+    caches = _place(named) if named else _home() / "hub"
+    folder = caches / ("models--" + wanted.repository.replace("/", "--"))
+    commit = wanted.revision if wanted.is_commit else _line_in(folder / "refs" / wanted.revision)
+    if commit is None or not is_commit(commit):
+        return None
+    snapshot = folder / "snapshots" / commit
+    for row in TOKENIZER_FILES:
+        if all((snapshot / name).is_file() for name in row):
+            return {name: read_regular_file(snapshot / name) for name in row}
+    return None
+
+
+def _line_in(path: Path) -> str | None:
+    """Return the text of a small file; None where it cannot be read."""
+    try:
+        return read_regular_file(path, MAX_LINE_FILE_BYTES).decode("ascii").strip()
+    except (VocabularyError, UnicodeDecodeError):
+        return None
+
+
+def token_for_hub() -> str | None:
+    """Return HF_TOKEN, or the token that `hf auth login` left; None where there is none, or none may be sent.
+
+    InputError says that HF_TOKEN holds characters that no token has.
+    """
+    given = _variable("HF_TOKEN") or _variable("HUGGING_FACE_HUB_TOKEN")
+    if not given and not is_set("HF_HUB_DISABLE_IMPLICIT_TOKEN"):
+        path = _variable("HF_TOKEN_PATH")
+        given = _line_in(_place(path) if path else _home() / "token") or ""
+    if not re.fullmatch(r"[!-~]*", given):
+        raise InputError("HF_TOKEN is not a token: it contains a space or a character that is not printable ASCII")
+    return given or None
