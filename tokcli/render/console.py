@@ -1,6 +1,6 @@
-"""Makes the rich console that prints for people, from what it is told: it reads no environment of its own.
+"""Decides when to use colour, and makes the rich console that prints for people.
 
-When to use colour is decided here; what is printed, and that it is sanitized, is left to others.
+The environment is an argument. What is printed, and that it has been sanitized, is left to others.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ ColorSystem: TypeAlias = Literal["standard", "256", "truecolor"]
 def make_console(file: IO[str], color: Color, *, environment: Mapping[str, str], width: int | None = None) -> Console:
     """Return a console that writes to `file` and interprets nothing in what it prints: no markup, emoji or highlights.
 
-    `color` "auto" means colour as `wants_color` says. `width` in cells; None takes COLUMNS, else that of the terminal,
-    else 80. Where the file is no terminal, lines of text are not wrapped: who reads them may do that.
+    With `color` "auto", `wants_color` decides. `width` is in screen cells; None takes COLUMNS, else the width of the
+    terminal, else 80. Where the file is not a terminal, lines of text are not wrapped: their reader may do that.
     """
-    from rich.console import Console  # 20 ms, which who only asks for colours need not
+    from rich.console import Console  # 20 ms, which commands that only ask whether to use colours do not pay
 
     colored = wants_color(file, color, environment)
     return Console(
         file=file,
         width=width,
         color_system=color_system(environment) if colored else None,
-        no_color=not colored,  # given, since rich would let NO_COLOR undo --color=always
-        force_terminal=colored,  # else rich would drop colours that were asked for in a pipe
+        no_color=not colored,  # explicit, since rich would let NO_COLOR override --color=always
+        force_terminal=colored,  # otherwise rich would drop colours that were asked for in a pipe
         force_interactive=False,
         force_jupyter=False,
         legacy_windows=False,
@@ -42,10 +42,10 @@ def make_console(file: IO[str], color: Color, *, environment: Mapping[str, str],
 
 
 def wants_color(file: IO[str], color: Color, environment: Mapping[str, str]) -> bool:
-    """Whether to colour: what the option says; for "auto" NO_COLOR, then FORCE_COLOR, then whether it is a terminal.
+    """Return whether to use colour: as `color` says, or for "auto" as NO_COLOR, FORCE_COLOR or the terminal says.
 
-    The two variables count when they are not empty, whatever their value (no-color.org, force-color.org). A terminal
-    with TERM=dumb shows no colour.
+    The two variables count, in this order, if they are not empty, whatever their value (no-color.org, force-color.org).
+    Otherwise a terminal gets colours unless TERM is `dumb` or `unknown`.
 
     >>> import io
     >>> [wants_color(io.StringIO(), "auto", environment) for environment in ({}, {"FORCE_COLOR": "1"})]
@@ -61,7 +61,7 @@ def wants_color(file: IO[str], color: Color, environment: Mapping[str, str]) -> 
 
 
 def color_system(environment: Mapping[str, str]) -> ColorSystem:
-    """The most colours that COLORTERM and TERM promise; 16 where they say nothing.
+    """Return the largest set of colours that COLORTERM and TERM promise; 16 colours where they say nothing.
 
     >>> color_system({"TERM": "xterm-256color"}), color_system({"TERM": "xterm", "COLORTERM": "truecolor"})
     ('256', 'truecolor')

@@ -1,30 +1,49 @@
-"""Tables: encodings, tokens, and what any has; with rich for people, as tab-separated values for pipes.
+"""The columns and rows of tables, and tables for programs: tab-separated values whose cells read back; without rich.
 
-Both forms of a table have the same columns. Its rows are plain data; where they come from is left to others.
+`tsv` writes rows as they come, `number_tsv` whole vocabularies at once: the native code prints those where it is there,
+and Python prints the same bytes elsewhere. Laying tables out for a screen is left to screen_table.py.
 """
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Generic, Literal, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Generic, Literal, NamedTuple, TypeAlias, TypeVar, cast
 
-from tokcli.render.visible import escape, escape_lines, visible, visible_bytes
+from tokcli.engine import backend
+from tokcli.render.visible import escape, escape_lines
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from tokcli.analysis.pieces.piece_stats import PieceStats  # only `split --stats` loads it
 
-Row = TypeVar("Row")
-Cell: TypeAlias = str | bytes | int
+RowType = TypeVar("RowType")
+CellValue: TypeAlias = str | bytes | int
 
-LEAST_WIDTH, GAP = 8, 3  # of a folded column, and what stands between two
-ROWS_AT_ONCE = 4096  # whose cells are escaped together
+
+@dataclass(frozen=True)
+class Column(Generic[RowType]):
+    """A column of a table: its header, and a function from a row to the value of its cell.
+
+    `fold` lets long data go on in a second line of the same cell. `spare` lets a table leave the column out on a screen
+    that is too narrow for all. `groups` shows people a count with its thousands grouped; ids stay plain digits.
+
+    >>> Column("length", lambda row: len(row), "right").cell("abc")
+    3
+    """
+
+    header: str
+    cell: Callable[[RowType], CellValue]
+    justify: Literal["left", "right"] = "left"
+    fold: bool = False
+    spare: bool = False
+    groups: bool = False
 
 
 @dataclass(frozen=True)
 class EncodingRow:
-    """An encoding: its number of ids (None: not known before it is here), where it comes from, whether it is here."""
+    """An encoding: its name, its number of ids (None before it has been loaded), its source, and whether it is here."""
 
     name: str
     n_vocab: int | None
@@ -36,7 +55,8 @@ class EncodingRow:
 class TokenRow:
     """A token: its id and bytes, and the two ids that merge into it (None for a single byte or a special token).
 
-    `kind` is what its file calls it, where it is none of the usual ones; `score` what a model chooses it by.
+    `kind` is the name that its file gives to a token of an unusual kind, and is empty otherwise. `score` is the number
+    that a Unigram model chooses the token by, and None in models without scores.
     """
 
     id: int
@@ -47,23 +67,9 @@ class TokenRow:
     score: float | None = None
 
 
-@dataclass(frozen=True)
-class Column(Generic[Row]):
-    """A column: its header, the cell of a row, and whether numbers stand in it.
-
-    Data that may be long may be folded. What is `spare` is left out of a table on a screen that has no room for it.
-    """
-
-    header: str
-    cell: Callable[[Row], Cell]
-    justify: Literal["left", "right"] = "left"
-    fold: bool = False
-    spare: bool = False
-
-
 ENCODING_COLUMNS: tuple[Column[EncodingRow], ...] = (
     Column("name", lambda row: row.name, fold=True),
-    Column("n_vocab", lambda row: "?" if row.n_vocab is None else row.n_vocab, "right", spare=True),
+    Column("n_vocab", lambda row: "?" if row.n_vocab is None else row.n_vocab, "right", spare=True, groups=True),
     Column("source", lambda row: row.source, fold=True, spare=True),
     Column("here", lambda row: "yes" if row.here else "no"),
 )
@@ -79,52 +85,37 @@ KIND_COLUMN: Column[TokenRow] = Column("kind", lambda row: row.kind, spare=True)
 SCORE_COLUMN: Column[TokenRow] = Column("score", lambda row: "" if row.score is None else f"{row.score:g}", "right")
 
 
-def encodings_table(rows: Iterable[EncodingRow]) -> Table:
-    """The encodings there are."""
-    return make_table(ENCODING_COLUMNS, rows)
+@dataclass(frozen=True)
+class SplitRow:
+    """A piece of a text: its number, from 0, its bytes, the alternative that matched it, its token ids and its offset.
 
-
-def token_table(rows: Iterable[TokenRow]) -> Table:
-    """Tokens of a vocabulary."""
-    return make_table(TOKEN_COLUMNS, rows)
-
-
-def make_table(columns: Iterable[Column[Row]], rows: Iterable[Row], width: int | None = None) -> Table:
-    """Return a table with the rows' cells, all sanitized by `visible`; nothing in them is markup.
-
-    In `width` cells, no folded column has less than LEAST_WIDTH as long as there is a spare one to leave out.
+    `alternative` is a name such as a1, or - where no single alternative made the piece. `offset` is in bytes.
     """
-    from rich import box
-    from rich.table import Table  # 15 ms, which tables for pipes need not
-    from rich.text import Text
 
-    made = [(column, [_shown(column.cell(row)) for row in rows]) for rows in [list(rows)] for column in columns]
-    while width is not None and sum(map(_least_width, made)) > width and any(column.spare for column, _ in made):
-        made.remove(next(one for one in made if one[0].spare))
-    fits = width is not None and sum(map(_least_width, made)) <= width
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for column, cells in made:
-        table.add_column(
-            Text(visible(column.header)), justify=column.justify, overflow="fold" if column.fold else "ellipsis",
-            no_wrap=not column.fold, min_width=_least_width((column, cells)) - GAP if fits else None,
-        )  # fmt: skip
-    for row in zip(*(cells for _, cells in made), strict=True):
-        table.add_row(*map(Text, row))
-    return table
+    number: int
+    piece: bytes
+    alternative: str
+    tokens: tuple[int, ...]
+    offset: int = 0
 
 
-def _least_width(made: tuple[Column[Row], list[str]]) -> int:
-    """The cells that a column takes at least, and the gap before it."""
-    from rich.cells import cell_len
+SPLIT_COLUMNS: tuple[Column[SplitRow], ...] = (
+    Column("#", lambda row: row.number, "right"),
+    Column("bytes", lambda row: len(row.piece), "right"),
+    Column("chars", lambda row: len(row.piece.decode("utf-8", "replace")), "right"),
+    Column("alternative", lambda row: row.alternative),
+    Column("text", lambda row: row.piece, fold=True),
+    Column("tokens", lambda row: " ".join(map(str, row.tokens)), fold=True),
+)
 
-    column, cells = made
-    widest = max(map(cell_len, [column.header, *cells]))
-    return GAP + (min(LEAST_WIDTH, widest) if column.fold else widest)
+
+ROWS_AT_ONCE = 4096  # rows whose cells are escaped together
 
 
-def tsv(columns: Iterable[Column[Row]], rows: Iterable[Row]) -> Iterator[str]:
-    r"""Yield the lines of a table as tab-separated values, the headers first, cells escaped so that they read back.
+def tsv(columns: Iterable[Column[RowType]], rows: Iterable[RowType]) -> Iterator[str]:
+    r"""Yield the lines of a table as tab-separated values without newlines, the headers first, each cell escaped.
 
+    >>> from tokcli.render.tables import TOKEN_COLUMNS, TokenRow
     >>> list(tsv(TOKEN_COLUMNS, [TokenRow(198, b"\n"), TokenRow(271, b"\n\n", parents=(198, 198))]))[2]
     '271\t0a 0a\t\\n\\n\tno\t198 198'
     """
@@ -132,8 +123,11 @@ def tsv(columns: Iterable[Column[Row]], rows: Iterable[Row]) -> Iterator[str]:
         yield from map("\t".join, block)
 
 
-def escaped_table(columns: Iterable[Column[Row]], rows: Iterable[Row]) -> Iterator[Iterable[tuple[str, ...]]]:
-    """The cells of a table, escaped: the headers, the first row, then more and more at a time, up to ROWS_AT_ONCE."""
+def escaped_table(columns: Iterable[Column[RowType]], rows: Iterable[RowType]) -> Iterator[Iterable[tuple[str, ...]]]:
+    """Yield the rows of a table in blocks, each cell escaped: the headers, the first row, then ever larger blocks.
+
+    The first row comes at once, even from a slow source; later blocks, of up to ROWS_AT_ONCE, are faster to escape.
+    """
     columns, rows, some = tuple(columns), iter(rows), 1
     yield [tuple(escape(column.header) for column in columns)]
     while block := list(islice(rows, some)):
@@ -141,16 +135,75 @@ def escaped_table(columns: Iterable[Column[Row]], rows: Iterable[Row]) -> Iterat
         some = min(2 * some, ROWS_AT_ONCE)
 
 
-def _shown(cell: Cell) -> str:
-    if isinstance(cell, bytes):
-        return visible_bytes(cell, spaces=True)  # the text of a piece or token: its spaces matter
-    return visible(str(cell))
+def _escaped(values: Sequence[CellValue]) -> Iterable[str]:
+    """Return the escaped cells of one column; columns of only numbers or only bytes take a faster way."""
+    types = set(map(type, values))
+    if types == {int}:
+        return map(str, values)
+    if types == {bytes}:
+        return escape_lines(cast("Sequence[bytes]", values)).decode().split("\n")[:-1]
+    return [str(value) if isinstance(value, int) else escape(value) for value in values]
 
 
-def _escaped(cells: Sequence[Cell]) -> Iterable[str]:
-    kinds = set(map(type, cells))
-    if kinds == {int}:
-        return map(str, cells)
-    if kinds == {bytes}:
-        return escape_lines(cast("Sequence[bytes]", cells)).decode().split("\n")[:-1]
-    return [str(cell) if isinstance(cell, int) else escape(cell) for cell in cells]
+NO_NUMBER = 2**32 - 1  # leaves a cell empty
+
+
+class NumberColumn(NamedTuple):
+    """A column of numbers: its header, and a uint32 for each row, NO_NUMBER for an empty cell.
+
+    Where `tokens` is given, each number is an index of it, and the cell shows that token instead of the number.
+    """
+
+    header: str
+    numbers: array[int]
+    tokens: Sequence[bytes] | None = None
+
+
+def number_tsv(columns: Sequence[NumberColumn]) -> bytes:
+    r"""Return a table with its headers as UTF-8, tokens escaped as in every other tab-separated table.
+
+    >>> ids, texts = array("I", [7, NO_NUMBER]), array("I", [1, 0])
+    >>> number_tsv([NumberColumn("id", ids), NumberColumn("text", texts, [b"\n", b"a"])])
+    b'id\ttext\n7\ta\n\t\\n\n'
+    """
+    head = "\t".join(escape(column.header) for column in columns) + "\n"
+    # columns may share their tokens, which are escaped once
+    lines = {id(c.tokens): escape_lines(c.tokens) for c in columns if c.tokens is not None}
+    given = [(column.numbers, lines.get(id(column.tokens))) for column in columns]
+    native = backend.native()
+    return head.encode() + (_rows(given) if native is None else native.format_rows(given))
+
+
+def _rows(columns: Sequence[tuple[array[int], bytes | None]]) -> bytes:
+    """Return the rows of columns of numbers, or of the escaped lines that the numbers are indexes of."""
+    cells = []
+    for numbers, lines in columns:
+        if lines is None:
+            cells.append(["" if number == NO_NUMBER else str(number) for number in numbers])
+        else:
+            texts = lines.decode().split("\n")
+            cells.append([texts[number] for number in numbers])
+    return "".join([f"{row}\n" for row in map("\t".join, zip(*cells, strict=True))]).encode()
+
+
+MOST_FREQUENT = 20  # pieces of several tokens that are listed
+
+
+def stats_rows(stats: PieceStats, alternatives: Sequence[str]) -> Iterator[str]:
+    """Yield tab-separated rows of four kinds: the totals, the alternatives, the longest and the most frequent pieces.
+
+    The first cell of a row is its kind (`total`, `alternative`, `longest`, `several`). Before the rows of each kind
+    comes a header, which names its other cells.
+    """
+    yield "total\tbytes\tpieces\ttokens"
+    yield f"total\t{stats.size}\t{stats.pieces}\t{stats.tokens}"
+    yield "alternative\tname\thits\tbytes\tpattern"
+    for number, source in enumerate(alternatives, 1):
+        name = f"a{number}"
+        yield f"alternative\t{name}\t{stats.hits[name]}\t{stats.hit_bytes[name]}\t{escape(source)}"
+    yield "longest\toffset\tbytes\talternative\ttext"
+    for size, piece in stats.longest:
+        yield f"longest\t{piece.offset}\t{size}\t{piece.alternative}\t{escape(piece.data)}"
+    yield "several\ttimes\ttokens\ttext"
+    for (data, tokens), times in stats.split.most_common(MOST_FREQUENT):
+        yield f"several\t{times}\t{tokens}\t{escape(data)}"

@@ -1,6 +1,6 @@
-r"""The one sanitizer: whatever is printed for people passes through here, so that no data acts on a terminal.
+r"""The one sanitizer: whatever is printed for people passes through here, so that no data can act on a terminal.
 
-Two forms: `visible` is for eyes (a newline is ⏎), `escape` can be read back (a newline is \n). Colours, tables and the
+`visible` is for eyes (a newline becomes ⏎), `escape` can be read back (a newline becomes \n). Colours, tables and the
 escaping of HTML are left to others.
 """
 
@@ -18,10 +18,11 @@ SPACE = "·"
 NEWLINE = "⏎"
 TAB = "→"
 DELETE = "␡"
+BOUNDARY = "│"  # drawn between two tokens where there are no colours
 DOTTED_CIRCLE = "◌"  # the base that Unicode proposes for showing a combining character alone
 CONTROL_PICTURES = 0x2400  # U+2400 + n is the picture of control character n, for the 32 of ASCII
 
-# More marks than this on one base paint over the lines above and below; real writing needs three or four.
+# More marks than this on one base would paint over the lines above and below; real writing needs three or four.
 MARKS_PER_BASE = 8
 
 # Characters that are letters, marks or symbols by category, but show nothing: fillers, joiners, variation selectors
@@ -38,14 +39,14 @@ _INVISIBLE = frozenset(
     )
 )
 
-_BAD_BYTES = re.compile("([\udc80-\udcff]+)")  # what `surrogateescape` makes of bytes that are no UTF-8
+_BAD_BYTES = re.compile("([\udc80-\udcff]+)")  # what `surrogateescape` makes of bytes that are not UTF-8
 _HEX = "[0-9a-fA-F]"
 _ESCAPE = re.compile(
-    rf"\\(?:(?P<letter>[nrt\\])|x(?P<byte>{_HEX}{{2}})|u(?P<u>{_HEX}{{4}})|U(?P<U>{_HEX}{{8}}))?"  # else a mistake
+    rf"\\(?:(?P<letter>[nrt\\])|x(?P<byte>{_HEX}{{2}})|u(?P<u>{_HEX}{{4}})|U(?P<U>{_HEX}{{8}}))?"  # or a mistake
 )
 _LETTERS = {"\n": "n", "\r": "r", "\t": "t", "\\": "\\"}
 _FROM_LETTER = {letter: char.encode() for char, letter in _LETTERS.items()}
-# Stands between texts that are joined: it shows, so it is not escaped, and its UTF-8 does not overlap with itself.
+# Separates texts that are joined: it is printable, so it is not escaped, and its UTF-8 does not overlap with itself.
 _BETWEEN = "\N{SYMBOL FOR UNIT SEPARATOR}"
 _KNOWN_CHARACTERS = 1 << 16  # 10 MB when full
 _CACHED_CHARACTERS = 4096  # a text rarely has more different ones; 1 MB when full
@@ -54,11 +55,12 @@ _CACHED_CHARACTERS = 4096  # a text rarely has more different ones; 1 MB when fu
 def visible(text: str, *, spaces: bool = False) -> str:
     r"""Return text in which nothing is hidden and nothing acts: safe for any terminal, in the order it was written.
 
-    Control characters become their pictures (⏎ → ␛ ...). What shows nothing or steers the terminal becomes
-    ⟨U+202E⟩: format and bidi characters, zero-width ones, line separators, lone surrogates, noncharacters, private use,
-    and all that the running Python's Unicode thinks unassigned. A combining character without a base gets a dotted
-    circle. With `spaces`, a space is · and other kinds of space are ⟨U+00A0⟩; else they stay. Doing it twice changes
-    nothing more. It cannot be undone: the text may contain ⏎ itself.
+    Control characters become their pictures (⏎ → ␛ ...). A character that shows nothing, or steers the terminal,
+    becomes its code point, such as ⟨U+202E⟩: format and bidi characters, zero-width ones, line separators, lone
+    surrogates, noncharacters, private use, and all that the running Python's Unicode has as unassigned. A combining
+    character without a base gets a dotted circle. With `spaces`, a space becomes · and another kind of space ⟨U+00A0⟩;
+    without it, they stay. Applying `visible` to its own result changes nothing more. The result cannot be turned back,
+    since the text may contain ⏎ itself.
 
     >>> visible("red \x1b[31m\n")
     'red ␛[31m⏎'
@@ -68,7 +70,7 @@ def visible(text: str, *, spaces: bool = False) -> str:
     if text.isascii() and text.isprintable():
         return text.replace(" ", SPACE) if spaces else text
     shown: list[str] = []
-    room = 0  # how many marks the character before can still carry
+    room = 0  # marks that the character before can still carry
     for char in text:
         substitute = _substitute(char, spaces)
         if substitute:
@@ -87,7 +89,7 @@ def visible(text: str, *, spaces: bool = False) -> str:
 
 
 def visible_bytes(data: bytes, *, spaces: bool = False) -> str:
-    r"""Return bytes as `visible` text where they are UTF-8, and as ⟨f0 9f⟩ where they are no whole character.
+    r"""Return bytes as `visible` text where they are UTF-8, and in hexadecimal, ⟨f0 9f⟩, where they are not.
 
     >>> visible_bytes(b"caf\xc3\xa9 \xf0\x9f")
     'café ⟨f0 9f⟩'
@@ -101,8 +103,8 @@ def visible_bytes(data: bytes, *, spaces: bool = False) -> str:
 def escape(data: str | bytes) -> str:
     r"""Return text or bytes on one line, so that `unescape` gives the bytes back.
 
-    Printable characters stay as they are, a space too. The others become \n \r \t \\, \xNN (ASCII, and in bytes each
-    one that is not part of a UTF-8 character), \uNNNN and \UNNNNNNNN: so \x85 is a byte and \u0085 a character.
+    Printable characters and spaces stay as they are. The others become \n \r \t \\, \xNN, \uNNNN or \UNNNNNNNN; \xNN is
+    for ASCII characters and for each byte that is not part of a UTF-8 character: \x85 is a byte, \u0085 a character.
 
     >>> print(escape("a\tb\\ \x1b[0m \u200d é\n"))
     a\tb\\ \x1b[0m \u200d é\n
@@ -118,7 +120,9 @@ def escape(data: str | bytes) -> str:
 
 
 def escape_lines(items: Sequence[bytes]) -> bytes:
-    r"""`escape` of each of some bytes as UTF-8, a newline behind each; in a fifth of the time, all at once.
+    r"""Return each item as `escape` writes it, in UTF-8, followed by a newline.
+
+    All items are escaped at once, in a fifth of the time that one call for each takes.
 
     >>> escape_lines([b"a\n", b"", b"\xff"])
     b'a\\n\n\n\\xff\n'
@@ -130,7 +134,7 @@ def escape_lines(items: Sequence[bytes]) -> bytes:
 
 
 class _Escapes:
-    """Escapes text by the characters that occur in it, of which it remembers what becomes of them."""
+    """Escapes text, and remembers for each character that has occurred in it how it is escaped."""
 
     def __init__(self) -> None:
         self._plain: set[str] = set()
@@ -138,7 +142,7 @@ class _Escapes:
         self._finder: re.Pattern[str] | None = None
 
     def __call__(self, text: str) -> str:
-        """The text with each character escaped, but for _BETWEEN."""
+        """Return a text with each character escaped; _BETWEEN is printable and stays."""
         new = set(text).difference(self._plain, self._escaped)
         if new and len(self._plain) + len(self._escaped) > _KNOWN_CHARACTERS:
             self._plain, self._escaped, new = set(), {}, set(text)
@@ -162,10 +166,10 @@ _escapes = _Escapes()
 
 
 def unescape(text: str) -> bytes:
-    r"""Return the bytes that `escape` wrote as text; what is not escaped stands for its UTF-8.
+    r"""Return the bytes that `escape` wrote as text; characters that are not escaped become their UTF-8.
 
-    InputError for a backslash that begins none of the escapes. Lone surrogates, which only text has, come back as the
-    three bytes of "surrogatepass".
+    InputError for a backslash that does not begin an escape. Lone surrogates, which only text has, become the three
+    bytes of "surrogatepass".
 
     >>> unescape(r"\xf0\x9f \u00e9\n")
     b'\xf0\x9f \xc3\xa9\n'
@@ -190,8 +194,11 @@ def _escaped_bytes(match: re.Match[str]) -> bytes:
         return chr(int(digits, 16)).encode("utf-8", "surrogatepass")
     shown = visible(match.string[match.start() : match.start() + 10])
     raise InputError(
-        f"character {match.start()}: {shown} is no escape",
-        r"the escapes are \n \r \t \\ \xNN \uNNNN \UNNNNNNNN; a backslash is \\",
+        "not an escape",
+        r"The escapes are \n \r \t \\ \xNN \uNNNN \UNNNNNNNN; write a backslash as \\.",
+        offset=match.start(),
+        unit="character",
+        detail=shown,
     )
 
 
@@ -219,7 +226,7 @@ def _escape_character(char: str) -> str:
 
 @lru_cache(_CACHED_CHARACTERS)
 def _substitute(char: str, spaces: bool) -> str:
-    """What stands for a character that may not be printed itself; empty where it may."""
+    """Return what is printed instead of a character that may not be printed itself; empty where it may."""
     code = ord(char)
     if char == " ":
         return SPACE if spaces else ""
@@ -236,5 +243,5 @@ def _is_mark(char: str) -> bool:
 
 
 def _shows(char: str) -> bool:
-    """Whether a terminal shows something for it: no category C or Z (but the space), and not invisible all the same."""
+    """Return whether a terminal shows something for a character: not for categories C and Z, nor for _INVISIBLE."""
     return char.isprintable() and char not in _INVISIBLE

@@ -1,5 +1,5 @@
-// The page's data: packed columns (tokcli/render/packed.py), and bytes as text that hides nothing and acts on nothing
-// (the rules of tokcli/render/visible.py, so that a page and a terminal show the same).
+// The page's data: packed columns (packer.py), and bytes as text in which nothing hides or acts (the rules of
+// tokcli/render/visible.py, so that a page and a terminal show the same).
 
 const fromBase64 = (text) => {
   if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
@@ -9,7 +9,7 @@ const fromBase64 = (text) => {
   return bytes;
 };
 
-// {name: Uint8Array, Uint32Array or Float32Array} for columns of [name, kind, count]
+// Returns {name: Uint8Array, Uint32Array or Float32Array} for columns of [name, kind, count].
 async function unpack(columns, base64) {
   const inflated = new Blob([fromBase64(base64)]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
   const bytes = new Uint8Array(await new Response(inflated).arrayBuffer());
@@ -32,7 +32,7 @@ async function unpack(columns, base64) {
   return found;
 }
 
-// Where each of some lengths begins, and where the last one ends.
+// Returns where each of some lengths begins, and where the last one ends: [2, 3] -> [0, 2, 5].
 function startsOf(lengths) {
   const starts = new Uint32Array(lengths.length + 1);
   for (let i = 0; i < lengths.length; i++) starts[i + 1] = starts[i] + lengths[i];
@@ -43,7 +43,7 @@ const hexOf = (bytes, between = " ") => Array.from(bytes, (byte) => byte.toStrin
 const isContinuation = (byte) => (byte & 0xc0) === 0x80;
 const charactersIn = (bytes) => bytes.reduce((count, byte) => count + !isContinuation(byte), 0);
 
-// The length of the UTF-8 character that begins at a place, 0 if none does (Unicode 16.0, table 3-7).
+// Returns the length of the UTF-8 character that begins at a place, 0 if none does (Unicode 16.0, table 3-7).
 function characterAt(bytes, at) {
   const first = bytes[at];
   if (first < 0x80) return 1;
@@ -59,7 +59,7 @@ function characterAt(bytes, at) {
 
 const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-// [text or null, bytes] of each run of whole characters, and of each run of bytes that are none.
+// Returns [text, bytes] for each run of UTF-8, and [null, bytes] for each run of bytes that are not UTF-8.
 function runsOf(bytes) {
   const runs = [];
   let begin = 0;
@@ -84,7 +84,7 @@ function runsOf(bytes) {
 const isPlain = (text) => /^[\x20-\x7e]*$/.test(text);
 const invisible =
   /[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\uffa0\ufe00-\ufe0f\u{e0100}-\u{e01ef}\p{C}\p{Z}]/u;
-const MARKS_PER_BASE = 8; // more paint over the lines around
+const MARKS_PER_BASE = 8; // more would paint over the lines above and below
 
 function substituteFor(char, spaces) {
   if (char === " ") return spaces ? "\u00b7" : "";
@@ -100,7 +100,7 @@ function substituteFor(char, spaces) {
 function visible(text, spaces) {
   if (isPlain(text)) return spaces ? text.replaceAll(" ", "\u00b7") : text;
   let shown = "";
-  let room = 0; // how many marks the character before can still carry
+  let room = 0; // marks that the character before can still carry
   for (const char of text) {
     const substitute = substituteFor(char, spaces);
     if (substitute) {
@@ -120,7 +120,7 @@ function visible(text, spaces) {
 const visibleBytes = (bytes, spaces) =>
   runsOf(bytes).map(([text, part]) => (text === null ? `\u27e8${hexOf(part)}\u27e9` : visible(text, spaces))).join("");
 
-// Where a needle first stands in bytes from a place on, -1 if nowhere.
+// Returns where a needle first occurs in bytes from a place on, -1 if nowhere.
 function findBytes(bytes, needle, from) {
   const last = bytes.length - needle.length;
   for (let at = from; needle.length && at <= last; at++) {
@@ -133,21 +133,21 @@ function findBytes(bytes, needle, from) {
   return -1;
 }
 
-// The numbers of the parts that have a needle in them, of bytes that are cut at `starts` into so many parts. A part may
-// have it in several places; `fits(place, part)` says which count.
+// Returns the numbers of the items that contain a needle; `bytes` has all items, one after the other, from `starts` on.
+// `fits(place, item)` says whether an occurrence counts.
 function placesWith({ bytes, starts, count }, needle, fits = () => true) {
   const found = [];
-  let part = 0;
+  let item = 0;
   for (let at = findBytes(bytes, needle, 0); at >= 0; ) {
-    while (part < count && starts[part + 1] <= at) part++;
-    const isHit = at + needle.length <= starts[part + 1] && fits(at, part);
-    if (isHit) found.push(part);
-    at = findBytes(bytes, needle, isHit ? starts[part + 1] : at + 1);
+    while (item < count && starts[item + 1] <= at) item++;
+    const isHit = at + needle.length <= starts[item + 1] && fits(at, item);
+    if (isHit) found.push(item);
+    at = findBytes(bytes, needle, isHit ? starts[item + 1] : at + 1);
   }
   return Uint32Array.from(found);
 }
 
-// A copy with A-Z as a-z, which no byte of another character is.
+// Returns a copy with A-Z as a-z; no other character contains such a byte.
 const lowercased = (bytes) => bytes.map((byte) => (byte >= 0x41 && byte <= 0x5a ? byte | 0x20 : byte));
 
 const hex = "[0-9a-fA-F]";
@@ -156,7 +156,7 @@ const escapes = new RegExp(
   "g",
 );
 
-// The bytes of text with the escapes that `tokcli split` prints: \n \r \t \\ \xNN \uNNNN \UNNNNNNNN; others stay.
+// Returns the bytes of a text with the escapes that `tokcli split` prints: \n \r \t \\ \xNN \uNNNN \UNNNNNNNN.
 function unescaped(text) {
   const letters = { n: 10, r: 13, t: 9, "\\": 92 };
   const encoder = new TextEncoder();
@@ -169,7 +169,7 @@ function unescaped(text) {
   return new Uint8Array(found);
 }
 
-// Bytes for pairs of hexadecimal digits, with or without spaces and 0x; null where they are none.
+// Returns the bytes of pairs of hexadecimal digits, with or without spaces and 0x; null where there are others.
 function fromHex(digits) {
   const packed = digits.replace(/^\s*0x|\s+/gi, "");
   if (packed.length % 2 || !/^[0-9a-f]*$/i.test(packed)) return null;

@@ -1,11 +1,11 @@
-// What all pages are made of: elements from plain text (no HTML is ever parsed), and a start that says what went wrong.
+// What all pages share: elements made from plain text (no HTML is ever parsed), and a start that reports what failed.
 
 const byId = (id) => document.getElementById(id);
-// 12,345; toLocaleString takes 50 ms for its first number
+// 12345 -> "12,345"; toLocaleString takes 50 ms for its first number
 const grouped = (number) => String(number).replace(/\B(?=(\d{3})+$)/g, ",");
 const counted = (count, one, many = `${one}s`) => `${grouped(count)} ${count === 1 ? one : many}`;
 
-// make("a", {href: "#x", class: "token"}, "text", child): attributes as they stand in HTML, children as text or nodes
+// make("a", {href: "#x", class: "token"}, "text", child): attributes as in HTML, children as text or nodes
 function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -15,13 +15,13 @@ function make(tag, attributes = {}, ...children) {
   return element;
 }
 
-// A list of names and values; a value is text or a node, and pairs with null are left out.
+// Makes a list of names and values; a value is text or a node, and pairs with null are left out.
 const definitions = (pairs) => {
   const known = pairs.filter(([, value]) => value !== null);
   return make("dl", {}, ...known.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]));
 };
 
-// Data of the user's, in their own direction, whatever stands around them.
+// Makes an element for the user's data, which keep their own direction whatever surrounds them.
 const isolated = (text, attributes = {}) => make("bdi", { class: "data", ...attributes }, text);
 
 function say(text) {
@@ -32,7 +32,7 @@ async function copy(text, what) {
   try {
     await navigator.clipboard.writeText(text);
   } catch {
-    const area = make("textarea", { class: "unseen" }); // where the browser gives no page from disk its clipboard
+    const area = make("textarea", { class: "unseen" }); // for browsers that deny pages from disk the clipboard
     area.value = text;
     document.body.append(area);
     area.select();
@@ -47,7 +47,7 @@ async function start(show) {
   try {
     const head = JSON.parse(byId("head").textContent);
     const columns = await unpack(head.columns, byId("data").textContent);
-    byId("data").remove(); // it is megabytes
+    byId("data").remove(); // to free megabytes
     show(head, columns);
     document.body.dataset.ready = "yes";
     performance.mark("shown");

@@ -1,4 +1,4 @@
-// The page of texts as tokens: coloured, with what there is to say about the one that is pointed at or chosen.
+// The page of texts as coloured tokens, with a description of the one that is pointed at or chosen.
 
 function showEncoded(head, columns) {
   const tokens = new Tokens(columns);
@@ -8,7 +8,7 @@ function showEncoded(head, columns) {
   byId("name").textContent = visible(head.name, false);
   byId("summary").textContent = [
     counted(sequence.length, "token"),
-    counted(new Set(sequence).size, "different one"),
+    counted(new Set(sequence).size, "different token"),
     counted(size, "byte"),
     sequence.length ? `${(size / sequence.length).toFixed(2)} bytes per token` : "nothing to show",
   ].join(", ");
@@ -63,7 +63,7 @@ function toggles(id, act) {
   });
 }
 
-// Where a token stands in its input: in bytes and characters, or as its tokenizer says.
+// Returns the place of a token in its input: in bytes and characters, or as its tokenizer gives it.
 function placesOf(text, columns, places, number) {
   const { first } = text.blockOf(number);
   const order = ["token number", `${grouped(number - first + 1)}`];
@@ -71,7 +71,7 @@ function placesOf(text, columns, places, number) {
   if (places === "characters") return [order, ["characters", `${columns.begins[number]}\u2013${columns.ends[number]}`]];
   const [begin, end] = [number, number + 1].map((one) => text.starts[one] - text.starts[first]);
   const [before, after] = [number, number + 1].map((one) => text.characters[one] - text.characters[first]);
-  const isInside = end > begin && isContinuation(text.bytes[text.starts[number]]); // of a character that began before
+  const isInside = end > begin && isContinuation(text.bytes[text.starts[number]]); // begins inside a character
   return [
     order,
     ["bytes at", `${begin}\u2013${end}`],
@@ -79,7 +79,7 @@ function placesOf(text, columns, places, number) {
   ];
 }
 
-// The number of the next (1) or the previous (-1) token that is asked for, round the end; -1 where there is none.
+// Returns the number of the next (1) or previous (-1) token that matches, wrapping around; -1 without one.
 function nextMatch(text, kind, query, direction) {
   const count = text.sequence.length;
   const here = text.current < 0 && direction > 0 ? -1 : text.current;

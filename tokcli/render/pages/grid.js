@@ -1,6 +1,6 @@
-// A table of any length: only the rows in sight exist. Arrow keys, Page Up and Down, Home and End move through it.
+// A table of any length: only the rows in sight have elements. The arrow keys, Page Up, Home ... move in it.
 
-const MOST_PIXELS = 8_000_000; // browsers cut off what is higher; beyond it, scrolling goes in larger steps
+const MOST_PIXELS = 8_000_000; // browsers cut off higher elements; for longer tables, scrolling moves in larger steps
 const SPARE_ROWS = 8; // above and below those in sight
 
 class Grid {
@@ -29,7 +29,7 @@ class Grid {
     return Math.max(1, Math.floor((this.box.clientHeight - this.rowHeight) / this.rowHeight));
   }
 
-  // Shows so many rows from the first one on.
+  // Shows a number of rows, beginning with the first.
   show(count) {
     this.count = count;
     this.current = -1;
@@ -41,7 +41,7 @@ class Grid {
     this.draw();
   }
 
-  // The first row in sight for a place of the scroll bar, and the other way round.
+  // Converts the position of the scroll bar into the first row in sight; `scrollTo` does the opposite.
   get first() {
     const room = this.height - this.inSight * this.rowHeight;
     if (room <= 0) return 0;
@@ -74,7 +74,7 @@ class Grid {
     return make("div", { ...attributes, "aria-selected": isCurrent ? "true" : "false" }, ...cells);
   }
 
-  // Makes a row the current one and brings it into sight.
+  // Makes a row the current one, and scrolls it into sight.
   select(row) {
     this.current = Math.min(Math.max(row, 0), this.count - 1);
     if (this.current < 0) return;

@@ -1,8 +1,8 @@
-// The page of a text as pieces: which alternative of the pattern made each, and which tokens it became.
+// The page of a text as pieces: which alternative of the pattern matched each, and which tokens it became.
 
 const COLOURS = 6;
 
-// The class of an alternative's colour: a seventh has the first one's again, and a line under it.
+// Returns the class of an alternative's colour: the seventh has the colour of the first, underlined.
 const colourOf = (number) =>
   number ? `alternative t${(number - 1) % COLOURS} turn${Math.floor((number - 1) / COLOURS) % 4}` : "";
 const nameOf = (number) => (number ? `a${number}` : "-");
@@ -33,7 +33,7 @@ class Pieces {
 function showSplit(head, columns) {
   const tokens = new Tokens(columns);
   const pieces = new Pieces(columns);
-  const chosen = new Set(); // alternatives; all, where it is empty
+  const chosen = new Set(); // alternatives whose pieces are shown; all, where it is empty
   let found = [];
   byId("name").textContent = visible(head.name, false);
   byId("summary").textContent = [
@@ -111,7 +111,7 @@ function showSplit(head, columns) {
   search();
 }
 
-// A line for each alternative: a button that shows its pieces alone, what it says, and how much of the text it took.
+// Makes a line for each alternative: a button that shows only its pieces, its pattern, and how much it matched.
 function showPattern(head, pieces, chosen, search) {
   const counts = new Uint32Array(head.alternatives.length + 1);
   const sizes = new Uint32Array(head.alternatives.length + 1);
@@ -120,7 +120,7 @@ function showPattern(head, pieces, chosen, search) {
     sizes[number] += pieces.lengthOf(i);
   });
   byId("pattern").append(...head.parts.map((part) => make("li", { class: "part" }, isolated(visible(part, false)))));
-  const sources = [counts[0] ? "no alternative: a special token, or not known" : null, ...head.alternatives];
+  const sources = [counts[0] ? "no single alternative: a special token, or unknown" : null, ...head.alternatives];
   sources.forEach((source, number) => {
     if (source === null) return;
     const button = make("button", { type: "button", "aria-pressed": "false" }, nameOf(number));
@@ -131,7 +131,7 @@ function showPattern(head, pieces, chosen, search) {
     });
     const text = number ? make("code", { class: colourOf(number), dir: "ltr" }, visible(source, false)) : source;
     const share = `${counted(counts[number], "piece")}, ${counted(sizes[number], "byte")}`;
-    const facts = counts[number] ? share : "no piece";
+    const facts = counts[number] ? share : "no pieces";
     byId("pattern").append(make("li", {}, button, make("span", {}, text), make("span", { class: "hint" }, facts)));
   });
 }

@@ -1,10 +1,10 @@
-// A text of many tokens: each stands in its colour, as the terminal shows it; only blocks near the sight have elements.
+// A text of many tokens in colours, as a terminal shows it; only blocks near the visible part have elements for tokens.
 
 const COLOURS = 6;
-const BLOCK_TOKENS = [60, 600]; // a block ends with the first line that ends after so many, or after so many at all
+const BLOCK_TOKENS = [60, 600]; // a block ends at the first line end after so many tokens, or at most after so many
 
 class TokenText {
-  // `sequence` has the place in `tokens` of each token of the text; `inputs` are [{name, tokens}], one after the other
+  // `sequence` has the place in `tokens` of each token of the text; `inputs` are [{name, tokens}] in order
   constructor(box, tokens, sequence, inputs) {
     Object.assign(this, { box, tokens, sequence, spaces: true, current: -1 });
     this.starts = startsOf(sequence.map((place) => tokens.starts[place + 1] - tokens.starts[place])); // in bytes
@@ -58,7 +58,7 @@ class TokenText {
     return (this.texts[place] ??= this.textOf(place));
   }
 
-  // What stands for a token; a newline is shown, and breaks the line.
+  // Returns the visible text of a token; a newline is shown, and breaks the line.
   textOf(place) {
     const bytes = this.tokens.bytesOf(place);
     if (!bytes.length) return "\u27e8\u27e9";
@@ -90,7 +90,7 @@ class TokenText {
         "data-id": this.tokens.ids[this.sequence[number]],
         "aria-selected": number === this.current ? "true" : "false",
       };
-      elements.push(make("wbr"), make("span", attributes, shown)); // lines rather break between tokens
+      elements.push(make("wbr"), make("span", attributes, shown)); // lines break between tokens if they can
     }
     block.element.replaceChildren(...elements);
     block.hasTokens = true;
@@ -122,7 +122,7 @@ class TokenText {
     return this.blocks[low];
   }
 
-  // Makes a token the current one and brings it into sight.
+  // Makes a token the current one, and scrolls it into sight.
   select(number) {
     if (!this.sequence.length) return;
     byId(`token-${this.current}`)?.setAttribute("aria-selected", "false");
@@ -136,7 +136,7 @@ class TokenText {
     this.onSelect?.(this.current);
   }
 
-  // The token above or below the current one, as it stands on the screen.
+  // Returns the number of the token above or below the current one on the screen.
   beside(direction) {
     const boxes = byId(`token-${this.current}`)?.getClientRects();
     if (!boxes?.length) return this.current;
@@ -166,7 +166,7 @@ class TokenText {
     event.preventDefault();
   }
 
-  // The number of the token that holds a byte of the text.
+  // Returns the number of the token that contains a byte of the text.
   tokenAt(offset) {
     let [low, high] = [0, this.sequence.length - 1];
     while (low < high) {
@@ -177,7 +177,7 @@ class TokenText {
     return low;
   }
 
-  // All bytes of the text.
+  // Returns all bytes of the text.
   get bytes() {
     if (!this._bytes) {
       this._bytes = new Uint8Array(this.starts[this.sequence.length]);
@@ -186,7 +186,7 @@ class TokenText {
     return this._bytes;
   }
 
-  // By token, how many characters have begun before it.
+  // Returns, by token, how many characters begin before it.
   get characters() {
     if (!this._characters) {
       const begun = this.tokens.ids.map((_, place) => charactersIn(this.tokens.bytesOf(place)));

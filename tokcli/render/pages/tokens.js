@@ -1,6 +1,6 @@
-// The tokens of a page, and what there is to say about one of them: its bytes, its text, and the merges it comes from.
+// The tokens of a page, and the description of one of them: its bytes, its text, and the merges that made it.
 
-const TREE_NODES = 1000; // shown of a tree; a token of 128 bytes has at most 255
+const TREE_NODES = 1000; // nodes that are shown of a tree; a token of 128 bytes has at most 255
 
 class Tokens {
   constructor(columns) {
@@ -8,7 +8,7 @@ class Tokens {
     this.count = columns.ids.length;
     this.bytes = columns.tokens;
     this.starts = startsOf(columns.lengths);
-    this.left = columns.left; // place of the left parent and one, 0 where there is none
+    this.left = columns.left; // place of the left parent + 1; 0 where there is none
     this.right = columns.right;
     this.special = columns.special;
     this.scores = columns.scores ?? null;
@@ -20,7 +20,7 @@ class Tokens {
     return this.bytes.subarray(this.starts[place], this.starts[place + 1]);
   }
 
-  // The visible text; short ones come again and again.
+  // Returns the visible text of a token, which is kept, since the same tokens are shown again and again.
   textOf(place, spaces = true) {
     const key = spaces ? place : -1 - place;
     let text = this.shown.get(key);
@@ -36,7 +36,7 @@ class Tokens {
     return this.left[place] ? [this.left[place] - 1, this.right[place] - 1] : null;
   }
 
-  // The place of an id, -1 if there is none; ids go up.
+  // Returns the place of an id, -1 if there is none; the ids are sorted.
   placeOf(id) {
     let [low, high] = [0, this.count];
     while (low < high) {
@@ -47,7 +47,7 @@ class Tokens {
     return this.ids[low] === id ? low : -1;
   }
 
-  // By place, the tokens that it is a parent of: `of(place)` is a part of one array, in order.
+  // Finds the tokens that each token is a parent of: `of(place)` is a slice of one array, in order.
   get children() {
     if (this._children) return this._children;
     const lengths = new Uint32Array(this.count);
@@ -77,7 +77,7 @@ class Tokens {
     return isolated(this.textOf(place), { class: "data chip" });
   }
 
-  // A token with its id, for lists and trees; and the same as a link.
+  // Makes a token with its id, for lists and trees; `link` makes it a link, too.
   named(place) {
     return make("span", {}, this.chip(place), make("span", { class: "id" }, `${this.ids[place]}`));
   }
@@ -87,10 +87,10 @@ class Tokens {
     return make("a", { href: `#token-${id}` }, this.chip(place), make("span", { class: "id" }, `${id}`));
   }
 
-  // The tree of merges of a token as nested lists, its parents first; `node` makes what stands for a token.
+  // Makes the merge tree of a token as nested lists; `node` makes the element of each token in it.
   tree(root, node) {
     const list = make("ul", { class: "tree" });
-    const waiting = [[root, list]]; // no recursion: there may be thousands of merges below each other
+    const waiting = [[root, list]]; // no recursion: a tree may be thousands of levels deep
     let room = TREE_NODES;
     while (waiting.length) {
       const [place, parent] = waiting.shift();
@@ -109,13 +109,13 @@ class Tokens {
     return list;
   }
 
-  // The tokens that its own text is encoded as, where it is not itself.
+  // Makes links to the tokens that the text of a token is encoded as, where that is not the token itself.
   othersOf(place) {
     const others = Array.from(this.others.get(place), (one) => this.link(one));
     return others.length ? make("span", {}, ...others.flatMap((one) => [one, " "])) : "nothing";
   }
 
-  // What there is to say about a token; `more` are further names and values.
+  // Makes the description of a token; `more` are further names and values.
   describe(place, { more = [], node = (one) => this.named(one) } = {}) {
     const bytes = this.bytesOf(place);
     const isText = runsOf(bytes).every(([text]) => text !== null);
@@ -129,7 +129,7 @@ class Tokens {
         ["length", `${counted(bytes.length, "byte")}, ${characters}`],
         ["kind", this.kindOf(place)],
         ["score", this.scores ? `${this.scores[place]}` : null],
-        ["its own text becomes", this.others.has(place) ? this.othersOf(place) : null],
+        ["encodes as", this.others.has(place) ? this.othersOf(place) : null],
         ...more,
       ]),
       ...(parents ? [make("h3", {}, "Merges"), this.tree(place, node)] : []),
@@ -137,8 +137,10 @@ class Tokens {
   }
 }
 
-// By place, the places of the tokens that the own text of one is encoded as; only of a vocabulary, and of few tokens.
-function othersOf({ odd = [], oddCounts = [], oddTokens = [] }) {
-  const starts = startsOf(oddCounts);
-  return new Map(Array.from(odd, (place, index) => [place, oddTokens.slice(starts[index], starts[index + 1])]));
+// Returns, by place, the tokens that the text of a token is encoded as where it is not itself; only on a vocabulary's
+// page, and for few tokens.
+function othersOf({ reencoded = [], reencodedCounts = [], reencodedTokens = [] }) {
+  const starts = startsOf(reencodedCounts);
+  const others = (index) => reencodedTokens.slice(starts[index], starts[index + 1]);
+  return new Map(Array.from(reencoded, (place, index) => [place, others(index)]));
 }

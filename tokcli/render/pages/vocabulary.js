@@ -1,6 +1,6 @@
-// The page of a vocabulary: all tokens in a list that can be searched, and for one of them its merges, both ways.
+// The page of a vocabulary: a list of all tokens that can be searched, and the merges into and out of one of them.
 
-const PART_OF_FIRST = 100; // links that are shown at once, and with each "more"
+const LINKS_AT_ONCE = 100; // shown at first, and with each "more"
 
 function showVocabulary(head, columns) {
   const tokens = new Tokens(columns);
@@ -33,7 +33,7 @@ function showVocabulary(head, columns) {
   const go = (place) => {
     const hash = `#token-${tokens.ids[place]}`;
     if (location.hash === hash) showToken();
-    else location.hash = hash; // so that the browser's Back goes back
+    else location.hash = hash; // so that the browser's Back button works
   };
 
   function showToken() {
@@ -42,7 +42,7 @@ function showVocabulary(head, columns) {
     if (place < 0) return;
     byId("heading").textContent = `Token ${id}`;
     const described = tokens.describe(place, { node: (one) => tokens.link(one) });
-    byId("about").replaceChildren(...described, partOf(tokens, place));
+    byId("about").replaceChildren(...described, mergedInto(tokens, place));
     byId("details").scrollTop = 0;
     const row = found.indexOf(place);
     if (row >= 0 && row !== grid.current) grid.select(row);
@@ -65,30 +65,30 @@ function showVocabulary(head, columns) {
   showToken();
 }
 
-// The tokens that one is a parent of, some at a time.
-function partOf(tokens, place) {
+// Makes the list of the tokens that a token was merged into, some at a time.
+function mergedInto(tokens, place) {
   const children = tokens.children.of(place);
   const list = make("ul", { class: "parts" });
   const more = make("button", { type: "button" }, "more");
   const add = () => {
     const begin = list.childElementCount;
-    const next = children.subarray(begin, begin + PART_OF_FIRST);
+    const next = children.subarray(begin, begin + LINKS_AT_ONCE);
     list.append(...Array.from(next, (child) => make("li", {}, tokens.link(child))));
     more.hidden = list.childElementCount === children.length;
   };
   more.addEventListener("click", add);
   add();
-  return make("div", {}, make("h3", {}, `Part of ${counted(children.length, "token")}`), list, more);
+  return make("div", {}, make("h3", {}, `Merged into ${counted(children.length, "token")}`), list, more);
 }
 
-// Finds the tokens that are asked for, as an array of places.
+// Finds the tokens that match a query, as an array of places.
 class Matcher {
   constructor(tokens) {
     this.tokens = tokens;
     this.all = Uint32Array.from({ length: tokens.count }, (_, place) => place);
   }
 
-  // Null where the query makes no sense for its kind.
+  // Returns null where the query is not a number or not hexadecimal, and has to be.
   find({ kind, query, folds, filter, order }) {
     let found = this.all;
     if (query && kind === "id") {
@@ -112,7 +112,7 @@ class Matcher {
       byte: (place) => tokens.starts[place + 1] - tokens.starts[place] === 1,
       broken: (place) => runsOf(tokens.bytesOf(place)).some(([text]) => text === null),
       special: (place) => tokens.special[place] > 0,
-      odd: (place) => tokens.others.has(place),
+      reencoded: (place) => tokens.others.has(place),
     };
   }
 

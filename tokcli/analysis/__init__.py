@@ -1,0 +1,5 @@
+"""Explains what encodings do, and never encodes: patterns, pieces, merges and vocabularies taken apart.
+
+Results are plain data. Showing them is left to `tokcli.render`, and matching, splitting and merging to `tokcli.engine`,
+which is asked wherever an explanation depends on what really happens.
+"""

@@ -1,0 +1,33 @@
+"""Text that is written from right to left keeps its place among other tokens, whatever a terminal does with lines."""
+
+from __future__ import annotations
+
+import re
+from unicodedata import bidirectional
+
+from tokcli.render.visible import BOUNDARY
+
+_FROM_RIGHT = frozenset(("R", "AL", "AN"))  # values of Bidi_Class
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
+_ISOLATE, _POP = "\u2068", "\u2069"  # FSI and PDI of UAX #9; `visible` lets none of the data through
+
+
+def isolated(line: str) -> str:
+    """Return a line of tokens that keep their places on any terminal, whatever direction each is written in."""
+    if line.isascii():
+        return line
+    return BOUNDARY.join(map(isolated_text, line.split(BOUNDARY)))
+
+
+def is_from_right(text: str) -> bool:
+    """Return whether any character of a text is written from right to left.
+
+    >>> is_from_right("abc"), is_from_right("שלום")
+    (False, True)
+    """
+    return any(bidirectional(char) in _FROM_RIGHT for char in _NOT_ASCII.findall(text))
+
+
+def isolated_text(text: str) -> str:
+    """Return a text that is written from right to left with marks that keep it in its place; any other unchanged."""
+    return f"{_ISOLATE}{text}{_POP}" if is_from_right(text) else text

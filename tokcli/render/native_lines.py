@@ -1,0 +1,99 @@
+"""Tokens in lines and rows as native code lays them out, from arrays; tokens.py and grid.py are the twins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+from unicodedata import category
+
+from rich.cells import cell_len
+
+from tokcli.engine import backend
+from tokcli.render import palette
+from tokcli.render.direction import is_from_right
+from tokcli.render.glyphs import HIDDEN, HIDDEN_MARK, MARK, PLAIN, SPACE, Glyph, GlyphTable
+from tokcli.render.visible import DOTTED_CIRCLE, visible
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+    from tokcli.engine import _native
+
+ENOUGH_BYTES = 1 << 16  # of rows that are made together: the first screen comes at once
+
+
+def glyph_of(char: str) -> Glyph:
+    """Return what the sanitizer shows of a character, and its place on a line."""
+    shown, from_right = visible(char), is_from_right(char)
+    if shown == DOTTED_CIRCLE + char:
+        return Glyph(MARK, cell_len(char), from_right)
+    if shown != char:
+        return Glyph(HIDDEN_MARK if category(char).startswith("M") else HIDDEN)
+    return Glyph(PLAIN if visible(char, spaces=True) == char else SPACE, cell_len(char), from_right)
+
+
+VISIBLE = GlyphTable(glyph_of)
+
+
+class TokenLines:
+    """The lines of a text that comes in parts, with a colour for each token, or a boundary between two tokens.
+
+    The twin of `coloured_boundaries` and `plain_boundaries`: `codes` are the escape sequences that begin the colours.
+    """
+
+    def __init__(self, codes: Sequence[str] = (), *, spaces: bool = True) -> None:
+        self._codes = [code.encode() for code in codes]
+        self._spaces = spaces
+        self._place = (0, False)  # the number of tokens so far, and whether the last one ended its line
+
+    def add(self, text: Buffer, ends: Buffer) -> bytes:
+        """Return what a part adds to the lines; its tokens end at some bytes (uint64)."""
+        native = backend.native()
+        assert native is not None
+        glyphs = VISIBLE.for_text(text)
+        lines, *self._place = native.token_lines(text, ends, self._codes, self._spaces, *self._place, glyphs)
+        made: bytes = lines
+        return made
+
+    def end(self) -> bytes:
+        """Return what ends the last line."""
+        return b"\n" if self._place[0] else b""
+
+
+class TokenRows:
+    """The rows of a screen for a text that comes in parts: the twin of `coloured_rows`, and without codes `plain_rows`.
+
+    `width` is in screen cells. With `isolate`, text that is written from right to left keeps its place in colours.
+    """
+
+    def __init__(self, width: int, codes: Sequence[str], *, ids: bool, isolate: bool = False) -> None:
+        native = backend.native()
+        assert native is not None
+        self._rows: _native.TokenRows = native.TokenRows(width, ids, isolate, [code.encode() for code in codes])
+
+    def add(self, text: Buffer, ends: Buffer, ids: Buffer) -> bytes:
+        """Return the rows that a part completes; its tokens end at some bytes (uint64) and have ids (uint32)."""
+        return self._rows.add(text, ends, ids, VISIBLE.for_text(text))
+
+    def end(self) -> bytes:
+        """Return the last row."""
+        return self._rows.finish()
+
+
+def stacks(
+    data: bytes, tracks: Sequence[tuple[str, Buffer]], room: int | None, codes: Sequence[str], *, isolate: bool
+) -> Iterator[bytes]:
+    """Yield the rows of a text under several encodings, some together, as `stack_lines` of comparison.py makes them.
+
+    A track is the label of an encoding and the span of each token in bytes (two uint64).
+    """
+    native = backend.native()
+    assert native is not None
+    labelled = [(label.encode(), spans) for label, spans in tracks]
+    begun = [code.encode() for code in codes]
+    label_code = palette.DIM.encode() if codes else b""
+    made: _native.Stacks = native.Stacks(data, labelled, room, label_code, begun, isolate, VISIBLE.for_text(data))
+    at = 0
+    while at < len(data):
+        rows, at = made.rows(at, ENOUGH_BYTES)
+        yield rows

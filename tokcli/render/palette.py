@@ -1,0 +1,23 @@
+"""The escape sequences of our colours as plain strings, for views that do without rich (30 ms to load).
+
+colours.py has the same colours as rich's styles; a test holds both to each other.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tokcli.render.console import ColorSystem
+
+# what begins the colour of each token, in turn; by the kind of terminal
+CODES: dict[ColorSystem, tuple[str, ...]] = {
+    "standard": tuple(f"\x1b[30;{number}m" for number in (106, 43, 46, 103, 47, 101)),
+    "256": tuple(f"\x1b[38;5;16;48;5;{number}m" for number in (74, 178, 36, 221, 175, 166)),
+    "truecolor": tuple(
+        f"\x1b[38;2;0;0;0;48;2;{colour}m"
+        for colour in ("86;180;233", "230;159;0", "0;158;115", "240;228;66", "204;121;167", "213;94;0")
+    ),
+}
+DIM = "\x1b[2m"
+END = "\x1b[0m"
