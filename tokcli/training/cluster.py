@@ -1,123 +1,83 @@
-"""Counts a corpus on a Dask cluster (extra `dask`): a part of it for each task, the counts merged as a tree.
+"""Counts a corpus on a Dask cluster (extra `dask`): a slice of it for each task, and the counts merged as a tree.
 
-Tasks are pure: what a worker that died had done or was doing, another one does again, and nothing is counted twice.
+Tasks are pure: when a worker dies, another one repeats its tasks, and nothing is counted twice.
 """
 
 from __future__ import annotations
 
 import io
-import re
 from collections.abc import Iterator
-from contextlib import contextmanager
-from importlib import import_module
 from typing import Any, NamedTuple
 
-from tokcli.engine.native_encoder import FAMILY_OF
-from tokcli.engine.pretokenizer import PreTokenizer
-from tokcli.errors import InputError, TokcliError
-from tokcli.training.counting import Counting
-from tokcli.training.counts import merge_runs
+from tokcli.cluster.files import SLICE_BYTES, can_cut, first_cut, opened_url, size_of_url
+from tokcli.cluster.tasks import connected
+from tokcli.engine.base.time_limit import seconds_allowed, time_limit
+from tokcli.engine.pretokenizers.pretokenizer import PreTokenizer
+from tokcli.errors import InputError, TokcliError, reason_of
+from tokcli.training.corpus_counter import CorpusCounter
+from tokcli.training.count_blocks import merge_runs
 from tokcli.training.counts_file import CountsFile, write_counts
 
-LOCAL = "local"  # in place of an address: processes on this machine
-PART_BYTES = 32 << 20  # of a file that can be cut
-PATIENCE = "15s"  # until a cluster answers
-FAN_IN = 8  # counts that one task merges
+FAN_IN = 8  # counts files that one task merges
 READ_BYTES = 1 << 20
-# Where the text of a known pattern can be cut, whatever stands around (native/scan.h says so of its next_cut)
-_CUT = re.compile(rb"(?<=[!-~]) |(?<=[0-9A-Za-z])\n")
 
 
-class Part(NamedTuple):
-    """What one task counts: a file or url, or from the first cut behind `start` to the first behind `end`."""
+class CorpusSlice(NamedTuple):
+    """The text that one task counts: a file or url, or from the first cut after `start` to the first after `end`."""
 
     url: str
     start: int = 0
     end: int | None = None
 
 
-def count_on_cluster(address: str, urls: list[str], counting: Counting, workers: int = 2) -> None:
-    """Counts files, or any urls that fsspec opens, on the cluster at an address, and adds that to `counting`.
+def count_on_cluster(address: str, urls: list[str], counter: CorpusCounter, workers: int = 2) -> None:
+    """Count files, or any urls that fsspec opens, on the cluster at an address, and add the counts to `counter`.
 
     The result is that of counting here. TokcliError where there is no dask, or no cluster.
     """
-    about = counting.about
-    can_cut = about["pat_str"] in FAMILY_OF and not any(set(token) & set(" \n") for token in counting.special_tokens)
-    parts = [part for url in urls for part in _parts(url, can_cut)]
-    with _client(address, workers) as client:
-        counts = client.map(count_part, parts, about=about, timeout=counting.timeout, pure=True)
+    about: dict[str, Any] = counter.about
+    is_cut = can_cut(about["pat_str"], counter.special_tokens)
+    slices = [each for url in urls for each in _slices(url, is_cut)]
+    with connected(address, workers) as client:
+        counts = client.map(count_slice, slices, about=about, seconds=seconds_allowed(), pure=True)
         while len(counts) > 1:
             groups = [counts[i : i + FAN_IN] for i in range(0, len(counts), FAN_IN)]
             counts = [client.submit(merge_counts, group, pure=True) for group in groups]
         data: bytes = counts[0].result() if counts else b""
     if data:
-        counting.add_blocks(CountsFile(io.BytesIO(data), "the cluster's counts").blocks())
+        counter.add_blocks(CountsFile(io.BytesIO(data), "the cluster's counts").blocks())
 
 
-@contextmanager
-def _client(address: str, workers: int) -> Iterator[Any]:
+def _slices(url: str, is_cut: bool) -> list[CorpusSlice]:
+    size = size_of_url(url)
+    return cut_into_slices(url, size, SLICE_BYTES) if is_cut and size is not None else [CorpusSlice(url)]
+
+
+def cut_into_slices(url: str, size: int, slice_bytes: int) -> list[CorpusSlice]:
+    """Return a file of `size` bytes as slices of about `slice_bytes` each."""
+    starts = list(range(0, size, slice_bytes)) or [0]
+    return [CorpusSlice(url, start, start + slice_bytes if start != starts[-1] else None) for start in starts]
+
+
+def count_slice(corpus_slice: CorpusSlice, about: dict[str, Any], seconds: float) -> bytes:
+    """Return the counts file of a slice (a task on the cluster); `seconds` limits the pattern."""
     try:
-        distributed: Any = import_module("distributed")
-    except ImportError:
-        raise TokcliError("--dask needs distributed, which is not installed", "pip install 'tokcli[dask]'") from None
-    if address == LOCAL:
-        made = distributed.LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None)
-        with made as cluster, distributed.Client(cluster) as client:
-            yield client
-        return
-    try:
-        client = distributed.Client(address, timeout=PATIENCE)
-    except (OSError, ValueError, TimeoutError) as error:
-        raise TokcliError(
-            f"--dask {address}: no cluster answers: {error}", "Name its scheduler, tcp://HOST:PORT."
-        ) from None
-    with client:
-        yield client
-
-
-def _parts(url: str, can_cut: bool) -> list[Part]:
-    size = _size(url)
-    if not can_cut or size is None or size <= PART_BYTES:
-        return [Part(url)]
-    return cut_into_parts(url, size, PART_BYTES)
-
-
-def cut_into_parts(url: str, size: int, part: int) -> list[Part]:
-    """A file of `size` bytes in parts of about so many."""
-    bounds = list(range(0, size, part)) or [0]
-    return [Part(url, start, start + part if start != bounds[-1] else None) for start in bounds]
-
-
-def _size(url: str) -> int | None:
-    """The bytes of a file or url; None where that cannot be told, or where it is compressed."""
-    try:
-        fsspec: Any = import_module("fsspec")
-        files, path = fsspec.core.url_to_fs(url)
-        size = files.size(path)
-    except (OSError, ValueError, NotImplementedError, ImportError) as error:
-        raise InputError(f"{url}: {_reason(error)}") from None
-    return None if size is None else int(size)
-
-
-def count_part(part: Part, about: dict[str, Any], timeout: float) -> bytes:
-    """A task: the counts file of a part."""
-    counting = Counting(
-        PreTokenizer(about["pat_str"], timeout=timeout),
-        errors=about["errors"],
-        special_tokens=about["special_tokens"],
-    )
-    try:
-        counting.add_stream(_read(part))
+        with time_limit(seconds):
+            counter = CorpusCounter(
+                PreTokenizer(about["pat_str"]), errors=about["errors"], special_tokens=about["special_tokens"]
+            )
+            counter.add_stream(_read(corpus_slice))
     except OSError as error:
-        raise InputError(f"{part.url}: {_reason(error)}") from None
+        raise InputError(reason_of(error), where=corpus_slice.url) from None
     except TokcliError as error:
-        where = f"{part.url}: behind byte {part.start}: " if part.start else f"{part.url}: "
-        raise InputError(where + error.what, error.hint) from None
-    return _file_of(about, counting.finish().blocks())
+        start = corpus_slice.start
+        error.where = f"{corpus_slice.url}: after byte {start}" if start else corpus_slice.url
+        raise
+    return _file_of(about, counter.finish().blocks())
 
 
 def merge_counts(files: list[bytes]) -> bytes:
-    """A task: some counts files as one."""
+    """Return several counts files as one (a task on the cluster)."""
     opened = [CountsFile(io.BytesIO(data), "counts") for data in files]
     return _file_of(opened[0].about, merge_runs([file.blocks() for file in opened]))
 
@@ -128,27 +88,12 @@ def _file_of(about: dict[str, Any], blocks: Iterator[bytes]) -> bytes:
     return out.getvalue()
 
 
-def _read(part: Part) -> Iterator[bytes]:
-    with import_module("fsspec").open(part.url, "rb") as file:
-        at = _cut_behind(file, part.start) if part.start else 0
-        end = None if part.end is None else _cut_behind(file, part.end)
+def _read(corpus_slice: CorpusSlice) -> Iterator[bytes]:
+    start, end = corpus_slice.start, corpus_slice.end
+    with opened_url(corpus_slice.url) as file:
+        at = first_cut(file, start) if start else 0
+        end = None if end is None else first_cut(file, end)
         file.seek(at)
         while block := file.read(READ_BYTES if end is None else min(READ_BYTES, end - at)):
             at += len(block)
             yield block
-
-
-def _cut_behind(file: Any, at: int) -> int:
-    """The first place at or behind `at` where text can be cut; the end of the file where there is none."""
-    file.seek(at - 1)
-    window, searched = b"", 1
-    while block := file.read(1 << 16):
-        window += block
-        if match := _CUT.search(window, searched):
-            return int(at - 1 + match.start())
-        searched = len(window)
-    return at - 1 + len(window)
-
-
-def _reason(error: Exception) -> str:
-    return (getattr(error, "strerror", None) or str(error)).lower()

@@ -1,50 +1,63 @@
-"""The file that keeps counts of pieces: compressed, in ascending order of the pieces, so that any number can be merged.
+"""A file of the counts of pieces: compressed, in ascending order of the pieces, so that any number can be merged.
 
-Layout, little-endian: HEAD (magic, version, size of what follows), that many bytes of JSON (`pat_str`,
-`special_tokens`, `errors`: what the pieces were made with); then blocks, each SIZES (compressed bytes, bytes) and a
-zlib stream of rows as `counts.take_block` writes them; then SIZES of zeros and END (the number of blocks). The same
-counts are the same bytes, however they were come by.
+Layout, little-endian: HEAD (magic, version, size of the header) and CHECKSUM (CRC-32 of the header), then that many
+bytes of JSON (`pat_str`, `special_tokens`, `errors`: what the pieces were made with); then blocks, each SIZES
+(compressed bytes, bytes) and a zlib stream of rows as `count_blocks.take_block` writes them; then SIZES of zeros, END
+(the number of blocks), and CHECKSUM (CRC-32 of all from the header to here). The same counts are the same bytes, in
+whatever order they were made. Version 1, which is still read, has no checksums.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import stat
 import struct
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, BinaryIO
 
-from tokcli.errors import InputError
+from tokcli.engine.stream.chunks import MAX_PIECE_BYTES
+from tokcli.errors import InputError, reason_of
+from tokcli.training.count_blocks import BLOCK_BYTES, is_one_long_row_at_the_end
 
 MAGIC = b"TOKCOUNT"
-VERSION = 1
+VERSION = 2
 HEAD = struct.Struct("<8sII")
+CHECKSUM = struct.Struct("<I")
 SIZES = struct.Struct("<II")
 END = struct.Struct("<Q")
 MAX_HEADER_BYTES = 1 << 22  # a pattern and special tokens
-MAX_BLOCK_BYTES = 1 << 28  # a block holds at least one piece, which may have 64 MiB
-LEVEL = 1  # of compression: half the time of the default, and some 15 % larger
+MAX_BLOCK_BYTES = 2 * BLOCK_BYTES + MAX_PIECE_BYTES  # a block ends with the row that fills it
+LEVEL = 1  # of compression: half the time of the default level, for files some 15% larger
 
 
 def write_counts(write: Callable[[bytes], object], about: dict[str, Any], blocks: Iterable[bytes]) -> None:
-    """Writes a counts file."""
+    """Write a counts file; `about` says what the pieces were made with, as the module's docstring lists."""
     header = json.dumps(about, sort_keys=True).encode()
-    write(HEAD.pack(MAGIC, VERSION, len(header)) + header)
+    checksum = zlib.crc32(header)
+    write(HEAD.pack(MAGIC, VERSION, len(header)) + CHECKSUM.pack(checksum) + header)
     number = 0
     for block in blocks:
         data = zlib.compress(block, LEVEL)
-        write(SIZES.pack(len(data), len(block)) + data)
+        sizes = SIZES.pack(len(data), len(block))
+        checksum = zlib.crc32(data, zlib.crc32(sizes, checksum))
+        write(sizes + data)
         number += 1
-    write(SIZES.pack(0, 0) + END.pack(number))
+    end = SIZES.pack(0, 0) + END.pack(number)
+    write(end + CHECKSUM.pack(zlib.crc32(end, checksum)))
 
 
 class CountsFile:
-    """A counts file that is being read: `about` is its header. InputError, naming the file, where it is damaged."""
+    """A counts file that is open for reading. InputError names the file where it is damaged.
+
+    `about` is its header, `version` the layout: damage of the first may be found by nothing.
+    """
 
     def __init__(self, file: BinaryIO, name: str) -> None:
         self._file = file
         self._name = name
+        self._checksum = 0  # of what was read since it was set
         try:
             self.about = self._read_header()
         except BaseException:
@@ -52,20 +65,27 @@ class CountsFile:
             raise
 
     def close(self) -> None:
-        """Reads no more."""
+        """Close the file."""
         self._file.close()
 
     def _read_header(self) -> dict[str, Any]:
         name = self._name
-        magic, version, size = HEAD.unpack(self._read(HEAD.size, "not a counts file"))
+        magic, self.version, size = HEAD.unpack(self._read(HEAD.size, "not a counts file"))
         if magic != MAGIC:
-            raise InputError(f"{name}: not a counts file", "tokcli train --counts-only -o FILE makes one.")
-        if version != VERSION:
-            raise InputError(f"{name}: counts of version {version}, and this program reads version {VERSION}")
+            raise InputError("not a counts file", where=name)
+        if self.version not in (1, VERSION):
+            raise InputError(
+                f"counts of version {self.version}; this program reads version {VERSION} and before", where=name
+            )
         if size > MAX_HEADER_BYTES:
             raise self.damaged()
+        checksum = self._read(CHECKSUM.size) if self.version > 1 else b""
+        self._checksum = 0
+        header = self._read(size)
+        if checksum and CHECKSUM.pack(self._checksum) != checksum:
+            raise self.damaged()
         try:
-            about = json.loads(self._read(size))
+            about = json.loads(header)
         except (ValueError, RecursionError):
             raise self.damaged() from None
         if not _is_header(about):
@@ -73,7 +93,7 @@ class CountsFile:
         return dict(about)
 
     def blocks(self) -> Iterator[bytes]:
-        """The blocks, each checked against its size and its checksum."""
+        """Yield the blocks, each checked against its size and zlib's checksum; the last comes before the file's own."""
         number = 0
         while True:
             compressed, size = SIZES.unpack(self._read(SIZES.size))
@@ -88,22 +108,26 @@ class CountsFile:
                 raise self.damaged() from None
             if len(block) != size or not inflater.eof or inflater.unused_data:
                 raise self.damaged()
+            if size > 2 * BLOCK_BYTES and not is_one_long_row_at_the_end(block):
+                raise self.damaged()
             yield block
             number += 1
-        if END.unpack(self._read(END.size))[0] != number or self._file.read(1):
+        (blocks,), checksum = END.unpack(self._read(END.size)), CHECKSUM.pack(self._checksum)
+        if blocks != number or (self.version > 1 and self._read(CHECKSUM.size) != checksum) or self._file.read(1):
             raise self.damaged()
 
     def damaged(self) -> InputError:
-        """The error for what is not as it was written."""
-        return InputError(f"{self._name}: a damaged counts file", "Make it again with --counts-only.")
+        """Return the error for a file that is not as it was written."""
+        return InputError("a damaged counts file", "Count the corpus again.", where=self._name)
 
     def _read(self, size: int, what: str = "a damaged counts file") -> bytes:
         try:
             data = self._file.read(size)
         except OSError as error:
-            raise InputError(f"{self._name}: {(error.strerror or str(error)).lower()}") from None
+            raise InputError(reason_of(error), where=self._name) from None
         if len(data) != size:
-            raise InputError(f"{self._name}: {what}" + (", it ends too early" if size != HEAD.size else ""))
+            raise InputError(what + (", it ends too early" if size != HEAD.size else ""), where=self._name)
+        self._checksum = zlib.crc32(data, self._checksum)
         return data
 
 
@@ -117,9 +141,13 @@ def _is_header(about: object) -> bool:
 
 
 def open_counts(path: str | os.PathLike[str]) -> CountsFile:
-    """A counts file by path, read as far as its header; InputError where it cannot be."""
+    """Open a counts file and read its header; InputError where that is not possible."""
     try:
-        file = open(path, "rb")  # noqa: SIM115, PTH123 - read by and by, and closed with its reader
+        number = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # a pipe without a writer does not open else
+        if not stat.S_ISREG(os.fstat(number).st_mode):
+            os.close(number)
+            raise InputError("not a regular file", "Counts are read twice.", where=os.fspath(path))
+        file = open(number, "rb")  # noqa: SIM115, PTH123 - read block by block, and closed with its reader
     except OSError as error:
-        raise InputError(f"{os.fspath(path)}: {(error.strerror or str(error)).lower()}") from None
+        raise InputError(reason_of(error), where=os.fspath(path)) from None
     return CountsFile(file, os.fspath(path))

@@ -1,94 +1,66 @@
-"""The native twin of trainer.py: the same merges, by native/train.cc, told of as they are made."""
+"""The native twin of reference_trainer.py: native/training/trainer.cc makes the same merges."""
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from tokcli.engine import backend
-from tokcli.engine.native_encoder import UNNAMED
-from tokcli.training.corpus import BYTES
-from tokcli.training.counts import PieceTable
+from tokcli.engine.bpe.image import UNNAMED
+from tokcli.training.corpus_counter import PieceCounts
+from tokcli.training.trainer import BYTES, CountedPieces, Merge, TrainingRules
 
-if TYPE_CHECKING:
-    from tokcli.training.counting import Counted
-    from tokcli.training.trainer import OnMerge, Ties
-
-SLICE_MS = 50  # of merging between two looks at signals and at who wants to know
-LISTS_SHARE = 4  # of the memory that is allowed, for lists: the rest holds pieces
-MAX_VOCABULARY = 1 << 30  # no memory holds so many
+SLICE_MS = 50  # of merging between two looks at signals and two reports of merges
+LISTS_SHARE = 4  # lists get a quarter of the memory that is allowed: the rest holds pieces
+MAX_VOCABULARY = 1 << 30  # no memory holds so many tokens
 
 
-def train_natively(
-    counted: Counted,
-    vocab_size: int,
-    *,
-    min_frequency: int = 1,
-    max_token_bytes: int | None = None,
-    tokens: Sequence[bytes] = BYTES,
-    ties: Ties = "rank",
-    on_merge: OnMerge | None = None,
-) -> dict[bytes, int] | None:
-    """As `trainer.train_ranks`; None where there is no native backend, or the counts are too large for it."""
+def native_merges(counts: CountedPieces, rules: TrainingRules) -> Iterator[Merge] | None:
+    """Return the merges that `trainer.py` promises.
+
+    None means that the reference trainer has to make them: there is no native backend, or a count is too large for it.
+    """
     native = backend.native()
-    if native is None or isinstance(counted.table, PieceTable):
+    if native is None or not isinstance(counts, PieceCounts) or not isinstance(counts.table, native.PieceTable):
         return None
-    made = list(tokens)
-    vocab_size = min(vocab_size, MAX_VOCABULARY)
+    ranks = {token: rank for rank, token in enumerate(rules.tokens)}
     trainer = native.Trainer(
-        vocab_size,
-        max(min_frequency, 1),
-        max_token_bytes or 0,
-        ties == "first",
-        (counted.memory or 0) // LISTS_SHARE,
-        array("I", map(len, made)),
-        array("I", map({token: rank for rank, token in enumerate(made)}.__getitem__, BYTES)),
+        min(rules.vocab_size, MAX_VOCABULARY),
+        max(rules.min_frequency, 1),
+        rules.max_token_bytes or 0,
+        rules.ties == "first",
+        (counts.memory or 0) // LISTS_SHARE,
+        array("I", map(len, ranks)),
+        array("I", map(ranks.__getitem__, BYTES)),
     )
     try:
-        _fill(trainer, counted, made, in_order=ties == "first")
-        may_go_on = True
-        while may_go_on:
-            rows, may_go_on = trainer.run(SLICE_MS, vocab_size)
-            _tell(memoryview(rows).cast("Q"), made, len(tokens), on_merge)
+        if len(ranks) > len(BYTES):
+            encode = _encoder(native, rules.tokens)
+            for piece, count in counts.items():
+                trainer.add(array("I", encode(piece)), count)
+        elif counts.runs:
+            for block in counts.blocks():
+                trainer.add_block(block)
+        else:
+            trainer.add_table(counts.table, rules.ties == "first")
+        trainer.run(0, 0)  # raises OverflowError while the reference trainer can still have the counts
     except OverflowError:
         return None
-    return {token: rank for rank, token in enumerate(made)}
+    counts.table.clear()  # the trainer has its own
+    return _run(trainer)
 
 
-def _tell(rows: memoryview, made: list[bytes], first: int, on_merge: OnMerge | None) -> None:
-    """Makes tokens of merges: rows of left, right and count."""
-    for at in range(0, len(rows), 3):
-        left, right = made[rows[at]], made[rows[at + 1]]
-        made.append(left + right)
-        if on_merge is not None:
-            on_merge(len(made) - 1 - first, left, right, made[-1], rows[at + 2])
+def _run(trainer: Any) -> Iterator[Merge]:
+    may_go_on = True
+    while may_go_on:
+        rows, may_go_on = trainer.run(SLICE_MS, MAX_VOCABULARY)
+        numbers = iter(memoryview(rows).cast("Q"))
+        yield from zip(numbers, numbers, numbers, strict=True)
 
 
-def _fill(trainer: Any, counted: Counted, tokens: list[bytes], *, in_order: bool) -> None:
-    if len(tokens) > len(BYTES):
-        encode = _encoder(tokens)
-        for piece, count in counted.items():
-            trainer.add(array("I", encode(piece)), count)
-    elif counted.runs:
-        for block in counted.blocks():
-            trainer.add_block(block)
-    else:
-        trainer.add_table(counted.table, in_order)
-        trainer.run(0, 0)  # OverflowError, while the table is still there for others
-        counted.table.clear()  # the trainer has its own
-
-
-def _encoder(tokens: Iterable[bytes]) -> Callable[[bytes], list[int]]:
-    """What gives the ids of a piece in a vocabulary whose ids are the places of its tokens."""
-    native = backend.native()
-    assert native is not None
-    sizes, ids, blob = array("I"), array("I"), bytearray()
-    for number, token in enumerate(tokens):
-        sizes.append(len(token))
-        ids.append(number)
-        blob += token
-    encode: Callable[[bytes], list[int]] = native.Vocabulary(
-        native.build_image(bytes(blob), sizes, ids, UNNAMED)
-    ).encode_piece
+def _encoder(native: Any, tokens: list[bytes]) -> Callable[[bytes], list[int]]:
+    """Return a function that encodes a piece; the id of a token is its index."""
+    image = native.build_image(b"".join(tokens), array("I", map(len, tokens)), array("I", range(len(tokens))), UNNAMED)
+    encode: Callable[[bytes], list[int]] = native.Vocabulary(image).encode_piece
     return encode

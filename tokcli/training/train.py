@@ -1,59 +1,24 @@
-"""`train`: from a corpus to an `Encoding`; and how counts of pieces become ranks, by whichever trainer can do it.
+"""`train` makes an `Encoding` of a corpus; `learn_ranks` makes ranks of counts, with the fastest trainer that can.
 
-What a piece is, the pre-tokenizer says; which pairs merge, trainer.py says. Files are the caller's.
+The pre-tokenizer says what a piece is, trainer.py which pairs merge. Files are left to the caller.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
 
+from tokcli.engine.base import arguments
 from tokcli.engine.encoding import Encoding
-from tokcli.engine.known_patterns import O200K
-from tokcli.engine.pretokenizer import PreTokenizer
-from tokcli.engine.text import without_surrogates
+from tokcli.engine.pretokenizers.known_patterns import O200K
+from tokcli.engine.pretokenizers.pretokenizer import PreTokenizer
+from tokcli.engine.stream.utf8 import without_surrogates
 from tokcli.errors import VocabularyError
-from tokcli.training.corpus import BYTES
-from tokcli.training.counting import Counted, Counting
-from tokcli.training.native_trainer import train_natively
-from tokcli.training.trainer import check_size, train_ranks
-
-if TYPE_CHECKING:
-    from tokcli.training.trainer import OnMerge, Ties
-
-
-@dataclass(frozen=True)
-class Rules:
-    """What is learnt: how many tokens, which pairs may merge, and what there is to begin with.
-
-    `seed` maps the tokens to begin with to their ids, all single bytes among them; `seed_special` is what its special
-    tokens are. New tokens get the ids behind all of those.
-    """
-
-    vocab_size: int
-    min_frequency: int = 1
-    max_token_bytes: int | None = None
-    ties: Ties = "rank"
-    seed: Mapping[bytes, int] = field(default_factory=lambda: {token: rank for rank, token in enumerate(BYTES)})
-    seed_special: Mapping[str, int] = field(default_factory=dict)
-
-    @property
-    def tokens(self) -> list[bytes]:
-        """The tokens to begin with, in the order of their ids."""
-        return sorted(self.seed, key=self.seed.__getitem__)
-
-    def extended(self, tokens: Sequence[bytes]) -> Rules:
-        """The same, to begin with these tokens: first those there are, then some that were learnt before."""
-        more = tokens[len(self.seed) :]
-        if list(tokens[: len(self.seed)]) != self.tokens:
-            raise VocabularyError("the tokens that were kept do not begin with those there are")
-        return replace(self, seed={**self.seed, **{token: self.next_id + i for i, token in enumerate(more)}})
-
-    @property
-    def next_id(self) -> int:
-        """The id of the first new token."""
-        return max((*self.seed.values(), *self.seed_special.values())) + 1
+from tokcli.training.corpus_counter import CorpusCounter
+from tokcli.training.native_trainer import native_merges
+from tokcli.training.reference_trainer import merges_of
+from tokcli.training.torch_trainer import merges_on
+from tokcli.training.trainer import CountedPieces, OnMerge, Ties, TrainingRules
 
 
 def train(
@@ -70,50 +35,76 @@ def train(
     num_threads: int = 1,
     on_merge: OnMerge | None = None,
 ) -> Encoding:
-    """An encoding of `vocab_size` tokens, learnt from texts (or UTF-8), each taken on its own.
+    """Return an encoding of `vocab_size` tokens, learnt from texts (or UTF-8), each taken on its own.
 
     The tokens are the 256 bytes and then the merges, fewer where the corpus has no more pairs. `special_tokens` get the
-    ids after them; where they stand in the corpus, they are left out. With `seed` its tokens, special ones too, keep
-    their ids, and what is learnt comes behind. Ties and the rest as `trainer.train_ranks` states.
+    ids after them; where they occur in the corpus, they are not counted. With `seed`, its tokens, special ones too,
+    keep their ids, and new tokens get the ids after them. `training/trainer.py` states the rules, of ties as well.
 
     >>> train(["ab ab ab"], 258, special_tokens=["<end>"]).encode_ordinary("ab ab")
     [256, 257]
     """
-    rules = Rules(vocab_size, min_frequency, max_token_bytes, ties)
+    rules = _rules_of(vocab_size, min_frequency, max_token_bytes, ties)
+    arguments.check_text(pat_str, "pat_str")
+    special_tokens = arguments.texts_in(special_tokens, "special_tokens")
+    threads = arguments.threads_in(num_threads)
+    if not (seed is None or isinstance(seed, Encoding)):
+        raise arguments.wrong_type("seed", "an Encoding", seed)
+    if not (on_merge is None or callable(on_merge)):
+        raise arguments.wrong_type("on_merge", "a function", on_merge)
+    if not isinstance(corpus, Iterable):
+        raise arguments.wrong_type("corpus", "a list of texts", corpus)
     if seed is not None:
-        rules = Rules(vocab_size, min_frequency, max_token_bytes, ties, seed._mergeable_ranks, seed._special_tokens)
-    counting = Counting(
+        rules = replace(rules, seed=seed._mergeable_ranks, seed_special=seed._special_tokens)
+    counter = CorpusCounter(
         PreTokenizer(pat_str),
         special_tokens=[*special_tokens, *rules.seed_special],
-        threads=1 if ties == "first" else num_threads,
+        threads=1 if ties == "first" else threads,
     )
-    counting.add_texts(without_surrogates(text).encode() if isinstance(text, str) else text for text in corpus)
-    ranks = learn_ranks(counting.finish(), rules, on_merge=on_merge)
+    counter.add_texts(_document(text, at) for at, text in enumerate(corpus))
+    ranks = learn_ranks(counter.finish(), rules, on_merge=on_merge)
     return make_encoding(name, pat_str, ranks, special_tokens, rules.seed_special)
 
 
+def _rules_of(vocab_size: int, min_frequency: int, max_token_bytes: int | None, ties: Ties) -> TrainingRules:
+    """Return the rules that the arguments of `train` give; an error names the argument that is wrong."""
+    if max_token_bytes is not None and (max_token_bytes := arguments.number_in(max_token_bytes, "max_token_bytes")) < 0:
+        raise ValueError(f"max_token_bytes: expected 0 or more, not {max_token_bytes}")
+    if ties not in ("rank", "first"):
+        raise ValueError(f"ties: expected 'rank' or 'first', not {ties!r}")
+    sizes = arguments.number_in(vocab_size, "vocab_size"), arguments.number_in(min_frequency, "min_frequency")
+    return TrainingRules(*sizes, max_token_bytes, ties)
+
+
+def _document(text: object, at: int) -> bytes:
+    if isinstance(text, str):
+        return without_surrogates(text).encode()
+    if not isinstance(text, bytes):
+        raise arguments.wrong_type(f"corpus[{at}]", "a str or bytes", text)
+    return text
+
+
 def learn_ranks(
-    counted: Counted, rules: Rules, *, device: str | None = None, on_merge: OnMerge | None = None
+    counts: CountedPieces, rules: TrainingRules, *, device: str | None = None, on_merge: OnMerge | None = None
 ) -> dict[bytes, int]:
-    """The mergeable_ranks that counts and rules give: by native code where there is any, else by the readable trainer.
+    """Return the mergeable_ranks that counts and rules give, by native code where it can, else by the readable trainer.
 
-    `device` (cpu, cuda) asks for the trainer that works on tensors. All of them make the same merges.
+    `device` (cpu, cuda) asks for the trainer on tensors. All trainers make the same merges. InputError where the size
+    is below the number of tokens to begin with, or a count is negative.
+
+    >>> ranks = learn_ranks({b"low": 5, b"lower": 2, b"newest": 6}, TrainingRules(259))
+    >>> [token for token in ranks if ranks[token] >= 256]
+    [b'we', b'lo', b'ewe']
     """
-    tokens = rules.tokens
-    check_size(rules.vocab_size, tokens)
-    options: dict[str, Any] = {"min_frequency": rules.min_frequency, "max_token_bytes": rules.max_token_bytes}
-    options |= {"ties": rules.ties, "tokens": tokens, "on_merge": on_merge}
-    dense: dict[bytes, int] | None
-    if device is not None:
-        from tokcli.training.torch_trainer import train_on_device
-
-        dense = train_on_device(dict(counted.items()), rules.vocab_size, device, **options)
-    else:
-        dense = train_natively(counted, rules.vocab_size, **options)
-    if dense is None:
-        dense = train_ranks(dict(counted.items()), rules.vocab_size, **options)
-    ids = [*map(rules.seed.__getitem__, tokens), *range(rules.next_id, rules.next_id + len(dense) - len(tokens))]
-    return dict(zip(dense, ids, strict=True))
+    rules.check_size()
+    tokens = list(rules.tokens)
+    merges = merges_on(device, counts, rules) if device else native_merges(counts, rules) or merges_of(counts, rules)
+    for index, (left, right, count) in enumerate(merges):
+        tokens.append(tokens[left] + tokens[right])
+        if on_merge is not None:
+            on_merge(index, tokens[left], tokens[right], tokens[-1], count)
+    new_ids = range(rules.next_id, rules.next_id + len(tokens) - len(rules.seed))
+    return dict(zip(tokens, [*map(rules.seed.__getitem__, rules.tokens), *new_ids], strict=True))
 
 
 def make_encoding(
@@ -123,11 +114,22 @@ def make_encoding(
     special_tokens: Sequence[str],
     seed_special: Mapping[str, int] | None = None,
 ) -> Encoding:
-    """An encoding of ranks. Special tokens stand behind, as given, but for the seed's; none twice, none empty."""
-    if len(set(special_tokens)) != len(special_tokens) or "" in special_tokens:
-        raise VocabularyError("special tokens must differ, and none may be empty")
+    """Return an encoding of ranks; special tokens get the next ids in order, but those of the seed keep theirs.
+
+    VocabularyError where a special token is empty, is given twice, or has half of a surrogate pair.
+    """
+    check_special_tokens(special_tokens)
     special = dict(seed_special or {})
     first = max((*ranks.values(), *special.values())) + 1
     new = [token for token in special_tokens if token not in special]
     special.update((token, first + number) for number, token in enumerate(new))
     return Encoding(name, pat_str=pat_str, mergeable_ranks=ranks, special_tokens=special)
+
+
+def check_special_tokens(special_tokens: Sequence[str]) -> None:
+    """Raise VocabularyError where a special token is empty, is given twice, or cannot be written as UTF-8."""
+    if len(set(special_tokens)) != len(special_tokens) or "" in special_tokens:
+        raise VocabularyError("special tokens must differ, and none may be empty")
+    for token in special_tokens:
+        if without_surrogates(token) != token:
+            raise VocabularyError(f"special token {token[:40]!r} is not UTF-8")

@@ -1,39 +1,36 @@
-"""A corpus while it is being trained on: its distinct pieces, how each is segmented so far, and the count of each pair.
+"""A corpus during training: its distinct pieces, how each is segmented so far, and the count of each pair.
 
-It merges the pair that it is told to merge; which pair that should be is the trainer's business.
+A SegmentedCorpus merges the pair that it is told to merge; which pair that should be is the trainer's business.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import accumulate, pairwise, repeat
-from typing import TypeAlias
 
-from tokcli.engine.bpe import encode_piece
+from tokcli.engine.bpe.bpe import encode_piece
 from tokcli.errors import InputError
+from tokcli.training.trainer import BYTES, CountedPieces, Pair
 
-Pair: TypeAlias = tuple[int, int]  # the ranks of two neighbours, left and right
-
-BYTES = tuple(bytes([value]) for value in range(256))
 END = -1  # no neighbour on this side: the piece ends here
-GONE = -1  # no part begins at this position any more: it was merged into the part on its left
+GONE = -1  # no token begins at this position any more: it was merged into the one on its left
 
 
-class PieceCorpus:
+class SegmentedCorpus:
     """Distinct pieces, segmented by the ranks made so far, with the count of every pair of neighbours.
 
     The invariant: each piece is segmented exactly as an encoder with `ranks` segments it, and no two neighbours join
     into bytes that are a token already, so a pair that is counted always makes a new token. Why it holds although an
     encoder looks at joined bytes and training at pairs: merging a pair everywhere, from left to right, treats equal
-    bytes alike wherever no part crosses their ends. So all places where two neighbours join into the bytes `t` are
+    bytes alike wherever no token crosses their ends. So all places where two neighbours join into the bytes `t` are
     segmented alike, by the same pair; merging that pair leaves none of them, and later merges make no new one.
 
-    All pieces lie behind each other in flat lists, a position per byte. A part is known by the position of its first
-    byte; `_rank_at`, `_next` and `_previous` hold its rank and the parts beside it, as in a doubly linked list, so that
-    a merge costs what it changes, however long the piece.
+    All pieces follow each other in flat lists, a position per byte. A token is known by the position of its first byte;
+    `_rank_at`, `_next` and `_previous` hold its rank and its neighbours, as in a doubly linked list, so that a merge
+    costs what it changes, however long the piece.
 
-    >>> corpus = PieceCorpus({b"abab": 3, b"b": 1})
+    >>> corpus = SegmentedCorpus({b"abab": 3, b"b": 1})
     >>> corpus.pair_counts == {(97, 98): 6, (98, 97): 3}
     True
     >>> corpus.merge((97, 98)) == {(256, 256)}
@@ -42,10 +39,10 @@ class PieceCorpus:
     {b'abab': [b'ab', b'ab'], b'b': [b'b']}
     """
 
-    def __init__(self, piece_counts: Mapping[bytes, int], tokens: Iterable[bytes] = BYTES) -> None:
-        """Begin with every piece as `tokens` encode it, by default as single bytes; the rank of one is its place.
+    def __init__(self, counts: CountedPieces, tokens: Iterable[bytes] = BYTES) -> None:
+        """Begin with every piece as `tokens` encode it, by default as single bytes; a token's rank is its index.
 
-        What counts 0 is left out, a negative count is an InputError.
+        Pieces with the count 0 are left out; a negative count is an InputError.
         """
         self.tokens = list(tokens)  # rank -> bytes
         self.ranks = {token: rank for rank, token in enumerate(self.tokens)}
@@ -56,9 +53,9 @@ class PieceCorpus:
         self._previous: list[int] = []
         self._weight: list[int] = []  # how often the piece that holds this position occurs
         # Where a pair may be found: complete, but some places are stale, since nothing is ever removed. A place is
-        # entered once only, because the part at a position only ever grows.
+        # entered once only, because the token at a position only ever grows.
         self._positions: defaultdict[Pair, list[int]] = defaultdict(list)
-        for piece, count in piece_counts.items():
+        for piece, count in counts.items():
             if count < 0:
                 raise InputError(f"piece {piece[:40]!r}: its count is {count}", "counts are at least 0")
             if count and piece:
@@ -79,7 +76,7 @@ class PieceCorpus:
     def merge(self, pair: Pair) -> set[Pair]:
         """Make the bytes of `pair` the next token and merge the pair everywhere, from left to right: "aaa" is "aa" "a".
 
-        Returns the pairs that are more frequent than before. O(c log c) for c occurrences. The pair must be one of
+        Return the pairs that are more frequent than before. O(c log c) for c occurrences. The pair must be one of
         `pair_counts`, else KeyError.
         """
         positions = self._positions.pop(pair)
@@ -93,18 +90,18 @@ class PieceCorpus:
         return {each for each in risen if each in self.pair_counts}
 
     def first_position(self, pair: Pair) -> int:
-        """Where a pair of `pair_counts` stands first, in bytes of all pieces in the order in which they were given."""
+        """Return where a pair of `pair_counts` occurs first, in bytes of all pieces in the order in which they came."""
         return min(position for position in self._positions[pair] if self._pair_at(position) == pair)
 
     def segments(self) -> Iterator[tuple[bytes, list[bytes]]]:
-        """Yield each distinct piece with its parts as they stand, in the order the pieces were given."""
+        """Yield each distinct piece and its tokens so far, in the order in which the pieces were given."""
         for start in self._starts:
-            parts = []
+            tokens = []
             position = start
             while position != END:
-                parts.append(self.tokens[self._rank_at[position]])
+                tokens.append(self.tokens[self._rank_at[position]])
                 position = self._next[position]
-            yield b"".join(parts), parts
+            yield b"".join(tokens), tokens
 
     def _pair_at(self, position: int) -> Pair | None:
         after = self._next[position]
@@ -113,7 +110,7 @@ class PieceCorpus:
         return self._rank_at[position], self._rank_at[after]
 
     def _join(self, position: int, rank: int) -> Iterator[Pair]:
-        """Replace the part at `position` and the next by one, with the links and counts around it; yield its pairs."""
+        """Replace the token at `position` and the next by one, update links and counts, and yield the new pairs."""
         ranks, weight = self._rank_at, self._weight[position]
         before, after = self._previous[position], self._next[position]
         beyond = self._next[after]

@@ -1,0 +1,116 @@
+"""The connection to a Dask cluster: to one that runs already, or to processes on this machine, which end with it."""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from tokcli.cluster import LOCAL
+from tokcli.errors import TokcliError
+
+LOOPBACK = "127.0.0.1"
+ANSWER_TIMEOUT = "15s"  # within which a cluster has to answer
+INSTALL = "pip install 'tokcli[dask]'"
+REPORTERS = ("distributed", "tornado", "asyncio")  # they would log the end of the workers
+LOOP_THREAD = "IO loop"  # distributed's name for it
+SPAWNING_S = 0.2  # for threads of Dask to begin the processes that they were starting when Ctrl-C came
+
+
+@contextmanager
+def connected(address: str, workers: int) -> Iterator[Any]:
+    """Connect to the cluster at an address and return Dask's client; LOCAL starts `workers` processes here.
+
+    TokcliError where there is no Dask, or no cluster. Ctrl-C kills the processes that were started.
+    """
+    try:
+        import distributed
+    except ImportError:
+        raise TokcliError("a cluster needs distributed, which is not installed", INSTALL) from None
+    others = set(multiprocessing.active_children())
+    runner = distributed.utils.LoopRunner()
+    with ExitStack() as stack:
+        try:
+            if address == LOCAL:
+                runner.start()
+                stack.callback(runner.stop)
+                made = distributed.LocalCluster(
+                    loop=runner.loop,
+                    n_workers=workers,
+                    threads_per_worker=1,
+                    host=LOOPBACK,
+                    dashboard_address=None,
+                    scheduler_kwargs={"dashboard_address": f"{LOOPBACK}:0"},  # else a fixed port, and a warning
+                )
+                address = stack.enter_context(made)
+            yield stack.enter_context(_client(distributed, address))
+        except KeyboardInterrupt:
+            # closing waits for workers that are starting or busy, for 10 s and more: they are killed instead
+            stack.pop_all()
+            atexit.unregister(distributed.deploy.spec.close_clusters)
+            for name in list(logging.root.manager.loggerDict):  # some have handlers of their own
+                if name.partition(".")[0] in REPORTERS:
+                    logging.getLogger(name).handlers, logging.getLogger(name).propagate = [logging.NullHandler()], False
+            with _silent_children():
+                for worker in set(multiprocessing.active_children()) - others:
+                    worker.kill()  # before they say that nobody answers them
+                _stop_loop(runner)
+                until = time.monotonic() + SPAWNING_S
+                while time.monotonic() < until:  # a worker that a thread of Dask is about to start
+                    for worker in set(multiprocessing.active_children()) - others:
+                        worker.kill()
+                    _kill_spawned()
+                    time.sleep(SPAWNING_S / 20)
+            raise
+
+
+def _stop_loop(runner: Any) -> None:
+    """End the thread that starts workers: it begins none in the place of one that is killed, and holds no semaphore."""
+    if runner.is_started():
+        runner.loop.add_callback(runner.loop.stop)
+        for thread in threading.enumerate():
+            if thread.name == LOOP_THREAD:
+                thread.join(SPAWNING_S)
+
+
+@contextmanager
+def _silent_children() -> Iterator[None]:
+    """Let processes that begin meanwhile write no error: one whose parent ends while it starts prints a traceback."""
+    try:
+        kept = os.dup(2)
+    except OSError:  # there is no standard error
+        yield
+        return
+    try:
+        with Path(os.devnull).open("wb") as nothing:
+            os.dup2(nothing.fileno(), 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+
+
+def _kill_spawned() -> None:
+    """Kill the processes that are being spawned, of which multiprocessing does not know yet; Linux alone lists them."""
+    for listed in Path("/proc/self/task").glob("*/children"):
+        with suppress(OSError):
+            for child in map(int, listed.read_text().split()):
+                if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes():
+                    os.kill(child, signal.SIGKILL)
+
+
+def _client(distributed: Any, address: Any) -> Any:
+    try:
+        return distributed.Client(address, timeout=ANSWER_TIMEOUT, set_as_default=False)
+    except (OSError, ValueError, TimeoutError) as error:
+        raise TokcliError(
+            f"no cluster answers: {error}", "Name its scheduler, tcp://HOST:PORT.", where=str(address)
+        ) from None

@@ -1,0 +1,53 @@
+"""Tasks of a cluster, and their results in order."""
+
+from __future__ import annotations
+
+import warnings
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+Item = TypeVar("Item")
+Made = TypeVar("Made")
+
+AHEAD = 3  # tasks for each thread of the cluster whose results may wait: a bound on memory
+LEAST_AHEAD = 8  # a cluster may have no worker yet
+
+
+@contextmanager
+def connected(address: str, workers: int) -> Iterator[Any]:
+    """Connect to the cluster at an address and return Dask's client; LOCAL starts `workers` processes here.
+
+    TokcliError where there is no Dask, or no cluster.
+    """
+    from tokcli.cluster import connection  # multiprocessing and logging, 12 ms
+
+    with connection.connected(address, workers) as client:
+        yield client
+
+
+def in_order(
+    client: Any, task: Callable[..., Made], items: Iterable[Item], *shared: Any
+) -> Iterator[tuple[Item, Made]]:
+    """Yield each item with `task(item, *shared)`, in their order; the cluster is some items ahead.
+
+    What is `shared` is sent to a worker once. When a worker dies, others do its tasks again.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that a vocabulary is large
+        held = [client.submit(_itself, thing, pure=False) for thing in shared]
+    most = max(LEAST_AHEAD, AHEAD * sum(client.nthreads().values()))
+    waiting: deque[tuple[Item, Any]] = deque()
+    for item in items:
+        waiting.append((item, client.submit(task, item, *held, pure=False)))
+        if len(waiting) >= most:
+            done, result = waiting.popleft()
+            yield done, result.result()
+    while waiting:
+        done, result = waiting.popleft()
+        yield done, result.result()
+
+
+def _itself(thing: Item) -> Item:
+    return thing
