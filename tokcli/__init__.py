@@ -4,6 +4,8 @@
 >>> enc = tokcli.get_encoding("o200k_base")
 >>> enc.encode("hello world")
 [24912, 2375]
+
+tiktoken's modules are here too: `tokcli.core`, `tokcli.load`, `tokcli.model` and `tokcli.registry`.
 """
 
 from __future__ import annotations
@@ -11,40 +13,49 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from tokcli import core as core
+    from tokcli import load as load
+    from tokcli import model as model
+    from tokcli import registry as registry
+    from tokcli.engine.chunking.chunks import TextChunk as TextChunk
+    from tokcli.engine.chunking.chunks import chunks as chunks
     from tokcli.engine.encoding import Encoding as Encoding
     from tokcli.errors import TokcliError as TokcliError
     from tokcli.registry.encodings import encoding_for_model as encoding_for_model
-    from tokcli.registry.encodings import get_encoding as get_encoding
-    from tokcli.registry.encodings import list_encoding_names as list_encoding_names
     from tokcli.registry.encodings import load_encoding as load_encoding
-    from tokcli.registry.models import encoding_name_for_model as encoding_name_for_model
+    from tokcli.registry.model_names import encoding_name_for_model as encoding_name_for_model
+    from tokcli.registry.registered import get_encoding as get_encoding
+    from tokcli.registry.registered import list_encoding_names as list_encoding_names
     from tokcli.training.train import train as train
 
 __version__ = "0.1.0"
 
-# Where each public name lives: `import tokcli` loads nothing, for the command line pays for every import.
+# The module of each public name. `import tokcli` loads none of them, for the command line pays for every import.
 _HOMES = {
     "Encoding": "tokcli.engine.encoding",
+    "TextChunk": "tokcli.engine.chunking.chunks",
     "TokcliError": "tokcli.errors",
+    "chunks": "tokcli.engine.chunking.chunks",
     "encoding_for_model": "tokcli.registry.encodings",
-    "encoding_name_for_model": "tokcli.registry.models",
-    "get_encoding": "tokcli.registry.encodings",
-    "list_encoding_names": "tokcli.registry.encodings",
+    "encoding_name_for_model": "tokcli.registry.model_names",
+    "get_encoding": "tokcli.registry.registered",
+    "list_encoding_names": "tokcli.registry.registered",
     "load_encoding": "tokcli.registry.encodings",
     "train": "tokcli.training.train",
 }
+_MODULES = ("core", "load", "model", "registry")
 __all__ = ["__version__", *_HOMES]
 
 
 def __getattr__(name: str) -> object:
-    if name not in _HOMES:
+    if name not in _HOMES and name not in _MODULES:
         raise AttributeError(f"module 'tokcli' has no attribute {name!r}")
     from importlib import import_module
 
-    value = getattr(import_module(_HOMES[name]), name)
+    value = import_module(f"tokcli.{name}") if name in _MODULES else getattr(import_module(_HOMES[name]), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOMES])
+    return sorted([*globals(), *_HOMES, *_MODULES])

@@ -1,19 +1,39 @@
-"""`python -m tokcli`, and what the installed `tokcli` calls."""
+"""The start of the program: `python -m tokcli`, and the installed `tokcli`."""
 
 from __future__ import annotations
 
 import gc
+import os
 import signal
+from contextlib import suppress
 from typing import NoReturn
+
+_ROOM_BYTES = 1 << 25  # loading takes two thirds of it; with less, modules of others fail, each in words of its own
 
 
 def main() -> NoReturn:
-    """Runs the program. Ctrl-C while it is being loaded ends it too without a traceback."""
-    is_ours = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # ignored in the background: it stays so
+    """Run the program. Ctrl-C while it is being loaded ends it without a traceback, too; so does too little memory."""
+    # not so in the background, where a shell has SIGINT ignored
+    is_ours = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if is_ours:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-    gc.disable()  # nothing of what is loaded will be garbage: looking for it costs 3 ms
-    from tokcli.cli.main import main as run
+    try:
+        bytes(_ROOM_BYTES)  # asked for and given back: 14 µs
+    except MemoryError:
+        os.write(2, b"Error: out of memory: tokcli needs 32 MiB more than Python itself (see `ulimit -v`)\n")
+        os._exit(2)
+    is_debugging, message = bool(os.environ.get("TOKCLI_DEBUG")), b"Error: tokcli cannot be loaded: out of memory\n"
+    gc.disable()  # nothing of what is loaded becomes garbage: looking for it takes 1.2 ms of `tokcli count`
+    try:
+        from tokcli.cli.main import main as run
+    except Exception as error:  # without memory, an import ends in many kinds of errors, and so may telling them
+        if is_debugging:
+            raise
+        with suppress(MemoryError, SystemError):
+            if not isinstance(error, MemoryError):
+                message = f"Error: tokcli cannot be loaded: {type(error).__name__}: {str(error)[:200]!a}\n".encode()
+        os.write(2, message)
+        os._exit(2)
 
     gc.freeze()
     gc.enable()

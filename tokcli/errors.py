@@ -1,36 +1,114 @@
-"""The errors that tokcli raises, each knowing the exit status it ends the program with.
+"""The errors that tokcli raises, with what is known about each mistake as fields, and the exit status of the program.
 
-Nothing is printed here: the command line turns an error into its message and, below it, what to do next. Where tiktoken
-raises a built-in exception for the same mistake, the kind here is a subclass of it, so that programs written for
-tiktoken go on catching what they caught.
+Hints speak to a caller of the library; `cli/hints.py` has those that name options of the command line. Where tiktoken
+raises a built-in exception for the same mistake, the error is a subclass of it, so that programs written for tiktoken
+go on catching what they caught.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Literal
+
 EXIT_CHECK_FAILED = 1  # a check that was asked for did not hold (`--max`, `--fail-if-truncated`)
 EXIT_ERROR = 2  # usage, unreadable or invalid input, no vocabulary
+MAX_QUOTED = 80  # characters that messages repeat of what the user typed
+_COMPARED = 100  # characters; no name is longer, and the time to compare grows with the square
+
+
+def reason_of(error: Exception) -> str:
+    """Return why a call of the operating system failed, in its words: "no such file or directory"."""
+    return (getattr(error, "strerror", None) or str(error)).lower()
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return the end of an error message that names up to three of the known names nearest to `name`, or "".
+
+    >>> did_you_mean("o200k", ["o200k_base", "gpt2"])
+    "; did you mean 'o200k_base'?"
+    >>> did_you_mean("p50k", ["p50k_base", "p50k_edit"])
+    "; did you mean 'p50k_edit' or 'p50k_base'?"
+    """
+    from difflib import get_close_matches  # 5 ms, for errors only
+
+    near = get_close_matches(name[:_COMPARED], list(known), n=3, cutoff=0.6)
+    *others, last = map(repr, near) if near else [""]
+    return f"; did you mean {', '.join(others)}{' or ' if others else ''}{last}?" if near else ""
+
+
+Unit = Literal["byte", "character"]  # of an offset; both count from 0
 
 
 class TokcliError(Exception):
-    """A mistake that can be named: `what` happened and where, and in `hint` what to do next (may be empty).
+    """A mistake that can be named. The message is composed of the facts below, here and nowhere else.
 
-    >>> str(TokcliError("a.txt: no such file"))
+    `what` says what is wrong and `hint` what to do next (it may be empty). `where` names the place that was read: a
+    file, a record, a line. `offset` says where in it, counted in bytes or characters as `unit` says, and `detail` what
+    was found there. Whoever knows the place may set these fields while the error passes.
+
+    >>> str(TokcliError("no such file", where="a.txt"))
     'a.txt: no such file'
+    >>> str(TokcliError("not an id", where="a.txt", offset=7, unit="byte", detail="'x'"))
+    "a.txt: not an id at byte 7: 'x'"
     """
 
     exit_status = EXIT_ERROR
 
-    def __init__(self, what: str, hint: str = "") -> None:
+    def __init__(
+        self,
+        what: str,
+        hint: str = "",
+        *,
+        where: str | None = None,
+        offset: int | None = None,
+        unit: Unit | None = None,
+        detail: str = "",
+    ) -> None:
         super().__init__(what)
         self.what = what
         self.hint = hint
+        self.where = where
+        self.offset = offset
+        self.unit = unit
+        self.detail = detail
 
-    def __str__(self) -> str:  # KeyError would print the repr
-        return self.what
+    def __str__(self) -> str:
+        where = "" if self.where is None else f"{self.where}: "
+        place = "" if self.offset is None else f" at {self.unit} {self.offset}"
+        return where + self.what + place + (self.detail and f": {self.detail}")
 
 
 class InputError(TokcliError, ValueError):
     """Input that cannot be read as what it should be: not UTF-8, not an id, not a record."""
+
+
+class MissingFileError(InputError):
+    """There is no file of the name `where`, which is cut short where it can be no path."""
+
+    def __str__(self) -> str:
+        name = self.where or ""
+        is_short = len(name) <= MAX_QUOTED or "/" in name
+        return f"{name if is_short else f'{name[:MAX_QUOTED]}...'}: {self.what}"
+
+
+class NotUtf8Error(InputError):
+    """Input that is not UTF-8. `takes_bytes` tells whether errors="bytes" would keep it as it is."""
+
+    takes_bytes = True
+
+    @classmethod
+    def of(cls, error: UnicodeDecodeError, *, start: int = 0, takes_bytes: bool = True) -> NotUtf8Error:
+        """Make the error for bytes that could not be decoded and that begin at byte `start` of the input."""
+        hint = "Pass errors='replace' (U+FFFD for what is not UTF-8)" + " or errors='bytes' (lossless)" * takes_bytes
+        refused = cls(
+            "not UTF-8",
+            f"{hint}.",
+            offset=start + error.start,
+            unit="byte",
+            detail=f"0x{error.object[error.start]:02x} ({error.reason})",
+        )
+        refused.takes_bytes = takes_bytes
+        return refused
 
 
 class OutputError(TokcliError, OSError):
@@ -45,12 +123,20 @@ class PatternError(TokcliError, ValueError):
     """A pattern that does not compile, leaves text out, matches nothing, or takes too long."""
 
 
+class PatternTimeoutError(PatternError):
+    """A pattern that took longer than the time limit, to compile or to match."""
+
+
 class UnknownEncodingError(TokcliError, ValueError):
-    """No encoding has this name."""
+    """No encoding has the name `name`."""
+
+    name = ""
 
 
 class UnknownModelError(TokcliError, KeyError):
-    """No encoding is known for this model."""
+    """No encoding is known for the model `name`."""
+
+    name = ""
 
 
 class UnknownTokenError(TokcliError, KeyError):
@@ -58,26 +144,30 @@ class UnknownTokenError(TokcliError, KeyError):
 
 
 class DisallowedSpecialTokenError(TokcliError, ValueError):
-    """A special token stands in the text and was not allowed.
+    """A special token was found in the text and was not allowed. `token` is its text."""
 
-    `token` is its text and `offset` where it begins, in code points of the text that was given.
-    """
+    token = ""
 
-    def __init__(self, what: str, hint: str, *, token: str, offset: int) -> None:
-        super().__init__(what, hint)
-        self.token = token
-        self.offset = offset
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return (_disallowed, (self.what, self.hint, self.token, self.offset))
-
-
-def _disallowed(what: str, hint: str, token: str, offset: int) -> DisallowedSpecialTokenError:
-    return DisallowedSpecialTokenError(what, hint, token=token, offset=offset)
+    @classmethod
+    def found(cls, token: str, offset: int, unit: Unit) -> DisallowedSpecialTokenError:
+        """Make the error for a special token that begins at `offset`."""
+        error = cls(
+            f"special token {token!r} found",
+            f"Pass allowed_special={{{token!r}, ...}} to encode it as the special token, "
+            "or disallowed_special=() to encode it as ordinary text.",
+            offset=offset,
+            unit=unit,
+        )
+        error.token = token
+        return error
 
 
 class NetworkError(TokcliError, OSError):
-    """A download that failed, was refused, or is not allowed (`--offline`)."""
+    """A download that failed, was refused, or is not allowed."""
+
+
+class OfflineError(NetworkError):
+    """A download that is needed and not allowed; what is asked for is not kept here."""
 
 
 class CheckFailed(TokcliError):

@@ -1,90 +1,118 @@
-"""`tokcli decode`: ids to exactly the bytes they stand for; no newline is added, on a terminal neither."""
+"""`tokcli decode`: ids back to exactly the bytes that they were made from; no newline is added."""
 
 from __future__ import annotations
 
+import os
+from array import array
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import click
 
 from tokcli.cli import options, records, streams
-from tokcli.cli.options import Request
-from tokcli.engine import decoder, npy
+from tokcli.cli.conflicts import Apart
+from tokcli.cli.json_stream import line, text_member
+from tokcli.cli.request import InputRequest
+from tokcli.engine.stream import ids as decoder
+from tokcli.engine.stream import npy
 from tokcli.errors import InputError, UnknownTokenError
 
 if TYPE_CHECKING:
+    from tokcli.cli.encode.shards.read_shards import ReadFolder, ReadShard
     from tokcli.engine.encoding import Encoding
 
+MAX_JSON_BYTES = 1 << 28  # of ids whose text becomes one JSON object, which is held
+IdFormat = Literal["text", "u16", "u32", "npy"]
 
-@click.command(cls=options.Command, name="decode")
+
+class DecodeOptions(options.InputOptions):
+    """The options of `tokcli decode`, as values."""
+
+    form: IdFormat
+
+
+DecodeRequest: TypeAlias = InputRequest[DecodeOptions]
+
+CONFLICTS = (
+    *options.ANSWER_CONFLICTS,
+    *options.ENCODING_CONFLICTS,
+    Apart("--format=u16|u32|npy", ("--records",), "Binary ids are not separated into records."),
+)
+
+
+@click.command(cls=options.Command, name="decode", conflicts=CONFLICTS)
 @options.takes_files
 @options.takes_encoding
 @options.takes_records
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "u16", "u32", "npy"]),
-    default="text",
-    show_default=True,
-    help="Decimal ids, little-endian binary, NumPy.",
-)
+@click.option("--format", "form", type=click.Choice(["text", "u16", "u32", "npy"]), default="text", show_default=True,
+              help="Read decimal ids, little-endian binary or NumPy.")  # fmt: skip
 @options.takes_output
 @options.common
 def command(**given: Any) -> None:
-    """Decode ids in FILEs, or on standard input, to bytes.
+    """Decode the ids in FILEs, or in standard input, back to the exact bytes.
 
-    Ids are decimal numbers between white space, commas, or JSON brackets.
+    Ids are decimal numbers, separated by white space or commas; JSON brackets around them are ignored. A FILE that is
+    a folder has the shards of `encode --shards`; with --records, each document is a record.
 
     \b
       tokcli encode page.html | tokcli decode
       tokcli decode -t '24912 2375'
       tokcli decode --format npy ids.npy
-    """  # fmt: skip
-    request = Request(given)
-    if given["records"] and given["form"] != "text":
-        raise InputError(f"--format {given['form']} has no records")
-    with request.open_output() as output:
+    """
+    asked = DecodeOptions(**given)
+    request = InputRequest(asked)
+    request.show_reading()
+    folders = {source: found for source in request.inputs if (found := shards_in(source)) is not None}
+    if folders:
+        request = with_encoding_of(request, list(folders.values()))
+    with request.open_output("text", "bytes_hex") as output:
         for source in request.inputs:
+            ids = source._replace(may_be_ids=asked.form != "text")
             with streams.naming(source.shown):
-                if given["records"]:
+                if source in folders:
+                    decode_shards(request, folders[source].shards(), output)
+                elif asked.records:
                     decode_records(request, source, output)
-                elif given["as_json"]:
-                    decode_json(request, source, output)
+                elif asked.as_json:
+                    decode_json(request, ids, output)
                 else:
-                    for data in decode_input(request, source, given["form"]):
+                    for data in decode_blocks(request, ids.blocks(), asked.form):
                         output.write(data)
         output.flush()
 
 
-def decode_input(request: Request, source: streams.Input, form: str) -> Iterator[bytes]:
-    """The bytes of the ids in an input, in any of the formats, as a stream."""
-    if not request.encoding.decodes_apart:
-        parts = decoder.parse_ids(source.blocks()) if form == "text" else read_binary(source.blocks(), form)
-        return iter([decode(request, [number for ids in parts for number in ids])])
+def decode_blocks(request: DecodeRequest, blocks: Iterable[bytes], form: IdFormat) -> Iterator[bytes]:
+    """Return the bytes of the ids in blocks, in any of the formats, as a stream."""
+    if not request.encoding.tokenizer.decodes_apart:
+        return iter([decode(request, [number for ids in read_ids(blocks, form) for number in ids])])
     if form == "text":
-        texts = decoder.cut_ids(source.blocks())
+        texts = decoder.cut_ids(blocks)
         return request.shared(lambda item: decode(request, decoder.ids_in(*item)), texts, lambda item: len(item[0]))
-    return request.shared(lambda ids: decode(request, ids), read_binary(source.blocks(), form), lambda ids: ids.nbytes)
+    return request.shared(lambda ids: decode(request, ids), read_binary(blocks, form), lambda ids: ids.nbytes)
 
 
-def read_binary(blocks: Iterable[bytes], form: str) -> Iterator[memoryview]:
-    """Ids in any of the binary formats, as a stream."""
-    count = None
+def read_ids(blocks: Iterable[bytes], form: IdFormat) -> Iterator[decoder.Ids]:
+    """Return the ids in any of the formats, as a stream."""
+    return decoder.parse_ids(blocks) if form == "text" else read_binary(blocks, form)
+
+
+def read_binary(blocks: Iterable[bytes], form: IdFormat) -> Iterator[memoryview]:
+    """Return the ids in any of the binary formats, as a stream; a .npy file has to hold as many as it says."""
+    width, count, read = str(form), None, 0
     if form == "npy":
-        form, count, blocks = npy.read_header(blocks)
-    read = 0
-    for ids in decoder.parse_binary(blocks, "u16" if form == "u16" else "u32"):
+        width, count, blocks = npy.read_header(blocks)
+    for ids in decoder.parse_binary(blocks, "u16" if width == "u16" else "u32"):
         read += len(ids)
         yield ids
     if count is not None and read != count:
-        raise InputError(f"the .npy file says {count} ids and holds {read}")
+        raise InputError(f"the header of the .npy file promises {count} ids, but it holds {read}")
 
 
-def decode(request: Request, ids: decoder.Ids) -> bytes:
-    """The bytes of some ids; an id that the vocabulary lacks is named."""
+def decode(request: DecodeRequest, ids: decoder.Ids) -> bytes:
+    """Return the bytes of some ids; UnknownTokenError names an id that the vocabulary lacks."""
     try:
         if isinstance(ids, memoryview):
-            return request.encoding.decode_buffer(ids)
+            return request.encoding.tokenizer.decode_array(ids)
         return request.encoding.decode_bytes(ids)
     except (UnknownTokenError, OverflowError):
         for token in ids:
@@ -93,40 +121,30 @@ def decode(request: Request, ids: decoder.Ids) -> bytes:
 
 
 def known_id(encoding: Encoding, token: int) -> bytes:
-    """The bytes of an id; UnknownTokenError where the vocabulary lacks it."""
+    """Return the bytes of an id; UnknownTokenError where the vocabulary lacks it."""
     try:
         return encoding.decode_single_token_bytes(token)
     except (UnknownTokenError, OverflowError):
         raise UnknownTokenError(
             f"{token} is not an id of {encoding.name}",
-            f"Its largest is {encoding.max_token_value}: is this the right encoding?",
+            f"Its largest id is {encoding.max_token_value}: is this the right encoding?",
         ) from None
 
 
-def answer(data: bytes) -> bytes:
-    """A JSON line with the text, or where it is not UTF-8 with the bytes in hexadecimal."""
-    try:
-        return records.dump({"text": data.decode()}).encode() + b"\n"
-    except UnicodeDecodeError:
-        return records.dump({"bytes_hex": data.hex()}).encode() + b"\n"
-
-
-def decode_json(request: Request, source: streams.Input, output: streams.Output) -> None:
-    """One JSON object, or plain ids, to one JSON object."""
-    data = b"".join(source.blocks())
-    form = request.options["form"]
-    if data.lstrip()[:1] == b"{":
+def decode_json(request: DecodeRequest, source: streams.Input, output: streams.Output) -> None:
+    """Write a JSON object with the text of an input, which is a JSON object with ids, or ids alone."""
+    form = request.options.form
+    data = records.read_all(source, MAX_JSON_BYTES, "for one JSON object", "Leave --json out.")
+    if form == "text" and data.lstrip()[:1] == b"{":
         made = decode(request, records.ids_of(records.read_object(data, source.shown), "ids", source.shown))
-    elif form == "text":
-        made = b"".join(decode(request, ids) for ids in decoder.parse_ids([data]))
     else:
-        made = b"".join(decode(request, ids) for ids in read_binary([data], form))
-    output.write(answer(made))
+        made = b"".join(decode(request, ids) for ids in read_ids([data], form))
+    output.write(line(text_member(made)))
 
 
-def decode_records(request: Request, source: streams.Input, output: streams.Output) -> None:
-    """A record out for each record in."""
-    kind, field = request.options["records"], request.field or "ids"
+def decode_records(request: DecodeRequest, source: streams.Input, output: streams.Output) -> None:
+    """Write a record for each record of an input."""
+    kind, field = request.options.records or "lines", request.options.field or "ids"
     for batch in records.read_batches(source, kind, as_text=False):
         for record in batch.records():
             with streams.naming(record.shown):
@@ -135,7 +153,70 @@ def decode_records(request: Request, source: streams.Input, output: streams.Outp
                 elif record.data.strip():
                     members = records.read_object(record.data, record.shown)
                     data = decode(request, records.ids_of(members, field, record.shown))
+                    output.answer([record.data])
                 else:
                     continue
-            output.write(answer(data) if request.options["as_json"] else data + records.SEPARATOR[kind])
+            output.write(line(text_member(data)) if request.options.as_json else data + records.SEPARATOR[kind])
         batch.finish(output)
+
+
+# --- shards ----------------------------------------------------------------------------------------------------------
+
+
+def shards_in(source: streams.Input) -> ReadFolder | None:
+    """Return the shards that an input has, if it is a folder of them."""
+    if source.data is not None or not os.path.isdir(source.name):  # noqa: PTH112 - pathlib takes 4 ms
+        return None
+    from tokcli.cli.encode.shards.read_shards import read_folder  # 10 ms that files of ids do not need
+
+    return read_folder(source.name)
+
+
+def with_encoding_of(request: DecodeRequest, folders: list[ReadFolder]) -> DecodeRequest:
+    """Return a request with the encoding of some shards; InputError where it asks for another one."""
+    asked = request.options
+    if asked.form != "text" or (asked.as_json and not asked.records):
+        raise InputError("--format and --json are not for shards, whose index says what they hold", "Leave them out.")
+    if asked.all_fields:
+        raise InputError("--all-fields keeps the members of JSON Lines only", where=str(folders[0].path.parent))
+    if asked.encoding is None and asked.model is None:
+        inputs, request = request.inputs, InputRequest(asked.replace(encoding=folders[0].encoding))
+        request.inputs = inputs
+    for folder in folders:
+        folder.check_encoding(request.encoding)
+    return request
+
+
+def decode_shards(request: DecodeRequest, shards: Iterable[ReadShard], output: streams.Output) -> None:
+    """Write the bytes of all shards, or a record for each document in them."""
+    asked = request.options
+    if not asked.records and request.encoding.tokenizer.decodes_apart:
+        for shard in shards:
+            with streams.naming(shard.shown):
+                for data in decode_blocks(request, shard.blocks(), shard.form):
+                    output.write(data)
+        return
+    for ids in documents_of(shards):
+        data = decode(request, ids)
+        if asked.as_json:
+            data = line(text_member(data))
+        output.write(data + (records.SEPARATOR[asked.records] if asked.records and not asked.as_json else b""))
+
+
+def documents_of(shards: Iterable[ReadShard]) -> Iterator[memoryview]:
+    """Yield the ids of each document, also of one that is cut between shards, as an array."""
+    document = array("I")
+    for shard in shards:
+        ids, at, begin = array("I"), 0, 0
+        with streams.naming(shard.shown):
+            buffers = read_binary(shard.blocks(), shard.form)
+            for number, end in enumerate(shard.ends, 1):
+                while len(ids) - at < end - begin:
+                    if (more := next(buffers, None)) is None:
+                        raise InputError("the shard ends too early")
+                    ids, at = ids[at:] + array("I", more), 0
+                document += ids[at : at + end - begin]
+                at, begin = at + end - begin, end
+                if number < len(shard.ends) or not shard.continues:
+                    yield memoryview(document)
+                    document = array("I")

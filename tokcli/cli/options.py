@@ -1,40 +1,202 @@
-"""The options that commands share, and what they come to: a `Request` with its inputs, encoding and choices.
+"""The options that commands share: how the command line declares them, and the frozen dataclasses that hold them.
 
-A command body reads a request, calls the engine and writes; what an option means is decided here, once.
+What an option leads to is decided in request.py; what cannot be combined, in conflicts.py.
 """
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Callable, Iterator
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 
-from tokcli.cli import streams
-from tokcli.cli.records import Record
+from tokcli.cli.conflicts import Apart, Conflict, Needs, check
 from tokcli.errors import InputError
+from tokcli.registry.catalog import CATALOG
+from tokcli.registry.model_names import MODEL_TO_ENCODING
 
 if TYPE_CHECKING:
-    from tokcli.engine.encoding import Encoding
-    from tokcli.engine.stream import Chunk, Errors
-    from tokcli.engine.utf8_stream import Part
+    from typing_extensions import Self, dataclass_transform
+
+    from tokcli.engine.stream.chunks import Utf8Errors
+    from tokcli.render.console import Color
+
+else:
+
+    def dataclass_transform(**_: bool) -> Callable[[F], F]:
+        """Tell nothing to anybody: only type checkers ask."""
+        return lambda kind: kind
+
 
 F = TypeVar("F", bound=Callable[..., Any])
-Item = TypeVar("Item")
-Made = TypeVar("Made")
 Special = Literal["error", "text", "allow"]
+RecordKind = Literal["lines", "nul", "jsonl"]
 
 DEFAULT_ENCODING = "o200k_base"
-LARGE_BYTES = 1 << 17  # of a part of an input: as many more are likely to pay for starting threads
-# Options that may stand without a value, and what that means. A word after them is a FILE.
-OPTIONAL_VALUES = {"--visualise": "tokens", "--color": "always"}
+DEFAULT_SECONDS = 5  # as in engine/base/time_limit.py, which a test compares
+# Options whose value may be left out, and the value that they then have. A word after them is a FILE.
+OPTIONAL_VALUES = {
+    "--visualise": "tokens",
+    "--tree": "4096",
+    "--sort": "tokens",
+    "--models": "",
+}  # fmt: skip - no path has more levels
+# Those of them whose value may also be the next word, since hardly any FILE is called so.
+NEXT_WORDS = {"--sort": ("name", "tokens")}
+# Other spellings of options, which the help does not list.
+SPELLINGS = {"--visualize": "--visualise", "--colour": "--color"}
+
+
+# --- what was asked for ----------------------------------------------------------------------------------------------
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True)
+class Options:
+    """Values that cannot change, annotated in a subclass and given by name: a frozen dataclass without the import.
+
+    (`dataclasses` and the classes it would make take 2.5 ms of `tokcli count`. Type checkers see no difference.)
+
+    >>> class Point(Options):
+    ...     x: int
+    ...     y: int
+    >>> Point(x=1, y=2).replace(y=3).y
+    3
+    """
+
+    def __init__(self, **values: Any) -> None:
+        names = {name for kind in type(self).__mro__ for name in vars(kind).get("__annotations__", ())}
+        if names != values.keys():
+            raise TypeError(f"{type(self).__name__}: not one value for each of its options: {names ^ values.keys()}")
+        self.__dict__.update(values)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"{name} cannot change")
+
+    def replace(self, **changes: Any) -> Self:
+        """Return the same options but for some."""
+        return type(self)(**{**self.__dict__, **changes})
+
+
+class EncodingOptions(Options):
+    """The options of every command that uses an encoding."""
+
+    encoding: str | None
+    model: str | None
+    pattern: str | None
+    timeout: float
+    offline: bool
+    as_json: bool
+    output: str | None
+    jobs: int | None
+    quiet: bool
+    color: Color
+
+
+class NamedInputs(Options):
+    """The options that name what is read."""
+
+    files: tuple[str, ...]
+    text: str | None
+    files0_from: str | None
+    no_decompress: bool
+    quiet: bool
+
+
+class FolderOptions(NamedInputs):
+    """The options of a command that also takes folders."""
+
+    recursive: bool
+    globs: tuple[str, ...]
+    no_ignore: bool
+    hidden: bool
+    follow: bool
+    verbose: bool
+
+
+class InputOptions(EncodingOptions, NamedInputs):
+    """The options of a command that reads FILEs, whole or as records."""
+
+    records: RecordKind | None
+    field: str | None
+    all_fields: bool
+
+
+class TextOptions(InputOptions, FolderOptions):
+    """The options of a command whose input is text."""
+
+    errors: Utf8Errors
+    special: Special
+    allow_special: tuple[str, ...]
+    add_special_tokens: bool
+
+
+class ClusterOptions(TextOptions):
+    """The options of a command whose work a cluster can do."""
+
+    dask: str | None
+
+
+# --- how the command line declares them ------------------------------------------------------------------------------
+
+
+class Command(click.Command):
+    """A command that knows which of its options cannot be combined, and takes optional values only with `=`."""
+
+    def __init__(self, *args: Any, conflicts: Iterable[Conflict] = (), **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.conflicts = tuple(conflicts)
+
+    def get_help_option(self, ctx: click.Context) -> click.Option | None:  # noqa: ARG002
+        return help_option()
+
+    def make_parser(self, ctx: click.Context) -> Any:
+        """Return click's parser, which refuses an option of one value that is given twice: click takes the last."""
+        parser: Any = super().make_parser(ctx)
+        parse = parser.parse_args
+
+        def parse_once(args: list[str]) -> Any:
+            parsed = parse(args)
+            seen: set[click.Parameter] = set()
+            for param in () if ctx.resilient_parsing else parsed[2]:
+                if isinstance(param, click.Option) and not (param.multiple or param.is_flag or param.count):
+                    if param in seen:
+                        raise InputError(f"{param.opts[-1]} is given twice", "Give it once.")
+                    seen.add(param)
+            return parsed
+
+        parser.parse_args = parse_once
+        return parser
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        rest = super().parse_args(ctx, list(self._with_values(args)))
+        if not ctx.resilient_parsing:
+            check(self.conflicts, ctx, OPTIONAL_VALUES)
+        return rest
+
+    def _with_values(self, args: list[str]) -> Iterator[str]:
+        """Yield the arguments in one spelling; an optional value that was left out is put behind its option."""
+        options = [param for param in self.params if isinstance(param, click.Option)]
+        with_value = {name for option in options if not option.is_flag and not option.count for name in option.opts}
+        # click looks for a long option -e before the short one, and words an error with suggestions in vain: 1.2 ms
+        long_form = {option.opts[0]: option.opts[1] for option in options if len(option.opts) == 2}
+        rest = args[::-1]
+        while rest:
+            given = rest.pop()
+            name, equals, joined = given.partition("=")
+            arg = long_form.get(given) or SPELLINGS.get(name, name) + equals + joined
+            if arg in OPTIONAL_VALUES and arg in with_value:
+                is_next = bool(rest) and rest[-1] in NEXT_WORDS.get(arg, ())
+                arg = f"{arg}={rest.pop() if is_next else OPTIONAL_VALUES[arg]}"
+            yield arg
+            if arg == "--":
+                break
+            if arg in with_value and rest:
+                yield rest.pop()
+        yield from reversed(rest)
 
 
 def help_option() -> click.Option:
-    """-h and --help; click's own asks gettext for its text."""
+    """Make the option -h, --help; click's own asks gettext for its text."""
     return click.Option(
         ("-h", "--help"), is_flag=True, is_eager=True, expose_value=False, callback=_show_help,
         help="Show this message and exit.",
@@ -47,36 +209,26 @@ def _show_help(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
         ctx.exit()
 
 
-class Command(click.Command):
-    """A command whose optional values are only taken with `=`, as in `--color=always`."""
-
-    def get_help_option(self, ctx: click.Context) -> click.Option | None:  # noqa: ARG002
-        return help_option()
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        takes_value = {
-            name
-            for param in self.params
-            if isinstance(param, click.Option) and not param.is_flag and not param.count
-            for name in (*param.opts, *param.secondary_opts)
-        }
-        # click takes `-e` for a long option first, and in vain composes an error with suggestions: 2 ms
-        long_form = {param.opts[0]: param.opts[1] for param in self.params if len(param.opts) == 2}
-        out: list[str] = []
-        rest = iter(args)
-        for given in rest:
-            arg = long_form.get(given, given)
-            if arg in OPTIONAL_VALUES and arg in takes_value:
-                arg = f"{arg}={OPTIONAL_VALUES[arg]}"
-            out.append(arg)
-            if arg == "--":
-                break
-            if arg in takes_value and (value := next(rest, None)) is not None:
-                out.append(value)
-        return super().parse_args(ctx, [*out, *rest])
+def complete_encoding(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
+    """Return the encodings whose names begin so, for the shell; where there are none, ask it for files."""
+    return [name for name in CATALOG if name.startswith(incomplete)] or complete_file(ctx, param, incomplete)
 
 
-def _group(*options: Callable[[F], F]) -> Callable[[F], F]:
+def complete_file(_: click.Context, __: click.Parameter, incomplete: str) -> list[Any]:
+    """Ask the shell for files. (click.Path does so, too, but asks gettext for its name: 2 ms of every run.)"""
+    from click.shell_completion import CompletionItem  # only the shell's question Needs it
+
+    return [CompletionItem(incomplete, type="file")]
+
+
+def complete_model(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+    """Return the models whose names begin so, for the shell."""
+    return [name for name in MODEL_TO_ENCODING if name.startswith(incomplete)]
+
+
+def group(*options: Callable[[F], F]) -> Callable[[F], F]:
+    """Make one decorator of several options, which `--help` lists in this order."""
+
     def decorate(function: F) -> F:
         for option in reversed(options):
             function = option(function)
@@ -85,215 +237,120 @@ def _group(*options: Callable[[F], F]) -> Callable[[F], F]:
     return decorate
 
 
-def complete_encoding(_: click.Context, __: click.Parameter, incomplete: str) -> list[Any]:
-    """Names of encodings, and files, for the shell."""
-    from click.shell_completion import CompletionItem
+def limit_patterns(context: click.Context, _: click.Parameter, seconds: float) -> float:
+    """Limit the time of every pattern until the command ends, wherever the pattern comes from."""
+    if seconds != DEFAULT_SECONDS:
+        from tokcli.engine.base.time_limit import time_limit  # 0.4 ms, with contextvars
 
-    from tokcli.registry.catalog import CATALOG
-
-    names = [name for name in CATALOG if name.startswith(incomplete)]
-    return [CompletionItem(name) for name in names] or [CompletionItem(incomplete, type="file")]
-
-
-def complete_file(_: click.Context, __: click.Parameter, incomplete: str) -> list[Any]:
-    """Files, for the shell. (click.Path does so too, and asks gettext for its name, which takes 2 ms of every run.)"""
-    from click.shell_completion import CompletionItem
-
-    return [CompletionItem(incomplete, type="file")]
+        context.with_resource(time_limit(seconds))
+    return seconds
 
 
-def complete_model(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
-    """Names of models, for the shell."""
-    from tokcli.registry.models import MODEL_TO_ENCODING
-
-    return [name for name in MODEL_TO_ENCODING if name.startswith(incomplete)]
-
-
-takes_files = _group(
-    click.argument("files", nargs=-1, metavar="[FILE]...", shell_complete=complete_file),
-    click.option("-t", "--text", metavar="TEXT", help="This text instead of files."),
-    click.option("--files0-from", metavar="F", help="Read NUL-separated file names from F (- is standard input)."),
-)
-takes_encoding = _group(
-    click.option(
-        "-e",
-        "--encoding",
-        metavar="NAME|PATH",
-        envvar="TOKCLI_ENCODING",
-        shell_complete=complete_encoding,
-        help=f"A registered name, a file, org/name, https://...#sha256=HEX.  [default: {DEFAULT_ENCODING}]",
-    ),
-    click.option("-m", "--model", metavar="MODEL", shell_complete=complete_model, help="The encoding of a model."),
-    click.option("--pattern", metavar="P", help="Split by this regex (or an encoding's, by name) instead."),
-    click.option("--timeout", metavar="S", type=click.FloatRange(min=0, min_open=True), default=5,
-                 show_default=True, help="Seconds a pattern may take for a block of text."),
-    click.option("--offline", is_flag=True, envvar="TOKCLI_OFFLINE", help="Never use the network."),
+takes_timeout = click.option(
+    "--timeout", metavar="S", type=click.FloatRange(min=0, min_open=True), default=DEFAULT_SECONDS, show_default=True,
+    callback=limit_patterns, help="Allow a pattern S seconds for each block of text.",
 )  # fmt: skip
-takes_records = _group(
-    click.option("--records", type=click.Choice(["lines", "nul", "jsonl"]), help="One record in, one record out."),
-    click.option("--field", metavar="NAME", help="Member of a jsonl record that is read."),
-    click.option("--json", "as_json", is_flag=True, help="JSON out."),
+takes_files = group(
+    click.argument("files", nargs=-1, metavar="[FILE]...", shell_complete=complete_file),
+    click.option("-t", "--text", metavar="TEXT", help="Read TEXT instead of files."),
+    click.option("--files0-from", metavar="F", help="Read NUL-separated file names from F; - is standard input."),
+    click.option("--no-decompress", is_flag=True, help="Take .gz, .bz2, .xz and .zst data as they are."),
 )
+takes_folders = group(
+    click.option("-r", "--recursive", is_flag=True,
+                 help="Read the text files in folders (in the current one without FILE), but those that .gitignore or "
+                      ".ignore leaves out."),
+    click.option("-g", "--glob", "globs", multiple=True, metavar="GLOB",
+                 help="With -r, read only files that match GLOB, or with !GLOB none of them; may be repeated."),
+    click.option("--no-ignore", is_flag=True, help="With -r, heed no .gitignore or .ignore."),
+    click.option("--hidden", is_flag=True, help="With -r, read hidden files and folders, too."),
+    click.option("--follow", is_flag=True, help="With -r, follow symbolic links."),
+    click.option("-v", "--verbose", is_flag=True, help="With -r, name the binary files that are skipped."),
+)  # fmt: skip
+
+
+class RepeatedOption(click.Option):
+    """An option that may be given several times; the environment holds one value, which may have spaces."""
+
+    def value_from_envvar(self, ctx: click.Context) -> Any:
+        value = self.resolve_envvar_value(ctx)
+        return None if value is None else (value,)
+
+
+def _takes_encoding(*, several: bool) -> Callable[[F], F]:
+    """Declare the options of the encoding; with `several`, -e may be repeated."""
+    return group(
+        click.option("-e", "--encoding", metavar="NAME|PATH", envvar="TOKCLI_ENCODING",
+                     shell_complete=complete_encoding,
+                     multiple=several, cls=RepeatedOption if several else click.Option,
+                     help="Use this encoding: a name, a file, org/name on the Hugging Face Hub, or "
+                          f"https://...#sha256=HEX{'; may be repeated' if several else ''}.  "
+                          f"[default: {DEFAULT_ENCODING}]"),
+        click.option("-m", "--model", metavar="MODEL", shell_complete=complete_model,
+                     help="Use the encoding of this model."),
+        click.option("--pattern", metavar="P", help="Split with this regex, or with the pattern of the encoding P."),
+        takes_timeout,
+        click.option("--offline", is_flag=True, envvar="TOKCLI_OFFLINE", help="Never use the network."),
+    )  # fmt: skip
+
+
+takes_encoding = _takes_encoding(several=False)
+takes_encodings = _takes_encoding(several=True)
+takes_json = click.option("--json", "as_json", is_flag=True, help="Output JSON.")
+takes_records = group(
+    click.option("--records", type=click.Choice(["lines", "nul", "jsonl"]),
+                 help="Treat each line, NUL-ended string or JSON object as a record of its own; with jsonl, rows of "
+                      "Parquet and Arrow files, too."),
+    click.option("--field", metavar="NAME",
+                 help="Read this member of each jsonl record; a.b is member b of the object in a."),
+    click.option("--all-fields", is_flag=True, help="Keep all other members of each jsonl record in its answer."),
+    takes_json,
+)  # fmt: skip
 takes_output = click.option(
-    "-o", "--output", metavar="FILE", shell_complete=complete_file, help="Write to FILE, whole or not."
+    "-o", "--output", metavar="FILE", shell_complete=complete_file, help="Write to FILE atomically."
+)
+takes_cluster = click.option(
+    "--dask", metavar="ADDRESS|local", help="Let a Dask cluster do the work (extra `dask`); FILEs may be urls."
 )
 takes_html = click.option(
-    "--html", metavar="FILE", shell_complete=complete_file, help="Write it as a page for a browser."
+    "--html", metavar="FILE", shell_complete=complete_file, help="Write the view to FILE as a web page."
 )
-takes_svg = click.option("--svg", metavar="FILE", shell_complete=complete_file, help="Write the view as a picture.")
-common = _group(
-    click.option("-j", "--jobs", type=click.IntRange(min=1), metavar="N", help="Threads.",
+common = group(
+    click.option("-j", "--jobs", type=click.IntRange(min=1), metavar="N", help="Use N threads.",
                  show_default="all cores"),
-    click.option("-q", "--quiet", is_flag=True, help="No notes."),
-    click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", is_flag=False,
-                 metavar="[auto|always|never]", help="Colour; without =WHEN: always."),
+    click.option("-q", "--quiet", is_flag=True, help="Suppress notes."),
+    click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto",
+                 metavar="[auto|always|never]", help="Choose when to use colour: by default on a terminal only."),
 )  # fmt: skip
 
 
 def takes_text(special: Special) -> Callable[[F], F]:
-    """How text is taken; `special` is the command's default for special tokens."""
-    return _group(
+    """Declare the options of text; `special` is the command's default for special tokens."""
+    return group(
         click.option("--errors", type=click.Choice(["strict", "replace", "bytes"]), default="strict", show_default=True,
-                     help="Input that is not UTF-8: refuse, U+FFFD, or keep the bytes."),
+                     help="Reject input that is not UTF-8, replace bad bytes by U+FFFD, or keep them."),
         click.option("--special", type=click.Choice(["error", "text", "allow"]), default=special, show_default=True,
-                     help="Special tokens in the text: refuse, as text, as their id."),
-        click.option("--allow-special", metavar="NAME", multiple=True, help="Allow this special token."),
-        click.option("--add-special-tokens", is_flag=True, help="BOS/EOS as the vocabulary's template has them."),
+                     help="Reject special tokens in the text, take them as plain text, or as special tokens."),
+        click.option("--allow-special", metavar="NAME", multiple=True,
+                     help="Allow this special token; may be repeated."),
+        click.option("--add-special-tokens", is_flag=True, help="Add BOS/EOS as the tokenizer's template defines."),
     )  # fmt: skip
 
 
-class Request:
-    """What was asked for, read from a command's options; the encoding is loaded on first use."""
-
-    def __init__(self, options: dict[str, Any]) -> None:
-        self.options = options
-
-    @cached_property
-    def inputs(self) -> list[streams.Input]:
-        """The inputs, in order."""
-        return streams.inputs(self.options["files"], self.options["text"], self.options["files0_from"])
-
-    @cached_property
-    def encoding(self) -> Encoding:
-        """The encoding that the options name."""
-        from tokcli.registry.models import encoding_name_for_model
-
-        spec, model = self.options["encoding"], self.options["model"]
-        if model is not None:
-            source = click.get_current_context().get_parameter_source("encoding")
-            if spec is not None and source is click.core.ParameterSource.COMMANDLINE:
-                raise InputError("both --encoding and --model were given", "Use one of them.")
-            spec = encoding_name_for_model(model)
-        encoding = self.encoding_named(spec or DEFAULT_ENCODING)
-        encoding.pretokenizer.timeout = self.options["timeout"]
-        return encoding
-
-    def encoding_named(self, spec: str) -> Encoding:
-        """Any encoding, with the options for encodings."""
-        from tokcli.registry.encodings import resolve_encoding
-
-        return resolve_encoding(
-            spec,
-            pattern=self.options["pattern"],
-            offline=self.options["offline"],
-            note=self.note,
-            progress=self.progress if sys.stderr.isatty() and not self.options["quiet"] else None,
-        )
-
-    @cached_property
-    def allowed(self) -> frozenset[str]:
-        """The special tokens that get their id."""
-        tokens = self.encoding.special_tokens_set
-        if "special" not in self.options:  # a command that takes no text
-            return frozenset()
-        if self.options["special"] == "allow":
-            return frozenset(tokens)
-        for name in self.options["allow_special"]:
-            if name not in tokens:
-                from tokcli.registry.suggest import did_you_mean
-
-                raise InputError(
-                    f"{name!r} is no special token of {self.encoding.name}{did_you_mean(name, tokens)}",
-                    "Its special tokens: " + ", ".join(sorted(tokens)[:8]) + (", ..." if len(tokens) > 8 else ""),
-                )
-        return frozenset(self.options["allow_special"])
-
-    @cached_property
-    def refused(self) -> frozenset[str]:
-        """The special tokens that are an error."""
-        if self.options["special"] != "error":
-            return frozenset()
-        return frozenset(self.encoding.special_tokens_set - self.allowed)
-
-    @property
-    def errors(self) -> Errors:
-        """What becomes of bytes that are not UTF-8."""
-        errors: Errors = self.options["errors"]
-        return errors
-
-    @property
-    def field(self) -> str | None:
-        """The member of a jsonl record to read, where it was named."""
-        name: str | None = self.options["field"]
-        if name is not None and self.options["records"] != "jsonl":
-            raise InputError("--field goes with --records jsonl", "Only there records have members with names.")
-        return name
-
-    @cached_property
-    def threads(self) -> int:
-        """How many threads may work: --jobs, or all cores that this process has; 1 where only Python code runs."""
-        if not self.encoding.is_native:
-            return 1
-        if jobs := self.options["jobs"]:
-            return int(jobs)
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-    def chunks(self, source: streams.Input | Record) -> Iterator[Chunk]:
-        """An input or a record as chunks for the encoding."""
-        return self.encoding.read_chunks(
-            source.blocks(), errors=self.errors, allowed=self.allowed, refused=self.refused
-        )
-
-    def parts(self, source: streams.Input | Record) -> Iterator[Part]:
-        """The same as parts, for whoever wants ids and no text."""
-        return self.encoding.read_parts(source.blocks(), errors=self.errors, allowed=self.allowed, refused=self.refused)
-
-    def shared(
-        self, work: Callable[[Item], Made], items: Iterator[Item], size: Callable[[Item], int]
-    ) -> Iterator[Made]:
-        """`map(work, items)`, by --jobs threads from the first item of more than LARGE_BYTES on."""
-        if self.threads == 1:
-            return map(work, items)
-        from tokcli.engine.parallel import ordered
-
-        return ordered(work, items, self.threads, is_large=lambda item: size(item) > LARGE_BYTES)
-
-    def shared_parts(self, work: Callable[[Part], Made], source: streams.Input | Record) -> Iterator[Made]:
-        """`work` of each part of an input or a record."""
-        if isinstance(source, Record):
-            return map(work, self.parts(source))
-        return self.shared(work, self.parts(source), lambda part: part.nbytes if isinstance(part, memoryview) else 0)
-
-    def open_output(self) -> streams.Output:
-        """Where the answer goes. What is wrong with the options is said before: it is no input's fault."""
-        _ = self.encoding, self.allowed, self.field
-        return streams.Output(self.options["output"], self.inputs)
-
-    def progress(self, received: int, total: int | None) -> None:
-        """How far a download is, on a line of standard error that is written again and again."""
-        is_done = received == total
-        of = f" of {total / 1e6:.1f}" if total else ""
-        sys.stderr.write(f"\rdownloading the vocabulary: {received / 1e6:.1f}{of} MB" + "\n" * is_done)
-        sys.stderr.flush()
-
-    def note(self, text: str) -> None:
-        """Tells the user something that is neither data nor an error."""
-        if not self.options["quiet"]:
-            from tokcli.render.visible import visible
-
-            sys.stderr.write(f"Note: {visible(text)}\n")
-
-    def note_template(self) -> None:
-        """Says so where --add-special-tokens has nothing to add."""
-        if self.options["add_special_tokens"] and not self.encoding.has_template:
-            self.note(f"{self.encoding.name} has no template of special tokens; nothing is added.")
+# What cannot be combined in any command with these options.
+ENCODING_CONFLICTS = (Apart("--model", ("--encoding",)),)
+FILE_CONFLICTS = (
+    Apart("--text", ("FILE", "--files0-from")),
+    Apart("--files0-from", ("FILE",)),
+    Needs("--field", "--records=jsonl", "Only JSON records have members with names."),
+)
+ANSWER_CONFLICTS = (
+    *FILE_CONFLICTS,
+    Needs("--all-fields", "--records=jsonl", "Only JSON records have members with names."),
+    Needs("--all-fields", "--json", "Only JSON answers have members with names."),
+)
+FOLDER_CONFLICTS = (
+    Apart("-r", ("--text",)),
+    *(Needs(option, "-r") for option in ("-g", "--no-ignore", "--hidden", "--follow", "--verbose")),
+)
+TEXT_CONFLICTS = (*ANSWER_CONFLICTS, *FOLDER_CONFLICTS, *ENCODING_CONFLICTS)

@@ -1,116 +1,171 @@
-"""Inputs as records (--records): each line, NUL-ended string or JSON object; and JSON that is safe to show."""
+"""Inputs as records (--records): each line, NUL-ended string or JSON object by itself."""
 
 from __future__ import annotations
 
-import re
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tokcli.cli.inputs.columns import file_of_columns, texts_of_column
+from tokcli.cli.json_stream import parse, parse_objects
 from tokcli.cli.streams import Input, Output
 from tokcli.engine import backend
-from tokcli.engine.stream import BLOCK_BYTES, MAX_PIECE_BYTES
-from tokcli.engine.text import without_surrogates
-from tokcli.errors import InputError, TokcliError
+from tokcli.engine.stream.chunks import BLOCK_BYTES, MAX_PIECE_BYTES, Utf8Errors
+from tokcli.engine.stream.utf8 import valid_utf8, without_surrogates
+from tokcli.errors import InputError, NotUtf8Error, TokcliError
 
 if TYPE_CHECKING:
+    from typing import Protocol
+
     from typing_extensions import Buffer
 
-    from tokcli.cli.options import Request
+    from tokcli.cli.options import RecordKind, TextOptions
 
-Made = TypeVar("Made")
+    class RecordSource(Protocol):
+        """An input that has records, or a section of one."""
 
-Kind = Literal["lines", "nul", "jsonl"]
+        @property
+        def shown(self) -> str:
+            """The name in messages."""
+
+        def blocks(self) -> Iterator[bytes]:
+            """Return its bytes in blocks of BLOCK_BYTES, or of fewer."""
+
+
 SEPARATOR = {"lines": b"\n", "nul": b"\0", "jsonl": b"\n"}
 
 MAX_RECORD_BYTES = MAX_PIECE_BYTES  # a record is held in memory, as a piece is
 
-# What a terminal might act on, or nobody would see: in JSON as \uXXXX, which is the same text.
-_UNSAFE = (
-    "[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff"
-    "\U000e0000-\U000e0fff]"
-)
-
 
 class Record(NamedTuple):
-    """One record: its bytes (of its text), or for JSON the whole object, and where it stands."""
+    """One record: the bytes of its text, its name in messages, and the members of a JSON object."""
 
     data: bytes
-    where: str
+    shown: str
     members: dict[str, Any] | None = None
 
-    @property
-    def shown(self) -> str:
-        """Its name in messages."""
-        return self.where
-
     def blocks(self) -> Iterable[bytes]:
-        """Its bytes, as a stream of one block."""
+        """Return the bytes, as a stream of one block."""
         return [self.data]
 
 
-class Batch:
-    """Records that were read together: their texts in `data`, which end at `ends` (uint64) behind a separator.
+class Batch(NamedTuple):
+    """Records that were read together: `data` has their texts and separators, and `ends` (uint64) their ends.
 
-    `error` is what is wrong with the record after them.
+    `objects` are the JSON objects that the texts stand in. `error` is the error of the record after them. `is_awaited`
+    says that more input may only come after answers. `offset` is the byte of the source at which they begin.
     """
 
-    def __init__(
-        self,
-        source: Input,
-        numbers: Sequence[int],
-        data: bytes,
-        ends: Buffer,
-        separator_size: int,
-        *,
-        members: list[dict[str, Any]] | None = None,
-        error: TokcliError | None = None,
-        is_awaited: bool = False,
-    ) -> None:
-        self.data, self.ends, self.separator_size = data, ends, separator_size
-        self._source, self._numbers, self._members = source, numbers, members
-        self._error, self._is_awaited = error, is_awaited
+    source: RecordSource
+    numbers: Sequence[int]
+    data: bytes
+    ends: Buffer
+    separator_size: int
+    objects: Iterable[bytes] = ()
+    members: list[dict[str, Any]] | None = None
+    error: TokcliError | None = None
+    is_awaited: bool = False
+    offset: int = 0
 
     def records(self) -> Iterator[Record]:
-        """One by one."""
+        """Return the records one by one."""
         at = 0
-        for i, (number, end) in enumerate(zip(self._numbers, memoryview(self.ends).cast("B").cast("Q"), strict=True)):
-            members = None if self._members is None else self._members[i]
-            yield Record(self.data[at : end - self.separator_size], f"{self._source.shown}: record {number}", members)
+        for i, (number, end) in enumerate(zip(self.numbers, memoryview(self.ends).cast("B").cast("Q"), strict=True)):
+            members = None if self.members is None else self.members[i]
+            yield Record(self.data[at : end - self.separator_size], f"{self.source.shown}: record {number}", members)
             at = end
 
+    def readable(self, errors: Utf8Errors) -> Batch:
+        """Return the batch with U+FFFD for what is not UTF-8, where `errors` is "replace"."""
+        native = backend.native()
+        if errors != "replace" or native is None or valid_utf8(self.data) == len(self.data):
+            return self
+        data = native.replace_noise(self.data)[0]
+        return self._replace(data=data, ends=_ends_in(data, self.data[-1:]))
+
     def raise_error(self) -> None:
-        """Raises what is wrong with the next record."""
-        if self._error is not None:
-            raise self._error
+        """Raise the error of the next record, if there is one."""
+        if self.error is not None:
+            raise self.error
 
     def finish(self, output: Output) -> None:
-        """To be called when the answers are written: who waits for them gets them, and what is wrong is raised."""
+        """Hand the answers, which are all written, on to whoever waits for them; raise the error of the next record."""
         self.raise_error()
-        if self._is_awaited:
+        if self.is_awaited:
             output.flush()
 
 
-def read_batches(source: Input, kind: Kind, field: str | None = None, *, as_text: bool = True) -> Iterator[Batch]:
-    """The records of an input, as many at a time as have been read; InputError names the one that is none.
+def read_batches(
+    source: RecordSource,
+    kind: RecordKind,
+    field: str | None = None,
+    errors: Utf8Errors = "strict",
+    *,
+    as_text: bool = True,
+) -> Iterator[Batch]:
+    """Return the records of an input, as many at a time as have been read; InputError names a record that is wrong.
 
-    Of JSON objects the text in the member `field`, or, where not `as_text`, the whole object.
+    The text of a JSON object is its member `field` (see `text_of`), or, where not `as_text`, the whole object. A row of
+    a Parquet or Arrow file is such an object, too.
     """
-    number = 0
+    if kind == "jsonl" and as_text and (path := file_of_columns(source)) is not None:
+        yield from _rows(source, path, field or "text")
+        return
+    number = offset = 0
     for raw, is_awaited in _whole_records(source, kind):
         ends = _ends_in(raw, SEPARATOR[kind])
         first, number = number + 1, number + len(ends)
         if kind == "jsonl" and as_text:
-            yield _texts(source, first, raw, ends, field or "text", is_awaited)
+            text_in = partial(text_of, field=field or "text", errors=errors)
+            yield _texts(source, first, raw, text_in)._replace(is_awaited=is_awaited, offset=offset)
         else:
-            yield Batch(source, range(first, number + 1), raw, ends, 1, is_awaited=is_awaited)
+            yield Batch(source, range(first, number + 1), raw, ends, 1, is_awaited=is_awaited, offset=offset)
+        offset += len(raw)
 
 
-def _whole_records(source: Input, kind: Kind) -> Iterator[tuple[bytes, bool]]:
-    """(records with their separators, whether more may only come when they are answered)."""
+def _rows(source: RecordSource, path: str, field: str) -> Iterator[Batch]:
+    """Return the rows of a file of columns; their `offset` is a number of rows."""
+    first: int = getattr(source, "start", 0)
+    at = first
+    for texts in texts_of_column(path, field, first):
+        numbers = range(at + 1, at + texts.rows + 1)
+        yield Batch(source, numbers, texts.data, texts.ends, 0, _NoObjects(path), offset=at - first)
+        at += texts.rows
+
+
+class _NoObjects:
+    """The members of rows of which only a column is read: there are none."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def __iter__(self) -> Iterator[bytes]:
+        raise InputError("--all-fields keeps the members of JSON Lines only", where=self._path)
+
+
+def batches_of(source: RecordSource, asked: TextOptions) -> Iterator[Batch]:
+    """Return the records of an input, as the options say what they are."""
+    return read_batches(source, asked.records or "lines", asked.field, asked.errors)
+
+
+def read_all(source: Input, most: int, what: str, hint: str = "") -> bytes:
+    """Return all bytes of an input that has to be held; InputError above `most` of them: "... too many `what`"."""
+    held: list[bytes] = []
+    size = 0
+    for block in source.blocks():
+        held.append(block)
+        size += len(block)
+        if size > most:
+            raise InputError(f"more than {most >> 20} MiB are too many {what}", hint, where=source.shown)
+    return b"".join(held)
+
+
+def _whole_records(source: RecordSource, kind: RecordKind) -> Iterator[tuple[bytes, bool]]:
+    """Yield (records with their separators, whether more may only come when these are answered)."""
     separator, number = SEPARATOR[kind], 0
-    parts: list[bytes] = []  # of a record that spans blocks
+    parts: list[bytes] = []  # of a record that spans several blocks
     size = 0
     for block in source.blocks():
         end = block.rfind(separator) + 1
@@ -122,7 +177,7 @@ def _whole_records(source: Input, kind: Kind) -> Iterator[tuple[bytes, bool]]:
         parts.append(block[end:])
         size += len(parts[-1])
         if size > MAX_RECORD_BYTES:
-            raise InputError(f"{source.shown}: record {number + 1} is above {MAX_RECORD_BYTES >> 20} MiB")
+            raise InputError(f"record {number + 1} is above {MAX_RECORD_BYTES >> 20} MiB", where=source.shown)
     if size:
         yield b"".join([*parts, separator]), False
 
@@ -135,99 +190,104 @@ def _ends_in(data: bytes, separator: bytes) -> memoryview:
     return memoryview(array("Q", sizes))
 
 
-def _texts(source: Input, first: int, raw: bytes, ends: memoryview, field: str, is_awaited: bool) -> Batch:
-    """The texts of JSON objects, up to the first that has none."""
-    numbers, texts, all_members, error, at = [], [], [], None, 0
-    for number, end in enumerate(ends, first):
-        line, where, at = raw[at : end - 1], f"{source.shown}: record {number}", end
-        if not line.strip():
-            continue
+def _texts(source: RecordSource, first: int, raw: bytes, text_in: Callable[..., bytes]) -> Batch:
+    """Return the texts of JSON objects, up to the first object without one."""
+    lines = [(number, line) for number, line in enumerate(raw[:-1].split(b"\n"), first) if line.strip()]
+    all_members, texts, error = parse_objects([line for _, line in lines]) or [], [], None
+    is_parsed = bool(all_members)
+    for place, (number, line) in enumerate(lines):
         try:
-            members = read_object(line, where)
-            texts.append(text_of(members, field, where))
+            if not is_parsed:
+                all_members.append(read_object(line, None))
+            texts.append(text_in(all_members[place], where=None))
         except TokcliError as wrong:
+            wrong.where = f"{source.shown}: record {number}"
             error = wrong
             break
-        numbers.append(number)
-        all_members.append(members)
+    lines, all_members = lines[: len(texts)], all_members[: len(texts)]
+    numbers, objects = [number for number, _ in lines], [line for _, line in lines]
     text_ends = array("Q", accumulate(map(len, texts)))
-    return Batch(
-        source, numbers, b"".join(texts), text_ends, 0, members=all_members, error=error, is_awaited=is_awaited
-    )
+    return Batch(source, numbers, b"".join(texts), text_ends, 0, objects, all_members, error)
 
 
-def shared_batches(request: Request, source: Input, work: Callable[[Batch], Made]) -> Iterator[tuple[Batch, Made]]:
-    """Each batch of an input and what `work` makes of it, which --jobs threads share."""
-    batches = read_batches(source, request.options["records"], request.field)
-    return request.shared(lambda batch: (batch, work(batch)), batches, lambda batch: 4 * len(batch.data))
-
-
-def read_records(source: Input, kind: Kind, field: str | None) -> Iterator[Record]:
-    """The records of an input as text; InputError names the one that is none."""
-    for batch in read_batches(source, kind, field):
+def read_records(source: Input, kind: RecordKind, field: str | None, errors: Utf8Errors) -> Iterator[Record]:
+    """Return the records of an input as text; InputError names a record that is wrong."""
+    for batch in read_batches(source, kind, field, errors):
         yield from batch.records()
         batch.raise_error()
 
 
-def read_object(raw: bytes, where: str) -> dict[str, Any]:
-    """A JSON object, strictly."""
-    import json
-
-    try:
-        members = json.loads(raw.decode(), parse_constant=_no_constant)
-    except RecursionError:
-        raise InputError(f"{where}: nested too deep") from None
-    except UnicodeDecodeError as error:
-        raise InputError(f"{where}: not UTF-8 at byte {error.start} of it") from None
-    except json.JSONDecodeError as error:
-        at = len(error.doc[: error.pos].encode())
-        raise InputError(f"{where}: no JSON at byte {at} of it: {error.msg[:1].lower()}{error.msg[1:]}") from None
-    except ValueError as error:  # a number of thousands of digits
-        raise InputError(f"{where}: no JSON: {error}") from None
+def read_object(raw: bytes, where: str | None) -> dict[str, Any]:
+    """Parse a JSON object, strictly."""
+    members = read_json(raw, where)
     if not isinstance(members, dict):
-        raise InputError(f"{where}: not a JSON object but {type(members).__name__}")
+        raise InputError(f"not a JSON object but {type(members).__name__}", where=where)
     return members
 
 
-def _no_constant(name: str) -> object:
-    raise ValueError(f"{name} is no JSON number")
+def read_json(raw: bytes, where: str | None) -> Any:
+    """Parse JSON, strictly; InputError names the place where it is wrong."""
+    try:
+        return parse(raw.decode())
+    except RecursionError:
+        raise InputError("nested too deep", where=where) from None
+    except UnicodeDecodeError as error:
+        raise InputError("not UTF-8", where=where, offset=error.start, unit="byte") from None
+    except ValueError as error:
+        found: Any = error
+        if not hasattr(error, "pos"):  # a number of thousands of digits, or none such as NaN
+            raise InputError(f"not JSON: {error}", where=where) from None
+        at, reason = len(found.doc[: found.pos].encode()), found.msg[:1].lower() + found.msg[1:]
+        raise InputError("not JSON", where=where, offset=at, unit="byte", detail=reason) from None
 
 
-def text_of(members: dict[str, Any], field: str, where: str) -> bytes:
-    """The text in a member of a JSON object, as UTF-8; lone surrogates become U+FFFD as in tiktoken."""
+def text_of(members: dict[str, Any], field: str, where: str | None, errors: Utf8Errors = "strict") -> bytes:
+    """Return the text in a member of a JSON object, as UTF-8; InputError where it is none.
+
+    A lone surrogate, which UTF-8 cannot say, is such an error if `errors` is strict, and else U+FFFD, as in tiktoken.
+    """
     text = _member(members, field, where)
     if not isinstance(text, str):
-        raise InputError(f"{where}: member {field!r} is no string")
-    return without_surrogates(text).encode()
+        raise InputError(f"member {field!r} is not a string", where=where)
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        if errors == "strict":
+            found = f"\\u{ord(text[error.start]):04x}"
+            raise NotUtf8Error(
+                f"half of a surrogate pair in member {field!r}",
+                "Pass errors='replace' (U+FFFD for what is not UTF-8).",
+                where=where,
+                offset=error.start,
+                unit="character",
+                detail=found,
+            ) from None
+        return without_surrogates(text).encode()
+
+
+def pair_of(source: Input | Record, errors: Utf8Errors) -> Record | None:
+    """Return the second text of a record, which is in its member text_pair; None where there is none."""
+    if not isinstance(source, Record) or source.members is None or "text_pair" not in source.members:
+        return None
+    return Record(text_of(source.members, "text_pair", source.shown, errors), source.shown)
 
 
 def ids_of(members: dict[str, Any], field: str, where: str) -> list[int]:
-    """The ids in a member of a JSON object."""
+    """Return the ids in a member of a JSON object."""
     ids = _member(members, field, where)
     if not isinstance(ids, list) or not all(type(item) is int for item in ids):
-        raise InputError(f"{where}: member {field!r} is no list of ids")
+        raise InputError(f"member {field!r} is not a list of ids", where=where)
     return ids
 
 
-def _member(members: dict[str, Any], field: str, where: str) -> object:
-    if field not in members:
-        known = ", ".join(map(repr, list(members)[:8])) or "none"
-        raise InputError(f"{where}: no member {field!r} (it has {known})", "Name the member with --field.")
-    return members[field]
-
-
-def dump(value: object) -> str:
-    """JSON on one line, readable, and without a character that a terminal would act on.
-
-    >>> dump({"text": "é\\u202e"})
-    '{"text": "é\\\\u202e"}'
-    """
-    import json
-
-    text = json.dumps(value, ensure_ascii=False)
-    return text if text.isascii() and "\x7f" not in text else re.sub(_UNSAFE, _escaped, text)
-
-
-def _escaped(match: re.Match[str]) -> str:
-    units = match[0].encode("utf-16-be", "surrogatepass").hex()
-    return "".join(f"\\u{units[i : i + 4]}" for i in range(0, len(units), 4))
+def _member(members: dict[str, Any], field: str, where: str | None) -> object:
+    """Return a member of a JSON object: of this name, or else the one to which names joined by periods lead."""
+    if field in members:
+        return members[field]
+    found: object = members
+    for name in field.split("."):
+        if not isinstance(found, dict) or name not in found:
+            known = ", ".join(map(repr, list(members)[:8])) or "none"
+            raise InputError(f"no member {field!r} (it has {known})", "Name the member with --field.", where=where)
+        found = found[name]
+    return found

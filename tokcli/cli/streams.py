@@ -1,6 +1,6 @@
-"""Bytes in and out of the process: inputs by name, an output that is whole or not there, standard streams that break.
+"""Bytes in and out of the process: named inputs, outputs that are written whole or not at all, broken standard streams.
 
-Nothing is decoded and no newline is translated here. What the bytes mean is the commands' and the engine's business.
+Nothing is decoded here, and no newline is translated: the commands and the engine know what the bytes mean.
 """
 
 from __future__ import annotations
@@ -8,28 +8,87 @@ from __future__ import annotations
 import errno
 import io
 import os
+import signal
 import stat
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+from itertools import chain
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple, NoReturn
 
-from tokcli.engine.stream import BLOCK_BYTES
-from tokcli.errors import InputError, OutputError, TokcliError
+from tokcli.engine.stream.chunks import BLOCK_BYTES
+from tokcli.errors import InputError, MissingFileError, OutputError, TokcliError, reason_of
 
 if TYPE_CHECKING:
     from types import TracebackType
 
     from typing_extensions import Buffer
 
+    from tokcli.atomic import Replacement
+    from tokcli.cli.options import NamedInputs
+
 STANDARD_INPUT = STANDARD_OUTPUT = "-"
+COMPRESSED = (b"\x1f\x8b\x08", b"BZh", b"\xfd7z", b"\x28\xb5\x2f")  # or much like it begin what compressed.py reads
+_BEGUN = {begin[:size] for begin in COMPRESSED for size in (1, 2)}
+FOLDER_HINTS = "Name the files in it.", "Use -r to read the files in it, or name them."
 BUFFER_BYTES = 1 << 16  # of output, as much as a pipe holds
 _STDOUT = 1
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+NOTICE_SECONDS = 0.25  # within which a signal is noticed
+_raised: list[BaseException] = []  # by signals, until the run ends
 _closed_at_start: set[int] = set()  # of the standard streams
 
 
+class Terminated(BaseException):
+    """The process was asked to end, while it writes a file that has to be removed. `number` is the signal's."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+def watch_signals() -> None:
+    """Let Ctrl-C end the run even where Python would lose it.
+
+    A signal that comes just before a call that waits is noticed when that call returns: a timer ends it. An exception
+    that is raised within a callback of Python's own is dropped, with a traceback: it is raised again, until
+    `forget_signals`.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # a shell has it ignored in the background
+        signal.signal(signal.SIGINT, _end_by_signal)
+    signal.signal(signal.SIGALRM, _remind)
+    signal.setitimer(signal.ITIMER_REAL, NOTICE_SECONDS, NOTICE_SECONDS)
+    sys.unraisablehook = callable  # which does nothing, and takes no memory
+
+
+def forget_signals() -> None:
+    """Take note that the run ends."""
+    _raised.clear()
+
+
+def _end_by_signal(number: int, _: object) -> NoReturn:
+    _raised.append(KeyboardInterrupt() if number == signal.SIGINT else Terminated(number))
+    raise _raised[-1]
+
+
+def _remind(_: int, __: object) -> None:
+    if _raised:
+        raise _raised[-1]
+
+
+def _ending_as_errors() -> list[int]:
+    """Let signals that would end the process at once raise Terminated; return which."""
+    found: list[int] = []
+    for number in _ENDING:
+        if signal.getsignal(number) is signal.SIG_DFL:
+            with suppress(ValueError):  # not the main thread
+                signal.signal(number, _end_by_signal)
+                found.append(number)
+    return found
+
+
 def occupy_closed_streams() -> None:
-    """Opens /dev/null in place of standard streams that are closed, so that no file of ours gets their number."""
+    """Open /dev/null in place of standard streams that are closed, so that no file of ours gets their number."""
     for number in range(3):
         try:
             os.fstat(number)
@@ -41,12 +100,12 @@ def occupy_closed_streams() -> None:
 
 
 def is_standard_output_open() -> bool:
-    """Whether there was one when the program started."""
+    """Return whether standard output was open when the program started."""
     return _STDOUT not in _closed_at_start and sys.stdout is not None
 
 
 def flush_standard_output() -> None:
-    """Brings what Python buffers (help, a version) to its reader: an error shows before the exit status is chosen."""
+    """Flush what Python buffers (help, a version), so that an error shows before the exit status is chosen."""
     if not is_standard_output_open():
         raise _closed_output()
     try:
@@ -54,184 +113,202 @@ def flush_standard_output() -> None:
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise OutputError(f"standard output: {_reason(error)}") from None
+        raise OutputError(f"standard output: {reason_of(error)}") from None
 
 
 def abandon_standard_output() -> None:
-    """Lets the interpreter end without complaint about output that nobody can take any more."""
+    """Drop output that nobody can take any more, so that the interpreter ends without complaint."""
     with suppress(OSError):
         devnull = os.open(os.devnull, os.O_WRONLY)
         os.dup2(devnull, _STDOUT)
         os.close(devnull)
 
 
-def print_error(what: str, hint: str = "") -> None:
-    """`Error: what` and a line with what to do next, on standard error, harmless to any terminal."""
-    from tokcli.render.visible import visible
-
-    with suppress(OSError, ValueError):  # nobody to tell
-        sys.stderr.write("".join(f"{visible(line)}\n" for line in (f"Error: {what}", hint) if line))
-        sys.stderr.flush()
-
-
-# --- input -----------------------------------------------------------------------------------------------------------
-
-
 class Input(NamedTuple):
-    """One input: a file, standard input, or the text of --text. `name` is what the user called it."""
+    """One input: a file, standard input, or the text of --text (`data`). `name` is what the user called it."""
 
     name: str
-    data: bytes | None = None  # of --text
+    data: bytes | None = None  # of --text, or read already
+    found_in: str | None = None  # the folder in which -r found the file; None where the user named it
+    as_is: bool = False  # whether compressed data is taken for what it is, not for what it holds
+    may_be_folder: bool = False  # whether the command has -r
+    may_be_ids: bool = False  # whether the bytes are binary ids, which may begin as compressed data do
+    opens: Callable[[str], BinaryIO] = io.FileIO  # or what opens a url
+    notes_waiting: bool = False  # whether a note says that a terminal is waited for
 
     @property
     def shown(self) -> str:
-        """Its name in messages."""
+        """The name of the input in messages."""
         return "standard input" if self.name == STANDARD_INPUT else self.name
 
     def blocks(self, size: int = BLOCK_BYTES) -> Iterator[bytes]:
-        """Its bytes, in blocks of at most `size`; InputError where it cannot be read."""
+        """Return the bytes in blocks of at most `size`; InputError where they cannot be read."""
         if self.data is not None:
             yield from (self.data[i : i + size] for i in range(0, len(self.data), size))
             return
-        with self._opened() as file:
-            while True:
-                try:
-                    block = file.read(size)
-                except OSError as error:
-                    raise InputError(f"{self.shown}: {_reason(error)}") from None
-                if not block:
-                    return
-                yield block
+        with self.opened() as file:
+            blocks = self.read(file, size)
+            first = next(blocks, b"")
+            while first in _BEGUN and (block := next(blocks, b"")):
+                first += block
+            if first.startswith(COMPRESSED) and not self.as_is:
+                from tokcli.cli.inputs.compressed import contents  # 3 ms, for such data only
+
+                yield from contents(first, blocks, self.shown, may_be_ids=self.may_be_ids)
+                return
+            yield from chain([first] if first else (), blocks)
+
+    def read(self, file: BinaryIO, size: int) -> Iterator[bytes]:
+        """Return what is left of the opened file in blocks of at most `size`."""
+        try:
+            yield from iter(lambda: file.read(size), b"")
+        except OSError as error:
+            raise InputError(reason_of(error), where=self.shown) from None
 
     @contextmanager
-    def _opened(self) -> Iterator[BinaryIO]:
+    def opened(self) -> Iterator[BinaryIO]:
+        """Open the file, or standard input; InputError where that is not possible."""
         if self.name == STANDARD_INPUT:
             if 0 in _closed_at_start or sys.stdin is None:
-                raise InputError("standard input: closed", "Name a FILE, or give the text with -t.")
-            yield io.FileIO(0, "rb", closefd=False)
+                raise InputError("closed", "Name a FILE, or give the text with -t.", where="standard input")
+            file: BinaryIO = io.FileIO(0, "rb", closefd=False)
+            if self.notes_waiting and file.isatty():
+                from tokcli.cli.terminal.typed import TypedInput  # threading, for people at a terminal only
+
+                file = TypedInput()
+            yield file
             return
         try:
-            file = open(self.name, "rb", buffering=0)  # noqa: SIM115 - the name may be no valid text
+            file = self.opens(self.name)
         except OSError as error:
-            hint = "Name the files in it." if isinstance(error, IsADirectoryError) else ""
-            raise InputError(f"{self.name}: {_reason(error)}", hint) from None
+            hint = FOLDER_HINTS[self.may_be_folder] if isinstance(error, IsADirectoryError) else ""
+            kind = MissingFileError if error.errno in (errno.ENOENT, errno.ENAMETOOLONG) else InputError
+            raise kind(reason_of(error), hint, where=self.name) from None
         except ValueError as error:  # a NUL in the name
-            raise InputError(f"{self.name!r}: {error}") from None
+            raise InputError(str(error), where=repr(self.name)) from None
         with file:
             yield file
 
 
 @contextmanager
 def naming(shown: str) -> Iterator[None]:
-    """Puts the name of an input before what goes wrong with it; no more than once, and not before the output's."""
+    """Name an input as the place of errors that have no place yet; errors of the output are none of the input."""
     try:
         yield
     except OutputError:
         raise
     except TokcliError as error:
-        if not error.what.startswith(f"{shown}:"):
-            error.what = f"{shown}: {error.what}"
+        error.where = shown if error.where is None else error.where
         raise
 
 
-def inputs(files: Iterable[str], text: str | None, names_from: str | None) -> list[Input]:
-    """The inputs that a command line names; standard input where it names none."""
-    files = list(files)
-    if text is not None:
-        if files or names_from:
-            raise InputError("both --text and files were given", "Use one of them.")
-        return [Input("--text", os.fsencode(text))]
-    if names_from is not None:
-        if files:
-            raise InputError("both --files0-from and files were given", "Use one of them.")
-        return [Input(name) for name in _names_in(Input(names_from))]  # fmt: skip
-    return [Input(name) for name in files or [STANDARD_INPUT]]
+def inputs(asked: NamedInputs, default: str = STANDARD_INPUT) -> list[Input]:
+    """Return the inputs that a command line names; `default` where it names none."""
+    if asked.text is not None:
+        return [Input("--text", os.fsencode(asked.text))]
+    names = list(asked.files) or [default]
+    if (listed := asked.files0_from) is not None:
+        from tokcli.cli.inputs.name_list import names_in  # 0.4 ms, for --files0-from only
 
-
-def _names_in(source: Input) -> list[str]:
-    names = b"".join(source.blocks()).split(b"\0")
-    if names[-1] == b"":
-        names.pop()
-    if b"" in names:
-        raise InputError(f"{source.shown}: name {names.index(b'') + 1} is empty", "Names are separated by one NUL.")
-    if source.name == STANDARD_INPUT and b"-" in names:
-        raise InputError("standard input holds the names of files: it cannot be one of them", "A file is ./- then.")
-    return [os.fsdecode(name) for name in names]
-
-
-# --- output ----------------------------------------------------------------------------------------------------------
+        source = Input(listed)
+        names = names_in(source.blocks(), source.shown, is_standard_input=listed == STANDARD_INPUT)
+    has_r, waits = hasattr(asked, "recursive"), not asked.quiet
+    return [Input(name, as_is=asked.no_decompress, may_be_folder=has_r, notes_waiting=waits) for name in names]
 
 
 class Output:
     """Where data goes: standard output, or a file that gets its name when all of it is written.
 
-    Use as a context manager; leaving it by an exception leaves no file behind and an old one as it was. A path that is
-    one of the `sources` is refused; one that is no regular file (a pipe, /dev/null) is written in place.
+    This is a context manager: an exception leaves no new file behind, and an old file as it was. OutputError is raised
+    for a path that is one of the `sources`; what is no regular file (a pipe, /dev/null) is written in place.
     """
 
     def __init__(self, path: str | None, sources: Iterable[Input] = ()) -> None:
         self._path = None if path == STANDARD_OUTPUT else path
         self._sources = sources
-        self._temporary: str | None = None
-        self._target: str | None = None
+        self._replacement: Replacement | None = None
+        self._signals: list[int] = []  # that end the run as errors do
         self._file: BinaryIO
 
     @property
     def is_terminal(self) -> bool:
-        """Whether a person reads it."""
+        """Whether the output goes to a terminal."""
         return self._path is None and os.isatty(_STDOUT)
 
     @property
     def is_replaced(self) -> bool:
-        """Whether it is a regular file: all at once when it is whole, and until then `patch` can change it."""
-        return self._temporary is not None
+        """Whether the output is a regular file, which `patch` can change until all of it is written."""
+        return self._replacement is not None
 
     def __enter__(self) -> Output:
         if self._path is not None:
-            self._file = self._open_file(self._path)
+            try:
+                self._file = self._open_file(self._path)
+            except BaseException:
+                self._discard()
+                raise
             return self
         if _STDOUT in _closed_at_start:
             raise _closed_output()
+        status = os.fstat(_STDOUT)
+        if stat.S_ISREG(status.st_mode) and status.st_size:  # appended to: a file would be read as it grows
+            self._refuse_sources("standard output", status)
         self._file = open(_STDOUT, "wb", buffering=BUFFER_BYTES, closefd=False)
         return self
 
     def _open_file(self, path: str) -> BinaryIO:
+        from tokcli.atomic import Replacement, new_file_mode  # 0.3 ms that standard output does not need
+
         try:
             try:
-                mode = os.stat(path).st_mode  # of /dev/stdout too, whose real path is no path
+                before = os.stat(path)  # of /dev/stdout too, whose real path is no path
+                mode = before.st_mode
             except FileNotFoundError:
-                mode = stat.S_IFREG | (0o666 & ~_umask())
+                before, mode = None, stat.S_IFREG | new_file_mode()
             if stat.S_ISDIR(mode) or path.endswith(os.sep):
                 raise OutputError(f"{path}: is a directory", "Name a file.")
+            if before is not None and stat.S_ISREG(mode):
+                self._refuse_sources(path, before)
             if not stat.S_ISREG(mode):  # there is nothing to replace
                 return open(path, "wb", buffering=BUFFER_BYTES)
             target = os.path.realpath(path)
-            if any(source.data is None and _is_same(source.name, target) for source in self._sources):
-                raise OutputError(f"{path}: is also an input", "Write to another file.")
-            import tempfile
-
-            folder, name = os.path.split(target)
-            number, self._temporary = tempfile.mkstemp(prefix=f".{name[:64]}.", suffix=".tmp", dir=folder)
-            self._target = target
-            os.fchmod(number, stat.S_IMODE(mode))
-            return open(number, "wb", buffering=BUFFER_BYTES)
+            blocked = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)  # until it is known what has to be removed
+            try:
+                self._signals = _ending_as_errors()
+                self._replacement = Replacement(target, mode=stat.S_IMODE(mode))
+            finally:
+                signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+            return self._replacement.file
         except OutputError:
             raise
         except (OSError, ValueError) as error:
-            raise OutputError(f"{path}: {_reason(error)}") from None
+            raise OutputError(f"{path}: {reason_of(error)}") from None
+
+    def _refuse_sources(self, shown: str, status: os.stat_result) -> None:
+        if any(source.data is None and _is_same(source.name, status) for source in self._sources):
+            raise OutputError(f"{shown}: is also an input", "Write to another file.")
+
+    def answer(self, objects: Iterable[bytes]) -> None:
+        """Take the JSON objects that the next lines answer, of which this class writes nothing."""
 
     def write(self, data: Buffer) -> None:
-        """Writes bytes; OutputError where they do not fit, BrokenPipeError where nobody reads."""
+        """Write bytes; OutputError where they do not fit, BrokenPipeError where nobody reads."""
         with self._errors_named():
             self._file.write(data)
 
     def flush(self) -> None:
-        """Brings what is buffered to its reader."""
+        """Hand what is buffered on to its reader."""
         with self._errors_named():
             self._file.flush()
 
+    def finish(self) -> None:
+        """Write all that a file holds, so that several files get their names at once or not at all."""
+        with self._errors_named():
+            if self._replacement is not None:
+                self._replacement.finish()
+
     def patch(self, data: bytes) -> None:
-        """Overwrites the beginning of a file that `is_replaced`."""
+        """Overwrite the beginning of a file that `is_replaced`."""
         with self._errors_named():
             self._file.seek(0)
             self._file.write(data)
@@ -247,7 +324,7 @@ class Output:
             where, hint = self._path or "standard output", "Not all of it was written."
             if error.errno in (errno.ENOSPC, errno.EDQUOT):
                 hint = "Free some space, or write elsewhere with -o."
-            raise OutputError(f"{where}: {_reason(error)}", hint) from None
+            raise OutputError(f"{where}: {reason_of(error)}", hint) from None
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
@@ -257,44 +334,38 @@ class Output:
                 self._finish()
             elif self._path is None and issubclass(kind, (TokcliError, KeyboardInterrupt)):
                 with suppress(OSError, ValueError):
-                    self._file.flush()  # what was right before the error stays right
+                    self._file.flush()  # what was written before the error is right
         finally:
             self._give_up()
 
     def _finish(self) -> None:
         with self._errors_named():
-            self._file.flush()
-            if self._temporary is not None and self._target is not None:
-                os.fsync(self._file.fileno())
-                os.replace(self._temporary, self._target)
-                self._temporary = None
+            if self._replacement is not None:
+                self._replacement.commit()
+            else:
+                self._file.flush()
 
     def _give_up(self) -> None:
-        """Closes what is open and removes what is not whole; nothing where `_finish` came to its end."""
-        if self._path is not None:
+        """Close what is open, and remove a file that is not whole."""
+        self._discard()
+        if self._path is not None and self._replacement is None:
             with suppress(OSError, ValueError):
                 self._file.close()
-        if self._temporary is not None:
-            with suppress(OSError):
-                os.unlink(self._temporary)
+
+    def _discard(self) -> None:
+        """Remove a file that is not whole; signals end the process again."""
+        if self._replacement is not None:
+            self._replacement.discard()
+        for number in self._signals:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def _closed_output() -> OutputError:
     return OutputError("standard output: closed", "Write to a file with -o.")
 
 
-def _reason(error: Exception) -> str:
-    return (getattr(error, "strerror", None) or str(error)).lower()
-
-
-def _umask() -> int:
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
-
-
-def _is_same(name: str, target: str) -> bool:
+def _is_same(name: str, status: os.stat_result) -> bool:
     try:
-        return os.path.samestat(os.fstat(0) if name == STANDARD_INPUT else os.stat(name), os.stat(target))
+        return os.path.samestat(os.fstat(0) if name == STANDARD_INPUT else os.stat(name), status)
     except (OSError, ValueError):
         return False

@@ -1,0 +1,52 @@
+"""`count --budget` and `--price`: what a count leaves of a model's context window, and what it costs."""
+
+from __future__ import annotations
+
+from math import isnan
+from typing import TYPE_CHECKING
+
+from tokcli.errors import InputError
+from tokcli.registry.models import window_of_model
+
+if TYPE_CHECKING:
+    from tokcli.cli.count.count_options import CountOptions
+
+MILLION = 1_000_000  # tokens that --price is the price of
+DIGITS = 12  # after the point of a price
+
+
+def members_of(asked: CountOptions, tokens: int) -> dict[str, object]:
+    """Return what JSON says of a count besides the tokens: what is left, the price, whether it is an estimate."""
+    members: dict[str, object] = {}
+    if asked.budget:
+        members["left"] = window_of(asked) - tokens
+    if asked.price is not None:
+        members["price"] = round(tokens * asked.price / MILLION, DIGITS)
+    if asked.chat:
+        members["exact"] = False
+    return members
+
+
+def check_budget(asked: CountOptions) -> None:
+    """Raise InputError before anything is counted where --budget has no window, or --price is no number."""
+    if asked.price is not None and isnan(asked.price):
+        raise InputError("--price nan is not a price")
+    members_of(asked, 0)
+
+
+def window_of(asked: CountOptions) -> int:
+    """Return the tokens of the context window; InputError where neither --window nor the model tells."""
+    if asked.window is not None:
+        return asked.window
+    if asked.model is None:
+        raise InputError("--budget needs a context window", "Name the model with -m, or give --window N.")
+    return window_of_model(asked.model)
+
+
+def rows_of(asked: CountOptions, tokens: int) -> list[tuple[str, str]]:
+    """Return what is left and the price as they are printed, each with its name."""
+    members = members_of(asked, tokens)
+    rows = [(str(members["left"]), "left")] if "left" in members else []
+    if "price" in members:
+        rows.append((f"{members['price']:.{DIGITS}f}".rstrip("0").rstrip("."), "price"))
+    return rows

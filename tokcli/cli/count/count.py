@@ -1,0 +1,69 @@
+"""`tokcli count`: the number of tokens, and nothing else; of several inputs a line each and a total, like wc."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import click
+
+from tokcli.cli import messages, options, streams
+from tokcli.cli.count.count_options import CONFLICTS, CountOptions, CountRequest, declared
+from tokcli.cli.request import TextRequest
+from tokcli.errors import CheckFailed
+
+
+@click.command(cls=options.Command, name="count", conflicts=CONFLICTS)
+@declared
+def command(**given: Any) -> int:
+    """Count the tokens in FILEs, or in standard input.
+
+    \b
+      tokcli count prompt.txt
+      git ls-files -z '*.py' | tokcli count --files0-from - --top 5
+      tokcli count -r --tree=2 src
+      tokcli count --max 8000 prompt.txt || echo too long
+    """
+    encodings = given.pop("encoding")
+    asked = CountOptions(encoding=encodings[0] if encodings else None, encodings=encodings, **given)
+    request = TextRequest(asked)
+    request.note_template()
+    is_alone, status = is_one_number(request), 0
+    is_plain = is_alone and not (asked.chat or asked.budget or asked.price is not None or asked.dask)
+    if is_plain or (asked.records and not asked.dask):
+        request.show_reading(answers_last=is_plain)
+    with request.open_output("count") as output:
+        if is_plain:
+            above = write_number(request, output)
+        else:
+            from tokcli.cli.count import count_forms  # 5 ms that one number does not need
+
+            above, status = count_forms.write(request, output, is_alone=is_alone)
+        output.flush()
+    if above is not None:
+        exceeds = CheckFailed(f"{above}, more than --max {asked.limit}")
+        if not status:
+            raise exceeds
+        messages.report(exceeds)
+    return status
+
+
+def write_number(request: CountRequest, output: streams.Output) -> str | None:
+    """Write the number of tokens in the only input; return it in words where it is above --max."""
+    (source,) = request.inputs
+    with streams.naming(source.shown):
+        counts = request.shared_parts(request.encoding.tokenizer.count_part, source)
+        tokens = request.finished_count(sum(counts))
+    output.write((b'{"count": %d}\n' if request.options.as_json else b"%d\n") % tokens)
+    limit = request.options.limit
+    return f"{tokens} tokens" if limit is not None and tokens > limit else None
+
+
+def is_one_number(request: CountRequest) -> bool:
+    """Return whether there is one input, which the user named, and one encoding: the answer is a number."""
+    asked = request.options
+    if asked.records or asked.jsonl or asked.csv or asked.tree or asked.by or len(asked.encodings) > 1:
+        return False
+    if asked.recursive and (len(asked.files) != 1 or os.path.isdir(asked.files[0])):
+        return False
+    return len(request.inputs) == 1

@@ -1,0 +1,196 @@
+"""The forms of counts: a table like wc's, JSON, JSON Lines, CSV, groups. Rows are held only where they are sorted."""
+
+from __future__ import annotations
+
+import heapq
+import os
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from tokcli.cli.count.budget import check_budget, members_of, rows_of
+from tokcli.cli.count.chat import ChatCounts
+from tokcli.cli.count.count_on_cluster import ClusterCounts, write_cluster_records
+from tokcli.cli.count.count_records import RecordCounts, write_numbers, write_records
+from tokcli.cli.count.count_tree import Columns, write_tree
+from tokcli.cli.count.many import ManyCounts, Row, one_for_each
+from tokcli.cli.json_stream import JsonStream, line
+from tokcli.errors import InputError
+from tokcli.render.visible import visible
+
+if TYPE_CHECKING:
+    from tokcli.cli.count.count_options import CountOptions, CountRequest
+    from tokcli.cli.streams import Output
+
+TOKENS = "tokens"  # the column of counts, where there is one encoding
+NO_EXTENSION = "(none)"
+GROUPS: dict[str, Callable[[Row], str]] = {
+    "ext": lambda row: os.path.splitext(row.path)[1] or NO_EXTENSION,
+    "dir": lambda row: os.path.dirname(row.path) or os.curdir,
+    "root": lambda row: row.root,
+}
+
+
+def write(request: CountRequest, output: Output, *, is_alone: bool) -> tuple[str | None, int]:
+    """Write the counts of the inputs in the form that was asked for; `is_alone`: as one number.
+
+    Return what is above --max in words, if anything is, and the exit status.
+    """
+    asked = request.options
+    if len(asked.encodings) > 1 and (asked.records or asked.budget or asked.chat or asked.price is not None):
+        raise InputError("--records, --budget, --price and --chat are about one encoding", "Leave all but one -e out.")
+    if asked.records:
+        answers = RecordCounts(request, output)
+        if asked.dask:
+            write_cluster_records(request, answers)
+        else:
+            write_records(request, answers, output)
+        answers.end()
+        return answers.above, request.status
+    if len(set(asked.encodings)) < len(asked.encodings):
+        raise InputError("the same encoding is given twice", "Leave one out.")
+    counting = ChatCounts if asked.chat else ClusterCounts if asked.dask else ManyCounts
+    counts = counting(one_for_each(request))
+    totals = _Totals(len(asked.encodings) or 1, asked.limit)
+    check_budget(asked)
+    write_rows(asked, output, totals.of(counts.rows()), totals, is_alone=is_alone)
+    return totals.above(is_alone=is_alone), counts.status
+
+
+class _Totals:
+    """The sums of the rows that have passed, and how many there were."""
+
+    def __init__(self, encodings: int, limit: int | None = None) -> None:
+        self.tokens, self.size, self.rows = [0] * encodings, 0, 0
+        self._limit = limit
+        self._above: str | None = None  # the first row that is above the limit by itself
+
+    def of(self, rows: Iterable[Row]) -> Iterator[Row]:
+        """Return rows, and add them up."""
+        for row in rows:
+            for number, count in enumerate(row.tokens):
+                self.tokens[number] += count
+            self.size += row.size
+            self.rows += 1
+            if self._limit is not None and self._above is None and max(row.tokens) > self._limit:
+                self._above = f"{row.path}: {max(row.tokens)} tokens"
+            yield row
+
+    def above(self, *, is_alone: bool) -> str | None:
+        """Return what is above the limit in words: the first row, or else the total; None where nothing is."""
+        most = max(self.tokens)
+        if self._limit is None or most <= self._limit:
+            return None
+        return f"{most} tokens" if is_alone else self._above or f"total: {most} tokens"
+
+
+def write_rows(asked: CountOptions, output: Output, rows: Iterator[Row], totals: _Totals, *, is_alone: bool) -> None:
+    """Write rows, of which `totals` are the sums once all have been taken, in the form that was asked for."""
+    names = asked.encodings if len(asked.encodings) > 1 else (TOKENS,)
+    if asked.only_total or is_alone:
+        for _ in rows:
+            pass
+        write_total(asked, output, names, totals)
+    elif asked.tree:
+        write_tree(asked, output, rows, names)
+    else:
+        shown = grouped(asked.by, rows) if asked.by else rows
+        if asked.order or asked.top:
+            shown = iter(ordered(asked, shown))
+        if asked.jsonl:
+            for row in shown:
+                output.write(line(members(names, row)))
+        elif asked.csv:
+            write_csv(output, names, shown)
+        elif asked.as_json:
+            write_object(asked, output, names, shown, totals)
+        else:
+            write_table(asked, output, names, shown, totals)
+
+
+def grouped(by: str, rows: Iterable[Row]) -> Iterator[Row]:
+    """Return a row for each group of rows, in the order in which they were first met."""
+    sums: dict[str, Row] = {}
+    for row in rows:
+        name = GROUPS[by](row)
+        before = sums.get(name)
+        tokens = row.tokens if before is None else tuple(map(sum, zip(before.tokens, row.tokens, strict=True)))
+        sums[name] = Row(tokens, row.size + (before.size if before else 0), name, row.root)
+    return iter(sums.values())
+
+
+def ordered(asked: CountOptions, rows: Iterable[Row]) -> list[Row]:
+    """Return the rows of --top, or all, in the order of --sort: largest first where it does not say by name."""
+    found = list(rows) if asked.top is None else heapq.nlargest(asked.top, rows, key=lambda row: row.tokens[0])
+    if asked.order == "name":
+        return sorted(found, key=lambda row: row.path)
+    return sorted(found, key=lambda row: -row.tokens[0])
+
+
+def members(names: Sequence[str], row: Row) -> dict[str, object]:
+    """Return a row as the members of a JSON object."""
+    return {**dict(zip(names, row.tokens, strict=True)), "bytes": row.size, "path": row.path}
+
+
+def write_total(asked: CountOptions, output: Output, names: Sequence[str], totals: _Totals) -> None:
+    """Write the sums alone."""
+    more = members_of(asked, totals.tokens[0])
+    if more and asked.as_json:
+        output.write(line({"count": totals.tokens[0], **more}))
+    elif rows := rows_of(asked, totals.tokens[0]):
+        output.write("".join(f"{value}\n" for value, _ in rows).encode())
+    elif len(names) == 1:
+        write_numbers(asked, output, memoryview(array("Q", totals.tokens)))
+    elif asked.as_json or asked.jsonl:
+        output.write(line(dict(zip(names, totals.tokens, strict=True))))
+    else:
+        output.write(" ".join(map(str, totals.tokens)).encode() + b"\n")
+
+
+def write_object(
+    asked: CountOptions, output: Output, names: Sequence[str], rows: Iterable[Row], totals: _Totals
+) -> None:
+    """Write one JSON object of all rows."""
+    stream = JsonStream(output)
+    with stream.object():
+        with stream.array("files"):
+            for row in rows:
+                stream.value(members(names, row))
+        by_name = dict(zip(names, totals.tokens, strict=True))
+        more = members_of(asked, totals.tokens[0])
+        stream.members(total=totals.tokens[0] if len(names) == 1 else by_name, **more)
+
+
+def write_csv(output: Output, names: Sequence[str], rows: Iterable[Row]) -> None:
+    """Write the header and a line for each row, as RFC 4180 has it but for the ends of lines."""
+
+    def cell(text: str) -> str:
+        text = visible(text) if output.is_terminal else text
+        return '"' + text.replace('"', '""') + '"' if any(char in text for char in ',"\r\n') else text
+
+    output.write(",".join([*map(cell, names), "bytes,path\n"]).encode("utf-8", "surrogateescape"))
+    for row in rows:
+        cells = [*map(str, row.tokens), str(row.size), cell(row.path)]
+        output.write((",".join(cells) + "\n").encode("utf-8", "surrogateescape"))
+
+
+def write_table(
+    asked: CountOptions, output: Output, names: Sequence[str], rows: Iterable[Row], totals: _Totals
+) -> None:
+    """Write a line for each row and the sums, with columns that are as wide as the sums; several have a header."""
+    numbers, paths = array("Q"), bytearray()  # less than a fifth of what the rows would take
+    for row in rows:
+        numbers.extend(row.tokens)
+        paths += (visible(row.path) if output.is_terminal else row.path).encode("utf-8", "surrogateescape") + b"\0"
+    columns = Columns(names, totals.tokens)
+    output.write(columns.header)
+    begin = 0
+    for at in range(0, len(numbers), len(names)):
+        end = paths.index(0, begin)
+        output.write(columns.cells(numbers[at : at + len(names)]) + paths[begin:end] + b"\n")
+        begin = end + 1
+    shown = len(numbers) // len(names)
+    label = f"total ({shown} of {totals.rows} files)" if asked.top and not asked.by and shown < totals.rows else "total"
+    output.write(columns.cells(totals.tokens) + label.encode() + b"\n")
+    width = len(str(totals.tokens[0]))
+    output.write("".join(f"{value:>{width}} {name}\n" for value, name in rows_of(asked, totals.tokens[0])).encode())

@@ -1,0 +1,81 @@
+"""The options of `tokcli count`: as the command line declares them, as values, and which cannot be combined."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import click
+
+from tokcli.cli import options
+from tokcli.cli.conflicts import Apart, Needs
+from tokcli.cli.request import TextRequest
+
+MAX_PRICE = 1e9  # of a million tokens
+
+
+class CountOptions(options.ClusterOptions):
+    """The options of `tokcli count`, as values."""
+
+    encodings: tuple[str, ...]
+    jsonl: bool
+    csv: bool
+    only_total: bool
+    tree: int | None
+    order: Literal["name", "tokens"] | None
+    top: int | None
+    by: Literal["ext", "dir", "root"] | None
+    limit: int | None
+    budget: bool
+    window: int | None
+    price: float | None
+    chat: bool
+    exact_only: bool
+
+
+CountRequest: TypeAlias = TextRequest[CountOptions]
+
+declared = options.group(
+    options.takes_files,
+    options.takes_folders,
+    options.takes_encodings,
+    options.takes_text("text"),
+    options.takes_records,
+    click.option("--jsonl", is_flag=True, help="Output a JSON object for each input, one per line."),
+    click.option("--csv", is_flag=True, help="Output comma-separated values: tokens,bytes,path."),
+    click.option("--total", "only_total", is_flag=True, help="Print only the total."),
+    click.option("--tree", type=click.IntRange(min=1), metavar="[N]",
+                 help="Show folders as a tree with their sums, with =N down to level N."),
+    click.option("--sort", "order", type=click.Choice(["name", "tokens"]), metavar="[name|tokens]",
+                 help="Sort the inputs by name, or by tokens (without a value, too), largest first."),
+    click.option("--top", type=click.IntRange(min=1), metavar="N", help="Print only the N largest inputs."),
+    click.option("--by", type=click.Choice(["ext", "dir", "root"]),
+                 help="Add up by extension, by folder, or by the FILE that -r found them in."),
+    click.option("--max", "limit", type=click.IntRange(min=0), metavar="N",
+                 help="Exit with 1 if there are more than N tokens (with --records: in a record)."),
+    click.option("--budget", is_flag=True, help="Print how many tokens are left of the context window."),
+    click.option("--window", type=click.IntRange(min=1), metavar="N",
+                 help="Take a context window of N tokens instead of the model's."),
+    click.option("--price", type=click.FloatRange(min=0, max=MAX_PRICE), metavar="P",
+                 help="Print what the tokens cost if a million of them costs P."),
+    click.option("--chat", is_flag=True, help="Estimate the tokens of chat messages in JSON, tools included."),
+    click.option("--exact-only", is_flag=True, help="Reject counts that are estimates."),
+    options.takes_cluster,
+    options.takes_output,
+    options.common,
+)  # fmt: skip
+
+CONFLICTS = (
+    *options.TEXT_CONFLICTS,
+    Apart("--all-fields", ("--total",), "A total answers no record."),
+    Apart("--records", ("--jsonl", "--csv", "--tree", "--sort", "--top", "--by"), "These are about whole inputs."),
+    Apart("--csv", ("--json", "--jsonl")),
+    Apart("--tree", ("--json", "--jsonl", "--csv", "--by", "--total"), "--tree has a form of its own."),
+    Needs("--window", "--budget"),
+    Apart("--budget", ("--records", "--jsonl", "--csv", "--tree")),
+    Apart("--price", ("--records", "--jsonl", "--csv", "--tree")),
+    Apart("--exact-only", ("--chat",), "How messages reach a model is not public, so --chat is an estimate."),
+    Apart("--dask", ("--text", "--chat", "--all-fields")),
+    Apart("--total", ("--jsonl", "--csv", "--sort", "--top", "--by"), "--total prints no rows."),
+    Apart("--chat", ("--records", "--errors"), "--chat reads JSON."),
+    Apart("--chat", ("--special", "--allow-special", "--add-special-tokens"), "Messages are plain text to --chat."),
+)

@@ -1,0 +1,93 @@
+"""`tokcli count --records`: a number, or a JSON object, for each record."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from tokcli.cli import records, streams
+from tokcli.cli.json_stream import around
+from tokcli.cli.options import TextOptions
+from tokcli.cli.request import TextRequest
+from tokcli.engine.stream.ids import format_ids
+
+if TYPE_CHECKING:
+    from tokcli.cli.count.count_options import CountRequest
+
+
+class RecordCounts:
+    """The answers of --records: a number for each record, or only the total.
+
+    `above` is the first record in words that is above --max, if there is one.
+    """
+
+    def __init__(self, request: CountRequest, output: streams.Output) -> None:
+        self._asked, self._output = request.options, output
+        self.above: str | None = None
+        self._total = 0
+
+    def add(self, shown: str, numbers: Sequence[int], counts: Iterable[memoryview]) -> None:
+        """Take the counts of the records with these numbers, which come in any portions."""
+        asked, limit, at = self._asked, self._asked.limit, 0
+        for some in counts:
+            self._total += sum(some)
+            if limit is not None and self.above is None and max(some, default=0) > limit:
+                place = next(place for place, tokens in enumerate(some) if tokens > limit)
+                self.above = f"{shown}: record {numbers[at + place]}: {some[place]} tokens"
+            at += len(some)
+            if some and not asked.only_total:
+                write_numbers(asked, self._output, some)
+
+    def end(self) -> None:
+        """Write the total, if only that was asked for."""
+        if self._asked.only_total:
+            write_numbers(self._asked, self._output, memoryview(array("Q", [self._total])))
+
+
+def write_records(request: CountRequest, answers: RecordCounts, output: streams.Output) -> None:
+    """Write the count of each record."""
+    for source in request.texts:
+        for batch, counts in counts_of(request, source):
+            output.answer(batch.objects)
+            answers.add(source.shown, batch.numbers, counts)
+            batch.finish(output)
+
+
+def counts_of(
+    request: CountRequest, source: records.RecordSource
+) -> Iterator[tuple[records.Batch, Iterable[memoryview]]]:
+    """Yield the records of an input, and their counts, in portions."""
+    batches = records.batches_of(source, request.options)
+    for batch, counts in request.shared_batches(batches, lambda batch: _count_batch(request, batch)):
+        yield batch, [counts] if counts is not None else _one_by_one(request, batch)
+
+
+def _count_batch(request: TextRequest[TextOptions], batch: records.Batch) -> memoryview | None:
+    """Return the counts of many records at once; None where they have to be taken one by one."""
+    errors = request.options.errors
+    if request.finishes(batch):
+        return None
+    batch = batch.readable(errors)
+    native = request.encoding.tokenizer.for_records(batch.data, request.looked_for, errors)
+    return None if native is None else native.count_records(batch.data, batch.ends, batch.separator_size)
+
+
+def _one_by_one(request: TextRequest[TextOptions], batch: records.Batch) -> Iterator[memoryview]:
+    """Return the count of each record; an error names the record."""
+    tokenizer = request.encoding.tokenizer
+    for record in batch.records():
+        with streams.naming(record.shown):
+            pair = records.pair_of(record, request.options.errors) if tokenizer.sees_whole_texts else None
+            texts = [record] if pair is None else [record, pair]
+            counts = [sum(request.shared_parts(tokenizer.count_part, text)) for text in texts]
+            yield memoryview(array("Q", [request.finished_count(*counts)]))
+
+
+def write_numbers(asked: TextOptions, output: streams.Output, counts: memoryview) -> None:
+    """Write counts (uint32; or one uint64) as lines or as JSON objects."""
+    before, after = b"", records.SEPARATOR[asked.records or "lines"]
+    if asked.as_json:
+        before, after = around("count")
+    numbers = b"%d" % counts[0] if len(counts) == 1 else format_ids(counts, after + before)
+    output.write(before + numbers + after)

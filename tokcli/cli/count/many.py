@@ -1,0 +1,272 @@
+"""The counts of many inputs, in order: short files many at a time, so that threads share them, long ones in parts."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from array import array
+from collections.abc import Callable, Iterable, Iterator
+from itertools import accumulate, chain, islice
+from typing import TYPE_CHECKING, NamedTuple
+
+from tokcli.cli import messages, streams
+from tokcli.cli.request import LARGE_BYTES, TextRequest
+from tokcli.cli.terminal.reading import ProgressLine
+from tokcli.cli.walk.binary_files import HEAD_BYTES, is_binary
+from tokcli.errors import EXIT_ERROR, TokcliError
+
+if TYPE_CHECKING:
+    from tokcli.cli.count.count_options import CountRequest
+
+SHORT_BYTES = 1 << 18  # a longer file is read in parts, which threads share
+JOINED_BYTES = 1 << 20  # of short files that are counted in one call
+FILES = 64  # that a thread takes at a time
+
+
+class Row(NamedTuple):
+    """The count of an input: tokens by each encoding, bytes that were read, its name, the folder it was found in."""
+
+    tokens: tuple[int, ...]
+    size: int
+    path: str
+    root: str
+
+
+class Outcome(NamedTuple):
+    """What became of an input: its `row`, an `error`, or neither where it is binary; `is_long`: it is still to read."""
+
+    source: streams.Input
+    row: Row | None = None
+    error: TokcliError | None = None
+    is_long: bool = False
+
+
+def one_for_each(request: CountRequest) -> list[CountRequest]:
+    """Return a request for each encoding that -e names; they differ in nothing else."""
+    asked = request.options
+    return [request, *(TextRequest(asked.replace(encoding=name, model=None)) for name in asked.encodings[1:])]
+
+
+class ManyCounts:
+    """The counts of all inputs by the encodings of some requests, which differ in nothing else.
+
+    `status` is the exit status so far.
+    """
+
+    def __init__(self, requests: list[CountRequest]) -> None:
+        self.request, asked = requests[0], requests[0].options
+        self.requests = requests
+        self._texts = self.request.texts
+        self._is_single = isinstance(self._texts, list) and len(self._texts) == 1
+        self._status = 0
+        self._progress: _Progress | None = None
+        if sys.stderr.isatty() and not asked.quiet:
+            sys.stderr = line = ProgressLine(sys.stderr)
+            self._progress = _Progress(line)
+
+    @property
+    def status(self) -> int:
+        """The exit status, once all rows have been taken."""
+        return max(self._status, self.request.status)
+
+    def rows(self) -> Iterator[Row]:
+        """Yield the row of each input; one of several that cannot be read is only reported."""
+        texts = self._texts
+        sources = iter(texts) if isinstance(texts, list) else texts.files()
+        try:
+            for outcome in self.found(sources):
+                row = self._row(outcome)
+                if row is not None:
+                    yield row
+                if self._progress and row:
+                    self._progress.counted(row)
+        finally:
+            if self._progress:
+                self._progress.end()
+        if not isinstance(texts, list):
+            texts.end()
+
+    def found(self, sources: Iterator[streams.Input]) -> Iterator[Outcome]:
+        """Yield the outcome of each input; threads share the work on short ones."""
+        batches = iter(lambda: list(islice(sources, FILES)), [])
+        yield from chain.from_iterable(
+            self.request.shared(self.outcomes, batches, lambda batch: len(batch) * LARGE_BYTES // 8)
+        )
+
+    def _row(self, outcome: Outcome) -> Row | None:
+        """Return the row of an outcome, if it has one; report what went wrong."""
+        source = outcome.source
+        try:
+            if outcome.error:
+                raise outcome.error
+            if outcome.is_long:
+                with streams.naming(source.shown):
+                    return self._long(source)
+        except TokcliError as error:
+            if self._is_single:
+                raise
+            messages.report(error)
+            self._status = EXIT_ERROR
+            return None
+        if outcome.row is None and not isinstance(self._texts, list):
+            self._texts.skipped(source)
+        return outcome.row
+
+    # --- short files -------------------------------------------------------------------------------------------------
+
+    def outcomes(self, sources: list[streams.Input]) -> list[Outcome]:
+        """Return the outcomes of some inputs, in order; those that are not short are left for later."""
+        made: dict[int, Outcome] = {}
+        waiting: list[tuple[int, bytes]] = []
+        size = 0
+        for number, source in enumerate(sources):
+            try:
+                data = _read_short(source)
+            except TokcliError as error:
+                made[number] = Outcome(source, error=error)
+                continue
+            if data is None:
+                made[number] = Outcome(source, is_long=True)
+            elif is_binary(source, data):
+                made[number] = Outcome(source)
+            else:
+                waiting.append((number, data))
+                size += len(data)
+                if size > JOINED_BYTES:
+                    made.update(self._joined(sources, waiting))
+                    waiting, size = [], 0
+        made.update(self._joined(sources, waiting))
+        return [made[number] for number in range(len(sources))]
+
+    def _joined(self, sources: list[streams.Input], waiting: list[tuple[int, bytes]]) -> dict[int, Outcome]:
+        """Return the outcomes of short texts: counted in one call, or one by one where something is the matter."""
+        texts = [data for _, data in waiting]
+        columns = [_count_joined(request, texts) for request in self.requests]
+        if None in columns:
+            return {number: self._alone(sources[number], data) for number, data in waiting}
+        tokens = zip(*(column or () for column in columns), strict=True)
+        return {
+            number: Outcome(sources[number], row_of(sources[number], found, len(data)))
+            for (number, data), found in zip(waiting, tokens, strict=True)
+        }
+
+    def _alone(self, source: streams.Input, data: bytes) -> Outcome:
+        try:
+            with streams.naming(source.shown):
+                return Outcome(source, self.counted(source, lambda: iter([data])))
+        except TokcliError as error:
+            return Outcome(source, error=error)
+
+    # --- long files --------------------------------------------------------------------------------------------------
+
+    def _long(self, source: streams.Input) -> Row:
+        """Count an input in parts, as it is read; what comes only once is kept in a file if it has to be read again."""
+        if source.data is not None or len(self.requests) == 1 or not _comes_once(source):
+            return self.counted(source, source.blocks, is_shared=True)
+        with tempfile.TemporaryFile() as kept:
+            for block in source.blocks():
+                kept.write(block)
+            kept.flush()
+
+            def again() -> Iterator[bytes]:
+                kept.seek(0)
+                return iter(lambda: kept.read(SHORT_BYTES), b"")
+
+            return self.counted(source, again, is_shared=True)
+
+    def counted(self, source: streams.Input, blocks: Callable[[], Iterator[bytes]], *, is_shared: bool = False) -> Row:
+        """Count the tokens in blocks of bytes by each encoding."""
+        tokens, size = [], 0
+        for request in self.requests:
+            measured = _Measured(blocks())
+            tokenizer = request.encoding.tokenizer
+            parts = tokenizer.read_parts(measured, request.read_options)
+            counts = (request.shared_over if is_shared else map)(tokenizer.count_part, parts)
+            counts = self._progress.passing(counts) if self._progress and is_shared else counts
+            tokens.append(request.finished_count(sum(counts)))
+            size = measured.size
+        return row_of(source, tuple(tokens), size)
+
+
+def row_of(source: streams.Input, tokens: tuple[int, ...], size: int) -> Row:
+    """Return the row of an input of `size` bytes."""
+    return Row(tokens, size, source.name, source.name if source.found_in is None else source.found_in or os.curdir)
+
+
+def _read_short(source: streams.Input) -> bytes | None:
+    """Return all bytes of a file; None for one that is not short, and for anything that comes only once."""
+    if source.data is not None or _comes_once(source):
+        return None
+    found, size = [], 0
+    for block in source.blocks(HEAD_BYTES):  # small, or each would be given fresh pages by the system
+        found.append(block)
+        size += len(block)
+        if is_binary(source, found[0]):
+            break
+        if size >= SHORT_BYTES:
+            return None
+    return b"".join(found)
+
+
+def _comes_once(source: streams.Input) -> bool:
+    """Return whether an input cannot be read again: standard input, or a pipe that was named."""
+    return source.name == streams.STANDARD_INPUT or (source.found_in is None and not os.path.isfile(source.name))
+
+
+def _count_joined(request: CountRequest, texts: list[bytes]) -> list[int] | None:
+    """Return the count of each text; None where native code does not take them all."""
+    ends = list(accumulate(map(len, texts)))
+    data = b"".join(texts)
+    special = request.allowed | request.refused
+    native = request.encoding.tokenizer.for_records(data, special)
+    # a character of UTF-8 may not begin in one text and end in the next
+    if native is None or any(data[end] & 0xC0 == 0x80 for end in ends if end < len(data)):
+        return None
+    counts = native.count_records(data, array("Q", ends), 0)
+    if counts is None or not request.options.add_special_tokens:
+        return None if counts is None else counts.tolist()
+    return list(map(request.finished_count, counts))
+
+
+class _Measured:
+    """Blocks of bytes; `size` is how many bytes have been taken."""
+
+    def __init__(self, blocks: Iterable[bytes]) -> None:
+        self._blocks = blocks
+        self.size = 0
+
+    def __iter__(self) -> Iterator[bytes]:
+        for block in self._blocks:
+            self.size += len(block)
+            yield block
+
+
+class _Progress:
+    """A line on the terminal that says how much has been counted."""
+
+    def __init__(self, line: ProgressLine) -> None:
+        self._files = self._tokens = self._within = 0
+        self._line = line
+
+    def counted(self, row: Row) -> None:
+        """Take note of an input."""
+        self._files += 1
+        self._tokens += row.tokens[0]
+        self._within = 0
+        self._show()
+
+    def passing(self, counts: Iterable[int]) -> Iterator[int]:
+        """Return counts of parts of an input, and take note of them."""
+        for count in counts:
+            self._within += count
+            self._show()
+            yield count
+
+    def _show(self) -> None:
+        if self._line.is_due():
+            self._line.show(f"{self._files:,} files, {self._tokens + self._within:,} tokens")
+
+    def end(self) -> None:
+        """Remove the line."""
+        self._line.clear()

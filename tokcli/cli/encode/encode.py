@@ -1,0 +1,110 @@
+"""`tokcli encode`: text to ids; or, for people, to coloured tokens."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from tokcli.cli import options, streams
+from tokcli.cli.encode.encode_inputs import encode_all
+from tokcli.cli.encode.encode_options import CONFLICTS, EncodeOptions, EncodeRequest, declared
+from tokcli.cli.encode.write_ids import make_writer
+from tokcli.cli.request import TextRequest
+from tokcli.errors import CheckFailed, InputError
+
+BINARY = ("u16", "u32", "npy")
+U16_IDS = 1 << 16
+
+
+@click.command(cls=options.Command, name="encode", conflicts=CONFLICTS)
+@declared
+def command(**given: Any) -> int:
+    """Encode FILEs, or standard input: ids separated by spaces, one line for each input.
+
+    \b
+      tokcli encode prompt.txt
+      tokcli encode --format u32 -o ids.bin corpus.txt
+      tokcli encode --records jsonl --json < requests.jsonl
+      tokcli encode --records jsonl --shards ids corpus.jsonl.gz
+      tokcli encode --visualise -t 'hello world'
+    """
+    request = TextRequest(EncodeOptions(**given))
+    if request.options.compare is not None or request.options.html or request.options.visualise:
+        write_view(request)
+    elif request.options.shards is not None:
+        from tokcli.cli.encode.shards import write_shards  # hashes and folders, which ids do not need
+
+        write_shards.write(request, request.options.shards)
+    elif request.options.as_text or request.options.chunk:
+        from tokcli.cli.encode import chunks  # 1 ms that ids do not need
+
+        chunks.write(request)
+    else:
+        write_ids(request)
+    return request.status
+
+
+def write_view(request: EncodeRequest) -> None:
+    """Write what people look at: stacked lines, a page, a picture, coloured tokens or their merges."""
+    from tokcli.cli.encode import compare, visualise  # 10 ms that ids do not need
+
+    asked = request.options
+    if asked.compare is not None:
+        compare.write(request, asked.compare)
+        return
+    request.note_template()
+    if asked.html or asked.svg:
+        write_page(request)
+        return
+    with request.open_output() as output:
+        if asked.visualise == "merges" or visualise.needs_rows(request, output):
+            write_page(request, output)
+        else:
+            visualise.write(request, output)
+        output.flush()
+
+
+def write_page(request: EncodeRequest, output: streams.Output | None = None) -> None:
+    """Write a page or a picture to its file; or, to the output, tokens in rows or their merges."""
+    from tokcli.cli.encode import merge_view, token_page, token_rows  # rich: 50 ms that lines do not need
+
+    asked = request.options
+    if output is None:
+        if asked.html:
+            token_page.write_tokens(request, asked.html)
+        elif asked.svg:
+            token_rows.write_svg(request, asked.svg)
+    elif asked.visualise == "merges":
+        merge_view.write(request, output)
+    else:
+        token_rows.write(request, output)
+
+
+def write_ids(request: EncodeRequest) -> None:
+    """Write the ids of the inputs; CheckFailed where -n cut any, and --fail-if-truncated was given."""
+    asked = request.options
+    request.note_template()
+    request.show_reading()
+    with request.open_output("ids", "offsets", "truncated", "type_ids", "special_tokens_mask") as output:
+        check_format(request, output)
+        writer = make_writer(asked, output, request.encoding)
+        truncated = encode_all(request, writer)
+        writer.close()
+        output.flush()
+    if truncated and asked.fail_if_truncated:
+        raise CheckFailed(f"there are more than -n {asked.limit} tokens")
+
+
+def check_format(request: EncodeRequest, output: streams.Output) -> None:
+    """Reject formats that do not fit: offsets without lines of their own, large ids in u16, binary on a terminal."""
+    encoding, asked = request.encoding, request.options
+    if asked.offsets and not asked.as_json and (asked.form == "json" or asked.records):
+        raise InputError("--offsets writes a line for each token, or members of a JSON object", "Add --json.")
+    if asked.form == "u16" and encoding.n_vocab > U16_IDS:
+        raise InputError(
+            f"--format u16 holds ids up to {U16_IDS - 1}; those of {encoding.name} go up to {encoding.max_token_value}",
+            "Use --format u32.",
+        )
+    if output.is_terminal and asked.form in BINARY:
+        raise InputError(f"--format {asked.form} is binary", "Write it to a file with -o, or to a pipe.")

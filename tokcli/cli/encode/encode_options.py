@@ -1,0 +1,126 @@
+"""The options of `tokcli encode`: as the command line declares them, as values, and which cannot be combined."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import click
+
+from tokcli.cli import options
+from tokcli.cli.conflicts import Apart, Needs
+from tokcli.cli.request import TextRequest
+
+if TYPE_CHECKING:
+    from tokcli.engine.chunking.boundaries import Boundary
+
+IdFormat = Literal["text", "json", "u16", "u32", "npy"]
+
+
+class EncodeOptions(options.ClusterOptions):
+    """The options of `tokcli encode`, as values."""
+
+    form: IdFormat
+    offsets: Literal["byte", "char"] | None
+    limit: int | None
+    keep: Literal["first", "last"]
+    fail_if_truncated: bool
+    as_text: bool
+    chunk: int | None
+    overlap: int
+    boundary: Boundary
+    shards: str | None
+    layout: str
+    shard_tokens: int
+    append_special: str | None
+    shard_of: str | None
+    visualise: Literal["tokens", "merges"] | None
+    ids: bool
+    svg: str | None
+    step: bool
+    compare: str | None
+    html: str | None
+
+
+EncodeRequest: TypeAlias = TextRequest[EncodeOptions]
+
+MAX_SHARD_TOKENS = 2**31 - 1  # lengths are int32 in Megatron's index
+SHARDING = ("--layout", "--shard-tokens", "--append-special", "--shard-of", "--dask")
+
+declared = options.group(
+    options.takes_files,
+    options.takes_folders,
+    options.takes_encoding,
+    options.takes_text("error"),
+    options.takes_records,
+    click.option("--format", "form", type=click.Choice(["text", "json", "u16", "u32", "npy"]), default="text",
+                 show_default=True, help="Write decimal ids, JSON, little-endian binary or NumPy."),
+    click.option("--offsets", type=click.Choice(["byte", "char"]),
+                 help="Add where each token begins and ends, in bytes or characters."),
+    click.option("-n", "--limit", type=click.IntRange(min=0), metavar="N", help="Stop after N tokens."),
+    click.option("--keep", type=click.Choice(["first", "last"]), default="first", show_default=True,
+                 help="Keep the first or the last tokens of -n."),
+    click.option("--fail-if-truncated", is_flag=True, help="Exit with 1 if -n cut anything off."),
+    click.option("--as-text", is_flag=True, help="Write the text that -n or --chunk keeps, not its ids."),
+    click.option("--chunk", type=click.IntRange(min=1), metavar="N",
+                 help="Cut each input into records of at most N tokens; --records names their form."),
+    click.option("--overlap", type=click.IntRange(min=0), default=0, metavar="K",
+                 help="Begin each chunk with up to K tokens of the one before; they are among its N."),
+    click.option("--boundary", type=click.Choice(["token", "char", "piece", "line", "sentence", "paragraph"]),
+                 default="token", show_default=True, help="End chunks there, unless such a part is too long."),
+    click.option("--shards", metavar="DIR", shell_complete=options.complete_file,
+                 help="Write the ids as shards to DIR: a document for each input or record. A run that was ended goes "
+                      "on where it was."),
+    click.option("--layout", type=click.Choice(["flat", "datatrove", "megatron", "npy", "parquet"]), default="flat",
+                 show_default=True, help="Lay the shards out for this reader."),
+    click.option("--shard-tokens", type=click.IntRange(min=1, max=MAX_SHARD_TOKENS), default=100_000_000,
+                 show_default=True, metavar="N",
+                 help="Put at most N tokens into a shard; only a document that is longer is cut."),
+    click.option("--append-special", metavar="NAME", help="End each document in the shards with this special token."),
+    click.option("--shard-of", metavar="I/N",
+                 help="Encode only part I of N of the input's bytes, in whole documents; each part has its own DIR."),
+    options.takes_cluster,
+    click.option("--visualise", type=click.Choice(["tokens", "merges"]), is_flag=False, metavar="[tokens|merges]",
+                 help="Show coloured tokens, or with =merges every merge."),
+    click.option("--ids", is_flag=True, help="Show the ids under the tokens of --visualise."),
+    click.option("--svg", metavar="FILE", shell_complete=options.complete_file,
+                 help="Write the tokens of --visualise to FILE as a picture."),
+    click.option("--step", is_flag=True, help="Wait for a key after each step of --visualise=merges."),
+    click.option("--compare", metavar="E1,E2,...",
+                 help="Show the text under each of these encodings, aligned, and how many tokens it takes."),
+    options.takes_html,
+    options.takes_output,
+    options.common,
+)  # fmt: skip
+
+CONFLICTS = (
+    *options.TEXT_CONFLICTS,
+    Apart("--compare", ("--encoding", "--model", "--pattern"), "--compare names the encodings itself."),
+    Apart("--compare", ("-r", "--records", "--offsets", "-n", "--format", "--fail-if-truncated", "--add-special-tokens",
+                        "--html", "--visualise", "--step", "--ids", "--svg")),
+    Apart("--html", ("--records", "--field", "--json", "--format", "--offsets", "--fail-if-truncated", "--visualise",
+                     "--ids", "--svg", "--step", "--output"), "The page has a form of its own."),
+    Apart("--format=u16|u32|npy", ("--records", "--json", "--offsets"), "Binary ids are written alone."),
+    Apart("--visualise", ("--records", "--offsets", "--format"), "A view for people has a form of its own."),
+    Apart("--shards", ("--output", "--format", "--json", "--offsets", "-n", "--chunk", "--as-text", "--compare",
+                       "--html", "--visualise"), "Shards are binary files of whole documents in DIR."),
+    *(Needs(option, "--shards") for option in SHARDING),
+    Apart("--dask", ("--text",)),
+    Needs("--fail-if-truncated", "-n"),
+    Needs("--keep", "-n"),
+    Needs("--overlap", "--chunk"),
+    Needs("--boundary", "--chunk"),
+    Apart("--chunk", ("-n", "--compare", "--html", "--visualise")),
+    Apart("--chunk", ("--field", "--all-fields"), "With --chunk the input is plain text."),
+    Apart("--chunk", ("--offsets", "--format=u16|u32|npy"), "Chunks are records of decimal ids, of text, or JSON."),
+    Apart("--chunk", ("--add-special-tokens",), "A template would add tokens to the N of each chunk."),
+    Apart("--as-text", ("--compare", "--html", "--visualise", "--offsets", "--format", "--add-special-tokens")),
+    Apart("--keep", ("--compare", "--html", "--visualise"), "A view shows the first tokens."),
+    Apart("--fail-if-truncated", ("--visualise",)),
+    Needs("--ids", "--visualise=tokens"),
+    Apart("--ids", ("--json",), "The JSON of --visualise includes the ids already."),
+    Apart("--visualise=merges", ("-n", "--add-special-tokens"), "Merges are those of whole pieces of the text."),
+    Needs("--step", "--visualise=merges"),
+    Apart("--step", ("--json",)),
+    Needs("--svg", "--visualise=tokens"),
+    Apart("--svg", ("--json", "--output"), "--svg FILE is where the picture goes."),
+)  # fmt: skip

@@ -1,0 +1,291 @@
+"""The files of a shard, in each of the layouts: what they are called, and what is in them.
+
+Ids come as little-endian bytes and go to the file as they are. Each file gets its name when all of it is on the disk.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from array import array
+from collections.abc import Iterator
+from hashlib import sha256
+from itertools import chain
+from operator import sub
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from tokcli.atomic import Replacement, new_file_mode
+from tokcli.cli.encode.write_ids import Spool
+from tokcli.cli.inputs.columns import import_pyarrow
+from tokcli.engine.stream import npy
+from tokcli.engine.stream.ids import BinaryFormat, in_other_order
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+WIDTH: dict[BinaryFormat, int] = {"u16": 2, "u32": 4}  # bytes of an id
+READ_BYTES = 1 << 20
+GROUP_TOKENS, GROUP_DOCUMENTS = 1 << 20, 1 << 18  # either ends a row group of parquet: readers hold one
+
+
+class HashedFile:
+    """A file that is being written, and the SHA-256 of its bytes; it gets its name by `commit`."""
+
+    def __init__(self, folder: str, name: str) -> None:
+        self.name = name
+        self._path = Path(folder, name)
+        self._made = Replacement(str(self._path), mode=new_file_mode())
+        self._digest = sha256()
+        self._is_patched = False
+        self.closed = False  # pyarrow asks
+
+    def write(self, data: Buffer) -> int:
+        """Write bytes, and return their number."""
+        self._digest.update(data)
+        return self._made.file.write(data)
+
+    def flush(self) -> None:
+        """Do nothing: pyarrow asks for it."""
+
+    def patch(self, data: bytes) -> None:
+        """Overwrite the beginning."""
+        self._made.file.seek(0)
+        self._made.file.write(data)
+        self._is_patched = True
+
+    def finish(self) -> None:
+        """Bring the file to the disk; only its name is left to do."""
+        self._made.finish()
+
+    def commit(self) -> None:
+        """Give the file its name."""
+        self._made.commit()
+
+    def discard(self) -> None:
+        """Remove what is not whole."""
+        self._made.discard()
+
+    def facts(self) -> dict[str, str]:
+        """Return the members that name a file which has been committed."""
+        digest = digest_of_file(self._path) if self._is_patched else self._digest.hexdigest()
+        return {"file": self.name, "sha256": digest}
+
+
+def digest_of_file(path: Path) -> str:
+    """Return the SHA-256 (hex) of a file."""
+    digest = sha256()
+    with path.open("rb", buffering=0) as file:
+        while block := file.read(READ_BYTES):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+class Shard:
+    """A shard that is being written: a file of ids, with a file beside it in some layouts.
+
+    `write` takes whole documents with their ends (uint64, in tokens of the shard), `write_part` a part of a document
+    that `end_document` ends. This is the layout flat; the ends are the index's.
+    """
+
+    NAME: ClassVar = "shard-{:05}.bin"
+    BESIDE: ClassVar[str | None] = None  # what is added to the name, or takes the place of its end
+    INDEX: ClassVar = "index.json"
+
+    def __init__(self, folder: str, number: int, form: BinaryFormat) -> None:
+        self.tokens = self.documents = 0
+        self._width, self._form = WIDTH[form], form
+        self._ends = Spool()
+        self._files: list[HashedFile] = []
+        try:
+            for name in self.names(number):
+                self._files.append(HashedFile(folder, name))
+            self._begin()
+        except BaseException:
+            self.discard()
+            raise
+
+    @classmethod
+    def names(cls, number: int) -> list[str]:
+        """Return the names of the files of a shard, that of the ids first."""
+        name = cls.NAME.format(number)
+        return [name] if cls.BESIDE is None else [name, _beside(name, cls.BESIDE)]
+
+    @classmethod
+    def owns(cls, name: str) -> bool:
+        """Return whether a file may be one of this layout, also one that is being written."""
+        name = re.sub(r"\A\.(.+)\.[0-9a-f]{12}\.tmp\Z", r"\1", name)
+        number = re.search(r"[0-9]{5,}", name)
+        return name == cls.INDEX or (number is not None and name in cls.names(int(number[0])))
+
+    def write(self, data: Buffer, ends: memoryview) -> None:
+        """Write whole documents, which end at `ends`; the last end is that of the data."""
+        self._files[0].write(data)
+        self._add_ends(ends)
+
+    def write_part(self, data: Buffer) -> None:
+        """Write a part of a document."""
+        self._files[0].write(data)
+        self.tokens += memoryview(data).nbytes // self._width
+
+    def end_document(self) -> None:
+        """End the document whose parts have been written."""
+        self._add_ends(memoryview(array("Q", [self.tokens])))
+
+    def _add_ends(self, ends: memoryview) -> None:
+        if len(ends):
+            self.tokens = ends[-1]
+            self.documents += len(ends)
+            self._ends.write(ends.cast("B"))
+
+    def ends(self) -> Iterator[memoryview]:
+        """Return the ends of all documents (uint64, in tokens), in blocks."""
+        for block in self._ends.blocks():
+            yield memoryview(block).cast("B").cast("Q")
+
+    def commit(self) -> list[dict[str, str]]:
+        """Give the files their names, and return what there is to say about each."""
+        self._finish()
+        for file in self._files:  # the names last: a full disk is noticed before
+            file.finish()
+        for file in reversed(self._files):
+            file.commit()
+        return [file.facts() for file in self._files]
+
+    def discard(self) -> None:
+        """Remove the files that have no names yet."""
+        for file in self._files:
+            file.discard()
+        self._ends.close()
+
+    def _begin(self) -> None:
+        """Write what comes before the ids."""
+
+    def _finish(self) -> None:
+        """Write what is known only now."""
+
+
+class NpyShard(Shard):
+    """A file that `numpy.load` opens."""
+
+    NAME = "shard-{:05}.npy"
+
+    def _begin(self) -> None:
+        self._files[0].write(npy.header(0, self._form))
+
+    def _finish(self) -> None:
+        self._files[0].patch(npy.header(self.tokens, self._form))
+
+
+class DatatroveShard(Shard):
+    """The files of datatrove's TokenizedFile: the ids, and beside them the ends of the documents as uint64."""
+
+    NAME, BESIDE = "{:05}_00000.ds", ".ds.index"
+
+    def _finish(self) -> None:
+        for ends in self.ends():
+            self._files[1].write(in_other_order(ends))
+
+
+class MegatronShard(Shard):
+    """The files of Megatron-LM's IndexedDatasetBuilder (megatron/core/datasets/indexed_dataset.py), a sequence each."""
+
+    BESIDE = ".idx"
+    HEADER = b"MMIDIDX\x00\x00"
+    VERSION = 1
+    CODES: ClassVar[dict[BinaryFormat, int]] = {"u16": 8, "u32": 4}  # uint16; int32, for it has no uint32
+
+    def _finish(self) -> None:
+        write, count = self._files[1].write, self.documents
+        write(self.HEADER + struct.pack("<QBQQ", self.VERSION, self.CODES[self._form], count, count + 1))
+        last = 0
+        for ends in self.ends():
+            write(in_other_order(memoryview(array("i", map(sub, ends, chain([last], ends))))))
+            last = ends[-1]
+        last = 0
+        for ends in self.ends():
+            starts = array("q", [last * self._width])
+            starts.extend(end * self._width for end in ends[:-1])
+            write(in_other_order(memoryview(starts)))
+            last = ends[-1]
+        for first in range(0, count + 1, READ_BYTES):
+            write(in_other_order(memoryview(array("q", range(first, min(first + READ_BYTES, count + 1))))))
+
+
+class ParquetShard(Shard):
+    """A parquet file with the column `input_ids`, a list of uint32 for each document.
+
+    A row group ends with the document that fills it, so it does not depend on how the documents came.
+    """
+
+    NAME = "shard-{:05}.parquet"
+    INDEX = "_index.json"  # readers of folders leave such names out
+
+    def _begin(self) -> None:
+        self._arrow = import_pyarrow()
+        column = self._arrow.field("input_ids", self._arrow.list_(self._arrow.uint32()))
+        self._schema = self._arrow.schema([column])
+        self._writer = self._arrow.parquet.ParquetWriter(
+            self._files[0], self._schema, compression="zstd", use_dictionary=False, write_statistics=False
+        )
+        self._group: list[Buffer] = []  # the ids of the row group, and where its documents end, from its beginning on
+        self._group_ends = array("i", [0])
+        self._group_begin = 0
+
+    def write(self, data: Buffer, ends: memoryview) -> None:
+        ids, at, begin = memoryview(data).cast("B"), 0, self.tokens
+        for number, end in enumerate(ends):
+            self.tokens = end
+            self._group_ends.append(end - self._group_begin)
+            if self._is_group_full or number == len(ends) - 1:
+                self._group.append(ids[at : (end - begin) * self._width])
+                at = (end - begin) * self._width
+                self._end_group_if_full()
+        self._add_ends(ends)
+
+    def write_part(self, data: Buffer) -> None:
+        self._group.append(bytes(data))
+        self.tokens += memoryview(data).nbytes // self._width
+
+    def end_document(self) -> None:
+        self._group_ends.append(self.tokens - self._group_begin)
+        super().end_document()
+        self._end_group_if_full()
+
+    @property
+    def _is_group_full(self) -> bool:
+        return self.tokens - self._group_begin >= GROUP_TOKENS or len(self._group_ends) > GROUP_DOCUMENTS
+
+    def _end_group_if_full(self) -> None:
+        if self._is_group_full:
+            self._end_group()
+
+    def _end_group(self) -> None:
+        arrow, kept = self._arrow, b"".join(self._group)
+        kind = arrow.uint16() if self._form == "u16" else arrow.uint32()
+        count = len(kept) // self._width
+        values = arrow.Array.from_buffers(kind, count, [None, arrow.py_buffer(kept)]).cast(arrow.uint32())
+        ends = arrow.Array.from_buffers(
+            arrow.int32(), len(self._group_ends), [None, arrow.py_buffer(self._group_ends.tobytes())]
+        )
+        rows = arrow.ListArray.from_arrays(ends, values)
+        self._writer.write_batch(arrow.record_batch([rows], schema=self._schema))
+        self._group, self._group_ends, self._group_begin = [], array("i", [0]), self.tokens
+
+    def _finish(self) -> None:
+        if len(self._group_ends) > 1:
+            self._end_group()
+        self._writer.close()
+
+
+LAYOUTS: dict[str, type[Shard]] = {
+    "flat": Shard,
+    "datatrove": DatatroveShard,
+    "megatron": MegatronShard,
+    "npy": NpyShard,
+    "parquet": ParquetShard,
+}
+
+
+def _beside(name: str, end: str) -> str:
+    return name[: name.rindex(".")] + end

@@ -1,0 +1,184 @@
+"""Shards that `encode --shards` wrote, read back: their index line by line, and the ids of each."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import sha256
+from io import BufferedReader
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from tokcli.cli.checkpoint_folder import NAME
+from tokcli.cli.encode.shards.layouts import LAYOUTS, digest_of_file
+from tokcli.cli.inputs.columns import import_pyarrow
+from tokcli.cli.streams import Input
+from tokcli.engine.stream.ids import ids_in
+from tokcli.engine.stream.npy import DTYPES
+from tokcli.errors import InputError, TokcliError, VocabularyError, reason_of
+from tokcli.formats.limits import open_regular_file
+from tokcli.formats.strict_json import parse_json_strictly
+
+if TYPE_CHECKING:
+    from tokcli.engine.encoding import Encoding
+
+FORMAT, VERSION = "tokcli-shards", 1
+MAX_HEAD_BYTES = 1 << 20  # a line of an index, without sources and shards
+MAX_LINE_BYTES = 1 << 30  # of a shard: most of it are the ends of its documents
+_FORMS: dict[str, Literal["u16", "u32"]] = {name: form for form, name in DTYPES.items()}
+# A text whose ids tell tokenizers apart that have the same tokens: case, accents, white space, digits, emoji.
+PROBE = "The naïve Café  costs 1234567 £;\n\n\tİstanbul ﬁn e\u0301 日本語 👩‍👩‍👧 don't_stop \u00a0<s>"
+
+
+class ReadShard(NamedTuple):
+    """A shard that is read: its files with their SHA-256, and where its documents end (uint32, in tokens).
+
+    `continues`: its last document goes on in the next shard.
+    """
+
+    folder: Path
+    layout: str
+    form: Literal["u16", "u32", "npy"]
+    files: dict[str, str]
+    tokens: int
+    ends: memoryview
+    continues: bool
+
+    @property
+    def shown(self) -> str:
+        """The name of the file with the ids."""
+        return str(self.folder / next(iter(self.files)))
+
+    def blocks(self) -> Iterator[bytes]:
+        """Return the ids as they are in the file; those of parquet as little-endian uint32."""
+        return _parquet_ids(self.shown) if self.layout == "parquet" else Input(self.shown, as_is=True).blocks()
+
+    def damaged(self) -> str | None:
+        """Return the first file that is not as it was written; None where all are."""
+        for name, digest in self.files.items():
+            try:
+                if digest_of_file(self.folder / name) != digest:
+                    return name
+            except OSError as error:
+                raise InputError(reason_of(error), where=str(self.folder / name)) from None
+        return None
+
+
+class ReadFolder(NamedTuple):
+    """A folder of shards: its index, and what that says before its sources and shards."""
+
+    path: Path
+    head: dict[str, Any]
+
+    @property
+    def encoding(self) -> str:
+        """The name of the encoding."""
+        return str(self.head.get("encoding"))
+
+    def check_encoding(self, encoding: Encoding) -> None:
+        """Raise InputError for another encoding than that of the shards."""
+        if self.head.get("digest") != digest_of_encoding(encoding):
+            raise InputError(
+                f"the shards are of {self.encoding}, and {encoding.name} is another encoding",
+                "Name the vocabulary that made them with -e.",
+                where=str(self.path.parent),
+            )
+
+    def shards(self) -> Iterator[ReadShard]:
+        """Yield the shards, of which one is held; InputError where the index is not as it was written."""
+        layout = self.head["layout"]
+        form = "u32" if layout == "parquet" else "npy" if layout == "npy" else _FORMS[self.head["dtype"]]
+        with _opened(self.path) as file:
+            while (line := file.readline(MAX_LINE_BYTES)) and not line.startswith(b'"shards": ['):
+                pass
+            while (line := file.readline(MAX_LINE_BYTES)) and line != b"]}\n":
+                if line != b"\n":  # there is no shard
+                    yield _shard_of(line.rstrip(b",\n"), self.path, layout, form)
+            if not line:
+                raise _not_ours(self.path)
+
+
+def read_folder(folder: str) -> ReadFolder | None:
+    """Return the shards in a folder; None where there are none, InputError where the index is none of ours."""
+    try:
+        found = [Path(folder, name) for name in sorted({layout.INDEX for layout in LAYOUTS.values()})]
+        index = next((index for index in found if index.is_file()), None)
+    except ValueError:  # a NUL in the name
+        return None
+    return None if index is None else ReadFolder(index, read_head(index))
+
+
+def holds_shards(folder: Path) -> bool:
+    """Return whether a folder has shards, or is to have them when a run ends."""
+    try:
+        return (folder / NAME).is_dir() or read_folder(str(folder)) is not None
+    except (OSError, TokcliError):
+        return False
+
+
+def read_head(index: Path) -> dict[str, Any]:
+    """Return what an index says before its sources and shards; InputError where it is none."""
+    with _opened(index) as file:
+        head = _parsed(file.readline(MAX_HEAD_BYTES).rstrip(b",\n") + b"}", index)
+    is_ours = head.get("format") == FORMAT and head.get("version") == VERSION
+    if not is_ours or head.get("layout") not in LAYOUTS or head.get("dtype") not in _FORMS:
+        raise _not_ours(index)
+    return head
+
+
+@contextmanager
+def _opened(index: Path) -> Iterator[BufferedReader]:
+    with open_regular_file(index) as file, open(file.fileno(), "rb", closefd=False) as buffered:
+        yield buffered
+
+
+def _shard_of(line: bytes, index: Path, layout: str, form: Literal["u16", "u32", "npy"]) -> ReadShard:
+    about, found, ends = line.partition(b', "ends": [')
+    said = _parsed(about + b"}", index)
+    try:
+        files = {file["file"]: file["sha256"] for file in (said, *said.get("beside", ()))}
+        read = ids_in(ends.removesuffix(b"]}"))
+        ends_in = read if isinstance(read, memoryview) else memoryview(array("I", read))
+        shard = ReadShard(index.parent, layout, form, files, said["tokens"], ends_in, said.get("continues", False))
+    except (KeyError, TypeError, OverflowError, TokcliError):
+        raise _not_ours(index) from None
+    last = ends_in[-1] if len(ends_in) else 0
+    if not found or last != shard.tokens or not all(map(LAYOUTS[layout].owns, files)):
+        raise _not_ours(index)
+    return shard
+
+
+def _parsed(data: bytes, index: Path) -> dict[str, Any]:
+    try:
+        found = parse_json_strictly(data, str(index))
+    except (VocabularyError, RecursionError):
+        raise _not_ours(index) from None
+    if not isinstance(found, dict):
+        raise _not_ours(index)
+    return found
+
+
+def _not_ours(index: Path) -> InputError:
+    return InputError("not an index of shards as tokcli writes them", where=str(index))
+
+
+def _parquet_ids(path: str) -> Iterator[bytes]:
+    arrow = import_pyarrow()
+    try:
+        for batch in arrow.parquet.ParquetFile(path).iter_batches(columns=["input_ids"]):
+            ids = batch.column(0).flatten().cast(arrow.uint32())
+            yield bytes(memoryview(ids.buffers()[1]).cast("B")[4 * ids.offset : 4 * (ids.offset + len(ids))])
+    except (OSError, arrow.ArrowException) as error:
+        raise InputError(f"not a parquet file with the column input_ids: {error}", where=path) from None
+
+
+def digest_of_encoding(encoding: Encoding) -> str:
+    """Return a SHA-256 (hex) of what makes an encoding: its tokens and ids, its pattern, and the ids of a hard text."""
+    tokenizer, digest = encoding.tokenizer, sha256()
+    pattern = "" if tokenizer.pretokenizer is None else tokenizer.pretokenizer.pat_str
+    digest.update(repr([pattern, sorted(encoding.tokenizer.special_tokens.items()), tokenizer.encode(PROBE)]).encode())
+    ranks = tokenizer.ranks()
+    digest.update(repr(sorted(ranks.values())).encode())
+    digest.update(" ".join(map(bytes.hex, sorted(ranks, key=ranks.__getitem__))).encode())
+    return digest.hexdigest()

@@ -1,0 +1,200 @@
+"""The folder of --shards: what may be in it, how far a run has come, and the index that makes it finished.
+
+While a run works, `.tokcli-checkpoint` in it says which shards are whole and where the next one begins; of each whole
+shard it keeps the line of the index. The index comes last: a folder that has one is finished.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tokcli.atomic import Replacement, new_file_mode
+from tokcli.cli.checkpoint_folder import NAME, STATE, CheckpointFolder, Work, plan_of
+from tokcli.cli.encode.shards.layouts import LAYOUTS, Shard
+from tokcli.cli.encode.shards.read_shards import FORMAT, VERSION, read_head
+from tokcli.cli.json_stream import dump
+from tokcli.engine.stream.ids import BinaryFormat, format_ids
+from tokcli.errors import InputError, OutputError, reason_of
+
+ENCODING = Work(
+    "encode --shards",
+    "run",
+    re.compile(r"shard-\d{5,}\.json|state\.json|\.(?:shard-\d{5,}\.json|state\.json)\.[0-9a-f]{12}\.tmp"),
+    1,
+)
+LINE_NAME = "shard-{:05}.json"
+COPY_BYTES = 1 << 20
+
+
+class NextDocument(NamedTuple):
+    """Where the next shard begins: so many documents after byte `offset` of an input, and tokens after that."""
+
+    input: int = 0
+    offset: int = 0
+    documents: int = 0
+    tokens: int = 0
+
+
+class WholeShards(NamedTuple):
+    """The sums over whole shards, where the next one begins, and the exit status so far."""
+
+    shards: int = 0
+    tokens: int = 0
+    documents: int = 0
+    status: int = 0
+    position: NextDocument = NextDocument()
+
+
+class ShardFolder:
+    """The folder of a run, from `open` to `close`. `plan` tells this run from any other, which is refused."""
+
+    def __init__(self, path: str, layout: str, form: BinaryFormat, plan: dict[str, Any], *, resumes: bool) -> None:
+        self.path, self._layout, self._form = path, LAYOUTS[layout], form
+        self._plan = plan_of(plan)
+        self._resumes = resumes
+        self._files = CheckpointFolder(path, ENCODING)
+        self.index = Path(path, self._layout.INDEX)
+        self.progress = WholeShards()
+        self._is_open = self._is_ours = False
+
+    def open(self) -> None:
+        """Make the folder, or find out how far another run of the same plan came; InputError for any other folder."""
+        self._check()
+        if self.is_finished and not self._files.path.exists():
+            return
+        self._files.open()
+        self._is_open = True
+        if self.is_finished:  # by another process meanwhile, or but for what it kept to be resumed
+            self._refuse_other()
+        else:
+            self.progress = self._read()
+        self._is_ours = True
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether there is an index, so that nothing is left to do."""
+        return self.index.exists()
+
+    def _check(self) -> None:
+        try:
+            names = [found.name for found in Path(self.path).iterdir()]
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise OutputError(reason_of(error), "Name another DIR.", where=self.path) from None
+        if self._layout.INDEX in names:
+            self._refuse_other()
+        other = [name for name in names if name != NAME and not self._layout.owns(name)]
+        if other:
+            raise InputError(
+                f"holds {other[0]!r}, which is not of this run", "Name a new or an empty DIR.", where=self.path
+            )
+        if names and not {NAME, self._layout.INDEX} & set(names):
+            raise InputError("holds shards, but not what made them", "Name a new or an empty DIR.", where=self.path)
+
+    def _refuse_other(self) -> None:
+        """Raise InputError where the index is that of a run with another plan."""
+        head = read_head(self.index)
+        if head.get("plan") != self._plan:
+            raise InputError("holds the shards of another run, which is finished", "Name another DIR.", where=self.path)
+
+    def _read(self) -> WholeShards:
+        state = self._files.read_state()
+        if state is None:
+            self._files.remove_all_but(())
+            return WholeShards()
+        try:
+            plan, progress = state["plan"], WholeShards(**state["progress"])
+            progress = progress._replace(position=NextDocument(*progress.position))
+            numbers = [*progress[:-1], *progress.position]
+            is_right = isinstance(plan, dict) and all(type(number) is int and number >= 0 for number in numbers)
+        except (KeyError, TypeError, AttributeError):
+            is_right = False
+        if not is_right:
+            raise self._files.damaged(f"{STATE} says what cannot be")
+        self._files.refuse_other(self._plan, plan)
+        if not self._resumes:
+            progress = WholeShards()
+            with self._files.naming_errors():
+                for path in Path(self.path).iterdir():
+                    if self._layout.owns(path.name):  # the new run may make fewer
+                        path.unlink()
+        lines = [LINE_NAME.format(number) for number in range(progress.shards)]
+        if any(not (self._files.path / line).is_file() for line in lines):
+            raise self._files.damaged("a shard is missing")
+        self._files.remove_all_but((STATE, *lines))
+        return progress
+
+    def new_shard(self) -> Shard:
+        """Begin the next shard."""
+        with self._files.naming_errors():
+            return self._layout(self.path, self.progress.shards, self._form)
+
+    def add(self, shard: Shard, position: NextDocument, status: int, *, continues: bool) -> None:
+        """Give a shard its name, and take note that it is whole and that the next one begins at `position`.
+
+        With `continues`, its last document goes on in the next shard.
+        """
+        done = self.progress
+        with self._files.naming_errors():
+            main, *beside = shard.commit()
+            about = {**main, "tokens": shard.tokens, "documents": shard.documents}
+            about |= ({"beside": beside} if beside else {}) | ({"continues": True} if continues else {})
+            path = self._files.path / LINE_NAME.format(done.shards)
+            _write(str(path), [f'{dump(about)[:-1]}, "ends": ['.encode(), *_joined(_numbers(shard)), b"]}"])
+        self.progress = WholeShards(
+            done.shards + 1, done.tokens + shard.tokens, done.documents + shard.documents - continues, status, position
+        )
+        progress = {**self.progress._asdict(), "position": list(position)}
+        self._files.write_state({"plan": self._plan, "progress": progress})
+
+    def finish(self, about: dict[str, Any], sources: Iterable[bytes]) -> None:
+        """Write the index: what there is to say about the run, its sources as JSON, and its shards."""
+        done = self.progress
+        head = {"format": FORMAT, "version": VERSION, **about, "tokens": done.tokens, "documents": done.documents}
+        with self._files.naming_errors():
+            _write(str(self.index), self._parts({**head, "plan": self._plan}, sources), mode=new_file_mode())
+
+    def _parts(self, head: dict[str, Any], sources: Iterable[bytes]) -> Iterator[bytes]:
+        yield dump(head)[:-1].encode() + b',\n"sources": [\n'
+        yield from _joined(sources, b",\n")
+        yield b'\n],\n"shards": [\n'
+        for number in range(self.progress.shards):
+            yield b",\n" if number else b""
+            with (self._files.path / LINE_NAME.format(number)).open("rb") as file:
+                yield from iter(lambda: file.read(COPY_BYTES), b"")
+        yield b"\n]}\n"
+
+    def close(self) -> None:
+        """Unlock the folder; what a run keeps to be resumed goes when it has ended, or has kept nothing yet."""
+        if not self._is_open:
+            return
+        try:
+            if self._is_ours and (self.is_finished or not self.progress.shards):
+                self._files.remove(STATE)
+        finally:
+            self._files.close()
+
+
+def _numbers(shard: Shard) -> Iterator[bytes]:
+    for ends in shard.ends():
+        yield bytes(format_ids(memoryview(array("I", ends)), b", "))
+
+
+def _joined(parts: Iterable[bytes], between: bytes = b", ") -> Iterator[bytes]:
+    for number, part in enumerate(parts):
+        yield between if number else b""
+        yield part
+
+
+def _write(path: str, parts: Iterable[bytes], mode: int = 0o600) -> None:
+    made = Replacement(path, mode=mode)
+    try:
+        made.file.writelines(parts)
+        made.commit()
+    finally:
+        made.discard()

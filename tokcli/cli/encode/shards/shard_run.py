@@ -1,0 +1,92 @@
+"""A run of `encode --shards`: its inputs, section by section, and the documents in them, encoded on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from tokcli.cli.encode.encode_inputs import encode_batch, encode_one
+from tokcli.cli.encode.shards.shard_folder import ShardFolder
+from tokcli.cli.encode.shards.shard_writer import ShardWriter
+from tokcli.cli.encode.write_ids import Spool
+from tokcli.cli.inputs.input_facts import size_on_disk
+from tokcli.cli.inputs.sections import Section
+from tokcli.cli.json_stream import dump
+from tokcli.cli.records import batches_of
+
+if TYPE_CHECKING:
+    from tokcli.cli.encode.encode_options import EncodeRequest
+
+
+class Run:
+    """One run: its inputs, section by section, and the documents in them."""
+
+    def __init__(self, request: EncodeRequest, folder: ShardFolder, writer: ShardWriter) -> None:
+        self._request, self._writer = request, writer
+        self._position = folder.progress.position
+        self._sources = Spool()  # lines of JSON, for the index
+
+    def encode(self, found: Iterator[Section]) -> None:
+        """Write the documents of the sections that no shard holds yet; InputError names what is wrong with one."""
+        try:
+            self._encode_all(self._left(found))
+            texts = self._request.texts
+            if not isinstance(texts, list):
+                texts.end()
+                texts.status = max(texts.status, self._writer.status)
+            self._writer.close()
+        finally:
+            self._writer.discard()
+
+    def _note(self, section: Section) -> None:
+        """Keep what the index says about a section."""
+        about: dict[str, Any] = {"path": section.source.name, "bytes": size_on_disk(section.source)}
+        if not section.is_whole:
+            about |= {"start": section.start} | ({} if section.stop is None else {"end": section.stop})
+        self._sources.write(dump(about).encode() + b"\n")
+
+    def sources(self) -> Iterator[bytes]:
+        """Return the sources as JSON objects."""
+        held = b""
+        for block in self._sources.blocks():
+            *lines, held = (held + bytes(block)).split(b"\n")
+            yield from lines
+        self._sources.close()
+
+    def _left(self, found: Iterator[Section]) -> Iterator[Section]:
+        """Yield what is left of the sections; what cannot be read is reported."""
+        texts = self._request.texts
+        for section in found:
+            self._note(section)
+            if section.number < self._position.input:
+                continue
+            if not isinstance(texts, list):
+                source = texts.checked(section.source)
+                self._writer.status = texts.status
+                if source is None:
+                    continue
+                section = section._replace(source=source)
+            if section.number == self._position.input and self._position.offset:
+                section = section._replace(start=self._position.offset)
+            yield section
+
+    def _encode_all(self, found: Iterator[Section]) -> None:
+        """Encode the documents of sections, and write them."""
+        for section in found:
+            if self._request.options.records is None:
+                self._writer.at(section.number, 0)
+                encode_one(self._request, section.source, self._writer)
+            else:
+                self._encode_records(section)
+
+    def _encode_records(self, section: Section) -> None:
+        request = self._request
+        batches = batches_of(section, request.options)
+        for batch, made in request.shared_batches(batches, lambda batch: encode_batch(request, batch)):
+            self._writer.at(section.number, section.start + batch.offset)
+            if made is not None:
+                self._writer.add_records(*made)
+            else:
+                for record in batch.records():
+                    encode_one(request, record, self._writer)
+            batch.raise_error()

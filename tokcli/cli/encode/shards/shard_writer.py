@@ -1,0 +1,155 @@
+"""Documents into shards of at most so many tokens: which document goes where, and where a shard ends.
+
+A document that does not fit into what is left of a shard begins the next one. A document that no shard holds begins a
+shard of its own and is cut after each full one; what is left of it may be followed by others.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_right
+from typing import TYPE_CHECKING
+
+from tokcli.cli.encode.shards.layouts import WIDTH, Shard
+from tokcli.cli.encode.shards.shard_folder import NextDocument, ShardFolder
+from tokcli.cli.encode.write_ids import IdWriter, Spool
+from tokcli.engine.stream.ids import BinaryFormat, packed_records
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+
+class ShardWriter(IdWriter):
+    """Writes each input or record as a document: `begin`, any number of `add`, `end`; or many by `add_records`.
+
+    `limit` is the number of tokens that a shard holds, and `extra` the id that ends a document, where there is one.
+    `at` says where the next documents come from, so that a run that is resumed knows where to go on; such a run skips
+    what is in whole shards already.
+    """
+
+    def __init__(self, folder: ShardFolder, form: BinaryFormat, limit: int, extra: int | None) -> None:
+        self._folder, self._form, self._limit, self._extra = folder, form, limit, extra
+        self._width = WIDTH[form]
+        self._shard: Shard | None = None
+        self._place = (0, 0)
+        self._done = 0  # documents since the place
+        self._written = 0  # tokens of the next document in shards
+        self._skipped, self._dropped = folder.progress.position[2:]  # documents and tokens still to be skipped
+        self.status = folder.progress.status
+
+    def at(self, number: int, offset: int) -> None:
+        """Take note that the next document is the first after byte `offset` of an input."""
+        self._place, self._done = (number, offset), 0
+
+    # --- many documents ----------------------------------------------------------------------------------------------
+
+    def add_records(self, ids: memoryview, offsets: memoryview) -> None:
+        """Write documents whose ids (uint32) begin at `offsets` (uint64); the last offset ends the last of them."""
+        records = len(offsets) - 1
+        first = min(self._skipped, records)
+        self._skipped, self._done = self._skipped - first, self._done + first
+        while first < records:
+            fits = self._fitting(offsets, first)
+            if fits > first:
+                shard = self._open()
+                shard.write(*self._packed(ids, offsets[first : fits + 1], shard.tokens))
+                self._done, first = self._done + fits - first, fits
+            elif self._shard is not None:
+                self._commit()
+            else:
+                one = ids[offsets[first] : offsets[first + 1]]
+                self.begin()
+                self.add(self.render(one), len(one))
+                self.end()
+                first += 1
+
+    def _fitting(self, offsets: memoryview, first: int) -> int:
+        """Return the number of the first document after `first` that does not fit into the shard any more."""
+        room = self._limit - (0 if self._shard is None else self._shard.tokens)
+        each = self._extra is not None
+        begin = offsets[first]
+        places = range(first + 1, len(offsets))
+        return first + bisect_right(places, room, key=lambda n: offsets[n] - begin + (n - first) * each)
+
+    def _packed(self, ids: memoryview, offsets: memoryview, begin: int) -> tuple[memoryview, memoryview]:
+        return packed_records(ids, offsets, begin, self._extra, self._form)
+
+    # --- one document ------------------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        self._held = Spool()  # a document, until it is known whether it fits into the shard
+        self._is_alone = self._shard is None
+
+    def add(self, rendered: Buffer, count: int) -> None:
+        if self._skipped or not count:
+            return
+        size = self._held.size // self._width + count
+        if not self._is_alone and self._open().tokens + size > self._limit:
+            self._commit()
+            self._is_alone = True
+            for block in self._held.blocks():
+                self._add_cut(memoryview(block).cast("B"))
+            self._held.close()
+        if self._is_alone:
+            self._add_cut(memoryview(rendered).cast("B"))
+        else:
+            self._held.write(rendered)
+
+    def _add_cut(self, data: memoryview) -> None:
+        """Write ids of a document that began a shard, and begin another one wherever it is full."""
+        dropped = min(self._dropped, len(data) // self._width)
+        self._dropped, self._written = self._dropped - dropped, self._written + dropped
+        data = data[dropped * self._width :]
+        while data:
+            shard = self._open()
+            if shard.tokens == self._limit:
+                shard.end_document()
+                self._commit(continues=True)
+                continue
+            part = data[: (self._limit - shard.tokens) * self._width]
+            shard.write_part(part)
+            self._written += len(part) // self._width
+            data = data[len(part) :]
+
+    def end(self, was_cut: bool = False) -> None:
+        del was_cut
+        if self._extra is not None:
+            self.add(self.render(_one_id(self._extra)), 1)
+        self._done += 1
+        if self._skipped:
+            self._skipped -= 1
+            return
+        shard = self._open()
+        if not self._is_alone:
+            for block in self._held.blocks():
+                shard.write_part(block)
+            self._held.close()
+        shard.end_document()
+        self._written = 0
+
+    # --- shards ------------------------------------------------------------------------------------------------------
+
+    def _open(self) -> Shard:
+        if self._shard is None:
+            self._shard = self._folder.new_shard()
+        return self._shard
+
+    def _commit(self, *, continues: bool = False) -> None:
+        assert self._shard is not None
+        position = NextDocument(*self._place, self._done, self._written)
+        self._folder.add(self._shard, position, self.status, continues=continues)
+        self._shard = None
+
+    def close(self) -> None:
+        """End the last shard."""
+        if self._shard is not None:
+            self._commit()
+
+    def discard(self) -> None:
+        """Remove a shard that is not whole."""
+        if self._shard is not None:
+            self._shard.discard()
+
+
+def _one_id(number: int) -> memoryview:
+    return memoryview(array("I", [number]))

@@ -1,0 +1,130 @@
+"""`encode --shards DIR`: the documents of the inputs as shards of ids, written once however often it is started."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tokcli.cli import streams
+from tokcli.cli.cluster_work import reachable
+from tokcli.cli.encode.shards.dealing import (
+    Inventory,
+    Part,
+    parse_part,
+    sections,
+    take_inventory,
+)
+from tokcli.cli.encode.shards.read_shards import digest_of_encoding, holds_shards
+from tokcli.cli.encode.shards.shard_folder import ShardFolder
+from tokcli.cli.encode.shards.shard_run import Run
+from tokcli.cli.encode.shards.shard_writer import ShardWriter
+from tokcli.cli.encode.shards.shards_on_cluster import ClusterRun
+from tokcli.cli.inputs.columns import import_pyarrow
+from tokcli.cli.inputs.sections import separator_of
+from tokcli.engine.stream.npy import DTYPES
+from tokcli.errors import InputError, OutputError, TokcliError, did_you_mean, reason_of
+
+if TYPE_CHECKING:
+    from tokcli.cli.encode.encode_options import EncodeRequest
+    from tokcli.engine.encoding import Encoding
+    from tokcli.engine.stream.ids import BinaryFormat
+
+U16_IDS = 1 << 16
+FOLDERS_KEPT = 1024  # of which it is remembered whether they hold shards
+
+
+def write(request: EncodeRequest, folder: str) -> None:
+    """Write the shards of the inputs, or the rest of them, to a folder."""
+    asked = request.options
+    if asked.layout == "parquet":
+        import_pyarrow()
+    request.note_template()
+    if not asked.dask:
+        request.show_reading(answers_last=True)
+    part = Part() if asked.shard_of is None else parse_part(asked.shard_of)
+    extra = special_id(request.encoding, asked.append_special)
+    inventory = take_inventory(inputs(request, quietly=True))
+    if asked.shard_of is not None and not inventory.is_known:
+        raise InputError("--shard-of needs files: the length of a stream is not known", "Name the FILEs.")
+    form: BinaryFormat = "u16" if request.encoding.n_vocab <= U16_IDS else "u32"
+    digest = digest_of_encoding(request.encoding)
+    shards = ShardFolder(folder, asked.layout, form, plan(request, digest, inventory), resumes=inventory.is_known)
+    try:
+        shards.open()
+        if shards.is_finished:
+            request.note(f"{folder}: finished before; nothing is left to do.")
+        else:
+            kind = ClusterRun if asked.dask else Run
+            run = kind(request, shards, ShardWriter(shards, form, asked.shard_tokens, extra))
+            run.encode(sections(inputs(request), inventory.total, part, separator_of(asked.records)))
+            shards.finish(about(request, form, digest, part), run.sources())
+    except OSError as error:
+        if isinstance(error, TokcliError):
+            raise
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        hint = "Free some space, and run the same command again." if full else "Name another DIR."
+        raise OutputError(reason_of(error), hint, where=folder) from None
+    finally:
+        shards.close()
+
+
+def inputs(request: EncodeRequest, *, quietly: bool = False) -> Iterator[streams.Input]:
+    """Return the inputs, as they are named or found, but for those that -r finds in folders of shards.
+
+    What cannot be looked into is reported, unless `quietly`.
+    """
+    found = _found(request, quietly=quietly)
+    return reachable(found, request.options.dask) if request.options.dask else found
+
+
+def _found(request: EncodeRequest, *, quietly: bool) -> Iterator[streams.Input]:
+    texts = request.texts
+    if isinstance(texts, list):
+        yield from texts
+        return
+    are_ours = lru_cache(maxsize=FOLDERS_KEPT)(holds_shards)
+    for source in texts.quietly() if quietly else texts.files():
+        if source.found_in is None or not are_ours(Path(source.name).parent):
+            yield source
+
+
+def special_id(encoding: Encoding, name: str | None) -> int | None:
+    """Return the id of the special token of --append-special; InputError where there is no such token."""
+    if name is None:
+        return None
+    tokens = encoding.tokenizer.special_tokens
+    if name not in tokens:
+        raise InputError(
+            f"{encoding.name} has no special token {name!r}{did_you_mean(name, tokens)}",
+            "List them with tokcli inspect-ranks --grep.",
+        )
+    return tokens[name]
+
+
+def plan(request: EncodeRequest, digest: str, inventory: Inventory) -> dict[str, Any]:
+    """Return what tells this run from another."""
+    asked = request.options
+    names = ("layout", "shard_tokens", "append_special", "shard_of", "records", "field", "errors", "special")
+    more = ("add_special_tokens", "no_decompress")
+    return {
+        "encoding": digest,
+        "inputs": [inventory.total, inventory.digest if inventory.is_known else None],
+        "allow_special": sorted(asked.allow_special),
+        **{name: getattr(asked, name) for name in (*names, *more)},
+    }
+
+
+def about(request: EncodeRequest, form: BinaryFormat, digest: str, part: Part) -> dict[str, Any]:
+    """Return what the index says about a run."""
+    asked = request.options
+    return {
+        "layout": asked.layout,
+        "dtype": DTYPES[form],
+        "encoding": request.encoding.name,
+        "digest": digest,
+        "append_special": asked.append_special,
+        **({} if asked.shard_of is None else {"part": part.number, "parts": part.parts}),
+    }

@@ -1,0 +1,50 @@
+"""`encode --html FILE`: the inputs as a page of coloured tokens."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Sequence
+
+from tokcli.cli import pages, streams
+from tokcli.cli.encode.encode_options import EncodeRequest
+from tokcli.cli.encode.whole_texts import sees_whole, whole_tokens
+from tokcli.cli.encode.write_ids import limited
+from tokcli.engine.tokens import pairs_of
+from tokcli.render.pages.page_columns import Packer, add_texts
+
+
+def write_tokens(request: EncodeRequest, path: str) -> None:
+    """Write the page of the inputs to a file."""
+    encoding, packer = request.encoding, Packer()
+    inputs: list[dict[str, object]] = []
+    sequence: array[int] = array("I")
+    spans: list[tuple[int, int]] | None = []
+    for source in request.texts:
+        before = len(sequence)
+        with streams.naming(source.shown):
+            for ids, found in placed_ids(request, source):
+                sequence.extend(ids)
+                if spans is not None and found is not None:
+                    spans.extend(found)
+                else:
+                    spans = None
+                pages.check_size(len(sequence))
+        inputs.append({"name": source.shown, "tokens": len(sequence) - before})
+    places = "bytes" if not sees_whole(request) else "unknown" if spans is None else "characters"
+    table = pages.table_of(encoding, sequence)
+    add_texts(packer, table, sequence, spans if places == "characters" else None)
+    head = {"name": encoding.name, "inputs": inputs, "places": places}
+    pages.write(path, request.files_read, "encode", f"{encoding.name}: a text as tokens", head, packer)
+
+
+def placed_ids(
+    request: EncodeRequest, source: streams.Input
+) -> Iterator[tuple[Sequence[int], list[tuple[int, int]] | None]]:
+    """Return ids of an input, up to -n of them, and their places in characters; None where these are not known."""
+    limit = request.options.limit
+    if sees_whole(request):
+        _, whole_ids, spans = whole_tokens(request, source.blocks())
+        yield whole_ids[:limit], spans if spans is None else pairs_of(spans)[:limit]
+        return
+    for ids, _ in limited(map(request.encoding.tokenizer.encode_part, request.parts(source)), limit):
+        yield ids, None  # their bytes tell the places

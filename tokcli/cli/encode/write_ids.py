@@ -1,0 +1,349 @@
+"""Ids on their way out: as decimal text, JSON, binary or .npy, each input or record as it comes, in bounded memory."""
+
+from __future__ import annotations
+
+from array import array
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from itertools import pairwise
+from typing import IO, TYPE_CHECKING
+
+from tokcli.cli import records
+from tokcli.cli.json_stream import JsonStream, around, line
+from tokcli.cli.streams import Output
+from tokcli.engine.stream import ids as decoder
+from tokcli.engine.stream import npy
+from tokcli.engine.stream.spans import format_json, format_lines
+from tokcli.engine.tokens import Spans
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+    from tokcli.cli.encode.encode_options import EncodeOptions
+    from tokcli.engine.encoding import Encoding
+
+Members = dict[str, Sequence[int]]
+
+TRUNCATED = {"truncated": True}  # of a JSON object whose ids or text were cut
+CUT_AFTER = b"], " + line(TRUNCATED)[1:]  # after the ids of such an object
+
+SPOOL_BYTES = 1 << 22  # of offsets or .npy ids kept in memory before they go to a temporary file
+
+
+class IdWriter:
+    """Writes ids: `begin`, any number of `add`, `end` for each input or record; `close` after the last.
+
+    `add` takes what `render` made, which any thread may call. This writer's ids are little-endian, of 2 or 4 bytes,
+    with nothing between inputs; subclasses write other forms.
+    """
+
+    takes_batches = False  # whether `render_records` writes many records at once
+
+    def __init__(self, output: Output, form: decoder.BinaryFormat = "u32") -> None:
+        self.output = output
+        self._form = form
+
+    def begin(self) -> None:
+        """Begin an input or a record."""
+
+    def render(self, ids: memoryview) -> Buffer:
+        """Return ids (uint32) as they are written."""
+        return decoder.binary_ids(ids, self._form)
+
+    def add(self, rendered: Buffer, count: int) -> None:
+        """Write the next `count` ids of the input or record, rendered."""
+        del count
+        self.output.write(rendered)
+
+    def add_whole(self, ids: memoryview, spans: Spans | None, members: Members) -> None:
+        """Write all ids of an input or record, and their places; `members` go into its JSON object, if there is one."""
+        del spans, members
+        self.add(self.render(ids), len(ids))
+
+    def skip(self, ids: memoryview) -> None:
+        """Take note of ids that come before those that are added, and are not written."""
+
+    def end(self, was_cut: bool = False) -> None:
+        """End the input or record; `was_cut`: it has more ids than were asked for."""
+
+    def close(self) -> None:
+        """End the output: no input follows."""
+
+
+def limited(buffers: Iterator[memoryview], limit: int | None) -> Iterator[tuple[memoryview, bool]]:
+    """Return up to `limit` ids in all, each buffer with whether ids were left out after it."""
+    left = limit
+    for ids in buffers:
+        if left is not None and len(ids) > left:
+            yield ids[:left], True
+            return
+        if left is not None:
+            left -= len(ids)
+        yield ids, False
+
+
+def last_of(buffers: Iterable[memoryview], limit: int, skip: Callable[[memoryview], None]) -> Iterator[memoryview]:
+    """Yield the last `limit` ids, of which no more are held than these and a buffer; `skip` gets all ids before."""
+    held: deque[memoryview] = deque()
+    size = 0
+    for ids in buffers:
+        held.append(ids)
+        size += len(ids)
+        while held and size - len(held[0]) >= limit:
+            size -= len(held[0])
+            skip(held.popleft())
+    if size > limit:
+        skip(held[0][: size - limit])
+        held[0] = held[0][size - limit :]
+    yield from held
+
+
+class TextWriter(IdWriter):
+    """Writes `1 2 3` and a newline, or `[1, 2, 3]`: what is before, between and after the ids of an input."""
+
+    takes_batches = True
+
+    def __init__(self, output: Output, before: bytes, between: bytes, after: bytes) -> None:
+        super().__init__(output)
+        self._before, self._between, self._after = before, between, after
+        self._is_first = True
+
+    def begin(self) -> None:
+        self.output.write(self._before)
+        self._is_first = True
+
+    def render(self, ids: memoryview) -> Buffer:
+        return decoder.format_ids(ids, self._between)
+
+    def render_records(self, ids: memoryview, offsets: memoryview, limit: int | None) -> tuple[Buffer, bool]:
+        """Return whole records, whose ids begin at `offsets`, up to `limit` ids each; and whether that cut any."""
+        if len(offsets) == 1:
+            return b"", False
+        joint = self._after + self._before
+        text, was_cut = decoder.format_records(ids, offsets, self._between, joint, limit)
+        return b"".join([self._before, text, self._after]), was_cut
+
+    def add(self, rendered: Buffer, count: int) -> None:
+        if count:
+            if not self._is_first:
+                self.output.write(self._between)
+            self.output.write(rendered)
+            self._is_first = False
+
+    def end(self, was_cut: bool = False) -> None:
+        del was_cut
+        self.output.write(self._after)
+
+
+class JsonWriter(TextWriter):
+    """Writes a JSON object with the ids for each input or record."""
+
+    def __init__(self, output: Output) -> None:
+        before, after = around("ids", is_array=True)
+        super().__init__(output, before, b", ", after)
+        self._stream = JsonStream(output)
+        self._members: Members = {}
+
+    def render_records(self, ids: memoryview, offsets: memoryview, limit: int | None) -> tuple[Buffer, bool]:
+        if limit is None or all(end - begin <= limit for begin, end in pairwise(offsets)):
+            return super().render_records(ids, offsets, None)
+        parts = []
+        for begin, end in pairwise(offsets):
+            after = self._after if end - begin <= limit else CUT_AFTER
+            parts += [self._before, self.render(ids[begin : min(end, begin + limit)]), after]
+        return b"".join(parts), True
+
+    def begin(self) -> None:
+        self._stream.begin_object()
+        self._stream.begin_array("ids")
+        self._members = {}
+
+    def add(self, rendered: Buffer, count: int) -> None:
+        if count:
+            self._stream.values(rendered)
+
+    def add_whole(self, ids: memoryview, spans: Spans | None, members: Members) -> None:
+        super().add_whole(ids, spans, members)
+        self._members = members
+
+    def end(self, was_cut: bool = False) -> None:
+        self._stream.end()
+        self._stream.members(self._members, **(TRUNCATED if was_cut else {}))
+        self._write_more()
+        self._stream.end()
+
+    def _write_more(self) -> None:
+        """Write the last members of an object."""
+
+
+class SpanCounter:
+    """Counts where tokens begin and end, from one chunk to the next, in bytes or in characters."""
+
+    def __init__(self, unit: str, encoding: Encoding) -> None:
+        self._in_chars, self._tokenizer = unit == "char", encoding.tokenizer
+        self._at = 0
+
+    def begin(self) -> None:
+        """Begin an input or a record."""
+        self._at = 0
+
+    def spans(self, ids: memoryview) -> Spans:
+        """Return the span of each token; starts in characters are those of tiktoken's `decode_with_offsets`."""
+        spans = self._tokenizer.token_spans(ids, self._at, in_chars=self._in_chars)
+        self._at = spans[-1] if spans else self._at
+        return spans
+
+
+class OffsetLines(IdWriter):
+    """Writes a line for each token: id, start and end, separated by tabs."""
+
+    def __init__(self, output: Output, counter: SpanCounter) -> None:
+        super().__init__(output)
+        self._counter = counter
+
+    def begin(self) -> None:
+        self._counter.begin()
+
+    def skip(self, ids: memoryview) -> None:
+        self._counter.spans(ids)
+
+    def render(self, ids: memoryview) -> Buffer:
+        return ids  # `add` knows where they are
+
+    def add(self, rendered: Buffer, count: int) -> None:
+        del count
+        ids = memoryview(rendered)
+        self.output.write(format_lines(ids, self._counter.spans(ids)))
+
+    def add_whole(self, ids: memoryview, spans: Spans | None, members: Members) -> None:
+        del members
+        self.output.write(format_lines(ids, array("Q") if spans is None else spans))
+
+
+class OffsetObjects(JsonWriter):
+    """Writes a JSON object with ids and offsets; the offsets wait in a spool until the ids are written."""
+
+    takes_batches = False
+
+    def __init__(self, output: Output, counter: SpanCounter) -> None:
+        super().__init__(output)
+        self._counter = counter
+
+    def begin(self) -> None:
+        super().begin()
+        self._counter.begin()
+        self._spool = Spool()
+
+    def skip(self, ids: memoryview) -> None:
+        self._counter.spans(ids)
+
+    def render(self, ids: memoryview) -> Buffer:
+        return ids  # `add` knows where they are
+
+    def add(self, rendered: Buffer, count: int) -> None:
+        if count:
+            ids = memoryview(rendered)
+            self._hold(self._counter.spans(ids))
+            super().add(super().render(ids), count)
+
+    def _hold(self, spans: Spans) -> None:
+        if spans:
+            if self._spool.size:
+                self._spool.write(b", ")
+            self._spool.write(format_json(spans))
+
+    def add_whole(self, ids: memoryview, spans: Spans | None, members: Members) -> None:
+        self._hold(array("Q") if spans is None else spans)
+        super().add(super().render(ids), len(ids))
+        self._members = members
+
+    def _write_more(self) -> None:
+        self._stream.begin_array("offsets")
+        self._spool.copy_to(self.output)  # rendered as JSON already
+        self._stream.end()
+
+
+class NpyWriter(IdWriter):
+    """Writes a .npy file of uint32. The header has their number: it is rewritten at the end, or the ids wait."""
+
+    def __init__(self, output: Output) -> None:
+        super().__init__(output)
+        self._count = 0
+        self._spool: Spool | None = None
+        if output.is_replaced:
+            output.write(npy.header(0))
+        else:
+            self._spool = Spool()
+
+    def add(self, rendered: Buffer, count: int) -> None:
+        self._count += count
+        if self._spool is None:
+            super().add(rendered, count)
+        else:
+            self._spool.write(rendered)
+
+    def close(self) -> None:
+        if self._spool is None:
+            self.output.patch(npy.header(self._count))
+            return
+        self.output.write(npy.header(self._count))
+        self._spool.copy_to(self.output)
+
+
+class Spool:
+    """Bytes that have to wait: in memory while it is small, then in a temporary file without a name."""
+
+    def __init__(self) -> None:
+        self.size = 0  # bytes
+        self._parts: list[Buffer] = []
+        self._file: IO[bytes] | None = None
+
+    def write(self, data: Buffer) -> None:
+        """Add bytes at the end."""
+        self.size += memoryview(data).nbytes
+        self._parts.append(data)
+        if self.size <= SPOOL_BYTES:
+            return
+        if self._file is None:
+            from tempfile import TemporaryFile  # 3 ms that small outputs do not need
+
+            self._file = TemporaryFile()  # noqa: SIM115 - closed in `copy_to`, or with the process
+        self._file.writelines(self._parts)
+        self._parts.clear()
+
+    def blocks(self) -> Iterator[Buffer]:
+        """Return all of it, in blocks; nothing is to be added meanwhile, nor later."""
+        if self._file is not None:
+            self._file.seek(0)
+            yield from iter(partial(self._file.read, SPOOL_BYTES), b"")
+        yield from self._parts
+
+    def close(self) -> None:
+        """Close the file, if there is one: what it holds is gone."""
+        if self._file is not None:
+            self._file.close()
+
+    def copy_to(self, output: Output) -> None:
+        """Write all of it to the output, and close the file."""
+        for block in self.blocks():
+            output.write(block)
+        self.close()
+
+
+def make_writer(asked: EncodeOptions, output: Output, encoding: Encoding) -> IdWriter:
+    """Return the writer for the options of `encode`."""
+    form = asked.form
+    if asked.offsets:
+        counter = SpanCounter(asked.offsets, encoding)
+        return OffsetObjects(output, counter) if asked.as_json else OffsetLines(output, counter)
+    if asked.as_json:
+        return JsonWriter(output)
+    if form == "npy":
+        return NpyWriter(output)
+    if form == "u16" or form == "u32":
+        return IdWriter(output, form)
+    end = records.SEPARATOR[asked.records or "lines"]
+    if form == "json":
+        return TextWriter(output, b"[", b", ", b"]" + end)
+    return TextWriter(output, b"", b" ", end)

@@ -1,0 +1,141 @@
+"""A column of a Parquet or Arrow file as texts, read batch by batch (the extra `parquet`): a row is a record."""
+
+from __future__ import annotations
+
+import os
+from array import array
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tokcli.cli.streams import STANDARD_INPUT, Input
+from tokcli.errors import InputError
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+PARQUET, ARROW = b"PAR1", b"ARROW1"  # begin such files
+ROWS = 4096  # in a batch, at most
+
+
+class Texts(NamedTuple):
+    """The texts of some rows, one after the other, and where each ends (uint64)."""
+
+    data: bytes
+    ends: Buffer
+
+    @property
+    def rows(self) -> int:
+        """The number of texts."""
+        return memoryview(self.ends).nbytes // 8
+
+
+def file_of_columns(source: object) -> str | None:
+    """Return the name of the Parquet or Arrow file that an input, or a section of it, is; None for any other."""
+    source = getattr(source, "source", source)
+    if not isinstance(source, Input) or source.data is not None or source.name == STANDARD_INPUT:
+        return None
+    try:
+        if not os.path.isfile(source.name):  # noqa: PTH113 - the name may be no valid text
+            return None
+        with open(source.name, "rb", buffering=0) as file:  # noqa: PTH123 - the name may be no valid text
+            return source.name if file.read(len(ARROW)).startswith((PARQUET, ARROW)) else None
+    except (OSError, ValueError):  # the error is told where it is read
+        return None
+
+
+def texts_of_column(path: str, field: str, first: int) -> Iterator[Texts]:
+    """Yield the texts of a column from row `first` on; InputError names what is wrong, and a row without a text.
+
+    `field` is the name of the column, or names joined by periods that lead into a column of structs.
+    """
+    arrow = import_pyarrow()
+    at = first
+    try:
+        for column in _batches(arrow, path, field, first):
+            if column.null_count:
+                null = column.is_null().to_pylist().index(True)
+                yield _texts_in(column.slice(0, null))
+                raise InputError(f"member {field!r} is not a string", where=f"{path}: record {at + null + 1}")
+            yield _texts_in(column)
+            at += len(column)
+    except InputError:
+        raise
+    except (arrow.ArrowException, OSError, ValueError) as error:
+        reason = str(error).partition("\n")[0]
+        raise InputError("cannot be read as columns", where=path, detail=reason) from None
+
+
+def _batches(arrow: Any, path: str, field: str, first: int) -> Iterator[Any]:
+    """Yield a column in batches, as arrays of strings with offsets of 64 bits, without the first rows."""
+    with arrow.memory_map(path) as file:
+        if file.read(len(PARQUET)) == PARQUET:
+            opened = arrow.parquet.ParquetFile(file)
+            column, take = _column(arrow, opened.schema_arrow, path, field)
+            for group in range(opened.num_row_groups):
+                rows = opened.metadata.row_group(group).num_rows
+                if first < rows:
+                    for batch in opened.iter_batches(ROWS, row_groups=[group], columns=[column], use_threads=False):
+                        yield from _rest(take(batch.column(0)), first)
+                        first = max(0, first - len(batch))
+                else:
+                    first -= rows
+            return
+        file.seek(0)
+        opened = arrow.ipc.open_file(file)
+        column, take = _column(arrow, opened.schema, path, field)
+        for number in range(opened.num_record_batches):
+            batch = opened.get_batch(number)
+            for begin in range(0, len(batch), ROWS):
+                part = batch.slice(begin, ROWS)
+                yield from _rest(take(part.column(part.schema.get_field_index(column))), first)
+                first = max(0, first - len(part))
+
+
+def _rest(column: Any, first: int) -> Iterator[Any]:
+    if first < len(column):
+        yield column.slice(first)
+
+
+def _column(arrow: Any, schema: Any, path: str, field: str) -> tuple[str, Callable[[Any], Any]]:
+    """Return the name of the column in which a field is, and what takes the field out of the column."""
+    name, *inner = [field] if field in schema.names else field.split(".")
+    kind = schema.field(name).type if name in schema.names else None
+    for each in inner:
+        kind = _member_type(arrow, kind, each)
+    if kind is None:
+        known = ", ".join(map(repr, schema.names[:8])) or "none"
+        raise InputError(f"no column {field!r} (it has {known})", "Name the column with --field.", where=path)
+    if arrow.types.is_dictionary(kind):
+        kind = kind.value_type
+    if not (arrow.types.is_string(kind) or arrow.types.is_large_string(kind)):
+        raise InputError(f"column {field!r} is not of strings but of {kind}", where=path)
+
+    def take(column: Any) -> Any:
+        for each in inner:
+            column = column.flatten()[column.type.get_field_index(each)]
+        return column.cast(arrow.large_string())
+
+    return name, take
+
+
+def _member_type(arrow: Any, kind: Any, name: str) -> Any:
+    """Return the type of a member of a struct; None where the type is no struct, or has no such member."""
+    is_struct = kind is not None and arrow.types.is_struct(kind) and kind.get_field_index(name) >= 0
+    return kind.field(name).type if is_struct else None
+
+
+def _texts_in(column: Any) -> Texts:
+    _, ends, data = column.buffers()
+    places = memoryview(ends).cast("q")[column.offset : column.offset + len(column) + 1]
+    begin, end = places[0], places[-1]
+    held = b"" if data is None else bytes(memoryview(data)[begin:end])
+    return Texts(held, array("Q", (place - begin for place in places[1:])))
+
+
+def import_pyarrow() -> Any:
+    """Return the package pyarrow with its module parquet; InputError names the extra that installs it."""
+    try:
+        import pyarrow.parquet
+    except ImportError:
+        raise InputError("parquet needs pyarrow, which is not installed", "pip install 'tokcli[parquet]'") from None
+    return pyarrow

@@ -1,0 +1,81 @@
+"""What is known about inputs before they are read: sizes, times, digests, and whether they are compressed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Iterable, Iterator
+
+from tokcli.cli import streams
+from tokcli.cluster.files import opened_url, size_of_url
+
+
+def is_url(source: streams.Input) -> bool:
+    """Return whether an input is no file of this machine, but a url that fsspec opens."""
+    return source.opens is opened_url
+
+
+def status_of(source: streams.Input) -> os.stat_result | None:
+    """Return what the system knows about the file of an input; None where there is no regular file."""
+    if source.data is not None or is_url(source):
+        return None
+    try:
+        status = os.fstat(0) if source.name == streams.STANDARD_INPUT else os.stat(source.name)  # noqa: PTH116
+    except (OSError, ValueError):
+        return None
+    return status if stat.S_ISREG(status.st_mode) else None
+
+
+def changed_at(source: streams.Input) -> int | None:
+    """Return when a file was changed last, in nanoseconds; None where there is no such file."""
+    return None if (status := status_of(source)) is None else status.st_mtime_ns
+
+
+def digest_of(source: streams.Input) -> str | None:
+    """Return the SHA-256 (hex) of the text of --text; None for a file."""
+    return None if source.data is None else hashlib.sha256(source.data).hexdigest()
+
+
+def size_of(source: streams.Input) -> int | None:
+    """Return the number of bytes of an input; None where it is not known."""
+    if source.data is not None:
+        return len(source.data)
+    status = status_of(source)
+    return None if status is None or is_compressed(source) else status.st_size
+
+
+def size_on_disk(source: streams.Input) -> int | None:
+    """Return the number of bytes of an input, compressed or not; None for what is not a regular file.
+
+    InputError for what is missing.
+    """
+    if source.data is not None:
+        return len(source.data)
+    if is_url(source):
+        return size_of_url(source.name)
+    if source.name == streams.STANDARD_INPUT:  # where it begins is not known
+        return None
+    status = status_of(source)
+    if status is None:
+        with source.opened():  # names what is missing, and what may not be read
+            return None
+    return status.st_size
+
+
+def is_compressed(source: streams.Input) -> bool:
+    """Return whether an input seems to be compressed data, and is taken for what they hold."""
+    head = next(source._replace(as_is=True).blocks(len(streams.COMPRESSED[0])), b"")
+    return not source.as_is and head.startswith(streams.COMPRESSED)
+
+
+def between(blocks: Iterable[bytes], begin: int, end: int | None) -> Iterator[bytes]:
+    """Return the bytes from `begin` to `end` of a stream."""
+    at = 0
+    for block in blocks:
+        part = block[max(begin - at, 0) : None if end is None else max(end - at, 0)]
+        at += len(block)
+        if part:
+            yield part
+        if end is not None and at >= end:
+            return

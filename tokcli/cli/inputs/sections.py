@@ -1,0 +1,82 @@
+"""Sections of inputs: the part of a file that one worker reads, cut where a record ends, or where text can be cut.
+
+Who reads which section is decided elsewhere: by --shard-of, or by what a cluster takes at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from tokcli.cli.inputs.columns import file_of_columns
+from tokcli.cli.inputs.input_facts import between, is_compressed
+from tokcli.cli.records import SEPARATOR
+from tokcli.cli.streams import Input
+from tokcli.engine.stream.chunks import BLOCK_BYTES
+
+CutFrom = Callable[[int], int]
+"""Where a section of a file may end: the first such byte from the given one on."""
+
+
+class Section(NamedTuple):
+    """An input, its number among all inputs, and the bytes of it that are read: all from `start` to `stop`.
+
+    Of a file of columns, which is never cut, these are rows.
+    """
+
+    source: Input
+    number: int = 0
+    start: int = 0
+    stop: int | None = None
+
+    @property
+    def shown(self) -> str:
+        """The name of the section in messages."""
+        return f"{self.source.shown}: after byte {self.start}" if self.start else self.source.shown
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of the input is read."""
+        return not self.start and self.stop is None
+
+    def blocks(self) -> Iterator[bytes]:
+        """Return the bytes in blocks, without reading those before them where the file can be sought."""
+        if self.is_whole or self.source.data is not None or is_compressed(self.source):
+            yield from between(self.source.blocks(), self.start, self.stop)
+            return
+        with self.source.opened() as file:
+            file.seek(self.start)
+            stop = None if self.stop is None else self.stop - self.start
+            yield from between(self.source.read(file, BLOCK_BYTES), 0, stop)
+
+    def parts(self, size: int, step: int, cut_from: CutFrom) -> Iterator[Section]:
+        """Yield the section in parts of about `step` bytes; the input has `size` bytes."""
+        end, at = size if self.stop is None else self.stop, self.start
+        while at + step < end:
+            stop = min(cut_from(at + step), end)
+            yield self._replace(start=at, stop=None if stop == size else stop)
+            at = stop
+        if at < end or at == self.start:
+            yield self._replace(start=at)
+
+
+def is_one_piece(source: Input) -> bool:
+    """Return whether a file cannot be read from any place on."""
+    return is_compressed(source) or file_of_columns(source) is not None
+
+
+def separator_of(kind: str | None) -> bytes | None:
+    """Return what ends the records of a kind; None where a file is a document."""
+    return None if kind is None else SEPARATOR[kind]
+
+
+def record_from(source: Input, size: int, place: int, separator: bytes) -> int:
+    """Return where the first record begins that does not begin before a place; `size` where there is none."""
+    if place <= 0:
+        return 0
+    at = place - 1
+    for block in Section(source, start=at).blocks():
+        if (found := block.find(separator)) >= 0:
+            return min(at + found + 1, size)
+        at += len(block)
+    return size

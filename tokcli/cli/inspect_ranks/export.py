@@ -1,0 +1,45 @@
+"""`inspect-ranks` written to files: the page of --html, and --export to the files of other programs."""
+
+from __future__ import annotations
+
+from tokcli.analysis.vocabulary import not_self
+from tokcli.cli import pages, streams
+from tokcli.cli.inspect_ranks.inspect_options import InspectRequest
+from tokcli.cli.request import files_read
+from tokcli.cli.train.output import Files, tell
+from tokcli.errors import InputError
+from tokcli.formats.export.losses import export
+from tokcli.render.numbers import counted, grouped
+from tokcli.render.pages.page_columns import Packer, PageTokens, add_reencoded
+
+
+def write_page(request: InspectRequest, path: str) -> None:
+    """Write the page of all tokens of the encoding to a file."""
+    encoding, packer, special = request.encoding, Packer(), pages.special_ids(request.encoding)
+    table = PageTokens(
+        encoding.tokenizer.token_bytes(),
+        encoding.tokenizer.all_parents().of,
+        special,
+        dict(enumerate(encoding.tokenizer.scores())),
+    )
+    add_reencoded(packer, table.pack(packer), dict(not_self(encoding, sorted(table.tokens))))
+    count = len(table.tokens)
+    head = {
+        "name": encoding.name,
+        "summary": f"{counted(count, 'token')}, {grouped(len(table.special))} of them special",
+    }
+    pages.write(path, files_read(request.options), "vocabulary", f"{encoding.name}: tokens", head, packer)
+
+
+def write_export(request: InspectRequest, form: str) -> None:
+    """Write the files of a format, all or none; VocabularyError says what they would lose."""
+    output = request.options.output
+    if output is None or output == streams.STANDARD_OUTPUT:
+        raise InputError("--export cannot write to standard output", "Name a file with -o FILE.")
+    made, notes = export(request.encoding, form)
+    with Files(output, form, list(files_read(request.options))) as files:
+        written = files.write(made)
+    for note in notes:
+        request.note(note)
+    if not request.options.quiet:
+        tell(written, len(made.mergeable_ranks) + len(made.unmade) + len(made.special_tokens), len(made.merges), 0)

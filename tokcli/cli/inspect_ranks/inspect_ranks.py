@@ -1,0 +1,91 @@
+"""`tokcli inspect-ranks`: the encodings there are, what single tokens are made of, and views of whole vocabularies."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tokcli.cli import options
+from tokcli.cli.inspect_ranks import listing
+from tokcli.cli.inspect_ranks.inspect_options import CONFLICTS, InspectOptions, InspectRequest, declared
+from tokcli.cli.request import Request
+from tokcli.registry.catalog import CATALOG
+from tokcli.registry.registered import packed_path, vocabulary_size
+from tokcli.render.tables import ENCODING_COLUMNS, EncodingRow
+
+if TYPE_CHECKING:
+    from tokcli.cli.terminal.pager import ShownOn
+
+
+@click.command(cls=options.Command, name="inspect-ranks", conflicts=CONFLICTS)
+@declared
+def command(**given: Any) -> None:
+    """Look up TOKENs: their ids, their bytes, and the two tokens that merge into each. Without arguments, list the
+    encodings.
+
+    A TOKEN may have the escapes that `tokcli split` prints (\\n, \\x00).
+
+    \b
+      tokcli inspect-ranks
+      tokcli inspect-ranks ' world' --id 24912 --hex f09f
+      tokcli inspect-ranks --models llama
+    """
+    asked = InspectOptions(**given)
+    request = Request(asked)
+    if asked.html or asked.form is not None or asked.names_tokens or asked.searches or has_view(asked):
+        show_vocabulary(request)
+    else:
+        listing.show_all(request, show_encodings)
+
+
+def has_view(asked: InspectOptions) -> bool:
+    """Return whether a view of a whole vocabulary was asked for, or another list."""
+    lists = (asked.models, asked.coverage, asked.shards)
+    return asked.stats or asked.merges or asked.byte_order or any(given is not None for given in (asked.diff, *lists))
+
+
+def show_vocabulary(request: InspectRequest) -> None:
+    """Show what was asked for about a vocabulary."""
+    # what is asked of a vocabulary takes 60 ms to load, and the list of encodings does not need it
+    from tokcli.cli.inspect_ranks import coverage_view, export, model_list, search, shard_list, tokens, views
+
+    asked = request.options
+    if asked.models is not None:
+        listing.show_all(request, model_list.show_models)
+    elif asked.coverage is not None:
+        listing.show_all(request, coverage_view.show_coverage)
+    elif asked.shards is not None:
+        shard_list.show(request, asked.shards)
+    elif asked.html:
+        export.write_page(request, asked.html)
+    elif asked.form is not None:
+        export.write_export(request, asked.form)
+    elif asked.names_tokens:
+        ids = tokens.look_up(request)
+        listing.show_all(request, lambda request, output: tokens.show_tokens(request, output, ids))
+    elif asked.searches:
+        listing.show_all(request, search.show_found)
+    else:
+        listing.show_all(request, views.view_of(asked))
+
+
+def describe_encodings() -> list[EncodingRow]:
+    """Return a row for each registered encoding, without loading any.
+
+    The source is "shipped", or the url of its ranks.
+    """
+    rows = []
+    for name, entry in CATALOG.items():
+        here = Path(packed_path(entry)).exists()
+        rows.append(EncodingRow(name, vocabulary_size(entry), "shipped" if here else entry.sources[0].url, here))
+    return rows
+
+
+def show_encodings(request: InspectRequest, output: ShownOn) -> None:
+    """List every registered encoding: how many ids it has, where its ranks come from, whether they are here."""
+    found = describe_encodings()
+    as_json = {"encodings": list(map(asdict, found))}
+    listing.emit(request, output, ENCODING_COLUMNS, iter(found), len(found), lambda: as_json)

@@ -1,0 +1,53 @@
+"""`inspect-ranks` on a terminal: tables, the merges that made a token, and bars."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from rich.text import Text
+
+from tokcli.analysis.merge_tree import merge_tree
+from tokcli.analysis.vocabulary import Stats, not_self
+from tokcli.cli.inspect_ranks.inspect_options import InspectRequest
+from tokcli.cli.terminal import screen
+from tokcli.cli.terminal.pager import ShownOn
+from tokcli.engine.bpe.merges import ParentTable
+from tokcli.render.console import Color
+from tokcli.render.numbers import grouped
+from tokcli.render.screen_table import table_for_screen
+from tokcli.render.tables import Column
+from tokcli.render.visible import visible_bytes
+from tokcli.render.vocabulary import draw_tree, statistics_lines
+
+SHOWN_TOKENS = 8  # of those that a token is part of
+
+
+def show_table(output: ShownOn, color: Color, columns: Iterable[Column[Any]], rows: Iterable[Any], more: int) -> None:
+    """Show a table, and below it how many rows are left out, if any."""
+    screen.show(output, color, table_for_screen(columns, rows, screen.width()), wrap=True)
+    if more > 0:
+        screen.show_hanging(output, color, Text(f"... and {grouped(more)} more; a pipe gets all of them"))
+
+
+def show_bars(output: ShownOn, color: Color, stats: Stats) -> None:
+    """Show the statistics of a vocabulary."""
+    for line in statistics_lines(stats, screen.width()):
+        screen.show_hanging(output, color, line)
+
+
+def show_origin(request: InspectRequest, output: ShownOn, token: int, merges: ParentTable) -> None:
+    """Show the merge tree of a token, the tokens it is part of, and the ids of its own text, where these differ."""
+    encoding, color = request.encoding, request.options.color
+    for line in draw_tree(merge_tree(encoding, token)):
+        screen.show(output, color, line)
+    facts = []
+    if part_of := merges.children(token):
+        shown = ", ".join(
+            visible_bytes(encoding.decode_single_token_bytes(n), spaces=True) for n in part_of[:SHOWN_TOKENS]
+        )
+        facts.append(f"part of {grouped(len(part_of))}: {shown}{', ...' * (len(part_of) > SHOWN_TOKENS)}")
+    facts += [f"its own text is encoded as {' '.join(map(str, ids))}" for _, ids in not_self(encoding, [token])]
+    for fact in facts:
+        screen.show_hanging(output, color, Text(fact, "dim"))
+    output.write(b"\n")

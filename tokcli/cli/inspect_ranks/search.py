@@ -1,0 +1,112 @@
+"""`inspect-ranks`: a search for tokens by --grep, --prefix, --not-utf8, --not-self and --longest."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import regex
+
+from tokcli.analysis.vocabulary import not_self
+from tokcli.cli.inspect_ranks import listing
+from tokcli.cli.inspect_ranks.inspect_options import InspectOptions, InspectRequest
+from tokcli.cli.inspect_ranks.tokens import members, token_columns, token_rows
+from tokcli.engine.pretokenizers.compiling import within_limit
+from tokcli.errors import InputError
+from tokcli.render.tables import Column
+from tokcli.render.visible import unescape
+
+if TYPE_CHECKING:
+    from tokcli.cli.terminal.pager import ShownOn
+
+# A regex without repeated groups and with few repeated characters is quick for a short text. Only other regexes need
+# the clock, which takes ten times as long as the search.
+_HARMLESS = r"\(\?(?:i\)|:|<?[=!])|\\[pP]\{\^?\w+\}"  # flags, groups, look-around, properties
+_CLOCKLESS_CHARACTERS, _CLOCKLESS_REPEATS, _CLOCKLESS_CHOICES = 256, 2, 3
+
+
+def show_found(request: InspectRequest, output: ShownOn) -> None:
+    """Show the tokens that were searched for, in the order of their ids, or the longest first."""
+    encoding, asked = request.encoding, request.options
+    tokens = encoding.tokenizer.token_bytes()
+    chosen = matching(tokens, asked)
+    becomes = dict(not_self(encoding, chosen)) if asked.not_self else {}
+    if asked.not_self:
+        chosen = sorted(becomes)
+    if asked.longest is not None:
+        sizes = {number: len(tokens[number]) for number in chosen}
+        chosen = sorted(chosen, key=sizes.__getitem__, reverse=True)[: asked.longest]
+    shown = min(len(chosen), listing.ROWS_ON_SCREEN) if output.is_terminal else len(chosen)
+    rows = token_rows(encoding, chosen, shown)
+    columns = token_columns(encoding)
+    if asked.not_self:
+        columns += (Column("encoded as", lambda row: " ".join(map(str, becomes[row.id])), fold=True),)
+
+    def as_json() -> object:
+        return {
+            "tokens": [members(row) | ({"encoded_as": becomes[row.id]} if row.id in becomes else {}) for row in rows]
+        }
+
+    listing.emit(request, output, columns, rows, len(chosen), as_json)
+
+
+def matching(tokens: Mapping[int, bytes], asked: InspectOptions) -> list[int]:
+    """Return, in order, the ids of the tokens that --prefix, --not-utf8 and --grep choose, where they were given."""
+    chosen = sorted(tokens)
+    if asked.prefix is not None:
+        prefix = unescape(asked.prefix)
+        chosen = [number for number in chosen if tokens[number].startswith(prefix)]
+    if asked.not_utf8:
+        chosen = [number for number in chosen if not tokens[number].isascii() and not _is_utf8(tokens[number])]
+    if asked.grep is not None:
+        texts = {number: tokens[number].decode("utf-8", "replace") for number in chosen}
+        chosen = found_in(texts, asked.grep, asked.timeout)
+    return chosen
+
+
+def found_in(
+    texts: Mapping[int, str], pattern: str, timeout: float, *, option: str = "--grep", any_case: bool = False
+) -> list[int]:
+    """Return the keys of the texts that a regex matches; InputError where it is none, or takes too long for a text."""
+    try:
+        compiled = within_limit(pattern, lambda: regex.compile(pattern, regex.IGNORECASE if any_case else 0))
+    except (regex.error, ValueError, OverflowError, RecursionError) as error:
+        raise InputError(f"{option}: not a regex: {error}") from None
+    search = compiled.search
+    if not is_quick(pattern):
+        return [key for key, text in texts.items() if _is_found(compiled, text, timeout)]
+    most = _CLOCKLESS_CHARACTERS
+    return [
+        key
+        for key, text in texts.items()
+        if (search(text) if len(text) <= most else _is_found(compiled, text, timeout))
+    ]
+
+
+def is_quick(pattern: str) -> bool:
+    r"""Return whether a search with a regex takes at most some n**3 steps for n characters.
+
+    >>> [is_quick(pattern) for pattern in ("wide|s$", r"(?i)^ \p{Lu}+", "(?:ab|c)+", "(?R)", ".*.*.*x", "a?a?a?a?aa")]
+    [True, True, False, False, False, False]
+    """
+    rest = re.sub(_HARMLESS, "(", pattern)
+    choices = re.findall(r"[*+{?]", rest)
+    if "(?" in rest or re.search(r"\)\s*[*+{?]", rest) or len(choices) > _CLOCKLESS_CHOICES:
+        return False
+    return len(choices) - choices.count("?") <= _CLOCKLESS_REPEATS
+
+
+def _is_found(compiled: regex.Pattern[str], text: str, timeout: float) -> bool:
+    try:
+        return compiled.search(text, timeout=timeout) is not None
+    except TimeoutError:
+        raise InputError(f"--grep takes more than {timeout:g} s for one token", "--timeout allows more.") from None
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

@@ -1,0 +1,47 @@
+"""What is said to people on standard error: errors with what to do next, and notes."""
+
+from __future__ import annotations
+
+import re
+import sys
+from contextlib import suppress
+
+from tokcli.errors import MAX_QUOTED, TokcliError
+
+MAX_WORD, MAX_LINE = 300, 900  # characters of a path, and of a message
+MAX_SHOWN = 1 << 16  # characters of a message that are looked at
+
+
+def report(error: TokcliError) -> None:
+    """Print an error and what to do next, in the words of the command line, to standard error."""
+    from tokcli.cli.hints import hint_for  # 0.4 ms that runs without an error do not need
+
+    print_error(str(error), hint_for(error))
+
+
+def print_error(what: str, hint: str = "") -> None:
+    """Print `Error: what` and a line that says what to do next to standard error."""
+    _print_for_people(f"Error: {what}", hint)
+
+
+def print_note(text: str) -> None:
+    """Print `Note: text`, which is neither data nor an error, to standard error."""
+    _print_for_people(f"Note: {text}")
+
+
+def _print_for_people(*lines: str) -> None:
+    with suppress(OSError, ValueError):  # nobody can read them
+        sys.stderr.write("".join(f"{shown_to_people(line)}\n" for line in lines if line))
+        sys.stderr.flush()
+
+
+def shown_to_people(text: str) -> str:
+    """Return a text without any character that a terminal would act on, and not longer than anybody reads."""
+    try:
+        from tokcli.render.visible import visible  # 3.6 ms that runs without a message do not need
+    except Exception:  # noqa: BLE001 - too little memory: whichever error that is, the message matters more
+        return ascii(text[:MAX_LINE])[1:-1]
+
+    text = re.sub(rf"'([^']{{{MAX_QUOTED}}})[^']+'", r"'\1...'", visible(text[:MAX_SHOWN]))
+    line = " ".join(word if len(word) <= MAX_WORD else f"{word[:MAX_WORD]}..." for word in text.split(" "))
+    return line if len(line) <= MAX_LINE else f"{line[:MAX_LINE]}..."

@@ -1,0 +1,278 @@
+"""What a command was asked for: its options, its inputs, and the encoding, which is loaded when it is first used.
+
+A command body makes a request, calls the engine and writes.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from tokcli.cli import messages, streams
+from tokcli.cli.options import DEFAULT_ENCODING, EncodingOptions, FolderOptions, InputOptions, Options, TextOptions
+from tokcli.engine.base.arguments import MOST_THREADS
+from tokcli.engine.stream.chunks import ReadOptions
+from tokcli.engine.stream.parallel import ordered, with_threads_inside
+from tokcli.engine.tokens import Tokens
+from tokcli.errors import InputError, TokcliError, did_you_mean
+
+if TYPE_CHECKING:
+    from tokcli.cli.records import Batch, Record
+    from tokcli.cli.walk.found_texts import FoundTexts
+    from tokcli.engine.encoding import Encoding
+    from tokcli.engine.stream.chunks import Chunk, Utf8Errors
+    from tokcli.engine.stream.utf8 import AnyChunk
+
+Item = TypeVar("Item")
+Made = TypeVar("Made")
+Asked = TypeVar("Asked", bound=EncodingOptions, covariant=True)
+AskedInput = TypeVar("AskedInput", bound=InputOptions, covariant=True)
+AskedText = TypeVar("AskedText", bound=TextOptions, covariant=True)
+
+LARGE_BYTES = 1 << 17  # of one item of work: as many more are then likely to pay for starting threads
+SMALL_BLOCK = 1 << 15  # bytes read at a time, so that a view has its first rows at once
+SHOWN_NAMES = 8  # special tokens in a hint
+
+
+class Request(Generic[Asked]):
+    """The options of a command, and the encoding that they name (`encoding`, where it is known already)."""
+
+    def __init__(self, options: Asked, encoding: Encoding | None = None) -> None:
+        self.options = options
+        if encoding is not None:
+            self.encoding = encoding
+
+    @cached_property
+    def encoding(self) -> Encoding:
+        """The encoding that the options name."""
+        return self.encoding_named(self.options.encoding or DEFAULT_ENCODING, self.options.model)
+
+    def encoding_named(self, spec: str, model: str | None = None) -> Encoding:
+        """Return any encoding, or that of a model, loaded with the options for encodings."""
+        from tokcli.registry import encodings  # 14 ms that --help does not need
+
+        resolve = encodings.resolve_encoding if model is None else encodings.resolve_model
+        return resolve(
+            spec if model is None else model,
+            pattern=self.options.pattern,
+            offline=self.options.offline,
+            note=self.note,
+            progress=show_download if sys.stderr.isatty() and not self.options.quiet else None,
+        )
+
+    @cached_property
+    def threads(self) -> int:
+        """The number of threads that may work: 1 where only Python code runs, else --jobs, or all cores."""
+        return thread_count(self.options.jobs) if self.encoding.tokenizer.is_native else 1
+
+    def shared(
+        self, work: Callable[[Item], Made], items: Iterator[Item], size: Callable[[Item], int]
+    ) -> Iterator[Made]:
+        """Return `map(work, items)`; from the first item of more than LARGE_BYTES on, --jobs threads share it."""
+        if self.threads == 1:
+            return map(work, items)
+        return ordered(work, items, self.threads, is_large=lambda item: size(item) > LARGE_BYTES)
+
+    def note(self, text: str) -> None:
+        """Print a note, which is neither data nor an error, unless notes are suppressed."""
+        if not self.options.quiet:
+            messages.print_note(text)
+
+
+class InputRequest(Request[AskedInput]):
+    """A request that has inputs, whole or as records."""
+
+    @cached_property
+    def inputs(self) -> list[streams.Input]:
+        """The inputs, in order."""
+        return streams.inputs(self.options)
+
+    def show_reading(self, *, answers_last: bool = False) -> None:
+        """Show on a terminal how much of the inputs has been read, unless it shows the answer at the same time."""
+        asked = self.options
+        is_free = answers_last or asked.output is not None or not sys.stdout.isatty()
+        if sys.stderr.isatty() and not asked.quiet and is_free:
+            from tokcli.cli.terminal.reading import watched  # 1 ms that no pipe needs
+
+            self.inputs = watched(self.inputs)
+
+    def open_output(self, *own: str) -> streams.Output:
+        """Return where the answer goes, whose JSON objects have the members `own`.
+
+        The encoding is loaded before: its errors are no input's fault.
+        """
+        _ = self.encoding
+        if self.options.all_fields:
+            from tokcli.cli.all_fields import AllFields
+
+            return AllFields(self.options.output, self.files_read, own)
+        return streams.Output(self.options.output, self.files_read)
+
+    @property
+    def files_read(self) -> Iterator[streams.Input]:
+        """The files that the request reads, which no output may replace."""
+        return files_read(self.options, self.inputs)
+
+
+class TextRequest(InputRequest[AskedText]):
+    """A request whose inputs are text."""
+
+    @cached_property
+    def texts(self) -> list[streams.Input] | FoundTexts:
+        """The inputs, in order; with -r, the texts in folders are looked for while they are used."""
+        return texts_in_folders(self.options, self.options.errors) if self.options.recursive else self.inputs
+
+    @property
+    def status(self) -> int:
+        """The exit status, once the texts have been used."""
+        return 0 if isinstance(self.texts, list) else self.texts.status
+
+    @property
+    def files_read(self) -> Iterator[streams.Input]:
+        """The files that the request reads, which no output may replace."""
+        texts = self.texts
+        return files_read(self.options, texts if isinstance(texts, list) else texts.quietly())
+
+    def shared_batches(self, batches: Iterator[Batch], work: Callable[[Batch], Made]) -> Iterator[tuple[Batch, Made]]:
+        """Return each batch of records with what `work` makes of it, which --jobs threads share."""
+        return self.shared(lambda batch: (batch, work(batch)), batches, lambda batch: 4 * len(batch.data))
+
+    @cached_property
+    def allowed(self) -> frozenset[str]:
+        """The special tokens that get their ids."""
+        tokens = self.encoding.special_tokens_set
+        if self.options.special == "allow":
+            return frozenset(tokens)
+        for name in self.options.allow_special:
+            if name not in tokens:
+                more = ", ..." if len(tokens) > SHOWN_NAMES else ""
+                raise InputError(
+                    f"{self.encoding.name} has no special token {name!r}{did_you_mean(name, tokens)}",
+                    f"Its special tokens: {', '.join(sorted(tokens)[:SHOWN_NAMES])}{more}",
+                )
+        return frozenset(self.options.allow_special)
+
+    @cached_property
+    def refused(self) -> frozenset[str]:
+        """The special tokens that are an error."""
+        if self.options.special != "error":
+            return frozenset()
+        return frozenset(self.encoding.special_tokens_set - self.allowed)
+
+    @cached_property
+    def looked_for(self) -> frozenset[str]:
+        """The special tokens that get their ids or are an error."""
+        return self.allowed | self.refused
+
+    @cached_property
+    def read_options(self) -> ReadOptions:
+        """The way in which inputs are read as text."""
+        return ReadOptions(self.options.errors, self.allowed, self.refused)
+
+    def chunks(self, source: streams.Input | Record) -> Iterator[Chunk]:
+        """Read an input or a record as chunks for the encoding."""
+        return self.encoding.tokenizer.read_chunks(source.blocks(), self.read_options)
+
+    def small_chunks(self, source: streams.Input) -> Iterator[Chunk]:
+        """Read an input as chunks that are small, so that the first come at once."""
+        return self.encoding.tokenizer.read_chunks(source.blocks(SMALL_BLOCK), self.read_options)
+
+    def parts(self, source: streams.Input | Record) -> Iterator[AnyChunk]:
+        """Read an input or a record as parts, which suffice for ids without text."""
+        return self.encoding.tokenizer.read_parts(source.blocks(), self.read_options)
+
+    def shared_parts(self, work: Callable[[AnyChunk], Made], source: streams.Input | Record) -> Iterator[Made]:
+        """Apply `work` to each part of an input or a record, which --jobs threads share."""
+        apply = self.shared_over if isinstance(source, streams.Input) else map
+        return apply(work, self.parts(source))
+
+    def shared_over(self, work: Callable[[AnyChunk], Made], parts: Iterator[AnyChunk]) -> Iterator[Made]:
+        """Apply `work` to parts of an input, which --jobs threads share."""
+        if self.encoding.tokenizer.sees_whole_texts:
+            work = with_threads_inside(work, self.threads)
+        return self.shared(work, parts, lambda part: getattr(part, "nbytes", 0))
+
+    def finishes(self, batch: Batch) -> bool:
+        """Return whether the post-processor changes ids of these records: adds a template, or takes pairs of texts."""
+        has_pair = any("text_pair" in members for members in batch.members or ())
+        return self.encoding.tokenizer.sees_whole_texts and (self.options.add_special_tokens or has_pair)
+
+    def finished_count(self, *counts: int) -> int:
+        """Return the number of ids of a text, or of a pair of texts, after the post-processor; `counts` before it."""
+        if len(counts) == 1 and not self.options.add_special_tokens:
+            return counts[0]
+        times, more = self._template_sizes[len(counts) - 1]
+        return sum(time * count for time, count in zip(times, counts, strict=True)) + more
+
+    @cached_property
+    def _template_sizes(self) -> list[tuple[list[int], int]]:
+        """For a text and for a pair: how often the post-processor takes each text, and how many ids it adds."""
+
+        def size(*counts: int) -> int:
+            texts = [Tokens([0] * count) for count in counts]
+            return len(self.encoding.tokenizer.finish(texts, self.options.add_special_tokens).ids)
+
+        more = size(0, 0)
+        return [([size(1) - size(0)], size(0)), ([size(1, 0) - more, size(0, 1) - more], more)]
+
+    def open_output(self, *own: str) -> streams.Output:
+        """Return where the answer goes. The options are checked before: their errors are no input's fault."""
+        _ = self.allowed
+        return super().open_output(*own)
+
+    def note_template(self) -> None:
+        """Print a note where --add-special-tokens has nothing to add."""
+        if self.options.add_special_tokens and not self.encoding.tokenizer.has_template:
+            self.note(f"{self.encoding.name} has no template of special tokens; nothing is added.")
+
+
+def texts_in_folders(asked: FolderOptions, errors: Utf8Errors, *, keeps: bool = True) -> FoundTexts:
+    """Return the inputs of a command with -r; `errors` and `keeps` are those of `FoundTexts`."""
+    from tokcli.cli.walk.found_texts import FoundTexts  # patterns of names, 30 ms, for -r only
+
+    return FoundTexts(asked, errors=errors, keeps=keeps)
+
+
+def files_read(asked: Options, inputs: Iterable[streams.Input] = ()) -> Iterator[streams.Input]:
+    """Return the inputs, and all other files that options name for reading; those that are missing are left out."""
+    yield from inputs
+    values = vars(asked)
+    for option in ("files0_from", "pattern_file"):
+        if values.get(option) is not None:
+            yield streams.Input(values[option])
+    diff, compared = values.get("diff") or (), values.get("compare") or ""
+    for spec in (
+        *(values.get(option) for option in ("encoding", "seed_vocab")),
+        *(values.get("encodings") or ())[1:],
+        *([diff] if isinstance(diff, str) else diff),
+        *map(str.strip, compared.split(",")),
+    ):
+        if spec and "\0" not in spec and os.path.lexists(spec):
+            yield from map(streams.Input, _files_of(spec))
+
+
+def _files_of(path: str) -> list[str]:
+    """Return the files that a vocabulary is read from: the one at a path, or in a folder, and those beside it."""
+    from tokcli.formats.read import read_sources  # 20 ms, only where a file is to be replaced
+
+    try:
+        return [path, *(str(file) for file, _ in read_sources(path).files)]
+    except TokcliError:  # it is no vocabulary; the encoding may have been a registered name
+        return [path]
+
+
+def thread_count(jobs: int | None) -> int:
+    """Return the number of threads for --jobs: as many as are sensible, or one for each core that this process has."""
+    if jobs is not None:
+        return min(jobs, MOST_THREADS)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def show_download(received: int, total: int | None) -> None:
+    """Show how far a download is, on a line of standard error that is written again and again."""
+    of = f" of {total / 1e6:.1f}" if total else ""
+    sys.stderr.write(f"\rdownloading the vocabulary: {received / 1e6:.1f}{of} MB" + "\n" * (received == total))
+    sys.stderr.flush()

@@ -1,0 +1,37 @@
+"""The pieces of a text as native code prints them: lines, strings of JSON, and rows of the table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tokcli.cli.json_stream import safe
+from tokcli.engine import backend
+from tokcli.render.glyphs import HIDDEN, PLAIN, Glyph, GlyphTable
+from tokcli.render.visible import escape
+
+if TYPE_CHECKING:
+    from tokcli.analysis.pieces.piece_arrays import PieceArrays
+    from tokcli.engine.stream.utf8 import SplitText
+
+IN_LINES = GlyphTable(lambda char: Glyph(PLAIN if escape(char) == char else HIDDEN))
+IN_JSON = GlyphTable(lambda char: Glyph(PLAIN if safe(char) == char else HIDDEN))
+
+
+def printed_pieces(part: SplitText, between: bytes, *, is_json: bool) -> bytes:
+    """Return the pieces of a text with `between` between two of them, as strings of JSON or as `escape` writes them."""
+    native = backend.native()
+    assert native is not None
+    text = native.replace_noise(part.data)[0] if part.is_noise else part.data
+    glyphs = (IN_JSON if is_json else IN_LINES).for_text(text)
+    made: bytes = native.escape_pieces(part.data, part.ends, between, glyphs, is_json, part.is_noise)
+    return made
+
+
+def printed_rows(first: int, arrays: PieceArrays, *, is_json: bool) -> bytes:
+    """Return the rows of the table for pieces, the first of which has the number `first`: lines, or items of JSON."""
+    native = backend.native()
+    assert native is not None
+    glyphs = (IN_JSON if is_json else IN_LINES).for_text(arrays.text)
+    columns = arrays.text, arrays.ends, arrays.alternatives, arrays.ids, arrays.counts
+    made: bytes = native.piece_rows(*columns, first, arrays.offset, glyphs, is_json)
+    return made

@@ -1,0 +1,222 @@
+"""`tokcli split`: the pieces into which the pattern cuts a text; and views that say why, or what is wrong with it.
+
+The pieces are written here, again and again with --watch; each view is a module of its own.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
+
+import click
+
+from tokcli.cli import messages, options, records, streams
+from tokcli.cli.json_stream import JsonStream, dump
+from tokcli.cli.request import TextRequest
+from tokcli.cli.split.native_pieces import printed_pieces
+from tokcli.cli.split.split_options import CONFLICTS, SplitOptions, SplitRequest, declared
+from tokcli.engine.stream.utf8 import SplitText
+from tokcli.errors import InputError, TokcliError
+from tokcli.render.visible import escape
+
+MAX_PATTERN_BYTES = 1 << 20  # of a pattern file; patterns may have 65,536 characters
+POLL = 0.2  # seconds between two checks of the files
+CLEAR = "\x1b[H\x1b[2J"  # moves the cursor to the corner, and clears the screen
+RULE = "---\n"  # between two views where there is no screen
+
+FileState: TypeAlias = tuple[int, int] | None
+
+
+@click.command(cls=options.Command, name="split", conflicts=CONFLICTS)
+@declared
+def command(**given: Any) -> int:
+    """Split FILEs, or standard input, into pieces with the encoding's pattern, one piece per line. Characters that are
+    not printable are escaped: \\n, \\t, \\xNN. Views: --table, --why, --diff, --stats, --lint, --identify, --emit.
+
+    \b
+      tokcli split -t "it's 2024"
+      tokcli split --table -e cl100k_base prompt.txt
+      tokcli split --why 4 -t "it's 2024"
+      tokcli split --diff cl100k_base prompt.txt
+      tokcli split --lint --pattern '\\w+|\\W+'
+      tokcli split -m gpt-4 --diff o200k_base --find-witness
+      tokcli split -e o200k_base --emit python
+    """
+    asked = SplitOptions(**given)
+    if asked.watch:
+        watch(asked, lambda: run(asked))
+        return 0
+    return run(asked)
+
+
+def run(asked: SplitOptions) -> int:
+    """Write the pieces, or the view that was asked for; return the exit status."""
+    if asked.pattern_file is not None:
+        asked = asked.replace(pattern=pattern_in(asked.pattern_file))
+    if asked.identify and asked.files:
+        asked = asked.replace(encoding=identified(asked), files=())
+    request = TextRequest(asked)
+    if asked.add_special_tokens:
+        request.note("--add-special-tokens adds tokens, which are no pieces of the text; nothing is added.")
+    if asked.html:
+        from tokcli.cli.split import piece_page  # 30 ms
+
+        piece_page.write(request, asked.html)
+        return request.status
+    write = writer(asked)
+    request.show_reading()
+    with request.open_output("pieces") as output:
+        write(request, output)
+        output.flush()
+    return request.status
+
+
+def identified(asked: SplitOptions) -> str:
+    """Return the vocabulary file that --identify is about; InputError where it is not the only one."""
+    if len(asked.files) > 1 or asked.encoding or asked.model or asked.pattern:
+        raise InputError("--identify is about one pattern", "Name one FILE, or -e, -m or --pattern.")
+    return asked.files[0]
+
+
+def writer(asked: SplitOptions) -> Callable[[SplitRequest, streams.Output], None]:
+    """Return what writes the view that was asked for, or the pieces. Views that share most imports load together."""
+    if asked.table or asked.stats:
+        from tokcli.cli.split import stats, table  # 10 ms
+
+        return table.write if asked.table else stats.write
+    if asked.diff is not None and not asked.find_witness:
+        from tokcli.cli.split import diff  # 50 ms
+
+        return diff.write
+    if asked.lint or asked.why is not None or asked.identify or asked.find_witness or asked.emit:
+        from tokcli.cli.split import emitted, lint, why, witness_view  # 95 ms
+
+        if asked.emit:
+            return emitted.write
+        if asked.identify or asked.find_witness:
+            return witness_view.write_identity if asked.identify else witness_view.write_witnesses
+        return lint.write if asked.lint else why.write
+    return write_pieces
+
+
+def pattern_in(name: str) -> str:
+    """Return the pattern that a file holds, without one newline at its end."""
+    source = streams.Input(name)
+    data = records.read_all(source, MAX_PATTERN_BYTES, "for a pattern")
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        raise InputError(
+            "not UTF-8", "A pattern is text.", where=source.shown, offset=error.start, unit="byte"
+        ) from None
+    text = text.removesuffix("\n").removesuffix("\r")
+    if not text:
+        raise InputError("there is no pattern in it", where=source.shown)
+    return text
+
+
+def write_pieces(request: SplitRequest, output: streams.Output) -> None:
+    """Write the pieces of all inputs."""
+    kind = request.options.records
+    for source in request.texts:
+        if kind is None:
+            split_one(request, source, output)
+            continue
+        for batch in records.read_batches(source, kind, request.options.field, request.options.errors):
+            output.answer(batch.objects)
+            for record in batch.records():
+                split_one(request, record, output)
+            batch.finish(output)
+
+
+def split_one(request: SplitRequest, source: streams.Input | records.Record, output: streams.Output) -> None:
+    """Write the pieces of an input or a record: a JSON object, or a line each (of a record: one line, with tabs)."""
+    kind = request.options.records
+    if request.options.as_json:
+        stream = JsonStream(output)
+        with stream.object(), stream.array("pieces"):
+            for some in shown_pieces(request, source, b", "):
+                stream.values(some)
+        return
+    between, is_first = b"\n" if kind is None else b"\t", True
+    for some in shown_pieces(request, source, between):
+        output.write(some if is_first else between + some)
+        is_first = False
+    if kind is not None:
+        output.write(records.SEPARATOR[kind])
+    elif not is_first:
+        output.write(b"\n")
+
+
+def shown_pieces(request: SplitRequest, source: streams.Input | records.Record, between: bytes) -> Iterator[bytes]:
+    """Return the pieces of an input or a record as they are printed, those of a part together."""
+    tokenizer, is_json = request.encoding.tokenizer, request.options.as_json
+    with streams.naming(source.shown):
+        for part in tokenizer.read_split(source.blocks(), request.read_options):
+            if isinstance(part, SplitText):
+                yield printed_pieces(part, between, is_json=is_json)
+            elif found := tokenizer.split_chunk(part):
+                yield between.decode().join(map(dump_piece if is_json else escape, found)).encode()
+
+
+def dump_piece(piece: bytes) -> str:
+    """Return a piece as a string of JSON; bytes that are not UTF-8 become lone surrogates."""
+    return dump(piece.decode("utf-8", "surrogateescape"))
+
+
+# --- --watch ---------------------------------------------------------------------------------------------------------
+
+
+def watch(asked: SplitOptions, show: Callable[[], object]) -> None:
+    """Show the view now and after every change, until Ctrl-C; an error is printed, for the user to correct."""
+    names = watched(asked)
+    before: list[FileState] | None = None
+    while True:
+        now = [state_of(name) for name in names]
+        if now != before:
+            if asked.output is None:
+                separate(is_first=before is None)
+            redraw(show)
+            before = now
+        time.sleep(POLL)
+
+
+def watched(asked: SplitOptions) -> list[str]:
+    """Return the files to watch; InputError where there are none, or the input cannot be read twice."""
+    names = [] if asked.pattern_file is None else [asked.pattern_file]
+    if not asked.lint and asked.text is None:
+        names += asked.files or [streams.STANDARD_INPUT]
+    if streams.STANDARD_INPUT in names:
+        raise InputError("--watch reads the text again, but standard input comes only once", "Name a FILE, or use -t.")
+    if not names:
+        raise InputError("--watch has no file to watch", "Name a FILE, or a --pattern-file.")
+    return names
+
+
+def state_of(name: str) -> FileState:
+    """Return when a file changed last, in nanoseconds, and its size in bytes; None for a file that is missing."""
+    try:
+        found = os.stat(name)  # noqa: PTH116 - pathlib takes 5 ms
+    except (OSError, ValueError):
+        return None
+    return found.st_mtime_ns, found.st_size
+
+
+def separate(*, is_first: bool) -> None:
+    """Clear the screen; where there is none, write a line between two views."""
+    if sys.stdout.isatty():
+        sys.stdout.write(CLEAR)
+    elif not is_first:
+        sys.stdout.write(RULE)
+    sys.stdout.flush()
+
+
+def redraw(show: Callable[[], object]) -> None:
+    """Show the view, or its error."""
+    try:
+        show()
+    except TokcliError as error:
+        messages.report(error)

@@ -1,0 +1,81 @@
+"""The options of `tokcli split`: as the command line declares them, as values, and which cannot be combined."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import click
+
+from tokcli.cli import options
+from tokcli.cli.conflicts import Apart, Needs, one_of
+from tokcli.cli.request import TextRequest
+
+
+class SplitOptions(options.TextOptions):
+    """The options of `tokcli split`, as values."""
+
+    pattern_file: str | None
+    table: bool
+    why: int | None
+    diff: str | None
+    stats: bool
+    lint: bool
+    identify: bool
+    find_witness: bool
+    witnesses: int
+    emit: str | None
+    watch: bool
+    html: str | None
+
+
+SplitRequest: TypeAlias = TextRequest[SplitOptions]
+
+MOST_WITNESSES = 1000
+ENGINES = ("rust", "rust-regex", "python", "python-regex", "oniguruma", "pcre2", "js", "re2")
+
+declared = options.group(
+    options.takes_files,
+    options.takes_folders,
+    options.takes_encoding,
+    click.option("--pattern-file", metavar="F", shell_complete=options.complete_file,
+                 help="Read the pattern from F; one trailing newline is ignored."),
+    options.takes_text("text"),
+    options.takes_records,
+    click.option("--table", is_flag=True, help="Show a table: # bytes chars alternative text tokens."),
+    click.option("--why", metavar="POS", type=click.IntRange(min=0),
+                 help="Show each alternative tried at byte POS, from 0, and why one won."),
+    click.option("--diff", metavar="ENCODING|P", shell_complete=options.complete_encoding,
+                 help="Show only where this encoding or pattern splits differently."),
+    click.option("--stats", is_flag=True,
+                 help="Show hits per alternative, the longest pieces, and pieces of several tokens."),
+    click.option("--lint", is_flag=True, help="Check the pattern itself, and which other engines could run it."),
+    click.option("--identify", is_flag=True,
+                 help="Say which known pattern this is, or is nearest to; FILE is a vocabulary file."),
+    click.option("--find-witness", is_flag=True,
+                 help="Find the shortest text that the pattern and that of --diff split differently; no text is read."),
+    click.option("--witnesses", metavar="N", type=click.IntRange(1, MOST_WITNESSES), default=1,
+                 help="Find up to N such texts, none of which contains another."),
+    click.option("--emit", metavar="ENGINE", type=click.Choice(ENGINES),
+                 help=f"Write the pattern for another engine: {', '.join(ENGINES)}."),
+    click.option("--watch", is_flag=True, help="Redraw whenever the pattern file or an input changes."),
+    options.takes_html,
+    options.takes_output,
+    options.common,
+)  # fmt: skip
+
+VIEWS = ("--table", "--why", "--diff", "--stats", "--lint", "--identify", "--emit")
+CONFLICTS = (
+    *options.TEXT_CONFLICTS,
+    *one_of(*((view,) for view in VIEWS)),
+    Apart("--pattern-file", ("--pattern",)),
+    Apart("-r", ("--why", "--lint", "--watch")),
+    Apart("--watch", ("--files0-from",), "Name the FILEs to watch."),
+    *(Apart(view, ("--records",), "Views show whole inputs.") for view in VIEWS),
+    Apart("--lint", ("FILE", "--text", "--files0-from"), "--lint reads no text; --stats does."),
+    Apart("--identify", ("--text", "--files0-from", "-r", "--watch"), "--identify reads no text."),
+    Apart("--emit", ("FILE", "--text", "--files0-from", "-r"), "--emit reads no text."),
+    Needs("--find-witness", "--diff"),
+    Needs("--witnesses", "--find-witness"),
+    Apart("--find-witness", ("FILE", "--text", "--files0-from", "-r"), "--find-witness reads no text."),
+    Apart("--html", (*VIEWS, "--records", "--field", "--json", "--output"), "The page has a form of its own."),
+)

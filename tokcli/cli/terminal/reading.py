@@ -1,0 +1,94 @@
+"""Progress on a terminal: how much of the inputs has been read, on a line that makes way for whatever else is said."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from time import monotonic
+from typing import Any, BinaryIO, ClassVar, TextIO
+
+from tokcli.cli.inputs.input_facts import status_of
+from tokcli.cli.streams import Input
+
+QUIET_S, EVERY_S = 1.0, 0.1  # seconds before progress is shown, and from one line of it to the next
+CLEAR = "\r\x1b[K"
+MB = 1e6
+
+
+class ProgressLine:
+    """Standard error with a line of progress, which makes way for whatever else is written."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._is_shown = False
+        self._next = monotonic() + QUIET_S
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def is_due(self) -> bool:
+        """Return whether it is time to show progress."""
+        return monotonic() >= self._next
+
+    def show(self, text: str) -> None:
+        """Show progress, in the place of what was shown before."""
+        self._next, self._is_shown = monotonic() + EVERY_S, True
+        self._stream.write(f"{CLEAR}{text}")
+        self._stream.flush()
+
+    def clear(self) -> None:
+        """Remove the line, if there is one."""
+        if self._is_shown:
+            self._is_shown = False
+            self._stream.write(CLEAR)
+            self._stream.flush()
+
+    def write(self, text: str) -> int:
+        """Write something else."""
+        self.clear()
+        return self._stream.write(text)
+
+
+class _Reading:
+    """What has been read of all inputs so far. `total` is their size in bytes; None where it is not known."""
+
+    def __init__(self, total: int | None, line: ProgressLine) -> None:
+        self._total, self._line = total, line
+        self._read = 0
+        self._began = monotonic()
+
+    def passing(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
+        """Return the blocks of an input, and show how much has been read."""
+        for block in blocks:
+            self._read += len(block)
+            if self._line.is_due():
+                self._line.show(self._text())
+            yield block
+        self._line.clear()
+
+    def _text(self) -> str:
+        rate = self._read / max(monotonic() - self._began, 1e-9)
+        done = f"{self._read / MB:,.0f}"
+        if not self._total:
+            return f"{done} MB, {rate / MB:,.0f} MB/s"
+        left = round(max(0, self._total - self._read) / max(rate, 1))
+        share = f"{done} of {self._total / MB:,.0f} MB ({min(1.0, self._read / self._total):.0%})"
+        return f"{share}, {rate / MB:,.0f} MB/s, {left // 60}:{left % 60:02d} left"
+
+
+class _WatchedInput(Input):
+    """An input whose reading is shown, as are those that -r finds in it."""
+
+    reading: ClassVar[_Reading]  # of all inputs
+
+    def read(self, file: BinaryIO, size: int) -> Iterator[bytes]:
+        return self.reading.passing(super().read(file, size))
+
+
+def watched(inputs: list[Input]) -> list[Input]:
+    """Return inputs that show on standard error, which is a terminal, how much of them has been read."""
+    sys.stderr = line = ProgressLine(sys.stderr)
+    files = [status_of(source) for source in inputs if source.data is None]
+    total = None if None in files else sum(file.st_size for file in files if file)
+    _WatchedInput.reading = _Reading(total, line)
+    return [_WatchedInput(*source) for source in inputs]

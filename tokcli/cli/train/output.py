@@ -1,0 +1,128 @@
+"""`train`: the files of the format in which a vocabulary is written, each whole or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from collections.abc import Callable
+from contextlib import ExitStack
+from types import TracebackType
+
+from tokcli.cli import streams
+from tokcli.cli.json_stream import line
+from tokcli.engine.bpe.byte_alphabet import bytes_of
+from tokcli.engine.pretokenizers.known_patterns import GPT2, GPT2_EDUCATIONAL, R50K
+from tokcli.errors import OutputError, VocabularyError, reason_of
+from tokcli.formats.export import writers
+from tokcli.formats.export.writers import Made
+from tokcli.formats.read import parse_sources, sources_of
+from tokcli.formats.tiktoken import format_tiktoken
+from tokcli.render.numbers import counted, grouped
+from tokcli.render.visible import visible
+
+MAX_SHOWN = 40  # characters of a special token in messages
+_GPT2_NAMES = {"vocab.json": "merges.txt", "encoder.json": "vocab.bpe"}  # a vocabulary and the merges beside it
+
+
+class Files:
+    """The files of one format, opened before the work begins and written at its end; the first is the one named."""
+
+    def __init__(self, output: str, form: str, sources: list[streams.Input]) -> None:
+        self._form = form
+        self._stack = ExitStack()
+        self.names = _names(output, form)
+        self._outputs: list[streams.Output] = []
+        self._sources = sources
+
+    def __enter__(self) -> Files:
+        with self._stack:
+            # the last entered is the first to get its name: the files beside the main one are there before it
+            for number, name in enumerate(self.names):
+                beside_none = number > 0 and not self._outputs[0].is_replaced
+                self._outputs.append(
+                    self._stack.enter_context(streams.Output(os.devnull if beside_none else name, self._sources))
+                )
+            self._stack = self._stack.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._stack.__exit__(kind, error, traceback)
+
+    def check(self, made: Made, note: Callable[[str], None]) -> None:
+        """Raise VocabularyError for what the files cannot hold or tokcli not read; note what they do not say."""
+        if self._form in ("gpt2", "huggingface"):
+            for token in made.special_tokens:
+                if bytes_of(token) not in (None, token.encode()):
+                    raise _refused(token, "its letters stand for other bytes in this format")
+        contents = dict(zip(self.names, _contents(made, self._form), strict=True))
+        if self._form == "minbpe":
+            contents.popitem()  # .vocab is for people
+        try:
+            found = parse_sources(sources_of(contents)).special_tokens
+        except VocabularyError as error:
+            error.hint = error.hint or "Such files could not be read: name other special tokens, or another --format."
+            raise
+        for token, number in made.special_tokens.items():
+            if found.get(token) != number:
+                raise _refused(token, "it would not be read as what it is")
+        if self._form == "gpt2" and made.pat_str not in (R50K, GPT2, GPT2_EDUCATIONAL):
+            note("GPT-2's files do not hold the pattern: read them with --pattern.")
+
+    def write(self, made: Made) -> list[tuple[str, str]]:
+        """Write what was learnt; return the name and the SHA-256 (hex) of each file."""
+        contents = _contents(made, self._form)
+        for output, content in zip(self._outputs, contents, strict=True):
+            output.write(content)
+        for output in self._outputs:
+            output.finish()
+        return [(name, hashlib.sha256(data).hexdigest()) for name, data in zip(self.names, contents, strict=True)]
+
+
+def _refused(token: str, why: str) -> VocabularyError:
+    return VocabularyError(f"special token {token[:MAX_SHOWN]!r}: {why}", "Name another, or another --format.")
+
+
+def _names(output: str, form: str) -> list[str]:
+    """Return the names of the files of a format; GPT-2's folder is made."""
+    if form == "tiktoken":
+        return [output, f"{output}.json"]
+    if form == "minbpe":
+        prefix = output.removesuffix(".model")
+        return [f"{prefix}.model", f"{prefix}.vocab"]
+    if form == "huggingface":
+        return [os.path.join(output, "tokenizer.json") if os.path.isdir(output) else output]  # noqa: PTH112, PTH118
+    folder, name = os.path.split(output)
+    for vocab, merges in _GPT2_NAMES.items():
+        if name in (vocab, merges):
+            return [os.path.join(folder, vocab), os.path.join(folder, merges)]  # noqa: PTH118
+    try:
+        os.makedirs(output, exist_ok=True)  # noqa: PTH103
+    except OSError as error:
+        raise OutputError(
+            f"{output}: {reason_of(error)}",
+            "GPT-2's pair needs a folder, or the name vocab.json or merges.txt.",
+        ) from None
+    return [os.path.join(output, "vocab.json"), os.path.join(output, "merges.txt")]  # noqa: PTH118
+
+
+def _contents(made: Made, form: str) -> list[bytes]:
+    """Return the content of each file of a format."""
+    if form == "tiktoken":
+        sidecar = line({"pat_str": made.pat_str, "special_tokens": dict(made.special_tokens)})
+        return [format_tiktoken(dict(made.mergeable_ranks)), sidecar]
+    if form == "minbpe":
+        return list(writers.format_minbpe(made))
+    if form == "gpt2":
+        return list(writers.format_gpt2(made))
+    return [writers.format_huggingface(made)]
+
+
+def tell(written: list[tuple[str, str]], tokens: int, merges: int, missing: int) -> None:
+    """Report what was written, on standard error."""
+    few = f" ({grouped(missing)} fewer than asked for: no pair was left)" if missing else ""
+    lines = [f"{counted(tokens, 'token')}, {counted(merges, 'merge')}{few}"]
+    lines += [f"{visible(os.path.basename(name))} sha256 {digest}" for name, digest in written[:1]]  # noqa: PTH119
+    sys.stderr.write("".join(f"{line}\n" for line in lines))

@@ -1,0 +1,122 @@
+"""`train`: what is to be trained: the pattern, the special tokens, and the rules, as the options or the counts say."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from functools import cached_property
+from typing import Any
+
+from tokcli.cli import streams
+from tokcli.cli.inputs.input_facts import changed_at, digest_of, size_of
+from tokcli.cli.train.corpus_files import path_of
+from tokcli.cli.train.train_options import NO_PATTERN, TrainOptions
+from tokcli.engine.bpe.byte_alphabet import byte_alphabet
+from tokcli.engine.encoding import Encoding
+from tokcli.engine.pretokenizers.known_patterns import GPT4, O200K, R50K
+from tokcli.engine.pretokenizers.pretokenizer import PreTokenizer
+from tokcli.errors import InputError, VocabularyError
+from tokcli.formats.export.writers import WHOLE_TEXT, Made, recover_merges
+from tokcli.formats.limits import MAX_TOKEN_BYTES
+from tokcli.registry.encodings import resolve_encoding, resolve_pattern
+from tokcli.training.counts_file import open_counts
+from tokcli.training.train import check_special_tokens, make_encoding
+from tokcli.training.trainer import TrainingRules
+
+
+class Plan:
+    """The training that options ask for, which were checked."""
+
+    def __init__(self, asked: TrainOptions, sources: list[streams.Input], note: Callable[[str], None]) -> None:
+        self._asked, self._sources, self._note = asked, sources, note
+        self.pat_str, self.special_tokens = self._of_counts() if asked.counts else self._of_options()
+        with self._naming_counts():
+            check_special_tokens(self.special_tokens)
+
+    def _of_options(self) -> tuple[str, list[str]]:
+        """Return the pattern and the special tokens that the options name."""
+        pattern, special = self._asked.pattern, list(self._asked.special_tokens)
+        if pattern is None:
+            # GPT-2's pair of files does not name its pattern: whoever reads it takes GPT-2's
+            return R50K if self._asked.form == "gpt2" else O200K, special
+        if pattern == NO_PATTERN:
+            return WHOLE_TEXT, special
+        return GPT4 if pattern == "gpt4" else resolve_pattern(pattern), special
+
+    def _of_counts(self) -> tuple[str, list[str]]:
+        """Return the pattern and the special tokens of counts; those of the options come first."""
+        about: dict[str, Any] = {}
+        for source in self._sources:
+            file = open_counts(path_of(source))
+            file.close()
+            if file.version == 1:
+                self._note(f"{source.shown}: counts of an earlier version, without a checksum: damage may go unseen")
+            if about and file.about != about:
+                raise InputError(
+                    f"{source.shown}: its pattern or special tokens differ from those of {self._sources[0].shown}"
+                )
+            about = file.about
+        special = self._asked.special_tokens
+        return about["pat_str"], [*special, *(token for token in about["special_tokens"] if token not in special)]
+
+    @cached_property
+    def rules(self) -> TrainingRules:
+        """The rules of training; InputError or VocabularyError where they cannot be followed."""
+        asked = self._asked
+        longest = min(asked.max_token_bytes or MAX_TOKEN_BYTES, MAX_TOKEN_BYTES)  # longer ones could not be read
+        base = (asked.vocab_size or 0, asked.min_frequency, longest, asked.ties)
+        rules = TrainingRules(*base)
+        if asked.seed_vocab is not None:
+            seed = resolve_encoding(asked.seed_vocab, note=lambda _: None)
+            ranks = getattr(seed, "_mergeable_ranks", None)
+            if not ranks:
+                raise VocabularyError(f"{asked.seed_vocab}: only a vocabulary of bytes and ranks can be extended")
+            rules = TrainingRules(*base, ranks, seed._special_tokens)
+        elif asked.byte_order == "gpt2":
+            rules = TrainingRules(*base, {bytes([byte]): rank for rank, byte in enumerate(byte_alphabet().values())})
+        rules.check_size()
+        return rules
+
+    @property
+    def all_special_tokens(self) -> list[str]:
+        """The special tokens, with those of the vocabulary that is extended."""
+        return [*self.special_tokens, *self.rules.seed_special]
+
+    def pretokenizer(self) -> PreTokenizer:
+        """Return what splits by the pattern; errors name the file of counts that has it."""
+        with self._naming_counts():
+            return PreTokenizer(self.pat_str)
+
+    def encoding(self, name: str, ranks: dict[bytes, int]) -> Encoding:
+        """Return the encoding that some ranks make; errors name the file of counts that has the pattern."""
+        with self._naming_counts():
+            return make_encoding(name, self.pat_str, ranks, self.special_tokens, self.rules.seed_special)
+
+    def _naming_counts(self) -> AbstractContextManager[None]:
+        return streams.naming(self._sources[0].shown) if self._asked.counts else nullcontext()
+
+    def made(self, encoding: Encoding, merges: list[tuple[bytes, bytes]] | None) -> Made:
+        """Return what is written; merges that are not known are recovered from the ranks."""
+        ranks = encoding._mergeable_ranks
+        if merges is None:
+            merges = [] if self._asked.form == "tiktoken" else recover_merges(ranks)
+        return Made(ranks, merges, self.pat_str, encoding._special_tokens)
+
+    def fingerprint(self) -> dict[str, Any]:
+        """Return what tells this training from another: a checkpoint of another one is refused."""
+        asked = self._asked
+        return {
+            "records": asked.records,
+            "field": asked.field,
+            "limit": asked.limit,
+            "hold_back": asked.hold_back,
+            "errors": asked.errors,
+            "min_frequency": asked.min_frequency,
+            "max_token_bytes": asked.max_token_bytes,
+            "vocab_size": asked.vocab_size,
+            "pattern": self.pat_str,
+            "special": self.all_special_tokens,
+            "seed": hashlib.sha256(repr(self.rules.tokens).encode()).hexdigest(),
+            "files": [[each.name, size_of(each), changed_at(each), digest_of(each)] for each in self._sources],
+        }

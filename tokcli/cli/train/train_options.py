@@ -1,0 +1,150 @@
+"""The options of `tokcli train`: as the command line declares them, as values, and which cannot be combined."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, TypeVar
+
+import click
+
+from tokcli.cli import options
+from tokcli.cli.conflicts import Apart, Required
+
+if TYPE_CHECKING:
+    from tokcli.engine.stream.chunks import Utf8Errors
+    from tokcli.render.console import Color
+
+Texts = TypeVar("Texts", str, None, tuple[str, ...])
+
+FORMATS = ("tiktoken", "minbpe", "gpt2", "huggingface")
+NO_PATTERN = "none"
+# What a preset stands for, unless an option says otherwise: minbpe's BasicTokenizer, RegexTokenizer, GPT4Tokenizer.
+PRESETS = {
+    "basic": {"pattern": NO_PATTERN, "form": "minbpe", "ties": "first"},
+    "regex": {"pattern": "gpt4", "form": "minbpe", "ties": "first"},
+    "gpt4": {"pattern": "gpt4", "byte_order": "gpt2"},
+}
+UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+class TrainOptions(options.FolderOptions):
+    """The options of `tokcli train`, as values."""
+
+    records: options.RecordKind | None
+    field: str | None
+    limit: int | None
+    hold_back: float
+    counts: bool
+    errors: Utf8Errors
+    vocab_size: int | None
+    pattern: str | None
+    timeout: float
+    special_tokens: tuple[str, ...]
+    min_frequency: int
+    max_token_bytes: int | None
+    seed_vocab: str | None
+    ties: Literal["rank", "first"]
+    byte_order: Literal["value", "gpt2"]
+    output: str | None
+    form: str
+    counts_only: bool
+    memory: int | None
+    checkpoint: str | None
+    checkpoint_every: float
+    dask: str | None
+    device: str | None
+    dry_run: bool
+    progress_kind: Literal["auto", "bar", "plain", "none"]
+    visualise: bool
+    jobs: int | None
+    color: Color
+
+
+def _size(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
+    """Return a number of bytes, which K, M, G or T (powers of 1024) may follow."""
+    if value is None:
+        return None
+    text = value.upper().removesuffix("B").removesuffix("I")
+    digits, unit = (text[:-1], UNITS[text[-1]]) if text[-1:] in UNITS else (text, 1)
+    if not (digits.isascii() and digits.isdigit() and len(digits) < 16 and int(digits) > 0):
+        raise click.BadParameter(f"{value!r} is not a size such as 500000, 512M or 2G", ctx, param)
+    return int(digits) * unit
+
+
+def _preset(ctx: click.Context, _: click.Parameter, value: str | None) -> None:
+    """Take a preset's values as the defaults of the options that come after."""
+    ctx.default_map = PRESETS.get(value or "", {})
+
+
+def _text(ctx: click.Context, param: click.Parameter, value: Texts) -> Texts:
+    """Return a value, or values, that the trained file will hold: they must be UTF-8."""
+    for text in value if isinstance(value, tuple) else (value or "",):
+        if not text.isascii() and text != text.encode("utf-8", "replace").decode():
+            raise click.BadParameter(f"{text!r} is not UTF-8", ctx, param)
+    return value
+
+
+_corpus = options.group(
+    click.option("--records", type=click.Choice(["lines", "nul", "jsonl"]),
+                 help="Take each line, NUL-ended string or JSON object as a text of its own."),
+    click.option("--field", metavar="NAME", help="Read this member of each jsonl record."),
+    click.option("--limit", callback=_size, metavar="SIZE", help="Use only the first SIZE of the corpus."),
+    click.option("--hold-back", type=click.FloatRange(0, 90), default=0, metavar="PERCENT",
+                 help="Keep the end of each file out of training, and measure on it."),
+    click.option("--counts", is_flag=True, help="Read FILEs as counts that --counts-only wrote."),
+    click.option("--errors", type=click.Choice(["strict", "replace", "bytes"]), default="strict", show_default=True,
+                 help="Reject input that is not UTF-8, replace bad bytes by U+FFFD, or keep them."),
+)  # fmt: skip
+_rules = options.group(
+    click.option("--vocab-size", type=click.IntRange(min=256), metavar="N",
+                 help="Train N tokens: 256 bytes, then merges."),
+    click.option("--pattern", callback=_text, metavar="P", show_default="o200k_base's",
+                 help="Split with this regex, or with the pattern of the encoding P; none: do not split."),
+    options.takes_timeout,
+    click.option("--special", "special_tokens", multiple=True, callback=_text, metavar="NAME",
+                 help="Add this special token, with the next free id; may be repeated."),
+    click.option("--min-frequency", type=click.IntRange(min=1), default=1, metavar="N", show_default=True,
+                 help="Merge only pairs that occur at least N times."),
+    click.option("--max-token-bytes", type=click.IntRange(min=1), metavar="N",
+                 help="Limit the length of tokens to N bytes."),
+    click.option("--seed-vocab", metavar="NAME|PATH", help="Extend this vocabulary, and keep its ids."),
+    click.option("--ties", type=click.Choice(["rank", "first"]), default="rank", show_default=True,
+                 help="Break ties between pairs by the smallest ids, or (as minbpe) by the first in the corpus."),
+    click.option("--byte-order", type=click.Choice(["value", "gpt2"]), default="value", show_default=True,
+                 help="Number the single bytes by value, or as GPT-2 does."),
+    click.option("--preset", type=click.Choice(list(PRESETS)), is_eager=True, callback=_preset,
+                 expose_value=False,
+                 help="Train like minbpe's tokenizer of this name."),
+)  # fmt: skip
+_work = options.group(
+    click.option("-o", "--output", metavar="FILE", shell_complete=options.complete_file,
+                 help="Write to FILE atomically."),
+    click.option("--format", "form", type=click.Choice(FORMATS), default="tiktoken", show_default=True,
+                 help="Write the vocabulary in this format."),
+    click.option("--counts-only", is_flag=True, help="Write the counts of the pieces, and train nothing."),
+    click.option("--memory", callback=_size, metavar="SIZE", help="Move counts above SIZE to temporary files."),
+    click.option("--checkpoint", metavar="DIR", shell_complete=options.complete_file,
+                 help="Save progress in DIR; the same command resumes from there."),
+    click.option("--checkpoint-every", metavar="S", type=click.FloatRange(min=0), default=30, show_default=True,
+                 help="Save progress every S seconds."),
+    click.option("--dask", metavar="ADDRESS|local", help="Count on a Dask cluster (extra `dask`)."),
+    click.option("--device", type=click.Choice(["cpu", "cuda"]), help="Merge with torch (extra `torch`)."),
+    click.option("--dry-run", is_flag=True, help="Report the size of the corpus and the memory needed."),
+    click.option("--progress", "progress_kind", type=click.Choice(["auto", "bar", "plain", "none"]), default="auto",
+                 show_default=True, help="Show progress as a bar, as lines, or not at all."),
+    click.option("--visualise", is_flag=True, help="Show each merge."),
+)  # fmt: skip
+declared = options.group(options.takes_files, options.takes_folders, _corpus, _rules, _work, options.common)
+
+_KEPT_ORDER = "Counts do not keep the order of the corpus, which --ties first (--preset basic, regex) needs."
+CONFLICTS = (
+    *options.FILE_CONFLICTS,
+    *options.FOLDER_CONFLICTS,
+    Required("--vocab-size", ("--counts-only", "--dry-run"), "For instance --vocab-size 4096"),
+    Required("--output", ("--dry-run",), "Name the file to write with -o FILE."),
+    Apart("--counts", ("--records", "--limit", "--hold-back", "--dask", "--checkpoint"), "Counts are only added up."),
+    Apart("--dask", ("--checkpoint", "--limit", "--hold-back", "--records", "--text")),
+    Apart("--counts-only", ("--checkpoint",)),
+    Apart("--records", ("--hold-back",)),
+    Apart("--ties=first", ("--counts", "--memory", "--checkpoint", "--dask", "--device"), _KEPT_ORDER),
+    Apart("--counts", ("--pattern",), "The counts name their pattern; leave out --pattern and --preset."),
+)

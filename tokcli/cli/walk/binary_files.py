@@ -1,0 +1,15 @@
+"""Which of the files that -r finds are binary: those with a NUL near the beginning, as for ripgrep."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tokcli.cli.streams import Input
+
+HEAD_BYTES = 1 << 16  # at the beginning of a file, which are looked at
+
+
+def is_binary(source: Input, first: bytes) -> bool:
+    """Return whether an input that begins so is binary, and nobody asked for it by name."""
+    return source.found_in is not None and b"\0" in first[:HEAD_BYTES]

@@ -1,0 +1,145 @@
+"""The inputs of a command with -r: what FILEs name, and the texts in folders among them.
+
+What is binary is skipped, what cannot be read or is not UTF-8 is reported, and the rest goes on.
+"""
+
+from __future__ import annotations
+
+import codecs
+import os
+import stat
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tokcli.cli import messages, streams
+from tokcli.cli.walk.binary_files import is_binary
+from tokcli.cli.walk.folder_walk import Choice, FolderWalk
+from tokcli.errors import EXIT_ERROR, NotUtf8Error, TokcliError
+
+if TYPE_CHECKING:
+    from tokcli.cli.options import FolderOptions
+    from tokcli.engine.stream.chunks import Utf8Errors
+
+CURRENT = ""  # the folder in which paths begin with nothing
+
+
+class FoundTexts:
+    """Inputs that are looked for while they are used; a second loop looks again. `named` are those to look in.
+
+    `status` is the exit status: 2 once anything was reported. With `keeps`, a short text is held in its input, so that
+    it is read only once. `errors` tells whether other bytes than UTF-8 are a mistake.
+    """
+
+    def __init__(
+        self,
+        asked: FolderOptions,
+        *,
+        errors: Utf8Errors = "strict",
+        keeps: bool = True,
+    ) -> None:
+        self.named = streams.inputs(asked, CURRENT)
+        self._verbose, self._quiet = asked.verbose, asked.quiet
+        self._errors, self._keeps = errors, keeps
+        self._walk = FolderWalk(
+            Choice(asked.globs, asked.no_ignore, asked.hidden, asked.follow), self.failed, _standard_output()
+        )
+        self._skipped = 0
+        self._is_silent = False
+        self.status = 0
+
+    def __iter__(self) -> Iterator[streams.Input]:
+        """Yield the inputs that can be read; report the others, and at the end how many were binary."""
+        for source in self.files():
+            if (found := self.checked(source)) is not None:
+                yield found
+        self.end()
+
+    def checked(self, source: streams.Input) -> streams.Input | None:
+        """Return one of the files as an input that can be read; None for one that is reported, or is binary."""
+        try:
+            with streams.naming(source.shown):
+                found = self._checked(source)
+        except TokcliError as error:
+            self.failed(error)
+            return None
+        if found is None:
+            self.skipped(source)
+        return found
+
+    def files(self) -> Iterator[streams.Input]:
+        """Yield the inputs without opening them; report folders that cannot be read."""
+        for source in self.named:
+            if source.data is None and source.name != streams.STANDARD_INPUT and os.path.isdir(source.name or "."):
+                yield from (source._replace(name=path, found_in=source.name) for path in self._walk.files(source.name))
+            else:
+                yield source
+
+    def quietly(self) -> Iterator[streams.Input]:
+        """Yield what `files` does, without reports."""
+        self._is_silent = True
+        try:
+            yield from self.files()
+        finally:
+            self._is_silent = False
+
+    def failed(self, error: TokcliError) -> None:
+        """Report an input that cannot be read."""
+        if not self._is_silent:
+            messages.report(error)
+            self.status = EXIT_ERROR
+
+    def skipped(self, source: streams.Input) -> None:
+        """Take note of a binary file."""
+        self._skipped += 1
+        if self._verbose:
+            messages.print_note(f"{source.shown}: binary, skipped")
+
+    def end(self) -> None:
+        """Print how many files were binary, now that all inputs have been seen."""
+        if self._skipped and not self._quiet:
+            messages.print_note(f"skipped {self._skipped} binary file{'s' * (self._skipped > 1)}")
+        self._skipped = 0
+
+    def _checked(self, source: streams.Input) -> streams.Input | None:
+        """Return an input that can be read, with its bytes if it is short; None for a binary file."""
+        if source.data is not None or source.name == streams.STANDARD_INPUT or _is_stream(source.name):
+            return source
+        blocks = source.blocks()
+        first = next(blocks, b"")
+        if is_binary(source, first):
+            return None
+        size = len(first)
+        decoder = codecs.getincrementaldecoder("utf-8")()
+        self._check(decoder, first, 0)
+        for block in blocks:  # to the end whatever --errors says: it may be damaged compressed data
+            self._check(decoder, block, size)
+            size += len(block)
+        self._check(decoder, b"", size)
+        return source._replace(data=first) if self._keeps and size == len(first) else source
+
+    def _check(self, decoder: codecs.IncrementalDecoder, block: bytes, offset: int) -> None:
+        """Raise NotUtf8Error where a block, empty for the end, does not go on as UTF-8."""
+        if self._errors != "strict":
+            return
+        before = len(decoder.getstate()[0])
+        try:
+            decoder.decode(block, not block)
+        except UnicodeDecodeError as error:
+            raise NotUtf8Error.of(error, start=offset - before) from None
+
+
+def _is_stream(name: str) -> bool:
+    """Return whether a name is of a pipe or a device, which can be read only once."""
+    try:
+        return not stat.S_ISREG(os.stat(name).st_mode)
+    except (OSError, ValueError):  # what is missing is an error where it is opened
+        return False
+
+
+def _standard_output() -> list[tuple[int, int]]:
+    """Return the identity of the file that standard output goes to, which grows while it would be read."""
+    try:
+        status = os.fstat(1)
+    except OSError:
+        return []
+    return [(status.st_dev, status.st_ino)] if stat.S_ISREG(status.st_mode) else []

@@ -1,0 +1,65 @@
+"""The files outside a folder tree in which git is told what to leave out: a repository's own, and the user's.
+
+They are read as git and ripgrep read them; what cannot be read says nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+
+MAX_BYTES = 1 << 22  # of a file with patterns; the longest known have some 100 KB
+_SECTION = re.compile(r"\s*\[\s*([^\]\s\"]+)")
+_EXCLUDES = re.compile(r"\s*excludesfile\s*=\s*(.*)", re.IGNORECASE)
+
+
+def lines_of(path: str) -> list[str]:
+    """Return the lines of a small regular file, bytes that are not UTF-8 as surrogates; none where there is no file."""
+    try:
+        number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (OSError, ValueError):
+        return []
+    try:
+        status = os.fstat(number)
+        data = os.read(number, MAX_BYTES) if stat.S_ISREG(status.st_mode) else b""
+    except OSError:
+        return []
+    finally:
+        os.close(number)
+    return data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape").split("\n")
+
+
+def repository_excludes(repository: str) -> list[str]:
+    """Return the lines of info/exclude of the repository whose `.git`, a folder or a file, is in a folder."""
+    git = os.path.join(repository, ".git")
+    if not os.path.isdir(git):  # of a worktree or a submodule: it says where the folder is
+        line = (lines_of(git) or [""])[0]
+        if not line.startswith("gitdir:"):
+            return []
+        git = os.path.join(repository, line.removeprefix("gitdir:").strip())
+        common = (lines_of(os.path.join(git, "commondir")) or [""])[0].strip()
+        git = os.path.join(git, common) if common else git
+    return lines_of(os.path.join(git, "info", "exclude"))
+
+
+def user_excludes() -> list[str]:
+    """Return the lines of the user's own excludes file: core.excludesFile, or the file that git takes without it."""
+    home = os.path.expanduser("~")
+    config = os.environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
+    chosen = os.environ.get("GIT_CONFIG_GLOBAL")
+    settings = [chosen] if chosen else [os.path.join(config, "git", "config"), os.path.join(home, ".gitconfig")]
+    named = [path for file in settings for path in _excludes_files(lines_of(file))]
+    path = os.path.expanduser(named[-1]) if named else os.path.join(config, "git", "ignore")
+    return lines_of(path)
+
+
+def _excludes_files(lines: list[str]) -> list[str]:
+    """Return the values of core.excludesFile in a file of git's settings."""
+    found, section = [], ""
+    for line in lines:
+        if match := _SECTION.match(line):
+            section = match[1].lower() if '"' not in line else ""
+        elif section == "core" and (match := _EXCLUDES.match(line)):
+            found.append(match[1].strip().strip('"'))
+    return found

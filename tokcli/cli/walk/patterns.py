@@ -1,0 +1,132 @@
+"""Patterns of file names, as .gitignore files and -g write them: pathspec translates one, the last match wins.
+
+A path is matched by itself, byte by byte; whether a folder above it is left out is the caller's question.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import warnings
+from collections.abc import Iterable
+
+from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
+
+from tokcli.errors import InputError
+
+MAX_GLOBS = 1000  # that the braces of one may stand for
+_STAR = "[^/]*"  # as pathspec writes `*`
+_AND_BELOW = "(?:(?P<ps_d>/)|$)"  # as it ends a pattern, which is to match no path below
+_BRACES = re.compile(r"(?<!\\)\{([^{}]*)(?<!\\)\}")
+
+
+class Patterns:
+    """Some patterns, in order.
+
+    >>> rules = Patterns(["*.log", "!keep.log", "build/"])
+    >>> rules.verdict("a/b.log", is_folder=False), rules.verdict("keep.log", is_folder=False)
+    (True, False)
+    >>> rules.verdict("src/build", is_folder=True), rules.verdict("src/build", is_folder=False)
+    (True, None)
+    """
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        found = (_rule(_bytes_in(line), number) for number, line in enumerate(lines))
+        self._rules = [rule for rule in found if rule is not None]
+        # most paths match none: one expression says so at once
+        self._any = _compiled("|".join(f"(?:{rule.pattern})" for rule, _, _ in self._rules))
+        self.has_positive = any(verdict for _, verdict, _ in self._rules)
+
+    def __bool__(self) -> bool:
+        return bool(self._rules)
+
+    def verdict(self, path: str, *, is_folder: bool) -> bool | None:
+        """Return what the last pattern that matches a path says: True, False where it begins with `!`; None: none did.
+
+        The path is relative to the folder of the patterns, with `/` between names and none at its ends.
+        """
+        path = _bytes_in(path)
+        if self._any.match(path) is None:
+            return None
+        for rule, verdict, only_folders in reversed(self._rules):
+            if (is_folder or not only_folders) and rule.match(path):
+                return verdict
+        return None
+
+
+def _bytes_in(text: str) -> str:
+    """Return a name with a character for each of its bytes, of which `?` and `[...]` match one, as for git and ripgrep.
+
+    >>> len(_bytes_in("é"))
+    2
+    """
+    return text if text.isascii() else os.fsencode(text).decode("latin-1")
+
+
+def globs(given: Iterable[str]) -> Patterns:
+    """Return the patterns of -g; InputError for one that matches nothing.
+
+    Of `{a,b}` each is a pattern, as in a shell.
+
+    >>> rules = globs(["*.{py,md}"])
+    >>> [rules.verdict(name, is_folder=False) for name in ("a.py", "b.md", "c.txt")]
+    [True, True, None]
+    """
+    lines: list[str] = []
+    for glob in given:
+        one = [f"\\{line}" if line.startswith("#") else line for line in _without_braces(glob)]
+        if not all(_rule(line) for line in one):
+            raise InputError(f"-g {glob!r} is not a pattern of file names", "Patterns are those of .gitignore files.")
+        lines += one
+    return Patterns(lines)
+
+
+def _without_braces(glob: str) -> list[str]:
+    """Return the patterns that one with braces stands for."""
+    found = [glob]
+    while any(_BRACES.search(line) for line in found):
+        found = [
+            line[: match.start()] + choice + line[match.end() :] if match else line
+            for line in found
+            for match in [_BRACES.search(line)]
+            for choice in (match[1].split(",") if match else [""])
+        ]
+        if len(found) > MAX_GLOBS:
+            raise InputError(f"-g {glob!r} stands for more than {MAX_GLOBS} patterns", "Write fewer braces.")
+    return found
+
+
+def _rule(line: str, number: int = 0) -> tuple[re.Pattern[str], bool, bool] | None:
+    """Return the expression of a line, its verdict, and whether it is for folders only; None for a line without one."""
+    line = line if line.endswith("\\ ") else line.rstrip()
+    only_folders = line.endswith("/")
+    try:
+        text, verdict = GitIgnoreSpecPattern.pattern_to_regex(line.rstrip("/") if line.strip("!/") else "")
+        if text is None or verdict is None:
+            return None
+        text = text.removesuffix(_AND_BELOW) + r"\Z" if text.endswith(_AND_BELOW) else text
+        return _compiled(_without_trials(text, number)), verdict, only_folders
+    except (ValueError, re.error, OverflowError):  # git, too, goes on without it
+        return None
+
+
+def _compiled(expression: str) -> re.Pattern[str]:
+    with warnings.catch_warnings():  # `[[` is a set to come
+        warnings.simplefilter("ignore")
+        return re.compile(expression, re.DOTALL)
+
+
+def _without_trials(text: str, number: int) -> str:
+    """Return an expression that takes no exponential time on a name such as aaaaaa for a pattern such as *a*a*a*b.
+
+    What stands between two stars is best found as early as possible: no other place has to be tried. Python 3.10 has
+    no atomic groups, so `(?=(...))\\1` stands for one, as in `fnmatch.translate`. `number` makes the groups' names
+    unique.
+    """
+    first, *between = text.split(_STAR)
+    made = [first]
+    for index, section in enumerate(between[:-1]):
+        group = f"g{number}_{index}"
+        has_choices = "(" in section
+        made.append(_STAR + section if has_choices else f"(?=(?P<{group}>{_STAR}?{section}))(?P={group})")
+    return _STAR.join(["".join(made), *between[-1:]])
