@@ -38,13 +38,13 @@ FLAGS = (
 
 
 def executable() -> str | None:
-    """Where a Chromium is, if there is one."""
+    """Return where a Chromium is, if there is one."""
     named = os.environ.get("TOKCLI_CHROMIUM")
     return named or next(filter(None, map(shutil.which, NAMES)), None)
 
 
 class Browser:
-    """A running browser: `call` asks it for something, `events` are what it has told since."""
+    """A running browser: `call` asks it for something, `events` are those that it has sent since."""
 
     def __init__(self, path: str, profile: str) -> None:
         to_browser, self._to = os.pipe()
@@ -62,7 +62,7 @@ class Browser:
         self.events: list[dict[str, Any]] = []
 
     def call(self, method: str, session: str | None = None, **parameters: Any) -> dict[str, Any]:
-        """The answer to a method of the protocol."""
+        """Return the answer to a method of the protocol."""
         self._number += 1
         message: dict[str, Any] = {"id": self._number, "method": method, "params": parameters}
         if session is not None:
@@ -91,7 +91,7 @@ class Browser:
         return json.loads(message)  # type: ignore[no-any-return]
 
     def close(self) -> None:
-        """Ends the browser and all of its processes."""
+        """End the browser and all of its processes."""
         os.close(self._to)
         os.close(self._from)
         os.killpg(self._process, signal.SIGKILL)
@@ -110,24 +110,24 @@ class Tab:
             self.call(f"{domain}.enable")
 
     def call(self, method: str, **parameters: Any) -> dict[str, Any]:
-        """A method of the protocol, for this page."""
+        """Return the answer to a method of the protocol for this page."""
         return self._browser.call(method, self._session, **parameters)
 
     def open(self, page: Path, fragment: str = "") -> None:
-        """Loads a file and waits until its program has shown it."""
+        """Load a file and wait until its program has shown it."""
         self.opened.append(page.as_uri())
         self.call("Page.navigate", url=page.as_uri() + fragment)
         self.wait("document.body?.dataset.ready === 'yes'")
 
     def value(self, expression: str) -> Any:
-        """What an expression comes to in the page."""
+        """Return the value of an expression in the page."""
         answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         if "exceptionDetails" in answer:
             raise RuntimeError(f"{expression}: {answer['exceptionDetails']}")
         return answer["result"].get("value")
 
     def wait(self, expression: str) -> None:
-        """Waits until an expression is true."""
+        """Wait until an expression is true."""
         until = time.monotonic() + PATIENCE
         while not self.value(expression):
             if time.monotonic() > until:
@@ -135,7 +135,7 @@ class Tab:
             time.sleep(0.02)
 
     def click(self, selector: str) -> None:
-        """A click of the mouse in the middle of an element, as soon as it is there."""
+        """Click in the middle of an element, as soon as it is there."""
         self.wait(f"document.querySelector({json.dumps(selector)}) !== null")
         box = self.value(
             f"(() => {{ const e = document.querySelector({json.dumps(selector)}); e.scrollIntoView({{block: 'nearest'}});"
@@ -146,7 +146,7 @@ class Tab:
             self.call("Input.dispatchMouseEvent", type=kind, x=box[0], y=box[1], **more)
 
     def press(self, *keys: str) -> None:
-        """Keys, one after the other."""
+        """Press keys, one after the other."""
         for key in keys:
             named = {"key": key, "code": key, "windowsVirtualKeyCode": KEYS[key]}
             text = {"text": "\r"} if key == "Enter" else {}
@@ -154,19 +154,19 @@ class Tab:
             self.call("Input.dispatchKeyEvent", type="keyUp", **named)
 
     def type(self, selector: str, text: str) -> None:
-        """Text into a field, in place of what stands there."""
+        """Type text into a field, in the place of what is in it."""
         self.value(f"document.querySelector({json.dumps(selector)}).select()")
         self.value(f"document.querySelector({json.dumps(selector)}).focus()")
         self.call("Input.insertText", text=text)
 
     def told(self, method: str) -> list[dict[str, Any]]:
-        """The events of a kind, of all pages of this tab."""
-        self.value("1")  # what was said before has been read then
+        """Return the events of a kind, of all pages of this tab."""
+        self.value("1")  # the browser answers in order: all events before this answer have been read
         own = (event for event in self._browser.events if event.get("sessionId") == self._session)
         return [event["params"] for event in own if event["method"] == method]
 
     def complaints(self) -> list[object]:
-        """Errors, warnings, and anything else in the console; dialogs, too."""
+        """Return errors, warnings, and anything else in the console; dialogs, too."""
         kinds = (
             "Runtime.exceptionThrown",
             "Runtime.consoleAPICalled",
@@ -176,13 +176,13 @@ class Tab:
         return [event for kind in kinds for event in self.told(kind)]
 
     def requests(self) -> list[str]:
-        """The addresses that were asked for."""
+        """Return the addresses that were asked for."""
         return [event["request"]["url"] for event in self.told("Network.requestWillBeSent")]
 
 
 @contextmanager
 def running() -> Iterator[Browser]:
-    """A browser with a profile of its own, which is gone after."""
+    """Give a browser with a profile of its own, and end both afterwards."""
     path = executable()
     assert path is not None
     with tempfile.TemporaryDirectory(prefix="chromium", ignore_cleanup_errors=True) as profile:

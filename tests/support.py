@@ -5,14 +5,20 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import tiktoken
+from fork_server import server
 from hypothesis import strategies as st
 
 import tokcli
+from tokcli.formats import limits, read
+from tokcli.formats.sources import sources_of_bytes
 from tokcli.registry.catalog import CATALOG
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -148,14 +154,14 @@ MARKUP = [
 
 
 def hard_text(max_size: int = 12) -> st.SearchStrategy[str]:
-    """Texts of what is hard to split, and of any characters."""
+    """Return texts of what is hard to split, and of any characters."""
     atom = st.one_of(st.sampled_from(HARD_ATOMS), st.characters(exclude_categories=("Cs",)))
     return st.lists(atom, max_size=max_size).map("".join)
 
 
 @cache
 def reference(name: str) -> tiktoken.Encoding:
-    """The reference library's encoding, from our ranks (whose sha256 tests/formats checks) and our catalog."""
+    """Return the reference library's encoding, made of our ranks (whose sha256 tests/formats checks) and our catalog."""
     ours = tokcli.get_encoding(name)
     return tiktoken.Encoding(
         name,
@@ -166,7 +172,7 @@ def reference(name: str) -> tiktoken.Encoding:
 
 
 def program() -> list[str]:
-    """The installed `tokcli`; from a source tree without one, the module."""
+    """Return the command that runs the installed `tokcli`; where none is installed, the module of the source tree."""
     script = Path(sys.executable).parent / "tokcli"
     return [str(script)] if script.exists() else [sys.executable, "-m", "tokcli"]
 
@@ -181,28 +187,73 @@ class Ran:
 
 
 def without_coverage() -> dict[str, str]:
-    """The environment for a process that is not measured.
+    """Return the environment for a process whose coverage is not measured.
 
     coverage holds a lock while it notes what ran: a Ctrl-C just then leaves it held, and the process never ends.
     """
     return {name: value for name, value in os.environ.items() if not name.startswith("COV")}
 
 
+def took_less(began: float, seconds: float) -> bool:
+    """Return whether less processor time has passed, or nobody can tell: coverage takes several times as long.
+
+    .ci/run runs the tests without coverage as well.
+    """
+    return "COVERAGE_PROCESS_CONFIG" in os.environ or time.process_time() - began < seconds
+
+
 def run_tokcli(
-    *arguments: str | bytes | Path, data: bytes = b"", env: dict[str, str] | None = None, **more: object
+    *arguments: str | bytes | Path, data: bytes = b"", env: dict[str, str] | None = None, **more: Any
 ) -> Ran:
-    """`tokcli ARGUMENTS` with `data` on standard input, without the user's own settings."""
+    """Run `tokcli ARGUMENTS` with `data` on standard input, without the user's own settings."""
     kept = ("TOKCLI_BACKEND", "TOKCLI_CACHE_DIR")
     clean = {k: v for k, v in os.environ.items() if not k.startswith(("TOKCLI_", "_TOKCLI")) or k in kept}
     clean |= {"TOKCLI_OFFLINE": "1", "NO_COLOR": "1", **(env or {})}
     if "FORCE_COLOR" in (env or {}):
         clean.pop("NO_COLOR")
+    forks = server()
+    if forks is not None and forks.takes(clean) and not more.keys() - {"cwd"}:
+        status, out, err = forks.run(arguments, data, clean, more.get("cwd", Path.cwd()))
+        return Ran(status, out, err.decode())
     process = subprocess.run([*program(), *arguments], input=data, capture_output=True, env=clean, timeout=120, **more)
     return Ran(process.returncode, process.stdout, process.stderr.decode())
 
 
-def on_terminal(*arguments: str, env: dict[str, str] | None = None) -> tuple[int, bytes]:
-    """(status, what appears) of a run whose standard output is a terminal of 24 lines and 80 columns."""
+def ok(*arguments: str | bytes | Path, **more: Any) -> bytes:
+    """Return the output of a run that ends with status 0 and writes nothing to standard error."""
+    ran = noted(*arguments, **more)
+    assert ran.err == "", ran
+    return ran.out
+
+
+def noted(*arguments: str | bytes | Path, **more: Any) -> Ran:
+    """Return a run that ends with status 0, whatever notes it writes to standard error."""
+    ran = run_tokcli(*arguments, **more)
+    assert ran.status == 0, ran
+    assert "Error: " not in ran.err, ran
+    return ran
+
+
+def refused(*arguments: str | bytes | Path, **more: Any) -> str:
+    """Return the standard error of a run that `failed`."""
+    return failed(*arguments, **more).err
+
+
+def failed(*arguments: str | bytes | Path, status: int = 2, **more: Any) -> Ran:
+    """Return a run that ends with `status` and writes its notes, then one error of one or two short harmless lines."""
+    ran = run_tokcli(*arguments, **more)
+    assert ran.status == status, ran
+    assert "internal error" not in ran.err
+    _, found, message = f"\n{ran.err}".rpartition("\nError: ")
+    assert found, ran.err
+    assert message.count("\n") <= 2 and message.endswith("\n"), ran.err
+    assert len(message) < 1000, ran.err
+    assert all(char.isprintable() or char == "\n" for char in ran.err), ran.err
+    return ran
+
+
+def on_terminal(*arguments: str | Path, env: dict[str, str] | None = None) -> tuple[int, bytes]:
+    """Return the status of a run whose output is a terminal of 24 lines and 80 columns, and what appears there."""
     import fcntl
     import pty  # no Windows has them
     import struct
@@ -211,19 +262,24 @@ def on_terminal(*arguments: str, env: dict[str, str] | None = None) -> tuple[int
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("4H", 24, 80, 0, 0))
     ours = ("NO_COLOR", "FORCE_COLOR", "TERM", "COLUMNS", "LINES", "PAGER", "LESS", "TOKCLI_ENCODING")
-    clean = (
-        {k: v for k, v in os.environ.items() if k not in ours} | {"TERM": "xterm-256color", "PAGER": ""} | (env or {})
-    )
+    clean = {name: value for name, value in os.environ.items() if name not in ours}
+    clean |= {"TERM": "xterm-256color", "PAGER": ""} | (env or {})
     process = subprocess.Popen([*program(), *arguments], stdin=subprocess.DEVNULL, stdout=slave, env=clean)
     os.close(slave)
     shown = b""
-    while True:
-        try:
-            block = os.read(master, 65536)
-        except OSError:  # Linux's way of saying that the other end is closed
-            break
-        if not block:
-            break
-        shown += block
+    with suppress(OSError):  # so Linux says that the other end is closed
+        while block := os.read(master, 65536):
+            shown += block
     os.close(master)
     return process.wait(30), shown.replace(b"\r\n", b"\n")
+
+
+def read_vocabulary(path: str | os.PathLike[str]) -> read.Contents:
+    """Return the vocabulary in a file or a folder, without the cache."""
+    return read.parse_sources(read.read_sources(path))
+
+
+def parse_vocabulary(data: bytes, name: str, form: str | None = None) -> read.Contents:
+    """Return the vocabulary in the bytes of one file, called `name` in errors, of the format `form` if it is given."""
+    form = form or read.format_of(data[: limits.HEAD_BYTES], name).name
+    return read.parse_sources(sources_of_bytes(form, [(Path(name), data)]))

@@ -1,86 +1,253 @@
-"""The house stands as it was designed: imports point down only, and counting loads little."""
+"""The house is as CONTRIBUTING draws it: imports point down, no circles, files and folders of a readable size."""
 
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
+from source_tree import (
+    PACKAGE,
+    Import,
+    all_imports,
+    circles,
+    folders,
+    imports_of,
+    is_package,
+    modules,
+    source_of,
+    sources,
+    statements_in_functions,
+    tree_of,
+)
 from support import ROOT
 
-PACKAGE = ROOT / "tokcli"
-# who may import whom: each layer itself and what stands to its right
+# who may import whom: each layer, and all that it may use
 LAYERS = {
-    "cli": {"render", "training", "registry", "formats", "engine", "errors", "vocab"},
-    "render": {"engine", "errors"},
-    "training": {"engine", "errors"},
-    "registry": {"formats", "engine", "errors", "vocab"},
+    "cli": {"render", "analysis", "training", "cluster", "registry", "formats", "engine", "atomic", "errors", "vocab"},
+    "render": {"analysis", "engine", "errors"},
+    "analysis": {"engine", "errors"},
+    "training": {"cluster", "engine", "errors"},
+    "cluster": {"engine", "errors"},
+    "registry": {"formats", "engine", "atomic", "errors", "vocab"},
     "formats": {"engine", "errors"},
     "engine": {"errors"},
     "vocab": set(),
+    "atomic": set(),  # files replaced whole or not at all: a leaf
     "errors": set(),
 }
+PUBLIC = {"__init__", "__main__", "load", "model", "core"}  # they name what users import, from any layer
+
+# inside the engine: each row may import the rows below it, and its own as long as there is no circle
+ENGINE = [
+    {"chunking"},
+    {"encoding", "files"},
+    {"tokenizer", "adapters", "bindings"},
+    {"pipeline", "sentencepiece", "llama_cpp", "minbpe"},
+    {"text_tokenizer"},
+    {"shortcut"},
+    {"tiktoken"},
+    {"token_vocabulary"},
+    {"bpe"},
+    {"stream"},
+    {"pretokenizers"},
+    {"unicode"},
+    {"twins", "tokens", "base"},
+    {"backend"},
+    {"_native"},
+]
 ENGINE_MAY_NOT = {"click", "rich", "requests", "platformdirs", "filelock"}
-MODULES = sorted(PACKAGE.rglob("*.py"))
+
+GUIDE = ROOT / "CONTRIBUTING.md"
 
 
-def layer_of(path: Path) -> str:
-    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+def layer_of(module: str) -> str:
+    return (module.split(".") + ["__init__"])[1]
 
 
-def imported(path: Path) -> set[str]:
-    """The modules that a file imports, also inside functions."""
-    names: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        if isinstance(node, ast.Import):
-            names.update(alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            names.add(node.module)
-            names.update(f"{node.module}.{alias.name}" for alias in node.names)
-    return names
+def broken_layers() -> set[str]:
+    return {
+        f"layer {found}"
+        for found in all_imports()
+        if found.is_ours and layer_of(found.importer) not in PUBLIC and layer_of(found.target) not in PUBLIC
+        if layer_of(found.target) not in LAYERS[layer_of(found.importer)] | {layer_of(found.importer)}
+    }
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
-def test_imports_point_down_only(path: Path) -> None:
-    own = layer_of(path)
-    for name in imported(path):
-        if not name.startswith("tokcli.") or own in ("__init__", "__main__"):
-            continue
-        layer = name.split(".")[1]
-        assert layer == own or layer in LAYERS[own] or layer == "__version__", f"{own} imports {name}"
+def broken_order() -> set[str]:
+    row = {package: n for n, packages in enumerate(ENGINE) for package in packages}
+    within = [f for f in all_imports() if f.importer.count(".") > 1 and f.target.count(".") > 1]
+    return {
+        f"order {found}"
+        for found in within
+        if found.importer.startswith("tokcli.engine.") and found.target.startswith("tokcli.engine.")
+        if row[found.importer.split(".")[2]] > row[found.target.split(".")[2]]
+    }
 
 
-@pytest.mark.parametrize("path", [p for p in MODULES if layer_of(p) == "engine"], ids=lambda p: p.name)
-def test_the_engine_knows_no_screen_and_no_network(path: Path) -> None:
-    assert not {name.split(".")[0] for name in imported(path)} & ENGINE_MAY_NOT
+def broken_circles() -> set[str]:
+    graph = {m: {f.target for f in imports_of(m) if f.target in modules() and f.target != m} for m in modules()}
+    return {f"circle {name}" for names in circles(graph) for name in names}
 
 
-def test_there_is_no_circle_of_imports_within_a_layer() -> None:
-    """Imports at the top of a module; those inside functions cannot make a circle at start-up."""
-    graph: dict[str, set[str]] = {}
-    for path in MODULES:
-        module = ".".join(["tokcli", *path.relative_to(PACKAGE).with_suffix("").parts]).removesuffix(".__init__")
-        tops = [
-            node for node in ast.parse(path.read_text("utf-8")).body if isinstance(node, (ast.Import, ast.ImportFrom))
-        ]
-        names = {alias.name for node in tops if isinstance(node, ast.Import) for alias in node.names}
-        for node in tops:
-            if isinstance(node, ast.ImportFrom) and node.module:
-                names |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
-        graph[module] = names
-    done: set[str] = set()
+def broken_sizes() -> set[str]:
+    long = {f"long {path.relative_to(ROOT)}" for path in sources() if path.read_text("utf-8").count("\n") > 400}
+    crowds = Counter(path.parent for path in sources() if path.name != "__init__.py")
+    return long | {f"crowded {folder.relative_to(ROOT)}" for folder, files in crowds.items() if files > 14}
 
-    def visit(module: str, path_to: tuple[str, ...]) -> None:
-        assert module not in path_to, f"circle: {' -> '.join((*path_to, module))}"
-        if module not in done:
-            for name in graph[module] & graph.keys() - {module}:
-                visit(name, (*path_to, module))
-            done.add(module)
 
-    for module in graph:
-        visit(module, ())
+def broken_names() -> set[str]:
+    files = Counter(path.name for path in PACKAGE.rglob("*.py") if path.name not in ("__init__.py", "__main__.py"))
+    classes = Counter(n.name for m in modules() for n in ast.walk(tree_of(m)) if isinstance(n, ast.ClassDef))
+    return {f"file {name}" for name, times in files.items() if times > 3} | {
+        f"class {name}" for name, times in classes.items() if times > 1
+    }
+
+
+def broken_packages() -> set[str]:
+    said = {m: ast.get_docstring(tree_of(m)) or "" for m in modules() if is_package(m)}
+    return {f"unsaid {module}" for module, text in said.items() if len(text.split()) < 12}
+
+
+CLAIMS = {
+    "imports point down only": broken_layers,
+    "the packages of the engine keep their order": broken_order,
+    "no circle of imports, those in functions and for types included": broken_circles,
+    "no file above 400 lines, no folder of more than 14": broken_sizes,
+    "one name for one thing": broken_names,
+    "each package says what it is for and what it leaves to others": broken_packages,
+}
+
+
+@pytest.mark.parametrize("claim", CLAIMS)
+def test_the_house_stands(claim: str) -> None:
+    broken = CLAIMS[claim]()
+    assert not broken, claim + ":\n" + "\n".join(sorted(broken))
+
+
+def test_only_backend_imports_the_native_module() -> None:
+    assert not [
+        str(f) for f in all_imports() if "_native" in f.target.split(".") and f.importer != "tokcli.engine.backend"
+    ]
+
+
+@pytest.mark.parametrize("module", [m for m in modules() if layer_of(m) == "engine"])
+def test_the_engine_knows_no_screen_and_no_network(module: str) -> None:
+    assert not {found.target.split(".")[0] for found in imports_of(module)} & ENGINE_MAY_NOT
+
+
+# What functions may import: modules of others that take long to load, or are not on every system ...
+HEAVY = {"click.shell_completion", "ctypes", "difflib", "distributed", "fsspec", "importlib", "json", "numpy",
+         "platformdirs", "pyarrow", "regex", "requests", "rich", "shutil", "tempfile", "termios", "torch", "tty", "urllib3"}  # fmt: skip
+# ... and modules of ours, where a command would load what it does not use: what loading them takes, on a busy
+# machine with two cores
+LATE = {
+    "tokcli.cli.count.count": "the forms of counts beyond one number, 5 ms of the 45 ms that `count` takes to start",
+    "tokcli.cli.options": "the time limit and contextvars, 0.4 ms, where --timeout is not given",
+    "tokcli.engine.tiktoken.rank_vocabulary": "merging in Python, 1.2 ms, which the native twin saves",
+    "tokcli.__main__": "the command line, 60 ms, which an import of `python -m tokcli` in tests does not need",
+    "tokcli.cli.decode": "what reads shards, 20 ms, which files of ids do not need",
+    "tokcli.cli.encode.compare": "rich, 30 ms, which a pipe does not need",
+    "tokcli.cli.encode.encode": "the views, 100 ms, and tokenizers that see a text whole, 8 ms",
+    "tokcli.cli.inspect_ranks.inspect_ranks": "a view each, 30 to 60 ms",
+    "tokcli.cli.inspect_ranks.listing": "rich, 20 ms, which a pipe does not need",
+    "tokcli.cli.encode.merge_view": "termios, which Windows does not have",
+    "tokcli.cli.split.stats": "rich, 20 ms, which a pipe does not need",
+    "tokcli.cli.split.table": "rich, 20 ms, which a pipe does not need",
+    "tokcli.cli.request": "the registry, 10 ms, which --help and usage errors do not need",
+    "tokcli.cli.split.split": "a view each, 50 to 100 ms",
+    "tokcli.cli.messages": "the sanitizer, 2 ms, and hints: only errors and notes need them",
+    "tokcli.cli.streams": "compressed data, lists of names, terminals, 4 ms, and files to write, 0.3 ms: to count a text needs none of them",
+    "tokcli.cli.train.session": "rich, 20 ms, for the log of merges",
+    "tokcli.cli.train.train": "training, 75 ms, which --help does not need",
+    "tokcli.cluster.tasks": "multiprocessing and logging, 12 ms",
+    "tokcli.engine.encoding": "files and streams, 0.2 ms, which the command line reads itself",
+    "tokcli.engine.llama_cpp.characters": "tables of Unicode, 2 ms",
+    "tokcli.engine.llama_cpp.llama_cpp": "the models of GGUF files, which one with a shortcut does not need",
+    "tokcli.engine.pretokenizers.pretokenizer": "compiling, 4 ms, which a pattern that native code splits by does not need",
+    "tokcli.engine.shortcut.shortcut": "normal forms, 3 ms: only some files have a normalizer",
+    "tokcli.engine.unicode.classes": "tables of Unicode, 2 ms, for one pre-tokenizer",
+    "tokcli.engine.unicode.properties": "tables of Unicode, 2 ms, which the known patterns do not need",
+    "tokcli.formats.read": "a reader each, 10 to 30 ms",
+    "tokcli.registry": "tiktoken's names, which the rest of the package does not need",
+    "tokcli.registry.compiled.compiled_tokenizer": "llama.cpp's rules, 10 ms, which an image does not tell",
+    "tokcli.registry.compiled.files": "the readers of files, 50 ms, once a file is in the cache",
+    "tokcli.registry.compiled.kinds.all_kinds": "a family of tokenizers each, 20 to 80 ms",
+    "tokcli.registry.compiled.kinds.llama_models": "the native tables of llama.cpp's models, 10 ms",
+    "tokcli.registry.compiled.kinds.pipelines": "the components of a tokenizer.json, 40 ms: counting needs none of them",
+    "tokcli.registry.compiled.kinds.ranked": "llama.cpp's patterns, 1 ms, for GGUF files only",
+    "tokcli.registry.compiled.kinds.sentencepieces": "SentencePiece's rules, 20 ms, where its native twin does not do",
+    "tokcli.registry.lazy_ranks": "the packed ranks, 20 ms, once an image is in the cache",
+    "tokcli.registry.encodings": "files, 20 ms, the network, 30 ms, and models, 0.4 ms: a registered name needs none of them",
+    "tokcli.registry.network.download": "requests, 130 ms",
+    "tokcli.registry.ranks_files": "the cache of downloads, 16 ms",
+    "tokcli.registry.registered": "the packed ranks, 20 ms, once an image is in the cache",
+}
+
+
+def imports_in_functions() -> list[Import]:
+    return [found for found in all_imports() if found.in_function]
+
+
+def test_functions_import_only_what_is_heavy_or_late() -> None:
+    heavy = {f for f in imports_in_functions() if HEAVY & {f.target, f.target.split(".")[0]}}
+    assert {str(f) for f in imports_in_functions() if f not in heavy and f.importer not in LATE} == set()
+    assert set(LATE) - {f.importer for f in imports_in_functions() if f.is_ours} == set()
+
+
+def test_few_imports_are_inside_functions() -> None:
+    assert sum(map(statements_in_functions, modules())) <= 80
+
+
+def test_modules_are_named_in_strings_only_where_a_table_loads_them() -> None:
+    tables = {"tokcli", "tokcli.cli.main", "tokcli.engine.backend"}
+    users = {m for m in modules() for f in imports_of(m) if f.target == "importlib" and "import_module" in source_of(m)}
+    assert users <= tables
+
+
+def tree_in_contributing() -> dict[Path, str]:
+    """Return the folders that the tree in CONTRIBUTING draws, each with its line."""
+    tree = GUIDE.read_text("utf-8").partition("## The tree\n\n```\n")[2].partition("```")[0]
+    found: dict[Path, str] = {}
+    above: list[str] = []
+    for line in tree.splitlines():
+        name, _, said = line.strip().partition("/ ")
+        depth = (len(line) - len(line.lstrip())) // 2
+        above = [*above[:depth], name]
+        found[ROOT.joinpath(*above)] = said.strip()
+    return found
+
+
+def test_contributing_draws_the_folders_and_says_what_each_is_for() -> None:
+    drawn = {folder: said for folder, said in tree_in_contributing().items() if PACKAGE in (folder, *folder.parents)}
+    native = PACKAGE / "engine" / "native"  # encoder.h has a map of its folders
+    assert set(drawn) == {folder for folder in folders() if native not in folder.parents}
+    assert all(drawn.values())
+
+
+def test_contributing_names_files_that_exist() -> None:
+    names = set(re.findall(r"`([\w./]+(?:/|\.py|\.cc|\.h))`", GUIDE.read_text("utf-8"))) - {"Python.h"}
+    tracked = [f"/{path.relative_to(ROOT)}" for top in ("tokcli", "tests") for path in (ROOT / top).rglob("*")]
+    assert len(names) > 40
+    assert {name for name in names if not any(path.endswith(f"/{name.rstrip('/')}") for path in tracked)} == set()
+
+
+def test_every_class_of_the_native_code_has_a_name_of_its_own() -> None:
+    """Two of one name in one namespace share what the compiler makes for them, such as std::vector's functions."""
+    found = [
+        match[1]
+        for path in (PACKAGE / "engine" / "native").rglob("*")
+        if path.suffix in (".h", ".cc")
+        for match in re.finditer(
+            r"^(?:struct|class|enum class) (\w+)(?: : [^{;]+)? \{", path.read_text("utf-8"), re.MULTILINE
+        )
+    ]
+    assert len(found) > 50
+    assert sorted(set(found)) == sorted(found)
 
 
 def loaded_by(*arguments: str) -> set[str]:
@@ -94,7 +261,15 @@ def loaded_by(*arguments: str) -> set[str]:
 
 @pytest.mark.parametrize("command", [["count"], ["encode"], ["decode", "-t", "1 2"]])
 def test_the_common_commands_load_neither_rich_nor_requests(command: list[str]) -> None:
-    heavy = {"rich", "requests", "platformdirs", "filelock", "numpy", "importlib.metadata", "tokcli.engine.unicode16"}
+    heavy = {
+        "rich",
+        "requests",
+        "platformdirs",
+        "filelock",
+        "numpy",
+        "importlib.metadata",
+        "tokcli.engine.unicode.tables_16",
+    }
     assert not loaded_by(*command) & heavy
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import doctest
 import re
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
-from support import run_tokcli
+from support import ok
 from tools import readme_examples
 
 TEXT = readme_examples.README.read_text("utf-8")
@@ -38,9 +39,28 @@ def test_the_python_examples_are_true() -> None:
         assert doctest.DocTestRunner().run(test).failed == 0
 
 
+@pytest.mark.skipif(shutil.which("bash") is None, reason="the script is for bash")
+def test_the_array_of_jobs_encodes_every_document_once(tmp_path: Path) -> None:
+    script = re.findall(r"^```sh\n(#!/bin/bash\n#SBATCH.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
+    assert len(script) == 1
+    assert script[0].count("\n") <= 10
+    (tmp_path / "corpus").mkdir()
+    lines = [f'{{"text": "document {number}"}}\n' for number in range(50)]
+    (tmp_path / "corpus" / "1.jsonl").write_text("".join(lines[:9]))
+    (tmp_path / "corpus" / "2.jsonl").write_text("".join(lines[9:]))
+    for number in (1, 2, 3):
+        env = readme_examples.environment(str(tmp_path)) | {
+            "SLURM_ARRAY_TASK_ID": str(number),
+            "SLURM_ARRAY_TASK_COUNT": "3",
+        }
+        subprocess.run(["bash", "-ec", script[0]], cwd=tmp_path, env=env, check=True, timeout=60)
+    parts = [tmp_path / "ids" / f"part-{number}" for number in (1, 2, 3)]
+    read_back = ok("decode", "--records", "lines", *parts).decode().splitlines()
+    assert read_back == [f"document {number}<|endoftext|>" for number in range(50)]
+
+
 def test_the_help_fits_a_screen() -> None:
-    ran = run_tokcli("--help", env={"COLUMNS": "80"})
-    lines = ran.out.decode().splitlines()
+    lines = ok("--help", env={"COLUMNS": "80"}).decode().splitlines()
     assert len(lines) <= 24
     assert max(map(len, lines)) <= 80
 

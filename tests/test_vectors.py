@@ -15,6 +15,7 @@ VECTORS = os.environ.get("TOKCLI_VECTORS", "")
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(3000)  # it starts thousands of processes, on machines that may be busy
 @pytest.mark.skipif(not VECTORS, reason="TOKCLI_VECTORS names no folder of vectors")
 def test_the_command_line_conforms_to_the_shared_vectors() -> None:
     conform = Path(VECTORS) / "conform.py"

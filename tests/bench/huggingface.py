@@ -20,15 +20,15 @@ PATTERNS = {
 }
 
 
-def _letters() -> list[str]:
-    """The letter that stands for each byte (GPT-2's bytes_to_unicode: printable ones stand for themselves)."""
-    printable = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
-    others = iter(range(0x100, 0x200))
-    return [chr(byte if byte in printable else next(others)) for byte in range(256)]
+def spell(token: bytes) -> str:
+    """Return a token in GPT-2's letters, one for each byte."""
+    from tokcli.engine.bpe.byte_alphabet import CHAR_OF
+
+    return "".join(map(CHAR_OF.__getitem__, token))
 
 
 def _file_of(name: str) -> Path:
-    """A tokenizer.json, made once per run of a benchmark: finding the merges takes seconds."""
+    """Return a tokenizer.json, made once per run of a benchmark: finding the merges takes seconds."""
     path = (
         Path(os.environ.get("TOKCLI_BENCH_SCRATCH") or tempfile.gettempdir())
         / f"tokcli-bench-{os.getuid()}-{name}.json"
@@ -36,10 +36,12 @@ def _file_of(name: str) -> Path:
     if not path.exists():
         import tokcli
 
-        enc, letters = tokcli.get_encoding(name), _letters()
+        enc = tokcli.get_encoding(name)
         ranks = enc._mergeable_ranks
-        spelled = {rank: "".join(map(letters.__getitem__, token)) for token, rank in ranks.items()}
-        pairs = (enc.parents(token) for token in sorted(ranks, key=ranks.__getitem__) if len(token) > 1)
+        spelled = {rank: spell(token) for token, rank in ranks.items()}
+        pairs = (
+            enc.tokenizer.parents(ranks[token]) for token in sorted(ranks, key=ranks.__getitem__) if len(token) > 1
+        )
         made = tokenizer(name, {token: rank for rank, token in spelled.items()},
                          [(spelled[pair[0]], spelled[pair[1]]) for pair in pairs if pair])  # fmt: skip
         partial = path.with_suffix(f".{os.getpid()}")
@@ -61,7 +63,7 @@ def tokenizer(name: str, vocab: dict[str, int], merges: list[tuple[str, str]]) -
 
 
 def tokenizer_of(name: str, **model: Any) -> Any:
-    """The tokenizer; `model` changes settings of its BPE model (`ignore_merges=False`)."""
+    """Return the tokenizer; `model` changes settings of its BPE model (`ignore_merges=False`)."""
     from tokenizers import Tokenizer
 
     described = json.loads(_file_of(name).read_text())

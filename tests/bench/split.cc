@@ -5,7 +5,7 @@
 #include <iterator>
 #include <vector>
 
-#include "pieces.h"
+#include "pretokenizers/pieces.h"
 
 int main(int count, char** arguments) {
   if (count != 2) return 2;

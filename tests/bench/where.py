@@ -28,7 +28,7 @@ from statistics import median
 from typing import Any
 
 from compare import documents_of, write_ranks
-from huggingface import PATTERNS, _letters, tokenizer, tokenizer_of
+from huggingface import PATTERNS, spell, tokenizer, tokenizer_of
 from texts import KINDS, text_of
 
 ENCODING = "cl100k_base"
@@ -139,8 +139,7 @@ def hf_no_cache(text: str) -> Call:
 
 
 def hf_no_merge(text: str) -> Call:
-    letters, ranks = _letters(), _all_pieces_are_tokens(text)
-    spelled = {"".join(map(letters.__getitem__, token)): rank for token, rank in ranks.items()}
+    spelled = {spell(token): rank for token, rank in _all_pieces_are_tokens(text).items()}
     return _fast(tokenizer(ENCODING, spelled, []), text)
 
 
@@ -300,7 +299,7 @@ def build_split(folder: Path) -> Path | None:
         return None
     here, made = Path(__file__).parent, folder / "split"
     native = here.parent.parent / "tokcli" / "engine" / "native"
-    sources = map(str, (here / "split.cc", native / "pieces.cc", native / "processor.cc"))
+    sources = map(str, (here / "split.cc", native / "pretokenizers" / "pieces.cc", native / "base" / "processor.cc"))
     subprocess.run([compiler, "-std=c++20", "-O3", f"-I{native}", *sources, "-o", str(made)], check=True)
     return made
 

@@ -7,7 +7,10 @@ import struct
 from pathlib import Path
 
 import pytest
-from support import NAMES, run_tokcli
+from support import NAMES, noted, ok, refused, run_tokcli
+
+from tokcli.cli import options
+from tokcli.engine.base import time_limit
 
 
 @pytest.fixture
@@ -17,23 +20,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "b.txt").write_bytes("it's 2024 \U0001f642\n".encode())
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def ok(*arguments: str | bytes | Path, data: bytes = b"", **more: object) -> bytes:
-    """The output of a run that says nothing and ends well."""
-    ran = run_tokcli(*arguments, data=data, **more)
-    assert (ran.status, ran.err) == (0, ""), ran
-    return ran.out
-
-
-def refused(*arguments: str | bytes | Path, data: bytes = b"", status: int = 2, **more: object) -> str:
-    """The message of a run that fails: one or two lines, the first of which says what."""
-    ran = run_tokcli(*arguments, data=data, **more)
-    assert ran.status == status, ran
-    lines = ran.err.splitlines()
-    assert 1 <= len(lines) <= 2, ran.err
-    assert lines[0].startswith("Error: "), ran.err
-    return ran.err
 
 
 # --- ids -------------------------------------------------------------------------------------------------------------
@@ -102,7 +88,7 @@ def test_several_files_are_counted_like_wc(folder: Path) -> None:
     assert ok("count", "a.txt", "b.txt") == b"3 a.txt\n5 b.txt\n8 total\n"
     assert ok("count", "a.txt") == b"3\n"
     assert ok("count", "--sort", "a.txt", "b.txt") == b"5 b.txt\n3 a.txt\n8 total\n"
-    assert ok("count", "--top", "1", "a.txt", "b.txt") == b"5 b.txt\n8 total\n"
+    assert ok("count", "--top", "1", "a.txt", "b.txt") == b"5 b.txt\n8 total (1 of 2 files)\n"
     assert ok("count", "--total", "a.txt", "b.txt") == b"8\n"
     assert ok("encode", "a.txt", "b.txt") == b"24912 2375 198\n64190 220 1323 19 171593\n"
 
@@ -124,7 +110,8 @@ def test_names_are_read_from_a_list(folder: Path) -> None:
 def test_counts_as_json(folder: Path) -> None:
     assert json.loads(ok("count", "--json", "a.txt")) == {"count": 3}
     both = json.loads(ok("count", "--json", "a.txt", "b.txt"))
-    assert both == {"files": [{"file": "a.txt", "count": 3}, {"file": "b.txt", "count": 5}], "total": 8}
+    first, second = {"tokens": 3, "bytes": 12, "path": "a.txt"}, {"tokens": 5, "bytes": 15, "path": "b.txt"}
+    assert both == {"files": [first, second], "total": 8}
     lines = ok("count", "--jsonl", "a.txt", "b.txt").splitlines()
     assert list(map(json.loads, lines)) == both["files"]
 
@@ -292,11 +279,18 @@ def test_a_mistake_in_the_options_is_not_blamed_on_an_input(folder: Path) -> Non
 
 
 def test_an_option_with_an_optional_value_leaves_the_next_word_alone(folder: Path) -> None:
-    (folder / "never").write_bytes(b"hello")
     (folder / "merges").write_bytes(b"hello")
-    assert ok("count", "--color", "never") == b"1\n"
     assert ok("encode", "--visualise", "merges") == b"hello\n"
+    assert ok("encode", "--visualize", "merges") == b"hello\n"
     assert ok("encode", "--", "merges") == b"24912\n"
+
+
+@pytest.mark.parametrize("option", ["--color", "--colour"])
+def test_the_option_for_colour_needs_its_value(option: str, folder: Path) -> None:
+    (folder / "hello").write_bytes(b"hello")
+    assert ok("count", option, "never", "hello") == ok("count", f"{option}=never", "hello") == b"1\n"
+    assert "--color" in refused("count", option, "hello")
+    assert "--color" in refused("count", "hello", option)
 
 
 # --- help ---------------------------------------------------------------------------------------------------------------
@@ -331,8 +325,8 @@ def test_the_version_names_the_backend() -> None:
 
 def test_what_was_trained_loads(tmp_path: Path) -> None:
     out = tmp_path / "my.tiktoken"
-    ran = run_tokcli("train", "--vocab-size", "258", "--special", "<end>", "-o", out, data=b"ab ab ab<end>ab")
-    assert (ran.status, ran.out) == (0, b"")
+    ran = noted("train", "--vocab-size", "258", "--special", "<end>", "-o", out, data=b"ab ab ab<end>ab")
+    assert ran.out == b""
     assert ran.err.startswith("258 tokens, 2 merges\nmy.tiktoken sha256 ")
     assert json.loads((tmp_path / "my.tiktoken.json").read_bytes())["special_tokens"] == {"<end>": 258}
     assert ok("encode", "-e", out, "--special", "allow", data=b"ab ab<end>") == b"256 257 258\n"
@@ -376,6 +370,30 @@ def test_the_table_of_pieces_is_tab_separated_in_a_pipe() -> None:
 
 
 def test_notes_are_silenced_by_q() -> None:
-    ran = run_tokcli("count", "--add-special-tokens", "-t", "x")
-    assert (ran.status, ran.out, ran.err.startswith("Note: ")) == (0, b"1\n", True)
+    ran = noted("count", "--add-special-tokens", "-t", "x")
+    assert (ran.out, ran.err.startswith("Note: ")) == (b"1\n", True)
     assert ok("count", "-q", "--add-special-tokens", "-t", "x") == b"1\n"
+
+
+def test_the_time_limit_of_the_command_line_is_that_of_the_library() -> None:
+    assert options.DEFAULT_SECONDS == time_limit.DEFAULT_SECONDS
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["encode", "-e", "gpt2", "--encoding", "gpt2"],
+        ["encode", "-n", "1", "-n2"],
+        ["encode", "-t", "y"],
+        ["count", "--tree", "--tree=2"],
+        ["split", "--why", "0", "--why", "1"],
+        ["encode", "--color", "always", "--colour=never"],
+    ],
+)
+def test_an_option_that_holds_one_value_is_given_once(arguments: list[str]) -> None:
+    assert "is given twice" in refused(*arguments, "-t", "x")
+
+
+def test_flags_and_options_of_several_values_may_be_repeated() -> None:
+    ok("count", "-q", "-q", "-e", "gpt2", "-e", "o200k_base", "-t", "x")
+    ok("encode", "--allow-special", "<|endoftext|>", "--allow-special", "<|endofprompt|>", "-t", "x")

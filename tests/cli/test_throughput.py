@@ -11,7 +11,7 @@ import time
 from contextlib import suppress
 
 import pytest
-from support import program, run_tokcli, without_coverage
+from support import failed, ok, program, refused, run_tokcli, without_coverage
 
 from tokcli.engine import backend
 
@@ -34,37 +34,36 @@ LINES = "".join(f"line {i} of the té中xt, isn't it?  {i * 7919 % 1000}\n" for 
     ],
 )
 def test_jobs_change_nothing(command: list[str]) -> None:
-    one = run_tokcli(*command, "-j", "1", data=LINES)
-    assert one.status == 0
-    assert run_tokcli(*command, "-j", "3", data=LINES) == one
+    one = ok(*command, "-j", "1", data=LINES)
+    assert ok(*command, "-j", "3", data=LINES) == one
     if "u16" not in command and "npy" not in command:
-        assert run_tokcli(*command, data=LINES, env={"TOKCLI_BACKEND": "python"}) == one
+        assert ok(*command, data=LINES, env={"TOKCLI_BACKEND": "python"}) == one
 
 
 @pytest.mark.parametrize("form", ["text", "json", "u32", "npy"])
 def test_large_ids_come_back(form: str) -> None:
-    ids = run_tokcli("encode", "--format", form, data=LINES).out
+    ids = ok("encode", "--format", form, data=LINES)
     back = ["--format", form] if form not in ("text", "json") else []
     for jobs in ("1", "3"):
-        assert run_tokcli("decode", *back, "-j", jobs, data=ids).out == LINES
+        assert ok("decode", *back, "-j", jobs, data=ids) == LINES
 
 
 def test_an_unknown_id_behind_many_is_named_by_any_number_of_threads() -> None:
     ids = b"64 " * 300_000 + b"999999"
     for jobs in ("1", "3"):
-        ran = run_tokcli("decode", "-j", jobs, data=ids)
-        assert ran.status == 2
-        assert ran.err.startswith("Error: standard input: 999999 is not an id of o200k_base")
+        assert refused("decode", "-j", jobs, data=ids).startswith(
+            "Error: standard input: 999999 is not an id of o200k_base"
+        )
 
 
 @pytest.mark.parametrize("jobs", ["1", "3"])
 def test_what_is_wrong_far_in_is_named_by_its_byte(jobs: str) -> None:
-    ran = run_tokcli("count", "-j", jobs, data=LINES + b"\xff" + LINES)
-    assert (ran.status, ran.out) == (2, b"")
-    assert f"not UTF-8 at byte {len(LINES)} (0xff" in ran.err
-    ran = run_tokcli("encode", "-j", jobs, "--format", "u32", data=LINES + b"<|endoftext|>" + LINES)
-    assert ran.status == 2
-    assert f"at byte {len(LINES)}" in ran.err
+    ran = failed("count", "-j", jobs, data=LINES + b"\xff" + LINES)
+    assert ran.out == b""
+    assert f"not UTF-8 at byte {len(LINES)}: 0xff" in ran.err
+    assert f"at byte {len(LINES)}" in refused(
+        "encode", "-j", jobs, "--format", "u32", data=LINES + b"<|endoftext|>" + LINES
+    )
 
 
 RECORDS = [
@@ -117,10 +116,11 @@ def test_who_waits_for_the_answer_to_a_record_gets_it(command: list[str], jobs: 
         process.stdout.close()
 
 
+@pytest.mark.clock
 def test_ctrl_c_ends_threads_that_wait_for_input() -> None:
     process = subprocess.Popen(
         [*program(), "count", "-j", "3"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler), env=without_coverage(),
+        env=without_coverage(),
     )  # fmt: skip
     assert process.stdin is not None
     process.stdin.write(LINES)
@@ -148,7 +148,7 @@ def test_counting_loads_no_more_than_it_needs() -> None:
         "try:\n    main()\n"
         "except SystemExit:\n    print(*sys.modules, file=sys.stderr)\n"
     )
-    run_tokcli("count", "-t", "the image is made by the first run")
+    ok("count", "-t", "the image is made by the first run")
     line = [sys.executable, "-c", code, "count", "-t", "hello world"]
     ran = subprocess.run(line, capture_output=True, text=True, timeout=60, env=without_coverage())
     assert ran.stdout == "2\n"

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 from gguf_files import BYTES, FLOAT32, INT32, UINT8, UINT32, gguf, llama, string
+from support import read_vocabulary
 
-from tokcli.engine.llama_cpp import LlamaCpp
+from tokcli.engine import backend
+from tokcli.engine.llama_cpp.llama_cpp import LlamaCpp
 from tokcli.errors import VocabularyError
-from tokcli.formats.vocabulary import read_vocabulary
+from tokcli.registry.encodings import load_encoding
 
 
 def plamo2(path: Path, byte_tokens: list[str]) -> Path:
@@ -45,7 +47,7 @@ def test_plamo2_takes_the_best_way_from_the_end(text: str, ids: list[int], tmp_p
 @pytest.mark.parametrize("wrong", ["<0x-1>", "<0xZZ>", "<0x 1>", "<0x01>x"])
 def test_a_plamo2_byte_that_is_none_is_refused(wrong: str, tmp_path: Path) -> None:
     """llama.cpp #25969 wrote before its table."""
-    with pytest.raises(VocabularyError, match=r"x\.gguf: token 258, .* cannot stand for a byte"):
+    with pytest.raises(VocabularyError, match=r"x\.gguf: token 258, .* is not a token for a byte"):
         read(plamo2(tmp_path / "x.gguf", [*BYTES[:-1], wrong]))
 
 
@@ -99,3 +101,12 @@ def test_a_text_of_two_gigabytes_is_no_overflow(tmp_path: Path) -> None:
 def test_a_token_ends_at_a_nul(tmp_path: Path) -> None:
     model = read(llama(tmp_path / "x.gguf", tokens=["<unk>", "<s>", "</s>", *BYTES, "\u2581", "a\0b", "\0"]))
     assert model.texts[-2:] == ["a", "[EMPTY_261]"]
+
+
+def test_rwkv_takes_the_longest_token_at_each_byte_natively_too(tmp_path: Path) -> None:
+    tokens = ["<s>", *(f"\\x{byte:02x}" for byte in range(256)), "ab", "abc", "\\xe4\\xb8", "\u4e2d", "\\x20ab"]
+    path = gguf(tmp_path / "x.gguf", model="rwkv", tokens=tokens)
+    for _ in range(2):  # the second time from the cache
+        encoding = load_encoding(path)
+        assert encoding.encode_ordinary("abcab ab\u4e2d\u4e01x") == [258, 257, 261, 260, 259, 130, 121]
+        assert encoding.tokenizer.is_native == (backend.native() is not None)

@@ -10,15 +10,16 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support import parse_vocabulary, read_vocabulary
 
-from tokcli.engine.bpe import merge_steps
-from tokcli.engine.byte_alphabet import byte_alphabet
+from tokcli.engine.bpe.bpe import merge_steps
+from tokcli.engine.bpe.byte_alphabet import byte_alphabet
 from tokcli.errors import VocabularyError
 from tokcli.formats.gpt2 import parse_gpt2
 from tokcli.formats.limits import read_regular_file
-from tokcli.formats.recognise import recognise
-from tokcli.formats.vocabulary import parse_vocabulary, read_vocabulary
-from tokcli.registry.encodings import get_encoding, load_encoding
+from tokcli.formats.read import format_of
+from tokcli.registry.encodings import load_encoding
+from tokcli.registry.registered import get_encoding
 
 CHARS = list(byte_alphabet())
 VOCAB = {char: i for i, char in enumerate(CHARS)} | {"he": 256, "ll": 257, "<|endoftext|>": 258}
@@ -71,25 +72,25 @@ def _parts(ranks: dict[bytes, int], token: bytes) -> dict[bytes, int]:
     ("vocab", "merges", "what"),
     [
         (VOCAB, "h e\nl l\nh e\n", r"merges\.txt:3: token 'he' is made a second time"),
-        (VOCAB, "l l\nh e\n", r"merges\.txt:2: token 'he' has id 256, not above 257"),
+        (VOCAB, "l l\nh e\n", r"merges\.txt:2: token 'he' has the id 256, not above 257"),
         (VOCAB, "h e\nl l\nx y\n", r"merges\.txt:3: token 'xy' is not in vocab\.json"),
-        (VOCAB, "he l\n", r"merges\.txt:1: 'he' is neither a byte nor made by a merge before"),
-        (VOCAB, "h e\n", r"vocab\.json: no merge in merges\.txt makes token 'll'"),
+        (VOCAB, "he l\n", r"merges\.txt:1: 'he' is neither a byte nor made by an earlier merge"),
+        (VOCAB, "h e\n", r"vocab\.json: no merge in merges\.txt makes the token 'll'"),
         (VOCAB, "h  e\n", r"merges\.txt:1: expected two tokens"),
         (VOCAB, "h e l\n", r"merges\.txt:1: expected two tokens"),
         (VOCAB, "he\n", r"merges\.txt:1: expected two tokens"),
         ({k: v for k, v in VOCAB.items() if k != "Ġ"}, MERGES, r"no token for the byte 0x20"),
-        (VOCAB | {"he": 257}, MERGES, r"'ll' has id 257, as 'he' has"),
+        (VOCAB | {"he": 257}, MERGES, r"'ll' has the id 257, which 'he' has already"),
         (VOCAB | {"he": -1}, MERGES, r"the id of 'he' is not a whole number"),
         (VOCAB | {"he": 256.0}, MERGES, r"the id of 'he' is not a whole number"),
         (VOCAB | {"he": True}, MERGES, r"the id of 'he' is not a whole number"),
-        (VOCAB | {"<\ud800>": 300}, MERGES, r"no text that a token can stand for"),
+        (VOCAB | {"<\ud800>": 300}, MERGES, r"half of a surrogate pair"),
         ([1], MERGES, r"expected an object"),
-        (b'{"a": 1, "a": 2}', MERGES, r"'a' stands in it twice"),
+        (b'{"a": 1, "a": 2}', MERGES, r"'a' occurs twice"),
         (b'{"a": 1', MERGES, r"vocab\.json:1: not JSON"),
         (b'{"a": "\xff"}', MERGES, r"not UTF-8 at byte 7"),
-        (b"[" * 100_000, MERGES, r"not JSON that can be read"),
-        (b'{"a": ' + b"1" * 5000 + b"}", MERGES, r"not JSON that can be read|not a whole number"),
+        (b"[" * 100_000, MERGES, r"nested too deeply"),
+        (b'{"a": ' + b"1" * 5000 + b"}", MERGES, r"nested too deeply|not a whole number"),
     ],
 )
 def test_a_mistake_in_a_pair_is_named(vocab: object, merges: str, what: str) -> None:
@@ -110,7 +111,7 @@ def test_a_pair_is_named_by_either_file_or_its_folder(names: tuple[str, str], tm
 def test_half_a_pair_is_an_error_that_names_the_other_half(tmp_path: Path) -> None:
     write_pair(tmp_path)
     (tmp_path / "vocab.bpe").unlink()
-    with pytest.raises(VocabularyError, match=r"neither vocab\.bpe nor merges\.txt stands beside it"):
+    with pytest.raises(VocabularyError, match=r"neither vocab\.bpe nor merges\.txt beside it"):
         read_vocabulary(tmp_path / "encoder.json")
     with pytest.raises(VocabularyError, match="a folder without"):
         read_vocabulary(tmp_path)
@@ -136,19 +137,19 @@ def test_half_a_pair_is_an_error_that_names_the_other_half(tmp_path: Path) -> No
     ],
 )
 def test_a_format_is_recognised_by_content(head: bytes, form: str) -> None:
-    assert recognise(head) == form
+    assert format_of(head).name == form
 
 
 @pytest.mark.parametrize("head", [b"", b" \n\n", b"\x00\x01\x02", b"<html>", b"hello\n", b"\x89PNG\r\n\x1a\n"])
 def test_what_is_no_vocabulary_is_an_error(head: bytes) -> None:
     with pytest.raises(VocabularyError, match="f: "):
-        recognise(head, "f")
+        format_of(head, "f")
 
 
 @given(st.binary(max_size=100))
 def test_recognising_any_bytes_ends_in_a_name_or_a_vocabulary_error(head: bytes) -> None:
     with suppress(VocabularyError):
-        assert recognise(head)
+        assert format_of(head)
 
 
 def test_only_regular_files_are_opened_and_without_waiting(tmp_path: Path) -> None:
@@ -165,7 +166,7 @@ def test_only_regular_files_are_opened_and_without_waiting(tmp_path: Path) -> No
 def test_no_more_than_the_limit_is_read(tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(bytes(100))
     assert read_regular_file(tmp_path / "f", 100) == bytes(100)
-    with pytest.raises(VocabularyError, match="100 bytes, more than the 99 that are read"):
+    with pytest.raises(VocabularyError, match="100 bytes; at most 99 are read"):
         read_regular_file(tmp_path / "f", 99)
     with pytest.raises(VocabularyError, match="more than the 10 bytes"):
         read_regular_file("/proc/self/maps", 10)  # says that it has 0 bytes

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import pickle
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import ROOT, hard_text, run_tokcli
+from support import ROOT, hard_text, ok, refused
 
 from tokcli.engine.encoding import Encoding
-from tokcli.engine.pipeline_encoding import PipelineEncoding
-from tokcli.engine.unigram import Unigram
-from tokcli.formats.huggingface import parse_huggingface
+from tokcli.engine.pipeline.models import Unigram
+from tokcli.engine.text_tokenizer import TextTokenizer
+from tokcli.engine.tokens import pairs_of
+from tokcli.formats.huggingface.reader import parse_huggingface
 from tokcli.registry.encodings import load_encoding
 
 FOLDER = ROOT / "tests" / "data" / "formats"
@@ -23,10 +25,10 @@ SENTENCEPIECE = [name for name in GOLDEN if name.endswith(".model")]
 ENCODINGS = {name: load_encoding(FOLDER / name) for name in GOLDEN}
 
 
-def pipeline(name: str) -> PipelineEncoding:
-    encoding = ENCODINGS[name]
-    assert isinstance(encoding, PipelineEncoding)
-    return encoding
+def rules(name: str) -> TextTokenizer:
+    found = ENCODINGS[name].tokenizer.rules
+    assert found is not None
+    return found
 
 
 @pytest.mark.parametrize("name", GOLDEN)
@@ -43,25 +45,27 @@ def test_decoding_gives_the_text_of_the_reference_library(name: str) -> None:
 
 @pytest.mark.parametrize("name", HUGGINGFACE)
 def test_templates_and_offsets_are_those_of_hugging_face(name: str) -> None:
-    tokenizer = pipeline(name).tokenizer
+    tokenizer = rules(name)
     allowed = frozenset(tokenizer.special_tokens)
     for row in GOLDEN[name]:
         tokens = tokenizer.finish([tokenizer.encode_spans(row["text"], allowed)], True)
-        assert tokens.ids == row["full"], row["text"]
-        assert tokens.spans == [tuple(span) for span in row["offsets"]], row["text"]
+        assert tokens.ids.tolist() == row["full"], row["text"]
+        assert pairs_of(tokens.spans) == [tuple(span) for span in row["offsets"]], row["text"]
 
 
 @pytest.mark.parametrize("name", HUGGINGFACE)
 @settings(max_examples=60, deadline=None)
 @given(text=hard_text())
 def test_random_text_is_encoded_as_by_hugging_face(name: str, text: str) -> None:
-    tokenizers = pytest.importorskip("tokenizers")
-    reference = tokenizers.Tokenizer.from_file(str(FOLDER / name)).encode(text, add_special_tokens=True)
-    tokenizer = pipeline(name).tokenizer
+    library = pytest.importorskip("tokenizers").Tokenizer.from_file(str(FOLDER / name))
+    plain, full = (library.encode(text, add_special_tokens=add) for add in (False, True))
+    assert ENCODINGS[name].encode(text, allowed_special="all") == plain.ids
+    assert ENCODINGS[name].encode_with_offsets(text, allowed_special="all") == (plain.ids, plain.offsets)
+    tokenizer = rules(name)
     allowed = frozenset(tokenizer.special_tokens)
-    assert pipeline(name).encode(text, allowed_special="all") == tokenizer.encode(text, allowed)
+    assert tokenizer.encode(text, allowed) == plain.ids
     tokens = tokenizer.finish([tokenizer.encode_spans(text, allowed)], True)
-    assert (tokens.ids, tokens.spans) == (reference.ids, reference.offsets)
+    assert (tokens.ids.tolist(), pairs_of(tokens.spans)) == (full.ids, full.offsets)
 
 
 @pytest.mark.parametrize("name", SENTENCEPIECE)
@@ -89,8 +93,8 @@ def test_scores_are_rounded_as_by_hugging_face(scores: list[float]) -> None:
 
 
 def test_a_byte_level_file_of_a_known_pattern_takes_the_shortcut() -> None:
-    assert pipeline("plain.tokenizer.json").tokenizer.shortcut is not None
-    assert pipeline("suffix.tokenizer.json").tokenizer.shortcut is None
+    assert rules("plain.tokenizer.json").shortcut is not None
+    assert rules("suffix.tokenizer.json").shortcut is None
 
 
 @pytest.mark.parametrize("name", ["plain.tokenizer.json", "bpe.model"])
@@ -102,25 +106,60 @@ def test_what_was_read_can_be_pickled(name: str) -> None:
 def test_a_pair_of_texts_goes_through_the_template() -> None:
     record = b'{"text": "Hello", "text_pair": "dog"}\n'
     path = FOLDER / "wordpiece.tokenizer.json"
-    ran = run_tokcli("encode", "-e", path, "--special", "allow", "--add-special-tokens", "--records", "jsonl", "--json", data=record)  # fmt: skip
-    answer = json.loads(ran.out)
+    options = ["--special", "allow", "--add-special-tokens", "--records", "jsonl", "--json"]
+    answer = json.loads(ok("encode", "-e", path, *options, data=record))
     assert answer["ids"][0] == 1
     assert answer["ids"].count(2) == 2
     assert answer["type_ids"][-1] == 1
     assert answer["special_tokens_mask"][0] == 1
 
 
+@pytest.mark.parametrize("pair", [[("A", 0), ("B", 1), ("A", 1)], [("B", 0), ("B", 2), ("A", 0)]])
+def test_a_template_may_have_a_text_twice_each_time_of_another_type(
+    pair: list[tuple[str, int]], tmp_path: Path
+) -> None:
+    tokenizers = pytest.importorskip("tokenizers")
+    file = json.loads((FOLDER / "byte-level.tokenizer.json").read_bytes())
+    parts = [{"Sequence": {"id": name, "type_id": number}} for name, number in pair]
+    file["post_processor"] = {"type": "TemplateProcessing", "single": parts[2:], "pair": parts, "special_tokens": {}}
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(file))
+    theirs = tokenizers.Tokenizer.from_file(str(path)).encode("hello there", "b é c")
+    record = json.dumps({"text": "hello there", "text_pair": "b é c"}).encode()
+    options = ["--add-special-tokens", "--offsets", "char", "--records", "jsonl", "--json"]
+    ours = json.loads(ok("encode", "-q", "-e", path, *options, data=record))
+    assert ours["ids"] == theirs.ids
+    assert ours["type_ids"] == theirs.type_ids
+    assert ours["offsets"] == list(map(list, theirs.offsets))
+
+
+@pytest.mark.parametrize("name", ["wordpiece.tokenizer.json", "plain.tokenizer.json"])
+@pytest.mark.parametrize("added", [[], ["--add-special-tokens"]])
+def test_a_record_has_the_same_ids_whatever_records_are_beside_it(name: str, added: list[str]) -> None:
+    plain, pair = b'{"text": "Hello, <s>world 7"}\n', b'{"text": "Hello", "text_pair": "dog"}\n'
+    given = ["encode", "-q", "-e", FOLDER / name, *added, "--records", "jsonl", "--json"]
+    alone = [ok(*given, data=record) for record in (plain, pair)]
+    assert ok(*given, data=plain * 3) == alone[0] * 3
+    assert ok(*given, data=plain + pair + plain) == alone[0] + alone[1] + alone[0]
+    assert ok(*given, "-n", "2", data=plain * 2) == ok(*given, "-n", "2", data=plain) * 2
+
+
 def test_offsets_of_two_texts_are_written_with_their_types() -> None:
     record = b'{"text": "Hello", "text_pair": "dog"}\n'
     path = FOLDER / "wordpiece.tokenizer.json"
-    ran = run_tokcli("encode", "-e", path, "--special", "allow", "--add-special-tokens", "--offsets", "char", "--records", "jsonl", "--json", data=record)  # fmt: skip
-    assert json.loads(ran.out).keys() == {"ids", "type_ids", "special_tokens_mask", "offsets"}
+    options = ["--special", "allow", "--add-special-tokens", "--offsets", "char", "--records", "jsonl", "--json"]
+    assert json.loads(ok("encode", "-e", path, *options, data=record)).keys() == {
+        "ids",
+        "type_ids",
+        "special_tokens_mask",
+        "offsets",
+    }
 
 
 def test_a_file_with_its_own_rules_takes_no_other_pattern() -> None:
-    ran = run_tokcli("count", "-e", FOLDER / "plain.tokenizer.json", "--pattern", r"\w+|\W+", "-t", "x")
-    assert ran.status == 2
-    assert ran.err.startswith("Error: ")
+    assert refused("count", "-e", FOLDER / "plain.tokenizer.json", "--pattern", r"\w+|\W+", "-t", "x").startswith(
+        "Error: "
+    )
 
 
 def test_pieces_are_the_text() -> None:

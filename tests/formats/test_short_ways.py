@@ -8,20 +8,25 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from support import ROOT
 
-from tokcli.engine import unicode_classes as classes
-from tokcli.engine.matching import OnigPattern
-from tokcli.formats import json_numbers, sentencepiece
-from tokcli.formats.json_numbers import serde_float
+from tokcli.engine.pipeline.finders import OnigPattern
+from tokcli.engine.unicode import classes
+from tokcli.formats import sentencepiece, strict_json
+from tokcli.formats.strict_json import serde_float
 
 FOLDER = ROOT / "tests" / "data" / "formats"
 CLASSES: tuple[classes.Class, ...] = (
-    "MARK", "BERT_MARK", "BERT_CONTROL", "PUNCTUATION", "NUMERIC", "INERT", "WORD", "SPACE", "EXTEND", "PREPEND",
+    "MARK", "BERT_MARK", "BERT_CONTROL", "PUNCTUATION", "NUMERIC", "WORD", "SPACE", "EXTEND", "PREPEND",
 )  # fmt: skip
 
 
 @pytest.mark.parametrize("name", CLASSES)
 def test_a_character_is_asked_for_as_by_a_pattern(name: classes.Class) -> None:
-    bounds = {max(0, min(0x10FFFF, bound + step)) for bound in classes._bounds(name) for step in (-1, 0, 1)}
+    bounds = {
+        max(0, min(0x10FFFF, bound + step))
+        for pair in classes.ranges_of(name)
+        for bound in pair
+        for step in (-1, 0, 1, 2)
+    }
     one = classes.one(name)
     for code in bounds | set(range(128)):
         assert classes.has(name, chr(code)) == bool(one.match(chr(code)))
@@ -37,23 +42,23 @@ def test_a_character_is_asked_for_as_by_a_pattern(name: classes.Class) -> None:
 def test_a_number_of_few_digits_is_the_same(text: str) -> None:
     found = serde_float(text)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(json_numbers, "_SHORT", 0)
+        patch.setattr(strict_json, "_SHORT", 0)
         assert repr(serde_float(text)) == repr(found)
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.model")), ids=lambda path: path.name)
 def test_pieces_are_those_that_are_read_field_by_field(path: object, monkeypatch: pytest.MonkeyPatch) -> None:
     data = path.read_bytes()  # type: ignore[attr-defined]
-    pieces, at = sentencepiece._usual_pieces(data)
+    pieces, at = sentencepiece.usual_pieces(data)
     assert pieces and data[at : at + 1] != b"\n"
-    monkeypatch.setattr(sentencepiece, "_usual_pieces", lambda _: ([], 0))
+    monkeypatch.setattr(sentencepiece, "usual_pieces", lambda _: ([], 0))
     assert sentencepiece.parse_sentencepiece(data, "x").pieces == pieces
 
 
 @pytest.mark.parametrize("end", range(2, 40))
 def test_a_file_that_ends_within_a_piece_is_read_up_to_it(end: int) -> None:
     data = b"\n\x0a\n\x03abc\x15\0\0\0\0" + b"\n\x0c\n\x03abd\x15\0\0\0\0\x18\x03" + b"\n\x0a\n\x03abe\x15\0\0\0\0"
-    _, at = sentencepiece._usual_pieces(data[:end])
+    _, at = sentencepiece.usual_pieces(data[:end])
     assert at == max(size for size in (0, 12, 26, 38) if size <= end)
 
 

@@ -7,9 +7,10 @@ import json
 
 import pytest
 import tiktoken
+from support import parse_vocabulary
 
 from tokcli.errors import VocabularyError
-from tokcli.formats.vocabulary import Vocabulary, parse_vocabulary
+from tokcli.formats.tiktoken import RanksFile
 
 TOKENS = [*(bytes([byte]) for byte in range(256)), b"he", b"ll", b"hell", b"hello", b" w"]
 PATTERN = r"\p{L}+| ?\p{L}+|\s+|[^\p{L}\s]+"
@@ -31,7 +32,7 @@ def tekken(**changes: object) -> bytes:
 
 def test_ids_are_those_of_tiktoken_after_the_special_ones() -> None:
     made = parse_vocabulary(tekken(), "tekken.json")
-    assert isinstance(made, Vocabulary)
+    assert isinstance(made, RanksFile)
     ranks = {token: rank for rank, token in enumerate(TOKENS)}
     theirs = tiktoken.Encoding("x", pat_str=PATTERN, mergeable_ranks=ranks, special_tokens={})
     ours = tiktoken.Encoding("x", pat_str=PATTERN, mergeable_ranks=made.mergeable_ranks, special_tokens={})
@@ -43,7 +44,7 @@ def test_ids_are_those_of_tiktoken_after_the_special_ones() -> None:
 
 def test_special_tokens_that_are_listed_have_these_names() -> None:
     made = parse_vocabulary(tekken(special_tokens=[{"rank": 1, "token_str": "<begin>"}]), "tekken.json")
-    assert isinstance(made, Vocabulary)
+    assert isinstance(made, RanksFile)
     assert made.special_tokens["<begin>"] == 1
     assert made.special_tokens["<SPECIAL_2>"] == 2
 

@@ -27,9 +27,14 @@ def test_blank_lines_crlf_and_no_last_newline_are_taken(text: bytes) -> None:
     assert parse_tiktoken(text, "f") == BYTES
 
 
-@pytest.mark.parametrize("line", [b"= 50256", b" 50256"])
-def test_an_empty_token_is_taken(line: bytes) -> None:
-    assert parse_tiktoken(TEXT + line, "f") == BYTES | {b"": 50256}
+def test_an_empty_token_is_taken_as_tiktoken_reads_it() -> None:
+    assert parse_tiktoken(TEXT + b"= 50256", "f") == BYTES | {b"": 50256}
+
+
+@pytest.mark.parametrize("line", [b" 50256", b"\t50256", b"== 50256", b"  50256"])
+def test_a_line_that_begins_with_a_space_is_no_empty_token(line: bytes) -> None:
+    with pytest.raises(VocabularyError, match="f:257: "):
+        parse_tiktoken(TEXT + line, "f")
 
 
 def test_ranks_may_have_gaps_and_start_anywhere() -> None:

@@ -1,16 +1,19 @@
-// Any text with any vocabulary: the ids are those of a slow merge, their bytes are the text, counting agrees, and neither
-// what an encoder has seen before, nor a cut, nor the processor's instructions change anything.
+// Any text with any vocabulary: the ids are those of a slow merge, their bytes are the text, counting agrees, and
+// neither what an encoder has seen before, nor a cut, nor the processor's instructions change anything.
 //
-// An input: family, flags, how many tokens, where to cut; two bytes for each token; the text. A token is a part of the
-// text, since tokens of random bytes would never be met. No tokens: one of the images that TOKCLI_FUZZ_IMAGES names.
+// An input: family, flags, where to cut, which vocabulary; the text. There are 255 vocabularies of parts of the texts that
+// inputs begin with. The vocabulary 0 is one of the images that TOKCLI_FUZZ_IMAGES names. With the five highest flags
+// a vocabulary is made of parts of the text itself, which takes much longer.
 #include <algorithm>
 #include <fstream>
 #include <iterator>
 #include <limits>
 #include <memory>
+#include <random>
 #include <sstream>
 
-#include "harness.h"
+#include "samples.h"
+#include "texts.h"
 
 using namespace fuzz;
 
@@ -53,29 +56,26 @@ std::vector<std::unique_ptr<Known>>& known_images() {
   return images;
 }
 
-// 256 bytes, or all but one, and some parts of the text; ids in order or reversed, with or without gaps.
-std::unique_ptr<Known> build(Input& input, size_t count, uint8_t flags, std::string_view text) {
-  std::vector<std::string> tokens;
-  const uint8_t without = input.byte();
-  for (unsigned byte = 0; byte < 256; ++byte) {
-    if (!(flags & 1) || byte != without) tokens.emplace_back(1, static_cast<char>(byte));
+// 256 bytes, or all but one, and some parts of a text; ids in order or reversed, with or without gaps.
+std::unique_ptr<Known> build(unsigned seed, std::string_view text) {
+  std::mt19937 random(seed);
+  const unsigned flags = random(), without = flags & 1 ? random() % 256 : 256;
+  std::vector<std::string> tokens = single_bytes();
+  if (without < 256) tokens.erase(tokens.begin() + without);
+  const auto first = static_cast<std::ptrdiff_t>(tokens.size());
+  for (size_t left = random() % 64; left > 0; --left) {
+    const std::string_view part = text.substr(random() % (text.size() + 1), 2 + random() % (flags & 8 ? 40 : 6));
+    if (part.size() > 1) tokens.emplace_back(part);
   }
-  for (size_t i = 0; i < count; ++i) {
-    const size_t start = input.byte() * 7u, size = 2 + input.byte() % 40;
-    if (start < text.size()) tokens.emplace_back(text.substr(start, size));
-  }
-  std::sort(tokens.begin() + 255, tokens.end());
-  tokens.erase(std::unique(tokens.begin() + 255, tokens.end()), tokens.end());
-  if (flags & 16) std::rotate(tokens.begin() + 255, tokens.begin() + 255 + (tokens.size() - 255) / 2, tokens.end());
+  std::sort(tokens.begin() + first, tokens.end());
+  tokens.erase(std::unique(tokens.begin() + first, tokens.end()), tokens.end());
+  std::shuffle(tokens.begin() + (flags & 16 ? first : static_cast<std::ptrdiff_t>(tokens.size())), tokens.end(), random);
   Ranks ranks;
   for (size_t i = 0; i < tokens.size(); ++i) {
     const size_t id = (flags & 2 ? tokens.size() - 1 - i : i) * (flags & 4 ? 3 : 1);
     ranks.emplace(tokens[i], static_cast<uint32_t>(id));
   }
-  std::vector<tokcli::Token> table;
-  for (const auto& [token, id] : ranks) table.push_back({bytes_of(token).data(), id, static_cast<uint32_t>(token.size())});
-  const uint8_t source[32] = {};
-  std::vector<uint8_t> image = tokcli::Vocabulary::build(table, std::span<const uint8_t, 32>(source));
+  std::vector<uint8_t> image = image_of(ranks);
   std::unique_ptr<Known> known = open(std::move(image), std::move(ranks));
   for (const auto& [token, id] : known->ranks) {
     std::string_view stored;
@@ -83,6 +83,15 @@ std::unique_ptr<Known> build(Input& input, size_t count, uint8_t flags, std::str
     CLAIM(known->vocabulary.token(id, &stored) && stored == token);
   }
   return known;
+}
+
+// The vocabulary with a number, of the two texts that it names.
+Known& made(uint8_t number) {
+  static std::unique_ptr<Known> all[256];
+  std::unique_ptr<Known>& one = all[number];
+  constexpr size_t kCount = std::size(kTexts);
+  if (!one) one = build(number, std::string(kTexts[number % kCount]) + std::string(kTexts[number / kCount % kCount]));
+  return *one;
 }
 
 bool same(const std::vector<Bytes>& a, const std::vector<Bytes>& b) {
@@ -134,7 +143,7 @@ void check(Known& known, Family family, Bytes text, bool fresh) {
     const Encoded made = encode(encoder, family, tokcli::Text::of(text));
     CLAIM(made.missing_byte == missing);
     CLAIM(missing || made.ids == expected);
-    const tokcli::Result counted = encoder.encode(family, tokcli::Text::of(text), nullptr);
+    const tokcli::Result counted = encoder.encode({family}, tokcli::Text::of(text), nullptr);
     CLAIM(counted.missing_byte == missing && (missing || counted.count == expected.size()));
   }
   if (missing) return;
@@ -156,28 +165,32 @@ void check_piece(Known& known, Bytes piece) {
   CLAIM(result.missing_byte == missing);
   CLAIM(missing || std::ranges::equal(expected, std::span(ids.data(), ids.size())));
   CLAIM(missing || known.used->encode_piece(piece, nullptr).count == expected.size());
+  for (const auto most : {tokcli::Instructions::kPortable, tokcli::Instructions::kSse2, tokcli::Instructions::kAvx2}) {
+    tokcli::limit_instructions(most);  // pieces are not kept, so each of these merges anew
+    tokcli::IdBuffer again;
+    CLAIM(known.used->encode_piece(piece, &again).missing_byte == missing);
+    CLAIM(missing || std::ranges::equal(expected, std::span(again.data(), again.size())));
+  }
+  tokcli::limit_instructions(tokcli::Instructions::kAvx512);
 }
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  constexpr size_t kMostMerged = 150;  // bytes that are merged as one piece: merging slowly takes the square of them
   Input input{data, size};
   const auto family = static_cast<Family>(input.byte() % tokcli::kFamilies);
-  const uint8_t flags = input.byte(), at = input.byte();
-  const size_t count = input.byte() % 64;
-  Input tokens = input;
-  const size_t used = count ? std::min(input.left, 1 + 2 * count) : 0;
-  tokens.left = used;
+  const uint8_t flags = input.byte(), at = input.byte(), which = input.byte();
   // bytes of its own, so that reading behind them is seen
-  const std::vector<uint8_t> text(input.p + used, input.p + input.left);
+  const std::vector<uint8_t> text(input.p, input.p + input.left);
   auto& images = known_images();
-  std::unique_ptr<Known> built;
-  if (count || images.empty()) built = build(tokens, count, flags, chars(text));
-  Known& known = built ? *built : *images[flags % images.size()];
+  std::unique_ptr<Known> own;
+  if ((flags & 0xF8) == 0xF8) own = build(which, chars(text));
+  Known& known = own ? *own : which || images.empty() ? made(which) : *images[flags % images.size()];
   check(known, family, text, flags & 8);
-  check_piece(known, text);
+  check_piece(known, Bytes(text).first(std::min(text.size(), kMostMerged)));
   std::vector<uint32_t> points;
-  if (!decode_utf8(text, points)) return 0;
+  if (decode_utf8(text, points) < text.size()) return 0;
   check_cuts(family, text, at * text.size() / 255);
   check_units<uint8_t>(known, family, text, points);
   check_units<uint16_t>(known, family, text, points);

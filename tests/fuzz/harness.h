@@ -6,17 +6,17 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <map>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "encoder.h"
-#include "pieces.h"
-#include "processor.h"
-#include "text.h"
-#include "vocabulary.h"
+#include "base/processor.h"
+#include "bpe/vocabulary.h"
+#include "pretokenizers/pieces.h"
+#include "text/text.h"
+#include "tiktoken/encoder.h"
 
 #define CLAIM(what)                                                               \
   do {                                                                            \
@@ -26,13 +26,21 @@
     }                                                                             \
   } while (0)
 
+// What driver.cc has, for programs that look at no coverage.
+extern "C" __attribute__((weak)) void __sanitizer_cov_trace_pc() {}
+
 namespace fuzz {
 
 using tokcli::Bytes;
 using tokcli::Family;
 using tokcli::kNone;
 using Ids = std::vector<uint32_t>;
-using Ranks = std::map<std::string, uint32_t, std::less<>>;
+
+struct TextHash {
+  using is_transparent = void;
+  size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+};
+using Ranks = std::unordered_map<std::string, uint32_t, TextHash, std::equal_to<>>;
 
 // The parts of an input; zeros when there is no more.
 struct Input {
@@ -72,8 +80,8 @@ inline uint32_t rank_of(const Ranks& ranks, std::string_view token) {
   return found == ranks.end() ? kNone : found->second;
 }
 
-// The specification, from the definition: a piece that is a token is that token; otherwise join the neighbours of lowest
-// rank, the leftmost of equals, until none are a token. O(n^2). kNone for a byte that is no token.
+// The specification, from the definition: a piece that is a token is that token; otherwise join the neighbours of
+// lowest rank, the leftmost of equals, until none are a token. O(n^2). kNone for a byte that is no token.
 inline void merge_slowly(const Ranks& ranks, std::string_view piece, Ids& out) {
   if (const uint32_t whole = rank_of(ranks, piece); whole != kNone) return out.push_back(whole);
   std::vector<std::string_view> parts;
@@ -101,47 +109,54 @@ struct Encoded {
 
 inline Encoded encode(tokcli::Encoder& encoder, Family family, const tokcli::Text& text) {
   tokcli::IdBuffer ids;
-  const tokcli::Result result = encoder.encode(family, text, &ids);
+  const tokcli::Result result = encoder.encode({family}, text, &ids);
   CLAIM(result.missing_byte || result.count == ids.size());
   return {{ids.data(), ids.data() + ids.size()}, result.missing_byte};
 }
 
-// The code points of UTF-8 (Unicode 16, table 3-7); false where it is none.
-inline bool decode_utf8(Bytes text, std::vector<uint32_t>& points) {
+// Appends the code points of UTF-8 (Unicode 16, table 3-7); returns how many bytes are UTF-8.
+inline size_t decode_utf8(Bytes text, std::vector<uint32_t>& points) {
   for (size_t i = 0; i < text.size();) {
     const uint8_t lead = text[i];
     const size_t size = lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-    if ((lead >= 0x80 && lead < 0xC2) || lead > 0xF4 || size > text.size() - i) return false;
+    if ((lead >= 0x80 && lead < 0xC2) || lead > 0xF4 || size > text.size() - i) return i;
     uint32_t point = size == 1 ? lead : lead & (0x7Fu >> size);
     for (size_t k = 1; k < size; ++k) {
-      if (text[i + k] >> 6 != 2) return false;
+      if (text[i + k] >> 6 != 2) return i;
       point = point << 6 | (text[i + k] & 0x3Fu);
     }
     const bool is_short = (size == 3 && point < 0x800) || (size == 4 && point < 0x10000);
-    if (is_short || point > 0x10FFFF || (point >= 0xD800 && point < 0xE000)) return false;
+    if (is_short || point > 0x10FFFF || (point >= 0xD800 && point < 0xE000)) return i;
     points.push_back(point);
     i += size;
   }
-  return true;
+  return text.size();
 }
 
-// One change: in the header or anywhere, a byte or a word, set, added to, a bit turned, or copied from another place.
-inline void change(std::vector<uint8_t>& image, Input& input) {
+// Changes a byte or a word of an image, in the header or anywhere: it is set, added to, has a bit turned, or is a word of
+// another place, or nearly. Returns the place, which is the end of the image where nothing was changed.
+inline size_t change(std::vector<uint8_t>& image, Input& input) {
   const uint8_t how = input.byte();
   const uint32_t where = input.byte() | input.byte() << 8 | input.byte() << 16, value = input.word();
   const size_t size = size_t{1} << (how & 3);
   const size_t range = std::min<size_t>(how & 4 ? 256 : image.size(), image.size());
   const size_t at = where % range / size * size;
-  if (at + size > image.size()) return;
+  if (at + size > image.size()) return image.size();
   uint64_t word = 0;
   std::memcpy(&word, &image[at], size);
-  switch (how >> 4 & 3) {
+  const auto copy = [&] { std::memcpy(&word, &image[value % (image.size() - 8) / size * size], 8); };
+  switch (how >> 4 & 7) {
     case 0: word = how & 8 ? ~uint64_t{value} : value; break;
     case 1: word += static_cast<uint64_t>(static_cast<int64_t>(static_cast<int8_t>(value)) << (how & 8 ? 6 : 0)); break;
     case 2: word ^= uint64_t{1} << value % 64; break;
-    default: std::memcpy(&word, &image[value % (image.size() - 8)], 8);
+    case 3: copy(); break;
+    case 4: copy(), word += how & 8 ? 1 : -1; break;
+    case 5: word += how & 8 ? 1 : -1; break;
+    case 6: word = image.size() / (how & 8 ? size : 1) + (value & 3) - 1; break;
+    default: word = how & 8 ? UINT64_MAX : 0;
   }
   std::memcpy(&image[at], &word, size);
+  return at;
 }
 
 }  // namespace fuzz

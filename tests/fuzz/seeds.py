@@ -1,4 +1,4 @@
-"""Writes what tests/fuzz/run begins with: inputs (see fuzz_*.cc), a dictionary, and the package's vocabularies as images.
+"""Writes what tests/fuzz/run begins with: inputs (see fuzz_*.cc), texts for C++ and a dictionary, the vocabularies as images.
 
 python seeds.py FOLDER_OF_INPUTS FOLDER_OF_THE_REST
 """
@@ -40,20 +40,20 @@ ATOMS = (
 
 
 def inputs() -> list[bytes]:
-    """Family, flags, place of a cut, number of tokens, tokens, text; to fuzz_image they are changes and a text."""
+    """Return inputs: family, flags, place of a cut, vocabulary, text; to other targets than `encode` they are any bytes."""
     return [
-        bytes([family, flags, 100, count]) + bytes(range(1, 2 * count + 2 if count else 1)) + text.encode()
-        for family in range(11)
-        for flags, count in ((0, 0), (9, 20), (2, 3), (5, 40), (16, 60))
-        for text in TEXTS
+        bytes([family, flags, 100, vocabulary]) + text.encode()
+        for family in range(17)
+        for number, text in enumerate(TEXTS)
+        for flags, vocabulary in ((0, 0), (0, 20 + number), (8, 8 * number), (255 if family == 1 else 8, 120 + number))
     ]
 
 
 def images() -> dict[str, bytes]:
     """The images of the vocabularies in the package, where it is installed with the native backend."""
     try:
-        from tokcli.registry.encodings import CATALOG, VOCAB
-        from tokcli.registry.images import load_image
+        from tokcli.registry.lazy_ranks import load_image
+        from tokcli.registry.registered import CATALOG, VOCAB
 
         return {
             p.stem: bytes(load_image(str(p), CATALOG[p.stem].ranks_sha256)) for p in sorted(Path(VOCAB).glob("*.ranks"))
@@ -62,12 +62,26 @@ def images() -> dict[str, bytes]:
         return {}
 
 
+def escaped(text: str) -> str:
+    """Return the UTF-8 of a text with each byte as C++ and libFuzzer write it."""
+    return "".join(f"\\x{byte:02x}" for byte in text.encode())
+
+
+def header() -> str:
+    """Return texts and atoms in C++; a text may hold the byte 0."""
+    lines = ["#pragma once", "#include <string_view>", "using namespace std::literals;"]
+    for name, texts in (("kTexts", TEXTS), ("kAtoms", ATOMS)):
+        rows = ",\n".join(f'    "{escaped(text)}"sv' for text in texts)
+        lines.append(f"constexpr std::string_view {name}[] = {{\n{rows}}};")
+    return "\n".join(lines) + "\n"
+
+
 def main() -> None:
     seeds, rest = map(Path, sys.argv[1:3])
     for number, data in enumerate(inputs()):
         (seeds / f"{number:03}").write_bytes(data)
-    escaped = ["".join(f"\\x{byte:02x}" for byte in atom.encode()) for atom in ATOMS]
-    (rest / "dictionary").write_text("".join(f'"{atom}"\n' for atom in escaped))
+    (rest / "dictionary").write_text("".join(f'"{escaped(atom)}"\n' for atom in ATOMS))
+    (rest / "texts.h").write_text(header())
     for name, image in images().items():
         (rest / f"{name}.image").write_bytes(image)
 

@@ -20,7 +20,8 @@ from support import FAMILIES, HARD_ATOMS, hard_text
 
 import tokcli
 from tokcli.engine import backend
-from tokcli.engine.native_encoder import FAMILY_OF
+from tokcli.engine.stream.chunks import ReadOptions
+from tokcli.engine.tiktoken.native_encoder import FAMILY_OF
 
 pytestmark = [
     pytest.mark.no_cover,
@@ -42,8 +43,10 @@ def twins(pat_str: str, ranks: dict[bytes, int], special: dict[str, int]) -> tup
     native, python = (
         tokcli.Encoding("fuzz", pat_str=pat_str, mergeable_ranks=ranks, special_tokens=special) for _ in range(2)
     )
-    assert native.is_native
-    python.__dict__["_native"] = None
+    assert native.tokenizer.is_native
+    with pytest.MonkeyPatch.context() as patch:  # a tokenizer asks once whether there is native code
+        patch.setattr(backend, "native", lambda: None)
+        assert not python.tokenizer.is_native
     return native, python
 
 
@@ -77,10 +80,10 @@ def same(pair: tuple[tokcli.Encoding, tokcli.Encoding], ask: Callable[[tokcli.En
 
 
 def stream(enc: tokcli.Encoding, blocks: list[bytes], errors: Any) -> tuple[list[int], int, list[bytes]]:
-    chunks = list(enc.read_chunks(blocks, errors=errors, allowed=frozenset(["<|endoftext|>"])))
-    ids = list(itertools.chain.from_iterable(map(enc.encode_chunk, chunks)))
-    pieces = list(itertools.chain.from_iterable(map(enc.split_chunk, chunks)))
-    return ids, sum(enc.count_chunk(chunk, threads=2) for chunk in chunks), pieces
+    chunks = list(enc.tokenizer.read_chunks(blocks, ReadOptions(errors=errors, allowed=frozenset(["<|endoftext|>"]))))
+    ids = list(itertools.chain.from_iterable(map(enc.tokenizer.encode_part, chunks)))
+    pieces = list(itertools.chain.from_iterable(map(enc.tokenizer.split_chunk, chunks)))
+    return ids, sum(enc.tokenizer.count_part(chunk, threads=2) for chunk in chunks), pieces
 
 
 def compare_text(pair: tuple[tokcli.Encoding, tokcli.Encoding], text: str) -> None:
@@ -172,6 +175,6 @@ def test_threads_cut_a_large_text_without_a_difference(pat_str: str, seed: int, 
     native, python = few_tokens(pat_str)
     text = "".join(random.Random(seed).choices(HARD_ATOMS, k=200_000))
     expected = array("I", python.encode_ordinary(text))
-    assert native._native is not None
-    assert native._native.encode_array(text, threads) == memoryview(expected)
-    assert native._native.count(text, threads) == len(expected)
+    assert native.tokenizer.native is not None
+    assert native.tokenizer.native.encode_array(text, threads) == memoryview(expected)
+    assert native.tokenizer.native.count(text, threads) == len(expected)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import tokcli
-from tokcli.engine.known_patterns import CL100K
+from tokcli.engine.pretokenizers.known_patterns import CL100K
 
 BYTES = {bytes([i]): i for i in range(256)}
 

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+import time
 from array import array
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from support import took_less
 
-from tokcli.engine import backend, detokenizer, normalizer, splitters
-from tokcli.engine.charsmap import Charsmap
-from tokcli.engine.models import WordLevel, WordPiece, byte_token
-from tokcli.engine.pair_bpe import SHIFT, PairBpe
-from tokcli.engine.pipeline import Pipeline
-from tokcli.engine.sentencepiece import Piece, SentencePiece
-from tokcli.engine.spm_normalizer import SpmNormalizer
-from tokcli.engine.unigram import Unigram
+from tokcli.engine import backend
+from tokcli.engine.bindings import (  # noqa: F401 (they make the twins)
+    pipelines,
+    sentencepiece_models,
+    text_model,
+)
+from tokcli.engine.bpe.byte_alphabet import byte_token
+from tokcli.engine.bpe.pairs import SHIFT, PairBpe
+from tokcli.engine.pipeline import decoders as detokenizer
+from tokcli.engine.pipeline import normalizers as normalizer
+from tokcli.engine.pipeline import pretokenizers as splitters
+from tokcli.engine.pipeline.models import Unigram, WordLevel, WordPiece
+from tokcli.engine.pipeline.pipeline import Pipeline
+from tokcli.engine.sentencepiece.charsmap import Charsmap
+from tokcli.engine.sentencepiece.model import SentencePiece
+from tokcli.engine.sentencepiece.normalizer import SpmNormalizer
+from tokcli.engine.sentencepiece.segmenters import SpmPiece
 
 native = backend.native()
 pytestmark = pytest.mark.skipif(native is None, reason="there is no native backend")
@@ -23,7 +35,10 @@ BYTES = PairBpe({byte_token(byte): byte for byte in range(256)}, {}, byte_fallba
 
 
 def sentencepiece(kind: str, pieces: list[str]) -> SentencePiece:
-    table = [Piece("<unk>", 0.0, "unknown"), *(Piece(text, float(-at), "normal") for at, text in enumerate(pieces))]
+    table = [
+        SpmPiece("<unk>", 0.0, "unknown"),
+        *(SpmPiece(text, float(-at), "normal") for at, text in enumerate(pieces)),
+    ]
     return SentencePiece(table, kind, SpmNormalizer(Charsmap(b""), add_dummy_prefix=False))  # type: ignore[arg-type]
 
 
@@ -125,7 +140,7 @@ def test_tables_that_do_not_fit_are_refused() -> None:
             refused()
     model.use_whole(False)
     assert model.encode("a", b"", b"") == [0]
-    with pytest.raises(ValueError, match="a state for each"):
+    with pytest.raises(ValueError, match="state"):
         model.encode("a", b"\1", b"")
 
 
@@ -136,3 +151,99 @@ def test_a_charsmap_that_points_out_of_itself_changes_nothing() -> None:
     model.set_words(0, b" ", False)
     model.set_spaces(words(*[0xFFFFFFFF] * 256), b"\0", False, False, False, False, b" ")
     assert model.encode("ab", b"", b"") == [0, 1]
+
+
+def test_a_model_is_not_changed_once_a_text_was_encoded() -> None:
+    assert native is not None
+    model = native.TextModel(b"ab", words(1, 1), words(0, 1))
+    model.use_whole(True)
+    model.set_words(0, b" ", False)
+    assert model.encode("ab", b"", b"") == [0, 1]
+    for change in (
+        lambda: model.set_unknown(0, b"", False),
+        lambda: model.set_kept([b"a"]),
+        lambda: model.use_pieces(words(1, 1), b"\0\0"),
+        lambda: model.use_pairs(array("Q"), words(), words(), False, False, False, b"", b""),
+        lambda: model.use_word_piece(b"", 100),
+        lambda: model.use_whole(False),
+        lambda: model.use_unigram(array("d", [1.0, 2.0]), 0.0, 0),
+        lambda: model.set_words(0, b" ", False),
+        lambda: model.set_metaspace(True, False, 0),
+        lambda: model.set_added(False, [(b"a", 0, False, False, False)]),
+        lambda: model.add_step(text_model.CHARS, b"", b"", False, False),
+        lambda: model.set_spaces(words(), b"", True, True, False, False, b" "),
+        lambda: model.use_classes(),
+    ):
+        with pytest.raises(ValueError, match="in use"):
+            change()
+    assert model.encode("ab", b"", b"") == [0, 1]
+
+
+def test_a_model_is_not_used_by_what_it_is_made_of() -> None:
+    assert native is not None
+    model = native.TextModel(b"ab", words(1, 1), words(0, 1))
+    model.use_whole(True)
+
+    class Id:
+        def __index__(self) -> int:
+            return len(model.encode("ab", b"", b""))
+
+    with pytest.raises(ValueError, match="in use"):
+        model.set_added(False, [(b"a", Id(), False, False, False)])
+
+
+def test_threads_that_change_a_model_in_use_are_refused() -> None:
+    assert native is not None
+    model = native.TextModel(b"ab", words(1, 1), words(0, 1))
+    model.use_whole(True)
+    model.set_words(0, b" ", False)
+    model.add_step(text_model.CHARS, b"", b"", False, False)
+    model.learn({ord("a"): b"a", ord("b"): b"b"}, {}, {})
+    text, refused = "ab" * 100_000, 0
+    with ThreadPoolExecutor(4) as pool:
+        found = [pool.submit(model.count, text, b"", b"") for _ in range(8)]
+        while not all(one.done() for one in found):
+            try:
+                model.add_step(text_model.CHARS, b"", b"", False, False)
+            except ValueError:
+                refused += 1
+    assert {one.result() for one in found} == {200_000}
+    assert refused
+
+
+@pytest.mark.clock
+@pytest.mark.parametrize(("left", "right"), [(True, False), (False, True), (True, True)])
+def test_white_space_around_many_added_tokens_is_looked_at_once(left: bool, right: bool) -> None:
+    assert native is not None
+    model = native.TextModel(b"ab", words(1, 1), words(0, 1))
+    model.set_added(False, [(b" ", 7, False, left, right)])
+    model.use_whole(False)
+    began = time.process_time()
+    assert model.count(" " * LONG, b"\1", b"") == (1 if left and right else LONG)
+    assert took_less(began, 4)
+
+
+@pytest.mark.clock
+def test_places_of_tokens_that_go_back_are_found_in_time() -> None:
+    # The first token takes the white space after it, in which others are found: what they take ends earlier.
+    assert native is not None
+    model = native.TextModel(b"ab", words(1, 1), words(0, 1))
+    model.set_added(False, [(b"a", 7, False, False, True), (b" ", 8, False, False, False)])
+    model.use_whole(False)
+    model.set_unknown(0, b"", False)
+    text, began = "\u00e9" + "a   " * LONG, time.process_time()
+    found = model.encode_spans(text, b"\1\1", b"")
+    assert isinstance(found, list)
+    spans = memoryview(found[1]).cast("Q")
+    assert spans[:10].tolist() == [0, 1, 1, 5, 2, 3, 3, 4, 4, 5]
+    assert spans[-2:].tolist() == [4 * LONG, 4 * LONG + 1]
+    assert took_less(began, 4)
+
+
+def test_places_behind_a_space_that_is_put_there_blindly_are_left_to_python() -> None:
+    assert native is not None
+    model = native.TextModel(b"ab", words(1, 1), words(0, 1))
+    model.use_whole(True)
+    model.set_metaspace(False, True, text_model.NEVER)
+    assert model.encode("ab", b"", b"") == [0, 1]
+    assert model.encode_spans("ab", b"", b"") is None

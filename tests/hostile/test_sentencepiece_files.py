@@ -9,28 +9,16 @@ import struct
 from pathlib import Path
 
 import pytest
-from support import run_tokcli
+from protobuf import field
+from support import parse_vocabulary, refused
 
-from tokcli.engine.sentencepiece import SentencePiece
+from tokcli.engine.sentencepiece.model import SentencePiece
 from tokcli.errors import VocabularyError
-from tokcli.formats.vocabulary import parse_vocabulary
 
 NORMAL, UNKNOWN, USER_DEFINED = 1, 2, 4
 UNIGRAM, BPE, WORD, CHAR = 1, 2, 3, 4
 HAS_VALUE = 1 << 8
 Pieces = list[tuple[bytes, int]]
-
-
-def varint(number: int) -> bytes:
-    out = bytearray()
-    while number > 0x7F:
-        out.append(number & 0x7F | 0x80)
-        number >>= 7
-    return bytes([*out, number])
-
-
-def field(number: int, data: bytes) -> bytes:
-    return varint(number << 3 | 2) + varint(len(data)) + data
 
 
 def model_file(pieces: Pieces, model_type: int, charsmap: bytes = b"") -> bytes:
@@ -62,9 +50,7 @@ def test_cve_2026_1260_pieces_with_a_nul_inside_are_refused(model_type: int, kin
     pieces = [(b"b\0b", kind), (b"b\0a", kind), (b"a\0" + b"c" * 100, kind)]
     path = tmp_path / "nul.model"
     path.write_bytes(model_file([*LETTERS, *pieces], model_type))
-    ran = run_tokcli("count", "-e", path, "-t", "b")
-    assert ran.status == 2
-    assert ran.err == "Error: nul.model: piece 4 has a NUL in it\n"
+    assert refused("count", "-e", path, "-t", "b") == "Error: nul.model: piece 4 has a NUL in it\n"
 
 
 @pytest.mark.parametrize("root", [0xFFFFFFFF, 0x7FFFFE00, 1 << 31 | 1 << 10, 256 << 10])
@@ -72,9 +58,8 @@ def test_sentencepiece_1269_a_charsmap_whose_root_points_far_out_of_it_is_refuse
     """The first step from the root was taken before anything was looked at."""
     path = tmp_path / "root.model"
     path.write_bytes(model_file(LETTERS, BPE, charsmap_of({0: root})))
-    ran = run_tokcli("count", "-e", path, "-t", "ab")
-    assert ran.status == 2
-    assert ran.err == "Error: root.model: a precompiled charsmap whose first unit points out of it\n"
+    message = refused("count", "-e", path, "-t", "ab")
+    assert message == "Error: root.model: a precompiled charsmap whose first unit points out of it\n"
 
 
 def far(label: str) -> int:

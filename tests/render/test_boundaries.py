@@ -1,4 +1,4 @@
-"""Claims about coloured and plain token boundaries and about the view of merge steps."""
+"""Claims about coloured and plain token boundaries."""
 
 from __future__ import annotations
 
@@ -14,16 +14,9 @@ from hypothesis import strategies as st
 from rich.color import ColorSystem
 from rich.text import Text
 
-from tokcli.engine.bpe import MergeStep, merge_steps
-from tokcli.render.boundaries import (
-    BACKGROUNDS,
-    PALETTE,
-    STYLES,
-    coloured_boundaries,
-    plain_boundaries,
-    plain_merge_steps,
-)
+from tokcli.render.colours import BACKGROUNDS, PALETTE, STYLES
 from tokcli.render.console import make_console
+from tokcli.render.tokens import coloured_boundaries, plain_boundaries
 from tokcli.render.visible import visible_bytes
 
 OUR_CODES = re.compile(r"\x1b\[[0-9;]*m")
@@ -170,19 +163,3 @@ def test_a_long_line_of_wide_characters_folds_within_the_width(width: int) -> No
 
 def test_a_long_line_is_not_wrapped_in_a_pipe() -> None:
     assert len(printed(coloured_boundaries([(b"word ", 1)] * 2000)).splitlines()) == 1
-
-
-def test_merge_steps_of_the_engine_are_shown_one_a_line() -> None:
-    ranks = {b"el": 417, b"ell": 616}
-    assert list(plain_merge_steps(merge_steps(ranks, b"hello"))) == [
-        "         h│e│l│l│o",
-        "    417  h│el│l│o",
-        "    616  h│ell│o",
-    ]
-
-
-def test_merge_steps_of_hostile_bytes_stay_on_their_line() -> None:
-    (line,) = plain_merge_steps([MergeStep((b"\n", b"\x1b", b"\xf0", b"\x9f", b"[b]"), None, None)])
-    assert line == "         ⏎│␛│⟨f0⟩│⟨9f⟩│[b]"
-    (text,) = plain_merge_steps([MergeStep((b"\n", b"\x1b", b"[b]"), 10_000_000, 0)])
-    assert text == "10000000  ⏎│␛│[b]"

@@ -8,11 +8,11 @@ from xml.etree import ElementTree
 
 import pytest
 from rich.text import Text
-from support import run_tokcli
+from support import ok, refused
 
 from tokcli.errors import InputError
 from tokcli.render.svg import MAX_LINES, make_svg
-from tokcli.render.token_rows import coloured_rows
+from tokcli.render.tokens import coloured_rows
 
 HOSTILE = "</text><script>alert(1)</script>&{x} {unique_id}\x1b[31m\u202e\x00"
 NAMESPACE = "{http://www.w3.org/2000/svg}"
@@ -50,19 +50,19 @@ def test_wide_characters_have_the_room_of_their_cells() -> None:
 
 
 def test_too_many_lines_are_refused() -> None:
-    with pytest.raises(InputError, match="too many for a picture"):
+    with pytest.raises(InputError, match="a picture has at most 1,000 lines"):
         make_svg([Text("x")] * (MAX_LINES + 1), "x", width=60, environment={})
     assert make_svg([Text("x")] * MAX_LINES, "x", width=60, environment={}).startswith("<svg")
 
 
 def test_the_command_writes_a_picture_whole_or_not_at_all(tmp_path: Path) -> None:
     file = tmp_path / "a.svg"
-    ran = run_tokcli("encode", "--visualise", "--ids", "--svg", file, "-t", "hello world")
-    assert (ran.status, ran.out, ran.err) == (0, b"", "")
+    assert ok("encode", "--visualise", "--ids", "--svg", file, "-t", "hello world") == b""
     texts = "".join(ElementTree.fromstring(file.read_text("utf-8")).itertext())
     assert all(wanted in texts for wanted in ("hello", "·world", "24912", "2375", "o200k_base"))
     before = file.read_bytes()
-    ran = run_tokcli("encode", "--visualise", "--svg", file, "-t", "x\n" * (MAX_LINES + 1))
-    assert (ran.status, "too many for a picture" in ran.err) == (2, True)
+    assert "a picture has at most 1,000 lines" in refused(
+        "encode", "--visualise", "--svg", file, "-t", "x\n" * (MAX_LINES + 1)
+    )
     assert file.read_bytes() == before
     assert list(tmp_path.iterdir()) == [file]

@@ -13,20 +13,21 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.table import Table
 
-from tokcli.render import number_table
+from tokcli.engine import backend
 from tokcli.render import visible as visible_module
 from tokcli.render.console import make_console
-from tokcli.render.number_table import NumberColumn
-from tokcli.render.split_table import SPLIT_COLUMNS, SplitRow
+from tokcli.render.screen_table import table_for_screen
 from tokcli.render.tables import (
     ENCODING_COLUMNS,
+    NO_NUMBER,
+    SPLIT_COLUMNS,
     TOKEN_COLUMNS,
     Column,
     EncodingRow,
+    NumberColumn,
+    SplitRow,
     TokenRow,
-    encodings_table,
-    make_table,
-    token_table,
+    number_tsv,
     tsv,
 )
 from tokcli.render.visible import escape, escape_lines, unescape
@@ -46,16 +47,16 @@ def words(table: Table) -> list[list[str]]:
 
 def test_the_encodings_table_says_what_is_here() -> None:
     rows = [EncodingRow("o200k_base", 200_019, "shipped", True), EncodingRow("mine", None, "./mine.json", False)]
-    assert words(encodings_table(rows)) == [
+    assert words(table_for_screen(ENCODING_COLUMNS, rows)) == [
         ["name", "n_vocab", "source", "here"],
-        ["o200k_base", "200019", "shipped", "yes"],
+        ["o200k_base", "200,019", "shipped", "yes"],
         ["mine", "?", "./mine.json", "no"],
     ]
 
 
 def test_the_token_table_shows_bytes_text_and_parents() -> None:
     rows = [TokenRow(271, b"\n\n", parents=(198, 198)), TokenRow(1, b"<|end|>", special=True)]
-    assert words(token_table(rows)) == [
+    assert words(table_for_screen(TOKEN_COLUMNS, rows)) == [
         ["id", "bytes", "text", "special", "parents"],
         ["271", "0a", "0a", "⏎⏎", "no", "198", "198"],
         ["1", "3c", "7c", "65", "6e", "64", "7c", "3e", "<|end|>", "yes"],
@@ -63,14 +64,14 @@ def test_the_token_table_shows_bytes_text_and_parents() -> None:
 
 
 def test_tables_of_nothing_have_their_headers() -> None:
-    assert words(token_table([])) == [["id", "bytes", "text", "special", "parents"]]
+    assert words(table_for_screen(TOKEN_COLUMNS, [])) == [["id", "bytes", "text", "special", "parents"]]
     assert list(tsv(SPLIT_COLUMNS, [])) == ["#\tbytes\tchars\talternative\ttext\ttokens"]
 
 
 @pytest.mark.parametrize("width", [30, 60, 200])
 def test_lines_of_wide_characters_are_equally_wide_and_fit(width: int) -> None:
     rows = [TokenRow(1, "你好世界🙂".encode() * 20), TokenRow(2, b"ascii")]
-    widths = {cell_len(line) for line in printed(token_table(rows), width).splitlines()}
+    widths = {cell_len(line) for line in printed(table_for_screen(TOKEN_COLUMNS, rows), width).splitlines()}
     assert len(widths) == 1
     assert max(widths) <= width
 
@@ -78,8 +79,8 @@ def test_lines_of_wide_characters_are_equally_wide_and_fit(width: int) -> None:
 @pytest.mark.parametrize(
     "table",
     [
-        encodings_table([EncodingRow(ATTACK, None, ATTACK, True)]),
-        token_table([TokenRow(1, ATTACK.encode())]),
+        table_for_screen(ENCODING_COLUMNS, [EncodingRow(ATTACK, None, ATTACK, True)]),
+        table_for_screen(TOKEN_COLUMNS, [TokenRow(1, ATTACK.encode())]),
     ],
 )
 def test_nothing_in_a_table_acts(table: Table) -> None:
@@ -136,29 +137,29 @@ def test_characters_that_were_forgotten_are_escaped_again(monkeypatch: pytest.Mo
 @pytest.mark.parametrize("is_native", [True, False])
 def test_a_table_of_numbers_is_that_of_its_rows(is_native: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if not is_native:
-        monkeypatch.setattr(number_table.backend, "native", lambda: None)
+        monkeypatch.setattr(backend, "native", lambda: None)
     tokens = [b"a", b"\t", b"\xff", "\u202e".encode(), b"", b"\\"]
-    numbers = array("I", [0, number_table.NOTHING, 4294967294, 7])
+    numbers = array("I", [0, NO_NUMBER, 4294967294, 7])
     which = array("I", [5, 1, 4, 2])
-    table = number_table.tsv([NumberColumn("n", numbers), NumberColumn("x\ty", which, tokens)])
-    rows = [("" if n == number_table.NOTHING else n, tokens[w]) for n, w in zip(numbers, which, strict=True)]
+    table = number_tsv([NumberColumn("n", numbers), NumberColumn("x\ty", which, tokens)])
+    rows = [("" if n == NO_NUMBER else n, tokens[w]) for n, w in zip(numbers, which, strict=True)]
     columns = (Column("n", lambda row: row[0]), Column("x\ty", lambda row: row[1]))
     assert table.decode() == "".join(f"{line}\n" for line in tsv(columns, rows))
-    assert number_table.tsv([NumberColumn("n", array("I"))]) == b"n\n"
+    assert number_tsv([NumberColumn("n", array("I"))]) == b"n\n"
 
 
 def test_headers_act_no_more_than_cells() -> None:
     columns = (Column("\x1b[31m\u202e", lambda row: row),)
     assert next(iter(tsv(columns, [1]))) == r"\x1b[31m\u202e"
-    assert "\x1b" not in printed(make_table(columns, [1]), 40)
+    assert "\x1b" not in printed(table_for_screen(columns, [1]), 40)
 
 
 def test_a_narrow_table_leaves_out_what_is_spare_and_folds_no_cell_to_a_letter() -> None:
     rows = [TokenRow(182292, b" a long token of a vocabulary", parents=(2783, 13444))]
-    wide, narrow = (printed(make_table(TOKEN_COLUMNS, rows, width), width) for width in (100, 40))
+    wide, narrow = (printed(table_for_screen(TOKEN_COLUMNS, rows, width), width) for width in (100, 40))
     assert "special" in wide
     assert "bytes" not in narrow
     assert "special" not in narrow
     assert "2783 13444" in narrow
-    assert "·a·long·" in printed(make_table(TOKEN_COLUMNS, rows, 20), 20)
-    assert all(cell_len(line) <= 20 for line in printed(make_table(ENCODING_COLUMNS, [], 20), 20).splitlines())
+    assert "·a·long·" in printed(table_for_screen(TOKEN_COLUMNS, rows, 20), 20)
+    assert all(cell_len(line) <= 20 for line in printed(table_for_screen(ENCODING_COLUMNS, [], 20), 20).splitlines())

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len, set_cell_size
 
-from tokcli.cli import pager
+from tokcli.cli.terminal import pager
 from tokcli.render.console import make_console
-from tokcli.render.token_rows import coloured_rows, plain_rows
+from tokcli.render.tokens import coloured_rows, plain_rows
 from tokcli.render.visible import visible_bytes
 
 OUR_CODES = re.compile(r"\x1b\[[0-9;]*m")

@@ -1,14 +1,14 @@
-"""Writes tokcli/engine/native/unicode_tables.h: the class of every code point in Unicode 16.0, for the scanners.
+"""Writes tokcli/engine/native/text/unicode_tables.h: the class of every code point in Unicode 16.0, for the scanners.
 
-    python tests/tools/make_native_tables.py > tokcli/engine/native/unicode_tables.h
+    python tests/tools/make_native_tables.py > tokcli/engine/native/text/unicode_tables.h
 
-The facts are those of tokcli/engine/unicode16.py (see make_unicode.py); the form is a table of two stages, blocks of 256
+The facts are those of tokcli/engine/unicode/tables_16.py (see make_unicode.py); the form is a table of two stages, blocks of 256
 code points, equal blocks stored once.
 """
 
 from __future__ import annotations
 
-from tokcli.engine import pattern
+from tokcli.engine.unicode.properties import unicode16_ranges
 
 # in the order of `enum class Class` in unicode.h; what is in none is kOther
 CLASSES = [
@@ -29,10 +29,10 @@ def classes() -> bytearray:
     table = bytearray(0x110000)
     for number, (_, names) in enumerate(CLASSES, 1):
         for name in names:
-            for first, last in pattern.unicode16_ranges(name) or ():
+            for first, last in unicode16_ranges(name) or ():
                 table[first : last + 1] = bytes([number]) * (last + 1 - first)
     for number, name in enumerate(SIGNS, len(CLASSES) + 2):
-        for first, last in pattern.unicode16_ranges(name) or ():
+        for first, last in unicode16_ranges(name) or ():
             table[first : last + 1] = bytes([number]) * (last + 1 - first)
     for point in NEWLINES:
         table[point] = len(CLASSES) + 1

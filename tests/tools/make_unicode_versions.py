@@ -1,4 +1,4 @@
-"""Writes tokcli/engine/unicode_versions.py: what Unicode 15.1, which llama.cpp has, does not have or has otherwise.
+"""Writes tokcli/engine/unicode/tables_versions.py: what Unicode 15.1, which llama.cpp has, does not have or has otherwise.
 
 Needs two Pythons whose unicodedata are 15.1 (3.13) and 16.0 (3.14, or unicodedata2 16.0 in the one that runs this):
 
@@ -15,12 +15,12 @@ from pathlib import Path
 
 import unicodedata2
 
-TARGET = Path(__file__).resolve().parents[2] / "tokcli" / "engine" / "unicode_versions.py"
+TARGET = Path(__file__).resolve().parents[2] / "tokcli" / "engine" / "unicode" / "tables_versions.py"
 
 HEADER = '''"""Unicode 15.1 where it differs from 16.0. Written by tests/tools/make_unicode_versions.py: do not edit.
 
 Ranges are "first-last" in hexadecimal. Facts of the Unicode Character Database (Unicode License v3).
-llama_unicode.py is the only reader.
+llama_cpp/characters.py is the only reader.
 """
 
 '''

@@ -14,15 +14,44 @@ import hashlib
 import json
 import sys
 import tarfile
-from collections.abc import Iterator
+import zlib
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from tokcli.formats.packed import pack
+from tokcli.errors import VocabularyError
+from tokcli.formats.packed_ranks import HEADER, MAGIC, RUN, VERSION
 from tokcli.formats.tiktoken import format_tiktoken, parse_tiktoken
 from tokcli.registry.catalog import CATALOG
 
 VOCAB = Path(__file__).resolve().parents[2] / "tokcli" / "vocab"
 PUBLISHED = {name: CATALOG[name].sources[0].sha256 for name in ("r50k_base", "p50k_base", "cl100k_base", "o200k_base")}
+MAX_LENGTH = 255  # of a token: its length is one byte
+MAX_RUNS = 2**16 - 1
+
+
+def pack(mergeable_ranks: dict[bytes, int], sha256: str) -> bytes:
+    """Return a vocabulary in packed form; VocabularyError where a token is longer than 255 bytes."""
+    tokens = sorted(mergeable_ranks, key=mergeable_ranks.__getitem__)
+    if any(len(token) > MAX_LENGTH for token in tokens):
+        raise VocabularyError(f"a token is longer than {MAX_LENGTH} bytes, which the packed form cannot hold")
+    runs = _runs(mergeable_ranks[token] for token in tokens)
+    if len(runs) > MAX_RUNS:
+        raise VocabularyError(f"{len(runs)} gaps between ranks, more than the packed form can hold")
+    body = b"".join([*(RUN.pack(*run) for run in runs), bytes(map(len, tokens)), *tokens])
+    size = sum(map(len, tokens))
+    head = HEADER.pack(MAGIC, VERSION, len(runs), len(tokens), size, zlib.crc32(body), bytes.fromhex(sha256))
+    return head + body
+
+
+def _runs(ranks: Iterable[int]) -> list[tuple[int, int]]:
+    """Return ascending ranks as pairs (count, first): [0, 1, 7] -> [(2, 0), (1, 7)]."""
+    runs: list[tuple[int, int]] = []
+    for rank in ranks:
+        if runs and rank == sum(runs[-1]):
+            runs[-1] = (runs[-1][0] + 1, runs[-1][1])
+        else:
+            runs.append((1, rank))
+    return runs
 
 
 def tiktoken_files(source: Path) -> Iterator[tuple[str, bytes]]:

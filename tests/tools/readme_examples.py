@@ -42,12 +42,16 @@ def _examples(block: str) -> list[Example]:
     return found
 
 
-def run_block(examples: list[Example], folder: str) -> list[str]:
-    """What the commands of a block print, as a person in a folder of their own would see it in a pipe."""
+def environment(folder: str) -> dict[str, str]:
+    """The variables of a person who works in a folder, without settings of their own."""
     env = {k: v for k, v in os.environ.items() if not k.startswith(("TOKCLI_", "TIKTOKEN_")) or k == "TOKCLI_BACKEND"}
     env |= {"PATH": f"{Path(sys.executable).parent}:{env['PATH']}", "TOKCLI_OFFLINE": "1", "NO_COLOR": "1"}
-    env |= {"COLUMNS": "100", "TOKCLI_CACHE_DIR": f"{folder}.cache"}
-    printed = []
+    return env | {"COLUMNS": "100", "TOKCLI_CACHE_DIR": f"{folder}.cache"}
+
+
+def run_block(examples: list[Example], folder: str) -> list[str]:
+    """What the commands of a block print, as a person in a folder of their own would see it in a pipe."""
+    env, printed = environment(folder), []
     for example in examples:
         done = subprocess.run(
             ["bash", "-c", example.command + "\n"], cwd=folder, env=env, capture_output=True, timeout=60

@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from trainers import counted, train_ranks
 
 import tokcli
 from tokcli.engine import backend
-from tokcli.engine.bpe import encode_piece
+from tokcli.engine.bpe.bpe import encode_piece
 from tokcli.errors import InputError, TokcliError
-from tokcli.training.corpus import BYTES
-from tokcli.training.counting import Counted
-from tokcli.training.counts import make_table
-from tokcli.training.native_trainer import train_natively
-from tokcli.training.train import Rules, learn_ranks, train
-from tokcli.training.trainer import train_ranks
-
-Trainer = Callable[..., "dict[bytes, int] | None"]
+from tokcli.training.native_trainer import native_merges
+from tokcli.training.train import train
+from tokcli.training.trainer import BYTES, TrainingRules
 
 # Few letters, so that pairs tie, overlap and make the same bytes in different ways; counts from 1 to large.
 letters = st.text("abc", min_size=1, max_size=24).map(str.encode)
@@ -41,25 +37,9 @@ rules = st.fixed_dictionaries(
 )
 
 
-def counted(some: Mapping[bytes, int]) -> Counted:
-    table = make_table()
-    for piece, count in some.items():
-        table.add(piece, count)
-    return Counted(table)
-
-
 def native(some: Mapping[bytes, int], vocab_size: int, memory: int | None = None, **more: Any) -> dict[bytes, int]:
-    corpus = counted(some)
-    corpus.memory = memory
-    ranks = train_natively(corpus, vocab_size, **more)
-    assert ranks is not None
-    return ranks
-
-
-def on_tensors(some: Mapping[bytes, int], vocab_size: int, **more: Any) -> dict[bytes, int]:
-    from tokcli.training.torch_trainer import train_on_device
-
-    return train_on_device(some, vocab_size, "cpu", **more)
+    assert native_merges(counted(some), TrainingRules(1000)) is not None
+    return train_ranks(counted(some, memory), vocab_size, **more)
 
 
 needs_native = pytest.mark.skipif(backend.native() is None, reason="there is no native backend")
@@ -123,8 +103,8 @@ def test_a_vocabulary_of_any_size_takes_the_memory_of_the_corpus() -> None:
 @needs_native
 def test_counts_too_large_for_native_words_are_left_to_the_readable_trainer() -> None:
     some = {b"ab" * 4: 1 << 61, b"cd": 1 << 61}
-    assert train_natively(counted(some), 300) is None
-    assert learn_ranks(counted(some), Rules(300)) == train_ranks(some, 300)
+    assert native_merges(counted(some), TrainingRules(300)) is None
+    assert train_ranks(counted(some), 300) == train_ranks(some, 300)
 
 
 @given(piece_counts, rules)
@@ -134,7 +114,7 @@ def test_merges_on_tensors_are_those_of_the_readable_trainer(some: dict[bytes, i
     expected: list[object] = []
     found: list[object] = []
     ranks = train_ranks(some, **asked, on_merge=lambda *merge: expected.append(merge))
-    assert on_tensors(some, **asked, on_merge=lambda *merge: found.append(merge)) == ranks
+    assert train_ranks(some, device="cpu", **asked, on_merge=lambda *merge: found.append(merge)) == ranks
     assert found == expected
 
 
@@ -195,7 +175,7 @@ def test_ties_as_minbpe_breaks_them(text: str) -> None:
         expected[tokens[-1]] = len(expected)
         ids = replace(ids, pair, len(tokens) - 1)
     assert train_ranks({text.encode(): 1}, 290, ties="first") == expected
-    assert learn_ranks(counted({text.encode(): 1}), Rules(290, ties="first")) == expected
+    assert train_ranks(counted({text.encode(): 1}), 290, ties="first") == expected
 
 
 @pytest.mark.parametrize("threads", [1, 3])
@@ -213,10 +193,10 @@ def test_without_torch_a_device_is_an_error_that_says_what_to_install(monkeypatc
 
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(TokcliError, match="needs torch"):
-        learn_ranks(counted({b"ab": 1}), Rules(300), device="cpu")
+        train_ranks({b"ab": 1}, 300, device="cpu")
 
 
 def test_a_device_learns_what_native_code_learns() -> None:
     pytest.importorskip("torch")
     some = {b"abab": 3, b"ab": 1}
-    assert learn_ranks(counted(some), Rules(300), device="cpu") == learn_ranks(counted(some), Rules(300))
+    assert train_ranks(counted(some), 300, device="cpu") == train_ranks(counted(some), 300)

@@ -1,0 +1,58 @@
+"""`count --add-special-tokens`, and pairs of texts: a count is the number of ids that `encode` gives."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from support import ROOT, ok
+
+WORDPIECE = ROOT / "tests" / "data" / "formats" / "wordpiece.tokenizer.json"
+RECORDS = [{"text": "hello b", "text_pair": "wo"}, {"text": "hello b"}, {"text": "", "text_pair": ""}, {"text": ""}]
+ADDED = [[], ["--add-special-tokens"]]
+
+
+@pytest.fixture(params=["a template", "a template that repeats its text"])
+def encoding(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """A file with a template."""
+    if request.param == "a template":
+        return WORDPIECE
+    described = json.loads(WORDPIECE.read_text())
+    text = {"Sequence": {"id": "A", "type_id": 0}}
+    described["post_processor"]["single"] += [text, text]
+    made = tmp_path / "repeats.json"
+    made.write_text(json.dumps(described))
+    return made
+
+
+def ids(*arguments: object, data: bytes = b"") -> list[int]:
+    """Return the number of ids on each line."""
+    return [len(line.split()) for line in ok("encode", *arguments, data=data).splitlines()]
+
+
+@pytest.mark.parametrize("added", ADDED)
+def test_one_input_counts_as_many_as_are_encoded(encoding: Path, added: list[str], tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("hello world")
+    given = ["-q", "-e", encoding, *added, tmp_path / "a"]
+    assert int(ok("count", *given)) == ids(*given)[0]
+
+
+@pytest.mark.parametrize("added", ADDED)
+def test_each_of_several_inputs_short_or_long_has_its_own_template(
+    encoding: Path, added: list[str], tmp_path: Path
+) -> None:
+    for file, text in {"short": "hello", "empty": "", "long": "hello world\n" * 30_000}.items():
+        (tmp_path / file).write_text(text)
+    given = ["-q", "-e", encoding, *added, *(tmp_path / file for file in ("short", "empty", "long"))]
+    made = json.loads(ok("count", "--json", *given))
+    assert [row["tokens"] for row in made["files"]] == ids(*given)
+    assert made["total"] == sum(ids(*given))
+
+
+@pytest.mark.parametrize("added", ADDED)
+def test_records_and_pairs_of_texts_count_as_many_as_are_encoded(encoding: Path, added: list[str]) -> None:
+    data = "".join(json.dumps(record) + "\n" for record in RECORDS).encode()
+    given = ["-q", "-e", encoding, *added, "--records"]
+    assert list(map(int, ok("count", *given, "jsonl", data=data).split())) == ids(*given, "jsonl", data=data)
+    assert list(map(int, ok("count", *given, "lines", data=data).split())) == ids(*given, "lines", data=data)

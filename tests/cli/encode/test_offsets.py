@@ -1,0 +1,97 @@
+"""`encode --offsets`: where tokens are, whichever way the text comes in."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from gguf_files import INT32, llama
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from support import HARD_ATOMS, ok
+
+import tokcli
+from tokcli.cli.main import run
+
+MODELS = Path(__file__).resolve().parents[2] / "data" / "formats"
+TEXT = "Héllo wörld, 中文"
+
+
+@pytest.mark.parametrize("unit", ["byte", "char"])
+@pytest.mark.parametrize(
+    "name", ["wordpiece.tokenizer.json", "unigram.tokenizer.json", "plain.tokenizer.json", "bpe.model"]
+)
+def test_places_in_a_pipe_are_those_in_a_file(name: str, unit: str, tmp_path: Path) -> None:
+    file = tmp_path / "text"
+    file.write_text(TEXT)
+    arguments = ("encode", "-e", MODELS / name, "--offsets", unit, "--json")
+    expected = ok(*arguments, file)
+    assert json.loads(expected)["offsets"][-1][1] == len(TEXT.encode() if unit == "byte" else TEXT)
+    assert ok(*arguments, data=TEXT.encode()) == expected
+    assert ok(*arguments, "-t", TEXT) == expected
+
+
+@pytest.mark.parametrize("name", ["byte-level.tokenizer.json", "wordpiece.tokenizer.json"])
+def test_an_empty_text_has_no_places(name: str) -> None:
+    arguments = ("encode", "-e", MODELS / name, "--offsets", "char")
+    assert ok(*arguments) == b""
+    assert json.loads(ok(*arguments, "--json")) == {"ids": [], "offsets": []}
+
+
+def test_bytes_that_are_replaced_take_the_place_of_what_stands_for_them() -> None:
+    data = b"a\x80b wo"
+    arguments = ("encode", "--errors", "replace", "--offsets", "byte", "--json")
+    made = json.loads(ok(*arguments, "-e", MODELS / "wordpiece.tokenizer.json", data=data))
+    assert made["offsets"] == [[0, 5], [6, 8]]  # as of "a\ufffdb wo"
+    assert json.loads(ok(*arguments, data=data))["offsets"][-1] == [5, 8]
+
+
+VECTORS = Path(os.environ.get("TOKCLI_VECTORS", "none")) / "hf"
+SHORTCUTS = [
+    MODELS / "byte-level.tokenizer.json",
+    *(
+        pytest.param(path, marks=pytest.mark.slow)  # large vocabularies, which the Python backend reads in seconds
+        for path in sorted(VECTORS.glob("*.json"))
+        if path.name.startswith(("gpt2", "qwen3", "llama3", "x-bytelevel"))
+    ),
+]
+
+
+@pytest.mark.parametrize("path", SHORTCUTS, ids=lambda path: path.name)
+@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(
+        st.sampled_from([*HARD_ATOMS, "word", "n\u0303", "\n\n  x", "<|endoftext|>", "</s>"]), min_size=40, max_size=400
+    )
+)
+def test_places_found_chunk_by_chunk_are_those_of_the_whole_text(
+    path: Path, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch,
+    atoms: list[str],
+) -> None:  # fmt: skip
+    for name in ("chunks.CHUNK_CHARS", "utf8.FIRST_CHUNK_BYTES", "utf8.MAX_CHUNK_BYTES"):
+        monkeypatch.setattr(f"tokcli.engine.stream.{name}", 16)
+    text = "".join(atoms)
+    file = tmp_path / "text"
+    file.write_bytes(text.encode())
+    encoding = tokcli.load_encoding(path)
+    for special in ("allow", "text"):
+        allowed = {"allowed_special": "all"} if special == "allow" else {"disallowed_special": ()}
+        ids, spans = encoding.encode_with_offsets(text, **allowed)  # type: ignore[arg-type]
+        starts = [len(text[:at].encode()) for at in range(len(text) + 1)]
+        for unit, places in (("char", spans), ("byte", [(starts[begin], starts[end]) for begin, end in spans])):
+            asked = ["encode", "-e", str(path), "--special", special, "--offsets", unit, str(file)]
+            for arguments in (asked, [*asked, "-n", str(len(ids) // 2)]):
+                assert run(arguments) == 0
+                lines = [tuple(map(int, line.split())) for line in capfdbinary.readouterr().out.splitlines()]
+                whole = [(number, *place) for number, place in zip(ids, places, strict=True)]
+                assert lines == whole[: len(lines)]
+                assert len(lines) == (len(ids) if arguments is asked else len(ids) // 2)
+
+
+def test_a_space_that_llama_cpp_puts_before_a_text_has_no_place(tmp_path: Path) -> None:
+    kinds = [2, 3, 3, *[6] * 256, 1, 1, 1]
+    vocabulary = llama(tmp_path / "spm.gguf", token_type=(kinds, INT32))
+    answer = json.loads(ok("encode", "-e", vocabulary, "--json", "--offsets", "char", "-t", "a aé"))
+    assert answer == {"ids": [261, 261, 3 + 0xC3, 3 + 0xA9], "offsets": [[0, 1], [1, 3], [3, 4], [3, 4]]}

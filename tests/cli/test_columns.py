@@ -1,0 +1,119 @@
+"""Parquet and Arrow files as records: each row has the ids that the same row has as a line of JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support import failed, noted, ok, refused
+
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
+
+ROWS = [
+    {"text": f"{'hello world ' * (n % 7)}{n} é\n東京", "meta": {"title": f"Ünïcode {n}"}, "number": n}
+    for n in range(9000)
+]
+READ = ("--records", "jsonl")
+
+
+def parquet(path: Path, table: Any) -> Path:
+    pq.write_table(table, path, row_group_size=2500)
+    return path
+
+
+def parquet_of_words(path: Path, table: Any) -> Path:
+    """Strings of a dictionary, and pages that are compressed."""
+    pq.write_table(table, path, use_dictionary=True, compression="zstd", row_group_size=10_000)
+    return path
+
+
+def arrow(path: Path, table: Any) -> Path:
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+        writer.write_table(table, max_chunksize=6000)
+    return path
+
+
+def large_strings(path: Path, table: Any) -> Path:
+    return parquet(path, table.set_column(0, "text", table["text"].cast(pa.large_string())))
+
+
+def categories(path: Path, table: Any) -> Path:
+    return arrow(path, table.set_column(0, "text", table["text"].combine_chunks().dictionary_encode()))
+
+
+@pytest.fixture(scope="module")
+def lines(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("lines") / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    return path
+
+
+@pytest.mark.parametrize("write", [parquet, parquet_of_words, arrow, large_strings, categories])
+def test_rows_have_the_answers_of_lines(write: Callable[[Path, Any], Path], lines: Path, tmp_path: Path) -> None:
+    path = write(tmp_path / "rows", pa.Table.from_pylist(ROWS))
+    for command in (
+        ("encode",),
+        ("encode", "--json", "--offsets", "byte"),
+        ("count",),
+        ("split",),
+        ("encode", "-n", "2"),
+    ):
+        for field in ("text", "meta.title"):
+            assert ok(*command, *READ, "--field", field, path) == ok(*command, *READ, "--field", field, lines)
+
+
+def test_shards_of_rows_are_those_of_lines_and_are_resumed(lines: Path, tmp_path: Path) -> None:
+    path = parquet(tmp_path / "rows", pa.Table.from_pylist(ROWS))
+    more = ("--shard-tokens", "20000", "-e", "gpt2")
+    for source, name in ((path, "a"), (lines, "b")):
+        ok("encode", *READ, *more, "--shards", tmp_path / name, source)
+    names = sorted(found.name for found in (tmp_path / "a").glob("*.bin"))
+    assert len(names) > 3
+    for name in names:
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+    for part in (1, 2):  # it belongs to one of them
+        ok("encode", *READ, *more, "--shards", tmp_path / f"part{part}", "--shard-of", f"{part}/2", path)
+    sizes = [sum(f.stat().st_size for f in (tmp_path / f"part{part}").glob("*.bin")) for part in (1, 2)]
+    assert sorted(sizes) == [0, sum((tmp_path / "a" / name).stat().st_size for name in names)]
+
+
+def test_training_reads_rows(lines: Path, tmp_path: Path) -> None:
+    path = parquet(tmp_path / "rows", pa.Table.from_pylist(ROWS))
+    for source, name in ((path, "a"), (lines, "b")):
+        noted("train", *READ, "--vocab-size", "300", "-o", tmp_path / name, source)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+@pytest.mark.parametrize("write", [parquet, arrow])
+def test_a_row_without_a_text_is_named_after_those_before_it(
+    write: Callable[[Path, Any], Path], tmp_path: Path
+) -> None:
+    path = write(tmp_path / "rows", pa.table({"text": ["a"] * 5000 + [None, "b"]}))
+    ran = failed("count", *READ, path)
+    assert "record 5001: member 'text' is not a string" in ran.err
+    assert ran.out == b"1\n" * 5000
+
+
+@pytest.mark.parametrize("write", [parquet, arrow])
+def test_columns_that_are_no_text_are_refused(write: Callable[[Path, Any], Path], tmp_path: Path) -> None:
+    path = write(tmp_path / "rows", pa.Table.from_pylist(ROWS[:9]))
+    assert "column 'number' is not of strings but of int64" in refused("count", *READ, "--field", "number", path)
+    assert "no column 'meta.x' (it has 'text', 'meta', 'number')" in refused("count", *READ, "--field", "meta.x", path)
+    assert "--all-fields keeps" in refused("count", *READ, "--json", "--all-fields", path)
+
+
+@pytest.mark.parametrize("write", [parquet, arrow])
+def test_a_file_that_is_cut_or_damaged_is_one_line(write: Callable[[Path, Any], Path], tmp_path: Path) -> None:
+    data = write(tmp_path / "rows", pa.Table.from_pylist(ROWS[:999])).read_bytes()
+    for size in (6, 8, 100, len(data) // 2, len(data) - 1):
+        (tmp_path / "cut").write_bytes(data[:size])
+        assert "cannot be read as columns" in refused("count", *READ, tmp_path / "cut")
+
+
+def test_rows_without_text_and_tables_without_rows_are_counted(tmp_path: Path) -> None:
+    assert ok("count", *READ, parquet(tmp_path / "a", pa.table({"text": ["", ""]}))) == b"0\n0\n"
+    assert ok("count", *READ, parquet(tmp_path / "b", pa.table({"text": pa.array([], pa.string())}))) == b""

@@ -1,0 +1,82 @@
+"""What cannot be combined: every row of every table names options that there are, and is refused in the same words."""
+
+from __future__ import annotations
+
+import click
+import pytest
+from support import ok, refused
+
+from tokcli.cli.conflicts import Apart, Needs, Required
+from tokcli.cli.main import COMMANDS, cli
+from tokcli.cli.options import Command
+
+
+def command_named(name: str) -> Command:
+    command = cli.get_command(click.Context(cli), name)
+    assert isinstance(command, Command)
+    return command
+
+
+def choices_of(command: Command) -> dict[str, frozenset[str]]:
+    """The names of a command's options, as they are typed, and the values that each may have."""
+    found: dict[str, frozenset[str]] = {}
+    for param in command.params:
+        values = frozenset(map(str, param.type.choices)) if isinstance(param.type, click.Choice) else frozenset()
+        is_option = isinstance(param, click.Option)
+        found.update(dict.fromkeys(param.opts if is_option else [param.human_readable_name.strip("[].")], values))
+    return found
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_row_names_options_and_values_of_its_command(name: str) -> None:
+    command = command_named(name)
+    known = choices_of(command)
+    named: list[str] = []
+    for row in command.conflicts:
+        if isinstance(row, Apart):
+            named += [row.option, *row.others]
+        elif isinstance(row, Needs):
+            named += [row.option, row.other]
+        elif isinstance(row, Required):
+            named += [row.option, *row.unless]
+    assert named
+    for option in named:
+        typed, _, values = option.partition("=")
+        assert typed in known
+        assert set(values.split("|")) - {""} <= known[typed]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["encode", "--format", "u16", "--json"], "--format u16 cannot be combined with --json"),
+        (
+            ["encode", "--format=npy", "--records", "nul", "--offsets", "byte", "--json"],
+            "--format npy cannot be combined with --records, --json or --offsets",
+        ),
+        (["encode", "--ids"], "--ids needs --visualise=tokens"),
+        (["encode", "--visualise=merges", "--ids"], "--ids needs --visualise=tokens"),
+        (["count", "-t", "x", "--files0-from", "y", "z"], "--text cannot be combined with FILE or --files0-from"),
+        (["count", "-m", "gpt-4", "-e", "gpt2", "-t", "x"], "--model cannot be combined with --encoding"),
+        (["decode", "--field", "x", "-t", "1"], "--field needs --records jsonl"),
+        (["split", "--lint", "-t", "x"], "--lint cannot be combined with --text"),
+        (["split", "--why", "0", "--stats", "-t", "x"], "--why cannot be combined with --stats"),
+        (["inspect-ranks", "--export", "gpt2"], "--export needs --output"),
+        (["train", "-t", "x", "-o", "y"], "--vocab-size is missing"),
+        (["train", "-t", "x", "--vocab-size", "300"], "--output is missing"),
+        (
+            ["train", "-t", "x", "--preset", "basic", "--memory", "1M", "--vocab-size", "300", "-o", "y"],
+            "--ties first cannot be combined with --memory",
+        ),
+    ],
+)
+def test_the_message_names_what_was_typed(arguments: list[str], said: str) -> None:
+    assert refused(*arguments).startswith(f"Error: {said}\n")
+
+
+def test_a_default_that_is_typed_is_no_conflict() -> None:
+    assert ok("encode", "--format", "text", "--visualise", "-q", "-t", "hello world") == "hello│·world\n".encode()
+
+
+def test_the_encoding_of_the_environment_gives_way_to_a_model() -> None:
+    assert ok("count", "-m", "gpt-4", "-t", "x", env={"TOKCLI_ENCODING": "gpt2"}) == b"1\n"

@@ -1,0 +1,76 @@
+"""What people type first and did not mean: each gets told what to type instead."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import subprocess
+from pathlib import Path
+
+import pytest
+from support import ok, program, refused
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["count", "hello world"],
+         "hello world: no such file or directory\nIf this is text, give it with -t 'hello world'."),
+        (["decode", "123 456"], "123 456: no such file or directory\nIf these are ids, give them with -t '123 456'."),
+        (["decode", "[1,2]"], "[1,2]: no such file or directory\nIf these are ids, give them with -t '[1,2]'."),
+        (["count", "nothing.txt"], "nothing.txt: no such file or directory"),
+        (["encode", "--visualise", "merges"],
+         "merges: no such file or directory\nIf it is the view that you want, write --visualise=merges."),
+        (["encode", "--visualize", "tokens"],
+         "tokens: no such file or directory\nIf it is the view that you want, write --visualise=tokens."),
+        (["encode", "merges"], "merges: no such file or directory"),
+        (["count", "/tmp/no such"], "/tmp/no such: no such file or directory"),
+        (["count", "-e", "gpt-4", "-t", "x"], "unknown encoding 'gpt-4'\nIt is a model: use -m gpt-4."),
+        (["count", "-m", "o200k_base", "-t", "x"],
+         "no encoding is known for model 'o200k_base'\nIt is an encoding: use -e o200k_base."),
+        (["count", "-t", "a", "-t", "b"], "--text is given twice\nGive it once."),
+    ],
+)  # fmt: skip
+def test_a_first_mistake_is_told_what_to_type(
+    given: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert refused(*given) == f"Error: {said}\n"
+
+
+def test_a_list_of_lines_is_told_to_have_nuls(tmp_path: Path) -> None:
+    (tmp_path / "names").write_bytes(b"a.txt\nb.txt\n")
+    words = refused("count", "--files0-from", tmp_path / "names")
+    assert words.endswith("\nSeparate names by NULs, as `find -print0` and `git ls-files -z` do.\n")
+
+
+@pytest.mark.parametrize(
+    "given", [["count", "x" * 500], ["count", "a " * 250], ["count", "-e", "x" * 500], ["count", "-m", "y " * 500]]
+)
+def test_what_was_typed_is_repeated_up_to_80_characters(given: list[str]) -> None:
+    words = refused(*given, data=b"")
+    assert given[-1][:80] in words
+    assert given[-1][:82] not in words
+
+
+NOTE = b"Note: reading from the terminal; Ctrl-D at the beginning of a line ends the text\n"
+
+
+@pytest.mark.parametrize(("options", "seconds", "note"), [([], 30, NOTE), (["-q"], 3, b""), ([], 0, b"")])
+def test_a_terminal_that_nobody_types_at_gets_one_note(options: list[str], seconds: float, note: bytes) -> None:
+    master, slave = pty.openpty()
+    with subprocess.Popen(
+        [*program(), "count", *options], stdin=slave, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        os.close(slave)
+        assert process.stderr is not None
+        noted = bool(select.select([process.stderr], [], [], seconds)[0])  # then somebody types
+        os.write(master, b"hello world\n\x04")
+        answer, words = process.communicate(timeout=30)
+    os.close(master)
+    assert (answer, words, noted) == (b"3\n", note, bool(note))
+
+
+def test_a_model_and_an_encoding_that_are_asked_for_right_are_taken() -> None:
+    assert ok("count", "-m", "gpt-4", "-t", "hello") == ok("count", "-e", "cl100k_base", "-t", "hello")

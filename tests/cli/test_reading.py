@@ -1,0 +1,99 @@
+"""Progress while inputs are read: on a terminal only, after a second, and out of the way of whatever else is said."""
+
+from __future__ import annotations
+
+import io
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support import program
+
+from tokcli.cli import streams
+from tokcli.cli.terminal import reading
+from tokcli.cli.terminal.reading import CLEAR, ProgressLine, watched
+
+SLOW = """
+import sys, time
+for number in range(12):
+    sys.stdout.buffer.write(b"hello world\\n" * 100000)
+    sys.stdout.flush()
+    time.sleep(0.12)
+"""
+
+
+def run_beside_terminal(*arguments: str, feed: str = SLOW) -> tuple[int, str, bytes]:
+    """Return the status of a run, what it says on the terminal that is its standard error, and its output."""
+    master, slave = pty.openpty()
+    with subprocess.Popen([sys.executable, "-c", feed], stdout=subprocess.PIPE) as fed:
+        process = subprocess.Popen([*program(), *arguments], stdin=fed.stdout, stdout=subprocess.PIPE, stderr=slave)
+        os.close(slave)
+        out, _ = process.communicate(timeout=60)
+    said = b""
+    try:
+        while block := os.read(master, 65536):
+            said += block
+    except OSError:  # so Linux says that the other end is closed
+        pass
+    os.close(master)
+    return process.returncode, said.decode(), out
+
+
+@pytest.mark.parametrize(
+    "arguments", [("count",), ("encode", "--format", "u32"), ("split",), ("encode", "--chunk", "99")]
+)
+def test_a_long_run_says_how_much_it_has_read_and_leaves_no_trace(arguments: tuple[str, ...]) -> None:
+    status, said, out = run_beside_terminal(*arguments)
+    assert status == 0
+    assert out
+    assert " MB, " in said
+    assert " MB/s" in said
+    assert said.endswith(CLEAR)
+
+
+@pytest.mark.parametrize("arguments", [("count", "-q"), ("encode", "-q", "--format", "u32")])
+def test_a_run_that_shall_be_quiet_is(arguments: tuple[str, ...]) -> None:
+    assert run_beside_terminal(*arguments)[:2] == (0, "")
+
+
+def test_a_short_run_says_nothing() -> None:
+    assert run_beside_terminal("encode", feed="print('hello')") == (0, "", b"24912 198\n")
+
+
+def test_an_error_takes_the_place_of_the_progress() -> None:
+    status, said, _ = run_beside_terminal("encode", "--format", "u32", feed=SLOW + "sys.stdout.buffer.write(b'\\xff')")
+    assert status == 2
+    assert CLEAR + "Error: standard input: not UTF-8" in said
+
+
+def test_the_share_and_the_time_left_are_of_all_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).write_bytes(b"x" * 2_000_000)
+    clock = iter(range(100))
+    monkeypatch.setattr(reading, "monotonic", lambda: next(clock))
+    shown = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", shown)
+    inputs = watched([streams.Input(str(tmp_path / name)) for name in ("a", "b")])
+    for source in inputs:
+        assert b"".join(source.blocks(1_000_000)) == b"x" * 2_000_000
+    lines = [text for text in shown.getvalue().split(CLEAR) if text]
+    assert [line.split(",")[0] for line in lines] == [
+        "1 of 4 MB (25%)",
+        "2 of 4 MB (50%)",
+        "3 of 4 MB (75%)",
+        "4 of 4 MB (100%)",
+    ]
+    assert all(line.endswith(" left") for line in lines)
+
+
+def test_what_else_is_written_takes_the_place_of_the_line() -> None:
+    shown = io.StringIO()
+    line = ProgressLine(shown)
+    line.show("half")
+    line.write("Note: a\n")
+    line.write("Note: b\n")
+    line.clear()
+    assert shown.getvalue() == f"{CLEAR}half{CLEAR}Note: a\nNote: b\n"

@@ -1,0 +1,337 @@
+"""The native models that are not byte-level answer as their Python twins: on any text, with any vocabulary."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support import ROOT, hard_text, read_vocabulary
+
+from tokcli.engine import backend
+from tokcli.engine.bindings import llama_models, pipelines, sentencepiece_models  # noqa: F401 (they make the twins)
+from tokcli.engine.bindings.text_model import NativeText
+from tokcli.engine.bpe.byte_alphabet import byte_token
+from tokcli.engine.bpe.lattice import single
+from tokcli.engine.bpe.pairs import SHIFT, PairBpe
+from tokcli.engine.llama_cpp.stretch_models import LlamaSpm, Rwkv
+from tokcli.engine.llama_cpp.ugm import LlamaUnigram, UgmPiece
+from tokcli.engine.llama_cpp.words import LlamaWords
+from tokcli.engine.pipeline import (
+    decoders as detokenizer,
+)
+from tokcli.engine.pipeline import (
+    finders as matching,
+)
+from tokcli.engine.pipeline import (
+    normalizers as normalizer,
+)
+from tokcli.engine.pipeline import (
+    pretokenizers as splitters,
+)
+from tokcli.engine.pipeline.added_tokens import AddedToken
+from tokcli.engine.pipeline.models import Unigram, WordLevel, WordPiece
+from tokcli.engine.pipeline.pipeline import Pipeline
+from tokcli.engine.sentencepiece.charsmap import Charsmap
+from tokcli.engine.sentencepiece.model import SentencePiece
+from tokcli.engine.sentencepiece.normalizer import SpmNormalizer
+from tokcli.engine.sentencepiece.segmenters import SpmPiece
+from tokcli.engine.twins import TextTwin
+
+pytestmark = [pytest.mark.no_cover, pytest.mark.skipif(backend.native() is None, reason="there is no native backend")]
+
+NONE: frozenset[str] = frozenset()
+FOLDER = ROOT / "tests" / "data" / "formats"
+FILES = ["bpe.model", "unigram.model", "wordpiece.tokenizer.json", "unigram.tokenizer.json"]
+WORDS = st.text("ab▁é", min_size=1, max_size=5)
+TEXTS = st.lists(st.text("aab   é字", max_size=12), max_size=8).map(" ".join)
+SCORES = st.sampled_from([-1.0, -2.0, -2.5, -0.1, single(-7.3), single(-0.7), -40000.0])
+BYTES = {byte_token(byte): byte for byte in range(256)}
+
+
+def assert_twins(tokenizer: SentencePiece | Pipeline, text: str, allowed: frozenset[str] = NONE) -> None:
+    native = tokenizer.native
+    assert native is not None
+    ids = native.encode(text, allowed)
+    assert ids == list(tokenizer.encode_in_python(text, allowed))
+    assert native.count(text, allowed) == len(ids)
+    array = native.encode_array(text, allowed)
+    assert array is not None
+    assert array.tolist() == ids
+    assert reopened(native).encode(text, allowed) == ids
+    assert_places(tokenizer, text, allowed)
+
+
+def assert_places(tokenizer: SentencePiece | Pipeline, text: str, allowed: frozenset[str]) -> None:
+    """The twin finds the places that the Python code finds, or none; its image finds them, too."""
+    native, expected = tokenizer.native, tokenizer.place_in_python(text, allowed)
+    assert native is not None
+    for twin in (native, native, reopened(native)):  # the second time, words are in its cache
+        found = twin.encode_spans(text, allowed)
+        assert found is None or (found.ids, found.spans) == (expected.ids, expected.spans)
+
+
+def reopened(native: TextTwin) -> NativeText:
+    """The same model from its image."""
+    assert isinstance(native, NativeText)
+    handle = backend.native()
+    assert handle is not None
+    return NativeText(handle.TextModel(native.image()), native.learn, native.raw, native.normalized, native.origins)
+
+
+@pytest.mark.parametrize("name", FILES)
+@settings(max_examples=50, deadline=None)
+@given(text=hard_text())
+def test_files_of_other_libraries_are_read_alike(name: str, text: str) -> None:
+    tokenizer = read_vocabulary(FOLDER / name)
+    assert isinstance(tokenizer, (SentencePiece, Pipeline))
+    assert_twins(tokenizer, text)
+    assert_twins(tokenizer, text, frozenset(tokenizer.special_tokens))
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_places_in_ordinary_text_need_no_python(name: str) -> None:
+    tokenizer = read_vocabulary(FOLDER / name)
+    assert isinstance(tokenizer, (SentencePiece, Pipeline))
+    for text in ("", "a", "Hello, wörld! ", "É\u0301 ﬁ 漢字 e\u0323\u0307", " \u200b x\x00y  z\n"):
+        found = None if tokenizer.native is None else tokenizer.native.encode_spans(text, NONE)
+        assert found is not None, text
+
+
+def sentencepiece(pieces: dict[str, float], kind: str, **settings: bool) -> SentencePiece:
+    kept = frozenset(["é字", "b▁"]) if settings.pop("keeps", False) else frozenset()
+    table = [SpmPiece("<unk>", 0.0, "unknown"), *(SpmPiece(text, score, "normal") for text, score in pieces.items())]
+    table = [piece._replace(kind="user_defined") if piece.text in kept else piece for piece in table]
+    table += [SpmPiece(text, 0.0, "user_defined") for text in sorted(kept - pieces.keys())]
+    byte_fallback = settings.pop("byte_fallback", False)
+    if byte_fallback:
+        table += [SpmPiece(text, 0.0, "byte") for text in BYTES]
+    return SentencePiece(table, kind, SpmNormalizer(Charsmap(b""), kept=kept, **settings), byte_fallback)  # type: ignore[arg-type]
+
+
+FLAGS = st.fixed_dictionaries(
+    dict.fromkeys(
+        ["add_dummy_prefix", "remove_extra_whitespaces", "escape_whitespaces", "whitespace_as_suffix",
+         "byte_fallback", "keeps"], st.booleans()),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["bpe", "unigram", "word", "char"])
+@settings(max_examples=75, deadline=None)
+@given(pieces=st.dictionaries(WORDS, SCORES, max_size=20), flags=FLAGS, texts=st.lists(TEXTS, max_size=4))
+def test_any_sentencepiece_model(kind: str, pieces: dict[str, float], flags: dict[str, bool], texts: list[str]) -> None:
+    model = sentencepiece(pieces, kind, **flags)
+    for text in [*texts, " ".join(texts)]:
+        assert_twins(model, text)
+
+
+@settings(max_examples=30, deadline=None)
+@given(pieces=st.dictionaries(WORDS, SCORES, min_size=5, max_size=20), text=TEXTS)
+def test_sums_that_grow_through_a_long_text_are_rounded_alike(pieces: dict[str, float], text: str) -> None:
+    assert_twins(sentencepiece(pieces, "unigram"), (text + " ab a ba ") * 200)
+
+
+def test_a_way_that_only_a_large_sum_has_is_not_taken_elsewhere() -> None:
+    # the two ways through "abc" are 0.004 apart: less than floats of 32 bits tell apart behind a sum of 90,000
+    scores = {"a": -1.17, "bc": -2.637, "ab": -2.777, "c": -1.034, "d": -10.0, "▁": -1.0}
+    far, near = "d" * 9000 + " abc", "abc"
+    model = sentencepiece({text: single(score) for text, score in scores.items()}, "unigram")
+    assert model.encode_in_python(far, NONE)[-2:] != model.encode_in_python(near, NONE)[-2:]
+    for text in (far, near, far, near + far):
+        assert_twins(model, text)
+
+
+def test_more_words_than_the_cache_holds_at_first() -> None:
+    model = sentencepiece(dict.fromkeys(["a", "b", "ab", "bb", "aba", "▁", "▁b"], -1.0) | {"ba": -0.5}, "unigram")
+    words = [f"{number:015b}".replace("0", "a").replace("1", "b") for number in range(0, 1 << 15, 3)]
+    for _ in range(2):
+        assert_twins(model, " ".join(words))
+
+
+MARKS = ["\u0306", "\u0308", "\u3099", "\u093c", "ﾞ", "\x7f", "\n", "\t", " ", "  "]
+PLAIN = ["и", "か", "ｶ", "漢", "\u0915", "é", "ﬁ", "😀", "▁", "<", "e", "abcdefghi", "wordy"]
+
+
+@settings(max_examples=60, deadline=None)
+@given(parts=st.lists(st.sampled_from(MARKS + PLAIN), max_size=30))
+def test_marks_join_what_stands_before_them(parts: list[str]) -> None:
+    tokenizer = read_vocabulary(FOLDER / "unigram.model")
+    assert isinstance(tokenizer, SentencePiece)
+    assert_twins(tokenizer, "".join(parts))
+
+
+def pair_bpe(words: list[str], **settings: bool) -> PairBpe:
+    """A vocabulary of some words, each merged from its first part and its last character."""
+    ids = {} if not settings["byte_fallback"] else dict(BYTES)
+    ids["<unk>"] = len(ids)
+    for char in "▁ab":
+        ids.setdefault(char, len(ids))
+    merges = {}
+    for word in words:
+        for end in range(2, len(word) + 1):
+            if not {word[: end - 1], word[end - 1]} <= ids.keys():
+                break
+            made = ids.setdefault(word[:end], len(ids))
+            merges.setdefault(ids[word[: end - 1]] << SHIFT | ids[word[end - 1]], (len(merges), made))
+    prefix, suffix = ("##" if settings.pop("has_prefix") else ""), ("</w>" if settings.pop("has_suffix") else "")
+    return PairBpe(
+        ids, merges, "<unk>" if settings.pop("has_unknown") else None, prefix=prefix, suffix=suffix, **settings
+    )
+
+
+PAIR_FLAGS = st.fixed_dictionaries(
+    dict.fromkeys(
+        ["byte_fallback", "fuse_unk", "ignore_merges", "has_unknown", "has_prefix", "has_suffix"], st.booleans())
+)  # fmt: skip
+LLAMA = normalizer.NormalizerSequence(
+    (normalizer.Prepend("▁"), normalizer.Replace(matching.LiteralText(" "), "▁", " "))
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(words=st.lists(st.text("ab▁", min_size=2, max_size=5), max_size=10), flags=PAIR_FLAGS, text=TEXTS)
+def test_any_bpe_of_characters(words: list[str], flags: dict[str, bool], text: str) -> None:
+    model = pair_bpe(words, **flags)
+    assert_twins(Pipeline(model, detokenizer.Fuse(), normalizer=LLAMA), text)
+    for scheme in ("always", "never"):
+        metaspace = splitters.Metaspace("▁", scheme, scheme == "always")  # type: ignore[arg-type]
+        assert_twins(Pipeline(model, detokenizer.Fuse(), splitter=metaspace), text)
+    first = splitters.Metaspace("▁", "first", True)
+    assert_twins(Pipeline(model, detokenizer.Fuse(), splitter=first, needs_start=True), text)
+
+
+NFKD, MARKS, LOWER = normalizer.UnicodeForm("NFKD"), normalizer.Without("MARK"), normalizer.Lowercase()
+SQUEEZE = normalizer.Replace(matching.OnigPattern(" {2,}"), " ")
+NORMALIZERS: list[list[normalizer.Normalizer]] = [
+    [normalizer.UnicodeForm("NFC")],
+    [normalizer.UnicodeForm("NFKC"), LOWER],
+    [NFKD],
+    [NFKD, MARKS, LOWER],
+    [
+        normalizer.Replace(matching.LiteralText("``"), '"', "``"),
+        NFKD,
+        MARKS,
+        LOWER,
+        SQUEEZE,
+        NFKD,
+        MARKS,
+        LOWER,
+        SQUEEZE,
+    ],
+    [normalizer.Bert(True, True, None, True)],
+    [normalizer.Bert(True, True, False, True)],
+    [normalizer.Bert(False, False, True, False)],
+    [normalizer.Nmt(), normalizer.Precompiled(Charsmap(b"")), normalizer.Strip(True, True)],
+]
+SPLITTERS: list[splitters.Splitter | None] = [
+    None,
+    splitters.bert(),
+    splitters.Words(),
+    splitters.SplitterSequence((splitters.at_class("SPACE", "Removed"), splitters.at_class("NUMERIC", "Contiguous"))),
+    splitters.SplitterSequence((splitters.at_class("SPACE", "Removed"), splitters.Metaspace("▁", "always", True))),
+    splitters.Split(matching.LiteralText(" "), "Isolated"),
+]
+# shows where pieces begin, and each of their bytes
+SHOWS_ALL = PairBpe(BYTES, {}, byte_fallback=True, prefix="##")
+MARKED = st.text(
+    "a Ab1.'`\u0301\u0327é\u0958\u093c\u094dकह\u1100\u1161\u11a8각\u200d👩\U0001f1e6\r\n\u00a0字İßﬁ", max_size=20
+)
+
+
+@pytest.mark.parametrize("steps", NORMALIZERS)
+@settings(max_examples=40, deadline=None)
+@given(text=hard_text() | MARKED, splitter=st.sampled_from(SPLITTERS))
+def test_normalizers_and_pre_tokenizers(
+    steps: list[normalizer.Normalizer], text: str, splitter: splitters.Splitter | None
+) -> None:
+    parts = Pipeline(
+        SHOWS_ALL, detokenizer.Fuse(), normalizer=normalizer.NormalizerSequence(tuple(steps)), splitter=splitter
+    )
+    assert_twins(parts, text)
+
+
+@settings(max_examples=75, deadline=None)
+@given(text=st.text("ab <m>\u00a0é", max_size=25), is_allowed=st.booleans(), data=st.data())
+def test_added_tokens(text: str, is_allowed: bool, data: st.DataObject) -> None:
+    flags = st.fixed_dictionaries(
+        dict.fromkeys(["single_word", "lstrip", "rstrip", "normalized", "special"], st.booleans())
+    )
+    added = [AddedToken(content, 300 + i, **data.draw(flags)) for i, content in enumerate(["<m>", "ab", "a b", "m>"])]
+    parts = Pipeline(SHOWS_ALL, detokenizer.Fuse(), normalizer=LOWER, splitter=splitters.Words(), added=added)
+    assert_twins(parts, text, frozenset(["<m>"] if is_allowed else []))
+
+
+@settings(max_examples=75, deadline=None)
+@given(
+    words=st.sets(st.text("ab#é", min_size=1, max_size=4)), text=st.text("aabé .", max_size=30), limit=st.integers(0, 5)
+)
+def test_words_by_their_longest_tokens(words: set[str], text: str, limit: int) -> None:
+    ids = {word: number for number, word in enumerate(["[UNK]", *sorted(words | {"##" + word for word in words})])}
+    for model in (WordPiece(ids, "[UNK]", "##", limit), WordPiece(ids, "[UNK]", "", 9), WordLevel(ids, "[UNK]")):
+        assert_twins(Pipeline(model, detokenizer.Fuse(), splitter=splitters.bert()), text)
+
+
+@settings(max_examples=75, deadline=None)
+@given(
+    pieces=st.lists(st.tuples(WORDS, SCORES), min_size=1, max_size=20),
+    text=TEXTS,
+    unk=st.booleans(),
+    byte_fallback=st.booleans(),
+)
+def test_any_unigram_model(pieces: list[tuple[str, float]], text: str, unk: bool, byte_fallback: bool) -> None:
+    table = [("<unk>", 0.0), *pieces, *((name, -1.0) for name in BYTES if byte_fallback)]
+    model = Unigram(table, 0 if unk or not byte_fallback else None, byte_fallback)
+    assert_twins(Pipeline(model, detokenizer.Fuse(), splitter=splitters.Metaspace("▁", "always", True)), text)
+
+
+@settings(max_examples=50, deadline=None)
+@given(pieces=st.dictionaries(WORDS, SCORES, min_size=1, max_size=20), texts=st.lists(TEXTS | hard_text(), max_size=4))
+def test_models_of_llama_cpp(pieces: dict[str, float], texts: list[str]) -> None:
+    ids = {text: number for number, text in enumerate(["<unk>", *pieces, *BYTES])}
+    scores = [0.0, *pieces.values(), *[0.0] * 256]
+    table = [UgmPiece(text, ids[text], score, True, len(text) == 3) for text, score in pieces.items()]
+    for model in (
+        LlamaSpm(ids, scores, lambda byte: ids[byte_token(byte)]),
+        LlamaWords(ids, 0, lowercase=True, strip_accents=True),
+        LlamaUnigram(table, 0, b"", True, False),
+        LlamaUnigram(table, 0, b"", False, True),
+    ):
+        native = model.native
+        assert native is not None
+        for text in texts:
+            assert native.encode(text, NONE) == list(model.encode(text))
+
+
+SINGLE_BYTES = {bytes([byte]): byte for byte in range(256)}
+
+
+@settings(max_examples=100, deadline=None)
+@given(tokens=st.lists(st.one_of(WORDS.map(str.encode), st.binary(max_size=5)), max_size=20), text=TEXTS | hard_text())
+def test_any_rwkv_model(tokens: list[bytes], text: str) -> None:
+    model = Rwkv({**SINGLE_BYTES, **{token: 300 + number for number, token in enumerate(tokens)}}, lambda: 0)
+    native = llama_models.twin_of_rwkv(model)
+    assert native is not None
+    assert native.encode(text, NONE) == model.encode(text)
+
+
+def test_a_byte_that_is_no_token_is_left_to_python() -> None:
+    ids = {token: number for token, number in SINGLE_BYTES.items() if token != b"x"}
+    assert llama_models.twin_of_rwkv(Rwkv(ids, lambda: 999)) is None
+
+
+def test_threads_share_a_model_that_still_learns() -> None:
+    parts = Pipeline(
+        SHOWS_ALL, detokenizer.Fuse(), normalizer=normalizer.Bert(True, True, None, True), splitter=splitters.bert()
+    )
+    texts = ["".join(chr(0x100 + (i * 37 + k) % 0x3000) for k in range(300)) for i in range(40)]
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda text: parts.encode(text, NONE), texts))
+    assert found == [parts.encode_in_python(text, NONE) for text in texts]
+
+
+def test_what_python_refuses_native_code_leaves_to_it() -> None:
+    parts = Pipeline(WordLevel({"a": 0}, "[UNK]"), detokenizer.Fuse(), splitter=splitters.Words())
+    assert parts.native is not None
+    assert parts.native.encode("a b", NONE) is None
+    assert parts.native.encode("a a", NONE) == [0, 0]

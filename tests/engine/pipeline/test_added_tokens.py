@@ -1,0 +1,87 @@
+"""Added tokens that meet: the ids that Hugging Face's tokenizers gives."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+from support import parse_vocabulary, took_less
+
+from tokcli.engine.adapters.shortcut_tokenizer import adapted
+from tokcli.engine.pipeline.added_tokens import AddedToken, AddedTokenFinder
+
+VOCAB = {"a": 0, "b": 1, " ": 2, "<": 3, ">": 4}
+
+
+def added(content: str, number: int, flags: str) -> dict[str, object]:
+    names = {"w": "single_word", "l": "lstrip", "r": "rstrip", "n": "normalized", "s": "special"}
+    return {"id": number, "content": content} | {name: flag in flags for flag, name in names.items()}
+
+
+def file_of(tokens: list[dict[str, object]]) -> str:
+    return json.dumps({
+        "version": "1.0", "added_tokens": tokens, "normalizer": {"type": "Lowercase"}, "pre_tokenizer": None,
+        "post_processor": None, "decoder": None, "model": {"type": "BPE", "vocab": VOCAB, "merges": []},
+    })  # fmt: skip
+
+
+def ids_here_and_there(tokens: list[dict[str, object]], text: str, loads: int = 1) -> tuple[list[int], list[list[int]]]:
+    """Return our ids of a text, and those of the library each time that it loads the file."""
+    file = file_of(tokens)
+    ours = parse_vocabulary(file.encode(), "x.json")
+    tokenizers = pytest.importorskip("tokenizers")
+    theirs = [tokenizers.Tokenizer.from_str(file).encode(text).ids for _ in range(loads)]
+    return ours.encode(text, frozenset(ours.special_tokens)), theirs  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("tokens", "text", "ids"),
+    [
+        ([added("<x>", 5, "r"), added("  ", 6, "l")], "<x>  a", [5, 0]),  # the spaces are taken already
+        ([added(" ", 5, "lr")], "a   b", [0, 2, 1]),
+        ([added("<X>", 5, ""), added("<x>", 6, "n")], "<X><x>", [5, 6]),
+    ],
+)
+def test_tokens_that_meet_become_what_the_library_makes_of_them(
+    tokens: list[dict[str, object]], text: str, ids: list[int]
+) -> None:
+    assert ids_here_and_there(tokens, text) == (ids, [ids])
+
+
+@pytest.mark.parametrize(
+    ("tokens", "text", "ids"),
+    [
+        ([added("<X>", 5, "n"), added("<x>", 6, "ns")], "<x>a", [6, 0]),
+        ([added("<X>", 5, "n"), added("<x>", 6, "n")], "<X>a", [5, 0]),
+    ],
+)
+def test_of_two_tokens_that_are_one_when_normalized_one_is_always_chosen(
+    tokens: list[dict[str, object]], text: str, ids: list[int]
+) -> None:
+    # the library walks a hash map seeded anew: each load gives one or the other
+    here, there = ids_here_and_there(tokens, text, loads=64)
+    assert here == ids
+    assert ids in there
+
+
+@pytest.mark.clock
+def test_white_space_around_many_tokens_is_looked_at_once() -> None:
+    finder = AddedTokenFinder([(" ", AddedToken(" ", 7, rstrip=True))])
+    size, began = 200_000, time.process_time()
+    assert list(finder.find(" " * size)) == [(place, size, 7) for place in range(size)]
+    assert took_less(began, 4)
+
+
+@pytest.mark.parametrize("flags", ["n", "nw", "nl", "nr", "ns", "nlr"])
+@pytest.mark.parametrize("text", ["aabb", " a  b ", "<x><x>a", "", "x", "  "])  # of others the library never ends
+def test_a_token_of_which_nothing_is_left_cuts_text(flags: str, text: str) -> None:
+    tokens = [added("x", 5, flags), added("<y>", 6, "n"), added("bb", 7, "nw")]
+    file = json.loads(file_of(tokens))
+    file["normalizer"] = {"type": "Replace", "pattern": {"String": "x"}, "content": ""}
+    file["model"] |= {"merges": [["a", "a"]], "vocab": {**VOCAB, "aa": 8}}
+    tokenizers = pytest.importorskip("tokenizers")
+    ours = parse_vocabulary(json.dumps(file).encode(), "x.json")
+    expected = tokenizers.Tokenizer.from_str(json.dumps(file)).encode(text).ids
+    assert ours.encode(text, frozenset(ours.special_tokens)) == expected  # type: ignore[union-attr]
+    assert adapted("x", ours).encode(text, frozenset(ours.special_tokens)) == expected

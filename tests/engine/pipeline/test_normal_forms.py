@@ -1,0 +1,64 @@
+"""Normal forms are those of tokenizers, on the road to ids and on that to offsets."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import get_args
+
+import pytest
+import unicodedata2
+
+from tokcli.engine.stream.chunks import Chunk
+from tokcli.engine.unicode import forms
+from tokcli.registry.encodings import load_encoding
+
+
+def canonical_pairs() -> list[str]:
+    """Return the two halves of each character of Unicode 16.0 that decomposes canonically into two."""
+    parts = (unicodedata2.decomposition(chr(point)).split() for point in range(0x110000))
+    return ["".join(chr(int(half, 16)) for half in both) for both in parts if len(both) == 2 and both[0][0] != "<"]
+
+
+PAIRS = canonical_pairs()
+
+
+def with_places(form: forms.Form, text: str) -> str:
+    changes = forms.changes(form, text)
+    return text if changes is None else "".join(char for char, _ in changes)
+
+
+@pytest.mark.parametrize("form", get_args(forms.Form))
+def test_all_canonical_pairs_of_all_planes_are_composed_as_tokenizers_composes_them(form: forms.Form) -> None:
+    tokenizers = pytest.importorskip("tokenizers")
+    normalize = getattr(tokenizers.normalizers, form)().normalize_str
+    assert len(PAIRS) > 1000
+    for first, second in PAIRS:
+        for text in (f"a{first}{second}b", f"{first}\u0316{second}", f"{first}{second}{second}"):
+            expected = normalize(text)
+            assert forms.normalize(form, text) == expected, ascii(text)
+            assert with_places(form, text) == expected, ascii(text)
+
+
+def test_a_byte_level_file_gives_the_same_ids_with_and_without_offsets(tmp_path: Path) -> None:
+    tokenizers = pytest.importorskip("tokenizers")
+    alphabet = sorted(tokenizers.pre_tokenizers.ByteLevel.alphabet())
+    byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": False}
+    pattern = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+    split = {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
+    top = {
+        "version": "1.0",
+        "added_tokens": [],
+        "normalizer": {"type": "NFC"},
+        "pre_tokenizer": {"type": "Sequence", "pretokenizers": [split, byte_level]},
+        "decoder": byte_level,
+        "model": {"type": "BPE", "vocab": {char: n for n, char in enumerate(alphabet)}, "merges": []},
+    }
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(top))
+    encoding, reference = load_encoding(path), tokenizers.Tokenizer.from_file(str(path))
+    for pair in PAIRS:
+        text = f"a{pair}b"
+        expected = reference.encode(text).ids
+        assert encoding.encode_ordinary(text) == expected, ascii(text)
+        assert encoding.tokenizer.encode_spans(Chunk(text, 0)).ids.tolist() == expected, ascii(text)

@@ -1,0 +1,139 @@
+// Ids and bytes of any kind: what is decoded is what a map of the tokens says, ids are printed as the standard library
+// prints them and read back as they were, and UTF-8 is what the Unicode standard's table says.
+//
+// An input: flags, how many special tokens; the rest is ids (2 or 4 bytes each), then taken as text.
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "samples.h"
+#include "text/decimal.h"
+#include "text/valid_utf8.h"
+#include "tiktoken/decoder.h"
+
+using namespace fuzz;
+
+namespace {
+
+const std::vector<std::string>& tokens() {
+  static const std::vector<std::string> all = [] {
+    std::vector<std::string> made = single_bytes();
+    for (size_t size = 2; size < 60; ++size) made.emplace_back(size, static_cast<char>('a' + size % 26));
+    return made;
+  }();
+  return all;
+}
+
+// All tokens but every seventh, whose ids are no tokens.
+const tokcli::Vocabulary& vocabulary() {
+  static const std::vector<uint8_t> image = [] {
+    Ranks ranks;
+    for (uint32_t id = 0; id < tokens().size(); ++id) {
+      if (id % 7 != 3) ranks.emplace(tokens()[id], id);
+    }
+    return image_of(ranks);
+  }();
+  static const tokcli::Vocabulary opened = [] {
+    tokcli::Vocabulary made;
+    CLAIM(made.open(image));
+    return made;
+  }();
+  return opened;
+}
+
+void check_decoding(Bytes data, size_t width, const std::map<uint32_t, std::string>& special) {
+  const tokcli::IdView ids{data.data(), data.size() / width, width};
+  std::string expected;
+  std::optional<uint32_t> unknown;
+  for (size_t i = 0; i < ids.count && !unknown; ++i) {
+    const uint32_t id = ids[i];
+    if (id < tokens().size() && id % 7 != 3) expected += tokens()[id];
+    else if (special.contains(id)) expected += special.at(id);
+    else unknown = id;
+  }
+  const tokcli::Decoder decoder(vocabulary(), special);
+  size_t size = 0;
+  CLAIM(decoder.measure(ids, &size) == unknown);
+  if (unknown) return;
+  CLAIM(size == expected.size());
+  const std::unique_ptr<char[]> out(new char[size]);  // (exactly as much: ASan sees the first byte too many)
+  decoder.write(ids, out.get(), size);
+  CLAIM(std::string_view(out.get(), size) == expected);
+  const std::unique_ptr<char[]> less(new char[size / 2]);
+  decoder.write(ids, less.get(), size / 2);  // as where ids have changed since they were measured
+}
+
+void check_decimal(Bytes data, std::string_view between) {
+  const tokcli::IdView ids{data.data(), data.size() / 4, 4};
+  std::vector<uint32_t> numbers;
+  std::string expected;
+  for (size_t i = 0; i < ids.count; ++i) {
+    numbers.push_back(ids[i] >> (ids[i] & 31));  // of all sizes
+    expected += (i ? std::string(between) : std::string()) + std::to_string(numbers.back());
+  }
+  CLAIM(tokcli::decimal_size(numbers.data(), numbers.size(), between.size()) == expected.size());
+  const std::unique_ptr<char[]> out(new char[expected.size()]);
+  CLAIM(tokcli::write_decimal(numbers.data(), numbers.size(), between, out.get()) == out.get() + expected.size());
+  CLAIM(std::string_view(out.get(), expected.size()) == expected);
+  tokcli::IdBuffer read;
+  CLAIM(tokcli::parse_decimal(bytes_of(expected), &read) == (between.find_first_not_of(" ,\t\n") == std::string::npos));
+  if (read.size() > 0 && !between.empty()) CLAIM(std::ranges::equal(numbers, std::span(read.data(), read.size())));
+}
+
+// Whether a text is ids, and which, by the definition.
+bool parse_slowly(std::string_view text, Ids& ids) {
+  constexpr std::string_view kBetween = " ,\t\n\v\f\r";
+  for (size_t at = 0; (at = text.find_first_not_of(kBetween, at)) != std::string_view::npos;) {
+    const size_t end = std::min(text.find_first_of(kBetween, at), text.size());
+    const std::string item(text.substr(at, end - at));
+    if (item.size() > 10 || item.find_first_not_of("0123456789") != std::string::npos || std::stoull(item) > UINT32_MAX)
+      return false;
+    ids.push_back(static_cast<uint32_t>(std::stoull(item)));
+    at = end;
+  }
+  return true;
+}
+
+void check_text(Bytes text) {
+  Ids expected;
+  tokcli::IdBuffer ids;
+  const bool are_ids = parse_slowly(chars(text), expected);
+  CLAIM(tokcli::parse_decimal(text, &ids) == are_ids);
+  CLAIM(!are_ids || std::ranges::equal(expected, std::span(ids.data(), ids.size())));
+  std::vector<uint32_t> points;
+  const size_t valid = decode_utf8(text, points);
+  CLAIM(tokcli::valid_utf8(text) == valid);
+  const Bytes whole = text.first(valid);
+  const tokcli::CodePoints found = tokcli::points_in(whole);
+  CLAIM(found.count == points.size());
+  for (const uint32_t point : points) CLAIM(point <= found.most);
+  const size_t unit = found.most <= 0xFF ? 1 : found.most <= 0xFFFF ? 2 : 4;
+  std::vector<uint8_t> written(points.size() * unit);
+  tokcli::from_utf8(whole, found.most, written.data());
+  for (size_t i = 0; i < points.size(); ++i) {
+    uint32_t point = 0;
+    std::memcpy(&point, &written[i * unit], unit);
+    CLAIM(point == points[i]);
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  Input input{data, size};
+  const uint8_t flags = input.byte();
+  std::map<uint32_t, std::string> special;
+  for (unsigned left = input.byte() % 4; left > 0; --left) special[input.byte() * 3u] = std::string(input.byte() % 50, 's');
+  std::vector<uint8_t> rest(input.p, input.p + input.left);
+  const Bytes bytes(rest);
+  check_decimal(bytes, (const char*[]){" ", ",", "\n", ", ", "][", "0123456789"}[flags / 4 % 6]);
+  check_text(bytes);
+  if (flags & 1) {  // make most of the ids tokens
+    for (size_t i = 0; i < rest.size(); ++i) {
+      if (i % (flags & 2 ? 4 : 2) != 0) rest[i] = i % 4 == 1 ? rest[i] & 1 : 0;
+    }
+  }
+  check_decoding(rest, flags & 2 ? 4 : 2, special);
+  if (rest.size() > 1) check_decoding(bytes.subspan(1), flags & 2 ? 4 : 2, special);  // not aligned
+  return 0;
+}

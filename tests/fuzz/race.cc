@@ -1,0 +1,194 @@
+// Concurrent use, for ThreadSanitizer: what module/ lets several threads use at once is used by them, as it does.
+//
+//     race SECONDS
+#include <chrono>
+#include <cstdlib>
+#include <thread>
+
+#include "base/fork.h"
+#include "base/threads.h"
+#include "patterns/row_matcher.h"
+#include "samples.h"
+#include "text/text_check.h"
+#include "tiktoken/decoder.h"
+#include "tiktoken/encoder_pool.h"
+#include "training/blocks.h"
+#include "training/trainer.h"
+#include "views/glyphs.h"
+
+using namespace fuzz;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr size_t kThreads = 6;
+
+std::string text_of(size_t number) {
+  std::string text;
+  for (size_t i = 0; i < 400; ++i) text += " ab" + std::to_string((i * number) % 971) + (i % 5 ? "abab" : "x!\u4e2d");
+  return text;
+}
+
+std::vector<std::string> tokens() {
+  std::vector<std::string> made = single_bytes();
+  made.insert(made.end(), {"ab", "abab", " ab"});
+  return made;
+}
+
+// All that threads share.
+struct Shared {
+  std::vector<uint8_t> image = image_of(tokens());
+  tokcli::Vocabulary vocabulary;
+  tokcli::EncoderPool pool{vocabulary};
+  tokcli::Decoder decoder{vocabulary, {{1000, "special"}}};
+  tokcli::MatcherPool pattern{tokcli::Patterns{{words_or_spaces()}, false}};
+  tokcli::TextModel model, placed;
+  tokcli::ReadersLock rules;
+  tokcli::TextCheck check;
+  tokcli::Glyphs glyphs;
+  tokcli::PieceTable pieces;
+  tokcli::ObjectLock counting;
+
+  explicit Shared(tokcli::Models::Used used) {
+    CLAIM(vocabulary.open(image));
+    fill(model, used);
+    fill(placed, used);
+    show_places(placed);
+    placed.tokens.measure(placed.unknown);
+    check.add_token(bytes_of("abab9"), 7);
+    check.sort_tokens();
+  }
+};
+
+void use_vocabulary(Shared& shared, const std::string& text) {
+  const tokcli::Text view = tokcli::Text::of(bytes_of(text));
+  for (const tokcli::Splitting& by : {tokcli::Splitting{Family::kCl100k}, tokcli::Splitting{{}, &shared.pattern}}) {
+    const uint64_t expected = shared.pool.encode(by, view, 1, nullptr, nullptr).result.count;
+    tokcli::IdBuffer ids;
+    CLAIM(shared.pool.encode(by, view, 3, nullptr, &ids).result.count == expected);
+    const std::vector<tokcli::Text> texts(9, view);
+    for (const bool all_or_none : {false, true})
+      CLAIM(!shared.pool.encode_batch(by, texts, 3, &shared.check, all_or_none).empty());
+    const tokcli::IdView made{reinterpret_cast<const uint8_t*>(ids.data()), ids.size(), 4};
+    size_t size = 0;
+    CLAIM(!shared.decoder.measure(made, &size) && size == text.size());
+    std::string decoded(size, '\0');
+    shared.decoder.write(made, decoded.data(), size);
+    CLAIM(decoded == text);
+  }
+  CLAIM(shared.vocabulary.parents().size() == 2 * shared.vocabulary.id_count() && shared.vocabulary.verify());
+  tokcli::limit_instructions(text.size() % 2 ? tokcli::Instructions::kSse2 : tokcli::Instructions::kAvx512);
+}
+
+void use_model(Shared& shared, tokcli::TextModel& model, const std::string& text, tokcli::Spans* spans) {
+  tokcli::ScratchPool pool{tokcli::TextScratch::Source{}};
+  for (;;) {
+    tokcli::IdBuffer ids;
+    tokcli::Needs needs;
+    {
+      const tokcli::ReadersLock::Reading reading(shared.rules);
+      const uint8_t state = tokcli::TextModel::kFound;
+      model.encode(bytes_of(text), {&state, 1}, {}, pool, 3, &ids, needs, spans);
+    }
+    CLAIM(!needs.empty() || spans == nullptr || spans->size() == 2 * ids.size());
+    if (needs.empty() || needs.is_for_python) break;
+    if (spans != nullptr) spans->clear();
+    const std::lock_guard lock(shared.rules);
+    const tokcli::BriefLock writing;
+    for (const uint32_t c : needs.chars) model.chars.set(c, "a");
+    for (const uint32_t c : needs.classes) model.classes.set(c, tokcli::TextModel::kKnown);
+  }
+  tokcli::TextImageWriter writer;
+  const tokcli::ReadersLock::Reading reading(shared.rules);
+  model.fields(writer);
+  CLAIM(!writer.finish().empty());
+}
+
+void use_models(Shared& shared, const std::string& text) {
+  tokcli::Spans spans;
+  use_model(shared, shared.model, text, nullptr);
+  use_model(shared, shared.placed, text, &spans);
+}
+
+// Threads learn the same characters, and show them.
+void use_views(Shared& shared, const std::string& text) {
+  for (const uint32_t point : shared.glyphs.missing(bytes_of(text))) shared.glyphs.learn(point, 2 << tokcli::Glyphs::kWidthShift | 1);
+  tokcli::ByteBuffer out;
+  CLAIM(append_visible(bytes_of(text), true, shared.glyphs, &out).width > 0 && out.size() > text.size());
+}
+
+void use_check(Shared& shared, const std::string& text) {
+  std::vector<uint8_t> out;
+  for (int tries = 0; tries < 10 && shared.check.read(tokcli::Text::of(bytes_of(text)), out) ==
+                                        tokcli::TextCheck::Verdict::kRefused; ++tries) {
+    for (const uint32_t page : shared.check.take_wanted()) {
+      std::array<uint8_t, 256> values{};
+      if (page == 0) values['!'] = tokcli::TextCheck::kChanging, values['a'] = tokcli::TextCheck::kBegins;
+      shared.check.set_page(page, values.data());
+    }
+    for (const std::string& run : shared.check.take_wanted_runs()) shared.check.set_run(bytes_of(run), bytes_of(run), false);
+  }
+  CLAIM(shared.check.find(tokcli::Text::of(bytes_of(text))).size() < text.size());
+}
+
+// Counts in a table of its own and in the one that all share, writes blocks and merges them, and learns merges.
+void use_training(Shared& shared, const std::string& text) {
+  tokcli::PieceTable own;
+  own.count_text({Family::kCl100k}, bytes_of(text));
+  tokcli::PieceTable by_pattern;
+  CLAIM(by_pattern.count_text({{}, &shared.pattern}, bytes_of(text)));
+  tokcli::BlockWriter writer;
+  {
+    const std::lock_guard lock(shared.counting);
+    shared.pieces.add_all(own);
+    for (const uint32_t number : shared.pieces.sorted()) writer.add(shared.pieces[number].bytes, shared.pieces[number].count);
+  }
+  tokcli::RunMerger merger(1);
+  CLAIM(merger.feed(0, writer.take()));
+  CLAIM(merger.merge(SIZE_MAX) == tokcli::RunMerger::State::kNeedsInput);
+  tokcli::TrainerOptions options;
+  options.vocab_size = 270;
+  options.token_bytes.assign(256, 1);
+  const auto trainer = tokcli::Trainer::make(options);
+  trainer->add_table(own, false);
+  std::vector<tokcli::LearnedMerge> merges;
+  while (trainer->run(std::chrono::milliseconds(1000), 5, merges)) continue;
+  CLAIM(merges.size() == 14);
+}
+
+// Work that fails in one thread ends in all of them.
+void fail_in_one() {
+  bool has_thrown = false;
+  try {
+    tokcli::in_threads(4, [](size_t i) {
+      if (i == 2) throw std::invalid_argument("");
+      for (int turn = 0; turn < 1000; ++turn) tokcli::work_done(1 << 16);
+    });
+  } catch (const std::invalid_argument&) {
+    has_thrown = true;
+  }
+  CLAIM(has_thrown);
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  const auto end = Clock::now() + std::chrono::seconds(count > 1 ? std::atoi(arguments[1]) : 1);
+  size_t rounds = 0;
+  for (; Clock::now() < end; ++rounds) {
+    Shared shared(kModels[rounds % std::size(kModels)]);
+    constexpr std::array kUses{use_vocabulary, use_models, use_views, use_check, use_training};
+    std::vector<std::thread> threads;
+    for (size_t number = 1; number <= kThreads; ++number) {
+      threads.emplace_back([&, number] {
+        const std::string text = text_of(number);
+        // each thread begins with another use, so that all of them meet
+        for (size_t turn = 0; turn < 2 * kUses.size(); ++turn) kUses[(turn + number) % kUses.size()](shared, text);
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    fail_in_one();
+  }
+  std::printf("%zu rounds\n", rounds);
+}

@@ -1,0 +1,199 @@
+"""Outputs that would destroy what is read, that are cut short, or that a killed run left behind."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from support import ROOT, ok, program, refused, without_coverage
+
+FORMATS = ROOT / "tests" / "data" / "formats"
+MINE = ("-e", "./mine.tiktoken")
+
+# what is written over what: the name of a file that the command reads, and the command
+READ = {
+    "an input": ("text", ["encode", "text", "-o", "OUT"]),
+    "the second of several inputs": ("text", ["count", "more", "text", "-o", "OUT"]),
+    "an input of decode": ("ids", ["decode", "ids", "-o", "OUT"]),
+    "an input of a picture": ("text", ["encode", "--visualise", "text", "--svg", "OUT"]),
+    "an input of a page": ("text", ["encode", "text", "--html", "OUT"]),
+    "an input of a page of pieces": ("text", ["split", "text", "--html", "OUT"]),
+    "an input of a comparison": ("text", ["encode", "--compare", "gpt2,r50k_base", "text", "-o", "OUT"]),
+    "the list of names": ("names", ["count", "--files0-from", "names", "-o", "OUT"]),
+    "a name in the list": ("text", ["count", "--files0-from", "names", "-o", "OUT"]),
+    "the vocabulary": ("mine.tiktoken", ["count", *MINE, "text", "-o", "OUT"]),
+    "the vocabulary of decode": ("mine.tiktoken", ["decode", *MINE, "ids", "-o", "OUT"]),
+    "the vocabulary of a page": ("mine.tiktoken", ["encode", *MINE, "text", "--html", "OUT"]),
+    "the vocabulary of its own page": ("mine.tiktoken", ["inspect-ranks", *MINE, "--html", "OUT"]),
+    "the vocabulary looked up": ("mine.tiktoken", ["inspect-ranks", *MINE, "--id", "65", "-o", "OUT"]),
+    "the vocabulary exported": ("mine.tiktoken", ["inspect-ranks", *MINE, "--export", "tiktoken", "-o", "OUT"]),
+    "the sidecar": ("mine.tiktoken.json", ["count", *MINE, "text", "-o", "OUT"]),
+    "one of two vocabularies compared": (
+        "mine.tiktoken",
+        ["inspect-ranks", "--diff", "gpt2", "./mine.tiktoken", "-o", "OUT"],
+    ),
+    "a vocabulary of --compare": (
+        "mine.tiktoken",
+        ["encode", "--compare", "gpt2, ./mine.tiktoken", "text", "-o", "OUT"],
+    ),
+    "the vocabulary of split --diff": ("mine.tiktoken", ["split", "--diff", "./mine.tiktoken", "text", "-o", "OUT"]),
+    "the pattern file": ("pattern", ["split", "--pattern-file", "pattern", "text", "-o", "OUT"]),
+    "the other file of a pair": ("pair/vocab.bpe", ["count", "-e", "./pair/encoder.json", "text", "-o", "OUT"]),
+    "a file of the vocabulary's folder": ("pair/vocab.bpe", ["count", "-e", "./pair", "text", "-o", "OUT"]),
+    "a model of SentencePiece": ("bpe.model", ["count", "-e", "./bpe.model", "text", "-o", "OUT"]),
+    "a corpus": ("text", ["train", "text", "--vocab-size", "260", "-o", "OUT"]),
+    "a corpus that is counted": ("text", ["train", "text", "--counts-only", "-o", "OUT"]),
+    "a file of a corpus's folder": ("folder/a.txt", ["train", "-r", "folder", "--vocab-size", "260", "-o", "OUT"]),
+    "the list of a corpus": ("names", ["train", "--files0-from", "names", "--vocab-size", "260", "-o", "OUT"]),
+    "the counts": ("text.counts", ["train", "--counts", "text.counts", "--vocab-size", "260", "-o", "OUT"]),
+    "the counts that are added up": (
+        "text.counts",
+        ["train", "--counts", "text.counts", "--counts-only", "-o", "OUT"],
+    ),
+    "the vocabulary that is extended": (
+        "mine.tiktoken",
+        ["train", "text", "--seed-vocab", "./mine.tiktoken", "--vocab-size", "280", "-o", "OUT"],
+    ),
+    "the sidecar of what is extended": (
+        "mine.tiktoken.json",
+        ["train", "text", "--seed-vocab", "./mine.tiktoken", "--vocab-size", "280", "-o", "OUT"],
+    ),
+}
+
+
+def as_named(path: Path, folder: Path) -> str:
+    return str(path.relative_to(folder))
+
+
+def through_a_symlink(path: Path, folder: Path) -> str:
+    (folder / "link").symlink_to(path)
+    return "link"
+
+
+def through_a_hard_link(path: Path, folder: Path) -> str:
+    (folder / "link").hardlink_to(path)
+    return "link"
+
+
+def through_another_folder(path: Path, folder: Path) -> str:
+    (folder / "other").symlink_to(path.parent)
+    return f"./other/./{path.name}"
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a file of each kind that commands read."""
+    folder = tmp_path_factory.mktemp("read")
+    for name in ("text", "more", "folder/a.txt"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text("hello world, hello there\n" * 20)
+    (folder / "ids").write_text("65 66\n")
+    (folder / "names").write_bytes(b"more\0text\0")
+    (folder / "pattern").write_text(r"\w+|\W+")
+    shutil.copy(FORMATS / "bpe.model", folder)
+    ok("train", "text", "--vocab-size", "270", "-q", "-o", "mine.tiktoken", cwd=folder)
+    ok("train", "text", "--counts-only", "-o", "text.counts", cwd=folder)
+    (folder / "pair").mkdir()
+    ok("train", "text", "--format", "gpt2", "--vocab-size", "270", "-q", "-o", "pair/encoder.json", cwd=folder)
+    return folder
+
+
+def contents(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+NAMINGS = [as_named, through_a_symlink, through_a_hard_link, through_another_folder]
+LINKED = ("an input", "the vocabulary", "the list of names", "a file of the vocabulary's folder", "the sidecar",
+          "the vocabulary that is extended", "an input of a page", "the counts", "the pattern file")  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("read", "naming"), [(name, naming) for name in READ for naming in NAMINGS if naming is as_named or name in LINKED]
+)
+def test_nothing_that_is_read_is_written_over(
+    read: str, naming: Callable[[Path, Path], str], files: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(files, tmp_path, dirs_exist_ok=True)
+    name, command = READ[read]
+    output = naming(tmp_path / name, tmp_path)
+    before = contents(tmp_path)
+    said = refused(*(output if word == "OUT" else word for word in command), cwd=tmp_path)
+    assert f"Error: {output}: is also an input" in said
+    assert contents(tmp_path) == before
+
+
+@pytest.mark.parametrize("command", ["encode text", "count text", "encode < text", "split --table more text"])
+def test_an_output_that_is_appended_to_an_input_is_refused(command: str, files: Path, tmp_path: Path) -> None:
+    """`encode text >> text` once wrote and read on until the disk was full."""
+    shutil.copytree(files, tmp_path, dirs_exist_ok=True)
+    ran = shell(f'"$@" {command} >> text', tmp_path)
+    assert (ran.returncode, ran.stderr.splitlines()[0]) == (2, b"Error: standard output: is also an input")
+    assert (tmp_path / "text").read_bytes() == (files / "text").read_bytes()
+    assert shell('"$@" encode text >> more', tmp_path).returncode == 0
+
+
+def shell(line: str, folder: Path) -> subprocess.CompletedProcess[bytes]:
+    """Run a line of shell in which "$@" is the program."""
+    return subprocess.run(["bash", "-c", line, "bash", *program()], capture_output=True, timeout=60, cwd=folder)
+
+
+@contextmanager
+def writing(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """Start a run that writes `out`, and waits for more of its input."""
+    before, until = leftovers(folder), time.monotonic() + 30
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # a child ignores it where the tests do (nohup)
+    command = [*program(), "encode", "-o", "out"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, cwd=folder, env=without_coverage()) as process:
+        while leftovers(folder) == before:
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        yield process
+
+
+def leftovers(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.glob(".out.*"))
+
+
+def test_what_killed_runs_left_is_swept_by_the_next_and_nothing_else_is(tmp_path: Path) -> None:
+    own = [
+        ".out.tmp",
+        ".out.0123456789ab",
+        ".out.0123456789AB.tmp",
+        ".out.x123456789ab.tmp",
+        ".out.0123456789ab.tmp.tmp",
+    ]
+    for name in own:
+        (tmp_path / name).write_text("mine")
+    for _ in range(3):
+        with writing(tmp_path) as process:
+            process.kill()
+    assert len(leftovers(tmp_path)) > len(own)
+    ok("encode", "-t", "hello", "-o", "out", cwd=tmp_path)
+    assert leftovers(tmp_path) == sorted(own)
+    assert (tmp_path / "out").read_bytes() == b"24912\n"
+
+
+def test_a_file_that_is_being_written_is_not_swept(tmp_path: Path) -> None:
+    with writing(tmp_path) as process:
+        ok("encode", "-t", "hello", "-o", "out", cwd=tmp_path)
+        process.communicate(b"hello hello", timeout=30)
+    assert (process.returncode, (tmp_path / "out").read_bytes()) == (0, b"24912 40617\n")
+    assert leftovers(tmp_path) == []
+
+
+@pytest.mark.clock
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_signal_leaves_no_file_behind(number: signal.Signals, tmp_path: Path) -> None:
+    (tmp_path / "out").write_text("old")
+    with writing(tmp_path) as process:
+        process.send_signal(number)
+        began = time.monotonic()
+        assert process.wait(timeout=30) == (130 if number == signal.SIGINT else -number)
+        assert time.monotonic() - began < 1
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("out", "old")]

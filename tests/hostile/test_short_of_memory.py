@@ -1,0 +1,71 @@
+"""Too little memory is one clear error, or none: never a traceback, an abort or a wait without end."""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+from pathlib import Path
+
+import pytest
+from support import ROOT, program, without_coverage
+
+FORMATS = ROOT / "tests" / "data" / "formats"
+COMMANDS = {
+    "count": ["count", "text"],
+    "count in threads": ["count", "-j", "4", "big"],
+    "encode records": ["encode", "--records", "lines", "big"],
+    "decode": ["decode", "-t", "1 2 3"],
+    "split": ["split", "--pattern", r"\w+|\W+", "text"],
+    "why": ["split", "--why", "3", "text"],
+    "visualise": ["encode", "--visualise", "text"],
+    "a page": ["encode", "--html", "page", "text"],
+    "train": ["train", "text", "--vocab-size", "300", "-o", "out"],
+    "statistics": ["inspect-ranks", "--stats"],
+    "a tokenizer.json": ["count", "-e", str(FORMATS / "byte-level.tokenizer.json"), "text"],
+    "a SentencePiece model": ["count", "-e", str(FORMATS / "unigram.model"), "text"],
+}
+# a line of glibc itself for each thread that first needs the thread-local data of a library: nobody can catch it
+BY_GLIBC = "cannot allocate memory for thread-local data: ABORT\n"
+FIRST, LAST = 18, 200  # MiB; `import click` takes up to 16, with which Python itself may crash
+
+
+def ran(command: list[str], mib: int, folder: Path) -> subprocess.CompletedProcess[bytes]:
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (mib << 20, mib << 20))
+
+    return subprocess.run(
+        [*program(), *command], capture_output=True, cwd=folder, timeout=60, preexec_fn=limit, env=without_coverage(),
+        check=False,
+    )  # fmt: skip
+
+
+def check(command: list[str], limits: range, folder: Path) -> None:
+    (folder / "text").write_bytes(b"hello world, it's 2024\n" * 2000)
+    (folder / "big").write_bytes(b"hello world, it's 2024\n" * 200_000)
+    kept = sorted(folder.iterdir())
+    for mib in limits:
+        done = ran(command, mib, folder)
+        said = done.stderr.decode()
+        if done.returncode == 0 or (done.returncode == 127 and said and not said.replace(BY_GLIBC, "")):
+            continue
+        assert done.returncode == 2, (mib, done.returncode, said[-300:])
+        assert said.startswith("Error: ") and said.count("\n") <= 2 and "internal error" not in said, (mib, said)
+        assert sorted(folder.iterdir()) == kept, mib
+
+
+@pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS.keys())
+def test_little_memory_is_one_line_or_enough(command: list[str], tmp_path: Path) -> None:
+    check(command, range(FIRST, 60, 18), tmp_path)
+
+
+def test_without_memory_for_its_modules_the_program_says_what_it_needs(tmp_path: Path) -> None:
+    done = ran(["--version"], 32, tmp_path)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr.startswith(b"Error: out of memory: tokcli needs 32 MiB more than Python itself")
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("step", [pytest.param(12, marks=pytest.mark.slow), pytest.param(2, marks=pytest.mark.long)])
+@pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS.keys())
+def test_any_limit_of_memory_is_one_line_or_enough(command: list[str], step: int, tmp_path: Path) -> None:
+    check(command, range(FIRST, LAST, step), tmp_path)

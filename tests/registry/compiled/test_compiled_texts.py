@@ -1,0 +1,201 @@
+"""Tokenizers that are not byte-level are compiled, too: the same answers from the cache, and nothing of it is trusted."""
+
+from __future__ import annotations
+
+import gc
+import json
+import pickle
+import shutil
+import struct
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from gguf_files import bert, llama, t5
+from support import ROOT, read_vocabulary
+
+from tokcli.engine import backend
+from tokcli.engine.encoding import Encoding
+from tokcli.errors import UnknownTokenError, VocabularyError
+from tokcli.registry.compiled import container as containers
+from tokcli.registry.compiled.compile import load_data
+from tokcli.registry.compiled.compiled_tokenizer import CompiledWithTwin
+from tokcli.registry.compiled.kinds.pipelines import CompiledSegments
+from tokcli.registry.compiled.learned import MAX_CHARACTERS
+from tokcli.registry.compiled.token_columns import LazySequence, TokenColumns, pack_columns
+from tokcli.registry.encodings import load_encoding
+
+FOLDER = ROOT / "tests" / "data" / "formats"
+FILES = ["bpe.model", "unigram.model", "word.model", "char.model", "wordpiece.tokenizer.json", "unigram.tokenizer.json"]
+TEXTS = [
+    "", "hello world", "  Hello  w\u00f6rld, \u4e2d\u6587 e\u0301\u0301 \U0001f468\u200d\U0001f469 \ufb01 <unk> <s> [SEP] </s>\n\n x",
+]  # fmt: skip
+pytestmark = pytest.mark.skipif(backend.native() is None, reason="only native tables are kept")
+
+
+def answers(encoding: Encoding) -> list[Any]:
+    found: list[Any] = [
+        encoding.n_vocab,
+        encoding.special_tokens_set,
+        encoding.tokenizer.has_template,
+        encoding.tokenizer.is_native,
+    ]
+    for text in TEXTS:
+        for special in (set(), "all"):
+            ids = encoding.encode(text, allowed_special=special, disallowed_special=())  # type: ignore[arg-type]
+            found += [ids, encoding.decode_bytes(ids), encoding.decode_bytes(ids[1:])]
+        found += [encoding.count(text), encoding.encode_array(text).tolist()]
+    return found
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_compiled_tokenizer_answers_as_the_parsed_one(name: str, parsed: list[str]) -> None:
+    fresh = read_vocabulary(FOLDER / name)
+    parsed.clear()
+    first = answers(load_encoding(FOLDER / name))
+    assert len(parsed) == 1
+    again = load_encoding(FOLDER / name)
+    assert answers(again) == first
+    assert len(parsed) == 1
+    assert again.encode_ordinary(TEXTS[2]) == fresh.encode(TEXTS[2], frozenset())  # type: ignore[union-attr]
+    assert {n: again.decode_bytes([n]) for n in range(40)} == {n: fresh.decode([n]) for n in range(40)}  # type: ignore[union-attr]
+    with pytest.raises(UnknownTokenError):
+        again.decode_bytes([again.n_vocab + 5])
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_what_the_tables_do_not_tell_is_read_again(name: str) -> None:
+    load_encoding(FOLDER / name)
+    again = load_encoding(FOLDER / name)
+    fresh = read_vocabulary(FOLDER / name)
+    assert again.split(TEXTS[2]) == fresh.split(TEXTS[2])  # type: ignore[union-attr]
+    assert dict(again.tokenizer.token_bytes()) == fresh.token_bytes()  # type: ignore[attr-defined,union-attr]
+    assert [again.tokenizer.parents(n) for n in range(40)] == [fresh.parents(n) for n in range(40)]  # type: ignore[attr-defined,union-attr]
+    assert pickle.loads(pickle.dumps(again)).encode_ordinary(TEXTS[2]) == again.encode_ordinary(TEXTS[2])
+
+
+@pytest.mark.parametrize("make", [llama, bert, t5])
+def test_compiled_gguf_files_answer_as_parsed_ones(
+    make: Callable[[Path], Path], tmp_path: Path, parsed: list[str]
+) -> None:
+    file = make(tmp_path / "x.gguf")
+    first = answers(load_encoding(file))
+    count = len(parsed)
+    again = load_encoding(file)
+    assert answers(again) == first
+    assert (len(parsed), count) == (count, 1)
+    assert pickle.loads(pickle.dumps(again)).encode_ordinary(TEXTS[2]) == again.encode_ordinary(TEXTS[2])
+    fresh = read_vocabulary(file)
+    for text in TEXTS:
+        assert again.encode_ordinary(text) == fresh.encode(text, frozenset())  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("prefix", [False, True])
+def test_byte_level_files_whose_tokens_take_spaces_are_kept_too(
+    prefix: bool, tmp_path: Path, parsed: list[str]
+) -> None:
+    """RoBERTa's mask takes the space before it; what stands between such tokens goes by ranks."""
+    table = json.loads((FOLDER / "byte-level.tokenizer.json").read_bytes())
+    mask = {"id": 900, "content": "<s>", "special": True, "normalized": False, "lstrip": True}
+    word = {"id": 901, "content": "world", "special": False, "normalized": True, "single_word": True}
+    cut = {"type": "ByteLevel", "add_prefix_space": prefix, "use_regex": True, "trim_offsets": True}
+    file = tmp_path / "tokenizer.json"
+    file.write_text(json.dumps({**table, "added_tokens": [mask, word], "pre_tokenizer": cut}))
+    fresh = read_vocabulary(file)
+    parsed.clear()
+    first = answers(load_encoding(file))
+    again = load_encoding(file)
+    assert type(again.tokenizer.inner) is CompiledSegments
+    assert answers(again) == first
+    assert len(parsed) == 1
+    for text in TEXTS:
+        for allowed in (frozenset[str](), frozenset({"<s>"})):
+            ids = fresh.encode_in_python(text, allowed)  # type: ignore[union-attr]
+            assert again.encode(text, allowed_special=set(allowed), disallowed_special=()) == ids
+            assert again.decode_bytes(ids) == fresh.decode(ids)  # type: ignore[union-attr]
+    assert pickle.loads(pickle.dumps(again)).encode_ordinary(TEXTS[2]) == again.encode_ordinary(TEXTS[2])
+
+
+def test_xlm_robertas_ids_are_kept_too(tmp_path: Path, parsed: list[str]) -> None:
+    shutil.copy(FOLDER / "unigram.model", tmp_path / "sentencepiece.bpe.model")
+    (tmp_path / "config.json").write_text('{"model_type": "xlm-roberta"}')
+    first = answers(load_encoding(tmp_path))
+    count = len(parsed)
+    again = load_encoding(tmp_path)
+    assert answers(again) == first
+    assert len(parsed) == count
+    assert pickle.loads(pickle.dumps(again)).encode_ordinary(TEXTS[2]) == again.encode_ordinary(TEXTS[2])
+
+
+def test_what_was_fetched_is_compiled_too(cache: Path) -> None:
+    data = (FOLDER / "bpe.model").read_bytes()
+    first, again = (load_data({"org/name/tokenizer.model": data}) for _ in range(2))
+    assert type(first) is type(again) is CompiledWithTwin
+    assert len(list(cache.glob("compiled/*"))) == 1
+    with pytest.raises(VocabularyError, match=r"vocab.json: .*one file of two"):
+        load_data({"https://host/vocab.json": b'{"a": 0, "b": 1}'})
+
+
+def test_what_was_learned_of_characters_is_kept(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = FOLDER / "wordpiece.tokenizer.json"
+    ids = load_encoding(file).encode_ordinary(TEXTS[2])
+    assert load_encoding(file).encode_ordinary(TEXTS[2]) == ids
+    gc.collect()  # what was let go is kept
+    rules = next(cache.glob("compiled/*.rules"))
+
+    def refuse(*given: object) -> None:
+        raise AssertionError(given)
+
+    asked = load_encoding(file)
+    monkeypatch.setattr(type(asked.tokenizer.inner), "_learn", refuse)
+    assert load_encoding(file).encode_ordinary(TEXTS[2]) == ids
+    monkeypatch.undo()
+    container = containers.unpack(memoryview(rules.read_bytes()))
+    assert container is not None
+    for wrong in ({"chars": {"x": "y"}}, {"chars": 5}, {"classes": {"5": -1}}, {"runs": {"a": None}}, {"sha256": "z"}):
+        rules.write_bytes(containers.pack({**container.header, **wrong}, {}))
+        assert load_encoding(file).encode_ordinary(TEXTS[2]) == ids
+    rules.write_bytes(b"?")
+    assert load_encoding(file).encode_ordinary(TEXTS[2]) == ids
+    assert MAX_CHARACTERS > len(container.header["chars"]) > 0
+
+
+@pytest.mark.parametrize("name", ["bpe.model", "unigram.model", "wordpiece.tokenizer.json"])
+def test_a_damaged_container_is_made_again(name: str, cache: Path) -> None:
+    first = answers(load_encoding(FOLDER / name))
+    kept = next(path for path in cache.glob("compiled/*") if path.suffix not in (".file", ".rules"))
+    whole = kept.read_bytes()
+    container = containers.unpack(memoryview(whole))
+    assert container is not None
+    sections = {part: bytes(data) for part, data in container.sections.items()}
+    damaged = [
+        *({part: data for part, data in sections.items() if part != gone} for gone in sections),
+        *({**sections, part: data[:-9]} for part, data in sections.items() if data),
+        *({**sections, part: bytes(8) + data[8:]} for part, data in sections.items() if part != "charsmap" and data),
+    ]
+    for parts in damaged:
+        kept.write_bytes(containers.pack(container.header, parts))
+        assert answers(load_encoding(FOLDER / name)) == first
+    for key in container.header:
+        for value in ([], -1, {"a": "b"}, [[]], "?"):
+            kept.write_bytes(containers.pack({**container.header, key: value}, sections))
+            encoding = load_encoding(FOLDER / name)
+            if key == "sha256":
+                assert answers(encoding) == first
+
+
+def test_a_table_gives_what_was_put_in() -> None:
+    texts, scores, kinds = ["a", "", "\ud800\u4e2d", "x" * 300], [0.5, -1.0, 0.0, 1e300], [1, 0, 5, 2]
+    table = TokenColumns(memoryview(pack_columns(texts, scores, kinds)))
+    rows = LazySequence(table.count, table.text)
+    assert (list(rows), list(table.scores), list(table.kinds)) == (texts, scores, kinds)
+    assert (rows[-1], rows[1:3], len(rows), pickle.loads(pickle.dumps(rows))) == (texts[3], texts[1:3], 4, texts)
+    with pytest.raises(IndexError):
+        rows[4]
+    with pytest.raises(ValueError, match="fit"):
+        TokenColumns(memoryview(pack_columns(texts, scores, kinds)[:-1]))
+    with pytest.raises(ValueError, match="no table"):
+        TokenColumns(memoryview(b"abc"))
+    with pytest.raises(ValueError, match="fit"):
+        TokenColumns(memoryview(struct.pack("=II", 1 << 30, 5)))
