@@ -23,7 +23,7 @@ def test_processes_of_their_own_keep_the_rule(tmp_path: Path) -> None:
     assert list(Fuzzer(tmp_path, 3).broken(8, forked=False)) == []
 
 
-@pytest.mark.long
+@pytest.mark.soak
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 def test_many_random_command_lines_keep_the_rule(tmp_path: Path) -> None:

@@ -65,7 +65,7 @@ def test_without_memory_for_its_modules_the_program_says_what_it_needs(tmp_path:
 
 
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("step", [pytest.param(12, marks=pytest.mark.slow), pytest.param(2, marks=pytest.mark.long)])
+@pytest.mark.parametrize("step", [pytest.param(12, marks=pytest.mark.slow), pytest.param(2, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS.keys())
 def test_any_limit_of_memory_is_one_line_or_enough(command: list[str], step: int, tmp_path: Path) -> None:
     check(command, range(FIRST, LAST, step), tmp_path)

@@ -76,7 +76,7 @@ def test_a_megabyte_of_one_thing_is_what_comes_back(name: str, family: str) -> N
 
 
 @pytest.mark.clock
-@pytest.mark.long
+@pytest.mark.soak
 @pytest.mark.slow
 @pytest.mark.parametrize("family", [*UNITS, "spaces then x"])
 @pytest.mark.parametrize("method", METHODS)
@@ -90,7 +90,7 @@ def test_ten_times_the_text_takes_little_more_than_ten_times_as_long(
 
 
 @pytest.mark.clock
-@pytest.mark.long
+@pytest.mark.soak
 @pytest.mark.slow
 @pytest.mark.parametrize("family", [*UNITS, "spaces then x"])
 @pytest.mark.parametrize("name", FILES)
