@@ -14,6 +14,7 @@ from typing import Any
 
 import tiktoken
 from fork_server import server
+from hypothesis import settings
 from hypothesis import strategies as st
 
 import tokcli
@@ -151,6 +152,15 @@ MARKUP = [
     "\x1b[31m\u202eevil\u2066",
     '" onmouseover="alert(1)',
 ]
+
+
+def examples(number: int) -> settings:
+    """Return hypothesis's settings for a number of examples; the gate takes a tenth of them, or 40, and always the same.
+
+    HYPOTHESIS_PROFILE=random, which .ci/full sets, takes them all, and others each time.
+    """
+    is_gate = settings.default.derandomize
+    return settings(max_examples=min(number, max(number // 10, 40)) if is_gate else number)
 
 
 def hard_text(max_size: int = 12) -> st.SearchStrategy[str]:

@@ -127,6 +127,7 @@ def leave_behind(folder: Path, name: str) -> Path:
     return left
 
 
+@pytest.mark.signals
 def test_what_a_killed_writer_left_is_removed_by_the_next_of_that_name(tmp_path: Path) -> None:
     left, other = leave_behind(tmp_path, "kept"), leave_behind(tmp_path, "kept.more")
     replace_file(str(tmp_path / "kept"), b"new")

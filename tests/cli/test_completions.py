@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
-import pty
-import select
 import shlex
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
+from shells import typed
 from support import ROOT, program
 
 SCRIPTS = {"bash": "tokcli.bash", "zsh": "_tokcli", "fish": "tokcli.fish"}
@@ -49,51 +47,19 @@ def environment(folder: Path) -> dict[str, str]:
     return {**os.environ, "PATH": path, "HOME": str(folder), "TERM": "dumb", "PS1": "$ ", "HISTFILE": "/dev/null"}
 
 
-def typed(line: list[str], setup: str, keys: str, expected: str, folder: Path) -> str:
-    """What an interactive shell shows after `setup` and `keys`, until `expected` is there."""
-    master, slave = pty.openpty()
-    shell = subprocess.Popen(
-        line, stdin=slave, stdout=slave, stderr=slave, cwd=folder, env=environment(folder), start_new_session=True
-    )
-    os.close(slave)
-    shown = b""
-
-    def read_until(wanted: bytes, seconds: float = 10.0) -> None:
-        nonlocal shown
-        end = time.monotonic() + seconds
-        while wanted not in shown and time.monotonic() < end:
-            if select.select([master], [], [], 0.1)[0]:
-                try:
-                    shown += os.read(master, 4096)
-                except OSError:
-                    return
-
-    try:
-        os.write(master, f"{setup}; echo rea''dy\n".encode())
-        read_until(b"ready")
-        shown = b""
-        os.write(master, keys.encode() + b"\t")
-        read_until(expected.encode())
-    finally:
-        shell.kill()
-        shell.wait()
-        os.close(master)
-    return shown.decode("utf-8", "replace")
-
-
 @pytest.mark.parametrize(("keys", "expected"), CASES)
 def test_bash_completes(keys: str, expected: str, folder: Path) -> None:
     shell = needs("bash")
     script = ROOT / "completions" / SCRIPTS["bash"]
     line = [shell, "--norc", "--noprofile", "-i"]
-    assert expected in typed(line, f"source {shlex.quote(str(script))}", keys, expected, folder)
+    assert expected in typed(line, f"source {shlex.quote(str(script))}", keys, expected, folder, environment(folder))
 
 
 @pytest.mark.parametrize(("keys", "expected"), CASES)
 def test_zsh_completes(keys: str, expected: str, folder: Path) -> None:
     shell = needs("zsh")
     setup = f"fpath=({shlex.quote(str(ROOT / 'completions'))} $fpath); autoload -Uz compinit; compinit -u -D"
-    assert expected in typed([shell, "-f", "-i"], setup, keys, expected, folder)
+    assert expected in typed([shell, "-f", "-i"], setup, keys, expected, folder, environment(folder))
 
 
 @pytest.mark.parametrize(("keys", "expected"), CASES)

@@ -57,6 +57,7 @@ def test_what_was_typed_is_repeated_up_to_80_characters(given: list[str]) -> Non
 NOTE = b"Note: reading from the terminal; Ctrl-D at the beginning of a line ends the text\n"
 
 
+@pytest.mark.clock
 @pytest.mark.parametrize(("options", "seconds", "note"), [([], 30, NOTE), (["-q"], 3, b""), ([], 0, b"")])
 def test_a_terminal_that_nobody_types_at_gets_one_note(options: list[str], seconds: float, note: bytes) -> None:
     master, slave = pty.openpty()

@@ -42,6 +42,7 @@ def run_beside_terminal(*arguments: str, feed: str = SLOW) -> tuple[int, str, by
     return process.returncode, said.decode(), out
 
 
+@pytest.mark.clock
 @pytest.mark.parametrize(
     "arguments", [("count",), ("encode", "--format", "u32"), ("split",), ("encode", "--chunk", "99")]
 )
@@ -54,15 +55,18 @@ def test_a_long_run_says_how_much_it_has_read_and_leaves_no_trace(arguments: tup
     assert said.endswith(CLEAR)
 
 
+@pytest.mark.clock
 @pytest.mark.parametrize("arguments", [("count", "-q"), ("encode", "-q", "--format", "u32")])
 def test_a_run_that_shall_be_quiet_is(arguments: tuple[str, ...]) -> None:
     assert run_beside_terminal(*arguments)[:2] == (0, "")
 
 
+@pytest.mark.clock
 def test_a_short_run_says_nothing() -> None:
     assert run_beside_terminal("encode", feed="print('hello')") == (0, "", b"24912 198\n")
 
 
+@pytest.mark.clock
 def test_an_error_takes_the_place_of_the_progress() -> None:
     status, said, _ = run_beside_terminal("encode", "--format", "u32", feed=SLOW + "sys.stdout.buffer.write(b'\\xff')")
     assert status == 2

@@ -11,16 +11,16 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 import tiktoken
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from support import FAMILIES, NAMES, hard_text, reference
+from support import FAMILIES, NAMES, examples, hard_text, reference
 
 import tokcli
 
 names = st.sampled_from(NAMES)
 
 
-@settings(max_examples=600)
+@examples(600)
 @given(names, hard_text())
 def test_ids_are_tiktokens(name: str, text: str) -> None:
     ours, theirs = tokcli.get_encoding(name), reference(name)
@@ -30,7 +30,7 @@ def test_ids_are_tiktokens(name: str, text: str) -> None:
     assert list(ours.encode_array(text)) == theirs.encode_ordinary(text)
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(names, st.text(max_size=30))
 def test_decode_of_encode_is_the_input(name: str, text: str) -> None:
     enc = tokcli.get_encoding(name)
@@ -38,7 +38,7 @@ def test_decode_of_encode_is_the_input(name: str, text: str) -> None:
     assert "".join(enc.split(text)) == text
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.sampled_from(FAMILIES), st.lists(st.one_of(hard_text(3).map(str.encode), st.binary(max_size=5)), max_size=6))
 def test_bytes_are_encoded_as_tiktokens_encode_bytes(name: str, parts: list[bytes]) -> None:
     data = b"".join(parts)
@@ -63,7 +63,7 @@ def test_offsets_are_tiktokens(name: str, text: str) -> None:
     assert ours.decode_with_offsets(ids) == theirs.decode_with_offsets(ids)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.sampled_from(FAMILIES), hard_text(4))
 def test_unstable_completions_are_tiktokens(name: str, text: str) -> None:
     stable, ways = tokcli.get_encoding(name).encode_with_unstable(text, allowed_special="all")

@@ -7,9 +7,9 @@ import pickle
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from support import ROOT, hard_text, ok, refused
+from support import ROOT, examples, hard_text, ok, refused
 
 from tokcli.engine.encoding import Encoding
 from tokcli.engine.pipeline.models import Unigram
@@ -54,7 +54,7 @@ def test_templates_and_offsets_are_those_of_hugging_face(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", HUGGINGFACE)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(text=hard_text())
 def test_random_text_is_encoded_as_by_hugging_face(name: str, text: str) -> None:
     library = pytest.importorskip("tokenizers").Tokenizer.from_file(str(FOLDER / name))
@@ -69,7 +69,7 @@ def test_random_text_is_encoded_as_by_hugging_face(name: str, text: str) -> None
 
 
 @pytest.mark.parametrize("name", SENTENCEPIECE)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(text=hard_text())
 def test_random_text_is_encoded_as_by_sentencepiece(name: str, text: str) -> None:
     sentencepiece = pytest.importorskip("sentencepiece")
@@ -77,7 +77,7 @@ def test_random_text_is_encoded_as_by_sentencepiece(name: str, text: str) -> Non
     assert ENCODINGS[name].encode_ordinary(text) == reference.encode(text)
 
 
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(scores=st.lists(st.floats(-40, 0) | st.floats(-1e-9, 0), min_size=1, max_size=50))
 def test_scores_are_rounded_as_by_hugging_face(scores: list[float]) -> None:
     tokenizers = pytest.importorskip("tokenizers")

@@ -14,9 +14,9 @@ from functools import cache
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from support import FAMILIES, HARD_ATOMS, hard_text
+from support import FAMILIES, HARD_ATOMS, examples, hard_text
 
 import tokcli
 from tokcli.engine import backend
@@ -120,14 +120,14 @@ def vocabularies(draw: st.DrawFn, text: str) -> dict[bytes, int]:
     return {token: step * i for i, token in enumerate(order) if missing is None or token != bytes([missing])}
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(st.sampled_from(FAMILIES), texts)
 def test_a_text_has_the_same_ids_in_both_backends(name: str, text: str) -> None:
     ran["texts"] += 1
     compare_text(registered(name), text)
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(st.sampled_from(sorted(FAMILY_OF)), texts, st.data())
 def test_any_vocabulary_gives_the_same_ids_in_both_backends(pat_str: str, text: str, more: st.DataObject) -> None:
     ran["vocabularies"] += 1
@@ -136,7 +136,7 @@ def test_any_vocabulary_gives_the_same_ids_in_both_backends(pat_str: str, text: 
     compare_text(twins(pat_str, ranks, special), text)
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(st.sampled_from(sorted(FAMILY_OF)), st.lists(data, max_size=5), st.sampled_from(["strict", "replace", "bytes"]))
 def test_bytes_that_are_no_text_are_treated_alike(pat_str: str, blocks: list[bytes], errors: str) -> None:
     ran["streams"] += 1
@@ -146,7 +146,7 @@ def test_bytes_that_are_no_text_are_treated_alike(pat_str: str, blocks: list[byt
     same(pair, lambda enc: enc._encode_bytes(b"".join(blocks)))
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.sampled_from(sorted(FAMILY_OF)), st.lists(texts, max_size=6), st.integers(-1, 5))
 def test_batches_are_the_same(pat_str: str, batch: list[str], threads: int) -> None:
     ran["batches"] += 1
@@ -159,7 +159,7 @@ def test_batches_are_the_same(pat_str: str, batch: list[str], threads: int) -> N
         assert flat == (list(itertools.chain(*lists)), [0, *itertools.accumulate(map(len, lists))])
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(st.sampled_from(FAMILIES), st.lists(st.one_of(st.integers(0, 60_000), st.integers(-2, 2**33)), max_size=8))
 def test_any_ids_decode_to_the_same(name: str, ids: list[int]) -> None:
     ran["decodings"] += 1
@@ -168,7 +168,7 @@ def test_any_ids_decode_to_the_same(name: str, ids: list[int]) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=12)
+@examples(12)
 @given(st.sampled_from(sorted(FAMILY_OF)), st.integers(0, 10**6), st.integers(2, 5))
 def test_threads_cut_a_large_text_without_a_difference(pat_str: str, seed: int, threads: int) -> None:
     ran["large texts"] += 1

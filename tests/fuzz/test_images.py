@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from support import HARD_ATOMS
+from support import HARD_ATOMS, examples
 
 import tokcli
 from tokcli.engine import backend
@@ -82,7 +82,7 @@ def test_the_image_that_was_not_damaged_is_used() -> None:
     assert use(IMAGE)
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(damaged())
 def test_a_damaged_image_never_ends_the_process(image: bytes) -> None:
     use(image)
@@ -101,14 +101,14 @@ def test_an_image_that_ends_too_early_is_refused(size: int) -> None:
     assert not use(IMAGE[:size])
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(st.binary(max_size=400))
 def test_bytes_of_any_kind_are_refused(data: bytes) -> None:
     assert not use(data)
     assert not use(IMAGE[: len(data)] + data)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(damaged())
 def test_a_damaged_file_in_the_cache_is_made_again(image: bytes) -> None:
     from tokcli.registry import lazy_ranks as images

@@ -146,6 +146,8 @@ def test_processes_that_race_on_a_cold_cache_build_once_and_answer_alike(
     assert not [file for file in files_in(cache) if file.endswith(".tmp")]
 
 
+@pytest.mark.clock
+@pytest.mark.signals
 @native_only
 @pytest.mark.parametrize("name", ["r50k_base", FILES[0], FILES[1]])
 def test_a_run_that_is_killed_anywhere_leaves_a_whole_cache_or_none(name: str, cache: Path) -> None:
@@ -217,6 +219,7 @@ def test_what_is_no_file_in_the_cache_is_not_read(kind: str, name: str, cache: P
     assert ok("encode", "-e", spec, "-t", "Hello world, hello") == expected
 
 
+@pytest.mark.memory
 @pytest.mark.parametrize("name", ["r50k_base", FILES[0]])
 def test_a_full_or_read_only_cache_only_costs_time(name: str, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     spec = str(FORMATS / name) if "." in name else name

@@ -164,6 +164,7 @@ LISTS = {
 }
 
 
+@pytest.mark.memory
 @pytest.mark.parametrize(("made_by", "said"), LISTS.values(), ids=LISTS.keys())
 def test_a_list_of_names_is_bounded(made_by: str, said: str) -> None:
     line = f'ulimit -v 1000000; ({made_by}) 2>/dev/null | "$@" count --files0-from -'
@@ -213,6 +214,7 @@ ENDLESS = {
 }
 
 
+@pytest.mark.memory
 @pytest.mark.parametrize("command", ENDLESS.values(), ids=ENDLESS.keys())
 def test_what_has_to_be_held_is_bounded(command: list[str], tmp_path: Path) -> None:
     """An input without end once filled the memory."""

@@ -69,6 +69,7 @@ def test_counts_of_the_version_before_are_read_with_a_note(tmp_path: Path) -> No
     assert f"counts of version {VERSION + 1}" in refused_counts(tmp_path / "old.counts")
 
 
+@pytest.mark.memory
 def test_a_piece_above_64_mib_is_refused_before_it_is_unpacked(tmp_path: Path) -> None:
     """One of 200 MB once took 2.7 GB."""
     for size in (200_000_000, (64 << 20) + 200_000):
@@ -76,6 +77,7 @@ def test_a_piece_above_64_mib_is_refused_before_it_is_unpacked(tmp_path: Path) -
         assert "damaged counts file" in refused_counts(path, preexec_fn=in_little_memory)
 
 
+@pytest.mark.memory
 def test_rows_that_share_a_long_one_are_refused_before_they_are_unpacked(tmp_path: Path) -> None:
     long = b"a" * 40_000_000
     same = b"".join(take_block(iter([(b"x", 1)]), 1)[:0] + shared_row(len(long)) for _ in range(100_000))
@@ -92,6 +94,7 @@ def shared_row(same: int) -> bytes:
     return bytes([*number, same, 1, ord("b"), 1])
 
 
+@pytest.mark.memory
 @pytest.mark.parametrize("sizes", [(0xFFFFFFFF, 10), (10, 0xFFFFFFFF), (0xFFFFFFFF, 0xFFFFFFFF), (1, 0)])
 def test_sizes_that_lie_cost_nothing(sizes: tuple[int, int], tmp_path: Path) -> None:
     header = json.dumps(ABOUT).encode()

@@ -113,6 +113,7 @@ assert vocabulary.count(text, 1, 24) == expected == len(text)
 """
 
 
+@pytest.mark.memory
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits of memory are those of Linux")
 @pytest.mark.skipif("libasan" in os.environ.get("LD_PRELOAD", ""), reason="ASan needs more memory than that")
 def test_a_system_that_gives_no_more_threads_only_costs_time() -> None:
@@ -218,6 +219,7 @@ def test_threads_may_count_into_one_table(call: str) -> None:
     assert sum(table.item(i)[1] for i in range(len(table))) >= sum(expected.item(i)[1] for i in range(len(expected)))
 
 
+@pytest.mark.clock
 def test_ids_that_change_while_they_are_printed_are_those_of_one_moment_each() -> None:
     count = 2_000_000
     large = array("I", [4_000_000_000]) * count

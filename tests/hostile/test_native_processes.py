@@ -54,6 +54,7 @@ time.sleep(0.3)
 """
 
 
+@pytest.mark.clock
 @pytest.mark.parametrize("attempt", range(3))
 def test_threads_that_encode_while_the_interpreter_ends_hurt_nobody(attempt: int) -> None:
     ran = subprocess.run([sys.executable, "-W", "ignore", "-c", ENDING], capture_output=True, timeout=60, check=False)
@@ -101,6 +102,8 @@ needs_fork = [
 ]
 
 
+@pytest.mark.clock
+@pytest.mark.process
 @pytest.mark.parametrize("_", [pytest.param(None, marks=needs_fork)])
 def test_the_child_of_a_fork_encodes_while_others_did(_: None) -> None:
     image = native.build_image(bytes(range(256)), array("I", [1] * 256), array("I", range(256)), bytes(32))
@@ -110,6 +113,8 @@ def test_the_child_of_a_fork_encodes_while_others_did(_: None) -> None:
             assert exit_of_child(lambda: vocabulary.count("a b" * 100_000, CL100K, 3)) == 0
 
 
+@pytest.mark.clock
+@pytest.mark.process
 @pytest.mark.parametrize("_", [pytest.param(None, marks=needs_fork)])
 def test_the_child_of_a_fork_learns_characters_while_others_read_theirs(_: None) -> None:
     model = PairBpe({byte_token(byte): byte for byte in range(256)}, {}, byte_fallback=True)
@@ -123,6 +128,8 @@ def test_the_child_of_a_fork_learns_characters_while_others_read_theirs(_: None)
     assert twin.count(text, frozenset()) == expected
 
 
+@pytest.mark.clock
+@pytest.mark.process
 @pytest.mark.parametrize("_", [pytest.param(None, marks=needs_fork)])
 def test_what_a_fork_leaves_half_done_is_refused_in_the_child(_: None) -> None:
     table, data = native.PieceTable(), b"b c" * (4 << 20)

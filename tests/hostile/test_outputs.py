@@ -160,6 +160,8 @@ def leftovers(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.glob(".out.*"))
 
 
+@pytest.mark.clock
+@pytest.mark.signals
 def test_what_killed_runs_left_is_swept_by_the_next_and_nothing_else_is(tmp_path: Path) -> None:
     own = [
         ".out.tmp",
@@ -179,6 +181,8 @@ def test_what_killed_runs_left_is_swept_by_the_next_and_nothing_else_is(tmp_path
     assert (tmp_path / "out").read_bytes() == b"24912\n"
 
 
+@pytest.mark.clock
+@pytest.mark.signals
 def test_a_file_that_is_being_written_is_not_swept(tmp_path: Path) -> None:
     with writing(tmp_path) as process:
         ok("encode", "-t", "hello", "-o", "out", cwd=tmp_path)

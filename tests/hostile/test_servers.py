@@ -165,6 +165,7 @@ def test_the_program_says_it_in_two_lines(raw: Callable[[Talk], str]) -> None:
         assert not set(said) & set("\x1b\x9b")
 
 
+@pytest.mark.memory
 def test_an_endless_answer_ends_at_the_limit_and_takes_no_more_memory(raw: Callable[[Talk], str]) -> None:
     url = raw(forever(b"x" * (1 << 20), HEAD + b"\r\n"))
     code = (
@@ -180,6 +181,7 @@ def test_an_endless_answer_ends_at_the_limit_and_takes_no_more_memory(raw: Calla
     assert int(grown) < 130
 
 
+@pytest.mark.memory
 def test_a_bomb_in_a_bomb_is_opened_once(raw: Callable[[Talk], str]) -> None:
     bomb = gzip.compress(gzip.compress(bytes(10_000_000)))
     url = raw(says(HEAD + b"Content-Encoding: gzip\r\n\r\n" + bomb))

@@ -53,17 +53,20 @@ def check(command: list[str], limits: range, folder: Path) -> None:
         assert sorted(folder.iterdir()) == kept, mib
 
 
+@pytest.mark.memory
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS.keys())
 def test_little_memory_is_one_line_or_enough(command: list[str], tmp_path: Path) -> None:
     check(command, range(FIRST, 60, 18), tmp_path)
 
 
+@pytest.mark.memory
 def test_without_memory_for_its_modules_the_program_says_what_it_needs(tmp_path: Path) -> None:
     done = ran(["--version"], 32, tmp_path)
     assert (done.returncode, done.stdout) == (2, b"")
     assert done.stderr.startswith(b"Error: out of memory: tokcli needs 32 MiB more than Python itself")
 
 
+@pytest.mark.memory
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("step", [pytest.param(12, marks=pytest.mark.slow), pytest.param(2, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS.keys())

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from support import FAMILIES, NAMES, ROOT, hard_text
+from support import FAMILIES, NAMES, ROOT, examples, hard_text
 
 import tokcli
 from tokcli.engine import backend
@@ -165,7 +165,7 @@ def test_bytes_that_come_one_by_one_give_the_same_ids(name: str) -> None:
             assert sum(map(enc.tokenizer.count_part, read(blocks))) == len(expected)
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.sampled_from([*FAMILIES, *FILES]), hard_text(30), st.lists(st.integers(0, 10**6), max_size=20))
 def test_bytes_that_come_in_any_blocks_give_the_same_ids(name: str, text: str, cuts: list[int]) -> None:
     enc = opened(name)

@@ -170,12 +170,14 @@ def during(block, work):
 """
 
 
+@pytest.mark.process
 @needs_fork
 def test_a_child_opens_an_encoding_while_a_thread_of_its_parent_does() -> None:
     code = FORK + 'print(during(registered._lock, lambda: tokcli.get_encoding("cl100k_base").encode("hello")))'
     assert run(code).stdout == "True\n"
 
 
+@pytest.mark.process
 @needs_fork
 def test_a_child_reads_ranks_while_a_thread_of_its_parent_does() -> None:
     code = (
@@ -202,6 +204,7 @@ thread.join()
     assert run(code).stdout == "True\n"
 
 
+@pytest.mark.process
 @needs_fork
 def test_a_child_imports_what_a_thread_of_its_parent_is_importing() -> None:
     code = (
@@ -231,6 +234,7 @@ print(len(list(step(b"ab"))))
     assert run(code).stdout == "True\n2\n"
 
 
+@pytest.mark.process
 @needs_fork
 @pytest.mark.skipif(backend.native() is None, reason="there is no native check")
 def test_a_child_checks_texts_while_a_thread_of_its_parent_learns_characters() -> None:
@@ -246,6 +250,7 @@ print(during(check._lock, lambda: check.find("\u6f22<x>")), check.find("\u6f22<x
     assert run(code).stdout == "True [(1, 4, 1)]\n"
 
 
+@pytest.mark.process
 @needs_fork
 @pytest.mark.parametrize("name", VOCABULARIES)
 def test_children_encode_whatever_the_threads_of_their_parent_do(name: str) -> None:
@@ -281,6 +286,7 @@ for thread in threads:
 # --- the end ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.clock
 @pytest.mark.parametrize("name", VOCABULARIES)
 @pytest.mark.parametrize("method", ["encode_ordinary", "count", "encode_array", "split"])
 def test_an_interpreter_ends_while_daemon_threads_encode(name: str, method: str) -> None:
@@ -302,6 +308,7 @@ time.sleep(0.1)
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.clock
 def test_a_thread_that_was_left_behind_reads_files_to_the_end(tmp_path: Path) -> None:
     file = tmp_path / "text"
     file.write_text(TEXT * 200, "utf-8")

@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from itertools import accumulate, pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.color import ColorSystem
 from rich.style import Style
 from rich.text import Text
-from support import HARD_ATOMS, hard_text, took_less
+from support import HARD_ATOMS, examples, hard_text, took_less
 
 from tokcli.engine import backend
 from tokcli.render import native_lines, palette
@@ -89,7 +89,7 @@ def painted(line: Text, codes: Sequence[str]) -> str:
 
 
 @needs_native
-@settings(max_examples=200)
+@examples(200)
 @given(
     st.lists(data, max_size=4),
     st.lists(st.integers(0, 5), max_size=40),
@@ -129,7 +129,7 @@ def test_the_codes_are_those_that_rich_writes(name: str) -> None:
 
 
 @needs_native
-@settings(max_examples=200)
+@examples(200)
 @given(
     st.lists(data, max_size=3), st.lists(st.integers(0, 40), max_size=40), st.sampled_from([1, 20, 33, 80]),
     st.booleans(), st.booleans(),
@@ -183,7 +183,7 @@ def python_rows(
 
 
 @needs_native
-@settings(max_examples=200)
+@examples(200)
 @given(
     data, st.lists(st.lists(st.integers(1, 9), max_size=30), min_size=1, max_size=3),
     st.sampled_from([None, 10, 13, 20, 60]), st.booleans(), st.booleans(), st.sampled_from([1, 100, 1 << 16]),
@@ -220,7 +220,7 @@ def test_one_token_of_megabytes_is_shown_in_time() -> None:
 
 
 @needs_native
-@settings(max_examples=200)
+@examples(200)
 @given(texts, st.lists(st.tuples(st.integers(0, 12), st.integers(0, 4)), max_size=10), st.sampled_from([None, 12]))
 def test_tokens_with_gaps_and_in_one_place_are_those_of_the_python_code(
     text: str, places: list[tuple[int, int]], width: int | None

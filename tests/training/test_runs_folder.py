@@ -47,6 +47,8 @@ def test_what_is_not_ours_stays(temporary: Path) -> None:
     assert sorted(temporary.rglob("*")) == before
 
 
+@pytest.mark.clock
+@pytest.mark.signals
 def test_what_a_killed_training_left_is_swept_by_the_next(temporary: Path) -> None:
     arguments = [
         *program(),

@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from support import HARD_ATOMS, hard_text
+from support import HARD_ATOMS, examples, hard_text
 
 from tokcli.analysis.pieces import pieces as pieces_module
 from tokcli.analysis.pieces.pieces import names_of
@@ -31,7 +31,7 @@ def by_asking_once(splitter: PreTokenizer, text: str) -> list[tuple[str, str]]:
     return list(zip(pieces, names, strict=True))
 
 
-@settings(max_examples=1000)
+@examples(1000)
 @given(st.sampled_from(sorted(SPLITTERS)), hard_text(12))
 def test_the_names_are_those_of_matching_all(pat_str: str, text: str) -> None:
     assert by_asking_once(SPLITTERS[pat_str], text) == by_matching(SPLITTERS[pat_str], text)

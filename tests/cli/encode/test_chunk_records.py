@@ -147,6 +147,7 @@ def test_normalizers_change_no_text() -> None:
     assert ok("encode", "-e", WORDPIECE, "-n", "1", "--as-text", "-t", "HELLO world") in (b"HELLO", b"H", b"HE")
 
 
+@pytest.mark.signals
 def test_the_rest_of_an_endless_input_is_not_read() -> None:
     with subprocess.Popen(["yes", "a word"], stdout=subprocess.PIPE) as endless:
         arguments = ["encode", "-n", "3", "--as-text", "--fail-if-truncated"]

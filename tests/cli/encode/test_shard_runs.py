@@ -89,6 +89,7 @@ def status_of_child(arguments: list[str], patch: Callable[[], None] = lambda: No
     return status_within(child, 60)
 
 
+@pytest.mark.process
 @pytest.mark.slow
 @pytest.mark.parametrize("is_before", [True, False])
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -110,6 +111,7 @@ def test_a_run_that_dies_at_any_change_of_the_folder_ends_with_the_same_bytes(
     assert died > 5
 
 
+@pytest.mark.process
 def test_a_run_that_dies_again_and_again_gets_on(tmp_path: Path) -> None:
     asked = asked_for("flat", *corpus(tmp_path, TEXTS))
     ok(*asked, tmp_path / "whole")
@@ -121,6 +123,7 @@ def test_a_run_that_dies_again_and_again_gets_on(tmp_path: Path) -> None:
     assert files_in(tmp_path / "made") == files_in(tmp_path / "whole")
 
 
+@pytest.mark.process
 def test_a_long_document_goes_on_where_it_was(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("some words and numbers 12345 " * 3000)
     asked = ["encode", "-q", "--shard-tokens", "999", str(tmp_path / "text"), "--shards"]
@@ -130,6 +133,7 @@ def test_a_long_document_goes_on_where_it_was(tmp_path: Path) -> None:
     assert files_in(tmp_path / "made") == files_in(tmp_path / "whole")
 
 
+@pytest.mark.signals
 @pytest.mark.slow
 def test_killed_at_random_moments_it_ends_with_the_same_bytes(tmp_path: Path) -> None:
     asked = asked_for("flat", *corpus(tmp_path, TEXTS * 20))
@@ -148,6 +152,7 @@ def test_killed_at_random_moments_it_ends_with_the_same_bytes(tmp_path: Path) ->
     assert files_in(tmp_path / "made") == files_in(tmp_path / "whole")
 
 
+@pytest.mark.process
 def test_a_resumed_run_of_other_options_or_inputs_is_refused(tmp_path: Path) -> None:
     paths = corpus(tmp_path, TEXTS)
     asked = asked_for("flat", *paths)
@@ -165,6 +170,7 @@ def test_a_resumed_run_of_other_options_or_inputs_is_refused(tmp_path: Path) -> 
     assert files_in(tmp_path / "made") == died
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("change", [lambda data: data.replace(b'"shards": ', b'"shards": 1'),
                                     lambda _: b"", lambda _: b"[" * 99_999])  # fmt: skip
 def test_a_state_that_was_changed_is_refused(change: Callable[[bytes], bytes], tmp_path: Path) -> None:
@@ -177,6 +183,7 @@ def test_a_state_that_was_changed_is_refused(change: Callable[[bytes], bytes], t
     assert files_in(tmp_path / "made") == died
 
 
+@pytest.mark.process
 def test_a_stream_is_read_again_from_its_beginning(tmp_path: Path) -> None:
     data = b"".join(path.read_bytes() for path in corpus(tmp_path, TEXTS))
     asked = asked_for("flat")
@@ -198,6 +205,7 @@ def test_a_stream_is_read_again_from_its_beginning(tmp_path: Path) -> None:
     assert files_in(tmp_path / "made") == files_in(tmp_path / "whole")
 
 
+@pytest.mark.process
 def test_a_full_disk_leaves_no_half_shard_and_the_run_goes_on_later(tmp_path: Path) -> None:
     asked = asked_for("datatrove", *corpus(tmp_path, TEXTS))
     ok(*asked, tmp_path / "whole")

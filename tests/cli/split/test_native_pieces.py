@@ -8,9 +8,9 @@ from array import array
 from itertools import islice
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from support import HARD_ATOMS, hard_text
+from support import HARD_ATOMS, examples, hard_text
 
 from tokcli import Encoding, get_encoding
 from tokcli.analysis.pieces import piece_stats
@@ -54,7 +54,7 @@ def texts(max_size: int = 30) -> st.SearchStrategy[str]:
     ).map("".join)
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.sampled_from([*map(get_encoding, ENCODINGS), own_encoding()]), hard_text(12) | texts())
 def test_arrays_have_the_pieces_alternatives_and_ids_that_the_python_code_finds(encoding: Encoding, text: str) -> None:
     arrays, chunks = arrays_and_chunks(encoding, text, block=16)
@@ -63,7 +63,7 @@ def test_arrays_have_the_pieces_alternatives_and_ids_that_the_python_code_finds(
     assert made == [(pieces[index], ids) for pieces in arrays for index, (_, ids) in enumerate(pieces.with_ids())]
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.sampled_from(ENCODINGS), texts(), st.sampled_from([0, 7, 2**32, 2**64 - 100_000]))
 def test_rows_are_printed_as_the_python_code_prints_them(name: str, text: str, first: int) -> None:
     arrays, _ = arrays_and_chunks(get_encoding(name), text)
@@ -100,7 +100,7 @@ def sums(stats: PieceStats) -> dict[str, object]:
     return found | {"longest": stats.longest, "in order": list(stats.split)}
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.sampled_from(ENCODINGS), st.lists(texts(60), max_size=4), st.integers(1, 12))
 def test_totals_are_those_of_the_python_code(name: str, parts: list[str], longest: int) -> None:
     encoding, made = get_encoding(name), (PieceStats(), PieceStats())

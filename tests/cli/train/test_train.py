@@ -92,6 +92,8 @@ def test_a_limit_of_memory_changes_nothing(corpus: list[Path], expected: bytes, 
     assert {path.name for path in tmp_path.iterdir()} == {"a", "a.json"}
 
 
+@pytest.mark.clock
+@pytest.mark.signals
 def test_a_run_that_is_killed_goes_on_and_ends_with_the_same_bytes(
     corpus: list[Path], expected: bytes, tmp_path: Path
 ) -> None:
@@ -117,6 +119,8 @@ def test_a_run_that_is_killed_goes_on_and_ends_with_the_same_bytes(
     assert not folder.exists()
 
 
+@pytest.mark.clock
+@pytest.mark.signals
 def test_a_run_that_is_killed_while_it_merges_goes_on_from_its_merges(
     corpus: list[Path], expected: bytes, tmp_path: Path
 ) -> None:
@@ -387,6 +391,8 @@ def test_a_full_disk_is_an_error_that_names_the_path() -> None:
     assert "/dev/full: no space left on device" in err
 
 
+@pytest.mark.clock
+@pytest.mark.signals
 def test_ctrl_c_leaves_no_half_written_file(tmp_path: Path) -> None:
     process = subprocess.Popen([*program(), "train", "--vocab-size", "300", "-o", str(tmp_path / "a")],
                                stdin=subprocess.PIPE, env=without_coverage())  # fmt: skip

@@ -9,8 +9,9 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support import examples
 
 from tokcli.cli.walk.folder_walk import Choice, FolderWalk
 from tokcli.cli.walk.patterns import Patterns
@@ -296,7 +297,7 @@ LINES = st.lists(st.one_of(PATTERN, st.sampled_from(["# a", "", "a ", "\\#", "a\
 
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is the oracle")
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(LINES, LINES, LINES)
 def test_the_files_are_those_that_git_lists(
     tmp_path_factory: pytest.TempPathFactory, top: list[str], nested: list[str], exclude: list[str]

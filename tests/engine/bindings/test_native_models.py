@@ -5,9 +5,9 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from support import ROOT, hard_text, read_vocabulary
+from support import ROOT, examples, hard_text, read_vocabulary
 
 from tokcli.engine import backend
 from tokcli.engine.bindings import llama_models, pipelines, sentencepiece_models  # noqa: F401 (they make the twins)
@@ -81,7 +81,7 @@ def reopened(native: TextTwin) -> NativeText:
 
 
 @pytest.mark.parametrize("name", FILES)
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(text=hard_text())
 def test_files_of_other_libraries_are_read_alike(name: str, text: str) -> None:
     tokenizer = read_vocabulary(FOLDER / name)
@@ -118,7 +118,7 @@ FLAGS = st.fixed_dictionaries(
 
 
 @pytest.mark.parametrize("kind", ["bpe", "unigram", "word", "char"])
-@settings(max_examples=75, deadline=None)
+@examples(75)
 @given(pieces=st.dictionaries(WORDS, SCORES, max_size=20), flags=FLAGS, texts=st.lists(TEXTS, max_size=4))
 def test_any_sentencepiece_model(kind: str, pieces: dict[str, float], flags: dict[str, bool], texts: list[str]) -> None:
     model = sentencepiece(pieces, kind, **flags)
@@ -126,7 +126,7 @@ def test_any_sentencepiece_model(kind: str, pieces: dict[str, float], flags: dic
         assert_twins(model, text)
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(pieces=st.dictionaries(WORDS, SCORES, min_size=5, max_size=20), text=TEXTS)
 def test_sums_that_grow_through_a_long_text_are_rounded_alike(pieces: dict[str, float], text: str) -> None:
     assert_twins(sentencepiece(pieces, "unigram"), (text + " ab a ba ") * 200)
@@ -153,7 +153,7 @@ MARKS = ["\u0306", "\u0308", "\u3099", "\u093c", "ﾞ", "\x7f", "\n", "\t", " ",
 PLAIN = ["и", "か", "ｶ", "漢", "\u0915", "é", "ﬁ", "😀", "▁", "<", "e", "abcdefghi", "wordy"]
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(parts=st.lists(st.sampled_from(MARKS + PLAIN), max_size=30))
 def test_marks_join_what_stands_before_them(parts: list[str]) -> None:
     tokenizer = read_vocabulary(FOLDER / "unigram.model")
@@ -189,7 +189,7 @@ LLAMA = normalizer.NormalizerSequence(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(words=st.lists(st.text("ab▁", min_size=2, max_size=5), max_size=10), flags=PAIR_FLAGS, text=TEXTS)
 def test_any_bpe_of_characters(words: list[str], flags: dict[str, bool], text: str) -> None:
     model = pair_bpe(words, **flags)
@@ -240,7 +240,7 @@ MARKED = st.text(
 
 
 @pytest.mark.parametrize("steps", NORMALIZERS)
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(text=hard_text() | MARKED, splitter=st.sampled_from(SPLITTERS))
 def test_normalizers_and_pre_tokenizers(
     steps: list[normalizer.Normalizer], text: str, splitter: splitters.Splitter | None
@@ -251,7 +251,7 @@ def test_normalizers_and_pre_tokenizers(
     assert_twins(parts, text)
 
 
-@settings(max_examples=75, deadline=None)
+@examples(75)
 @given(text=st.text("ab <m>\u00a0é", max_size=25), is_allowed=st.booleans(), data=st.data())
 def test_added_tokens(text: str, is_allowed: bool, data: st.DataObject) -> None:
     flags = st.fixed_dictionaries(
@@ -262,7 +262,7 @@ def test_added_tokens(text: str, is_allowed: bool, data: st.DataObject) -> None:
     assert_twins(parts, text, frozenset(["<m>"] if is_allowed else []))
 
 
-@settings(max_examples=75, deadline=None)
+@examples(75)
 @given(
     words=st.sets(st.text("ab#é", min_size=1, max_size=4)), text=st.text("aabé .", max_size=30), limit=st.integers(0, 5)
 )
@@ -272,7 +272,7 @@ def test_words_by_their_longest_tokens(words: set[str], text: str, limit: int) -
         assert_twins(Pipeline(model, detokenizer.Fuse(), splitter=splitters.bert()), text)
 
 
-@settings(max_examples=75, deadline=None)
+@examples(75)
 @given(
     pieces=st.lists(st.tuples(WORDS, SCORES), min_size=1, max_size=20),
     text=TEXTS,
@@ -285,7 +285,7 @@ def test_any_unigram_model(pieces: list[tuple[str, float]], text: str, unk: bool
     assert_twins(Pipeline(model, detokenizer.Fuse(), splitter=splitters.Metaspace("▁", "always", True)), text)
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(pieces=st.dictionaries(WORDS, SCORES, min_size=1, max_size=20), texts=st.lists(TEXTS | hard_text(), max_size=4))
 def test_models_of_llama_cpp(pieces: dict[str, float], texts: list[str]) -> None:
     ids = {text: number for number, text in enumerate(["<unk>", *pieces, *BYTES])}
@@ -306,7 +306,7 @@ def test_models_of_llama_cpp(pieces: dict[str, float], texts: list[str]) -> None
 SINGLE_BYTES = {bytes([byte]): byte for byte in range(256)}
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(tokens=st.lists(st.one_of(WORDS.map(str.encode), st.binary(max_size=5)), max_size=20), text=TEXTS | hard_text())
 def test_any_rwkv_model(tokens: list[bytes], text: str) -> None:
     model = Rwkv({**SINGLE_BYTES, **{token: 300 + number for number, token in enumerate(tokens)}}, lambda: 0)

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support import examples
 
 from tokcli.engine import backend
 from tokcli.engine.bpe.byte_alphabet import CHAR_OF
@@ -48,7 +49,7 @@ def outcome(work: Callable[[], Any]) -> object:
         return str(error)
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(
     pairs=LISTS,
     form=st.sampled_from(FORMS),
@@ -67,7 +68,7 @@ def test_merges_of_a_tokenizer_json_are_read_alike(
     assert outcome(read) == in_python(lambda: outcome(read))
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(pairs=LISTS, is_whole=st.booleans(), odd=st.sampled_from([None, None, b"", b"a", b"  b", b"a b\0c", b"\xff a", b"#version a"]))  # fmt: skip
 def test_merges_of_a_gguf_file_are_read_alike(pairs: list[tuple[str, str]], is_whole: bool, odd: bytes | None) -> None:
     ids = vocabulary(pairs, 0, is_whole)
@@ -96,7 +97,7 @@ def test_a_merge_that_stands_twice_is_left_to_python_where_the_last_one_counts()
 LETTERS = st.text("abc", min_size=2, max_size=5)
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(
     texts=st.lists(LETTERS, max_size=8, unique=True),
     order=st.randoms(use_true_random=False),

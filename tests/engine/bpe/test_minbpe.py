@@ -7,9 +7,9 @@ from itertools import pairwise
 from time import process_time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from support import hard_text
+from support import examples, hard_text
 
 import tokcli
 from tokcli.engine import backend
@@ -58,7 +58,7 @@ texts = st.one_of(
 )
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.sampled_from(ENCODINGS), texts, st.booleans(), st.lists(st.integers(0, 99), max_size=4))
 def test_ids_are_those_of_the_reference(enc: tokcli.Encoding, text: str, is_allowed: bool, sizes: list[int]) -> None:
     assert isinstance(enc.tokenizer, ShortcutTokenizer)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import random
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support import examples
 
 from tokcli.engine import backend
 from tokcli.engine.bpe.bpe import encode_piece
@@ -28,7 +29,7 @@ def pairs(draw: st.DrawFn) -> list[tuple[int, int]]:
     return found
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(pairs=pairs(), text=st.text("abc", max_size=24))
 def test_ranks_are_given_only_where_they_merge_as_the_pairs_do(pairs: list[tuple[int, int]], text: str) -> None:
     ranks = ranks_of_pairs(pairs)
@@ -55,7 +56,7 @@ def made_by(found: list[tuple[int, int]]) -> tuple[dict[int, bytes], list[tuple[
     return tokens, merges
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(
     found=pairs(), order=st.randoms(use_true_random=False), text=st.text("abc", max_size=24), finds_whole=st.booleans()
 )
@@ -114,7 +115,7 @@ def by_pairs(merges: Merges, text: bytes) -> list[int]:
     return [number for number, _ in merge([(byte, 1) for byte in text], table)]
 
 
-@settings(max_examples=600, deadline=None)
+@examples(600)
 @given(vocabulary=tokens_and_merges(), text=st.text("ab", min_size=1, max_size=16), finds_whole=st.booleans())
 def test_ranks_merge_as_the_list_of_merges_does(
     vocabulary: tuple[dict[int, bytes], Merges], text: str, finds_whole: bool

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from support import hard_text
+from support import examples, hard_text
 
 from tokcli.engine import backend
 from tokcli.engine.pipeline.aligned import Aligned
@@ -40,7 +40,7 @@ def in_python(normalizer: Normalizer, text: str) -> str:
     return aligned.text
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(st.integers(0, len(NORMALIZERS) - 1), st.one_of(hard_text(12), st.lists(st.sampled_from(PARTS)).map("".join)))
 def test_text_becomes_what_python_makes_of_it(which: int, text: str) -> None:
     native = NATIVE[which]

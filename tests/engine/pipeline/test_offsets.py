@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from support import ROOT, hard_text
+from support import ROOT, examples, hard_text
 
 from tokcli.engine import backend
 from tokcli.engine.encoding import Encoding
@@ -98,7 +98,7 @@ def tokens_of(encoding: Encoding, text: str, add: bool) -> Tokens:
 
 
 @pytest.mark.parametrize("name", VARIANTS)
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(text=TEXTS, add=st.booleans())
 def test_offsets_are_those_of_hugging_face(
     made: Callable[[str], tuple[list[Encoding], Tokenizer]], name: str, text: str, add: bool

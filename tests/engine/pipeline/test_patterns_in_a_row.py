@@ -7,8 +7,8 @@ import random
 import re
 
 import pytest
-from hypothesis import given, settings
-from support import HARD_ATOMS, hard_text
+from hypothesis import given
+from support import HARD_ATOMS, examples, hard_text
 
 from tokcli.engine.llama_cpp.characters import changed_ranges
 from tokcli.engine.llama_cpp.patterns import PRE_TYPES
@@ -72,7 +72,7 @@ def library_pieces(pat_str: str, text: str) -> list[str]:
     return [piece.text for piece in LIBRARY[pat_str](Aligned(text))]
 
 
-@settings(max_examples=1500)
+@examples(1500)
 @given(hard_text(10))
 def test_one_pattern_cuts_as_the_library_does(text: str) -> None:
     for pat_str in LIBRARY:

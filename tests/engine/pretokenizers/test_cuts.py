@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
-from support import HARD_ATOMS, hard_text
+from support import HARD_ATOMS, examples, hard_text
 
 from tokcli.engine.pretokenizers import known_patterns
 from tokcli.engine.pretokenizers.cuts import cut_finder
@@ -29,7 +29,7 @@ def assert_cut_is_safe(pattern: str, text: str) -> int:
     return cut
 
 
-@settings(max_examples=2000)
+@examples(2000)
 @given(st.sampled_from(sorted(KNOWN.values())), hard_text(8))
 @example(KNOWN["R50K"], "a\n b")
 @example(KNOWN["O200K"], "A's")

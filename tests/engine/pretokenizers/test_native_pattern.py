@@ -11,9 +11,9 @@ from contextlib import suppress
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from support import hard_text
+from support import examples, hard_text
 
 from tokcli.engine import backend
 from tokcli.engine.base.time_limit import time_limit
@@ -178,7 +178,7 @@ def test_the_program_of_a_known_pattern_has_the_pieces_of_regex(pattern: str) ->
     if program_of(pattern) is None:
         pytest.skip("it looks further than one character")
 
-    @settings(max_examples=300)
+    @examples(300)
     @given(texts)
     def check(text: str) -> None:
         assert same(pattern, text)
@@ -243,7 +243,7 @@ def pieces_of_stream(pattern: str, data: bytes, sizes: list[int], options: ReadO
     return found
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(
     st.sampled_from([OWN, SIMPLE, FAR, r"(?<=a)b+|\b\w|[\s\S]", r"^a|[\s\S]+?(?=b)|[\s\S]"]),
     st.lists(st.one_of(texts.map(str.encode), st.sampled_from([b"<e>", b"<end>", b"\xff", b"\xe4\xb8"])), max_size=8),

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from support import HARD_ATOMS, ROOT, hard_text
+from support import HARD_ATOMS, ROOT, examples, hard_text
 
 from tokcli.engine import backend
 from tokcli.engine.adapters.shortcut_tokenizer import ShortcutTokenizer, adapted
@@ -202,7 +202,7 @@ def qwen(tmp_path_factory: pytest.TempPathFactory) -> Encoding:
     return encoding
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(st.lists(st.one_of(hard_text(4), st.sampled_from(["<tool>", "<end>", "<to", *MARKS])), max_size=12))
 def test_every_way_to_encode_gives_the_ids_of_the_parts(qwen: Encoding, atoms: list[str]) -> None:
     text = "".join(atoms)

@@ -6,9 +6,9 @@ import tracemalloc
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from support import FAMILIES, HARD_ATOMS, hard_text, reference
+from support import FAMILIES, HARD_ATOMS, examples, hard_text, reference
 
 import tokcli
 from tokcli.engine.stream import chunks as stream
@@ -42,7 +42,7 @@ def encode(enc: tokcli.Encoding, blocks: list[bytes], **options: object) -> list
     ]
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(families, hard_text(20), st.lists(st.integers(0, 9), max_size=12), st.booleans())
 def test_blocks_of_any_size_give_the_ids_of_the_whole(name: str, text: str, sizes: list[int], allow: bool) -> None:
     enc = tokcli.get_encoding(name)
@@ -55,7 +55,7 @@ def test_blocks_of_any_size_give_the_ids_of_the_whole(name: str, text: str, size
     assert b"".join(b"".join(enc.tokenizer.split_chunk(chunk)) for chunk in chunks) == text.encode()
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(families, st.lists(st.one_of(st.binary(max_size=6), st.sampled_from(HARD_ATOMS).map(str.encode)), max_size=12),
        st.lists(st.integers(0, 9), max_size=12))  # fmt: skip
 def test_any_bytes_come_back_and_do_not_depend_on_blocks(name: str, parts: list[bytes], sizes: list[int]) -> None:
@@ -115,6 +115,7 @@ def test_the_longest_special_token_wins_even_at_the_end_of_a_block() -> None:
         assert encode(enc, blocks, allowed=special) == [49, 301, 50, 300, 51]
 
 
+@pytest.mark.memory
 def test_memory_does_not_grow_with_the_input() -> None:
     enc = tokcli.get_encoding("o200k_base")
     line = "It's 2024, and the quick brown fox -- 中文，日本語 -- jumps over 13 lazy dogs.\n".encode()

@@ -10,9 +10,9 @@ from pathlib import Path
 from time import process_time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from support import FAMILIES, HARD_ATOMS, ok, reference
+from support import FAMILIES, HARD_ATOMS, examples, ok, reference
 
 import tokcli
 from tokcli.cli.split.native_pieces import printed_pieces
@@ -64,7 +64,7 @@ def test_replacing_is_what_python_does_and_tells_how_far_it_came(data: bytes, ch
     assert made.decode() + data[size:].decode("utf-8", "replace") == expected
 
 
-@settings(max_examples=500)
+@examples(500)
 @given(names, noise, st.sampled_from(["replace", "bytes"]), st.lists(st.integers(0, 9), max_size=8), st.booleans())
 def test_noise_has_the_ids_of_its_characters(
     name: str, data: bytes, errors: chunks.Utf8Errors, sizes: list[int], has_special: bool

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from support import FAMILIES, hard_text, ok, reference, took_less
+from support import FAMILIES, examples, hard_text, ok, reference, took_less
 
 import tokcli
 from tokcli.engine import backend
@@ -33,7 +33,7 @@ def any_spans(largest: int) -> st.SearchStrategy[array[int]]:
     return st.lists(st.integers(0, largest), max_size=12).map(lambda n: array("Q", n[: len(n) // 2 * 2]))
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(st.sampled_from(FAMILIES), hard_text())
 def test_starts_are_those_of_tiktoken_and_ends_are_where_the_last_byte_is(name: str, text: str) -> None:
     ids, offsets = tokcli.get_encoding(name).encode_with_offsets(text, allowed_special="all")
@@ -54,7 +54,7 @@ def is_whole(data: bytes) -> bool:
     return True
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(st.sampled_from(FAMILIES), st.lists(st.integers(0, 50_000), max_size=20), st.integers(0, 9), st.booleans())
 def test_spans_of_any_ids_are_those_of_their_bytes(name: str, numbers: list[int], start: int, in_chars: bool) -> None:
     tokenizer = tokcli.get_encoding(name).tokenizer

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from itertools import accumulate, pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from support import FAMILIES, HARD_ATOMS, hard_text
+from support import FAMILIES, HARD_ATOMS, examples, hard_text
 
 import tokcli
 from tokcli.engine import backend
@@ -60,7 +60,7 @@ def test_numbers_at_each_power_of_ten_are_written(digits: int) -> None:
     assert decoder.format_ids(memoryview(array("I", edges)), b" ").decode().split() == list(map(str, edges))
 
 
-@settings(max_examples=500)
+@examples(500)
 @given(id_text, st.lists(st.integers(0, 9), max_size=6))
 def test_text_of_ids_means_the_same_in_both_backends_and_wherever_it_is_cut(text: bytes, sizes: list[int]) -> None:
     bounds = [0, *accumulate(sizes), len(text)]
@@ -114,7 +114,7 @@ def test_a_buffer_with_an_unknown_id_is_refused_as_a_list_is() -> None:
         enc.tokenizer.decode_array(memoryview(array("I", [1, 2**32 - 1])))
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.sampled_from(FAMILIES), hard_text(20), st.lists(st.integers(0, 9), max_size=12), st.booleans(),
        st.sampled_from([b"", b"\xff", b"\xe4\xb8"]), st.sampled_from(["strict", "replace", "bytes"]))  # fmt: skip
 def test_parts_of_a_stream_are_its_chunks(

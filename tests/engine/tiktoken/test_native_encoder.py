@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from support import FAMILIES, HARD_ATOMS, hard_text
+from support import FAMILIES, HARD_ATOMS, examples, hard_text
 
 import tokcli
 from tokcli.engine import backend
@@ -45,7 +45,7 @@ def native_split(pat_str: str, text: str) -> list[str]:
 patterns = st.sampled_from(sorted(FAMILY_OF))
 
 
-@settings(max_examples=3000)
+@examples(3000)
 @given(patterns, hard_text(10))
 def test_a_scanner_splits_as_its_pattern(pat_str: str, text: str) -> None:
     assert native_split(pat_str, text) == PreTokenizer(pat_str).split(text)
@@ -117,7 +117,7 @@ def test_a_scanner_knows_every_code_point(pat_str: str) -> None:
             assert native_split(pat_str, text) == splitter.split(text)
 
 
-@settings(max_examples=500)
+@examples(500)
 @given(st.sampled_from(FAMILIES), hard_text(20))
 def test_native_ids_are_the_python_ones(name: str, text: str) -> None:
     enc = tokcli.get_encoding(name)
@@ -135,7 +135,7 @@ def vocabularies(draw: st.DrawFn) -> dict[bytes, int]:
     return {bytes([i]): i for i in range(256)} | dict(zip(tokens, ranks))
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(vocabularies(), st.text("ab \u00e9", max_size=90))
 def test_pieces_of_any_pattern_are_merged_as_python_merges_them(ranks: dict[bytes, int], text: str) -> None:
     enc = tokcli.Encoding("x", pat_str=r"[ab]+\u00e9?|.", mergeable_ranks=ranks, special_tokens={})
@@ -151,7 +151,7 @@ def test_a_byte_that_no_token_has_is_named_for_any_pattern() -> None:
         assert enc.encode_ordinary("abba") == [0, 1, 1, 0]
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(vocabularies(), st.lists(st.text("ab", min_size=1, max_size=90), max_size=6).map(" ".join))
 def test_native_merging_is_the_python_one_for_any_vocabulary(ranks: dict[bytes, int], text: str) -> None:
     enc = tokcli.Encoding("x", pat_str=next(iter(FAMILY_OF)), mergeable_ranks=ranks, special_tokens={})

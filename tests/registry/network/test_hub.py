@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from clocks import set_forward
 from loopback import Answer, Server, serving
 from support import ROOT, ok
 
@@ -261,15 +261,10 @@ def test_offline_nothing_is_asked(variable: str, server: Server, monkeypatch: py
     assert server.asked == []
 
 
-def a_day_later(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = time.time()
-    monkeypatch.setattr(hub.time, "time", lambda: now + hub.ASK_AGAIN_S + 1)
-
-
 def test_a_branch_is_asked_for_again_after_a_day(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     serve(server, "tokenizer.json", TOKENIZER)
     before = resolve_encoding("org/name").n_vocab
-    a_day_later(monkeypatch)
+    set_forward(hub, hub.ASK_AGAIN_S + 1, monkeypatch)
     assert resolve_encoding("org/name").n_vocab == before
     assert len(server.asked) == 2
     resolve_encoding("org/name")
@@ -279,7 +274,7 @@ def test_a_branch_is_asked_for_again_after_a_day(server: Server, monkeypatch: py
 def test_a_branch_that_moved_is_fetched(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     serve(server, "tokenizer.json", TOKENIZER)
     resolve_encoding("org/name")
-    a_day_later(monkeypatch)
+    set_forward(hub, hub.ASK_AGAIN_S + 1, monkeypatch)
     other = DATA / "plain.tokenizer.json"
     serve(server, "tokenizer.json", other.read_bytes(), commit=LATER)
     assert resolve_encoding("org/name").n_vocab == resolve_encoding(str(other)).n_vocab
@@ -290,7 +285,7 @@ def test_a_branch_that_cannot_be_asked_for_again_is_taken_as_it_was(
 ) -> None:
     serve(server, "tokenizer.json", TOKENIZER)
     resolve_encoding("org/name")
-    a_day_later(monkeypatch)
+    set_forward(hub, hub.ASK_AGAIN_S + 1, monkeypatch)
     server.serve("/org/name/resolve/main/tokenizer.json", Answer(status=503))
     notes: list[str] = []
     resolve_encoding("org/name", note=notes.append)
@@ -301,7 +296,7 @@ def test_a_branch_that_cannot_be_asked_for_again_is_taken_as_it_was(
 def test_a_commit_is_never_asked_for_again(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     serve(server, "tokenizer.json", TOKENIZER, revision=COMMIT)
     resolve_encoding(f"org/name@{COMMIT}")
-    a_day_later(monkeypatch)
+    set_forward(hub, hub.ASK_AGAIN_S + 1, monkeypatch)
     resolve_encoding(f"org/name@{COMMIT}")
     assert len(server.asked) == 1
 
