@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support import ok, refused
 
@@ -81,8 +81,8 @@ def test_only_json_answers_to_json_records_keep_members(options: tuple[str, ...]
     assert "--all-fields needs" in refused("encode", "--all-fields", *options)
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.text(), VALUES), st.sampled_from([None, 1, " \t"]), st.booleans())
-@settings(deadline=None)
 def test_members_are_found_as_they_are_written(made: dict[str, Any], indent: Any, is_ascii: bool) -> None:
     text = json.dumps(made, indent=indent, ensure_ascii=is_ascii)
     found = list(members_of(text[:-1].rstrip()))

@@ -14,6 +14,7 @@ def _at_home(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2])
 def test_random_command_lines_keep_the_rule(seed: int, tmp_path: Path) -> None:
     assert list(Fuzzer(tmp_path, seed).broken(60, forked=True)) == []

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import pytest
 import tiktoken
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from support import ROOT, reference
+from support import ROOT, examples, reference
 
 import tokcli
 from tokcli.errors import TokcliError
@@ -347,7 +347,7 @@ def encoding(name: str) -> tokcli.Encoding:
     return tokcli.load_encoding(path) if path.exists() else tokcli.get_encoding(name)
 
 
-@settings(max_examples=2000, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@examples(2000)
 @given(st.data(), st.sampled_from(["cl100k_base", *FILES]), st.sampled_from(METHODS))
 def test_any_value_is_answered_or_refused_by_the_name_of_an_argument(
     data: st.DataObject, name: str, method: str
@@ -360,7 +360,7 @@ def test_any_value_is_answered_or_refused_by_the_name_of_an_argument(
     refused_with_care(call, values, set(parameters))
 
 
-@settings(max_examples=600, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@examples(600)
 @given(st.data(), st.sampled_from(sorted(FUNCTIONS)))
 def test_any_value_is_answered_or_refused_by_every_function(data: st.DataObject, name: str) -> None:
     call = FUNCTIONS[name]
@@ -385,7 +385,7 @@ def refused_with_care(call: Callable[..., Any], values: dict[str, Any], names: s
         pass
 
 
-@settings(max_examples=1500, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@examples(1500)
 @given(
     st.data(),
     st.sampled_from(

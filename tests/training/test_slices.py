@@ -18,7 +18,7 @@ from tokcli.training.counts_file import CountsFile
 
 
 @pytest.mark.parametrize("pat_str", [O200K, CL100K, R50K])
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=40)
 @given(text=hard_text(60), size=st.integers(1, 40))
 def test_parts_of_a_file_count_as_the_whole(pat_str: str, text: str, size: int, tmp_path: Path) -> None:
     import io

@@ -141,7 +141,7 @@ def test_witnesses_are_rows_or_json() -> None:
     assert answer["witnesses"][0] | {"left_ids": 0, "right_ids": 0} == {
         "text": "00", "left": ["0", "0"], "left_ids": 0, "right": ["00"], "right_ids": 0,
     }  # fmt: skip
-    ran = noted("split", "-e", "gpt2", "--diff", "r50k_base", "--find-witness", "--timeout", "3")
+    ran = noted("split", "-e", "gpt2", "--diff", "r50k_base", "--find-witness", "--timeout", "1")
     assert ran.out == b"text\tleft\tright\n"
     assert ran.err.startswith("Note: no difference: equal on all texts of up to ")
 

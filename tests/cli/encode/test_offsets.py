@@ -60,7 +60,7 @@ SHORTCUTS = [
 
 
 @pytest.mark.parametrize("path", SHORTCUTS, ids=lambda path: path.name)
-@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
     st.lists(
         st.sampled_from([*HARD_ATOMS, "word", "n\u0303", "\n\n  x", "<|endoftext|>", "</s>"]), min_size=40, max_size=400

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given
-from support import hard_text, noted, ok, refused
+from support import examples, hard_text, noted, ok, refused
 
 import tokcli
 from tokcli.analysis.coverage import coverage_of
@@ -18,6 +18,7 @@ NAMES = ("r50k_base", "o200k_base")
 
 @pytest.mark.no_cover
 @pytest.mark.parametrize("name", NAMES)
+@examples(100)
 @given(text=hard_text(40))
 def test_tokens_and_characters_add_up(name: str, text: str) -> None:
     tokenizer = tokcli.get_encoding(name).tokenizer

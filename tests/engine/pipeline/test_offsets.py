@@ -110,6 +110,7 @@ def test_offsets_are_those_of_hugging_face(
         assert (found.ids.tolist(), pairs_of(found.spans or ())) == (expected.ids, expected.offsets)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(backend.native() is None, reason="Python shares no text among threads")
 @pytest.mark.parametrize("name", ["BERT", "a charsmap", "compatibility forms", "tokens that take spaces with them"])
 def test_threads_find_the_same_places_in_a_long_text(

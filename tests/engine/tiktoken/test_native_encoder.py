@@ -159,10 +159,11 @@ def test_native_merging_is_the_python_one_for_any_vocabulary(ranks: dict[bytes, 
     assert enc.tokenizer.native.count(text) == len(enc.tokenizer.encode_in_python(text))
 
 
-def test_a_piece_of_many_windows_merges_as_one() -> None:
+@pytest.mark.parametrize("seed", range(4))
+def test_a_piece_of_many_windows_merges_as_one(seed: int) -> None:
     # periodic, with tokens cut out of it, some longer than where two windows overlap: windows often disagree
-    rnd, letters = random.Random(5), {bytes([i]): i for i in range(256)}
-    for _ in range(1000):
+    rnd, letters = random.Random(seed), {bytes([i]): i for i in range(256)}
+    for _ in range(250):
         unit = "".join(rnd.choices("ab", k=rnd.randint(1, 30)))
         piece = list((unit * 3000)[: rnd.randint(250, 3000)])
         for _ in range(rnd.randint(0, 5)):

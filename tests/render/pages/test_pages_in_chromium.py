@@ -81,6 +81,7 @@ def rows(tab: chromium.Tab) -> list[str]:
 # --- a vocabulary ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_vocabulary_of_200000_tokens_is_there_at_once_and_only_the_rows_in_sight(
     tab: chromium.Tab, folder: Path
 ) -> None:
