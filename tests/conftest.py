@@ -26,9 +26,10 @@ if (Path(sys.executable).parent / "tokcli").exists():
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# tests have a cache of their own
-_cache = tempfile.TemporaryDirectory()
-os.environ["TOKCLI_CACHE_DIR"] = _cache.name
+# Each test has a cache folder of its own. What is made outside tests, as in fixtures of a module, goes to this one.
+_caches = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+BETWEEN_TESTS = Path(_caches.name, "between-tests")
+os.environ["TOKCLI_CACHE_DIR"] = str(BETWEEN_TESTS)
 
 # The gate draws the same examples on every run; .ci/full takes HYPOTHESIS_PROFILE=random, which draws others, and more. A
 # machine that is busy draws slowly: that is no failure.
@@ -89,6 +90,31 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     finally:
         threading.settrace(traces[1])  # type: ignore[arg-type]
         sys.settrace(traces[0])
+
+
+@pytest.fixture(scope="session")
+def images() -> dict[Path, os.stat_result]:
+    """Return the images of the vocabularies that ship, which are built once, with what the system says of each."""
+    import tokcli  # sys.path is set above
+
+    for name in ("r50k_base", "p50k_base", "cl100k_base", "o200k_base"):
+        tokcli.get_encoding(name).encode_ordinary("a")
+    return {path: path.stat() for path in BETWEEN_TESTS.glob("images/*")}
+
+
+@pytest.fixture(autouse=True)
+def own_cache(images: dict[Path, os.stat_result], monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Give a test a cache folder that holds these images, as links: to build one takes longer than most tests."""
+    with tempfile.TemporaryDirectory(dir=_caches.name, ignore_cleanup_errors=True) as folder:
+        Path(folder, "images").mkdir(0o700)
+        for path in images:
+            os.link(path, Path(folder, "images", path.name))
+        monkeypatch.setenv("TOKCLI_CACHE_DIR", folder)
+        yield
+    for path, before in images.items():
+        now = path.stat()
+        same = (now.st_size, now.st_mtime_ns) == (before.st_size, before.st_mtime_ns)
+        assert same, f"{path} was written to: replace the link in the cache of the test"
 
 
 @pytest.fixture(scope="module")

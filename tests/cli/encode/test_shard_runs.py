@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import signal
-import stat
 import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from children import status_within
+from dying import DIED, status_of
 from hypothesis import given
 from hypothesis import strategies as st
 from support import HARD_ATOMS, ok, program, refused, without_coverage
 
 from tokcli.cli.encode.shards.dealing import Part, sections
-from tokcli.cli.main import run
 from tokcli.cli.streams import Input
 
 LIMIT = "700"
@@ -58,38 +55,11 @@ def asked_for(layout: str, *inputs: Path) -> list[str]:
     ]
 
 
-def dies_at(number: int, is_before: bool) -> Callable[[], None]:
-    """Return what lets this process die at a call of os.replace, before or after it."""
-    replace, calls = os.replace, 0
-
-    def replace_and_die(source: str, target: str) -> None:
-        nonlocal calls
-        calls += 1
-        if calls == number and is_before:
-            os._exit(9)
-        replace(source, target)
-        if calls == number:
-            os._exit(9)
-
-    def patch() -> None:
-        os.replace = replace_and_die  # type: ignore[assignment]
-
-    return patch
+def dies_at(number: int, is_before: bool) -> str:
+    """Return the fault that lets a run die at a call of os.replace, before or after it."""
+    return f"replace-{'before' if is_before else 'after'}:{number}"
 
 
-def status_of_child(arguments: list[str], patch: Callable[[], None] = lambda: None) -> int | None:
-    """Return the status of a run in a forked child, which is patched before."""
-    child = os.fork()
-    if child == 0:
-        try:
-            patch()
-            os._exit(run(arguments))
-        finally:
-            os._exit(99)
-    return status_within(child, 60)
-
-
-@pytest.mark.process
 @pytest.mark.slow
 @pytest.mark.parametrize("is_before", [True, False])
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -102,34 +72,33 @@ def test_a_run_that_dies_at_any_change_of_the_folder_ends_with_the_same_bytes(
     number, died = 1, 0
     while True:
         folder = tmp_path / f"died{number}"
-        if status_of_child([*asked, str(folder)], dies_at(number, is_before)) == 0:
+        if status_of([*asked, str(folder)], dies_at(number, is_before)) == 0:
             break
         assert "index.json" in files_in(folder) or set(files_in(folder)) - set(whole)  # what says how far it came
-        assert status_of_child([*asked, str(folder)]) == 0
+        assert status_of([*asked, str(folder)]) == 0
         assert files_in(folder) == whole
         number, died = number + 3, died + 1
     assert died > 5
 
 
-@pytest.mark.process
+@pytest.mark.slow
 def test_a_run_that_dies_again_and_again_gets_on(tmp_path: Path) -> None:
     asked = asked_for("flat", *corpus(tmp_path, TEXTS))
     ok(*asked, tmp_path / "whole")
     tries = 0
-    while status_of_child([*asked, str(tmp_path / "made")], dies_at(5, tries % 2 == 0)) != 0:
+    while status_of([*asked, str(tmp_path / "made")], dies_at(5, tries % 2 == 0)) != 0:
         tries += 1
         assert tries < 99
     assert tries > 3
     assert files_in(tmp_path / "made") == files_in(tmp_path / "whole")
 
 
-@pytest.mark.process
 def test_a_long_document_goes_on_where_it_was(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("some words and numbers 12345 " * 3000)
     asked = ["encode", "-q", "--shard-tokens", "999", str(tmp_path / "text"), "--shards"]
     ok(*asked, tmp_path / "whole")
-    assert status_of_child([*asked, str(tmp_path / "made")], dies_at(11, True)) == 9
-    assert status_of_child([*asked, str(tmp_path / "made")]) == 0
+    assert status_of([*asked, str(tmp_path / "made")], dies_at(11, True)) == DIED
+    assert status_of([*asked, str(tmp_path / "made")]) == 0
     assert files_in(tmp_path / "made") == files_in(tmp_path / "whole")
 
 
@@ -152,11 +121,10 @@ def test_killed_at_random_moments_it_ends_with_the_same_bytes(tmp_path: Path) ->
     assert files_in(tmp_path / "made") == files_in(tmp_path / "whole")
 
 
-@pytest.mark.process
 def test_a_resumed_run_of_other_options_or_inputs_is_refused(tmp_path: Path) -> None:
     paths = corpus(tmp_path, TEXTS)
     asked = asked_for("flat", *paths)
-    assert status_of_child([*asked, str(tmp_path / "made")], dies_at(9, True)) == 9
+    assert status_of([*asked, str(tmp_path / "made")], dies_at(9, True)) == DIED
     died = files_in(tmp_path / "made")
     assert "append_special" in refused(
         *[x for x in asked if x not in ("--append-special", "<|endoftext|>")], tmp_path / "made"
@@ -170,12 +138,11 @@ def test_a_resumed_run_of_other_options_or_inputs_is_refused(tmp_path: Path) -> 
     assert files_in(tmp_path / "made") == died
 
 
-@pytest.mark.process
 @pytest.mark.parametrize("change", [lambda data: data.replace(b'"shards": ', b'"shards": 1'),
                                     lambda _: b"", lambda _: b"[" * 99_999])  # fmt: skip
 def test_a_state_that_was_changed_is_refused(change: Callable[[bytes], bytes], tmp_path: Path) -> None:
     asked = asked_for("flat", *corpus(tmp_path, TEXTS))
-    assert status_of_child([*asked, str(tmp_path / "made")], dies_at(9, True)) == 9
+    assert status_of([*asked, str(tmp_path / "made")], dies_at(9, True)) == DIED
     state = tmp_path / "made" / ".tokcli-checkpoint" / "state.json"
     state.write_bytes(change(state.read_bytes()))
     died = files_in(tmp_path / "made")
@@ -183,51 +150,28 @@ def test_a_state_that_was_changed_is_refused(change: Callable[[bytes], bytes], t
     assert files_in(tmp_path / "made") == died
 
 
-@pytest.mark.process
 def test_a_stream_is_read_again_from_its_beginning(tmp_path: Path) -> None:
     data = b"".join(path.read_bytes() for path in corpus(tmp_path, TEXTS))
     asked = asked_for("flat")
     shorter = data[: data.index(b"\n", len(data) // 4) + 1]
     ok(*asked, tmp_path / "whole", data=shorter)
 
-    def patch() -> None:
-        dies_at(14, True)()
-        read, write = os.pipe()
-        if os.fork() == 0:
-            os.write(write, data)
-            os._exit(0)
-        os.close(write)
-        os.dup2(read, 0)
-
-    assert status_of_child([*asked, str(tmp_path / "made")], patch) == 9
+    assert status_of([*asked, str(tmp_path / "made")], dies_at(14, True), data) == DIED
     assert len(list((tmp_path / "made").glob("*.bin"))) > len(list((tmp_path / "whole").glob("*.bin")))
     ok(*asked, tmp_path / "made", data=shorter)
     assert files_in(tmp_path / "made") == files_in(tmp_path / "whole")
 
 
-@pytest.mark.process
 def test_a_full_disk_leaves_no_half_shard_and_the_run_goes_on_later(tmp_path: Path) -> None:
     asked = asked_for("datatrove", *corpus(tmp_path, TEXTS))
     ok(*asked, tmp_path / "whole")
     whole = files_in(tmp_path / "whole")
 
-    def fill() -> None:
-        sync, calls = os.fsync, 0
-
-        def full(number: int) -> None:
-            nonlocal calls
-            calls += stat.S_ISREG(os.fstat(number).st_mode)
-            if calls == 10:
-                raise OSError(28, "No space left on device")
-            sync(number)
-
-        os.fsync = full
-
-    assert status_of_child([*asked, str(tmp_path / "made")], fill) == 2
+    assert status_of([*asked, str(tmp_path / "made")], "fsync-full:10") == 2
     left = {name: data for name, data in files_in(tmp_path / "made").items() if not name.startswith(".tokcli")}
     assert left
     assert all(whole[name] == data for name, data in left.items())
-    assert status_of_child([*asked, str(tmp_path / "made")]) == 0
+    assert status_of([*asked, str(tmp_path / "made")]) == 0
     assert files_in(tmp_path / "made") == whole
 
 
