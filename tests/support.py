@@ -281,7 +281,7 @@ def on_terminal(*arguments: str | Path, env: dict[str, str] | None = None) -> tu
         while block := os.read(master, 65536):
             shown += block
     os.close(master)
-    return process.wait(30), shown.replace(b"\r\n", b"\n")
+    return process.wait(60), shown.replace(b"\r\n", b"\n")
 
 
 def read_vocabulary(path: str | os.PathLike[str]) -> read.Contents:
