@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pytest
 import tiktoken
 from fork_server import server
 from hypothesis import settings
@@ -24,6 +25,8 @@ from tokcli.registry.catalog import CATALOG
 
 ROOT = Path(__file__).resolve().parent.parent
 NAMES = tuple(CATALOG)
+# every code point, 65,536 at a time; all together take half a minute, so planes without letters are in the full set
+PLANES = [pytest.param(plane, marks=[] if plane in (0, 1, 2, 14) else [pytest.mark.slow]) for plane in range(17)]
 FAMILIES = ("r50k_base", "cl100k_base", "o200k_base")  # one encoding for each pattern
 
 # Where splitting goes wrong: apostrophes, white space of every kind, letters without case, marks, digits, joined signs

@@ -16,7 +16,9 @@ NEEDS = {
     r"process_time|monotonic\(\)|perf_counter|time\.time|sleep|took_less|ru_[us]time": {"clock"},
     r"setrlimit|RLIMIT_\w+|ulimit|ru_maxrss|VmHWM|tracemalloc|get_traced_memory": {"memory"},
     r"send_signal|SIG[A-Z]{2,}|os\.kill|pthread_kill|setitimer|\.kill\(\)": {"signals"},
-    r"os\.fork|LocalCluster|dask_workers|multiprocessing\.\w|ProcessPoolExecutor": {"process"},
+    r"os\.fork|\[subprocess\.Popen\(.* range\((?!2\))|LocalCluster|dask_workers|multiprocessing\.\w|ProcessPoolExecutor": {
+        "process"
+    },
 }
 OUTSIDE = {"slow", "clock", "memory", "signals", "process", "soak"}
 

@@ -130,6 +130,7 @@ sys.exit(run(sys.argv[2:]))
 """
 
 
+@pytest.mark.process
 @native_only
 @pytest.mark.parametrize("name", ["r50k_base", FILES[0], FILES[1]])
 def test_processes_that_race_on_a_cold_cache_build_once_and_answer_alike(

@@ -15,7 +15,7 @@ from rich.cells import cell_len
 from rich.color import ColorSystem
 from rich.style import Style
 from rich.text import Text
-from support import HARD_ATOMS, examples, hard_text, took_less
+from support import HARD_ATOMS, PLANES, examples, hard_text, took_less
 
 from tokcli.engine import backend
 from tokcli.render import native_lines, palette
@@ -28,7 +28,6 @@ from tokcli.render.visible import visible
 
 needs_native = pytest.mark.skipif(backend.native() is None, reason="it is about native code")
 SYSTEMS = {"standard": ColorSystem.STANDARD, "256": ColorSystem.EIGHT_BIT, "truecolor": ColorSystem.TRUECOLOR}
-PLANES = range(17)
 ATOMS = [
     *HARD_ATOMS,
     "\n",

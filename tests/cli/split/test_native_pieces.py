@@ -10,7 +10,7 @@ from itertools import islice
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support import HARD_ATOMS, examples, hard_text
+from support import HARD_ATOMS, PLANES, examples, hard_text
 
 from tokcli import Encoding, get_encoding
 from tokcli.analysis.pieces import piece_stats
@@ -29,7 +29,6 @@ from tokcli.render.visible import escape
 pytestmark = pytest.mark.skipif(backend.native() is None, reason="it is about native code")
 
 ENCODINGS = ("o200k_base", "gpt2")
-PLANES = range(17)
 
 
 def own_encoding() -> Encoding:
