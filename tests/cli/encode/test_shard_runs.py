@@ -105,7 +105,7 @@ def test_a_long_document_goes_on_where_it_was(tmp_path: Path) -> None:
 @pytest.mark.signals
 @pytest.mark.slow
 def test_killed_at_random_moments_it_ends_with_the_same_bytes(tmp_path: Path) -> None:
-    asked = asked_for("flat", *corpus(tmp_path, TEXTS * 20))
+    asked = asked_for("flat", *corpus(tmp_path, TEXTS * 60))
     began = time.monotonic()
     ok(*asked, tmp_path / "whole")
     took = time.monotonic() - began
