@@ -20,7 +20,7 @@ from pkgutil import walk_packages
 
 import tokcli
 
-SECONDS = 120  # for a run
+SECONDS = 60  # for a run: a limit against hanging
 # what Python, coverage or the C library read before the program begins, and the choice of the backend
 FIXED = ("PYTHON", "COV", "LC_", "LANG", "LD_", "MALLOC_", "GLIBC_", "TOKCLI_BACKEND")
 HEAD = struct.Struct("q")  # a length, a process id, a status

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -24,6 +26,7 @@ from tokcli.formats.sources import sources_of_bytes
 from tokcli.registry.catalog import CATALOG
 
 ROOT = Path(__file__).resolve().parent.parent
+SECONDS = 60.0  # for a process of ours: a limit against hanging, not a measurement
 NAMES = tuple(CATALOG)
 # every code point, 65,536 at a time; all together take half a minute, so planes without letters are in the full set
 PLANES = [pytest.param(plane, marks=[] if plane in (0, 1, 2, 14) else [pytest.mark.slow]) for plane in range(17)]
@@ -228,8 +231,20 @@ def run_tokcli(
     if forks is not None and forks.takes(clean) and not more.keys() - {"cwd"}:
         status, out, err = forks.run(arguments, data, clean, more.get("cwd", Path.cwd()))
         return Ran(status, out, err.decode())
-    process = subprocess.run([*program(), *arguments], input=data, capture_output=True, env=clean, timeout=120, **more)
-    return Ran(process.returncode, process.stdout, process.stderr.decode())
+    return finished([*program(), *arguments], data, env=clean, **more)
+
+
+def finished(line: Sequence[str | bytes | Path], data: bytes = b"", seconds: float = SECONDS, **more: Any) -> Ran:
+    """Return a process that has ended; one that hangs is killed with all that it has started, and what it said is shown."""
+    streams = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    with subprocess.Popen(line, start_new_session=True, **streams, **more) as process:
+        try:
+            out, err = process.communicate(data, timeout=seconds)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            out, err = process.communicate()
+            raise AssertionError(f"hangs after {seconds:g} s: {line}: {out[-500:]!r} {err[-500:]!r}") from None
+    return Ran(process.returncode, out, err.decode())
 
 
 def ok(*arguments: str | bytes | Path, **more: Any) -> bytes:
