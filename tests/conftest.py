@@ -62,14 +62,15 @@ class SecondOpinion:
             self.failed.add(report.nodeid)
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        assert session.config.cache is not None
+        assert session.config.cache is not None  # pytest_configure has looked
         folder = session.config.cache.mkdir("again")
         for name, tests in (("failed", self.failed), ("unheard", self.asked - self.heard)):
             (folder / name).write_text("".join(f"{test}\n" for test in sorted(tests)))
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    if not hasattr(config, "workerinput"):  # a worker reports to the process that started it
+    is_worker = hasattr(config, "workerinput")  # which reports to the process that started it
+    if not is_worker and config.pluginmanager.hasplugin("cacheprovider"):
         config.pluginmanager.register(SecondOpinion())
 
 
