@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -52,15 +53,23 @@ def lines(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.parametrize("field", ["text", "meta.title"])
+@cache
+def of_lines(lines: Path, *arguments: str) -> bytes:
+    """Return the answer to the same records as JSON Lines."""
+    return ok(*arguments, lines)
+
+
+@pytest.mark.parametrize("write", [parquet, parquet_of_words, arrow, large_strings, categories])
 @pytest.mark.parametrize(
     "command", [["encode"], ["encode", "--json", "--offsets", "byte"], ["count"], ["split"], ["encode", "-n", "2"]]
 )
-def test_rows_have_the_answers_of_lines(command: list[str], field: str, lines: Path, tmp_path: Path) -> None:
-    expected = ok(*command, *READ, "--field", field, lines)
-    for write in (parquet, parquet_of_words, arrow, large_strings, categories):
-        path = write(tmp_path / write.__name__, pa.Table.from_pylist(ROWS))
-        assert ok(*command, *READ, "--field", field, path) == expected, write.__name__
+def test_rows_have_the_answers_of_lines(
+    command: list[str], write: Callable[[Path, Any], Path], lines: Path, tmp_path: Path
+) -> None:
+    path = write(tmp_path / "rows", pa.Table.from_pylist(ROWS))
+    for field in ("text", "meta.title"):
+        given = (*command, *READ, "--field", field)
+        assert ok(*given, path) == of_lines(lines, *given)
 
 
 @pytest.mark.slow
