@@ -21,6 +21,8 @@ import pytest
 os.environ["PYTHONSAFEPATH"] = "1"
 if (Path(sys.executable).parent / "tokcli").exists():
     sys.path[:] = [p for p in sys.path if Path(p).resolve() != Path(__file__).resolve().parent.parent]
+    if sys.version_info < (3, 11):  # which knows no PYTHONSAFEPATH
+        os.chdir(Path(__file__).parent)
 
 # A shell starts jobs in the background with Ctrl-C ignored, which children inherit: tests that press it would wait forever.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
