@@ -21,8 +21,6 @@ import pytest
 os.environ["PYTHONSAFEPATH"] = "1"
 if (Path(sys.executable).parent / "tokcli").exists():
     sys.path[:] = [p for p in sys.path if Path(p).resolve() != Path(__file__).resolve().parent.parent]
-    if sys.version_info < (3, 11):  # which knows no PYTHONSAFEPATH
-        os.chdir(Path(__file__).parent)
 
 # A shell starts jobs in the background with Ctrl-C ignored, which children inherit: tests that press it would wait forever.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
@@ -44,6 +42,12 @@ for _name, _more in PROFILES.items():
     _patient = [hypothesis.HealthCheck.too_slow]
     hypothesis.settings.register_profile(_name, deadline=None, suppress_health_check=_patient, **_more)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "gate"))
+
+
+def pytest_collection_finish() -> None:
+    """Leave the source tree's folder, where processes that tests start would import from: Python 3.10 has no PYTHONSAFEPATH."""
+    if sys.version_info < (3, 11):
+        os.chdir(Path(__file__).parent)
 
 
 class SecondOpinion:
