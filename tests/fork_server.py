@@ -14,6 +14,7 @@ import struct
 import subprocess
 import sys
 import threading
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
@@ -21,8 +22,9 @@ from pkgutil import walk_packages
 import tokcli
 
 SECONDS = 60  # for a run: a limit against hanging
-# what Python, coverage or the C library read before the program begins, and the choice of the backend
-FIXED = ("PYTHON", "COV", "LC_", "LANG", "LD_", "MALLOC_", "GLIBC_", "TOKCLI_BACKEND")
+# what Python, coverage or the C library read before the program begins
+FIXED = ("PYTHON", "COV", "LC_", "LANG", "LD_", "MALLOC_", "GLIBC_")
+Arguments = Sequence[str | bytes | Path]
 HEAD = struct.Struct("q")  # a length, a process id, a status
 LIBRARIES = ("filelock", "pathspec", "platformdirs", "regex", "rich.console", "rich.table", "rich.text")
 # the program itself, what needs an extra, and the native module, which the backend may leave out
@@ -40,42 +42,23 @@ class ForkServer:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._channel, theirs = socket.socketpair()
-        self._environment = fixed(dict(os.environ))
         number = theirs.fileno()
         command, none = [sys.executable, __file__, str(number)], subprocess.DEVNULL
         self._process = subprocess.Popen(command, pass_fds=[number], stdin=none, stdout=none)
         theirs.close()
 
-    def takes(self, environment: dict[str, str]) -> bool:
-        """Return whether a run with this environment may be a fork."""
-        return fixed(environment) == self._environment
-
     def run(
-        self, arguments: tuple[str | bytes | Path, ...], data: bytes, environment: dict[str, str], folder: str | Path
+        self, arguments: Arguments, data: bytes, environment: dict[str, str], folder: str | Path
     ) -> tuple[int, bytes, bytes]:
         """Return the status (below 0: the signal that ended it), standard output and standard error of a run."""
         ours, theirs = zip(*[(w, r) if i == 0 else (r, w) for i in range(3) for r, w in [os.pipe()]], strict=True)
-        request = pickle.dumps(([os.fsencode(argument) for argument in arguments], environment, os.fspath(folder)))
-        with self._lock:
-            socket.send_fds(self._channel, [HEAD.pack(len(request))], theirs)
-            for end in theirs:
-                os.close(end)
-            self._channel.sendall(request)
-            pid = self._answer()
-            killed = threading.Event()
+        said: list[bytes] = [b"", b""]
 
-            def kill() -> None:
-                killed.set()
-                os.kill(pid, signal.SIGKILL)
+        def read(i: int) -> None:
+            with os.fdopen(ours[i + 1], "rb") as stream:
+                said[i] = stream.read()
 
-            late = threading.Timer(SECONDS, kill)
-            late.start()
-            said: list[bytes] = [b"", b""]
-
-            def read(i: int) -> None:
-                with os.fdopen(ours[i + 1], "rb") as stream:
-                    said[i] = stream.read()
-
+        def talk() -> None:
             readers = [threading.Thread(target=read, args=[i]) for i in (0, 1)]
             for reader in readers:
                 reader.start()
@@ -88,11 +71,43 @@ class ForkServer:
                 pass
             for reader in readers:
                 reader.join()
+
+        status = self.run_on(theirs, talk, arguments, environment, folder)
+        return status, said[0], said[1]
+
+    def run_on(
+        self,
+        streams: Sequence[int],
+        talk: Callable[[], None],
+        arguments: Arguments,
+        environment: dict[str, str],
+        folder: str | Path,
+    ) -> int:
+        """Run with these three standard streams, which are closed here, and return the status.
+
+        What is called in the meantime writes and reads their other ends until they are closed.
+        """
+        request = pickle.dumps(([os.fsencode(argument) for argument in arguments], environment, os.fspath(folder)))
+        with self._lock:
+            socket.send_fds(self._channel, [HEAD.pack(len(request))], streams)
+            for end in streams:
+                os.close(end)
+            self._channel.sendall(request)
+            pid = self._answer()
+            killed = threading.Event()
+
+            def kill() -> None:
+                killed.set()
+                os.kill(pid, signal.SIGKILL)
+
+            late = threading.Timer(SECONDS, kill)
+            late.start()
+            talk()
             status = self._answer()
             late.cancel()
         if killed.is_set():
             raise subprocess.TimeoutExpired([str(argument) for argument in arguments], SECONDS)
-        return status, said[0], said[1]
+        return status
 
     def _answer(self) -> int:
         head = self._channel.recv(HEAD.size, socket.MSG_WAITALL)
@@ -134,14 +149,17 @@ def become(fds: list[int], arguments: list[bytes], environment: dict[str, str], 
     sys.argv[1:] = [os.fsdecode(argument) for argument in arguments]
 
 
-def server() -> ForkServer | None:
-    """Return the server of this process; None where processes do not fork, or coverage is measured.
+def server(environment: dict[str, str]) -> ForkServer | None:
+    """Return the server of this process; None for what is no run of a fork.
 
-    Each fork would write down what all modules did when they were loaded: 1 s.
+    So where processes do not fork, or the environment has what a fork cannot change any more, or coverage is measured:
+    each fork would write down what all modules did when they were loaded, for 1 s.
     """
     global _server
     is_measured = any(name.startswith("COVERAGE_PROCESS") for name in os.environ)
-    if _server is None and hasattr(os, "fork") and not is_measured:
+    if is_measured or not hasattr(os, "fork") or fixed(environment) != fixed(dict(os.environ)):
+        return None
+    if _server is None:
         _server = ForkServer()
     return _server
 
