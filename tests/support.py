@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -28,8 +28,6 @@ from tokcli.registry.catalog import CATALOG
 ROOT = Path(__file__).resolve().parent.parent
 SECONDS = 60.0  # for a process of ours: a limit against hanging, not a measurement
 NAMES = tuple(CATALOG)
-# every code point, 65,536 at a time; all together take half a minute, so planes without letters are in the full set
-PLANES = [pytest.param(plane, marks=[] if plane in (0, 1, 2, 14) else [pytest.mark.slow]) for plane in range(17)]
 FAMILIES = ("r50k_base", "cl100k_base", "o200k_base")  # one encoding for each pattern
 
 # Where splitting goes wrong: apostrophes, white space of every kind, letters without case, marks, digits, joined signs
@@ -161,12 +159,27 @@ MARKUP = [
 
 
 def examples(number: int) -> settings:
-    """Return hypothesis's settings for a number of examples; the gate takes a tenth of them, or 40, and always the same.
+    """Return hypothesis's settings for a number of examples; the gate takes a tenth of them, or 20, and always the same.
 
     HYPOTHESIS_PROFILE=random, which .ci/full sets, takes them all, and others each time.
     """
     is_gate = settings.default.derandomize
-    return settings(max_examples=min(number, max(number // 10, 40)) if is_gate else number)
+    return settings(max_examples=min(number, max(number // 10, 20)) if is_gate else number)
+
+
+def rounds(number: int) -> int:
+    """Return how many random texts a loop tries: the number; in the gate a fifth of it, of the same ones each time."""
+    return max(number // 5, 1) if settings.default.derandomize else number
+
+
+def first_in_gate(values: Iterable[Any], number: int = 1) -> list[Any]:
+    """Return values for `parametrize`, tuples for several arguments: the gate tries the first of them, .ci/full all."""
+    rows = (value if isinstance(value, tuple) else (value,) for value in values)
+    return [pytest.param(*row, marks=[pytest.mark.slow] if i >= number else []) for i, row in enumerate(rows)]
+
+
+# every code point, 65,536 at a time
+PLANES = first_in_gate(range(17))
 
 
 def hard_text(max_size: int = 12) -> st.SearchStrategy[str]:
@@ -227,8 +240,8 @@ def run_tokcli(
     clean |= {"TOKCLI_OFFLINE": "1", "NO_COLOR": "1", **(env or {})}
     if "FORCE_COLOR" in (env or {}):
         clean.pop("NO_COLOR")
-    forks = server()
-    if forks is not None and forks.takes(clean) and not more.keys() - {"cwd"}:
+    forks = server(clean)
+    if forks is not None and not more.keys() - {"cwd"}:
         status, out, err = forks.run(arguments, data, clean, more.get("cwd", Path.cwd()))
         return Ran(status, out, err.decode())
     return finished([*program(), *arguments], data, env=clean, **more)
@@ -292,14 +305,23 @@ def on_terminal(*arguments: str | Path, env: dict[str, str] | None = None) -> tu
     ours = ("NO_COLOR", "FORCE_COLOR", "TERM", "COLUMNS", "LINES", "PAGER", "LESS", "TOKCLI_ENCODING")
     clean = {name: value for name, value in os.environ.items() if name not in ours}
     clean |= {"TERM": "xterm-256color", "PAGER": ""} | (env or {})
-    process = subprocess.Popen([*program(), *arguments], stdin=subprocess.DEVNULL, stdout=slave, env=clean)
-    os.close(slave)
-    shown = b""
-    with suppress(OSError):  # so Linux says that the other end is closed
-        while block := os.read(master, 65536):
-            shown += block
-    os.close(master)
-    return process.wait(60), shown.replace(b"\r\n", b"\n")
+    shown: list[bytes] = []
+
+    def read() -> None:
+        with suppress(OSError):  # so Linux says that the other end is closed
+            while block := os.read(master, 65536):
+                shown.append(block)
+        os.close(master)
+
+    if forks := server(clean):
+        streams = os.open(os.devnull, os.O_RDONLY), slave, os.dup(2)
+        status = forks.run_on(streams, read, arguments, clean, Path.cwd())
+    else:
+        process = subprocess.Popen([*program(), *arguments], stdin=subprocess.DEVNULL, stdout=slave, env=clean)
+        os.close(slave)
+        read()
+        status = process.wait(60)
+    return status, b"".join(shown).replace(b"\r\n", b"\n")
 
 
 def read_vocabulary(path: str | os.PathLike[str]) -> read.Contents:

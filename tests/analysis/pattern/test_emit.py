@@ -15,7 +15,7 @@ import tokenizers
 from hypothesis import given
 from hypothesis import strategies as st
 from regex_engines import BY_ENGINE
-from support import hard_text, ok, refused
+from support import hard_text, ok, refused, rounds
 
 from tokcli.analysis.pattern.emit import ENGINES, Obstacle, emit
 from tokcli.analysis.pattern.flavours import readings
@@ -71,7 +71,7 @@ def test_oniguruma_cuts_the_same(pattern: str, text: str) -> None:
 )
 def test_other_engines_cut_the_same(pattern: str, engine: str) -> None:
     generator = random.Random(pattern)
-    texts = ["".join(generator.choices(CHARS, k=generator.randrange(12))) for _ in range(300)]
+    texts = ["".join(generator.choices(CHARS, k=generator.randrange(12))) for _ in range(rounds(300))]
     assert BY_ENGINE[engine](emitted(pattern, engine), texts) == [PreTokenizer(pattern).split(text) for text in texts]
 
 

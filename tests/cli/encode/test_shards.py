@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support import HARD_ATOMS, noted, ok, refused
+from support import HARD_ATOMS, first_in_gate, noted, ok, refused
 
 import tokcli
 
@@ -145,7 +145,9 @@ def placed(documents: Documents, limit: int) -> list[Documents]:
 
 
 @pytest.mark.parametrize("layout", READERS)
-@pytest.mark.parametrize(("name", "dtype"), [("r50k_base", "<u2"), ("o200k_base", "<u4")])
+@pytest.mark.parametrize(
+    ("name", "dtype"), [("r50k_base", "<u2"), pytest.param("o200k_base", "<u4", marks=pytest.mark.slow)]
+)
 def test_each_layout_has_the_ids_of_every_document(layout: str, name: str, dtype: str, tmp_path: Path) -> None:
     if layout == "parquet":
         pytest.importorskip("pyarrow")
@@ -254,7 +256,7 @@ def test_compressed_input_is_read_as_what_it_holds(tmp_path: Path) -> None:
 # --- parts -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("parts", [1, 2, 3, 7])
+@pytest.mark.parametrize("parts", first_in_gate([3, 1, 2, 7]))
 def test_the_parts_together_have_every_document_once(parts: int, tmp_path: Path) -> None:
     texts = TEXTS[:40] + TEXTS[-4:]
     path = corpus(tmp_path, texts)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import regex
-from support import ROOT, noted, on_terminal, refused
+from support import ROOT, first_in_gate, noted, on_terminal, refused
 
 import tokcli
 from tokcli.analysis.vocabulary import not_self, stats_of
@@ -187,7 +187,7 @@ def test_statistics_are_those_of_the_tokens_one_by_one() -> None:
 
 
 @pytest.mark.parametrize(
-    "pattern", ["hello", "^ [A-Z]", "(?:a|b)+c", r"\d{3}", "(?i)QUICK", "\ufffd", "(a|e)$", ".{60}"]
+    "pattern", first_in_gate(["(a|e)$", r"\d{3}", "\ufffd", "hello", "^ [A-Z]", "(?:a|b)+c", "(?i)QUICK", ".{60}"], 3)
 )
 def test_a_search_finds_what_its_regex_finds(pattern: str) -> None:
     encoding = tokcli.get_encoding("gpt2")

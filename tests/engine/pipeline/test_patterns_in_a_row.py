@@ -8,7 +8,7 @@ import re
 
 import pytest
 from hypothesis import given
-from support import HARD_ATOMS, examples, hard_text
+from support import HARD_ATOMS, examples, hard_text, rounds
 
 from tokcli.engine.llama_cpp.characters import changed_ranges
 from tokcli.engine.llama_cpp.patterns import PRE_TYPES
@@ -82,7 +82,7 @@ def test_one_pattern_cuts_as_the_library_does(text: str) -> None:
 @pytest.mark.parametrize("pat_str", LIBRARY, ids=["deepseek", "coder", "bloom", "starcoder"])
 def test_one_pattern_cuts_hard_text_as_the_library_does(pat_str: str) -> None:
     rnd, splitter = random.Random(7), PreTokenizer(pat_str)
-    for _ in range(4000):
+    for _ in range(rounds(4000)):
         text = "".join(rnd.choices(rnd.sample(ATOMS, 12), k=rnd.randrange(1, 16)))
         assert splitter.split(text) == library_pieces(pat_str, text)
 
@@ -92,7 +92,7 @@ def test_one_pattern_cuts_hard_text_as_llama_cpp_does(name: str) -> None:
     pat_str = PRE_TYPES[name].known
     assert pat_str is not None
     rnd, splitter = random.Random(8), PreTokenizer(pat_str)
-    for _ in range(4000):
+    for _ in range(rounds(4000)):
         text = MOVED.sub("", "".join(rnd.choices(rnd.sample(ATOMS, 12), k=rnd.randrange(1, 16))))
         assert splitter.split(text) == LLAMA_CPP[name].cut(text)
 

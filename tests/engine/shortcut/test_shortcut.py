@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import HARD_ATOMS, ROOT
+from support import HARD_ATOMS, ROOT, rounds
 
 from tokcli.engine.pipeline.aligned import Aligned
 from tokcli.engine.pipeline.pipeline import Pipeline
@@ -90,7 +90,7 @@ def test_ids_are_those_of_the_parts(name: str, changes: dict[str, Any], ignore_m
     assert isinstance(pipeline, Pipeline)
     encoding = load_encoding(path)
     rnd = random.Random(9)
-    for _ in range(150):
+    for _ in range(rounds(150)):
         text = "".join(rnd.choices(rnd.sample(ATOMS, 14), k=rnd.randrange(1, 30)))
         for allowed in (frozenset[str](), frozenset({"<end>"})):
             expected = one_by_one(pipeline, text, allowed)

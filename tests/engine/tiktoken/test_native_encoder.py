@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support import FAMILIES, HARD_ATOMS, examples, hard_text
+from support import FAMILIES, HARD_ATOMS, examples, first_in_gate, hard_text, rounds
 
 import tokcli
 from tokcli.engine import backend
@@ -82,7 +82,7 @@ def test_any_instructions_split_as_the_pattern(most: str, any_instructions: None
     native.set_instructions(most)
     rnd = random.Random(64)
     splitters = {pat_str: PreTokenizer(pat_str) for pat_str in FAMILY_OF}
-    for _ in range(400):
+    for _ in range(rounds(400)):
         text = window_text(rnd, 200)
         for pat_str, splitter in splitters.items():
             assert native_split(pat_str, text) == splitter.split(text)
@@ -159,7 +159,7 @@ def test_native_merging_is_the_python_one_for_any_vocabulary(ranks: dict[bytes, 
     assert enc.tokenizer.native.count(text) == len(enc.tokenizer.encode_in_python(text))
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", first_in_gate(range(4)))
 def test_a_piece_of_many_windows_merges_as_one(seed: int) -> None:
     # periodic, with tokens cut out of it, some longer than where two windows overlap: windows often disagree
     rnd, letters = random.Random(seed), {bytes([i]): i for i in range(256)}

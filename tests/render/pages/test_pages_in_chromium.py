@@ -15,7 +15,7 @@ from unicodedata import category
 
 import chromium
 import pytest
-from support import HARD_ATOMS, MARKUP, ROOT
+from support import HARD_ATOMS, MARKUP, ROOT, first_in_gate
 
 from tokcli import get_encoding
 from tokcli.analysis.vocabulary import not_self
@@ -118,13 +118,16 @@ def test_a_click_opens_a_token_and_its_merges_lead_to_others_and_back(tab: chrom
 
 @pytest.mark.parametrize(
     ("kind", "query", "needle", "first"),
-    [
-        ("is", " world", b" world", " ·world 20 77 6f 72 6c 64 6 merged"),
-        ("hex", "F09F 98", b"\xf0\x9f\x98", " ⟨f0 9f 98⟩ f0 9f 98 3 merged"),
-        ("is", "\\n\\n\\x0a", b"\n\n\n", " ⏎⏎⏎ 0a 0a 0a 3 merged"),
-        ("begins", "<|end", b"<|endoftext|>", " <|endoftext|> 3c 7c 65 6e 64"),
-        ("id", "199999", b"<|endoftext|>", " <|endoftext|> 3c 7c 65 6e 64"),
-    ],
+    first_in_gate(
+        [
+            ("is", " world", b" world", " ·world 20 77 6f 72 6c 64 6 merged"),
+            ("hex", "F09F 98", b"\xf0\x9f\x98", " ⟨f0 9f 98⟩ f0 9f 98 3 merged"),
+            ("is", "\\n\\n\\x0a", b"\n\n\n", " ⏎⏎⏎ 0a 0a 0a 3 merged"),
+            ("begins", "<|end", b"<|endoftext|>", " <|endoftext|> 3c 7c 65 6e 64"),
+            ("id", "199999", b"<|endoftext|>", " <|endoftext|> 3c 7c 65 6e 64"),
+        ],
+        2,
+    ),
 )
 def test_a_search_finds_tokens_by_text_id_and_bytes(
     tab: chromium.Tab, folder: Path, kind: str, query: str, needle: bytes, first: str
@@ -253,6 +256,7 @@ def test_a_text_is_searched_copied_and_shown_otherwise(tab: chromium.Tab, folder
     tab.wait(f"{STATUS} === 'Copied 19 ids.'")
 
 
+@pytest.mark.slow
 def test_a_text_of_a_megabyte_has_elements_only_near_the_sight(tab: chromium.Tab, folder: Path) -> None:
     (folder / "long").write_text("".join(f"line {n}: def f(x): return x * {n}\n" for n in range(30_000)))
     tab.open(page(folder, "encode", folder / "long"))
@@ -301,7 +305,7 @@ def test_a_tokenizer_without_one_pattern_names_the_parts_that_cut_its_text(tab: 
 EACH = [("encode", "-t", SAMPLE), ("split", "-t", SAMPLE), ("inspect-ranks", "-e", "o200k_base")]
 
 
-@pytest.mark.parametrize("text", MARKUP)
+@pytest.mark.parametrize("text", first_in_gate(MARKUP, 3))
 def test_nothing_in_a_text_acts_and_all_of_it_is_shown(tab: chromium.Tab, folder: Path, text: str) -> None:
     tab.open(page(folder, "encode", "-t", text))
     elements = tab.value("document.querySelectorAll('script, img, b, i').length")
