@@ -147,7 +147,6 @@ HEAVY = {"click.shell_completion", "ctypes", "difflib", "distributed", "fsspec",
 # machine with two cores
 LATE = {
     "tokcli.cli.count.count": "the forms of counts beyond one number, 5 ms of the 45 ms that `count` takes to start",
-    "tokcli.cli.options": "the time limit and contextvars, 0.4 ms, where --timeout is not given",
     "tokcli.engine.tiktoken.rank_vocabulary": "merging in Python, 1.2 ms, which the native twin saves",
     "tokcli.__main__": "the command line, 60 ms, which an import of `python -m tokcli` in tests does not need",
     "tokcli.cli.decode": "what reads shards, 20 ms, which files of ids do not need",
@@ -169,6 +168,7 @@ LATE = {
     "tokcli.engine.llama_cpp.characters": "tables of Unicode, 2 ms",
     "tokcli.engine.llama_cpp.llama_cpp": "the models of GGUF files, which one with a shortcut does not need",
     "tokcli.engine.pretokenizers.pretokenizer": "compiling, 4 ms, which a pattern that native code splits by does not need",
+    "tokcli.engine.stream.special_tokens": "what finds them in Python, 0.3 ms, which native code does by itself",
     "tokcli.engine.shortcut.shortcut": "normal forms, 3 ms: only some files have a normalizer",
     "tokcli.engine.unicode.classes": "tables of Unicode, 2 ms, for one pre-tokenizer",
     "tokcli.engine.unicode.properties": "tables of Unicode, 2 ms, which the known patterns do not need",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import click
 
 from tokcli.cli.conflicts import Apart, Conflict, Needs, check
+from tokcli.engine.base.time_limit import time_limit
 from tokcli.errors import InputError
 from tokcli.registry.catalog import CATALOG
 from tokcli.registry.model_names import MODEL_TO_ENCODING
@@ -240,8 +241,6 @@ def group(*options: Callable[[F], F]) -> Callable[[F], F]:
 def limit_patterns(context: click.Context, _: click.Parameter, seconds: float) -> float:
     """Limit the time of every pattern until the command ends, wherever the pattern comes from."""
     if seconds != DEFAULT_SECONDS:
-        from tokcli.engine.base.time_limit import time_limit  # 0.4 ms, with contextvars
-
         context.with_resource(time_limit(seconds))
     return seconds
 

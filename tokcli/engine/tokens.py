@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from tokcli.engine import backend
 from tokcli.errors import InputError
@@ -110,15 +110,6 @@ def added(ids: Sequence[int], type_id: int) -> Tokens:
     """Return special tokens that a template adds; they have no place in the text: 0 to 0."""
     size = len(ids)
     return Tokens(ids, [type_id] * size, [1] * size, [0, 0] * size, [0, 0] * size)
-
-
-class TokenSpan(NamedTuple):
-    """An id, the text that it stands for, and its first and past-the-end character in the piece."""
-
-    id: int
-    text: str
-    begin: int
-    end: int
 
 
 def texts_of(ids: Mapping[str, int]) -> dict[int, str]:

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 Members = dict[str, Sequence[int]]
 
 TRUNCATED = {"truncated": True}  # of a JSON object whose ids or text were cut
-CUT_AFTER = b"], " + line(TRUNCATED)[1:]  # after the ids of such an object
 
 SPOOL_BYTES = 1 << 22  # of offsets or .npy ids kept in memory before they go to a temporary file
 
@@ -148,9 +147,9 @@ class JsonWriter(TextWriter):
     def render_records(self, ids: memoryview, offsets: memoryview, limit: int | None) -> tuple[Buffer, bool]:
         if limit is None or all(end - begin <= limit for begin, end in pairwise(offsets)):
             return super().render_records(ids, offsets, None)
-        parts = []
+        parts, cut_after = [], b"], " + line(TRUNCATED)[1:]
         for begin, end in pairwise(offsets):
-            after = self._after if end - begin <= limit else CUT_AFTER
+            after = self._after if end - begin <= limit else cut_after
             parts += [self._before, self.render(ids[begin : min(end, begin + limit)]), after]
         return b"".join(parts), True
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from array import array
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from tokcli.cli.streams import STANDARD_INPUT, Input
 from tokcli.errors import InputError
@@ -17,11 +17,11 @@ PARQUET, ARROW = b"PAR1", b"ARROW1"  # begin such files
 ROWS = 4096  # in a batch, at most
 
 
-class Texts(NamedTuple):
+class Texts:
     """The texts of some rows, one after the other, and where each ends (uint64)."""
 
-    data: bytes
-    ends: Buffer
+    def __init__(self, data: bytes, ends: Buffer) -> None:
+        self.data, self.ends = data, ends
 
     @property
     def rows(self) -> int:

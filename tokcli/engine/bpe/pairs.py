@@ -13,18 +13,27 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate, chain, pairwise
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from tokcli.engine import backend
 from tokcli.engine.bpe.bpe import BoundedCache, MergeOrder, ModelKind, merge_parts
 from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE, byte_token
 from tokcli.engine.bpe.ranks import Ranked, ranks_of_texts
-from tokcli.engine.tokens import TokenSpan, texts_of
+from tokcli.engine.tokens import texts_of
 from tokcli.errors import InputError
 
 PairMerges = Mapping[int, tuple[int, int]]  # left << SHIFT | right -> (rank, id of both together)
 SHIFT = 32
 _LONG = 64  # characters: it pays to cut a longer piece into words
+
+
+class TokenSpan(NamedTuple):
+    """An id, the text that it stands for, and its first and past-the-end character in the piece."""
+
+    id: int
+    text: str
+    begin: int
+    end: int
 
 
 class MergeList(Mapping[int, tuple[int, int]]):

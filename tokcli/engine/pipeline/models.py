@@ -14,7 +14,8 @@ from tokcli.engine.base.longest_match import LongestMatch
 from tokcli.engine.bpe.bpe import MergeOrder, ModelKind
 from tokcli.engine.bpe.byte_alphabet import byte_token
 from tokcli.engine.bpe.lattice import UNKNOWN_PENALTY, best_path, prefixes
-from tokcli.engine.tokens import TokenSpan, texts_of
+from tokcli.engine.bpe.pairs import TokenSpan
+from tokcli.engine.tokens import texts_of
 from tokcli.errors import InputError
 
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from tokcli.engine.pretokenizers import cuts
 from tokcli.engine.pretokenizers.known_patterns import KNOWN_PATTERNS
@@ -262,12 +262,11 @@ class PreTokenizer:
         return self.is_known and cuts.is_stop(self.pat_str, data, at)
 
 
-class _NativePieces(NamedTuple):
+class _NativePieces:
     """Text as UTF-8, where its pieces end, and the alternatives that made them."""
 
-    data: bytes
-    ends: list[int]
-    alternatives: list[int]
+    def __init__(self, data: bytes, ends: list[int], alternatives: list[int]) -> None:
+        self.data, self.ends, self.alternatives = data, ends, alternatives
 
     @property
     def pieces(self) -> list[str]:

@@ -11,12 +11,12 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
-from tokcli.engine.base.longest_match import LongestMatch
 from tokcli.engine.pretokenizers.cuts import LOOK_AROUND
 from tokcli.engine.stream import special_tokens
 from tokcli.errors import DisallowedSpecialTokenError, InputError, NotUtf8Error, PatternError
 
 if TYPE_CHECKING:
+    from tokcli.engine.base.longest_match import LongestMatch
     from tokcli.engine.pretokenizers.pretokenizer import PreTokenizer
 
 Blocks = Iterable[bytes]
@@ -30,7 +30,7 @@ MAX_PIECE_BYTES = 64 << 20  # of the largest piece: merging needs some 100 bytes
 # errors="bytes" decodes a byte that is not UTF-8 as U+DC80 to U+DCFF (PEP 383), which UTF-8 itself never gives;
 # "replace" decodes a sequence of N bytes that becomes one U+FFFD as U+DC00 + N, which keeps its size.
 _BAD_BYTES = "[\udc80-\udcff]+"
-_REPLACED = re.compile("[\udc01-\udc04]")
+_REPLACED = "[\udc01-\udc04]"
 _DECODING = {"strict": "strict", "replace": "tokcli.sizes", "bytes": "surrogateescape"}
 
 
@@ -243,7 +243,7 @@ class _Chunker:
 
     def _readable(self, text: str) -> str:
         """Return text as it is split: what "replace" replaces is U+FFFD."""
-        return _REPLACED.sub("\ufffd", text) if self._errors == "replace" and not text.isascii() else text
+        return re.sub(_REPLACED, "\ufffd", text) if self._errors == "replace" and not text.isascii() else text
 
     def _size(self, text: str) -> int:
         """Return the number of bytes of the input that a text was decoded from."""

@@ -9,11 +9,15 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
-from typing import Literal
+from typing import TYPE_CHECKING, AnyStr, Literal
 
 from tokcli.engine.base.arguments import names_in, wrong_type
-from tokcli.engine.base.longest_match import LongestMatch
 from tokcli.errors import DisallowedSpecialTokenError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tokcli.engine.base.longest_match import LongestMatch
 
 Which = Literal["all"] | Collection[str]  # all special tokens, or those named
 
@@ -21,13 +25,19 @@ Which = Literal["all"] | Collection[str]  # all special tokens, or those named
 @lru_cache(maxsize=128)
 def finder(tokens: frozenset[str]) -> LongestMatch[str]:
     """Return what finds special tokens, the longest where several begin."""
-    return LongestMatch(tokens)
+    return _longest(tokens)
 
 
 @lru_cache(maxsize=16)
 def byte_finder(tokens: frozenset[str]) -> LongestMatch[bytes]:
     """Return what finds special tokens in UTF-8, the longest where several begin."""
-    return LongestMatch(token.encode() for token in tokens)
+    return _longest(token.encode() for token in tokens)
+
+
+def _longest(tokens: Iterable[AnyStr]) -> LongestMatch[AnyStr]:
+    from tokcli.engine.base.longest_match import LongestMatch  # native code finds them by itself
+
+    return LongestMatch(tokens)
 
 
 @lru_cache(maxsize=16)

@@ -7,7 +7,7 @@ from array import array
 from collections.abc import Iterable, Iterator
 from functools import cached_property, lru_cache
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from tokcli.engine import backend
 from tokcli.engine.stream import special_tokens
@@ -19,15 +19,14 @@ if TYPE_CHECKING:
     from tokcli.engine import _native
 
 
-class SplitText(NamedTuple):
+class SplitText:
     """A part of a stream: plain text as UTF-8, and the bytes at which its pieces end (uint64).
 
     `is_noise`: there are other bytes in it, each run of which belongs to the last piece before it.
     """
 
-    data: memoryview
-    ends: bytes
-    is_noise: bool = False
+    def __init__(self, data: memoryview, ends: bytes, is_noise: bool = False) -> None:
+        self.data, self.ends, self.is_noise = data, ends, is_noise
 
     @classmethod
     def of(cls, pieces: Iterable[str]) -> SplitText:
