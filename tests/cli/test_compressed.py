@@ -123,7 +123,7 @@ def test_binary_ids_may_begin_as_compressed_data_or_as_json_do(ids: list[int]) -
 def test_data_that_are_damaged_or_end_early_are_refused(kind: str, tmp_path: Path) -> None:
     packed = WRITERS[kind](os.urandom(20_000).hex().encode())
     (tmp_path / "short").write_bytes(packed[:-5])
-    assert f"{kind} data that end too early" in refused("count", tmp_path / "short")
+    assert f"{kind} data that ends too early" in refused("count", tmp_path / "short")
     (tmp_path / "head").write_bytes(packed[:12])
     refused("count", tmp_path / "head")
     half = len(packed) // 2

@@ -161,7 +161,7 @@ class CheckpointFolder:
         except RecursionError:
             is_whole = False
         if not is_whole:
-            raise self.damaged(f"{STATE} is not as it was written")
+            raise self.damaged(f"{STATE} has changed since it was written")
         if (version := state.pop("version", None)) != self._work.version:
             raise self.damaged(f"{STATE} has version {version!r:.20}, not {self._work.version}")
         found: dict[str, Any] = state
@@ -172,7 +172,7 @@ class CheckpointFolder:
         if found != plan:
             changed = [key for key in plan if found.get(key) != plan[key]]
             raise InputError(
-                f"the checkpoint is of another {self._work.name} ({', '.join(changed) or 'other options'})",
+                f"the checkpoint belongs to another {self._work.name} ({', '.join(changed) or 'other options'})",
                 f"Remove the folder, name another DIR, or repeat the options of that {self._work.name}.",
                 where=str(self.path),
             )

@@ -220,5 +220,5 @@ def check_growth(size: int, most: int, part: str) -> None:
     if size > most:
         raise InputError(
             f"the {part} makes {size} characters; at most {most} are made of this input",
-            f"Rules that feed each other, or long replacements: see the {part} of the vocabulary file.",
+            f"Look in the {part} of the vocabulary file for rules that feed each other, or for long replacements.",
         )

@@ -211,7 +211,7 @@ def check_pieces(pieces: list[SpmPiece], byte_fallback: bool, model_type: ModelT
     if byte_fallback and len(found_bytes) != len(_BYTE_TOKENS):
         raise VocabularyError(f"{len(found_bytes)} pieces for single bytes; 256 are needed", where=name)
     if unknown < 0 and not byte_fallback:
-        raise VocabularyError("no piece is for unknown text", where=name)
+        raise VocabularyError("no piece for unknown text", where=name)
 
 
 _BYTE_TOKENS = frozenset(map(byte_token, range(256)))

@@ -146,7 +146,9 @@ def open_counts(path: str | os.PathLike[str]) -> CountsFile:
         number = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # a pipe without a writer does not open else
         if not stat.S_ISREG(os.fstat(number).st_mode):
             os.close(number)
-            raise InputError("not a regular file", "Counts are read twice.", where=os.fspath(path))
+            raise InputError(
+                "not a regular file", "Counts are read twice, so they must be in a regular file.", where=os.fspath(path)
+            )
         file = open(number, "rb")  # noqa: SIM115, PTH123 - read block by block, and closed with its reader
     except OSError as error:
         raise InputError(reason_of(error), where=os.fspath(path)) from None

@@ -66,7 +66,7 @@ class TrainingRules:
         """Return the rules to go on with: `tokens` are those to begin with, then some that were learnt before."""
         more = tokens[len(self.seed) :]
         if list(tokens[: len(self.seed)]) != self.tokens:
-            raise VocabularyError("the tokens that were learnt before are not those of this vocabulary to begin with")
+            raise VocabularyError("the tokens learnt before do not extend this vocabulary")
         return replace(self, seed={**self.seed, **{token: self.next_id + i for i, token in enumerate(more)}})
 
     def check_size(self) -> None:

@@ -368,7 +368,7 @@ def test_what_was_changed_is_found_and_named(tmp_path: Path) -> None:
     data = bytearray((folder / "shard-00001.bin").read_bytes())
     data[0] ^= 1
     (folder / "shard-00001.bin").write_bytes(data)
-    assert "shard-00001.bin is not as it was written" in refused("inspect-ranks", "--shards", folder)
+    assert "shard-00001.bin has changed since it was written" in refused("inspect-ranks", "--shards", folder)
     assert "another encoding" in refused("decode", "-e", "cl100k_base", folder)
 
 

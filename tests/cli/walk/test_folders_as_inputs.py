@@ -105,7 +105,7 @@ def test_compressed_data_that_are_damaged_are_left_out_whatever_errors_says(comm
     for errors in ("strict", "replace"):
         ran = run_tokcli(*command, "-r", "--errors", errors)
         assert (ran.status, ran.out) == (2, expected)
-        assert ran.err.startswith("Error: a.gz: gzip data that end too early\n")
+        assert ran.err.startswith("Error: a.gz: gzip data that ends too early\n")
 
 
 def test_training_goes_on_without_what_cannot_be_read(tree: Path) -> None:

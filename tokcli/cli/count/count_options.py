@@ -66,10 +66,10 @@ declared = options.group(
 
 CONFLICTS = (
     *options.TEXT_CONFLICTS,
-    Apart("--all-fields", ("--total",), "A total answers no record."),
-    Apart("--records", ("--jsonl", "--csv", "--tree", "--sort", "--top", "--by"), "These are about whole inputs."),
+    Apart("--all-fields", ("--total",), "--total prints one number for all records."),
+    Apart("--records", ("--jsonl", "--csv", "--tree", "--sort", "--top", "--by"), "They show whole inputs."),
     Apart("--csv", ("--json", "--jsonl")),
-    Apart("--tree", ("--json", "--jsonl", "--csv", "--by", "--total"), "--tree has a form of its own."),
+    Apart("--tree", ("--json", "--jsonl", "--csv", "--by", "--total"), "--tree has its own format."),
     Needs("--window", "--budget"),
     Apart("--budget", ("--records", "--jsonl", "--csv", "--tree")),
     Apart("--price", ("--records", "--jsonl", "--csv", "--tree")),

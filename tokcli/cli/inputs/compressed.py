@@ -113,7 +113,7 @@ class _Kind(NamedTuple):
 def _zstd_decoder() -> Decompressor:
     if zstd is None:
         raise InputError(
-            "zstd data, which takes the package zstandard",
+            "zstd data: the package zstandard is needed to read it",
             "Run pip install 'tokcli[zstd]', decompress the data first, or take them as they are: --no-decompress.",
         )
     made: Decompressor = zstd.ZstdDecompressor() if hasattr(zstd, "ZstdFile") else _Zstandard()
@@ -171,7 +171,7 @@ def _decompressed(kind: _Kind, blocks: Iterable[bytes], shown: str) -> Iterator[
             made += len(found)
             if made > MAX_RATIO * taken + ALLOWED_BYTES:
                 raise InputError(
-                    f"{kind.name} data that hold more than {MAX_RATIO} times their size",
+                    f"{kind.name} data that holds more than {MAX_RATIO} times their size",
                     "Decompress them first if they are what you want.",
                     where=shown,
                 )
@@ -183,7 +183,9 @@ def _decompressed(kind: _Kind, blocks: Iterable[bytes], shown: str) -> Iterator[
             elif decoder.needs_input:
                 break
     if decoder is not None:
-        raise InputError(f"{kind.name} data that end too early", "Is the file whole?", where=shown)
+        raise InputError(
+            f"{kind.name} data that ends too early", "The file is not complete: make or fetch it again.", where=shown
+        )
 
 
 def _taken(kind: _Kind, decoder: Decompressor, data: bytes, shown: str) -> bytes:

@@ -40,4 +40,6 @@ def show(request: InspectRequest, folder: str) -> None:
 
     show_all(request, listed)
     if wrong is not None:
-        raise InputError(f"{wrong} is not as it was written", "Write the shards again, to another DIR.", where=folder)
+        raise InputError(
+            f"{wrong} has changed since it was written", "Write the shards again, to another DIR.", where=folder
+        )

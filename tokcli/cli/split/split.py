@@ -114,7 +114,7 @@ def pattern_in(name: str) -> str:
         ) from None
     text = text.removesuffix("\n").removesuffix("\r")
     if not text:
-        raise InputError("there is no pattern in it", where=source.shown)
+        raise InputError("it has no pattern", where=source.shown)
     return text
 
 

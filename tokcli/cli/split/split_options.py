@@ -77,5 +77,5 @@ CONFLICTS = (
     Needs("--find-witness", "--diff"),
     Needs("--witnesses", "--find-witness"),
     Apart("--find-witness", ("FILE", "--text", "--files0-from", "-r"), "--find-witness reads no text."),
-    Apart("--html", (*VIEWS, "--records", "--field", "--json", "--output"), "The page has a form of its own."),
+    Apart("--html", (*VIEWS, "--records", "--field", "--json", "--output"), "The page has its own format."),
 )

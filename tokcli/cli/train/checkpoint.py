@@ -165,7 +165,7 @@ class Checkpoint:
             return rules
         digest, _, data = kept.partition(b"\n")
         if digest != digest_of(data).encode():
-            raise self._files.damaged(f"{TOKENS} is not as it was written")
+            raise self._files.damaged(f"{TOKENS} has changed since it was written")
         try:
             rules = rules.extended(list(parse_tiktoken(data, TOKENS)))
             rules.check_size()

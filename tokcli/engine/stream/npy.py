@@ -71,7 +71,8 @@ def _described(raw: bytes) -> tuple[BinaryFormat, int]:
         form, shape = _FORMS[meaning["descr"]], meaning["shape"]
     except (ValueError, SyntaxError, KeyError, TypeError, RecursionError, MemoryError):
         raise InputError(
-            "the .npy file holds no uint32 or uint16 (little-endian)", "Convert it with numpy: ids.astype('<u4')."
+            "the .npy file does not hold uint32 or uint16 in little-endian order",
+            "Convert it with numpy: ids.astype('<u4').",
         ) from None
     if not (isinstance(shape, tuple) and len(shape) == 1 and isinstance(shape[0], int) and shape[0] >= 0):
         raise InputError(f"the .npy file has the shape {shape!r}: ids are one-dimensional", "Use ids.ravel().")

@@ -160,7 +160,7 @@ def _parsed(data: bytes, index: Path) -> dict[str, Any]:
 
 
 def _not_ours(index: Path) -> InputError:
-    return InputError("not an index of shards as tokcli writes them", where=str(index))
+    return InputError("not an index of shards written by tokcli", where=str(index))
 
 
 def _parquet_ids(path: str) -> Iterator[bytes]:

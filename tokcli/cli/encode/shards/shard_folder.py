@@ -91,10 +91,12 @@ class ShardFolder:
         other = [name for name in names if name != NAME and not self._layout.owns(name)]
         if other:
             raise InputError(
-                f"holds {other[0]!r}, which is not of this run", "Name a new or an empty DIR.", where=self.path
+                f"holds {other[0]!r}, which does not belong to this run", "Name a new or an empty DIR.", where=self.path
             )
         if names and not {NAME, self._layout.INDEX} & set(names):
-            raise InputError("holds shards, but not what made them", "Name a new or an empty DIR.", where=self.path)
+            raise InputError(
+                "holds shards, but no record of the run that wrote them", "Name a new or an empty DIR.", where=self.path
+            )
 
     def _refuse_other(self) -> None:
         """Raise InputError where the index is that of a run with another plan."""
