@@ -13,6 +13,11 @@ namespace {
 constexpr uint8_t kReplacement[] = {0xEF, 0xBF, 0xBD};  // U+FFFD
 constexpr int kFew = 8;  // characters that are looked at one by one: noise has hardly more in a row
 
+// Most bytes tell alone that they are a character, or that no character begins with them. (Profile: asking first_sequence
+// of each of them took a quarter of the time of splitting noise.)
+bool is_ascii(uint8_t byte) { return byte < 0x80; }
+bool begins_none(uint8_t byte) { return (byte >= 0x80 && byte < 0xC2) || byte > 0xF4; }
+
 }  // namespace
 
 NoisyRun next_run(Bytes data, size_t at, bool is_whole) {
@@ -22,18 +27,26 @@ NoisyRun next_run(Bytes data, size_t at, bool is_whole) {
       bad += valid_utf8(data.subspan(bad));
       break;
     }
+    if (is_ascii(data[bad])) {
+      ++bad;
+      continue;
+    }
+    if (begins_none(data[bad])) break;
     const Utf8Sequence sequence = first_sequence(data.subspan(bad));
     if (!sequence.is_character) break;
     bad += sequence.size;
   }
   size_t end = bad;
   Pace pace;
-  while (end < data.size()) {
+  for (; end < data.size() && !is_ascii(data[end]); pace.step()) {
+    if (begins_none(data[end])) {
+      ++end;
+      continue;
+    }
     const Utf8Sequence sequence = first_sequence(data.subspan(end));
     if (sequence.is_character) break;
     if (sequence.is_cut && !is_whole) return {bad, end, true};
     end += sequence.size;
-    pace.step();
   }
   work_done(end - at);
   return {bad, end, !is_whole && end == data.size()};
