@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-# The module of each public name. `import tokcli` loads none of them, for the command line pays for every import.
+# The module of each public name. `import tokcli` loads none of them, because the command line pays for every import.
 _HOMES = {
     "Encoding": "tokcli.engine.encoding",
     "TextChunk": "tokcli.engine.chunking.chunks",

@@ -1,4 +1,4 @@
-"""The start of the program: `python -m tokcli`, and the installed `tokcli`."""
+"""The entry point of the program, for `python -m tokcli` and for the installed command `tokcli`."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ import signal
 from contextlib import suppress
 from typing import NoReturn
 
-_ROOM_BYTES = 1 << 25  # loading takes two thirds of it; with less, modules of others fail, each in words of its own
+_ROOM_BYTES = 1 << 25  # loading takes two thirds of it; with less, other packages fail, each with its own message
 
 
 def main() -> NoReturn:
-    """Run the program. Ctrl-C while it is being loaded ends it without a traceback, too; so does too little memory."""
-    # not so in the background, where a shell has SIGINT ignored
+    """Run the program. Ctrl-C or too little memory while it is being loaded ends it without a traceback."""
+    # False in the background, where a shell sets SIGINT to be ignored
     is_ours = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if is_ours:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
-        bytes(_ROOM_BYTES)  # asked for and given back: 14 µs
+        bytes(_ROOM_BYTES)  # allocated and freed again: 14 µs
     except MemoryError:
         os.write(2, b"Error: out of memory: tokcli needs 32 MiB more than Python itself (see `ulimit -v`)\n")
         os._exit(2)
     is_debugging, message = bool(os.environ.get("TOKCLI_DEBUG")), b"Error: tokcli cannot be loaded: out of memory\n"
-    gc.disable()  # nothing of what is loaded becomes garbage: looking for it takes 1.2 ms of `tokcli count`
+    gc.disable()  # nothing that is loaded becomes garbage, and looking for it takes 1.2 ms of `tokcli count`
     try:
         from tokcli.cli.main import main as run
-    except Exception as error:  # without memory, an import ends in many kinds of errors, and so may telling them
+    except Exception as error:  # without memory, an import may raise many kinds of errors, and so may reporting them
         if is_debugging:
             raise
         with suppress(MemoryError, SystemError):

@@ -1,7 +1,7 @@
-"""Files that are replaced whole or not at all: a new file is written beside the old one, and then takes its name.
+"""Atomic replacement of files: a new file is written beside the old one, and then takes its name.
 
-A writer holds a lock on its new file, so that the next one can tell what a killed writer left behind, and removes it.
-What is written, and where, is the caller's business. Errors are the system's own (OSError).
+A writer locks its new file while it writes, so that a later writer can recognise and remove what a killed one left.
+What is written, and where, is up to the caller. Errors are those of the operating system (OSError).
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ from io import BufferedWriter, FileIO
 from typing import BinaryIO
 
 PRIVATE = 0o600  # the mode of a file that nobody else may read
-SUFFIX = ".tmp"  # of a file that is not yet whole
-_NAME_CHARACTERS = 48  # of the final name, with which the temporary one begins
+SUFFIX = ".tmp"  # of a file that is not complete yet
+_NAME_CHARACTERS = 48  # of the final name, with which the temporary name begins
 _BUFFER_BYTES = 1 << 16  # as much as a pipe holds
 _LOCK_PAUSE_S = 0.02
 _TEMPORARY = r"\.[0-9a-f]{12}" + re.escape(SUFFIX) + r"\Z"  # compiled where a folder is swept: most runs write none
 _left_in: dict[str, list[str]] = {}  # by folder: the temporary files in it when this process first wrote there
-_unfinished: dict[str, int] = {}  # the temporary files of this process that are neither in place nor removed: its id
+_unfinished: dict[str, int] = {}  # temporary files neither in place nor removed: the id of the process that made them
 
 
 def is_temporary(name: str) -> bool:
-    """Return whether a file of this name is one that is being written, or was when its writer was killed."""
+    """Return whether `name` is that of a file that is being written, or was left behind by a killed writer."""
     return re.search(_TEMPORARY, name) is not None
 
 
 class Replacement:
-    """A file that is being written: `commit` gives it its name, `discard` removes it.
+    """A new file that is to replace `path`: `commit` puts it in place, `discard` removes it.
 
-    `path` must not be a symlink that is to be kept. The file has `mode` from the beginning. With `lasts`, the data and
-    the new name are on the disk when `commit` returns; without, a crash of the machine may take the file (waiting for
-    the disk can take a second).
+    If `path` is a symlink, the link itself is replaced. The file has `mode` from the beginning. With `lasts`, the data
+    and the new name are on the disk when `commit` returns; without it, the file may be lost if the machine crashes
+    (waiting for the disk can take a second).
     """
 
     def __init__(self, path: str, *, mode: int = PRIVATE, lasts: bool = True) -> None:
@@ -57,7 +57,7 @@ class Replacement:
             raise
 
     def finish(self) -> None:
-        """Write all of the file, and close it: only its name is left to do. Do nothing the second time."""
+        """Write out the file and close it, so that only the renaming is left; do nothing if it is closed already."""
         if not self.file.closed:
             self.file.flush()
             if self._lasts:
@@ -65,7 +65,7 @@ class Replacement:
             self.file.close()
 
     def commit(self) -> None:
-        """Put the file in its place, in the place of whatever had the name."""
+        """Give the file its final name, replacing any file of that name."""
         self.finish()
         os.replace(self._temporary, self._path)
         _unfinished.pop(self._temporary, None)
@@ -89,7 +89,7 @@ class Replacement:
 
 
 def replace_file(path: str, data: bytes | memoryview, *, mode: int = PRIVATE, lasts: bool = True) -> None:
-    """Write a whole file in the place of whatever had its name; of processes that do so at once, any one may win."""
+    """Replace the file at `path`, if any, by one with `data`; of processes that do so at once, any one may win."""
     made = Replacement(path, mode=mode, lasts=lasts)
     try:
         made.file.write(data)
@@ -99,23 +99,23 @@ def replace_file(path: str, data: bytes | memoryview, *, mode: int = PRIVATE, la
 
 
 def new_file_mode() -> int:
-    """Return the mode that the umask leaves to a new file."""
+    """Return the mode that a new file gets under the umask."""
     mask = os.umask(0o077)
     os.umask(mask)
     return 0o666 & ~mask
 
 
 def _new_file(folder: str, name: str) -> tuple[FileIO, str]:
-    """Create a file whose name nobody has; return it and its path. (`tempfile` takes 3 ms to import.)"""
+    """Create and lock a file with an unused name; return it and its path. (`tempfile` takes 3 ms to import.)"""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
     begins = f".{name[:_NAME_CHARACTERS]}."
     _sweep(folder, begins)
     while True:
         path = os.path.join(folder, f"{begins}{os.urandom(6).hex()}{SUFFIX}")
-        _unfinished[path] = os.getpid()  # from before it is made: Ctrl-C may come before anyone holds the file
+        _unfinished[path] = os.getpid()  # entered before the file is made: Ctrl-C may come before anyone holds it
         with suppress(FileExistsError):
             opened = FileIO(path, "xb", opener=lambda name, _: os.open(name, flags, PRIVATE))
-            with suppress(OSError):  # some file systems have no locks; then nobody sweeps there, either
+            with suppress(OSError):  # some file systems have no locks; there, nobody removes abandoned files either
                 fcntl.flock(opened, fcntl.LOCK_EX)
             if os.fstat(opened.fileno()).st_nlink:
                 return opened, path
@@ -138,9 +138,10 @@ def remove_unfinished() -> None:
 
 
 def _sweep(folder: str, begins: str) -> None:
-    """Remove the temporary files of one name that killed processes of this user left in a folder.
+    """Remove the temporary files whose names start with `begins` and that killed processes of this user left.
 
-    A file that is being written is locked. The folder is listed once per process: it may have very many files.
+    Files that are still being written are locked, and stay. The folder is listed once per process: it may have very
+    many files.
     """
     if folder not in _left_in:
         with suppress(OSError), os.scandir(folder or ".") as items:
@@ -152,7 +153,7 @@ def _sweep(folder: str, begins: str) -> None:
 
 
 def _remove_abandoned(path: str) -> None:
-    """Remove a regular file of this user that nobody holds a lock on; OSError where it is not that."""
+    """Remove a file if it is a regular file of this user; OSError where it is locked, a symlink or missing."""
     number = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
         status = os.fstat(number)
@@ -165,10 +166,10 @@ def _remove_abandoned(path: str) -> None:
 
 @contextmanager
 def locked(path: str, seconds: float) -> Iterator[None]:
-    """Hold the lock file at `path`, so that one process at a time does something that others can then use.
+    """Hold the lock file at `path`, so that one process at a time does work whose result the others can then use.
 
-    Whoever has to wait for longer than `seconds`, and whoever cannot lock (some file systems have no locks), goes on
-    without. The file stays; the system unlocks it when the process ends, however it ends.
+    A process that has waited for `seconds`, or cannot lock (some file systems have no locks), goes on without the
+    lock. The file stays; the system unlocks it when the process ends, however it ends.
     """
     try:
         number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, PRIVATE)
@@ -186,7 +187,7 @@ def locked(path: str, seconds: float) -> Iterator[None]:
 
 
 def lock_at_once(number: int) -> bool:
-    """Lock an open file if nobody else has; return whether that worked. OSError: its file system has no locks."""
+    """Lock an open file if nobody else has; return whether that worked. OSError where its file system has no locks."""
     try:
         fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -195,7 +196,7 @@ def lock_at_once(number: int) -> bool:
 
 
 def _sync_folder(folder: str) -> None:
-    """Bring the names in a folder to the disk; some file systems cannot, and some systems open no folders."""
+    """Write the names in a folder to the disk, where the system can open folders and the file system can do so."""
     with suppress(OSError):
         number = os.open(folder or ".", os.O_RDONLY)
         try:

@@ -1,4 +1,4 @@
-"""The names of `tiktoken.core`, so that programs written for it need only another name of the package."""
+"""The names of `tiktoken.core`, so that programs written for it need only change the package's name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Encoding", "raise_disallowed_special_token"]
 
 
 def raise_disallowed_special_token(token: str) -> NoReturn:
-    """Raise the DisallowedSpecialTokenError, a ValueError, that `Encoding.encode` raises for a text of this token.
+    """Raise the DisallowedSpecialTokenError, a ValueError, of `Encoding.encode` for a text that begins with `token`.
 
     >>> raise_disallowed_special_token("<|endoftext|>")
     Traceback (most recent call last):

@@ -1,8 +1,8 @@
 """The errors that tokcli raises, with what is known about each mistake as fields, and the exit status of the program.
 
-Hints speak to a caller of the library; `cli/hints.py` has those that name options of the command line. Where tiktoken
+Hints address a caller of the library; `cli/hints.py` has those that name options of the command line. Where tiktoken
 raises a built-in exception for the same mistake, the error is a subclass of it, so that programs written for tiktoken
-go on catching what they caught.
+still catch it.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal
 
-EXIT_CHECK_FAILED = 1  # a check that was asked for did not hold (`--max`, `--fail-if-truncated`)
+EXIT_CHECK_FAILED = 1  # a check that the user asked for did not hold (`--max`, `--fail-if-truncated`)
 EXIT_ERROR = 2  # usage, unreadable or invalid input, no vocabulary
-MAX_QUOTED = 80  # characters that messages repeat of what the user typed
-_COMPARED = 100  # characters; no name is longer, and the time to compare grows with the square
+MAX_QUOTED = 80  # characters of what the user typed that a message repeats
+_COMPARED = 100  # characters; no known name is longer, and the time to compare grows with the square
 
 
 def reason_of(error: Exception) -> str:
@@ -40,11 +40,11 @@ Unit = Literal["byte", "character"]  # of an offset; both count from 0
 
 
 class TokcliError(Exception):
-    """A mistake that can be named. The message is composed of the facts below, here and nowhere else.
+    """The base class of tokcli's errors. The message is composed of the fields below, here and nowhere else.
 
     `what` says what is wrong and `hint` what to do next (it may be empty). `where` names the place that was read: a
     file, a record, a line. `offset` says where in it, counted in bytes or characters as `unit` says, and `detail` what
-    was found there. Whoever knows the place may set these fields while the error passes.
+    was found there. Callers that know the place may set these fields as the error propagates.
 
     >>> str(TokcliError("no such file", where="a.txt"))
     'a.txt: no such file'
@@ -83,7 +83,7 @@ class InputError(TokcliError, ValueError):
 
 
 class MissingFileError(InputError):
-    """There is no file of the name `where`, which is cut short where it can be no path."""
+    """There is no file named `where`; the message shortens a long name without a slash, which is hardly a path."""
 
     def __str__(self) -> str:
         name = self.where or ""
@@ -98,7 +98,7 @@ class NotUtf8Error(InputError):
 
     @classmethod
     def of(cls, error: UnicodeDecodeError, *, start: int = 0, takes_bytes: bool = True) -> NotUtf8Error:
-        """Make the error for bytes that could not be decoded and that begin at byte `start` of the input."""
+        """Return the error for a UnicodeDecodeError in bytes that begin at byte `start` of the input."""
         hint = "Pass errors='replace' (U+FFFD for what is not UTF-8)" + " or errors='bytes' (lossless)" * takes_bytes
         refused = cls(
             "not UTF-8",
@@ -116,7 +116,7 @@ class OutputError(TokcliError, OSError):
 
 
 class VocabularyError(TokcliError, ValueError):
-    """A vocabulary file that is damaged, contradicts itself, or is in no format that we read."""
+    """A vocabulary file that is damaged, contradicts itself, or is in a format that tokcli does not read."""
 
 
 class PatternError(TokcliError, ValueError):
@@ -150,7 +150,7 @@ class DisallowedSpecialTokenError(TokcliError, ValueError):
 
     @classmethod
     def found(cls, token: str, offset: int, unit: Unit) -> DisallowedSpecialTokenError:
-        """Make the error for a special token that begins at `offset`."""
+        """Return the error for a special token that begins at `offset`, counted in `unit`s."""
         error = cls(
             f"special token {token!r} found",
             f"Pass allowed_special={{{token!r}, ...}} to encode it as the special token, "
@@ -167,10 +167,10 @@ class NetworkError(TokcliError, OSError):
 
 
 class OfflineError(NetworkError):
-    """A download that is needed and not allowed; what is asked for is not kept here."""
+    """A download that is needed because the cache lacks the file, and is not allowed."""
 
 
 class CheckFailed(TokcliError):
-    """A check that was asked for did not hold; not an error of the program."""
+    """A check that the user asked for did not hold; not a failure of the program."""
 
     exit_status = EXIT_CHECK_FAILED

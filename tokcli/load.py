@@ -1,8 +1,8 @@
 """The functions of `tiktoken.load`, which read and write files of ranks as tiktoken does.
 
-They take and give what tiktoken's do. Two things are safer: urls have limits of time and size and must be https (or of
-this machine), and what is downloaded without a checksum is kept only in a folder that TIKTOKEN_CACHE_DIR names.
-`tokcli.load_encoding` reads more formats and checks files more strictly.
+They have the arguments and results of tiktoken's. Two things are safer: downloads have limits of time and size and must
+use https (or come from this machine), and a file without a checksum is cached only in a folder that TIKTOKEN_CACHE_DIR
+names. `tokcli.load_encoding` reads more formats and checks files more strictly.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = [
     "read_file_cached",
 ]
 
-_SPECIAL = (b"<|endoftext|>", b"<|startoftext|>")  # what encoder.json lists and no merge makes
+_SPECIAL = (b"<|endoftext|>", b"<|startoftext|>")  # tokens that encoder.json lists and no merge makes
 
 
 class PairMismatchError(VocabularyError, AssertionError):
@@ -43,8 +43,8 @@ class PairMismatchError(VocabularyError, AssertionError):
 def read_file(blobpath: str) -> bytes:
     """Return the contents of a local file, or of a url, which is downloaded each time.
 
-    A url that cannot be downloaded raises NetworkError, an OSError; so does one of another kind than https, unless it
-    is of this machine. A local file raises the OSError of opening it.
+    A url that cannot be downloaded raises NetworkError, an OSError; so does one that is not https, unless it is on this
+    machine. A local file that cannot be read raises the OSError of opening it.
     """
     if "://" not in blobpath:
         return Path(blobpath).read_bytes()
@@ -63,10 +63,10 @@ def check_hash(data: bytes, expected_hash: str) -> bool:
 
 
 def read_file_cached(blobpath: str, expected_hash: str | None = None) -> bytes:
-    """Return the contents of a local file or of a url, which is downloaded only where no cache has it.
+    """Return the contents of a local file or of a url, which is downloaded only if it is not cached.
 
-    The cache is the folder that TIKTOKEN_CACHE_DIR (or DATA_GYM_CACHE_DIR) names, where files are kept by their url as
-    tiktoken does; where neither is set, it is tokcli's own, which keeps only files whose SHA-256 is given. Contents
+    The cache is the folder that TIKTOKEN_CACHE_DIR (or DATA_GYM_CACHE_DIR) names, where files are named after their url
+    as tiktoken does; where neither is set, it is tokcli's own, which keeps only files whose SHA-256 is given. Contents
     with another SHA-256 than `expected_hash` (hexadecimal) raise ChecksumError, a ValueError.
     """
     if "://" not in blobpath:
@@ -103,11 +103,11 @@ def data_gym_to_mergeable_bpe_ranks(
     encoder_json_hash: str | None = None,
     clobber_one_byte_tokens: bool = False,
 ) -> dict[bytes, int]:
-    """Return the mergeable_ranks of GPT-2's pair of files: vocab.bpe, a merge a line, and encoder.json, tokens and ids.
+    """Return the mergeable_ranks of GPT-2's two files: vocab.bpe, one merge per line, and encoder.json, ids by token.
 
     The ranks follow the order of the merges, after those of the 256 bytes; with `clobber_one_byte_tokens` bytes have
     the ranks that encoder.json gives them. The files are read by `read_file_cached` with their SHA-256. Files that do
-    not give the same ranks raise PairMismatchError, an AssertionError; lines that are no merge, VocabularyError.
+    not give the same ranks raise PairMismatchError, an AssertionError; lines that are not merges raise VocabularyError.
     """
     merges = read_file_cached(vocab_bpe_file, vocab_bpe_hash).decode().split("\n")[1:-1]
     ids = json.loads(read_file_cached(encoder_json_file, encoder_json_hash))

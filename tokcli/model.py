@@ -1,4 +1,4 @@
-"""The names of `tiktoken.model`, so that programs written for it need only another name of the package."""
+"""The names of `tiktoken.model`, so that programs written for it need only change the package's name."""
 
 from __future__ import annotations
 

@@ -10,19 +10,22 @@ from tokcli.analysis.vocabulary import NOT_UTF8, scripts_by_text
 
 
 class ScriptCost(NamedTuple):
-    """The tokens whose first letter is of a script (or which have none), and the characters that they stand for."""
+    """The cost of one script: how many tokens with a first letter of it were used, for how many characters of text.
+
+    Tokens without a letter, and bytes that are not UTF-8, are counted like scripts of their own.
+    """
 
     tokens: int
     characters: int
 
     @property
     def per_character(self) -> float:
-        """Tokens for each character."""
+        """Return the number of tokens per character."""
         return self.tokens / self.characters if self.characters else 0.0
 
 
 class Coverage(NamedTuple):
-    """How often each id is used, the script of each id, and the cost of each script, the most tokens first."""
+    """How often each id is used, the script of each used id, and the cost of each script, the costliest first."""
 
     uses: Counter[int]
     scripts: dict[int, str]
@@ -30,9 +33,9 @@ class Coverage(NamedTuple):
 
 
 def coverage_of(token_bytes: Mapping[int, bytes], ids: Iterable[Iterable[int]]) -> Coverage:
-    """Return what a corpus uses of a vocabulary; `ids` are those of its parts, of whole characters each.
+    """Return which tokens of a vocabulary a corpus uses; `ids` has the ids of each of its parts, of whole characters.
 
-    A character that several tokens cut counts once, and for its own script; bytes that are no text have none.
+    A character that is split across tokens counts once, for its own script; bytes that are not UTF-8 have no script.
 
     >>> found = coverage_of({0: b"a", 1: b"\\xe4", 2: b"\\xb8\\xad", 3: b" b"}, [[0, 1, 2, 3, 0]])
     >>> found.uses[0], found.costs["Han"], found.costs["Latin"]
@@ -41,8 +44,8 @@ def coverage_of(token_bytes: Mapping[int, bytes], ids: Iterable[Iterable[int]]) 
     texts = {number: _text_in(token) for number, token in token_bytes.items()}
     partial = frozenset(number for number, text in texts.items() if text is None)
     uses: Counter[int] = Counter()
-    together: Counter[bytes] = Counter()  # the bytes of neighbours that only together are whole characters
-    pieces: Counter[bytes] = Counter()  # and how many tokens they are
+    together: Counter[bytes] = Counter()  # the bytes of adjacent tokens that are whole characters only together
+    pieces: Counter[bytes] = Counter()  # the number of tokens that those bytes took
     for part in ids:
         uses.update(part)
         held, count = b"", 0

@@ -1,4 +1,4 @@
-"""How tokens came to be by merging: the tree of one, and the parents of many."""
+"""How tokens are made by merging: the merge tree of one token, and the parents of many tokens."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from tokcli.engine.bpe.merges import MAX_IDS
 from tokcli.engine.encoding import Encoding
 
-MAX_TREE_NODES = 2000  # of a tree that is shown; a token of 128 bytes has at most 255
-FEW = 32  # ids whose parents are asked for one by one
+MAX_TREE_NODES = 2000  # nodes of a tree that is shown; a token of 128 bytes has at most 255
+FEW = 32  # the parents of fewer ids are looked up one by one
 
 
 def parents_of_many(encoding: Encoding, many: int) -> Callable[[int], tuple[int, int] | None]:
-    """Return a function from an id to its parents: by a table of all ids where `many` of them make that faster."""
+    """Return a function from an id to its parents; it uses a table of all ids if that is faster for `many` ids."""
     tokenizer = encoding.tokenizer
     if many < FEW or not tokenizer.is_native or encoding.n_vocab > MAX_IDS:
         return tokenizer.parents
@@ -22,7 +22,7 @@ def parents_of_many(encoding: Encoding, many: int) -> Callable[[int], tuple[int,
 
 @dataclass(frozen=True)
 class MergeTree:
-    """A token and the trees of its two parents, none for a leaf; `is_cut`: parents were left out."""
+    """A token and the trees of its two parents, or none for a leaf; `is_cut` says that its parents were left out."""
 
     id: int
     token: bytes
@@ -31,13 +31,13 @@ class MergeTree:
 
 
 def merge_tree(encoding: Encoding, number: int, limit: int = MAX_TREE_NODES) -> MergeTree:
-    """Return the tree of a token, down to tokens without parents; UnknownTokenError where there is no such id.
+    """Return the tree of a token, down to tokens without parents; raise UnknownTokenError if there is no such id.
 
-    The tree is cut above `limit` tokens. There is no recursion: a token may come of 65,000 merges in a row.
+    The tree is cut off after `limit` tokens. There is no recursion: a token may result from 65,000 merges in a row.
     """
     token = encoding.decode_single_token_bytes
     order = [number]  # each before its parts
-    parts: dict[int, tuple[int, int]] = {}  # by place in `order`, the places of the two
+    parts: dict[int, tuple[int, int]] = {}  # index in `order` -> the indices of its two parts
     for at in range(limit):
         if at == len(order):
             break

@@ -1,4 +1,4 @@
-"""Vocabularies, explained: totals, differences, the order of the bytes, and tokens that no text gives.
+"""Vocabularies, explained: totals, differences, the order of the bytes, and tokens whose own text gives other ids.
 
 The functions return data. Tokens and scores come from the engine's tokenizers; tables are drawn in render/.
 """
@@ -20,7 +20,7 @@ from tokcli.errors import VocabularyError
 if TYPE_CHECKING:
     from tokcli.engine.encoding import Encoding
 
-# The scripts whose letters vocabularies have; a token counts for the script of its first letter.
+# The scripts that are told apart; a token counts for the script of its first letter.
 SCRIPTS = ("Latin", "Han", "Cyrillic", "Arabic", "Greek", "Hebrew", "Hiragana", "Katakana", "Hangul", "Devanagari",
            "Bengali", "Tamil", "Telugu", "Kannada", "Malayalam", "Gujarati", "Gurmukhi", "Oriya", "Sinhala", "Thai",
            "Lao", "Khmer", "Myanmar", "Tibetan", "Georgian", "Armenian", "Ethiopic")  # fmt: skip
@@ -123,7 +123,7 @@ def scripts_by_text(texts: Iterable[str]) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Difference:
-    """The difference of two vocabularies; rows are (token, id in A, id in B), None where the token is missing."""
+    """The difference of two vocabularies; rows are (token, id in A, id in B), with None if the token is missing."""
 
     shared: int
     same_id: int
@@ -161,7 +161,7 @@ def difference(a: Mapping[bytes, int], b: Mapping[bytes, int]) -> Difference:
 
 
 def byte_order(encoding: Encoding) -> array[int]:
-    """Return the id of each byte, minbpe's `byte_shuffle`; VocabularyError where a byte is no token."""
+    """Return the id of each byte (minbpe's `byte_shuffle`); raise VocabularyError if a byte has no token."""
     first: dict[int, int] = {}
     for number, token in encoding.tokenizer.token_bytes().items():
         if len(token) == 1:
@@ -176,9 +176,9 @@ def byte_order(encoding: Encoding) -> array[int]:
 
 
 def not_self(encoding: Encoding, numbers: Iterable[int]) -> Iterator[tuple[int, list[int]]]:
-    """Yield (id, ids of its own text) for those of some ids whose own text is encoded as other ids.
+    """Yield (id, ids of its own text) for each of `numbers` whose own text is encoded as other ids.
 
-    Special tokens are left out, and tokens that have no text of their own, such as a byte of a character.
+    Special tokens are left out, as are tokens that are not text by themselves, such as a byte of a character.
     """
     tokenizer = encoding.tokenizer
     asked = [number for number in numbers if not tokenizer.is_special(number)]

@@ -1,4 +1,4 @@
-"""Answers to JSON objects that keep the members of the object they answer (--all-fields)."""
+"""`--all-fields`: JSON answers that keep the members of the JSON object that they answer."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ _COLON = re.compile(r"\s*:\s*")  # before the value of a member
 
 
 class AllFields(Output):
-    """An output of JSON objects, a line each: each begins with the members of the object that it answers, as they are.
+    """An output of JSON objects, one per line, each of which begins with the members of the object that it answers.
 
-    `own` names the members that an answer may have itself: such a member of the answered object is left out.
+    Those members are copied as they were written. `own` names the members that answers have themselves: a member of
+    the answered object with such a name is left out.
     """
 
     def __init__(self, path: str | None, sources: Iterable[Input], own: Collection[str]) -> None:

@@ -1,7 +1,7 @@
-"""The folder that a checkpoint owns: a hidden subfolder of DIR, made by us, with a marker that is locked while in use.
+"""The folder of a checkpoint: a hidden subfolder of DIR, made by tokcli, with a marker that is locked while in use.
 
-Nothing outside it is opened, moved or removed, and of what is in it only files with our names. What the files say is
-left to those who use it: `train --checkpoint` and `encode --shards`.
+Nothing outside this folder is opened, moved or removed, and nothing in it but files with tokcli's names. What the files
+contain is left to `train --checkpoint` and `encode --shards`.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ MAX_MARKER_BYTES = 4096
 STATE = "state.json"
 MAX_STATE_BYTES = 1 << 20  # the digests of a plan, and the names of at most MAX_RUNS files of a training
 PAUSE_S = 0.02
-ATTEMPTS = 10  # to find the folder between the end of another training, which removes it, and the next one
+ATTEMPTS = 10  # to open the folder, which another run may lock, or remove as it ends, at the same time
 
 
 class Work(NamedTuple):
-    """Work that may be resumed: the option that names DIR, a word for it, and the names of its files.
+    """A kind of work that can be resumed: its option that takes DIR, its name in messages, and a regex of file names.
 
-    The state of the work is in one of the files, with its `version`.
+    `version` is that of the format of the files; `state.json`, one of them, holds it beside the state of the work.
     """
 
     option: str
@@ -58,7 +58,7 @@ TRAINING = Work(
 
 
 class CheckpointFolder:
-    """The subfolder of a DIR, locked from `open` to `close`; OutputError where it cannot be used."""
+    """A checkpoint's subfolder of DIR, locked from `open` to `close`; OutputError where it cannot be used."""
 
     def __init__(self, parent: str, work: Work = TRAINING) -> None:
         self._parent = Path(parent)
@@ -82,7 +82,7 @@ class CheckpointFolder:
         )
 
     def _lock_marker(self) -> bool:
-        """Lock the marker; return False where it is locked, or is not the marker any more."""
+        """Lock the marker; return False if another process has locked it, or has removed or replaced it."""
         path = self.path / MARKER
         self._lock = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
         try:
@@ -106,11 +106,11 @@ class CheckpointFolder:
             self.path.mkdir(mode=0o700)
         except FileExistsError:
             self._check()
-        with suppress(FileExistsError), (self.path / MARKER).open("xb") as file:  # of two that make it, one does
+        with suppress(FileExistsError), (self.path / MARKER).open("xb") as file:  # another process may make it first
             file.write(marker)
 
     def _check(self) -> None:
-        """Raise InputError for a folder that was not made here: a link, another user's, or without our marker."""
+        """Raise InputError unless tokcli made the folder: for a link, another user's, or other files without marker."""
         status = self.path.lstat()
         is_ours = stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
         if is_ours:
@@ -130,7 +130,7 @@ class CheckpointFolder:
         return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(self.path))
 
     def read(self, name: str, limit: int) -> bytes | None:
-        """Return the content of a file; None where there is no such file, InputError where it is none of ours."""
+        """Return a file's content; None if it is missing, InputError if not a regular file of up to `limit` bytes."""
         if not os.path.lexists(self.path / name):
             return None
         try:
@@ -139,17 +139,17 @@ class CheckpointFolder:
             raise self.damaged(f"{name}: {error.what}") from None
 
     def write(self, name: str, data: bytes) -> None:
-        """Write a file, whole or not at all."""
+        """Write a file atomically."""
         with self.naming_errors():
             replace_file(str(self.path / name), data)
 
     def write_state(self, state: dict[str, Any]) -> None:
-        """Write the file `state.json`."""
+        """Write a state to `state.json`, with its version and a checksum."""
         state = {"version": self._work.version, **state}
         self.write(STATE, _canonical({**state, "sha256": digest_of(_canonical(state))}))
 
     def read_state(self) -> dict[str, Any] | None:
-        """Return the state as it was written; None where there is none, InputError where it was changed."""
+        """Return the state that was written; None if there is none, InputError if changed or of another version."""
         data = self.read(STATE, MAX_STATE_BYTES)
         if data is None:
             return None
@@ -168,7 +168,7 @@ class CheckpointFolder:
         return found
 
     def refuse_other(self, plan: dict[str, str], found: dict[str, Any]) -> None:
-        """Raise InputError where what is found here was begun with another plan: digests of options and inputs."""
+        """Raise InputError if `found`, the checkpoint's plan, is not `plan`: digests of the options and inputs."""
         if found != plan:
             changed = [key for key in plan if found.get(key) != plan[key]]
             raise InputError(
@@ -182,7 +182,7 @@ class CheckpointFolder:
         return name.endswith(".counts") and self._work.ours.fullmatch(name) is not None and self._is_file(name)
 
     def sync(self, name: str) -> None:
-        """Bring the content of a file to the disk."""
+        """Sync the content of a file to disk."""
         with self.naming_errors():
             number = os.open(self.path / name, os.O_RDONLY)
             try:
@@ -191,7 +191,7 @@ class CheckpointFolder:
                 os.close(number)
 
     def remove_all_but(self, names: Iterable[str]) -> None:
-        """Remove our files but these: what a run that was killed has left, or what has been merged."""
+        """Remove all of tokcli's files but these: leftovers of a killed run, and files that have been merged."""
         kept = {*names, MARKER}
         with self.naming_errors():
             for path in list(self.path.iterdir()):
@@ -199,9 +199,9 @@ class CheckpointFolder:
                     path.unlink()
 
     def remove(self, first: str) -> None:
-        """Remove the folder, unless somebody else has put files into it, and DIR where it was made with it.
+        """Remove the folder, unless it holds files of somebody else, and DIR, too, if `open` made it.
 
-        `first` is the file that names the others: without it they are leftovers, whatever happens next.
+        `first`, the file that names the others, is removed first: if the process dies then, they are mere leftovers.
         """
         made_parent = MADE_PARENT in (self.read(MARKER, MAX_MARKER_BYTES) or b"")
         with self.naming_errors():
@@ -215,13 +215,13 @@ class CheckpointFolder:
                 self._parent.rmdir()
 
     def damaged(self, why: str) -> InputError:
-        """Return the error for a folder whose files are not as they were written."""
+        """Return the error for a folder whose files are not as tokcli wrote them."""
         return InputError(f"not a valid checkpoint: {why}", "Remove the folder, or name another DIR.",
                           where=str(self.path))  # fmt: skip
 
     @contextmanager
     def naming_errors(self) -> Iterator[None]:
-        """Turn errors of the system into OutputError, with the file or the folder as their place."""
+        """Turn OSError into an OutputError that names the file, or else the folder."""
         try:
             yield
         except OutputError:
@@ -237,7 +237,7 @@ def digest_of(data: bytes) -> str:
 
 
 def plan_of(values: dict[str, Any]) -> dict[str, str]:
-    """Return a digest for each value, which tells one plan from another without repeating it."""
+    """Return a digest of each value: enough to tell one plan from another without storing the values."""
     return {key: digest_of(json.dumps(value).encode()) for key, value in values.items()}
 
 

@@ -1,6 +1,6 @@
 """What `count --dask` and `encode --shards --dask` share: the options as workers get them, and inputs as tasks.
 
-Dask does the rest (tokcli/cluster): it deals the tasks, and repeats those of a worker that dies.
+Dask does the rest (tokcli/cluster): it distributes the tasks, and repeats those of a worker that dies.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tokcli.engine.encoding import Encoding
 
 TASK_BYTES = 8 << 20  # of a long input, or of short ones together
-TASK_INPUTS = 256  # short ones, at most
+TASK_INPUTS = 256  # short inputs in a task, at most
 
 
 class ClusterWork(NamedTuple):
@@ -40,7 +40,7 @@ class ClusterWork(NamedTuple):
 
 
 def work_of(options: ClusterOptions, encodings: list[Encoding]) -> ClusterWork:
-    """Return what is sent to the workers: nothing in it says where inputs are, or where answers go."""
+    """Return what every worker gets: the options without those that name inputs and outputs, and the encodings."""
     alone = options.replace(
         dask=None, files=(), text=None, files0_from=None, recursive=False, quiet=True, output=None, jobs=1
     )
@@ -55,7 +55,10 @@ def cluster_of(options: ClusterOptions) -> Iterator[Any]:
 
 
 def reachable(sources: Iterable[Input], address: str | None) -> Iterator[Input]:
-    """Yield inputs as workers can open them, whose folder may be another one. InputError for what is no file."""
+    """Yield inputs so that workers, whose current folder may be another, can open them; InputError for standard input.
+
+    `address` is that of --dask.
+    """
     for source in sources:
         if source.name == STANDARD_INPUT:
             raise InputError("not a file", "--dask reads files and urls: name them.", where=source.shown)
@@ -96,7 +99,7 @@ def in_tasks(sections: Iterable[Section], request: TextRequest[ClusterOptions]) 
 
 
 def _sizes(section: Section) -> tuple[int, int]:
-    """Return the bytes of a section, and of its input; 0 where they are not known: the worker finds out why."""
+    """Return the size in bytes of a section and of its input; 0 where it is not known (the worker reports why)."""
     try:
         whole = size_on_disk(section.source) or 0
     except TokcliError:
@@ -105,7 +108,7 @@ def _sizes(section: Section) -> tuple[int, int]:
 
 
 def _parts(section: Section, size: int, request: TextRequest[ClusterOptions]) -> Iterator[Section]:
-    """Yield a long section in parts, cut where no record, no piece and no special token is cut; or all of it."""
+    """Return a long section in parts that split no record, piece or special token; or whole, if it cannot be cut."""
     source, separator = section.source, separator_of(request.options.records)
     cut_from: CutFrom | None = None
     if separator is not None:
@@ -117,7 +120,7 @@ def _parts(section: Section, size: int, request: TextRequest[ClusterOptions]) ->
 
 
 def _takes_parts(request: TextRequest[ClusterOptions]) -> bool:
-    """Return whether ids of a text are those of its parts, where it is cut at `first_cut`."""
+    """Return whether the ids of a text are those of its parts when it is cut at places that `first_cut` finds."""
     tokenizer = request.encoding.tokenizer
     pretokenizer = None if tokenizer.sees_whole_texts else tokenizer.pretokenizer
     return pretokenizer is not None and can_cut(pretokenizer.pat_str, request.looked_for)

@@ -22,14 +22,14 @@ class Apart:
 
 
 class Needs:
-    """An option that means nothing without another."""
+    """An option that has no meaning without another, and is rejected then."""
 
     def __init__(self, option: str, other: str, hint: str = "") -> None:
         self.option, self.other, self.hint = option, other, hint
 
 
 class Required:
-    """An option that has to be given, unless one of some others is."""
+    """An option that has to be given unless one of the options `unless` is."""
 
     def __init__(self, option: str, unless: tuple[str, ...], hint: str = "") -> None:
         self.option, self.unless, self.hint = option, unless, hint
@@ -39,7 +39,7 @@ Conflict: TypeAlias = Apart | Needs | Required
 
 
 def one_of(*groups: tuple[str, ...]) -> tuple[Apart, ...]:
-    """Make the rows that keep the options of each group apart from those of every other group."""
+    """Return rows that reject options of more than one group, but allow several of the same group."""
     rows = []
     for number, group in enumerate(groups):
         others = tuple(option for other in groups[number + 1 :] for option in other)
@@ -48,11 +48,11 @@ def one_of(*groups: tuple[str, ...]) -> tuple[Apart, ...]:
 
 
 def check(conflicts: Iterable[Conflict], ctx: click.Context, optional_values: Collection[str]) -> None:
-    """Raise InputError for the first row of a command's table that its options break."""
+    """Raise InputError for the first row of a command's table that the given options violate."""
     given = given_options(ctx)
 
     def found(option: str) -> str | None:
-        """Return the option as the user may have typed it; None where it was not given (with one of these values)."""
+        """Return the option as the user may have typed it; None if it was not given, or with none of these values."""
         name, _, values = option.partition("=")
         if name not in given:
             return None
@@ -89,7 +89,7 @@ def given_options(ctx: click.Context) -> Mapping[str, object]:
 
 
 def either(names: list[str]) -> str:
-    """Join names to a phrase.
+    """Return names joined to a phrase with "or".
 
     >>> either(["--json"]), either(["--json", "-o"]), either(["--json", "--html", "-o"])
     ('--json', '--json or -o', '--json, --html or -o')

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tokcli.cli.encode.shards.read_shards import ReadFolder, ReadShard
     from tokcli.engine.encoding import Encoding
 
-MAX_JSON_BYTES = 1 << 28  # of ids whose text becomes one JSON object, which is held
+MAX_JSON_BYTES = 1 << 28  # of ids whose text becomes one JSON object: both are held in memory
 IdFormat = Literal["text", "u16", "u32", "npy"]
 
 
@@ -82,7 +82,7 @@ def command(**given: Any) -> None:
 
 
 def decode_blocks(request: DecodeRequest, blocks: Iterable[bytes], form: IdFormat) -> Iterator[bytes]:
-    """Return the bytes of the ids in blocks, in any of the formats, as a stream."""
+    """Return the bytes that the ids in blocks of the format `form` stand for, as a stream."""
     if not request.encoding.tokenizer.decodes_apart:
         return iter([decode(request, [number for ids in read_ids(blocks, form) for number in ids])])
     if form == "text":
@@ -92,12 +92,12 @@ def decode_blocks(request: DecodeRequest, blocks: Iterable[bytes], form: IdForma
 
 
 def read_ids(blocks: Iterable[bytes], form: IdFormat) -> Iterator[decoder.Ids]:
-    """Return the ids in any of the formats, as a stream."""
+    """Return the ids in blocks of the format `form`, as a stream of arrays or lists."""
     return decoder.parse_ids(blocks) if form == "text" else read_binary(blocks, form)
 
 
 def read_binary(blocks: Iterable[bytes], form: IdFormat) -> Iterator[memoryview]:
-    """Return the ids in any of the binary formats, as a stream; a .npy file has to hold as many as it says."""
+    """Yield the ids in blocks of a binary format; InputError if a .npy file has more or fewer than its header says."""
     width, count, read = str(form), None, 0
     if form == "npy":
         width, count, blocks = npy.read_header(blocks)
@@ -132,7 +132,7 @@ def known_id(encoding: Encoding, token: int) -> bytes:
 
 
 def decode_json(request: DecodeRequest, source: streams.Input, output: streams.Output) -> None:
-    """Write a JSON object with the text of an input, which is a JSON object with ids, or ids alone."""
+    """Write a JSON object with the text of an input, which holds a JSON object with ids, or just ids."""
     form = request.options.form
     data = records.read_all(source, MAX_JSON_BYTES, "for one JSON object", "Leave --json out.")
     if form == "text" and data.lstrip()[:1] == b"{":
@@ -143,7 +143,7 @@ def decode_json(request: DecodeRequest, source: streams.Input, output: streams.O
 
 
 def decode_records(request: DecodeRequest, source: streams.Input, output: streams.Output) -> None:
-    """Write a record for each record of an input."""
+    """Decode each record of an input, and write its text as a record or a JSON object."""
     kind, field = request.options.records or "lines", request.options.field or "ids"
     for batch in records.read_batches(source, kind, as_text=False):
         for record in batch.records():
@@ -164,7 +164,7 @@ def decode_records(request: DecodeRequest, source: streams.Input, output: stream
 
 
 def shards_in(source: streams.Input) -> ReadFolder | None:
-    """Return the shards that an input has, if it is a folder of them."""
+    """Return the shards of an input that is a folder of shards; None for any other input."""
     if source.data is not None or not os.path.isdir(source.name):  # noqa: PTH112 - pathlib takes 4 ms
         return None
     from tokcli.cli.encode.shards.read_shards import read_folder  # 10 ms that files of ids do not need
@@ -173,7 +173,7 @@ def shards_in(source: streams.Input) -> ReadFolder | None:
 
 
 def with_encoding_of(request: DecodeRequest, folders: list[ReadFolder]) -> DecodeRequest:
-    """Return a request with the encoding of some shards; InputError where it asks for another one."""
+    """Return a request with the encoding of these shards; InputError if it asks for another, or for what they lack."""
     asked = request.options
     if asked.form != "text" or (asked.as_json and not asked.records):
         raise InputError("--format and --json are not for shards, whose index says what they hold", "Leave them out.")
@@ -204,7 +204,7 @@ def decode_shards(request: DecodeRequest, shards: Iterable[ReadShard], output: s
 
 
 def documents_of(shards: Iterable[ReadShard]) -> Iterator[memoryview]:
-    """Yield the ids of each document, also of one that is cut between shards, as an array."""
+    """Yield the ids (uint32) of each document; one that continues in the next shard is joined."""
     document = array("I")
     for shard in shards:
         ids, at, begin = array("I"), 0, 0

@@ -1,8 +1,7 @@
 """What to do next, in the words of the command line: hints that name options, by the kind of error.
 
-The library's own hints speak of arguments, for it does not know who calls it. A kind of error that has a hint here gets
-it in place of the library's; the table is asked for the most special kind first, and `hint_for` is called wherever an
-error is shown.
+The library's own hints name arguments, since it does not know who calls it. A kind of error with a hint here gets that
+instead; the table is searched for the most specific kind first. `hint_for` is called wherever an error is shown.
 """
 
 from __future__ import annotations
@@ -88,7 +87,7 @@ _HINTS: dict[type[TokcliError], Callable[[Any], str]] = {
 
 
 def hint_for(error: TokcliError) -> str:
-    """Return what to do about an error, for somebody who typed a command; the library's hint where none is known here.
+    """Return what to do about an error, for somebody who typed a command; the library's hint if there is none here.
 
     >>> hint_for(TokcliError("the list is empty", "Name a file."))
     'Name a file.'

@@ -1,4 +1,4 @@
-"""JSON on its way out: written member by member, so that no document is held, and harmless to a terminal."""
+"""JSON written member by member, so that no document is held in memory, and safe for a terminal; and strict parsing."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ def dump(value: object) -> str:
 
 
 def parse(text: str) -> Any:
-    """Return the value of JSON, strictly; ValueError, with its `pos` in characters where that is known."""
+    """Return the value of JSON, without NaN and Infinity; ValueError has `pos`, in characters, where that is known."""
     return _json().loads(text, parse_constant=_no_constant)
 
 
 def parse_objects(lines: Sequence[bytes]) -> list[dict[str, Any]] | None:
-    """Return the objects of lines of JSON, parsed at once, which takes half of the time; None where any is no object.
+    """Return the object on each line, all parsed in one call, in half the time; None if any line is not one object.
 
-    Between two lines stands a text that nobody can guess: where it comes back between any two values, each line is one
-    value by itself. `parse` says what is wrong with a line.
+    A random string is put between the lines: if it comes back between every two values, each line is exactly one value.
+    `parse` says what is wrong with a line.
 
     >>> parse_objects([b'{"a": 1}', b'{}']), parse_objects([b'{}, {}', b'[', b']'])
     ([{'a': 1}, {}], None)
@@ -96,7 +96,7 @@ def line(value: object) -> bytes:
 
 
 class JsonStream:
-    r"""Writes JSON documents to a sink, a line each.
+    r"""Writes JSON documents to a sink, one per line.
 
     >>> class Shown:
     ...     def write(self, data: bytes) -> None: print(data.decode(), end="")
@@ -108,7 +108,7 @@ class JsonStream:
     ...     stream.members(count=3)
     {"name": "x", "ids": [1, 2, 3], "count": 3}
 
-    A document that an error ends stays as it is, for its reader to see that it is not whole.
+    A document that an error interrupts is left unclosed, so that its reader sees that it is incomplete.
     """
 
     def __init__(self, sink: Sink) -> None:
@@ -155,7 +155,7 @@ class JsonStream:
         self._write(dump(value).encode())
 
     def values(self, rendered: Buffer) -> None:
-        """Write items of the array that is open which are JSON already, separated by commas."""
+        """Write items of the array that is open, given as JSON text with commas between them."""
         self._write(rendered)
 
     def _begin(self, opening: bytes, closing: bytes) -> None:
@@ -171,7 +171,7 @@ class JsonStream:
 
 
 def around(member: str, *, is_array: bool = False) -> tuple[bytes, bytes]:
-    r"""Return what is before and after the value of a member that is alone in its object, for values printed elsewhere.
+    r"""Return the bytes before and after the value of an object's only member, for values that are formatted elsewhere.
 
     >>> around("count"), around("ids", is_array=True)
     ((b'{"count": ', b'}\n'), (b'{"ids": [', b']}\n'))

@@ -1,4 +1,4 @@
-"""The program: its commands, each loaded only when it is called, and every way out of it.
+"""The program `tokcli`: its commands, each imported only when it is called, and every way in which a run ends.
 
 How a run ends is decided here: what is printed, on which stream, and with which exit status.
 """
@@ -26,11 +26,11 @@ EXIT_INTERRUPTED = 130  # 128 + SIGINT, as shells do
 EXIT_PIPE_CLOSED = 141  # 128 + SIGPIPE
 ENDED = {128 + number: number for number in (signal.SIGTERM, signal.SIGHUP)}
 
-ROOM_BYTES = 1 << 25  # with less to spare, whatever failed may have failed for that
-_RESERVE_BYTES = 1 << 22  # given back before an error is reported: its words take memory, too
+ROOM_BYTES = 1 << 25  # with less free memory than this, any failure may be due to the shortage
+_RESERVE_BYTES = 1 << 22  # freed before an error is reported, because its message takes memory, too
 
 PROGRAM = "tokcli"
-COMPLETE = "_TOKCLI_COMPLETE"  # the shell asks for completions with it: completions/
+COMPLETE = "_TOKCLI_COMPLETE"  # set by the shell when it asks for completions; see completions/
 
 # name -> (module, what `tokcli --help` says); the modules are imported when the command is called
 COMMANDS = {
@@ -137,7 +137,7 @@ def run(arguments: list[str]) -> int:
         streams.abandon_standard_output()
         try:
             return _report(error)
-        except (MemoryError, ImportError, SystemError):  # also the words of an error take some memory
+        except (MemoryError, ImportError, SystemError):  # reporting an error takes some memory, too
             os.write(2, b"Error: out of memory\n")
             return EXIT_ERROR
 
@@ -145,7 +145,7 @@ def run(arguments: list[str]) -> int:
 def _invoke(arguments: list[str]) -> int:
     """Do what click's own `main` does, but raise errors: click would end the process for a broken pipe."""
     if instruction := os.environ.get(COMPLETE):
-        from click.shell_completion import shell_complete  # only the shell's question needs it
+        from click.shell_completion import shell_complete  # needed only to answer the shell
 
         return shell_complete(cli, {}, PROGRAM, COMPLETE, instruction)
     try:
@@ -179,7 +179,7 @@ def _report(error: BaseException) -> int:
 
 
 def is_short_of_memory(error: BaseException) -> bool:
-    """Return whether an error means that memory is short, which imports and threads say in words of their own."""
+    """Return whether an error means that memory is short; imports and threads report that by errors of other types."""
     if isinstance(error, MemoryError):
         return True
     if isinstance(error, (TokcliError, click.ClickException)):
@@ -192,7 +192,7 @@ def is_short_of_memory(error: BaseException) -> bool:
 
 
 def _words_for(error: BaseException) -> tuple[str, str]:
-    """Return what an error that is none of ours says to the user, and what to do next."""
+    """Return the message for an error that is not a TokcliError, and a hint on what to do next, or ""."""
     if isinstance(error, click.ClickException):
         context = getattr(error, "ctx", None)
         return error.format_message(), f"Try '{context.command_path} --help'." if context is not None else ""

@@ -36,7 +36,7 @@ def _print_for_people(*lines: str) -> None:
 
 
 def shown_to_people(text: str) -> str:
-    """Return a text without any character that a terminal would act on, and not longer than anybody reads."""
+    """Return a text without characters that a terminal would act on, with long quotations, words and lines cut."""
     try:
         from tokcli.render.visible import visible  # 3.6 ms that runs without a message do not need
     except Exception:  # noqa: BLE001 - too little memory: whichever error that is, the message matters more

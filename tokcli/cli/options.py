@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 else:
 
     def dataclass_transform(**_: bool) -> Callable[[F], F]:
-        """Tell nothing to anybody: only type checkers ask."""
+        """Return a decorator that does nothing: only type checkers use it."""
         return lambda kind: kind
 
 
@@ -34,15 +34,15 @@ Special = Literal["error", "text", "allow"]
 RecordKind = Literal["lines", "nul", "jsonl"]
 
 DEFAULT_ENCODING = "o200k_base"
-DEFAULT_SECONDS = 5  # as in engine/base/time_limit.py, which a test compares
-# Options whose value may be left out, and the value that they then have. A word after them is a FILE.
+DEFAULT_SECONDS = 5  # as in engine/base/time_limit.py; a test compares the two
+# Options whose value may be left out, and the value that they have then. The next word is a FILE.
 OPTIONAL_VALUES = {
     "--visualise": "tokens",
     "--tree": "4096",
     "--sort": "tokens",
     "--models": "",
 }  # fmt: skip - no path has more levels
-# Those of them whose value may also be the next word, since hardly any FILE is called so.
+# The options of these whose value may also be the next word, since hardly any FILE has such a name.
 NEXT_WORDS = {"--sort": ("name", "tokens")}
 # Other spellings of options, which the help does not list.
 SPELLINGS = {"--visualize": "--visualise", "--colour": "--color"}
@@ -74,7 +74,7 @@ class Options:
         raise AttributeError(f"{name} cannot change")
 
     def replace(self, **changes: Any) -> Self:
-        """Return the same options but for some."""
+        """Return a copy of the options with some changed."""
         return type(self)(**{**self.__dict__, **changes})
 
 
@@ -151,7 +151,7 @@ class Command(click.Command):
         return help_option()
 
     def make_parser(self, ctx: click.Context) -> Any:
-        """Return click's parser, which refuses an option of one value that is given twice: click takes the last."""
+        """Return click's parser, made to reject a repeated option with a single value; click takes the last value."""
         parser: Any = super().make_parser(ctx)
         parse = parser.parse_args
 
@@ -175,10 +175,10 @@ class Command(click.Command):
         return rest
 
     def _with_values(self, args: list[str]) -> Iterator[str]:
-        """Yield the arguments in one spelling; an optional value that was left out is put behind its option."""
+        """Yield the arguments with options in one spelling, and with each optional value that was left out."""
         options = [param for param in self.params if isinstance(param, click.Option)]
         with_value = {name for option in options if not option.is_flag and not option.count for name in option.opts}
-        # click looks for a long option -e before the short one, and words an error with suggestions in vain: 1.2 ms
+        # click tries -e as a long option first, and words an error with suggestions that nobody sees: 1.2 ms
         long_form = {option.opts[0]: option.opts[1] for option in options if len(option.opts) == 2}
         rest = args[::-1]
         while rest:
@@ -197,7 +197,7 @@ class Command(click.Command):
 
 
 def help_option() -> click.Option:
-    """Make the option -h, --help; click's own asks gettext for its text."""
+    """Return the option -h, --help; click's own asks gettext for its text."""
     return click.Option(
         ("-h", "--help"), is_flag=True, is_eager=True, expose_value=False, callback=_show_help,
         help="Show this message and exit.",
@@ -211,24 +211,24 @@ def _show_help(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 
 
 def complete_encoding(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
-    """Return the encodings whose names begin so, for the shell; where there are none, ask it for files."""
+    """Return the encodings whose names begin with `incomplete`, for the shell; where there are none, ask for files."""
     return [name for name in CATALOG if name.startswith(incomplete)] or complete_file(ctx, param, incomplete)
 
 
 def complete_file(_: click.Context, __: click.Parameter, incomplete: str) -> list[Any]:
     """Ask the shell for files. (click.Path does so, too, but asks gettext for its name: 2 ms of every run.)"""
-    from click.shell_completion import CompletionItem  # only the shell's question Needs it
+    from click.shell_completion import CompletionItem  # needed only to answer the shell
 
     return [CompletionItem(incomplete, type="file")]
 
 
 def complete_model(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
-    """Return the models whose names begin so, for the shell."""
+    """Return the models whose names begin with `incomplete`, for the shell."""
     return [name for name in MODEL_TO_ENCODING if name.startswith(incomplete)]
 
 
 def group(*options: Callable[[F], F]) -> Callable[[F], F]:
-    """Make one decorator of several options, which `--help` lists in this order."""
+    """Return one decorator for several options, which `--help` lists in this order."""
 
     def decorate(function: F) -> F:
         for option in reversed(options):
@@ -239,7 +239,7 @@ def group(*options: Callable[[F], F]) -> Callable[[F], F]:
 
 
 def limit_patterns(context: click.Context, _: click.Parameter, seconds: float) -> float:
-    """Limit the time of every pattern until the command ends, wherever the pattern comes from."""
+    """Limit the seconds that every pattern may take until the command ends, wherever the pattern comes from."""
     if seconds != DEFAULT_SECONDS:
         context.with_resource(time_limit(seconds))
     return seconds
@@ -269,7 +269,7 @@ takes_folders = group(
 
 
 class RepeatedOption(click.Option):
-    """An option that may be given several times; the environment holds one value, which may have spaces."""
+    """An option that may be given several times; its environment variable holds one value, which may have spaces."""
 
     def value_from_envvar(self, ctx: click.Context) -> Any:
         value = self.resolve_envvar_value(ctx)
@@ -324,7 +324,7 @@ common = group(
 
 
 def takes_text(special: Special) -> Callable[[F], F]:
-    """Declare the options of text; `special` is the command's default for special tokens."""
+    """Declare the options of a command that reads text; `special` is its default for special tokens."""
     return group(
         click.option("--errors", type=click.Choice(["strict", "replace", "bytes"]), default="strict", show_default=True,
                      help="Reject input that is not UTF-8, replace bad bytes by U+FFFD, or keep them."),

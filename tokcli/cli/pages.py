@@ -1,4 +1,4 @@
-"""`--html FILE` of encode, split and inspect-ranks: what their pages, each one file, have in common."""
+"""`--html FILE` of encode, split and inspect-ranks: what their pages have in common."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def check_size(tokens: int) -> None:
 
 
 def table_of(encoding: Encoding, ids: Iterable[int]) -> PageTokens:
-    """Return the tokens with some ids, and all that were merged into them."""
+    """Return the tokens that have these ids, and all tokens that were merged into them."""
     parents = encoding.tokenizer.all_parents().of if encoding.tokenizer.is_native else encoding.tokenizer.parents
     pairs = with_ancestors(ids, parents)
     tokens = {number: encoding.decode_single_token_bytes(number) for number in pairs}
@@ -47,7 +47,7 @@ def write(
     head: Mapping[str, Any],
     packer: Packer,
 ) -> None:
-    """Write a page to the file at `path`, which may not be one of the sources."""
+    """Write a page to the file at `path`; OutputError if it is one of the sources."""
     page = make_page(kind, f"{title} - tokcli", head, packer)
     with streams.Output(path, sources) as output:
         output.write(page.encode("ascii"))

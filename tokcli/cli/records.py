@@ -31,7 +31,7 @@ if TYPE_CHECKING:
             """The name in messages."""
 
         def blocks(self) -> Iterator[bytes]:
-            """Return its bytes in blocks of BLOCK_BYTES, or of fewer."""
+            """Return the bytes in blocks of at most BLOCK_BYTES."""
 
 
 SEPARATOR = {"lines": b"\n", "nul": b"\0", "jsonl": b"\n"}
@@ -52,10 +52,11 @@ class Record(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Records that were read together: `data` has their texts and separators, and `ends` (uint64) their ends.
+    """Records that were read together: `data` has their texts and separators, `ends` (uint64) where each ends in it.
 
-    `objects` are the JSON objects that the texts stand in. `error` is the error of the record after them. `is_awaited`
-    says that more input may only come after answers. `offset` is the byte of the source at which they begin.
+    `objects` are the JSON objects that the texts come from, unparsed. `error` is that of the record after these.
+    `is_awaited` says that more input may only come after answers. `offset` is the byte of the source at which the
+    records begin; of a Parquet or Arrow file, the row.
     """
 
     source: RecordSource
@@ -70,7 +71,7 @@ class Batch(NamedTuple):
     offset: int = 0
 
     def records(self) -> Iterator[Record]:
-        """Return the records one by one."""
+        """Yield the records one by one."""
         at = 0
         for i, (number, end) in enumerate(zip(self.numbers, memoryview(self.ends).cast("B").cast("Q"), strict=True)):
             members = None if self.members is None else self.members[i]
@@ -91,7 +92,7 @@ class Batch(NamedTuple):
             raise self.error
 
     def finish(self, output: Output) -> None:
-        """Hand the answers, which are all written, on to whoever waits for them; raise the error of the next record."""
+        """Raise the error of the next record, if there is one; else flush the answers where their reader may wait."""
         self.raise_error()
         if self.is_awaited:
             output.flush()
@@ -105,10 +106,10 @@ def read_batches(
     *,
     as_text: bool = True,
 ) -> Iterator[Batch]:
-    """Return the records of an input, as many at a time as have been read; InputError names a record that is wrong.
+    """Yield the records of an input in batches, each of as many as were read together; InputError for one too long.
 
-    The text of a JSON object is its member `field` (see `text_of`), or, where not `as_text`, the whole object. A row of
-    a Parquet or Arrow file is such an object, too.
+    The text of a JSON object is its member `field` (see `text_of`), or without `as_text` the whole object. A row of a
+    Parquet or Arrow file is such an object, too. A batch ends before a line without a text, and has its error.
     """
     if kind == "jsonl" and as_text and (path := file_of_columns(source)) is not None:
         yield from _rows(source, path, field or "text")
@@ -126,7 +127,7 @@ def read_batches(
 
 
 def _rows(source: RecordSource, path: str, field: str) -> Iterator[Batch]:
-    """Return the rows of a file of columns; their `offset` is a number of rows."""
+    """Yield the rows of a Parquet or Arrow file in batches, whose `offset` counts rows."""
     first: int = getattr(source, "start", 0)
     at = first
     for texts in texts_of_column(path, field, first):
@@ -136,7 +137,7 @@ def _rows(source: RecordSource, path: str, field: str) -> Iterator[Batch]:
 
 
 class _NoObjects:
-    """The members of rows of which only a column is read: there are none."""
+    """The missing JSON objects of rows of which only one column is read; iterating over them raises InputError."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -146,12 +147,12 @@ class _NoObjects:
 
 
 def batches_of(source: RecordSource, asked: TextOptions) -> Iterator[Batch]:
-    """Return the records of an input, as the options say what they are."""
+    """Return the records of an input in batches, read as --records, --field and --errors say."""
     return read_batches(source, asked.records or "lines", asked.field, asked.errors)
 
 
 def read_all(source: Input, most: int, what: str, hint: str = "") -> bytes:
-    """Return all bytes of an input that has to be held; InputError above `most` of them: "... too many `what`"."""
+    """Return all bytes of an input; InputError ("more than ... too many `what`") if there are more than `most`."""
     held: list[bytes] = []
     size = 0
     for block in source.blocks():
@@ -163,7 +164,7 @@ def read_all(source: Input, most: int, what: str, hint: str = "") -> bytes:
 
 
 def _whole_records(source: RecordSource, kind: RecordKind) -> Iterator[tuple[bytes, bool]]:
-    """Yield (records with their separators, whether more may only come when these are answered)."""
+    """Yield (whole records with their separators, whether more input may only come after answers)."""
     separator, number = SEPARATOR[kind], 0
     parts: list[bytes] = []  # of a record that spans several blocks
     size = 0
@@ -191,7 +192,7 @@ def _ends_in(data: bytes, separator: bytes) -> memoryview:
 
 
 def _texts(source: RecordSource, first: int, raw: bytes, text_in: Callable[..., bytes]) -> Batch:
-    """Return the texts of JSON objects, up to the first object without one."""
+    """Return the texts of JSON Lines as a batch; it ends before the first line without a text, whose error it has."""
     lines = [(number, line) for number, line in enumerate(raw[:-1].split(b"\n"), first) if line.strip()]
     all_members, texts, error = parse_objects([line for _, line in lines]) or [], [], None
     is_parsed = bool(all_members)
@@ -211,14 +212,14 @@ def _texts(source: RecordSource, first: int, raw: bytes, text_in: Callable[..., 
 
 
 def read_records(source: Input, kind: RecordKind, field: str | None, errors: Utf8Errors) -> Iterator[Record]:
-    """Return the records of an input as text; InputError names a record that is wrong."""
+    """Yield the records of an input as text; InputError names the first record that is wrong."""
     for batch in read_batches(source, kind, field, errors):
         yield from batch.records()
         batch.raise_error()
 
 
 def read_object(raw: bytes, where: str | None) -> dict[str, Any]:
-    """Parse a JSON object, strictly."""
+    """Return the members of a JSON object, parsed strictly; InputError for anything else."""
     members = read_json(raw, where)
     if not isinstance(members, dict):
         raise InputError(f"not a JSON object but {type(members).__name__}", where=where)
@@ -226,7 +227,7 @@ def read_object(raw: bytes, where: str | None) -> dict[str, Any]:
 
 
 def read_json(raw: bytes, where: str | None) -> Any:
-    """Parse JSON, strictly; InputError names the place where it is wrong."""
+    """Return the value of JSON, parsed strictly; InputError names the byte at which it is wrong."""
     try:
         return parse(raw.decode())
     except RecursionError:
@@ -242,9 +243,9 @@ def read_json(raw: bytes, where: str | None) -> Any:
 
 
 def text_of(members: dict[str, Any], field: str, where: str | None, errors: Utf8Errors = "strict") -> bytes:
-    """Return the text in a member of a JSON object, as UTF-8; InputError where it is none.
+    """Return the text in a member of a JSON object, as UTF-8; InputError if it is missing or is not a string.
 
-    A lone surrogate, which UTF-8 cannot say, is such an error if `errors` is strict, and else U+FFFD, as in tiktoken.
+    A lone surrogate, which UTF-8 cannot hold, is an error, too, if `errors` is strict, and else U+FFFD, as in tiktoken.
     """
     text = _member(members, field, where)
     if not isinstance(text, str):
@@ -266,14 +267,14 @@ def text_of(members: dict[str, Any], field: str, where: str | None, errors: Utf8
 
 
 def pair_of(source: Input | Record, errors: Utf8Errors) -> Record | None:
-    """Return the second text of a record, which is in its member text_pair; None where there is none."""
+    """Return the second text of a record, its member text_pair, as a record; None where there is none."""
     if not isinstance(source, Record) or source.members is None or "text_pair" not in source.members:
         return None
     return Record(text_of(source.members, "text_pair", source.shown, errors), source.shown)
 
 
 def ids_of(members: dict[str, Any], field: str, where: str) -> list[int]:
-    """Return the ids in a member of a JSON object."""
+    """Return the ids in a member of a JSON object; InputError if it is not a list of whole numbers."""
     ids = _member(members, field, where)
     if not isinstance(ids, list) or not all(type(item) is int for item in ids):
         raise InputError(f"member {field!r} is not a list of ids", where=where)
@@ -281,7 +282,7 @@ def ids_of(members: dict[str, Any], field: str, where: str) -> list[int]:
 
 
 def _member(members: dict[str, Any], field: str, where: str | None) -> object:
-    """Return a member of a JSON object: of this name, or else the one to which names joined by periods lead."""
+    """Return the member `field` of a JSON object; where none has this name, a.b is member b of the object in a."""
     if field in members:
         return members[field]
     found: object = members

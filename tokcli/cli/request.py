@@ -32,13 +32,13 @@ Asked = TypeVar("Asked", bound=EncodingOptions, covariant=True)
 AskedInput = TypeVar("AskedInput", bound=InputOptions, covariant=True)
 AskedText = TypeVar("AskedText", bound=TextOptions, covariant=True)
 
-LARGE_BYTES = 1 << 17  # of one item of work: as many more are then likely to pay for starting threads
+LARGE_BYTES = 1 << 17  # of one item of work: after a larger one, threads are likely to pay
 SMALL_BLOCK = 1 << 15  # bytes read at a time, so that a view has its first rows at once
 SHOWN_NAMES = 8  # special tokens in a hint
 
 
 class Request(Generic[Asked]):
-    """The options of a command, and the encoding that they name (`encoding`, where it is known already)."""
+    """The options of a command, and the encoding that they name; pass `encoding` if it is loaded already."""
 
     def __init__(self, options: Asked, encoding: Encoding | None = None) -> None:
         self.options = options
@@ -51,7 +51,7 @@ class Request(Generic[Asked]):
         return self.encoding_named(self.options.encoding or DEFAULT_ENCODING, self.options.model)
 
     def encoding_named(self, spec: str, model: str | None = None) -> Encoding:
-        """Return any encoding, or that of a model, loaded with the options for encodings."""
+        """Return the encoding `spec`, or that of a model, loaded as --pattern and --offline say."""
         from tokcli.registry import encodings  # 14 ms that --help does not need
 
         resolve = encodings.resolve_encoding if model is None else encodings.resolve_model
@@ -71,7 +71,7 @@ class Request(Generic[Asked]):
     def shared(
         self, work: Callable[[Item], Made], items: Iterator[Item], size: Callable[[Item], int]
     ) -> Iterator[Made]:
-        """Return `map(work, items)`; from the first item of more than LARGE_BYTES on, --jobs threads share it."""
+        """Return `map(work, items)`; from the first item of more than LARGE_BYTES on, --jobs threads share the work."""
         if self.threads == 1:
             return map(work, items)
         return ordered(work, items, self.threads, is_large=lambda item: size(item) > LARGE_BYTES)
@@ -91,7 +91,10 @@ class InputRequest(Request[AskedInput]):
         return streams.inputs(self.options)
 
     def show_reading(self, *, answers_last: bool = False) -> None:
-        """Show on a terminal how much of the inputs has been read, unless it shows the answer at the same time."""
+        """Show on a terminal how much of the inputs has been read, unless the answer appears there meanwhile.
+
+        With `answers_last`, the answer is written after all inputs have been read.
+        """
         asked = self.options
         is_free = answers_last or asked.output is not None or not sys.stdout.isatty()
         if sys.stderr.isatty() and not asked.quiet and is_free:
@@ -100,9 +103,9 @@ class InputRequest(Request[AskedInput]):
             self.inputs = watched(self.inputs)
 
     def open_output(self, *own: str) -> streams.Output:
-        """Return where the answer goes, whose JSON objects have the members `own`.
+        """Return the output for the answer, whose JSON objects have the members `own`.
 
-        The encoding is loaded before: its errors are no input's fault.
+        The encoding is loaded first, so that its errors are not reported as those of an input.
         """
         _ = self.encoding
         if self.options.all_fields:
@@ -169,7 +172,7 @@ class TextRequest(InputRequest[AskedText]):
 
     @cached_property
     def read_options(self) -> ReadOptions:
-        """The way in which inputs are read as text."""
+        """How inputs are read as text: --errors, and the special tokens that get their ids or are an error."""
         return ReadOptions(self.options.errors, self.allowed, self.refused)
 
     def chunks(self, source: streams.Input | Record) -> Iterator[Chunk]:
@@ -181,7 +184,7 @@ class TextRequest(InputRequest[AskedText]):
         return self.encoding.tokenizer.read_chunks(source.blocks(SMALL_BLOCK), self.read_options)
 
     def parts(self, source: streams.Input | Record) -> Iterator[AnyChunk]:
-        """Read an input or a record as parts, which suffice for ids without text."""
+        """Read an input or a record as parts, in whichever form is encoded fastest: enough for ids without text."""
         return self.encoding.tokenizer.read_parts(source.blocks(), self.read_options)
 
     def shared_parts(self, work: Callable[[AnyChunk], Made], source: streams.Input | Record) -> Iterator[Made]:
@@ -201,7 +204,7 @@ class TextRequest(InputRequest[AskedText]):
         return self.encoding.tokenizer.sees_whole_texts and (self.options.add_special_tokens or has_pair)
 
     def finished_count(self, *counts: int) -> int:
-        """Return the number of ids of a text, or of a pair of texts, after the post-processor; `counts` before it."""
+        """Return the number of ids that the post-processor makes of a text, or a pair of texts, with these counts."""
         if len(counts) == 1 and not self.options.add_special_tokens:
             return counts[0]
         times, more = self._template_sizes[len(counts) - 1]
@@ -219,7 +222,7 @@ class TextRequest(InputRequest[AskedText]):
         return [([size(1) - size(0)], size(0)), ([size(1, 0) - more, size(0, 1) - more], more)]
 
     def open_output(self, *own: str) -> streams.Output:
-        """Return where the answer goes. The options are checked before: their errors are no input's fault."""
+        """Return the output for the answer; check --allow-special first, so that no input is named in its error."""
         _ = self.allowed
         return super().open_output(*own)
 
@@ -237,7 +240,7 @@ def texts_in_folders(asked: FolderOptions, errors: Utf8Errors, *, keeps: bool = 
 
 
 def files_read(asked: Options, inputs: Iterable[streams.Input] = ()) -> Iterator[streams.Input]:
-    """Return the inputs, and all other files that options name for reading; those that are missing are left out."""
+    """Yield the inputs, and the other files that options name for reading: lists, patterns, existing vocabularies."""
     yield from inputs
     values = vars(asked)
     for option in ("files0_from", "pattern_file"):
@@ -255,7 +258,7 @@ def files_read(asked: Options, inputs: Iterable[streams.Input] = ()) -> Iterator
 
 
 def _files_of(path: str) -> list[str]:
-    """Return the files that a vocabulary is read from: the one at a path, or in a folder, and those beside it."""
+    """Return the files that a vocabulary is read from: the file at a path or in that folder, and those beside it."""
     from tokcli.formats.read import read_sources  # 20 ms, only where a file is to be replaced
 
     try:
@@ -265,14 +268,14 @@ def _files_of(path: str) -> list[str]:
 
 
 def thread_count(jobs: int | None) -> int:
-    """Return the number of threads for --jobs: as many as are sensible, or one for each core that this process has."""
+    """Return the number of threads for --jobs: at most MOST_THREADS; for None, one per core of this process."""
     if jobs is not None:
         return min(jobs, MOST_THREADS)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def show_download(received: int, total: int | None) -> None:
-    """Show how far a download is, on a line of standard error that is written again and again."""
+    """Show the progress of a download in bytes, on one line of standard error that is overwritten each time."""
     of = f" of {total / 1e6:.1f}" if total else ""
     sys.stderr.write(f"\rdownloading the vocabulary: {received / 1e6:.1f}{of} MB" + "\n" * (received == total))
     sys.stderr.flush()

@@ -1,4 +1,4 @@
-"""Bytes in and out of the process: named inputs, outputs that are written whole or not at all, broken standard streams.
+"""Bytes in and out of the process: named inputs, outputs that are written atomically, and broken standard streams.
 
 Nothing is decoded here, and no newline is translated: the commands and the engine know what the bytes mean.
 """
@@ -28,19 +28,19 @@ if TYPE_CHECKING:
     from tokcli.cli.options import NamedInputs
 
 STANDARD_INPUT = STANDARD_OUTPUT = "-"
-COMPRESSED = (b"\x1f\x8b\x08", b"BZh", b"\xfd7z", b"\x28\xb5\x2f")  # or much like it begin what compressed.py reads
+COMPRESSED = (b"\x1f\x8b\x08", b"BZh", b"\xfd7z", b"\x28\xb5\x2f")  # how compressed data begins
 _BEGUN = {begin[:size] for begin in COMPRESSED for size in (1, 2)}
 FOLDER_HINTS = "Name the files in it.", "Use -r to read the files in it, or name them."
 BUFFER_BYTES = 1 << 16  # of output, as much as a pipe holds
 _STDOUT = 1
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 NOTICE_SECONDS = 0.25  # within which a signal is noticed
-_raised: list[BaseException] = []  # by signals, until the run ends
-_closed_at_start: set[int] = set()  # of the standard streams
+_raised: list[BaseException] = []  # exceptions raised by signals, until the run ends
+_closed_at_start: set[int] = set()  # the numbers of standard streams
 
 
 class Terminated(BaseException):
-    """The process was asked to end, while it writes a file that has to be removed. `number` is the signal's."""
+    """Raised when signal `number` asks the process to end while a file is written that then has to be removed."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -50,19 +50,19 @@ class Terminated(BaseException):
 def watch_signals() -> None:
     """Let Ctrl-C end the run even where Python would lose it.
 
-    A signal that comes just before a call that waits is noticed when that call returns: a timer ends it. An exception
-    that is raised within a callback of Python's own is dropped, with a traceback: it is raised again, until
-    `forget_signals`.
+    Python notices a signal that comes just before a blocking call only when that call returns: a timer interrupts the
+    call. Python drops an exception that is raised within one of its own callbacks, such as a finalizer, and prints a
+    traceback: the timer raises it again, until `forget_signals`.
     """
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # a shell has it ignored in the background
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # shells ignore it for background jobs
         signal.signal(signal.SIGINT, _end_by_signal)
     signal.signal(signal.SIGALRM, _remind)
     signal.setitimer(signal.ITIMER_REAL, NOTICE_SECONDS, NOTICE_SECONDS)
-    sys.unraisablehook = callable  # which does nothing, and takes no memory
+    sys.unraisablehook = callable  # a hook that does nothing, and takes no memory
 
 
 def forget_signals() -> None:
-    """Take note that the run ends."""
+    """Stop raising the exceptions of signals again, because the run is ending."""
     _raised.clear()
 
 
@@ -77,7 +77,7 @@ def _remind(_: int, __: object) -> None:
 
 
 def _ending_as_errors() -> list[int]:
-    """Let signals that would end the process at once raise Terminated; return which."""
+    """Make signals that would end the process at once raise an exception instead; return their numbers."""
     found: list[int] = []
     for number in _ENDING:
         if signal.getsignal(number) is signal.SIG_DFL:
@@ -88,7 +88,7 @@ def _ending_as_errors() -> list[int]:
 
 
 def occupy_closed_streams() -> None:
-    """Open /dev/null in place of standard streams that are closed, so that no file of ours gets their number."""
+    """Open /dev/null in place of standard streams that are closed, so that no file opened later gets their number."""
     for number in range(3):
         try:
             os.fstat(number)
@@ -130,11 +130,11 @@ class Input(NamedTuple):
     name: str
     data: bytes | None = None  # of --text, or read already
     found_in: str | None = None  # the folder in which -r found the file; None where the user named it
-    as_is: bool = False  # whether compressed data is taken for what it is, not for what it holds
+    as_is: bool = False  # whether compressed data is read as it is, not decompressed
     may_be_folder: bool = False  # whether the command has -r
     may_be_ids: bool = False  # whether the bytes are binary ids, which may begin as compressed data do
-    opens: Callable[[str], BinaryIO] = io.FileIO  # or what opens a url
-    notes_waiting: bool = False  # whether a note says that a terminal is waited for
+    opens: Callable[[str], BinaryIO] = io.FileIO  # opens the file, or a url
+    notes_waiting: bool = False  # whether a note says that the program waits for a terminal
 
     @property
     def shown(self) -> str:
@@ -142,7 +142,10 @@ class Input(NamedTuple):
         return "standard input" if self.name == STANDARD_INPUT else self.name
 
     def blocks(self, size: int = BLOCK_BYTES) -> Iterator[bytes]:
-        """Return the bytes in blocks of at most `size`; InputError where they cannot be read."""
+        """Yield the bytes, decompressed unless `as_is`, in blocks; InputError where they cannot be read.
+
+        A block has at most `size` bytes, unless the data begins as compressed data does.
+        """
         if self.data is not None:
             yield from (self.data[i : i + size] for i in range(0, len(self.data), size))
             return
@@ -159,7 +162,7 @@ class Input(NamedTuple):
             yield from chain([first] if first else (), blocks)
 
     def read(self, file: BinaryIO, size: int) -> Iterator[bytes]:
-        """Return what is left of the opened file in blocks of at most `size`."""
+        """Yield the rest of the opened file in blocks of at most `size` bytes; InputError where it cannot be read."""
         try:
             yield from iter(lambda: file.read(size), b"")
         except OSError as error:
@@ -192,7 +195,7 @@ class Input(NamedTuple):
 
 @contextmanager
 def naming(shown: str) -> Iterator[None]:
-    """Name an input as the place of errors that have no place yet; errors of the output are none of the input."""
+    """Add the name of an input to errors that name no place yet, except errors of the output."""
     try:
         yield
     except OutputError:
@@ -219,8 +222,8 @@ def inputs(asked: NamedInputs, default: str = STANDARD_INPUT) -> list[Input]:
 class Output:
     """Where data goes: standard output, or a file that gets its name when all of it is written.
 
-    This is a context manager: an exception leaves no new file behind, and an old file as it was. OutputError is raised
-    for a path that is one of the `sources`; what is no regular file (a pipe, /dev/null) is written in place.
+    This is a context manager: an exception leaves no new file behind, and an old file unchanged. OutputError is raised
+    for a path that is one of the `sources`; anything but a regular file (a pipe, /dev/null) is written in place.
     """
 
     def __init__(self, path: str | None, sources: Iterable[Input] = ()) -> None:
@@ -251,7 +254,7 @@ class Output:
         if _STDOUT in _closed_at_start:
             raise _closed_output()
         status = os.fstat(_STDOUT)
-        if stat.S_ISREG(status.st_mode) and status.st_size:  # appended to: a file would be read as it grows
+        if stat.S_ISREG(status.st_mode) and status.st_size:  # appended to: as an input it would grow meanwhile
             self._refuse_sources("standard output", status)
         self._file = open(_STDOUT, "wb", buffering=BUFFER_BYTES, closefd=False)
         return self
@@ -289,7 +292,7 @@ class Output:
             raise OutputError(f"{shown}: is also an input", "Write to another file.")
 
     def answer(self, objects: Iterable[bytes]) -> None:
-        """Take the JSON objects that the next lines answer, of which this class writes nothing."""
+        """Take the JSON objects that the next lines answer; only `AllFields` uses them."""
 
     def write(self, data: Buffer) -> None:
         """Write bytes; OutputError where they do not fit, BrokenPipeError where nobody reads."""
@@ -297,12 +300,12 @@ class Output:
             self._file.write(data)
 
     def flush(self) -> None:
-        """Hand what is buffered on to its reader."""
+        """Flush the buffer, so that the reader gets what was written."""
         with self._errors_named():
             self._file.flush()
 
     def finish(self) -> None:
-        """Write all that a file holds, so that several files get their names at once or not at all."""
+        """Write and close a file that has no name yet, so that several files get their names together or not at all."""
         with self._errors_named():
             if self._replacement is not None:
                 self._replacement.finish()
@@ -346,14 +349,14 @@ class Output:
                 self._file.flush()
 
     def _give_up(self) -> None:
-        """Close what is open, and remove a file that is not whole."""
+        """Close what is open, and remove an incomplete file."""
         self._discard()
         if self._path is not None and self._replacement is None:
             with suppress(OSError, ValueError):
                 self._file.close()
 
     def _discard(self) -> None:
-        """Remove a file that is not whole; signals end the process again."""
+        """Remove an incomplete file, and let signals end the process again."""
         if self._replacement is not None:
             self._replacement.discard()
         for number in self._signals:

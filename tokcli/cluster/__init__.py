@@ -1,6 +1,6 @@
-"""Work on a Dask cluster (extra `dask`): the way in and out of it, the order of its answers, and files that are cut.
+"""Work on a Dask cluster (extra `dask`): the connection to it, its results in order, and the slices of files.
 
-What the tasks are is left to those who have them: training counts pieces, the command line counts and encodes inputs.
+The tasks themselves are left to the callers: training counts pieces, the command line counts and encodes inputs.
 """
 
-LOCAL = "local"  # in place of an address: processes on this machine
+LOCAL = "local"  # instead of an address: processes on this machine

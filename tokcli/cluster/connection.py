@@ -22,12 +22,12 @@ ANSWER_TIMEOUT = "15s"  # within which a cluster has to answer
 INSTALL = "pip install 'tokcli[dask]'"
 REPORTERS = ("distributed", "tornado", "asyncio")  # they would log the end of the workers
 LOOP_THREAD = "IO loop"  # distributed's name for it
-SPAWNING_S = 0.2  # for threads of Dask to begin the processes that they were starting when Ctrl-C came
+SPAWNING_S = 0.2  # for Dask's threads to finish starting the processes that they were starting when Ctrl-C came
 
 
 @contextmanager
 def connected(address: str, workers: int) -> Iterator[Any]:
-    """Connect to the cluster at an address and return Dask's client; LOCAL starts `workers` processes here.
+    """Connect to the cluster at an address and yield Dask's client; LOCAL starts `workers` processes here.
 
     TokcliError where there is no Dask, or no cluster. Ctrl-C kills the processes that were started.
     """
@@ -73,7 +73,7 @@ def connected(address: str, workers: int) -> Iterator[Any]:
 
 
 def _stop_loop(runner: Any) -> None:
-    """End the thread that starts workers: it begins none in the place of one that is killed, and holds no semaphore."""
+    """End the thread that starts workers, so that it does not replace killed ones and does not hold a semaphore."""
     if runner.is_started():
         runner.loop.add_callback(runner.loop.stop)
         for thread in threading.enumerate():
@@ -83,7 +83,7 @@ def _stop_loop(runner: Any) -> None:
 
 @contextmanager
 def _silent_children() -> Iterator[None]:
-    """Let processes that begin meanwhile write no error: one whose parent ends while it starts prints a traceback."""
+    """Silence processes that start in this context: one whose parent ends while it starts prints a traceback."""
     try:
         kept = os.dup(2)
     except OSError:  # there is no standard error
@@ -99,7 +99,7 @@ def _silent_children() -> Iterator[None]:
 
 
 def _kill_spawned() -> None:
-    """Kill the processes that are being spawned, of which multiprocessing does not know yet; Linux alone lists them."""
+    """Kill processes that are being spawned, which multiprocessing does not know yet; only Linux lists them."""
     for listed in Path("/proc/self/task").glob("*/children"):
         with suppress(OSError):
             for child in map(int, listed.read_text().split()):

@@ -1,4 +1,4 @@
-"""Files of a cluster, which fsspec opens: their sizes, and where their text can be cut.
+"""Files for the tasks of a cluster, opened by fsspec: their sizes, and where their text can be cut.
 
 Both the client and the workers read them, so a path has to mean the same to all of them.
 """
@@ -19,7 +19,7 @@ _CUT = re.compile(rb"(?<=[!-~]) |(?<=[0-9A-Za-z])\n")
 
 
 def can_cut(pat_str: str, special_tokens: Collection[str]) -> bool:
-    """Return whether text under a pattern can be cut at `first_cut` without any change of its pieces."""
+    """Return whether text under a pattern can be cut at `first_cut` without a change to its pieces."""
     return pat_str in FAMILY_OF and not any(set(token) & set(" \n") for token in special_tokens)
 
 
@@ -36,7 +36,7 @@ def first_cut(file: BinaryIO, at: int) -> int:
 
 
 def size_of_url(url: str) -> int | None:
-    """Return the size of a file or url in bytes; None where it is not known. InputError where there is none."""
+    """Return the size of a file or url in bytes, None if it is not known. InputError where it cannot be found."""
     try:
         files, path = _located(url)
         size = files.size(path)

@@ -1,4 +1,4 @@
-"""Tasks of a cluster, and their results in order."""
+"""Runs tasks on a cluster, and yields their results in order."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LEAST_AHEAD = 8  # a cluster may have no worker yet
 
 @contextmanager
 def connected(address: str, workers: int) -> Iterator[Any]:
-    """Connect to the cluster at an address and return Dask's client; LOCAL starts `workers` processes here.
+    """Connect to the cluster at an address and yield Dask's client; LOCAL starts `workers` processes here.
 
     TokcliError where there is no Dask, or no cluster.
     """
@@ -30,9 +30,9 @@ def connected(address: str, workers: int) -> Iterator[Any]:
 def in_order(
     client: Any, task: Callable[..., Made], items: Iterable[Item], *shared: Any
 ) -> Iterator[tuple[Item, Made]]:
-    """Yield each item with `task(item, *shared)`, in their order; the cluster is some items ahead.
+    """Yield (item, `task(item, *shared)`) for each item, in order; the cluster works some items ahead.
 
-    What is `shared` is sent to a worker once. When a worker dies, others do its tasks again.
+    The `shared` objects are sent once, not with each task. When a worker dies, others do its tasks again.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that a vocabulary is large

@@ -1,4 +1,4 @@
-"""The choice of the backend; this is the only importer of the native module.
+"""Chooses the backend; no other module imports the native code.
 
 The variable TOKCLI_BACKEND chooses: native, python, or auto (the default), which is native where the module was built.
 """
@@ -15,15 +15,16 @@ from typing import Literal
 from tokcli.errors import TokcliError
 
 VARIABLE = "TOKCLI_BACKEND"
-is_program = False  # whether the process is tokcli's own: its signals and its freed memory are nobody else's
-_IMPORT_BYTES = 16 << 20  # must be free: a native module that is short of memory while it is made ends the process
+is_program = False  # whether the process is tokcli's own, so that its signals and its allocator may be set
+_IMPORT_BYTES = 16 << 20  # must be free: running out of memory while the native module is initialised ends the process
 
 
 @lru_cache(maxsize=1)
 def native() -> ModuleType | None:
     """Return the native module; None where it was not built, or TOKCLI_BACKEND says python.
 
-    MemoryError: there is no room for it.
+    MemoryError where there is too little memory for it; TokcliError where TOKCLI_BACKEND is not a backend, or says
+    native and the module was not built.
     """
     wanted = os.environ.get(VARIABLE, "auto") or "auto"
     if wanted not in ("auto", "native", "python"):

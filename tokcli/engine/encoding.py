@@ -1,6 +1,6 @@
 """`Encoding`: text to ids and back, with the public API of tiktoken 0.14, its defaults and its kinds of exceptions.
 
-It checks arguments and special tokens as tiktoken does; the work is its tokenizer's (tokenizer.py).
+It checks arguments and special tokens as tiktoken does; its tokenizer (tokenizer.py) does the work.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Reopen = tuple[Callable[..., "Encoding"], tuple[Any, ...]]
 
 
 def _files() -> ModuleType:
-    """Return the functions for files and streams, which the command line does not use: they take 0.2 ms to load."""
+    """Return the module for files and streams, which takes 0.2 ms to load and which the command line does not use."""
     from tokcli.engine import files
 
     return files
@@ -46,11 +46,11 @@ class VocabularySizeError(VocabularyError, AssertionError):
 
 
 class Encoding:
-    """A tokenizer with tiktoken's API; made of mergeable_ranks and a pattern, or of any other tokenizer by `of`.
+    """A tokenizer with tiktoken's API, made of mergeable_ranks and a pattern, or by `of` from any other tokenizer.
 
     `mergeable_ranks` maps the bytes of each token to its rank, which is both its id and its place in the order of
-    merging; `special_tokens` maps text to ids. `explicit_n_vocab`, where given, is checked: the number of all ids,
-    without gaps at the end. The mappings are kept, not copied, and must not change afterwards.
+    merging; `special_tokens` maps text to ids. `explicit_n_vocab`, where given, must be the number of tokens and the
+    largest id plus one, else VocabularySizeError. The mappings are kept, not copied, and must not change afterwards.
 
     >>> enc = Encoding("tiny", pat_str=r"[a-z]+|[^a-z]+", mergeable_ranks={b"a": 0, b"b": 1, b" ": 2, b"ab": 3},
     ...                special_tokens={"<end>": 4})
@@ -89,7 +89,7 @@ class Encoding:
 
     @classmethod
     def of(cls, name: str, tokenizer: Tokenizer, reopen: Reopen | None = None) -> Encoding:
-        """Return the encoding of any tokenizer; `reopen`, where given, is pickled in its place."""
+        """Return the encoding of any tokenizer; `reopen`, where given, is pickled instead of the tokenizer."""
         encoding = cls.__new__(cls)
         encoding._set_up(name, tokenizer, reopen)
         return encoding
@@ -111,7 +111,7 @@ class Encoding:
     # --- text to ids -------------------------------------------------------------------------------------------------
 
     def encode_ordinary(self, text: str) -> list[int]:
-        """Return the ids of a text, in which special tokens are ordinary text."""
+        """Return the ids of a text; special tokens in it are ordinary text."""
         arguments.check_text(text)
         return self.tokenizer.encode(text)
 
@@ -144,7 +144,7 @@ class Encoding:
         allowed_special: Literal["all"] | AbstractSet[str] = frozenset(),
         disallowed_special: special.Which = "all",
     ) -> npt.NDArray[np.uint32]:
-        """Return the ids of a text as a numpy array (uint32); UnicodeEncodeError for a lone surrogate, as tiktoken."""
+        """Return a text's ids as a numpy array (uint32); UnicodeEncodeError for a lone surrogate, as in tiktoken."""
         import numpy as np
 
         allowed = self._check_special(text, allowed_special, disallowed_special)
@@ -152,7 +152,7 @@ class Encoding:
         return np.array(self.tokenizer.encode(text, allowed), dtype=np.uint32)
 
     def encode_ordinary_batch(self, text: list[str], *, num_threads: int = 8) -> list[list[int]]:
-        """Return the ids of each text, special tokens being ordinary text."""
+        """Return the ids of each text; special tokens in them are ordinary text."""
         return self.tokenizer.encode_batch(arguments.texts_in(text, "text"), arguments.threads_in(num_threads))
 
     def encode_batch(
@@ -181,8 +181,8 @@ class Encoding:
     ) -> tuple[list[int], list[list[int]]]:
         """Return the ids that do not depend on what follows the text, and all ways to encode the rest of it.
 
-        The ways are in no particular order. The bytes of the stable ids and of any way together begin with the text.
-        TokcliError for tokenizers other than tiktoken's.
+        The ways are in no particular order. The bytes of the stable ids, followed by those of any one way, begin with
+        the text. TokcliError for tokenizers other than tiktoken's.
         """
         allowed = self._check_special(text, allowed_special, disallowed_special)
         text.encode()  # UnicodeEncodeError for a lone surrogate, as tiktoken
@@ -208,7 +208,7 @@ class Encoding:
         return self.encode_ordinary(text)
 
     def _encode_bytes(self, text: bytes) -> list[int]:
-        """Return the ids of bytes: after the first one that is not UTF-8, all bytes are part of the last piece."""
+        """Return the ids of bytes; from the first that is not UTF-8 on, all bytes are part of the last piece."""
         if not isinstance(text, bytes):
             raise arguments.wrong_type("text", "bytes", text)
         try:
@@ -226,11 +226,11 @@ class Encoding:
         allowed_special: Literal["all"] | AbstractSet[str] = frozenset(),
         disallowed_special: special.Which = "all",
     ) -> tuple[list[int], list[tuple[int, int]]]:
-        """Return the ids of a text, and for each id its first and past-the-end character in it.
+        """Return the ids of a text, and for each id the first and the past-the-end character that it stands for.
 
-        The starts under tiktoken's encodings are those of `decode_with_offsets`; both are Hugging Face's under a
-        tokenizer.json. Special tokens are treated as `encode` treats them. InputError where a tokenizer does not know
-        the places.
+        Under tiktoken's encodings the first characters are those of `decode_with_offsets`; under a tokenizer.json both
+        are Hugging Face's offsets. Special tokens are treated as `encode` treats them. InputError where the tokenizer
+        does not know these places.
 
         >>> enc = Encoding("tiny", pat_str=r"[a-z]+|[^a-z]+", mergeable_ranks={b"a": 0, b"b": 1, b" ": 2, b"ab": 3},
         ...                special_tokens={})
@@ -244,7 +244,7 @@ class Encoding:
         return tokens.ids.tolist(), pairs_of(tokens.spans or ())
 
     def count(self, text: str) -> int:
-        """Return the number of tokens of a text, special tokens being ordinary text."""
+        """Return the number of tokens of a text; special tokens in it are ordinary text."""
         arguments.check_text(text)
         return self.tokenizer.count(text)
 
@@ -253,7 +253,7 @@ class Encoding:
         return list(map(self.tokenizer.count, arguments.texts_in(texts, "texts")))
 
     def count_file(self, path: str | Path) -> int:
-        """Return the number of tokens of a file, special tokens being text; InputError where it is not UTF-8.
+        """Return the number of tokens of a file; special tokens are text. InputError where the file is not UTF-8.
 
         The file is read in blocks, so memory does not grow with its size.
         """
@@ -265,7 +265,7 @@ class Encoding:
         return list(_files().of_each(_files().counted, self.tokenizer, paths, num_threads))
 
     def encode_files(self, paths: Iterable[str | Path], *, num_threads: int = 8) -> Iterator[memoryview]:
-        """Yield the ids of each file as a buffer of uint32, special tokens being text; only a few files are held."""
+        """Yield the ids of each file as a buffer of uint32, special tokens being text, with few files in memory."""
         buffers: Iterator[memoryview] = _files().of_each(_files().encoded, self.tokenizer, paths, num_threads)
         return buffers
 
@@ -291,7 +291,7 @@ class Encoding:
         return self.tokenizer.encode_bytes(bytes(text_or_bytes))
 
     def encode_array_batch(self, texts: Sequence[str], *, num_threads: int = 8) -> tuple[memoryview, memoryview]:
-        """Return the ids of all texts in one buffer of uint32, and len(texts) + 1 offsets (uint64) of each text's."""
+        """Return all ids in one buffer of uint32, and len(texts) + 1 offsets (uint64) at which each text's begin."""
         return self.tokenizer.encode_array_batch(arguments.texts_in(texts, "texts"), arguments.threads_in(num_threads))
 
     # --- ids to text -------------------------------------------------------------------------------------------------
@@ -313,7 +313,7 @@ class Encoding:
     def _decoded(
         self, decode: Callable[[Sequence[int]], Decoded], tokens: Sequence[int], name: str = "tokens"
     ) -> Decoded:
-        """Return what a way of decoding makes of ids, which are the argument `name`."""
+        """Return `decode(tokens)`; an error names the ids as the argument `name`."""
         if not isinstance(tokens, list):
             arguments.check_sequence(tokens, name)
         try:
@@ -331,7 +331,7 @@ class Encoding:
         given = list(tokens) if isinstance(tokens, Iterable) else tokens
         try:
             ids = arguments.token_ids(given)
-        except OverflowError:  # tiktoken looks one up after the other, and names the first that is wrong in any way
+        except OverflowError:  # tiktoken looks ids up one by one, and names the first that is wrong in any way
             for at, token in enumerate(given):
                 self._bytes_of([arguments.token_id(token, f"tokens[{at}]")])
             raise
@@ -344,7 +344,7 @@ class Encoding:
             raise unknown_id(error.args[0], self.name) from None
 
     def decode_with_offsets(self, tokens: Sequence[int]) -> tuple[str, list[int]]:
-        """Return the text of ids, and for each id the index of the first character that has bytes of it.
+        """Return the text of ids, and for each id the index of the first character that has some of its bytes.
 
         UnicodeDecodeError where the bytes are not UTF-8.
         """
@@ -354,12 +354,12 @@ class Encoding:
     def decode_batch(
         self, batch: Sequence[Sequence[int]], *, errors: str = "replace", num_threads: int = 8
     ) -> list[str]:
-        """Return the text of each sequence of ids; `num_threads` is accepted for tiktoken's sake."""
+        """Return the text of each sequence of ids; `num_threads`, which tiktoken has, changes nothing."""
         texts = enumerate(arguments.batch_in(batch, num_threads))
         return [self._text(tokens, errors, f"batch[{at}]") for at, tokens in texts]
 
     def decode_bytes_batch(self, batch: Sequence[Sequence[int]], *, num_threads: int = 8) -> list[bytes]:
-        """Return the bytes of each sequence of ids; `num_threads` is accepted for tiktoken's sake."""
+        """Return the bytes of each sequence of ids; `num_threads`, which tiktoken has, changes nothing."""
         texts = enumerate(arguments.batch_in(batch, num_threads))
         return [self._decoded(self.tokenizer.decode, tokens, f"batch[{at}]") for at, tokens in texts]
 

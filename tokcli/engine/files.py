@@ -1,4 +1,4 @@
-"""The ids and the counts of files and streams for the Python API, read in blocks; special tokens are text."""
+"""Encodes and counts files and streams in blocks, for the Python API; special tokens are ordinary text."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ Made = TypeVar("Made")
 
 
 def counted(tokenizer: Tokenizer, path: str | PathLike[str]) -> int:
-    """Return the number of tokens of a file; InputError names it where it is not UTF-8."""
+    """Return the number of tokens of a file; InputError, which names the file, where it is not UTF-8."""
     with _blocks_of(path) as blocks:
         return sum(map(tokenizer.count_part, tokenizer.read_parts(blocks)))
 
 
 def encoded(tokenizer: Tokenizer, path: str | PathLike[str]) -> memoryview:
-    """Return the ids (uint32) of a file; InputError names it where it is not UTF-8."""
+    """Return the ids (uint32) of a file; InputError, which names the file, where it is not UTF-8."""
     with _blocks_of(path) as blocks:
         buffers = list(streamed(tokenizer, blocks))
     return buffers[0] if len(buffers) == 1 else memoryview(b"".join(buffers)).cast("I")
@@ -41,7 +41,7 @@ def streamed(tokenizer: Tokenizer, blocks: Iterable[bytes]) -> Iterator[memoryvi
 def of_each(
     work: Callable[[Tokenizer, str], Made], tokenizer: Tokenizer, paths: object, num_threads: object
 ) -> Iterator[Made]:
-    """Yield what `work` makes of each file, in order, by a number of threads that are a few files ahead at most."""
+    """Yield the result of `work` for each file, in order; the threads are at most a few files ahead of the caller."""
     checked, threads = arguments.paths_in(paths), arguments.threads_in(num_threads)
     return ordered(lambda path: work(tokenizer, fsdecode(path)), checked, threads)
 

@@ -1,8 +1,8 @@
 """minbpe's models: pairs of ids merge in the order of their ids; two ids may have the same bytes.
 
-`RankTokenizer` does the same for a model whose tokens all differ, and faster. This is for the other models, and for the
-basic ones, which take a text as one piece. It is their reference: natively ranks do the work of these, too, since of
-ids with the same bytes merging makes only one.
+`RankTokenizer` does the same, and faster, for a model whose tokens all differ. This is for the other models, and for
+the basic ones, which take a text as one piece. It is their reference: with native code, ranks do the work here too,
+since merging makes only one of several ids with the same bytes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ BYTES = 256  # lower ids are bytes, the others merges
 
 @dataclass(frozen=True)
 class MinBpe(TextTokenizer):
-    """A model in which the pair of ids `pairs[i]` merges into id 256 + i; `pattern` None: a text is one piece.
+    """A model in which the pair of ids `pairs[i]` merges into id 256 + i; if `pattern` is None, a text is one piece.
 
     >>> MinBpe([(97, 98)], {}, None).encode("abc", frozenset())
     [256, 99]
@@ -61,7 +61,7 @@ class MinBpe(TextTokenizer):
 
     @cached_property
     def shortcut(self) -> Shortcut | None:
-        """The ranks of the ids that merging makes; None without native code, and where specials hide each other."""
+        """The ranks of the ids that merging makes; None without native code, or where special tokens hide others."""
         if backend.native() is None or self._hides_specials:
             return None
         merges = [(left, right, number) for number, (left, right) in enumerate(self.pairs, BYTES)]
@@ -70,7 +70,7 @@ class MinBpe(TextTokenizer):
 
     @property
     def _hides_specials(self) -> bool:
-        """Whether a special token begins a later one, of which minbpe then finds only the beginning."""
+        """Whether a special token is the beginning of a later one, which minbpe then never finds."""
         earlier: set[str] = set()
         for name in self.special_tokens:
             if any(name[:size] in earlier for size in range(1, len(name))):
@@ -79,7 +79,7 @@ class MinBpe(TextTokenizer):
         return False
 
     def decoding_facts(self) -> DecodingFacts:
-        """Return how ids are decoded."""
+        """Return the bytes of each id, which is all that decoding needs."""
         found = self._token_bytes
         return DecodingFacts(list(found), list(self.special_tokens.values()), found.__getitem__)
 
@@ -141,14 +141,14 @@ class MinBpe(TextTokenizer):
         return self.pairs[number - BYTES] if BYTES <= number < BYTES + len(self.pairs) else None
 
     def merge_order(self) -> MergeOrder:
-        """Return the order of merging: that of the ids made."""
+        """Return the order of merging: the pair that makes the smallest id is first."""
         return lambda _left, _right, made: made - BYTES
 
     def as_ranks(self) -> tuple[dict[bytes, int], list[tuple[int, int]]] | None:
-        """Return mergeable_ranks and the pairs that merge, where these give the ids of the model."""
+        """Return mergeable_ranks and the pairs that merge, where these give the model's ids; else None."""
         ranks = ranks_of_pairs(self.pairs)
         return None if ranks is None else (ranks, list(self.pairs))
 
     def why_no_ranks(self) -> list[str]:
-        """Return what ranks and a pattern do not say of the model."""
+        """Return what ranks and a pattern cannot express about the model."""
         return ["ids that stand for the same bytes, of which ranks hold one"]

@@ -1,7 +1,7 @@
-"""`TextTokenizer`: what a family of tokenizers answers that turns whole texts into ids by rules of its own.
+"""`TextTokenizer`: the interface of a tokenizer that turns whole texts into ids by rules of its own.
 
-The families (tokenizer.json, SentencePiece, llama.cpp, minbpe) derive from it, and take from it what holds for most of
-them. Streams, arrays and batches are left to the adapters in adapters/.
+The families (tokenizer.json, SentencePiece, llama.cpp, minbpe) derive from it, and inherit the answers that hold for
+most of them. Streams, arrays and batches are left to the adapters in adapters/.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Pairs = list[tuple[int, int]]
 
 
 class TextTokenizer(TokenVocabulary, Protocol):
-    """A tokenizer of whole texts. Special tokens become their id where they are in `allowed`, else they are text."""
+    """A tokenizer of whole texts. Special tokens in `allowed` become their id; all others are ordinary text."""
 
     if TYPE_CHECKING:  # as in TokenVocabulary
 
@@ -33,16 +33,16 @@ class TextTokenizer(TokenVocabulary, Protocol):
 
     @property
     def family(self) -> str:
-        """The family of the tokenizer, by which the registry keeps it in its cache; "" where nothing is kept."""
+        """The name of the family, by which the registry caches the tokenizer; "" where it is not cached."""
         return ""
 
     @property
     def trims_spans(self) -> bool:
-        """Whether `finish` takes the spaces at the ends of tokens out of their spans, so that it needs their blanks."""
+        """Whether `finish` takes the spaces at the ends of tokens out of their spans, and so needs `Tokens.blanks`."""
         return False
 
     def decoding_facts(self) -> DecodingFacts | None:
-        """Return how ids are decoded, where the bytes of each id tell that; else None."""
+        """Return the bytes of each id, and how they are joined; None where decoding needs more than these."""
         return None
 
     @property
@@ -62,16 +62,16 @@ class TextTokenizer(TokenVocabulary, Protocol):
 
     @property
     def whole(self) -> TextTokenizer:
-        """The tokenizer with everything that its file says; a compiled one reads the file for it."""
+        """The tokenizer with everything that its file says; one that comes from the cache reads the file for it."""
         return self
 
     @property
     def single_pattern(self) -> str | None:
-        """The regex that alone cuts text into pieces; None where there is none, or other parts have a say."""
+        """The regex that alone cuts text into pieces; None where there is none, or other parts cut text too."""
         return None
 
     def cut(self, text: str) -> list[str] | None:
-        """Return the pieces of any text that `shortcut`'s ranks merge; None where only `encode` has its ids."""
+        """Return the pieces of any text for the shortcut's ranks to merge; None where only `encode` gives its ids."""
         del text
         return None
 
@@ -81,24 +81,24 @@ class TextTokenizer(TokenVocabulary, Protocol):
         return False
 
     def as_ranks(self) -> tuple[dict[bytes, int], Pairs] | None:
-        """Return mergeable_ranks and the pairs that merge, where these give the ids without a shortcut; else None."""
+        """Return mergeable_ranks and the pairs that merge, if these give the ids without a shortcut; else None."""
         return None
 
     def why_no_ranks(self) -> list[str]:
-        """Return what ranks and a pattern do not say of the tokenizer, in words that follow "would lose"."""
+        """Return what ranks and a pattern cannot express about the tokenizer, in words that follow "would lose"."""
         return ["its rules"]
 
     def notes_on_ranks(self) -> list[str]:
-        """Return in which texts ranks and a pattern may give other ids elsewhere, a sentence each."""
+        """Return sentences that say for which texts ranks and a pattern may give other ids in another program."""
         return []
 
     def own_text(self, number: int) -> str | None:
-        """Return the text that an id stands for by itself; None where it has none, as a control token or a byte."""
+        """Return the text that an id stands for by itself; None for others, such as control tokens and bytes."""
         try:
             return self.decode([number]).decode()
         except UnicodeDecodeError:
             return None
 
     def encode_own_text(self, text: str) -> list[int]:
-        """Return the ids of a text that `own_text` gave, without anything that is put before a text."""
+        """Return the ids of a text that `own_text` gave, without what the tokenizer puts before other texts."""
         return self.encode(text, frozenset())

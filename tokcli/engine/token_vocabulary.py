@@ -22,7 +22,7 @@ class TokenVocabulary(Protocol):
 
         @property
         def special_tokens(self) -> Mapping[str, int]:
-            """The ids of the tokens that text becomes only where they are allowed."""
+            """The id of each special token, by its text, which becomes that id only where the caller allows it."""
 
         @property
         def max_id(self) -> int:
@@ -41,7 +41,7 @@ class TokenVocabulary(Protocol):
         return {tokens[number]: number for number in sorted(tokens, reverse=True)}
 
     def parents(self, number: int) -> tuple[int, int] | None:
-        """Return the two ids that merge into an id; None where none do, or the model does not merge."""
+        """Return the two ids that merge into an id; None where no two do."""
 
     def split(self, text: str) -> list[str]:
         """Return the pieces of a text as they occur in it; joined, they are the text."""
@@ -50,13 +50,14 @@ class TokenVocabulary(Protocol):
         """Return the bytes of ids; UnknownTokenError for an id that the vocabulary lacks."""
 
     def joined_tokens(self, ids: Sequence[int]) -> bytes:
-        """Return the bytes of each id, as `token_bytes` has them, one after the other."""
+        """Return the bytes of ids, each as `token_bytes` gives them, joined."""
         return b"".join(map(self.token_bytes().__getitem__, ids))
 
     def token_spans(self, ids: Sequence[int], start: int = 0, *, in_chars: bool = True) -> array[int]:
-        """Return the first and the past-the-end character (or byte) of the bytes of each id, one after the other.
+        """Return the spans of ids in their joined bytes: two numbers for each id, in one array of uint64.
 
-        They are in one array of uint64. `start` characters (or bytes) are before the first id.
+        These are its first and its past-the-end character, or byte. `start` characters (or bytes) are before the first
+        id.
         """
         return spans_of(map(self.token_bytes().__getitem__, ids), start, in_chars=in_chars)
 
@@ -65,7 +66,7 @@ class TokenVocabulary(Protocol):
         return None
 
     def scores(self) -> Sequence[float]:
-        """Return the score of each id; nothing where the model does not choose by scores."""
+        """Return the score of each id; empty where the model does not choose by scores."""
         return ()
 
     def token_kinds(self) -> dict[int, str]:
@@ -74,7 +75,7 @@ class TokenVocabulary(Protocol):
 
     @property
     def model_kind(self) -> ModelKind:
-        """The way in which the model finds tokens; as a rule by merging."""
+        """How the model finds tokens: by merging, on the best path, or by looking pieces up."""
         return "merges"
 
     @property
@@ -88,10 +89,10 @@ class TokenVocabulary(Protocol):
         return False
 
     def finish(self, texts: list[Tokens], add: bool) -> Tokens:
-        """Return one text or a pair of texts after the post-processor; `add`: with its special tokens."""
+        """Return one text or a pair of texts after the post-processor, with its special tokens if `add` is true."""
         del add
         return joined(texts)
 
     def cutting_parts(self) -> list[tuple[str, object]]:
-        """Return the name and the object of each part that cuts text, in order; nothing where none does."""
+        """Return the name and the object of each part that cuts text, in order; empty where no part does."""
         return []

@@ -1,4 +1,4 @@
-"""`Tokenizer`: what an `Encoding` asks of any tokenizer, and every command of its encoding.
+"""`Tokenizer`: the interface of any tokenizer, which `Encoding` and the commands use.
 
 `RankTokenizer` (tiktoken/) is one, by ranks and a pattern. The families that turn whole texts into ids are
 `TextTokenizer`s, and the two adapters in adapters/ make `Tokenizer`s of them.
@@ -31,7 +31,7 @@ class Tokenizer(TokenVocabulary, Protocol):
     """A vocabulary with all ways from text to ids and back.
 
     `allowed` are the special tokens that become their id; all others are ordinary text. Arrays of ids are memoryviews
-    of uint32, `threads` is the number of threads that may work.
+    of uint32; `threads` is the number of threads to use.
     """
 
     @property
@@ -40,7 +40,7 @@ class Tokenizer(TokenVocabulary, Protocol):
 
     @property
     def pretokenizer(self) -> PreTokenizer | None:
-        """The pattern that alone cuts text into pieces; None where there is none, or other parts have a say."""
+        """The pattern that alone cuts text into pieces; None where there is none, or other parts cut text too."""
 
     @property
     def rules(self) -> TextTokenizer | None:
@@ -52,7 +52,7 @@ class Tokenizer(TokenVocabulary, Protocol):
 
     @property
     def sees_whole_texts(self) -> bool:
-        """Whether there is more to it than ranks and a pattern, so that templates and offsets need a text as one."""
+        """Whether the tokenizer is more than ranks and a pattern: templates and offsets then need the whole text."""
 
     @property
     def changes_text(self) -> bool:
@@ -60,7 +60,7 @@ class Tokenizer(TokenVocabulary, Protocol):
 
     @property
     def puts_space_first(self) -> bool:
-        """Whether `read_parts` gives more than the input: a space before the text."""
+        """Whether `read_parts` adds a space before the text that is not in the input."""
 
     # --- text to ids -------------------------------------------------------------------------------------------------
 
@@ -106,7 +106,7 @@ class Tokenizer(TokenVocabulary, Protocol):
         """Return the ids of a part of a stream as an array."""
 
     def encode_each(self, part: SplitText) -> tuple[Buffer, bytes] | None:
-        """Return the ids (uint32) of a part, and the number of ids of each piece (uint32); None where Python has to."""
+        """Return the ids of a part and the number of ids of each piece (both uint32); None if only Python can do so."""
 
     def count_part(self, part: AnyChunk) -> int:
         """Return the number of ids of a part of a stream."""
@@ -123,14 +123,14 @@ class Tokenizer(TokenVocabulary, Protocol):
     def for_records(
         self, data: bytes, special_tokens: frozenset[str] = NONE, errors: Utf8Errors = "strict"
     ) -> NativeEncoder | None:
-        """Return the native code that takes all records in a buffer at once; None where they go one by one.
+        """Return the native code that encodes all records in a buffer at once; None where they go one by one.
 
-        They go one by one where one of `special_tokens` may occur in them, or where not all of it is UTF-8 and `errors`
-        is not "bytes".
+        Records go one by one where one of `special_tokens` may occur in `data`, or where `data` is not all UTF-8 and
+        `errors` is not "bytes".
         """
 
     def read_whole(self, blocks: Blocks, options: ReadOptions = PLAIN) -> Chunk | None:
-        """Return blocks of bytes as one chunk; None where they are empty, InputError above stream's MAX_PIECE_BYTES."""
+        """Return blocks of bytes as one chunk; None where they are empty, InputError above MAX_PIECE_BYTES."""
 
     def encode_spans(self, chunk: Chunk) -> Tokens:
         """Return the tokens of a chunk with their places in characters; InputError where these are not known."""
@@ -158,4 +158,4 @@ class Tokenizer(TokenVocabulary, Protocol):
         """Return the parents of every id; VocabularyError where ids are too large for a table."""
 
     def merge_steps(self, piece: bytes) -> Iterator[MergeStep] | None:
-        """Yield every merge of a piece, from its bytes to its tokens; None where only the ids' parents tell them."""
+        """Yield each merge of a piece, from bytes to tokens; None where only the parents of its ids tell the merges."""

@@ -12,19 +12,19 @@ from typing import TypeAlias
 from tokcli.engine import backend
 from tokcli.errors import InputError
 
-_ANY_SIZE, _GROWTH = 1 << 20, 64  # characters; real rules make 20 times a text of it at the most
+_ANY_SIZE, _GROWTH = 1 << 20, 64  # characters; real rules make a text at most 20 times as long
 
 
 Spans: TypeAlias = "array[int]"  # two numbers (uint64) for each token: its first and its past-the-end character
 
 
 class Tokens:
-    """The ids of a text (array of uint32), and lists of the same length: type ids, and 1 for tokens of a template.
+    """The ids of a text (array of uint32), and lists of the same length: `type_ids`, and `special`.
 
     `spans` and `blanks` have two numbers for each id, or are None where nobody asked for places. A span (uint64) is the
-    first and the past-the-end character in the input. Blanks (uint32) are the spaces at the beginning and at the end of
-    the text that the token stands for, which some post-processors take out of its span. `begins` tells whether these
-    are the first tokens of their text, and not those of a chunk further on.
+    first and the past-the-end character in the input. Blanks (uint32) count the spaces at the beginning and at the end
+    of the text that the token stands for, which some post-processors take out of its span. `begins` tells whether these
+    are the first tokens of their text, not those of a later chunk.
     """
 
     begins = True
@@ -76,7 +76,7 @@ class Tokens:
 
 
 def _array(typecode: str, numbers: Iterable[int]) -> array[int]:
-    """Return numbers as an array; those in a buffer of this type are copied as they are."""
+    """Return numbers as an array of this type; a memoryview of the same type is copied in one go."""
     if isinstance(numbers, memoryview) and numbers.format == typecode:
         made = array(typecode)
         made.frombytes(numbers.cast("B"))
@@ -85,7 +85,7 @@ def _array(typecode: str, numbers: Iterable[int]) -> array[int]:
 
 
 def joined(sequences: Sequence[Tokens]) -> Tokens:
-    """Return several tokens in a row as one; places are kept where all of them have places.
+    """Return several `Tokens` joined into one; places are kept where all of them have places.
 
     >>> joined([Tokens([1]), Tokens([2, 3], type_ids=[1, 1])]).type_ids
     [0, 1, 1]
@@ -107,7 +107,7 @@ def _longer(numbers: array[int] | None, more: array[int] | None) -> array[int] |
 
 
 def added(ids: Sequence[int], type_id: int) -> Tokens:
-    """Return special tokens that a template adds; they have no place in the text: 0 to 0."""
+    """Return the special tokens `ids` that a template adds; since they are not in the text, their spans are 0 to 0."""
     size = len(ids)
     return Tokens(ids, [type_id] * size, [1] * size, [0, 0] * size, [0, 0] * size)
 
@@ -124,8 +124,8 @@ def texts_of(ids: Mapping[str, int]) -> dict[int, str]:
 def spans_of(token_bytes: Iterable[bytes], start: int = 0, *, in_chars: bool = True) -> array[int]:
     """Return the first and the past-the-end character (or byte) that each token has bytes of, in one array (uint64).
 
-    The firsts are those of tiktoken's `decode_with_offsets`. `start` is the number of characters (or bytes) that begin
-    before the first token.
+    The first characters are those of tiktoken's `decode_with_offsets`. `start` is the number of characters (or bytes)
+    that begin before the first token.
 
     >>> spans_of([b"a\\xe4", b"\\xb8\\xad"]).tolist()
     [0, 2, 1, 2]
@@ -140,7 +140,7 @@ def spans_of(token_bytes: Iterable[bytes], start: int = 0, *, in_chars: bool = T
 
 
 def pairs_of(spans: Sequence[int]) -> list[tuple[int, int]]:
-    """Return spans as pairs of numbers.
+    """Return a flat sequence of spans as pairs of numbers.
 
     >>> pairs_of([0, 2, 2, 3])
     [(0, 2), (2, 3)]
@@ -149,10 +149,10 @@ def pairs_of(spans: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def mapped_spans(spans: Spans, breaks: Spans, shift: int) -> Spans:
-    """Return spans in the characters of a changed text as spans in the text before it, `shift` characters further on.
+    """Return spans in a changed text as spans in the original text, plus `shift` characters.
 
-    `breaks` are pairs of a place in the changed text and its origin in the other; up to the next pair both ascend
-    together. A character stands for the one at its origin.
+    `breaks` has pairs of numbers: a place in the changed text, and its origin in the original. From there to the next
+    pair, each character of the changed text comes from one of the original, in order.
 
     >>> mapped_spans(array("Q", [0, 1, 1, 3]), array("Q", [0, 0, 2, 5]), 0).tolist()
     [0, 1, 1, 6]
@@ -177,7 +177,7 @@ def mapped_spans(spans: Spans, breaks: Spans, shift: int) -> Spans:
 
 
 def shifted_spans(spans: Spans, shift: int) -> Spans:
-    """Return spans of a text that begins `shift` characters, or bytes, further on.
+    """Return spans moved on by `shift` characters, or bytes.
 
     >>> shifted_spans(array("Q", [0, 2]), 5).tolist()
     [5, 7]
@@ -186,9 +186,9 @@ def shifted_spans(spans: Spans, shift: int) -> Spans:
 
 
 def trimmed_spans(spans: Spans, blanks: Sequence[int], *, keeps_first: bool) -> Spans:
-    """Return spans without the spaces at the ends of tokens, of which `blanks` has two numbers for each token.
+    """Return spans without the spaces at the ends of tokens: `blanks` has their numbers, two for each token.
 
-    `keeps_first`: the only space at the beginning of a token stays at the beginning of the text.
+    With `keeps_first`, a token at the beginning of the text keeps its leading space if it has only one.
 
     >>> trimmed_spans(array("Q", [0, 2, 2, 5]), array("I", [1, 0, 1, 0]), keeps_first=True).tolist()
     [0, 2, 3, 5]
@@ -207,7 +207,7 @@ def trimmed_spans(spans: Spans, blanks: Sequence[int], *, keeps_first: bool) -> 
 
 
 def most_made_of(size: int) -> int:
-    """Return how many characters the rules of a file may make of a text of so many.
+    """Return the most characters that a file's rules may make of a text of `size` characters.
 
     >>> most_made_of(1)
     1048640
@@ -216,7 +216,7 @@ def most_made_of(size: int) -> int:
 
 
 def check_growth(size: int, most: int, part: str) -> None:
-    """Raise InputError where a part of a tokenizer makes more than `most` characters of a text, or of ids."""
+    """Raise InputError if `size`, the number of characters that a part of a tokenizer makes, is more than `most`."""
     if size > most:
         raise InputError(
             f"the {part} makes {size} characters; at most {most} are made of this input",

@@ -1,8 +1,8 @@
-"""Native twins of tokenizers: what a twin answers, and the table of who builds the twin of which type.
+"""Native twins of tokenizers: the interface of a twin, and the table of the functions that build them, by type.
 
 A family of tokenizers asks here for its twin. The modules of `bindings/`, which know the native code and the families,
-enter their builders when they are imported, and the readers of file formats import them. Without a builder, or without
-the native backend, a tokenizer has no twin and Python does all of its work.
+register their builders when they are imported, and the readers of file formats import them. Without a builder, or
+without the native backend, a tokenizer has no twin and Python does all of its work.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class TextTwin(Protocol):
         """Return the tokens of a text with their places."""
 
     def image(self) -> bytes:
-        """Return the tables, and what was learned of characters, in the form that is kept in the cache."""
+        """Return the tables, and what was learned about characters, in the form that is kept in the cache."""
 
 
 T = TypeVar("T")
@@ -44,7 +44,7 @@ _BUILDERS: dict[type, Callable[[Any], TextTwin | None]] = {}
 
 
 def register(kind: type[T], build: Callable[[T], TextTwin | None]) -> None:
-    """Enter the function that builds the twin of a type; it returns None where only Python does what is asked."""
+    """Register the function that builds the twin of a type; it returns None where only Python can do the work."""
     _BUILDERS[kind] = build
 
 
@@ -55,7 +55,7 @@ def twin_of(model: object) -> TextTwin | None:
         return None
     try:
         return build(model)
-    except (ValueError, OverflowError):  # the native code refuses a table, or a number or a text does not fit into it
+    except (ValueError, OverflowError):  # the native code refuses a table, or a number or text does not fit into one
         return None
 
 
@@ -68,5 +68,5 @@ class HasTwin:
         return twin_of(self)
 
     def set_native(self, twin: TextTwin) -> None:
-        """Take a twin that is there already, such as one from the cache, instead of building it."""
+        """Use an existing twin, such as one from the cache, instead of building one."""
         object.__setattr__(self, "native", twin)  # a tokenizer may be a frozen dataclass, and a twin is no field of it

@@ -1,7 +1,7 @@
-"""GPT-2's pair of files: a vocabulary (JSON, token to id) and its merges (a pair of tokens a line, in order).
+"""GPT-2's pair of files: a vocabulary (JSON, token to id) and its merges (one pair of tokens per line, in order).
 
-Both write bytes as the printable characters of byte_alphabet.py. A pair becomes mergeable_ranks where its ids follow
-the order of its merges, as GPT-2's do; others are refused, for their ids would not say what merges first.
+Both write bytes as the printable characters of byte_alphabet.py. The files become mergeable_ranks if the ids follow the
+order of the merges, as GPT-2's do; others are refused, since their ids would not say what merges first.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _SPECIAL = re.compile(r"<.+>|\[.+\]", re.DOTALL)  # how a token that no merge ma
 def parse_gpt2(
     vocab: bytes, merges: bytes, vocab_name: str, merges_name: str
 ) -> tuple[dict[bytes, int], dict[str, int]]:
-    """Return the mergeable_ranks and the special tokens of a pair; VocabularyError names file and line.
+    """Return the mergeable_ranks and the special tokens of a pair of files; a VocabularyError names file and line.
 
     An entry of the vocabulary that is neither a byte nor made by a merge is a special token, if it is written as one
     (`<...>` or `[...]`).

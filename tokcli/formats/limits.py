@@ -18,13 +18,13 @@ from tokcli.errors import VocabularyError, reason_of
 MAX_FILE_BYTES = 172 * 2**20  # the largest vocabulary in use (a multilingual tokenizer.json) has some 35 MB
 MAX_TOKENS = 2_800_000  # the largest in use have some 260,000; a dictionary of 2.8 million takes about 500 MB
 MAX_MERGES = 2 * MAX_TOKENS  # a token may have several; the most in use are some 500,000
-MAX_JSON_WEIGHT = 6_000_000  # values of a JSON document, an object for five; the most in use have some 1,500,000
+MAX_JSON_WEIGHT = 6_000_000  # values of a JSON document, an object as five; the most in use have some 1,500,000
 MAX_KEYS = 2**16  # values in a GGUF header; the most in use are some 60
 MAX_TOKEN_BYTES = 2**16  # the longest of o200k_base has 128; merging is slowest on long tokens
 MAX_PIECE_CHARS = 8000  # SentencePiece's own limit
 MAX_PATTERN_CHARS = 2**16  # the longest in use (DeepSeek's letters by name) has some 2,000
-MAX_COPIES = 64  # of a text, by all templates of a post-processor together; the templates in use make one
-MAX_ADDED_IDS = 2**16  # by them; the templates in use add a few for each text
+MAX_COPIES = 64  # of a text that all templates of a post-processor make together; the templates in use make one
+MAX_ADDED_IDS = 2**16  # that all these templates add together; the templates in use add a few for each text
 MAX_RANK = 2**31 - 1  # native code does signed arithmetic on ranks, and ids are exchanged as int32 elsewhere
 MAX_NUMBER_DIGITS = 10  # as many as MAX_RANK has
 MAX_SIDECAR_BYTES = 2**20  # a pattern and a few thousand special tokens
@@ -36,9 +36,9 @@ _READ_BYTES = 2**20
 
 
 def read_regular_file(path: str | os.PathLike[str], limit: int = MAX_FILE_BYTES, *, follow: bool = True) -> bytes:
-    """Return all bytes of a regular file of at most `limit` bytes; VocabularyError for anything else.
+    """Return all bytes of a regular file of at most `limit` bytes; raise VocabularyError for anything else.
 
-    A folder, a pipe, a device and a file that cannot be opened are refused, with `follow=False` a symlink as well.
+    A folder, a pipe, a device and a file that cannot be opened are refused; with `follow=False`, so is a symlink.
 
     >>> read_regular_file("/dev/null")
     Traceback (most recent call last):
@@ -48,7 +48,7 @@ def read_regular_file(path: str | os.PathLike[str], limit: int = MAX_FILE_BYTES,
         name, size = os.fspath(path), os.fstat(file.fileno()).st_size
         if size > limit:
             raise VocabularyError(f"{size} bytes; at most {limit} are read", where=name)
-        blocks, read, wanted = [], 0, size + 1  # one block as a rule; a file may grow while it is read
+        blocks, read, wanted = [], 0, size + 1  # usually one block; a file may grow while it is read
         while block := file.read(min(wanted, limit + 1 - read)):
             blocks.append(block)
             read += len(block)
@@ -60,7 +60,7 @@ def read_regular_file(path: str | os.PathLike[str], limit: int = MAX_FILE_BYTES,
 
 @contextmanager
 def open_regular_file(path: str | os.PathLike[str], *, follow: bool = True) -> Iterator[BinaryIO]:
-    """Open a regular file of any size for reading; errors of the system, later ones too, become VocabularyError."""
+    """Open a regular file of any size for reading; system errors, also later in reading, become VocabularyError."""
     name = os.fspath(path)
     flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK  # O_NONBLOCK: opening a pipe must not wait for a writer
     try:

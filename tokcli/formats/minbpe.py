@@ -1,4 +1,4 @@
-"""minbpe's .model files, version 1: a pattern, special tokens, and pairs of ids; the first makes the id 256."""
+"""minbpe's .model files, version 1: a pattern, special tokens, and pairs of ids; the first pair makes the id 256."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SPECIAL = re.compile(r"(\S+)\s+([0-9]{1,10})", re.ASCII)
 
 
 def parse_minbpe(data: bytes, name: str) -> MinBpe | RanksFile:
-    """Return the model in a file, or its ranks where they say all of it; VocabularyError names file and line."""
+    """Return the model in a file, or its ranks where they express all of it; a VocabularyError names file and line."""
     lines = lines_of(data, name)
     if lines[0].rstrip(b"\r") != VERSION:
         refuse_line(name, 1, f"expected {VERSION.decode()!r}")
@@ -46,7 +46,7 @@ def parse_minbpe(data: bytes, name: str) -> MinBpe | RanksFile:
 
 
 def _read_pairs(lines: list[bytes], first: int, name: str) -> list[tuple[int, int]]:
-    """Return the pairs of lines, of which the first has the number `first`."""
+    """Return the pairs of ids in some lines, the first of which is line `first` of the file."""
     pairs: list[tuple[int, int]] = []
     sizes = [1] * BYTES
     seen: dict[tuple[int, int], int] = {}

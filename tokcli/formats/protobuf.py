@@ -17,7 +17,10 @@ _F32 = struct.Struct("<f")
 
 
 class ProtobufField(NamedTuple):
-    """A field: its number, its value (bytes, or the number in a varint), and its offset in the file, in bytes."""
+    """A field: its number, its value (bytes, or the number in a varint), and an offset in the file, in bytes.
+
+    The offset is that of the field for a number, and that of the value for bytes.
+    """
 
     number: int
     value: int | memoryview
@@ -25,7 +28,7 @@ class ProtobufField(NamedTuple):
 
 
 class ProtobufReader:
-    """Reads the fields of the messages in a file; VocabularyError names the file and the byte."""
+    """A reader of the fields of the messages in a file; its VocabularyErrors name the file and the byte."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -72,20 +75,20 @@ class ProtobufReader:
         return value & (1 << 64) - 1, at + count
 
     def message(self, field: ProtobufField) -> memoryview:
-        """Return the bytes of a field that is a message or a text."""
+        """Return the bytes of a field that holds a message, a text or a number of fixed size."""
         if not isinstance(field.value, memoryview):
             self.fail(field.offset, f"field {field.number} is a number; bytes were expected,")
         return field.value
 
     def whole(self, field: ProtobufField) -> int:
-        """Return the number in a field, as an integer of 32 bits with a sign."""
+        """Return the number in a field as a signed 32-bit integer."""
         if not isinstance(field.value, int):
             self.fail(field.offset, f"field {field.number} is not a whole number,")
         low = field.value & 0xFFFFFFFF
         return low - (1 << 32) if low >> 31 else low
 
     def single(self, field: ProtobufField) -> float:
-        """Return the float of 32 bits in a field; infinities and NaN are refused."""
+        """Return the 32-bit float in a field; infinities and NaN are refused."""
         data = self.message(field)
         if len(data) != 4:
             self.fail(field.offset, f"field {field.number} is not a float of 32 bits,")

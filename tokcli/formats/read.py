@@ -1,4 +1,4 @@
-"""Any vocabulary file as checked tables: one table tells the format of a file and names its reader.
+"""Any vocabulary file as checked tables: the table FORMATS recognises the format of a file and names its reader.
 
 What a file leaves open (the pattern of a .tiktoken file) is left open here, too; the registry decides it.
 """
@@ -43,14 +43,14 @@ Contents: TypeAlias = "RanksFile | TextTokenizer"
 class Format(NamedTuple):
     """A row of the table of formats."""
 
-    name: str  # as messages call a file of it
-    begins: Callable[[bytes], bool]  # whether a file that begins so has it, and none of the rows above
-    collect: Callable[[str, Path, Path | None], Sources]  # reads a file and those beside it: name, path, named folder
+    name: str  # what messages call a file of this format
+    begins: Callable[[bytes], bool]  # whether a file that begins so has this format, if it has none of those above
+    collect: Callable[[str, Path, Path | None], Sources]  # (name, path, named folder) -> the file, those beside it
     parse: Callable[[Sources], Contents]
 
 
 def read_sources(path: str | os.PathLike[str]) -> Sources:
-    """Read all files that a vocabulary in a file or a folder is made of; VocabularyError where one cannot be read."""
+    """Read all files of a vocabulary, which is in a file or a folder; raise VocabularyError if one cannot be read."""
     named, absent = Path(path), tuple[Path, ...]()
     file, folder = named, None
     if named.is_dir():
@@ -63,19 +63,19 @@ def read_sources(path: str | os.PathLike[str]) -> Sources:
 
 
 def sources_of(files: Mapping[str, bytes]) -> Sources:
-    """Return bytes that are known already as sources: one file, or both of a GPT-2 pair, by their names for errors."""
+    """Return sources made of bytes already read, by the name for errors: one file, or both of a GPT-2 pair."""
     name, data = next(iter(files.items()))
     form = format_of(data[:HEAD_BYTES], name)
     return sources.sources_of_bytes(form.name, [(Path(name), data) for name, data in files.items()])
 
 
 def parse_sources(found: Sources) -> Contents:
-    """Return the vocabulary in files that were read; VocabularyError names file and place."""
+    """Return the vocabulary in files that were read; a VocabularyError names the file and the place in it."""
     return _BY_NAME[found.form].parse(found)
 
 
 def format_of(head: bytes, name: str = "the file") -> Format:
-    r"""Return the format of a file that begins with `head`, some 4 KiB of it or all; VocabularyError for none.
+    r"""Return the format of a file that begins with `head`, its first 4 KiB or all; raise VocabularyError if unknown.
 
     >>> format_of(b"IQ== 0\nIg== 1\n").name, format_of(b"#version: 0.2\nh e\n").name, format_of(b"GGUF\x03").name
     ('.tiktoken ranks', 'GPT-2 merges', 'a GGUF file')
@@ -117,7 +117,7 @@ def _is_tiktoken(head: bytes) -> bool:
 
 
 def _is_merges(head: bytes) -> bool:
-    """Return whether a file begins as GPT-2's merges do: with a version, or with two tokens a line."""
+    """Return whether a file begins as GPT-2's merges do: with a version, or with two tokens per line."""
     lines = _whole_lines(head)
     return head.startswith(_MERGES_VERSION) or (bool(lines) and all(map(_MERGE_LINE.fullmatch, lines)))
 
@@ -142,7 +142,7 @@ def _whole_lines(head: bytes) -> list[bytes]:
 
 
 def _first(found: Sources) -> tuple[bytes, str]:
-    """Return the bytes of the file that has the format, and what messages call it."""
+    """Return the bytes of the file that was named, and what messages call it."""
     path, data = found.files[0]
     return data, shown_name(path)
 
@@ -159,7 +159,7 @@ def _parse_tiktoken(found: Sources) -> RanksFile:
 
 
 def _parse_pair(found: Sources) -> RanksFile:
-    """Return the vocabulary in the two files of GPT-2, which split text by its pattern."""
+    """Return the vocabulary in a GPT-2 pair of files, with GPT-2's pattern."""
     if len(found.files) < 2:
         raise VocabularyError(f"{_first(found)[1]}: {found.form}, one file of two; the other one is needed, too")
     (vocab_path, vocab), (merges_path, merges) = found.files if found.form == GPT2_VOCAB else found.files[::-1]
@@ -173,34 +173,34 @@ def _parse_minbpe(found: Sources) -> Contents:
 
 
 def _parse_gguf(found: Sources) -> Contents:
-    from tokcli.formats.gguf.reader import parse_gguf  # the models of llama.cpp
+    from tokcli.formats.gguf.reader import parse_gguf  # which loads the models of llama.cpp
 
     data, name = _first(found)
     return parse_gguf(found.values or gguf_header.read_header(BytesIO(data), name)[0], name)
 
 
 def _parse_huggingface(found: Sources) -> Contents:
-    from tokcli.formats.huggingface.reader import parse_huggingface  # all components of a pipeline
+    from tokcli.formats.huggingface.reader import parse_huggingface  # which loads all components of a pipeline
 
     return parse_huggingface(*_first(found))
 
 
 def _parse_sentencepiece(found: Sources) -> Contents:
-    from tokcli.formats.sentencepiece import parse_sentencepiece, with_configured_ids  # the models of SentencePiece
+    from tokcli.formats.sentencepiece import parse_sentencepiece, with_configured_ids  # which loads its models
 
     model = parse_sentencepiece(*_first(found))
     return model if found.folder is None else with_configured_ids(model, found.files[1:], found.folder)
 
 
 def _read_gguf(form: str, path: Path, folder: Path | None) -> Sources:
-    """Read the header of a GGUF file, which may be too large to be read whole."""
+    """Read only the header of a GGUF file: the file may be too large to be read whole."""
     with open_regular_file(path) as file:
         values, sha256 = gguf_header.read_header(file, shown_name(path))
     return Sources(form, ((path, b""),), (), sha256, values, folder)
 
 
 GPT2_VOCAB = "a GPT-2 vocabulary"
-# In the order in which they are tried: a format that others could be taken for comes after these.
+# In the order in which they are tried: a format whose test also accepts files of other formats comes after these.
 FORMATS = (
     Format("packed ranks", lambda h: h.startswith(packed_ranks.MAGIC), sources.read_one, _parse_packed),
     Format("a GGUF file", lambda h: h.startswith(gguf_header.MAGIC), _read_gguf, _parse_gguf),

@@ -1,4 +1,7 @@
-"""How readers say that a file is wrong: the file, the place in it, and the offending item, cut short."""
+"""The errors with which readers refuse a file: they name the file, the place in it, and the offending item, cut short.
+
+What is wrong with a file is left to its reader.
+"""
 
 from __future__ import annotations
 
@@ -21,13 +24,13 @@ def refuse_line(name: str, line: int, what: str) -> NoReturn:
 
 
 def lines_of(data: bytes, name: str) -> list[bytes]:
-    """Return the lines of a text file without their newlines; VocabularyError for more than any vocabulary has."""
+    """Return the lines of a text file without newlines; raise VocabularyError for more than any vocabulary has."""
     check_lines(data, name)
     return data.split(b"\n")
 
 
 def check_lines(data: bytes, name: str) -> None:
-    """Raise VocabularyError for a text file of more lines than any vocabulary has."""
+    """Raise VocabularyError if a text file has more lines than any vocabulary has."""
     if (count := data.count(b"\n")) > MAX_MERGES:
         raise VocabularyError(f"{count} lines; at most {MAX_MERGES} are read", where=name)
 

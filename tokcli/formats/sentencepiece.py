@@ -49,7 +49,7 @@ class _ModelSpec:
 
 
 def parse_sentencepiece(data: bytes, name: str) -> SentencePiece:
-    """Return the model in a file; VocabularyError names file and place."""
+    """Return the model in a file; a VocabularyError names the file and the place in it."""
     reader = ProtobufReader(name)
     pieces, at = usual_pieces(data)
     spec, denormalizer = _ModelSpec(), _ModelSpec()
@@ -84,7 +84,7 @@ def parse_sentencepiece(data: bytes, name: str) -> SentencePiece:
 def with_configured_ids(
     model: SentencePiece, configurations: Iterable[tuple[Path, bytes]], folder: Path
 ) -> SentencePiece | XlmRoberta:
-    """Return a folder's model, with fairseq's ids where a configuration beside it says that it is XLM-RoBERTa's."""
+    """Return a folder's model, with fairseq's ids if a configuration beside it says that it is XLM-RoBERTa's."""
     for path, data in configurations:
         member, values = XLM_ROBERTA[path.name]
         top = parse_json_strictly(data, path.name)
@@ -109,7 +109,7 @@ def _normalizer(spec: _ModelSpec, kept: frozenset[str], name: str) -> SpmNormali
     )
 
 
-# Both ways of reading pieces stay: field by field, Llama 2's 32,000 take 131 ms instead of 28 ms of CPU time.
+# Pieces are read in two ways, since field by field, Llama 2's 32,000 take 131 ms instead of 28 ms of CPU time.
 def usual_pieces(data: bytes) -> tuple[list[SpmPiece], int]:
     """Return the pieces that a file begins with, and the offset of the first that is not as SentencePiece writes them.
 
@@ -183,7 +183,7 @@ def _read_normalizer(reader: ProtobufReader, message: ProtobufField, spec: _Mode
 
 
 def check_pieces(pieces: list[SpmPiece], byte_fallback: bool, model_type: ModelType, name: str) -> None:
-    """Raise VocabularyError where the pieces are not those of a model that SentencePiece itself would load."""
+    """Raise VocabularyError if the pieces are not those of a model that SentencePiece itself would load."""
     if not pieces:
         raise VocabularyError("a model without pieces", where=name)
     first_of: dict[tuple[str, bool], int] = {}
@@ -196,7 +196,7 @@ def check_pieces(pieces: list[SpmPiece], byte_fallback: bool, model_type: ModelT
             if text == _NULL and kind == "unused":
                 continue
             raise VocabularyError(f"piece {number} has a NUL in it", where=name)
-        # unless it is BPE, the library has a table of its own for these
+        # except for BPE, the library keeps these kinds in a table of their own
         key = text, model_type != "bpe" and kind in ("unknown", "control", "byte")
         if (first := first_of.setdefault(key, number)) != number:
             raise VocabularyError(f"piece {number}, {shown_text(text)}, repeats piece {first}", where=name)

@@ -20,7 +20,7 @@ PARTNERS = {
     "vocab.bpe": ("encoder.json", "vocab.json"),
     "merges.txt": ("vocab.json", "encoder.json"),
 }
-# Files of a folder that may say that its SentencePiece model is XLM-RoBERTa's: by which member, and which values of it.
+# Files of a folder that may say that its SentencePiece model is XLM-RoBERTa's -> by which member, and by what values.
 XLM_ROBERTA = {
     "tokenizer_config.json": ("tokenizer_class", ("XLMRobertaTokenizer", "XLMRobertaTokenizerFast")),
     "config.json": ("model_type", ("xlm-roberta", "xlm-roberta-xl")),
@@ -33,8 +33,8 @@ class Sources:
 
     form: str  # the name of the format
     files: tuple[tuple[Path, bytes], ...] = field(repr=False)  # the one that has the format, then those beside it
-    absent: tuple[Path, ...]  # files that would have been read instead, or too
-    sha256: str  # of all that was read
+    absent: tuple[Path, ...]  # missing files that would have been read instead, or as well
+    sha256: str  # of the format and all that was read
     values: dict[str, Any] | None = field(default=None, repr=False)
     folder: Path | None = None  # where a folder was named
 
@@ -42,7 +42,7 @@ class Sources:
 def sources_of_bytes(
     form: str, files: Sequence[tuple[Path, bytes]], absent: Iterable[Path] = (), folder: Path | None = None
 ) -> Sources:
-    """Return the sources of a format, whose bytes are known; the form and each file's size and bytes are hashed."""
+    """Return the sources made of files already read; the sha256 is of the format and each file's size and bytes."""
     digest = sha256(f"{form} {[len(data) for _, data in files]}".encode())
     for _, data in files:
         digest.update(data)
@@ -50,7 +50,7 @@ def sources_of_bytes(
 
 
 def read_one(form: str, path: Path, folder: Path | None, beside: Iterable[Path] = (), limit: int = 0) -> Sources:
-    """Read a file, and those of the files `beside` it that exist, which have at most `limit` bytes."""
+    """Read a file, and those of the files `beside` it that exist, each of at most `limit` bytes."""
     files, absent = [(path, read_regular_file(path))], []
     for other in beside:
         if other.exists():
@@ -61,7 +61,7 @@ def read_one(form: str, path: Path, folder: Path | None, beside: Iterable[Path] 
 
 
 def read_with_sidecar(form: str, path: Path, folder: Path | None) -> Sources:
-    """Read FILE, and FILE.json where it exists."""
+    """Read FILE, and FILE.json if it exists."""
     return read_one(form, path, folder, [path.with_name(path.name + ".json")], MAX_SIDECAR_BYTES)
 
 
@@ -82,7 +82,7 @@ def read_pair(form: str, path: Path, folder: Path | None, *, like: str) -> Sourc
 
 
 def file_in(folder: Path) -> tuple[Path, tuple[Path, ...]]:
-    """Return the file to read in a folder, and those that could be there and are not; VocabularyError for none."""
+    """Return the file to read in a folder, and the missing ones looked for; raise VocabularyError without any."""
     absent = tuple(folder / name for name in (*FOLDER_FILES, *PARTNERS) if not (folder / name).exists())
     for name in FOLDER_FILES:
         if folder / name not in absent:

@@ -52,7 +52,7 @@ class JsonNode(NamedTuple):
         return self.value
 
     def member(self, name: str) -> JsonNode:
-        """Return a member of an object; null where it is missing."""
+        """Return a member of an object; null if it is missing."""
         members: dict[str, Any] = self.expect(dict)
         return JsonNode(members.get(name), self.file, f"{self.path}.{name}" if self.path else name)
 
@@ -98,7 +98,7 @@ class JsonNode(NamedTuple):
         return number
 
     def choice(self, names: Mapping[str, Choice], default: str | None = None) -> Choice:
-        """Return the value that `names` has for a text; `default` is the text where the value is null."""
+        """Return the value that `names` has for a text; for null, `default` is the text."""
         name = self.text(default)
         if name not in names:
             self.fail(f"{_shown(name)} is not one of {', '.join(names)}")
@@ -110,16 +110,16 @@ def _shown(value: object) -> str:
         return _NAMES[type(value)]
     if value is None:
         return "nothing"
-    # writing a huge number takes long
+    # writing a huge number in decimal takes long
     shown = "a huge number" if isinstance(value, int) and abs(value) >= 1 << 64 else ascii(value)
     return shown if len(shown) <= _SHOWN else shown[:_SHOWN] + "..."
 
 
 def parse_json_strictly(data: bytes, name: str, parse_float: Callable[[str], float] = float) -> Any:
-    """Return the value of a JSON document; every text in it can be written as UTF-8.
+    """Return the value of a JSON document; every text in it can be encoded as UTF-8.
 
-    VocabularyError, with `name` for the file, for what is not UTF-8 or not JSON, for an object that has a member twice,
-    and for half of a surrogate pair.
+    Raise VocabularyError, with `name` for the file, for what is not UTF-8 or not JSON, for an object that has a member
+    twice, and for half of a surrogate pair.
     """
 
     def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -153,9 +153,9 @@ def parse_json_strictly(data: bytes, name: str, parse_float: Callable[[str], flo
 
 
 def check_ids(table: object, name: str) -> dict[str, int]:
-    """Return an object that maps tokens to ids, each id once; VocabularyError for anything else.
+    """Return `table` if it is an object that maps tokens to ids, each id once; raise VocabularyError otherwise.
 
-    `table` is a value of `parse_json_strictly`, so that its texts are whole characters already.
+    It comes from `parse_json_strictly`, so that its texts are known to consist of whole characters.
 
     >>> check_ids({"a": 0, "b": 0}, "vocab.json")
     Traceback (most recent call last):
@@ -191,12 +191,12 @@ _LARGEST_POWER = 308  # of ten, in serde_json's table
 
 
 def serde_float(text: str) -> float:
-    """Return the number that a JSON text says; infinity or zero where it is out of range.
+    """Return a number in a JSON text as serde_json reads it; infinity or zero if it is out of range.
 
     >>> serde_float("-8.1e0"), serde_float("-7.2233899651048645"), float("-7.2233899651048645")
     (-8.1, -7.223389965104864, -7.2233899651048645)
     """
-    # Both ways stay: without the short one, ALBERT's 30,000 scores take 44 ms more, of 280 ms for the whole load.
+    # Short numbers are read apart: without that, ALBERT's 30,000 scores take 44 ms more, of 280 ms for the whole load.
     whole, _, fraction = text.partition(".")
     if len(text) <= _SHORT and fraction.isdecimal() and (number := int(whole + fraction)):
         return number / _POWERS[len(fraction)]

@@ -1,4 +1,4 @@
-"""Mistral's tekken.json: a pattern, tokens in base64 by rank, and special tokens whose ids come before them.
+"""Mistral's tekken.json: a pattern, tokens in base64 by rank, and special tokens, whose ids come before all others.
 
 The id of a token is its rank plus the number of special tokens (mistral-common, tokens/tokenizers/tekken.py).
 """
@@ -21,7 +21,7 @@ _SPECIAL_TOKENS = (
 
 
 def parse_tekken(data: bytes, name: str) -> RanksFile:
-    """Return the ranks, special tokens and pattern of a file; VocabularyError names file and member."""
+    """Return the ranks, special tokens and pattern of a file; a VocabularyError names the file and the member."""
     top = JsonNode(parse_json_strictly(data, name), name)
     config = top.member("config")
     size = config.member("default_vocab_size").whole(1, MAX_TOKENS)

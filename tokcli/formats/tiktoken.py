@@ -1,7 +1,7 @@
 """The .tiktoken text form: a line `BASE64 RANK` for each token, read strictly and written sorted by rank.
 
-A pattern and special tokens may be given in a sidecar, FILE.json; for registered names the registry knows them. Here is
-also what all formats have in common in which ranks and a pattern say everything: `RanksFile` and its checks.
+A pattern and special tokens may be given in a sidecar, FILE.json; for registered names the registry knows them. Also
+here are `RanksFile` and its checks, which serve all formats in which ranks and a pattern say everything.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ EMPTY_TOKEN = b"="  # how whisper's files, which have an empty token, write it; 
 
 @dataclass(frozen=True)
 class RanksFile:
-    """The contents of a vocabulary file; `pat_str` is None where the file does not give a pattern."""
+    """The contents of a vocabulary file; `pat_str` is None if the file does not give a pattern."""
 
     mergeable_ranks: dict[bytes, int] = field(repr=False)
     special_tokens: dict[str, int] = field(default_factory=dict)
@@ -34,7 +34,7 @@ class RanksFile:
 
 
 def check_bytes(mergeable_ranks: Mapping[bytes, int], name: str) -> None:
-    """Raise VocabularyError where one of the 256 single bytes is not a token, naming the first that is missing."""
+    """Raise VocabularyError if one of the 256 single bytes is not a token, naming the first that is missing."""
     for value in range(256):
         if bytes([value]) not in mergeable_ranks:
             raise VocabularyError(
@@ -43,7 +43,7 @@ def check_bytes(mergeable_ranks: Mapping[bytes, int], name: str) -> None:
 
 
 def check_special_tokens(special_tokens: Mapping[str, int], mergeable_ranks: Mapping[bytes, int], name: str) -> None:
-    """Raise VocabularyError where a special token has the id of another token, or an id out of range."""
+    """Raise VocabularyError if a special token has the id of another token, or an id out of range."""
     token_of: dict[int, str] = {}
     used = set(special_tokens.values()).intersection(mergeable_ranks.values())
     for token, number in special_tokens.items():
@@ -61,7 +61,7 @@ def check_special_tokens(special_tokens: Mapping[str, int], mergeable_ranks: Map
 
 
 def parse_tiktoken(data: bytes, name: str) -> dict[bytes, int]:
-    r"""Return the mergeable_ranks of a .tiktoken file in the order of its lines; VocabularyError names file and line.
+    r"""Return the mergeable_ranks of a .tiktoken file in the order of its lines; a VocabularyError names the line.
 
     Ranks may have gaps and need not begin at 0; blank lines and CRLF are accepted; the empty token is `= RANK`. Each of
     the 256 bytes must be a token, or some text could not be encoded.
@@ -122,7 +122,7 @@ def _rows(data: bytes, name: str) -> Iterator[tuple[int, tuple[bytes, bytes, byt
 
 
 def _refuse_repeated_rank(data: bytes, name: str) -> NoReturn:
-    """Raise VocabularyError for the first rank that occurs a second time; there is one."""
+    """Raise VocabularyError for the first rank that occurs a second time; the caller knows that there is one."""
     lines: dict[int, int] = {}
     for number, (_, _, digits) in _rows(data, name):
         if digits and (first := lines.setdefault(int(digits), number)) != number:
@@ -131,7 +131,7 @@ def _refuse_repeated_rank(data: bytes, name: str) -> NoReturn:
 
 
 def parse_sidecar(data: bytes, name: str) -> tuple[dict[str, int], str | None]:
-    """Return the special tokens and the pattern (None where it is not given) of FILE.json beside a .tiktoken file.
+    """Return the special tokens and the pattern (None if it is not given) of FILE.json beside a .tiktoken file.
 
     The sidecar is a JSON object with the members `pat_str` (a regex) and `special_tokens` (an object of names and ids),
     each optional, and no others: `{"pat_str": "\\\\s+|\\\\S+", "special_tokens": {"<|endoftext|>": 50256}}`.

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from tokcli.engine.pretokenizers.known_patterns import CL100K, O200K, R50K
 
 
-# Every run of the program makes these two classes: as named tuples, they took 0.4 ms of it, a hundredth.
+# Every run of the program makes these two classes: as named tuples, they took 0.4 ms, a hundredth of a run.
 class Source:
     """The url of a published file, and the SHA-256 (hex) of its contents."""
 

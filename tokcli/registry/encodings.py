@@ -1,6 +1,6 @@
 """Makes an `Encoding` from what a user names: a registered encoding, a file, a url, or a Hugging Face repository.
 
-Registered encodings are made in registered.py, files are read and compiled in compiled/, the rest is network/'s.
+Registered encodings are made in registered.py, files are read and compiled in compiled/, downloads left to network/.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ DEFAULT_PATTERN = "cl100k_base"  # the encoding whose pattern a .tiktoken file t
 
 
 def encoding_for_model(model_name: str) -> Encoding:
-    """Return the encoding of a model; a model that is not known raises UnknownModelError, a KeyError."""
+    """Return the encoding of a model; an unknown model raises UnknownModelError, a KeyError."""
     return get_encoding(encoding_name_for_model(model_name))
 
 
@@ -96,9 +96,10 @@ def resolve_model(
     note: Callable[[str], None] | None = None,
     progress: Progress | None = None,
 ) -> Encoding:
-    """Return the encoding of a model of any maker; else as `resolve_encoding`. `note` is told where it comes from.
+    """Return the encoding of a model of any maker; `note` is told where it comes from.
 
-    UnknownModelError says that the model is not known, or that its tokenizer is not public.
+    The options are those of `resolve_encoding`. UnknownModelError says that the model is not known, or that its
+    tokenizer is not public.
     """
     from tokcli.registry.models import tokenizer_for_model  # 0.4 ms, where no model is named
 
@@ -109,7 +110,7 @@ def resolve_model(
 
 
 def resolve_pattern(pattern: str) -> str:
-    """Return the regex that a pattern names: a registered encoding's where it is one's name, or else itself.
+    """Return the pattern of the registered encoding that `pattern` names, or else `pattern` itself, a regex.
 
     >>> resolve_pattern("a|b")
     'a|b'
@@ -118,7 +119,7 @@ def resolve_pattern(pattern: str) -> str:
 
 
 def _noting_cache(note: Callable[[str], None] | None) -> Callable[[str], None] | None:
-    """Tell `note` once in a process that the cache folder is not trusted; return a `note` that does not repeat it."""
+    """Tell `note` once per process if the cache folder is not trusted; return a `note` that does not repeat this."""
     why = f"the cache is not used: {reason}" if note is not None and (reason := untrusted_cache()) else ""
     if note is None or not why:
         return note
@@ -139,7 +140,7 @@ def _from_network(
     note: Callable[[str], None] | None,
     progress: Progress | None,
 ) -> Encoding:
-    """Return the encoding at a url or in a repository; UnknownEncodingError where `spec` looks like neither."""
+    """Return the encoding at a url or in a repository; raise UnknownEncodingError if `spec` looks like neither."""
     from tokcli.registry import remote  # 30 ms, for the readers of files and the network
 
     if "://" in spec:
@@ -162,7 +163,7 @@ def encoding_of(
     special_tokens: Mapping[str, int] | None,
     note: Callable[[str], None] | None,
 ) -> Encoding:
-    """Return the encoding of what a reader gave: ranks, which need a pattern, or a tokenizer with rules of its own."""
+    """Return the encoding of a vocabulary that was read: ranks, which need a pattern, or a tokenizer with own rules."""
     if not isinstance(vocabulary, LazyRanks):
         if pattern is not None or special_tokens is not None:
             raise VocabularyError(

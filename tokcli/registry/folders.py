@@ -1,6 +1,6 @@
 """The place of the cache, and folders and files in it that belong to this user alone.
 
-(pathlib would cost every run 5 ms.)
+(Paths are strings: pathlib would cost every run 5 ms.)
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from contextlib import suppress
 
 from tokcli.errors import reason_of
 
-MAX_READ_BYTES = 1 << 20  # of a file that is read, and not mapped
+MAX_READ_BYTES = 1 << 20  # larger files are mapped, not read
 
 
 class UntrustedError(OSError):
@@ -20,9 +20,9 @@ class UntrustedError(OSError):
 
 
 def cache_dir() -> str:
-    """Return the folder for what can be made again: TOKCLI_CACHE_DIR, or tokcli in the user's cache folder.
+    """Return the cache folder, for what can be made again: TOKCLI_CACHE_DIR, or tokcli in the user's cache folder.
 
-    It need not exist. A user without a home has none: "".
+    It need not exist. For a user without a home, return "".
     """
     if named := os.environ.get("TOKCLI_CACHE_DIR"):
         return named
@@ -35,9 +35,10 @@ def cache_dir() -> str:
 
 
 def private_dir(name: str) -> str:
-    """Return the path of the folder `name` in the cache, made where it is missing, for this user alone (mode 0700).
+    """Return the path of the folder `name` in the cache, made if it is missing, for this user alone (mode 0700).
 
-    UntrustedError says that others have a say in it or the cache folder, OSError that it cannot be made or written.
+    UntrustedError says that the folder or the cache folder is not this user's alone, OSError that it cannot be made or
+    written.
     """
     root = cache_dir()
     if not root:
@@ -59,7 +60,7 @@ def private_dir(name: str) -> str:
 
 
 def check_trusted(folder: str, *, may_be_open: bool = False) -> None:
-    """Raise UntrustedError where a path is not a folder of this user, or anybody may write to it and must not."""
+    """Raise UntrustedError unless a path is this user's folder, and, if not `may_be_open`, not open to all writers."""
     status = os.lstat(folder)
     if stat.S_ISLNK(status.st_mode):
         raise UntrustedError(f"{folder} is a symlink")
@@ -72,7 +73,7 @@ def check_trusted(folder: str, *, may_be_open: bool = False) -> None:
 
 
 def untrusted_cache() -> str:
-    """Return why the cache folder is not used although it is there; "" where it is, or may be made."""
+    """Return why the cache folder cannot be trusted; "" if it can, or does not exist."""
     try:
         check_trusted(cache_dir())
     except UntrustedError as error:
@@ -83,9 +84,9 @@ def untrusted_cache() -> str:
 
 
 def lock_path(sha256: str) -> str:
-    """Return the lock file for what is made of a file with this SHA-256 (hex); "" where there can be none.
+    """Return the path of the lock file for what is made of a file with this SHA-256 (hex); "" if there can be none.
 
-    There are at most 256, which others share.
+    There are at most 256 lock files: those whose SHA-256 begins alike share one.
     """
     try:
         return os.path.join(private_dir("locks"), sha256[:2])

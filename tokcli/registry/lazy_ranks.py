@@ -26,8 +26,8 @@ IMAGES = "images"  # the folder in the cache folder
 class LazyRanks:
     """A vocabulary of mergeable_ranks whose dictionary and native image are loaded when they are needed.
 
-    `max_rank` is the largest rank (at least), `special_tokens` maps text to ids, and `pat_str` is None where the file
-    of the ranks does not say how text is split.
+    `max_rank` is the largest rank or a larger number, `special_tokens` maps text to ids, and `pat_str` is None if the
+    file of the ranks does not say how text is split.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class LazyRanks:
 def load_image(path: str, sha256: str) -> Buffer:
     """Return the native image of a packed vocabulary that was made from ranks with this SHA-256 (hex).
 
-    VocabularyError says that the file is damaged or another one, ValueError that there is no native backend.
+    VocabularyError says that the file is damaged or has other ranks, ValueError that there is no native backend.
     """
     native = backend.native()
     if native is None:
@@ -78,7 +78,7 @@ def load_image(path: str, sha256: str) -> Buffer:
 
 
 def _kept_image(path: str, source: bytes, native: ModuleType) -> Buffer | None:
-    """Return the image in a file of the cache, if it is whole and of this source; None for anything else."""
+    """Return the image in a file of the cache if it is intact and made from this source; None otherwise."""
     image = map_file(path)
     if image is None:
         return None

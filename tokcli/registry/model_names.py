@@ -47,7 +47,7 @@ MODEL_PREFIX_TO_ENCODING = _by_model(_PREFIXES)
 def encoding_name_for_model(model_name: str) -> str:
     """Return the name of a model's encoding, found by the model's full name or else by a prefix of it.
 
-    A model that is not known raises UnknownModelError, a KeyError.
+    An unknown model raises UnknownModelError, a KeyError.
 
     >>> encoding_name_for_model("gpt-4o-2024-05-13")
     'o200k_base'

@@ -1,4 +1,4 @@
-"""How many tokens the context window of a model holds, in all: what it reads, and what it writes. Data only.
+"""How many tokens the context window of a model holds: what it reads and what it writes, together. Data only.
 
 The figures are those of platform.openai.com/docs/models on 2025-10-17, as pages that quote it had them; those of older
 models are from earlier pages.
@@ -26,13 +26,13 @@ _WINDOWS = (
     (1_024, "gpt2 gpt-2"),
 )
 MODEL_TO_WINDOW = {model: tokens for tokens, models in _WINDOWS for model in models.split()}
-_DATES = ("-20", "-0314", "-0613")  # how the name of a dated version goes on after the model's
+_DATES = ("-20", "-0314", "-0613")  # what comes after the model's name in that of a dated version
 
 
 def window_for_model(model: str) -> int:
-    """Return the tokens that the context window of a model holds; InputError where that is not known.
+    """Return how many tokens the context window of a model holds; raise InputError if that is not known.
 
-    A dated version, where it is not in the table itself, and a fine-tuned one have the window of their model.
+    A dated version that is not in the table itself, and a fine-tuned one, have the window of their model.
 
     >>> window_for_model("gpt-4o"), window_for_model("gpt-4o-2024-11-20"), window_for_model("gpt-4-0613")
     (128000, 128000, 8192)

@@ -1,7 +1,7 @@
 """Models as data: which tokenizer a model has, by its name. OpenAI's are in model_names.py, as tiktoken has them.
 
 The others are families of names, each with the repository of the Hugging Face hub that holds its tokenizer; the
-repositories are the makers' own. A test checks the table's form; nothing of it is asked of the network here.
+repositories are the makers' own. A test checks the table's form; nothing here uses the network.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from tokcli.registry.model_names import MODEL_PREFIX_TO_ENCODING, MODEL_TO_ENCOD
 from tokcli.registry.model_windows import MODEL_TO_WINDOW, window_for_model
 
 DATE = "2025-10"  # when the rows below were gathered
-NOT_PUBLIC = ""  # in the place of a tokenizer
+NOT_PUBLIC = ""  # in place of a tokenizer
 TIKTOKEN = "tiktoken 0.14"
 
 
 class ModelFamily(NamedTuple):
     """A family of models: a shell pattern of their names, in lower case, and what is known about all of them.
 
-    `tokenizer` is a registered encoding or a repository of the hub, NOT_PUBLIC where nobody outside has it. `window` is
-    the context window in tokens; None where it is not known or differs within the family. `source` says where the row
+    `tokenizer` is a registered encoding or a repository of the hub, or NOT_PUBLIC if it is not published. `window` is
+    the context window in tokens; None if it is not known or differs within the family. `source` says where the row
     comes from.
     """
 
@@ -34,7 +34,7 @@ class ModelFamily(NamedTuple):
     source: str
 
 
-# names (the first row that fits), the tokenizer, the window
+# each row: names (the first row with one that fits counts), the tokenizer, the window
 _FAMILIES = (
     ("llama-3.1* llama3.1* meta-llama-3.1*", "meta-llama/Llama-3.1-8B", 131_072),
     ("llama-3.2* llama3.2*", "meta-llama/Llama-3.2-1B", 131_072),
@@ -87,7 +87,7 @@ _FAMILIES = (
     ("roberta-base", "FacebookAI/roberta-base", 512),
     ("t5-small t5-base t5-large", "google-t5/t5-base", 512),
 )
-# Google's own tokenizer for these on one's own machine (google-genai, LocalTokenizer) is Gemma's.
+# Google's own tokenizer for using these models locally (google-genai, LocalTokenizer) is Gemma's.
 _GEMINI = (("gemini-1.5*", "google/gemma-2-2b", None), ("gemini-2*", "google/gemma-3-4b-it", 1_048_576))
 _NOT_PUBLIC = "claude* grok* gemini* nova-* amazon-nova* palm-2* ernie* hunyuan-t1* doubao*"
 
@@ -108,7 +108,7 @@ def families() -> tuple[ModelFamily, ...]:
 
 
 def all_models() -> list[ModelFamily]:
-    """Return a row for each model and family of models that has a name here; the first that fits a name is meant."""
+    """Return a row for each model and family of models that is known here; for a name, the first that fits counts."""
     known = [
         ModelFamily(name, encoding, MODEL_TO_WINDOW.get(name), TIKTOKEN) for name, encoding in MODEL_TO_ENCODING.items()
     ]
@@ -117,11 +117,11 @@ def all_models() -> list[ModelFamily]:
 
 
 def tokenizer_for_model(name: str) -> tuple[str, str]:
-    """Return the encoding or the repository with a model's tokenizer, and what is to be said about it, or "".
+    """Return the encoding or the repository that has a model's tokenizer, and a note about it, or "".
 
-    What comes before a / (`openai/gpt-4o`) is the name of whoever serves the model. A `gpt-...` that is not known has
-    the tokenizer of the longest name with which it begins. UnknownModelError: the model is not known, or its tokenizer
-    is not public.
+    What comes before a / (`openai/gpt-4o`) is the name of whoever serves the model, and is ignored. An unknown
+    `gpt-...` has the tokenizer of the longest known name with which it begins. Raise UnknownModelError if the model is
+    not known, or its tokenizer is not public.
 
     >>> tokenizer_for_model("gpt-4o"), tokenizer_for_model("llama-3.1-8b")[0]
     (('o200k_base', ''), 'meta-llama/Llama-3.1-8B')
@@ -152,7 +152,7 @@ def tokenizer_for_model(name: str) -> tuple[str, str]:
 
 
 def window_of_model(name: str) -> int:
-    """Return the tokens that the context window of a model of any maker holds; InputError where that is not known.
+    """Return how many tokens the context window of a model of any maker holds; raise InputError if that is not known.
 
     >>> window_of_model("gpt-4o"), window_of_model("Llama-3.1-70B-Instruct")
     (128000, 131072)

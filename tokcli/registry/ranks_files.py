@@ -28,12 +28,15 @@ BUILD_S = 60.0  # a process that waits longer for another one builds for itself;
 
 
 def read_shipped(path: str) -> dict[bytes, int]:
-    """Return the mergeable_ranks in a packed file; VocabularyError where it is damaged."""
+    """Return the mergeable_ranks in a packed file; raise VocabularyError if it is damaged."""
     return unpack(read_regular_file(path), path)
 
 
 def read_published(entry: Entry, offline: bool) -> dict[bytes, int]:
-    """Return the mergeable_ranks in the published files of an encoding, from a cache or the network (NetworkError)."""
+    """Return the mergeable_ranks in the published files of an encoding, from a cache or the network.
+
+    Raise NetworkError if they have to be downloaded and cannot be, or must not be (`offline`).
+    """
     from tokcli.registry.network.cache import fetch  # 20 ms: hashlib, tempfile and urllib
 
     files = [fetch(source.url, source.sha256, offline=offline) for source in entry.sources]

@@ -23,7 +23,7 @@ VOCAB = os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(__file__))
 _lock = new_lock()
 _ranks: dict[str, dict[bytes, int]] = {}  # by the name of the packed file; encodings of one vocabulary share them
 
-ENCODINGS: dict[str, Encoding] = {}  # what `get_encoding` has made so far; whoever adds an entry registers an encoding
+ENCODINGS: dict[str, Encoding] = {}  # what `get_encoding` has made so far; adding an entry registers an encoding
 
 
 def _arguments(name: str, *, offline: bool = False) -> dict[str, Any]:
@@ -38,7 +38,7 @@ def _arguments(name: str, *, offline: bool = False) -> dict[str, Any]:
     return arguments | ({"explicit_n_vocab": entry.explicit_n_vocab} if entry.explicit_n_vocab is not None else {})
 
 
-# What returns the keyword arguments of each registered `Encoding`; whoever adds an entry registers an encoding.
+# The functions that return the keyword arguments of each registered `Encoding`; adding one registers an encoding.
 ENCODING_CONSTRUCTORS: dict[str, Callable[[], dict[str, Any]]] = {name: partial(_arguments, name) for name in CATALOG}
 
 
@@ -81,7 +81,7 @@ def _construct(name: str, offline: bool) -> Encoding:
 
 
 def unknown_encoding(name: str) -> UnknownEncodingError:
-    """Return the error that says that no encoding and no file has this name, with the names that are near it."""
+    """Return the error that says that no encoding and no file has this name, and suggests similar names."""
     what = f"unknown encoding {name!r}"
     hint = f"Registered encodings: {', '.join(CATALOG)}. A path names a file."
     if is_model(name):
@@ -96,9 +96,9 @@ def unknown_encoding(name: str) -> UnknownEncodingError:
 
 
 def make_registered(name: str, pat_str: str | None = None, *, offline: bool = False) -> Encoding:
-    """Return a new object of a registered encoding, with `pat_str` in the place of its own pattern.
+    """Return a new object of a registered encoding, with `pat_str`, if it is given, instead of its own pattern.
 
-    Ranks that ship are read when they are needed; ranks that do not are downloaded now (NetworkError).
+    Ranks that ship are read when they are needed; others are fetched now, from a cache or the network (NetworkError).
     """
     entry = CATALOG[name]
     path = packed_path(entry)

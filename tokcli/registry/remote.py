@@ -22,7 +22,7 @@ Named = tuple[str, LazyRanks | TextTokenizer]  # what messages call the file, an
 
 
 def load_url(spec: str, offline: bool, note: Callable[[str], None] | None, progress: Progress | None) -> Named:
-    """Return the vocabulary at `https://HOST/FILE#sha256=HEX`, called FILE; NetworkError for any other url."""
+    """Return FILE and the vocabulary at `https://HOST/FILE#sha256=HEX`; raise NetworkError for any other url."""
     url, _, fragment = spec.partition("#")
     sha256 = fragment.removeprefix("sha256=").lower()
     try:
@@ -42,7 +42,7 @@ def load_url(spec: str, offline: bool, note: Callable[[str], None] | None, progr
 def load_repository(
     spec: str, offline: bool, note: Callable[[str], None] | None, progress: Progress | None
 ) -> Named | None:
-    """Return the tokenizer of a Hugging Face id, called `spec/FILE`; None where `spec` is not an id."""
+    """Return `spec/FILE` and the tokenizer of a Hugging Face id; None if `spec` is not an id."""
     wanted = parse_id(spec)
     if wanted is None:
         return None

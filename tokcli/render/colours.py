@@ -19,10 +19,10 @@ _OF_SIXTEEN = {"#D55E00": 9}  # bright red: rounding would give it the colour of
 
 
 class Background(Color):
-    """A colour of PALETTE that stays different from the others where a terminal has only 16 colours."""
+    """A colour of PALETTE that stays different from the others on a terminal with only 16 colours."""
 
     def downgrade(self, system: ColorSystem) -> Color:  # type: ignore[override]
-        """Return the colour that a terminal of this kind shows for it."""
+        """Return the colour that a terminal with this system of colours shows instead."""
         number = _OF_SIXTEEN.get(self.name) if system == ColorSystem.STANDARD else None
         return super().downgrade(system) if number is None else Color.from_ansi(number)
 
@@ -50,7 +50,7 @@ def style_of(alternative: str) -> Style:
 
 
 class Painter:
-    """Puts the escape codes of colours around text; `system` is rich's name of a colour system, or None for none."""
+    """Puts the escape codes of colours around text; `system` is rich's name of a colour system, None for no colour."""
 
     def __init__(self, system: str | None) -> None:
         self._system = None if system is None else _SYSTEMS[system]

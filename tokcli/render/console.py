@@ -1,6 +1,6 @@
 """Decides when to use colour, and makes the rich console that prints for people.
 
-The environment is an argument. What is printed, and that it has been sanitized, is left to others.
+The environment is an argument. Choosing and sanitizing what is printed is left to the callers.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def make_console(file: IO[str], color: Color, *, environment: Mapping[str, str],
     """Return a console that writes to `file` and interprets nothing in what it prints: no markup, emoji or highlights.
 
     With `color` "auto", `wants_color` decides. `width` is in screen cells; None takes COLUMNS, else the width of the
-    terminal, else 80. Where the file is not a terminal, lines of text are not wrapped: their reader may do that.
+    terminal, else 80. If the file is not a terminal, lines of text are not wrapped: their reader may do that.
     """
     from rich.console import Console  # 20 ms, which commands that only ask whether to use colours do not pay
 
@@ -61,7 +61,7 @@ def wants_color(file: IO[str], color: Color, environment: Mapping[str, str]) -> 
 
 
 def color_system(environment: Mapping[str, str]) -> ColorSystem:
-    """Return the largest set of colours that COLORTERM and TERM promise; 16 colours where they say nothing.
+    """Return the largest set of colours that COLORTERM and TERM promise; 16 colours if they say nothing.
 
     >>> color_system({"TERM": "xterm-256color"}), color_system({"TERM": "xterm", "COLORTERM": "truecolor"})
     ('256', 'truecolor')

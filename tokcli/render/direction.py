@@ -1,4 +1,4 @@
-"""Text that is written from right to left keeps its place among other tokens, whatever a terminal does with lines."""
+"""Keeps text that is written from right to left in its place among other tokens, even if a terminal reorders lines."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from tokcli.render.visible import BOUNDARY
 
 _FROM_RIGHT = frozenset(("R", "AL", "AN"))  # values of Bidi_Class
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
-_ISOLATE, _POP = "\u2068", "\u2069"  # FSI and PDI of UAX #9; `visible` lets none of the data through
+_ISOLATE, _POP = "\u2068", "\u2069"  # FSI and PDI of UAX #9; `visible` replaces those in the data
 
 
 def isolated(line: str) -> str:
-    """Return a line of tokens that keep their places on any terminal, whatever direction each is written in."""
+    """Return a line of tokens with marks so that they keep their places on any terminal, whatever their direction."""
     if line.isascii():
         return line
     return BOUNDARY.join(map(isolated_text, line.split(BOUNDARY)))
@@ -29,5 +29,5 @@ def is_from_right(text: str) -> bool:
 
 
 def isolated_text(text: str) -> str:
-    """Return a text that is written from right to left with marks that keep it in its place; any other unchanged."""
+    """Return a text with marks that keep it in its place if any of it is written from right to left, else unchanged."""
     return f"{_ISOLATE}{text}{_POP}" if is_from_right(text) else text

@@ -1,6 +1,7 @@
-"""What native code knows of characters outside ASCII: a table for each way of showing them, filled as they come.
+"""Tables from which native code knows how to show characters outside ASCII, one for each way of showing them.
 
-The tables ask the sanitizer (visible.py), so that native code shows each character as the running Python does.
+They are filled as characters occur, by asking the sanitizer (visible.py), so that native code shows each character as
+the running Python does.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ WIDTH_SHIFT = 4  # the bits of a value below the width
 
 
 class Glyph(NamedTuple):
-    """What is shown of a character; where that matters, its width in screen cells, and whether it goes to the left."""
+    """How a character is shown: its kind, and where they matter, its width in screen cells and its direction."""
 
     kind: Kind
     width: int = 0
@@ -37,14 +38,14 @@ class Glyph(NamedTuple):
 
 
 class GlyphTable:
-    """Tells native code what is shown of characters, each of which it asks about once."""
+    """A table that tells native code how to show characters; `glyph_of` is asked about each of them once."""
 
     def __init__(self, glyph_of: Callable[[str], Glyph]) -> None:
         self._glyph_of = glyph_of
         self._native: _native.Glyphs | None = None
 
     def for_text(self, data: Buffer) -> _native.Glyphs:
-        """Return the table, in which every character of some UTF-8 is known."""
+        """Return the native table, filled with every character of `data`, which is UTF-8."""
         if self._native is None:
             native = backend.native()
             assert native is not None

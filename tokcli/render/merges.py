@@ -22,7 +22,7 @@ from tokcli.render.visible import BOUNDARY, visible_bytes
 _NEW = Style(bold=True, underline=True)
 _DIM = Style(dim=True)
 _HEAD = Style(bold=True)
-PAIR_NEEDS = 40  # cells of a screen on which the pair has a column of its own
+PAIR_NEEDS = 40  # screen cells: on narrower screens, the pair has no column of its own
 _SCORE_WIDTH = 9
 
 
@@ -35,7 +35,7 @@ def heading(made: PieceSteps, number: int) -> Text:
 
 
 def _outcome(made: PieceSteps) -> str:
-    """Say what a piece became, such as `3 tokens: 1 2 3`."""
+    """Return what a piece became, such as `3 tokens: 1 2 3`."""
     ids = " ".join(map(str, made.ids))
     if not made.ids:
         return "no tokens"
@@ -49,7 +49,7 @@ def _outcome(made: PieceSteps) -> str:
 
 
 class MergeTable:
-    """The table of one piece on a screen of some width; with `marks`, «» show what is new where colours cannot."""
+    """The table of one piece on a screen of some width; with `marks`, «» show what is new, in place of colours."""
 
     def __init__(self, made: PieceSteps, width: int, *, marks: bool) -> None:
         self._made, self._marks = made, marks
@@ -66,7 +66,7 @@ class MergeTable:
         self._columns = [*columns, "segments"]
 
     def rows(self) -> Iterator[Table]:
-        """Yield the header and a row for each step; nothing where the heading says it all."""
+        """Yield the header and a row for each step; nothing if the heading above the table says it all."""
         made = self._made
         if made.kind != "merges":
             yield from self._tokens()
@@ -87,7 +87,7 @@ class MergeTable:
             yield _grid([_SCORE_WIDTH, self._rest], [Text(f"{score:.4f}", _DIM, justify="right"), cell])
 
     def _cells(self, number: int) -> list[Text]:
-        """Return the cells of a step: its number, its rank, its pair where there is room, and the segments."""
+        """Return the cells of a step: its number, its rank, its pair if there is room, and the segments."""
         step = self._made.steps[number]
         first = [Text(str(number or ""), _DIM, justify="right")]
         first.append(Text("" if step.rank is None else str(step.rank), justify="right"))
@@ -148,6 +148,6 @@ def plain_piece_steps(made: PieceSteps) -> Iterator[str]:
 
 
 def pair_of(steps: Sequence[MergeStep], number: int) -> tuple[bytes, ...]:
-    """Return the two segments that a step merged; none for the first step, which shows what is there before merging."""
+    """Return the two segments that a step merged; none for the first step, which shows the segments before merging."""
     at = steps[number].position
     return () if at is None else tuple(steps[number - 1].parts[at : at + 2])

@@ -1,4 +1,4 @@
-"""Tokens in lines and rows as native code lays them out, from arrays; tokens.py and grid.py are the twins."""
+"""Tokens in lines and rows, laid out by native code from arrays; the Python twins are in tokens.py and grid.py."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
     from tokcli.engine import _native
 
-ENOUGH_BYTES = 1 << 16  # of rows that are made together: the first screen comes at once
+ENOUGH_BYTES = 1 << 16  # of rows that are made together: few enough that the first screen comes at once
 
 
 def glyph_of(char: str) -> Glyph:
-    """Return what the sanitizer shows of a character, and its place on a line."""
+    """Return how the sanitizer shows a character, with its width and its direction."""
     shown, from_right = visible(char), is_from_right(char)
     if shown == DOTTED_CIRCLE + char:
         return Glyph(MARK, cell_len(char), from_right)
@@ -47,7 +47,7 @@ class TokenLines:
         self._place = (0, False)  # the number of tokens so far, and whether the last one ended its line
 
     def add(self, text: Buffer, ends: Buffer) -> bytes:
-        """Return what a part adds to the lines; its tokens end at some bytes (uint64)."""
+        """Return what the next part of the text adds to the lines, given the ends of its tokens (uint64)."""
         native = backend.native()
         assert native is not None
         glyphs = VISIBLE.for_text(text)
@@ -61,9 +61,9 @@ class TokenLines:
 
 
 class TokenRows:
-    """The rows of a screen for a text that comes in parts: the twin of `coloured_rows`, and without codes `plain_rows`.
+    """The rows of a screen for a text in parts: the twin of `coloured_rows`, and without codes that of `plain_rows`.
 
-    `width` is in screen cells. With `isolate`, text that is written from right to left keeps its place in colours.
+    `width` is in screen cells. With `isolate`, coloured text that is written from right to left keeps its place.
     """
 
     def __init__(self, width: int, codes: Sequence[str], *, ids: bool, isolate: bool = False) -> None:
@@ -72,7 +72,7 @@ class TokenRows:
         self._rows: _native.TokenRows = native.TokenRows(width, ids, isolate, [code.encode() for code in codes])
 
     def add(self, text: Buffer, ends: Buffer, ids: Buffer) -> bytes:
-        """Return the rows that a part completes; its tokens end at some bytes (uint64) and have ids (uint32)."""
+        """Return the rows that the next part completes, given the ends (uint64) and the ids (uint32) of its tokens."""
         return self._rows.add(text, ends, ids, VISIBLE.for_text(text))
 
     def end(self) -> bytes:
@@ -83,7 +83,7 @@ class TokenRows:
 def stacks(
     data: bytes, tracks: Sequence[tuple[str, Buffer]], room: int | None, codes: Sequence[str], *, isolate: bool
 ) -> Iterator[bytes]:
-    """Yield the rows of a text under several encodings, some together, as `stack_lines` of comparison.py makes them.
+    """Yield the rows of a text under several encodings, some at a time, as `stack_lines` of comparison.py makes them.
 
     A track is the label of an encoding and the span of each token in bytes (two uint64).
     """

@@ -16,7 +16,7 @@ def grouped(number: int) -> str:
 
 
 def counted(number: int, one: str, many: str = "") -> str:
-    """Return a count with its unit, in the singular for 1; `many` is the plural where it is not `one` with an s.
+    """Return a count with its unit, in the singular for 1; `many` is the plural if it is not `one` with an s.
 
     >>> counted(1, "token"), counted(199998, "token"), counted(0, "byte"), counted(2, "entry", "entries")
     ('1 token', '199,998 tokens', '0 bytes', '2 entries')
@@ -25,7 +25,7 @@ def counted(number: int, one: str, many: str = "") -> str:
 
 
 def percent(part: float, whole: float, *, signed: bool = False) -> str:
-    """Return a share of a whole in percent; 0.0% of nothing. With `signed`, a plus is written too.
+    """Return a share of a whole in percent, 0.0% if the whole is 0. With `signed`, a plus is written too.
 
     >>> percent(836, 1000), percent(1, 8, signed=True), percent(0, 0)
     ('83.6%', '+12.5%', '0.0%')

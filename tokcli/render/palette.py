@@ -1,6 +1,6 @@
 """The escape sequences of our colours as plain strings, for views that do without rich (30 ms to load).
 
-colours.py has the same colours as rich's styles; a test holds both to each other.
+colours.py has the same colours as rich's styles; a test compares the two.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tokcli.render.console import ColorSystem
 
-# what begins the colour of each token, in turn; by the kind of terminal
+# kind of terminal -> the escape sequences that begin the colours of tokens, in turn
 CODES: dict[ColorSystem, tuple[str, ...]] = {
     "standard": tuple(f"\x1b[30;{number}m" for number in (106, 43, 46, 103, 47, 101)),
     "256": tuple(f"\x1b[38;5;16;48;5;{number}m" for number in (74, 178, 36, 221, 175, 166)),

@@ -21,7 +21,7 @@ def table_for_screen(columns: Iterable[Column[RowType]], rows: Iterable[RowType]
     """Return a table with a cell for each row and column, all sanitized by `visible`; nothing in them is markup.
 
     In a table that must fit into `width` screen cells, spare columns are left out, from the left, until every folded
-    column has LEAST_WIDTH or none is left to leave out.
+    column has LEAST_WIDTH or no spare column is left.
     """
     made = [(column, [_shown(column, row) for row in rows]) for rows in [list(rows)] for column in columns]
     while width is not None and sum(map(_least_width, made)) > width and any(column.spare for column, _ in made):
@@ -46,7 +46,7 @@ def _least_width(made: tuple[Column[RowType], list[str]]) -> int:
 
 
 def _shown(column: Column[RowType], row: RowType) -> str:
-    """Return a cell as people see it: the spaces of bytes as dots, since they are the text of a piece or a token."""
+    """Return a cell as people see it; bytes are the text of a piece or a token, so their spaces are shown as dots."""
     value: CellValue = column.cell(row)
     if isinstance(value, bytes):
         return visible_bytes(value, spaces=True)

@@ -1,4 +1,4 @@
-"""A view as a picture: the SVG of rich, self-contained, with nothing in it that a browser would fetch or run.
+"""A view as a picture: rich's SVG, self-contained, with nothing in it that a browser would fetch or run.
 
 Rich's console draws it; making the console is left to `console.py`, and the lines to the views.
 """
@@ -23,7 +23,7 @@ from tokcli.render.visible import visible
 if TYPE_CHECKING:
     from rich.console import RenderableType  # 40 ms, paid only for a picture, in `make_console`
 
-MAX_LINES = 1000  # higher, browsers and editors show such a picture slowly or not at all
+MAX_LINES = 1000  # browsers and editors show a higher picture slowly or not at all
 _CHAR_WIDTH = 12.2  # units of rich's picture: a character is 20 high, and 0.61 times as wide
 _FONT_FACE = re.compile(r"@font-face \{\{.*?\}\}", re.DOTALL)  # web fonts; without them the reader's own monospace
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
@@ -32,7 +32,7 @@ _TEXT = re.compile(r'(<text class="[^"]*-r\d+"[^>]* textLength=")[^"]*("[^>]*>)(
 
 
 def make_svg(lines: Iterable[RenderableType], title: str, *, width: int, environment: Mapping[str, str]) -> str:
-    """Return a picture of some lines, `width` screen cells wide; InputError where there are more than MAX_LINES.
+    """Return a picture of some lines, `width` screen cells wide; raise InputError if there are more than MAX_LINES.
 
     The text of the lines must have passed through `visible`; rich escapes it for SVG.
     """
@@ -53,5 +53,5 @@ def make_svg(lines: Iterable[RenderableType], title: str, *, width: int, environ
 
 
 def _stretched(match: re.Match[str]) -> str:
-    """Return a text as wide as its screen cells; rich counts characters instead, which presses wide ones together."""
+    """Return a text as wide as its screen cells; rich counts characters instead, which squeezes wide ones."""
     return f"{match[1]}{cell_len(unescape(match[3])) * _CHAR_WIDTH:g}{match[2]}{match[3]}"

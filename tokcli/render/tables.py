@@ -1,7 +1,7 @@
 """The columns and rows of tables, and tables for programs: tab-separated values whose cells read back; without rich.
 
-`tsv` writes rows as they come, `number_tsv` whole vocabularies at once: the native code prints those where it is there,
-and Python prints the same bytes elsewhere. Laying tables out for a screen is left to screen_table.py.
+`tsv` writes rows as they come, `number_tsv` whole vocabularies at once: native code formats those if it is there, and
+otherwise Python, to the same bytes. Laying tables out for a screen is left to screen_table.py.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ CellValue: TypeAlias = str | bytes | int
 class Column(Generic[RowType]):
     """A column of a table: its header, and a function from a row to the value of its cell.
 
-    `fold` lets long data go on in a second line of the same cell. `spare` lets a table leave the column out on a screen
+    `fold` lets long data continue on more lines of the same cell. `spare` lets a table leave the column out on a screen
     that is too narrow for all. `groups` shows people a count with its thousands grouped; ids stay plain digits.
 
     >>> Column("length", lambda row: len(row), "right").cell("abc")
@@ -43,7 +43,7 @@ class Column(Generic[RowType]):
 
 @dataclass(frozen=True)
 class EncodingRow:
-    """An encoding: its name, its number of ids (None before it has been loaded), its source, and whether it is here."""
+    """An encoding: its name, its number of ids (None if unknown), the source of its ranks, and whether they ship."""
 
     name: str
     n_vocab: int | None
@@ -89,7 +89,7 @@ SCORE_COLUMN: Column[TokenRow] = Column("score", lambda row: "" if row.score is 
 class SplitRow:
     """A piece of a text: its number, from 0, its bytes, the alternative that matched it, its token ids and its offset.
 
-    `alternative` is a name such as a1, or - where no single alternative made the piece. `offset` is in bytes.
+    `alternative` is a name such as a1, or - if no single alternative made the piece. `offset` is in bytes.
     """
 
     number: int
@@ -136,7 +136,7 @@ def escaped_table(columns: Iterable[Column[RowType]], rows: Iterable[RowType]) -
 
 
 def _escaped(values: Sequence[CellValue]) -> Iterable[str]:
-    """Return the escaped cells of one column; columns of only numbers or only bytes take a faster way."""
+    """Return the escaped cells of one column; columns of only numbers or only bytes are escaped faster."""
     types = set(map(type, values))
     if types == {int}:
         return map(str, values)
@@ -151,7 +151,7 @@ NO_NUMBER = 2**32 - 1  # leaves a cell empty
 class NumberColumn(NamedTuple):
     """A column of numbers: its header, and a uint32 for each row, NO_NUMBER for an empty cell.
 
-    Where `tokens` is given, each number is an index of it, and the cell shows that token instead of the number.
+    If `tokens` is given, each number is an index of it, and the cell shows that token instead of the number.
     """
 
     header: str
@@ -160,7 +160,7 @@ class NumberColumn(NamedTuple):
 
 
 def number_tsv(columns: Sequence[NumberColumn]) -> bytes:
-    r"""Return a table with its headers as UTF-8, tokens escaped as in every other tab-separated table.
+    r"""Return a table with its headers, in UTF-8; tokens are escaped as in every other tab-separated table.
 
     >>> ids, texts = array("I", [7, NO_NUMBER]), array("I", [1, 0])
     >>> number_tsv([NumberColumn("id", ids), NumberColumn("text", texts, [b"\n", b"a"])])

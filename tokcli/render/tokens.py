@@ -156,7 +156,7 @@ def _plain(row: list[TokenCell], ending: str) -> Iterator[str]:
 
 
 def _rows(tokens: Iterable[tuple[bytes, int]], width: int, *, gap: int, ids: bool) -> Iterator[list[TokenCell]]:
-    """Yield the cells of each row: a newline ends a row, and so does a cell that has no room in it any more.
+    """Yield the cells of each row: a newline ends a row, and so does a cell for which it has no room left.
 
     `gap` is the number of screen cells between two tokens.
     """
@@ -191,10 +191,10 @@ def folded(text: str, width: int) -> Iterator[str]:
     >>> list(folded("abcde", 2))
     ['ab', 'cd', 'e']
     """
-    # so many characters always fill a line: even if as many as can be are marks, which take no cell of their own
+    # so many characters always fill a line, even with as many marks as possible, which take no cell of their own
     begin, enough = 0, (MARKS_PER_BASE + 1) * (width + 1)
     while begin < len(text):
         some = text[begin : begin + enough]
-        line = next(iter(chop_cells(some, width)), some)  # of characters that take no cell it makes no line
+        line = next(iter(chop_cells(some, width)), some)  # it returns no line for characters that take no cell
         yield line
         begin += len(line)

@@ -42,7 +42,7 @@ _INVISIBLE = frozenset(
 _BAD_BYTES = re.compile("([\udc80-\udcff]+)")  # what `surrogateescape` makes of bytes that are not UTF-8
 _HEX = "[0-9a-fA-F]"
 _ESCAPE = re.compile(
-    rf"\\(?:(?P<letter>[nrt\\])|x(?P<byte>{_HEX}{{2}})|u(?P<u>{_HEX}{{4}})|U(?P<U>{_HEX}{{8}}))?"  # or a mistake
+    rf"\\(?:(?P<letter>[nrt\\])|x(?P<byte>{_HEX}{{2}})|u(?P<u>{_HEX}{{4}})|U(?P<U>{_HEX}{{8}}))?"  # else a mistake
 )
 _LETTERS = {"\n": "n", "\r": "r", "\t": "t", "\\": "\\"}
 _FROM_LETTER = {letter: char.encode() for char, letter in _LETTERS.items()}
@@ -53,7 +53,7 @@ _CACHED_CHARACTERS = 4096  # a text rarely has more different ones; 1 MB when fu
 
 
 def visible(text: str, *, spaces: bool = False) -> str:
-    r"""Return text in which nothing is hidden and nothing acts: safe for any terminal, in the order it was written.
+    r"""Return text with nothing hidden and nothing that controls a terminal, in the order in which it was written.
 
     Control characters become their pictures (⏎ → ␛ ...). A character that shows nothing, or steers the terminal,
     becomes its code point, such as ⟨U+202E⟩: format and bidi characters, zero-width ones, line separators, lone
@@ -89,7 +89,7 @@ def visible(text: str, *, spaces: bool = False) -> str:
 
 
 def visible_bytes(data: bytes, *, spaces: bool = False) -> str:
-    r"""Return bytes as `visible` text where they are UTF-8, and in hexadecimal, ⟨f0 9f⟩, where they are not.
+    r"""Return bytes as `visible` text; those that are not UTF-8 are in hexadecimal, such as ⟨f0 9f⟩.
 
     >>> visible_bytes(b"caf\xc3\xa9 \xf0\x9f")
     'café ⟨f0 9f⟩'
@@ -134,7 +134,7 @@ def escape_lines(items: Sequence[bytes]) -> bytes:
 
 
 class _Escapes:
-    """Escapes text, and remembers for each character that has occurred in it how it is escaped."""
+    """An escaper of text, which remembers for each character that has occurred how it is escaped."""
 
     def __init__(self) -> None:
         self._plain: set[str] = set()
@@ -168,8 +168,8 @@ _escapes = _Escapes()
 def unescape(text: str) -> bytes:
     r"""Return the bytes that `escape` wrote as text; characters that are not escaped become their UTF-8.
 
-    InputError for a backslash that does not begin an escape. Lone surrogates, which only text has, become the three
-    bytes of "surrogatepass".
+    Raise InputError for a backslash that does not begin an escape. Lone surrogates, which only text has, become the
+    three bytes of "surrogatepass".
 
     >>> unescape(r"\xf0\x9f \u00e9\n")
     b'\xf0\x9f \xc3\xa9\n'
@@ -226,7 +226,7 @@ def _escape_character(char: str) -> str:
 
 @lru_cache(_CACHED_CHARACTERS)
 def _substitute(char: str, spaces: bool) -> str:
-    """Return what is printed instead of a character that may not be printed itself; empty where it may."""
+    """Return what is printed instead of a character that must not be printed itself; "" for any other."""
     code = ord(char)
     if char == " ":
         return SPACE if spaces else ""

@@ -11,7 +11,7 @@ from tokcli.analysis.vocabulary import Stats
 from tokcli.render.numbers import counted, grouped, percent
 from tokcli.render.visible import visible_bytes
 
-MAX_DEPTH = 40  # levels that are drawn: three cells of the screen each, so deeper ones would run out of it
+MAX_DEPTH = 40  # levels that are drawn, each three screen cells further in: deeper ones would run off the screen
 
 
 def draw_tree(tree: MergeTree) -> Iterator[Text]:
@@ -33,14 +33,14 @@ def draw_tree(tree: MergeTree) -> Iterator[Text]:
             pending.append((left, below + "├─ ", below + "│  ", depth + 1))
 
 
-BAR, SHORT_BAR = 40, 8  # screen cells of the longest bar, and of one where there is no room
+BAR, SHORT_BAR = 40, 8  # screen cells of the longest bar, at most and (on a narrow screen) at least
 LISTED = 12  # scripts that are named
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 LENGTHS = (1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 32, 64, 128)  # bytes: the longest token of each class of lengths
 
 
 def statistics_lines(stats: Stats, width: int = 80) -> Iterator[Text]:
-    """Yield the lines of the view, with bars that fit a screen of `width` cells."""
+    """Yield the statistics of a vocabulary in lines, with bars that fit a screen of `width` cells."""
     mean = stats.bytes / stats.tokens if stats.tokens else 0
     yield Text(
         f"{counted(stats.tokens, 'token')}, {counted(stats.special, 'special token')}, {counted(stats.merges, 'merge')}"

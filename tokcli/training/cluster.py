@@ -1,4 +1,4 @@
-"""Counts a corpus on a Dask cluster (extra `dask`): a slice of it for each task, and the counts merged as a tree.
+"""Counts a corpus on a Dask cluster (extra `dask`): each task counts a slice, and the counts are merged as a tree.
 
 Tasks are pure: when a worker dies, another one repeats its tasks, and nothing is counted twice.
 """
@@ -23,7 +23,10 @@ READ_BYTES = 1 << 20
 
 
 class CorpusSlice(NamedTuple):
-    """The text that one task counts: a file or url, or from the first cut after `start` to the first after `end`."""
+    """The text that one task counts: a file or url, or a part of one.
+
+    A part begins at the first cut from byte `start` on, and ends at the first from byte `end` on (None: at the end).
+    """
 
     url: str
     start: int = 0
@@ -33,7 +36,7 @@ class CorpusSlice(NamedTuple):
 def count_on_cluster(address: str, urls: list[str], counter: CorpusCounter, workers: int = 2) -> None:
     """Count files, or any urls that fsspec opens, on the cluster at an address, and add the counts to `counter`.
 
-    The result is that of counting here. TokcliError where there is no dask, or no cluster.
+    The counts are the same as those of counting on this machine. TokcliError where there is no Dask, or no cluster.
     """
     about: dict[str, Any] = counter.about
     is_cut = can_cut(about["pat_str"], counter.special_tokens)
@@ -60,7 +63,7 @@ def cut_into_slices(url: str, size: int, slice_bytes: int) -> list[CorpusSlice]:
 
 
 def count_slice(corpus_slice: CorpusSlice, about: dict[str, Any], seconds: float) -> bytes:
-    """Return the counts file of a slice (a task on the cluster); `seconds` limits the pattern."""
+    """Return the counts file of a slice (a task on the cluster); `seconds` is the time limit of the pattern."""
     try:
         with time_limit(seconds):
             counter = CorpusCounter(

@@ -29,8 +29,8 @@ from tokcli.training.runs_folder import RUN_PREFIX, RUN_SUFFIX, RunsFolder
 if TYPE_CHECKING:
     from tokcli.engine import _native
 
-MAX_RUNS = 64  # that are merged at once: each takes an open file and a block
-RESERVED = 0.4  # of the memory that is allowed: for sorting, merging, the text that is read, and Python itself
+MAX_RUNS = 64  # runs that are merged at once: each takes an open file and a block
+RESERVED = 0.4  # share of the memory allowed for sorting, merging, the text that is read, and Python itself
 MIN_TABLE_BYTES = 1 << 20  # with a limit below this, a run would be written every few words
 
 
@@ -43,7 +43,7 @@ class PieceCounts:
     memory: int | None = None  # bytes that a trainer may take, about
 
     def blocks(self) -> Iterator[bytes]:
-        """Return all rows in ascending order of their pieces, as blocks."""
+        """Return an iterator of all rows in ascending order of their pieces, as blocks."""
         return merge_files(self.runs) if self.runs else table_blocks(self.table)
 
     def items(self) -> Iterator[tuple[bytes, int]]:
@@ -78,22 +78,22 @@ def merge_files(paths: Sequence[str | os.PathLike[str]]) -> Iterator[bytes]:
 
 
 def _native_twin(table: PieceTable) -> _native.PieceTable:
-    """Return a table as the native one that it is wherever native code splits: `make_table` asks the same backend."""
+    """Return a table with the type of a native one: where native code splits, `make_table` makes only those."""
     return cast("_native.PieceTable", table)
 
 
 class ProgressKeeper(Protocol):
-    """Saves now and then how far a corpus is counted, so that a run that was killed can go on."""
+    """Saves from time to time how far a corpus is counted, so that a killed session can be resumed."""
 
     def due(self) -> bool:
         """Return whether it is time to save."""
 
     def save(self, offset: int) -> None:
-        """Save the counts of the text up to a byte."""
+        """Save the counts of the text up to byte `offset`."""
 
 
 class CorpusCounter:
-    """Counts a corpus; `threads` and `memory` (bytes, None for any) change nothing in the result.
+    """Counts a corpus; `threads` and `memory` (bytes, None for no limit) do not change the result.
 
     Runs are written to `folder` and stay there; without one, to a folder of their own that `close` removes.
 
@@ -140,7 +140,7 @@ class CorpusCounter:
         Where the text can be cut, counting stops when `keeper` is due, has it save the offset, and goes on.
         """
         segments = iter(self._segments(blocks))
-        at, is_open = offset, True  # the end of the last segment that was handed out
+        at, is_open = offset, True  # the end of the last segment given to a thread
 
         def until_due() -> Iterator[AnyChunk]:
             nonlocal at, is_open
@@ -188,7 +188,7 @@ class CorpusCounter:
                 table.add_block(block)
 
     def adopt(self, runs: list[Path]) -> None:
-        """Go on with these runs in the place of those there are."""
+        """Replace the runs written so far by others, such as those of a session to resume."""
         self._runs = list(runs)
 
     def flush(self) -> list[Path]:
@@ -196,7 +196,7 @@ class CorpusCounter:
         return self._flush(MAX_RUNS // 2)
 
     def _flush(self, most: int) -> list[Path]:
-        """Leave at most so many runs; those that are merged are not removed, for a checkpoint may name them."""
+        """Write all counts to runs and merge them down to `most`; merged runs stay, for a checkpoint may name them."""
         tables, self._idle = self._idle, []
         for table in tables:
             self._spill(table)
@@ -226,7 +226,7 @@ class CorpusCounter:
 
     @contextmanager
     def _leased_table(self) -> Iterator[PieceTable]:
-        """Give a thread a table for itself, and write the table to a run where it has become too large."""
+        """Give a thread a table of its own, and then write the table to a run if it has become too large."""
         with self._lock:
             table = self._idle.pop() if self._idle else make_table()
         try:
@@ -267,7 +267,7 @@ class CorpusCounter:
         return Path(name)
 
     def close(self) -> None:
-        """Remove the runs that were written to no given folder."""
+        """Remove the runs, unless they are in the `folder` that was given."""
         if self._temporary is not None:
             self._temporary.close()
 

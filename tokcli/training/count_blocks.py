@@ -14,7 +14,7 @@ from types import ModuleType
 from tokcli.engine import backend
 
 MAX_COUNT = 1 << 62  # sums of two counts fit a signed word of native code
-BLOCK_BYTES = 1 << 16  # of rows in a block: enough to compress well, little beside the memory there is
+BLOCK_BYTES = 1 << 16  # of rows in a block: enough to compress well, and little compared with the memory
 
 
 def take_block(rows: Iterator[tuple[bytes, int]], limit: int) -> bytes:
@@ -78,7 +78,7 @@ def rows_of(block: bytes) -> Iterator[tuple[bytes, int]]:
 def is_one_long_row_at_the_end(block: bytes) -> bool:
     """Return whether a block ends with the row that fills it, as `take_block` promises.
 
-    Else many rows could share the bytes of a long one, and a small file would unpack to any size.
+    Otherwise many rows could share the bytes of a long one, and a small file could unpack to any size.
     """
     at = 0
     try:
@@ -92,10 +92,10 @@ def is_one_long_row_at_the_end(block: bytes) -> bool:
 
 
 def merge_runs(runs: list[Iterator[bytes]]) -> Iterator[bytes]:
-    """Yield the blocks of one run that several runs make: in ascending order of pieces, counts of equal ones added.
+    """Yield the blocks of several runs merged into one: in ascending order of pieces, counts of equal ones added.
 
-    One block of each run is in memory. ValueError for a damaged block or one out of order, OverflowError above
-    MAX_COUNT.
+    A run is an iterator of blocks in ascending order, of which one at a time is in memory. ValueError for a damaged
+    block or one out of order, OverflowError for a count above MAX_COUNT.
 
     >>> runs = [iter([take_block(iter(rows), 99)]) for rows in ([(b"a", 1), (b"c", 2)], [(b"a", 3), (b"b", 1)])]
     >>> [row for block in merge_runs(runs) for row in rows_of(block)]
@@ -115,7 +115,7 @@ def _merge_natively(native: ModuleType, runs: list[Iterator[bytes]]) -> Iterator
 
 
 def merge_in_python(runs: list[Iterator[bytes]]) -> Iterator[bytes]:
-    """Do what `merge_runs` promises: the readable twin."""
+    """Yield the blocks that `merge_runs` promises; this is the readable twin of the native code."""
     rows = (_added(group) for group in groupby(merge(*map(_ascending, runs)), itemgetter(0)))
     while block := take_block(rows, BLOCK_BYTES):
         yield block

@@ -1,9 +1,9 @@
-"""A file of the counts of pieces: compressed, in ascending order of the pieces, so that any number can be merged.
+"""A file of the counts of pieces: compressed, in ascending order of the pieces, so that any number of files can merge.
 
 Layout, little-endian: HEAD (magic, version, size of the header) and CHECKSUM (CRC-32 of the header), then that many
 bytes of JSON (`pat_str`, `special_tokens`, `errors`: what the pieces were made with); then blocks, each SIZES
 (compressed bytes, bytes) and a zlib stream of rows as `count_blocks.take_block` writes them; then SIZES of zeros, END
-(the number of blocks), and CHECKSUM (CRC-32 of all from the header to here). The same counts are the same bytes, in
+(the number of blocks), and CHECKSUM (CRC-32 of all from the header to here). Equal counts give equal bytes, in
 whatever order they were made. Version 1, which is still read, has no checksums.
 """
 
@@ -51,7 +51,7 @@ def write_counts(write: Callable[[bytes], object], about: dict[str, Any], blocks
 class CountsFile:
     """A counts file that is open for reading. InputError names the file where it is damaged.
 
-    `about` is its header, `version` the layout: damage of the first may be found by nothing.
+    `about` is its header, `version` its layout; in version 1, some damage is not found.
     """
 
     def __init__(self, file: BinaryIO, name: str) -> None:
@@ -93,7 +93,7 @@ class CountsFile:
         return dict(about)
 
     def blocks(self) -> Iterator[bytes]:
-        """Yield the blocks, each checked against its size and zlib's checksum; the last comes before the file's own."""
+        """Yield the blocks, each checked against its size and zlib's checksum; after the last, check the file's own."""
         number = 0
         while True:
             compressed, size = SIZES.unpack(self._read(SIZES.size))
@@ -117,7 +117,7 @@ class CountsFile:
             raise self.damaged()
 
     def damaged(self) -> InputError:
-        """Return the error for a file that is not as it was written."""
+        """Return the error for a damaged file."""
         return InputError("a damaged counts file", "Count the corpus again.", where=self._name)
 
     def _read(self, size: int, what: str = "a damaged counts file") -> bytes:
@@ -143,7 +143,7 @@ def _is_header(about: object) -> bool:
 def open_counts(path: str | os.PathLike[str]) -> CountsFile:
     """Open a counts file and read its header; InputError where that is not possible."""
     try:
-        number = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # a pipe without a writer does not open else
+        number = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # else opening a pipe waits for a writer
         if not stat.S_ISREG(os.fstat(number).st_mode):
             os.close(number)
             raise InputError(

@@ -11,15 +11,16 @@ from tokcli.engine.bpe.image import UNNAMED
 from tokcli.training.corpus_counter import PieceCounts
 from tokcli.training.trainer import BYTES, CountedPieces, Merge, TrainingRules
 
-SLICE_MS = 50  # of merging between two looks at signals and two reports of merges
-LISTS_SHARE = 4  # lists get a quarter of the memory that is allowed: the rest holds pieces
+SLICE_MS = 50  # of merging between two checks for signals, and two reports of merges
+LISTS_SHARE = 4  # lists get a quarter of the memory allowed; the rest is for pieces
 MAX_VOCABULARY = 1 << 30  # no memory holds so many tokens
 
 
 def native_merges(counts: CountedPieces, rules: TrainingRules) -> Iterator[Merge] | None:
-    """Return the merges that `trainer.py` promises.
+    """Return the merges that `trainer.py` promises, made by native code.
 
-    None means that the reference trainer has to make them: there is no native backend, or a count is too large for it.
+    None means that the reference trainer has to make them: there is no native backend, `counts` are not in a native
+    table, or one is too large for it.
     """
     native = backend.native()
     if native is None or not isinstance(counts, PieceCounts) or not isinstance(counts.table, native.PieceTable):
@@ -44,7 +45,7 @@ def native_merges(counts: CountedPieces, rules: TrainingRules) -> Iterator[Merge
                 trainer.add_block(block)
         else:
             trainer.add_table(counts.table, rules.ties == "first")
-        trainer.run(0, 0)  # raises OverflowError while the reference trainer can still have the counts
+        trainer.run(0, 0)  # raises OverflowError while the counts are still there for the reference trainer
     except OverflowError:
         return None
     counts.table.clear()  # the trainer has its own

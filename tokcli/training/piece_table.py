@@ -38,8 +38,8 @@ class PieceTable:
 
     The native twin has the same methods, and two that split text natively.
 
-    `sort` and then `next_block(limit)`, until it returns b"", write the rows in ascending order of their bytes.
-    OverflowError for a count above MAX_COUNT, ValueError for a damaged block.
+    After `sort`, `next_block(limit)` returns the rows in ascending order of their bytes, block by block, and b"" at the
+    end. OverflowError for a count above MAX_COUNT, ValueError for a damaged block.
 
     >>> table = PieceTable()
     >>> table.add(b"low", 5)
@@ -85,7 +85,7 @@ class PieceTable:
 
     @property
     def memory(self) -> int:
-        """About how many bytes the table takes."""
+        """The approximate size of the table in bytes of memory."""
         return len(self) * ROW_BYTES + self.piece_bytes
 
     def sort(self) -> None:
@@ -97,12 +97,12 @@ class PieceTable:
         return take_block(self._sorted, limit)
 
     def item(self, number: int) -> tuple[bytes, int]:
-        """Return the piece that came as number `number`, from 0, and its count."""
+        """Return piece `number`, counted from 0 in the order in which pieces came, and its count."""
         piece = self._pieces[number]
         return piece, self._counts[piece]
 
     def clear(self) -> None:
-        """Forget all rows."""
+        """Remove all rows."""
         self._pieces, self._counts, self._sorted, self.piece_bytes = [], {}, iter(()), 0
 
 

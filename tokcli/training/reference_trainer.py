@@ -1,4 +1,4 @@
-"""The readable BPE trainer: the specification that the native trainer and the one on tensors follow."""
+"""The readable BPE trainer, which is the specification of the native trainer and of the one on tensors."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import TypeAlias
 from tokcli.training.segmented_corpus import SegmentedCorpus
 from tokcli.training.trainer import CountedPieces, Merge, Pair, TrainingRules
 
-_Queue: TypeAlias = list[tuple[int, int, Pair]]  # a heap of (-count, place, pair): place is 0 but for ties="first"
+_Queue: TypeAlias = list[tuple[int, int, Pair]]  # a heap of (-count, place, pair): place is 0 except for ties="first"
 
 
 def merges_of(counts: CountedPieces, rules: TrainingRules) -> Iterator[Merge]:
-    """Yield the merges that byte pair encoding learns from pieces and how often each occurs.
+    """Yield the merges that byte pair encoding learns from pieces and their counts.
 
-    The rules, of ties as well, are those that `trainer.py` states for every trainer.
+    The rules, including those for ties, are those that `trainer.py` states for every trainer.
 
     No token is made twice, though "abc" could be a+bc or ab+c: equal bytes are always segmented alike (SegmentedCorpus
     says why). So the ranks are 0..n-1 without gaps, a token's own bytes encode to it alone, and the pieces of the
     corpus are encoded just as training segmented them.
 
-    Memory is proportional to the bytes in distinct pieces; a merge costs what it changes. The algorithm is that of
+    Memory is proportional to the bytes in distinct pieces, a merge's time to what it changes. The algorithm is that of
     Sennrich, Haddow and Birch, "Neural Machine Translation of Rare Words with Subword Units" (2016), over bytes.
     InputError where a count is negative.
 

@@ -1,7 +1,7 @@
-"""A folder for runs among the temporary files of the system, locked while it is in use.
+"""A folder for runs (sorted counts files) among the temporary files of the system, locked while it is in use.
 
-What a killed training has left there, the next one removes: folders with our name, of this user, that nobody has
-locked, and that hold nothing but runs.
+A training removes what killed ones have left there: folders with the name of such a folder that belong to this user,
+are not locked, and hold nothing but runs.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class RunsFolder:
             except (FileNotFoundError, BlockingIOError):
                 continue  # another process took it for one that was left behind
             except OSError:
-                return  # a file system without locks: nobody sweeps there, either
+                return  # a file system without locks: nobody removes abandoned folders there, either
             if os.fstat(self._lock).st_nlink:
                 return
             os.close(self._lock)
@@ -72,7 +72,7 @@ def _remove_abandoned(folder: Path) -> None:
 
 
 def _remove(folder: Path) -> None:
-    """Remove a folder that holds runs only."""
+    """Remove a folder and its runs, if it holds nothing but runs."""
     runs = list(folder.iterdir())
     if all(_RUN.fullmatch(run.name) and stat.S_ISREG(run.lstat().st_mode) for run in runs):
         for run in runs:

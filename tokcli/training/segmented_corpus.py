@@ -1,6 +1,6 @@
 """A corpus during training: its distinct pieces, how each is segmented so far, and the count of each pair.
 
-A SegmentedCorpus merges the pair that it is told to merge; which pair that should be is the trainer's business.
+A SegmentedCorpus merges the pair that it is told to merge; the trainer decides which pair that is.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class SegmentedCorpus:
     def __init__(self, counts: CountedPieces, tokens: Iterable[bytes] = BYTES) -> None:
         """Begin with every piece as `tokens` encode it, by default as single bytes; a token's rank is its index.
 
-        Pieces with the count 0 are left out; a negative count is an InputError.
+        Pieces with the count 0 are left out; a negative count raises InputError.
         """
         self.tokens = list(tokens)  # rank -> bytes
         self.ranks = {token: rank for rank, token in enumerate(self.tokens)}
@@ -90,7 +90,7 @@ class SegmentedCorpus:
         return {each for each in risen if each in self.pair_counts}
 
     def first_position(self, pair: Pair) -> int:
-        """Return where a pair of `pair_counts` occurs first, in bytes of all pieces in the order in which they came."""
+        """Return the byte at which a pair of `pair_counts` first occurs in all pieces, joined in the order given."""
         return min(position for position in self._positions[pair] if self._pair_at(position) == pair)
 
     def segments(self) -> Iterator[tuple[bytes, list[bytes]]]:

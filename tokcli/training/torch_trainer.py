@@ -1,7 +1,7 @@
 """The trainer on tensors (extra `torch`), for a CPU or a GPU: the same merges as reference_trainer.py.
 
 The idea is minbpe-pytorch's: one tensor holds all ids, and a merge is found and made by comparing the tensor with
-itself moved by one. Here pieces are weighted by their counts, and counts of pairs are updated, not made anew.
+itself shifted by one. Here pieces are weighted by their counts, and counts of pairs are updated, not made anew.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ PACK_EVERY = 256  # merges, after which pieces that have become one token are dr
 
 
 def merges_on(device: str, counts: CountedPieces, rules: TrainingRules) -> Iterator[Merge]:
-    """Yield the merges that `trainer.py` promises, made on a device that torch knows.
+    """Yield the merges that `trainer.py` promises, made on a device that torch knows, such as "cpu" or "cuda".
 
-    TokcliError where there is no torch or no such device, InputError for ties="first" and for counts beyond 2**62.
+    TokcliError where torch is not installed or finds no "cuda", InputError for ties="first" and counts beyond 2**62.
     """
     try:
         import torch
@@ -78,7 +78,7 @@ class _Pairs:
         return self._count < self._size
 
     def most_frequent(self) -> tuple[int, int, int]:
-        """Return the pair to merge and its count, of equals the smallest ids; the count is 0 where no pair is left."""
+        """Return the pair to merge (of equals, the one with the smallest ids) and its count, 0 if no pair is left."""
         counts = self._counts[: self._used]
         if not self._used:
             return 0, 0, 0
@@ -136,7 +136,7 @@ class _Pairs:
         return at[(number - first) % 2 == 0]
 
     def _is_wanted(self, stays: Any) -> Any:
-        """Return False for pieces of one token, and for the END after each: they have no pairs any more."""
+        """Return a mask that is False for pieces of one token, and for the END after each: they have no pairs left."""
         torch = self._torch
         where = stays.nonzero().flatten()
         ids = self._ids[where]

@@ -1,6 +1,6 @@
-"""`train` makes an `Encoding` of a corpus; `learn_ranks` makes ranks of counts, with the fastest trainer that can.
+"""`train` makes an `Encoding` from a corpus; `learn_ranks` makes ranks from counts, with the fastest trainer that can.
 
-The pre-tokenizer says what a piece is, trainer.py which pairs merge. Files are left to the caller.
+The pre-tokenizer says what a piece is, and trainer.py which pairs merge. Files are left to the caller.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ def train(
     num_threads: int = 1,
     on_merge: OnMerge | None = None,
 ) -> Encoding:
-    """Return an encoding of `vocab_size` tokens, learnt from texts (or UTF-8), each taken on its own.
+    """Return an encoding of `vocab_size` tokens, learnt from texts (or their UTF-8), each taken on its own.
 
     The tokens are the 256 bytes and then the merges, fewer where the corpus has no more pairs. `special_tokens` get the
     ids after them; where they occur in the corpus, they are not counted. With `seed`, its tokens, special ones too,
-    keep their ids, and new tokens get the ids after them. `training/trainer.py` states the rules, of ties as well.
+    keep their ids, and new tokens get the ids after them. `training/trainer.py` states the rules, also those for ties.
 
     >>> train(["ab ab ab"], 258, special_tokens=["<end>"]).encode_ordinary("ab ab")
     [256, 257]
@@ -89,8 +89,8 @@ def learn_ranks(
 ) -> dict[bytes, int]:
     """Return the mergeable_ranks that counts and rules give, by native code where it can, else by the readable trainer.
 
-    `device` (cpu, cuda) asks for the trainer on tensors. All trainers make the same merges. InputError where the size
-    is below the number of tokens to begin with, or a count is negative.
+    `device` ("cpu", "cuda") chooses the trainer on tensors. All trainers make the same merges. InputError where the
+    size of the vocabulary is below the number of tokens to begin with, or a count is negative.
 
     >>> ranks = learn_ranks({b"low": 5, b"lower": 2, b"newest": 6}, TrainingRules(259))
     >>> [token for token in ranks if ranks[token] >= 256]
@@ -114,7 +114,7 @@ def make_encoding(
     special_tokens: Sequence[str],
     seed_special: Mapping[str, int] | None = None,
 ) -> Encoding:
-    """Return an encoding of ranks; special tokens get the next ids in order, but those of the seed keep theirs.
+    """Return an encoding with these ranks; special tokens get the next ids in order, but those of the seed keep theirs.
 
     VocabularyError where a special token is empty, is given twice, or has half of a surrogate pair.
     """

@@ -1,13 +1,13 @@
 """What every trainer promises, and the rules that all of them follow; `train.py` chooses one of them.
 
 The promise: the first ranks are those of the tokens to begin with, by default the single bytes, by value. Each further
-one is made so: encode every piece with the ranks there are; count all pairs of neighbours ("aaa" holds two pairs a+a),
-each as often as its piece occurs; the bytes of the most frequent pair become the next token. A pair that would make a
-token longer than `max_token_bytes` is passed over.
+rank is made as follows: encode every piece with the ranks made so far; count all pairs of neighbours ("aaa" holds two
+pairs a+a), each as often as its piece occurs; the bytes of the most frequent pair become the next token. A pair that
+would make a token longer than `max_token_bytes` is passed over.
 
 **Ties**: among equally frequent pairs the one with the smallest rank on the left wins, then the smallest rank on the
 right. So the result depends on the counts alone: not on the order of pieces, nor on hashing or threads. With
-`ties="first"`, minbpe's rule, the pair wins that occurs first, in the pieces as the counts give them.
+`ties="first"`, minbpe's rule, the pair that occurs first wins, in the pieces as the counts give them.
 
 Training stops at `vocab_size` tokens, or earlier when no pair occurs `min_frequency` times (values below 1 mean 1).
 Special tokens are not part of the ranks. A trainer yields each merge before it looks for the next one.
@@ -39,9 +39,9 @@ CountedPieces: TypeAlias = PieceCounts | Mapping[bytes, int]  # distinct pieces 
 
 @dataclass(frozen=True)
 class TrainingRules:
-    """The rules of a training: how many tokens are learnt, which pairs may merge, and the tokens to begin with.
+    """The rules of a training: the size of the vocabulary, which pairs may merge, and the tokens to begin with.
 
-    `seed` maps the tokens to begin with to their ids, all single bytes among them; `seed_special` does the same for
+    `seed` maps the tokens to begin with, which include all single bytes, to their ids; `seed_special` does the same for
     special tokens. New tokens get the ids after all of those.
     """
 
@@ -54,7 +54,7 @@ class TrainingRules:
 
     @cached_property
     def tokens(self) -> list[bytes]:
-        """The tokens to begin with, in the order of their ids; a trainer ranks them by their place."""
+        """The tokens to begin with, in the order of their ids; a trainer's rank of a token is its index here."""
         return sorted(self.seed, key=self.seed.__getitem__)
 
     @property
@@ -63,7 +63,10 @@ class TrainingRules:
         return max((*self.seed.values(), *self.seed_special.values())) + 1
 
     def extended(self, tokens: Sequence[bytes]) -> TrainingRules:
-        """Return the rules to go on with: `tokens` are those to begin with, then some that were learnt before."""
+        """Return the rules to continue a training: `tokens` are those of `seed`, then those learnt before.
+
+        VocabularyError where `tokens` do not begin with those of `seed`.
+        """
         more = tokens[len(self.seed) :]
         if list(tokens[: len(self.seed)]) != self.tokens:
             raise VocabularyError("the tokens learnt before do not extend this vocabulary")

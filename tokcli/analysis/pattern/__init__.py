@@ -1,6 +1,6 @@
-"""A pattern (pat_str) taken apart: its syntax tree, a trace of it, what is wrong with it, and who else can read it.
+"""Analyses of a pattern (pat_str): a trace of its alternatives, what is wrong with it, and which engines can read it.
 
-`parser` makes the tree of `nodes`; `trace` tries each alternative at a place of a text; `lint` looks for text left out,
-dead alternatives and, with `ambiguity`, for backtracking; `flavours` compares engines. Which text a pattern matches is
-always the engine's to say: `tokcli.engine.pretokenizers.pretokenizer`.
+`trace` tries each alternative at a place of a text; `lint` looks for text left out, dead alternatives and, with
+`ambiguity`, for backtracking; `flavours` compares engines. The syntax tree and what a pattern matches always come from
+`tokcli.engine.pretokenizers`: its `parser` and its `pretokenizer`.
 """

@@ -26,18 +26,21 @@ from tokcli.engine.pretokenizers.nodes import (
     Quantified,
 )
 
-UNROLLED = 6  # quantifiers with a larger limit count as endless
-MOST_POSITIONS = 200  # larger alternatives are not looked into
-MOST_STEPS = 200_000  # of the search, about a second
+UNROLLED = 6  # quantifiers with a larger limit count as unlimited
+MOST_POSITIONS = 200  # larger alternatives are not examined
+MOST_STEPS = 200_000  # steps of the search: about a second
 
 ClassesOf: TypeAlias = Callable[[CharacterClass], frozenset[int]]  # the equivalence classes that a node matches
 Steps: TypeAlias = list[list[tuple[int, frozenset[int], int]]]
-_Pair: TypeAlias = tuple[int, int, bool]  # the positions of two ways, and whether they have parted yet
+_Pair: TypeAlias = tuple[int, int, bool]  # the positions of two paths, and whether the paths have differed yet
 
 
 @dataclass(frozen=True)
 class Ambiguity:
-    """A loop that takes time of some `growth` in a text that repeats `pump`, numbers of classes; `at` is in it."""
+    """A loop that takes exponential or polynomial time (`growth`) in a text that repeats `pump`.
+
+    `pump` holds numbers of equivalence classes of characters; `at` is a node in the loop.
+    """
 
     growth: Literal["exponential", "polynomial"]
     pump: tuple[int, ...]
@@ -60,7 +63,7 @@ class Automaton:
         self.nodes: list[PatternNode] = []
         self.classes: list[frozenset[int]] = []
         self.follow: list[Counter[int]] = []
-        # for the last position of what gives nothing back: the ways on inside it, and the classes that cannot leave it
+        # last position of an atomic or possessive part -> its steps inside the part, and the classes that stay inside
         self._sealed_ends: dict[int, tuple[Counter[int], frozenset[int]]] = {}
         self._classes_of, self._every = classes_of, every_class
         whole = self._concatenated(items)
@@ -93,7 +96,7 @@ class Automaton:
             self.follow[end][begin] += 1
 
     def _ends(self, node: PatternNode) -> _Ends:
-        """Add the positions of a node, and all below it."""
+        """Add the positions of a node and of all nodes below it, and return which of them it begins and ends with."""
         if isinstance(node, CharacterClass):
             return self._add(node, self._classes_of(node))
         if isinstance(node, Alternation):
@@ -107,11 +110,11 @@ class Automaton:
             return self._quantified(node)
         if isinstance(node, InlineFlags):
             return _Ends()
-        # look-around, assertions and references can fail, which is all that matters here: as one more character can
+        # look-around, assertions and references can fail, and only that matters here: a character can fail, too
         return self._add(node, self._every)
 
     def _quantified(self, node: Quantified) -> _Ends:
-        """Add an item as often as its quantifier allows, or with a loop where that is too often."""
+        """Add an item as often as its quantifier allows, or once with a loop where that is more than UNROLLED times."""
         if node.most is not None and node.most <= UNROLLED:
             whole = _Ends()
             for number in range(node.most):
@@ -125,7 +128,7 @@ class Automaton:
         return self._sealed(whole) if node.mode == "possessive" else whole
 
     def _sealed(self, whole: _Ends) -> _Ends:
-        """Let what gives nothing back go on while it can, and be left only by a character that it cannot take."""
+        """Let an atomic or possessive part continue while it can; only a character that it cannot take leaves it."""
         for end in whole.last:
             inner = Counter(self.follow[end])
             self._sealed_ends[end] = inner, frozenset(number for begin in inner for number in self.classes[begin])
@@ -142,9 +145,9 @@ class Automaton:
 
 
 def ambiguity(items: Iterable[PatternNode], classes_of: ClassesOf, every_class: frozenset[int]) -> Ambiguity | None:
-    """Return the worst ambiguity of an alternative after which a match can fail; None where there is none.
+    """Return the worst ambiguity of an alternative that comes before something that can fail; None if there is none.
 
-    OverflowError where the alternative is too large for the search.
+    Raise OverflowError if the alternative is too large for the search.
     """
     automaton = Automaton(items, classes_of, every_class)
     steps = [automaton.steps(state) for state in range(len(automaton.nodes))]
@@ -152,7 +155,7 @@ def ambiguity(items: Iterable[PatternNode], classes_of: ClassesOf, every_class: 
 
 
 def _exponential(automaton: Automaton, steps: Steps) -> Ambiguity | None:
-    """Return a position that leads back to itself in two ways on one text."""
+    """Return the ambiguity of a position that leads back to itself in two ways on one text; None if there is none."""
     budget = [MOST_STEPS]
     for state in range(len(automaton.nodes)):
         if state in automaton.last:
@@ -164,7 +167,7 @@ def _exponential(automaton: Automaton, steps: Steps) -> Ambiguity | None:
 
 
 def _round_trip(steps: Steps, state: int, budget: list[int]) -> tuple[int, ...] | None:
-    """Return the classes of a shortest text that leads from a position to itself in two ways; None without one."""
+    """Return the classes of a shortest text that leads from a position to itself in two ways; None if there is none."""
     start: _Pair = (state, state, False)
     waiting: deque[tuple[_Pair, tuple[int, ...]]] = deque([(start, ())])
     seen = {start}
@@ -187,7 +190,7 @@ def _round_trip(steps: Steps, state: int, budget: list[int]) -> tuple[int, ...] 
 
 
 def _polynomial(automaton: Automaton, steps: Steps) -> Ambiguity | None:
-    """Return the second of two positions that each have a loop on one text, which also leads from one to the other."""
+    """Return the ambiguity of two loops on one text that also leads from the first to the second; None without any."""
     loops = {state: classes for state, out in enumerate(steps) for to, classes, _ in out if to == state}
     for (left, here), (right, there) in permutations(loops.items(), 2):
         entering = {following: classes for following, classes, _ in steps[left]}.get(right, frozenset())

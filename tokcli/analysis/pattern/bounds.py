@@ -1,7 +1,7 @@
-"""The time and the depth that explaining a pattern may take, which compiles and matches it many times.
+"""Limits on the time and the depth of explaining a pattern, which compiles and matches it many times.
 
-Each compilation and each match has the time limit of the call (`engine/base/time_limit.py`); all of them together
-have a `Deadline`, which is asked between them.
+Each compilation and each match has the time limit of the call (`engine/base/time_limit.py`); a `Deadline`, checked
+between them, limits all of them together.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from time import monotonic
 from tokcli.engine.base.time_limit import seconds_allowed, time_limit
 from tokcli.errors import PatternError, PatternTimeoutError
 
-TIMES = 2  # the time limit: once for what may be left out (texts that are tried), once for what must be done
-_LEAST_SECONDS = 0.1  # for a match: all but few take less
+TIMES = 2  # time limits in all: one for what may be left out (trying texts), one for what must be done
+_LEAST_SECONDS = 0.1  # that any match gets, however late it is: nearly all take less
 
 
 class Deadline:
-    """When the time of an explanation is up, counted from now on."""
+    """The deadline of an explanation: the time limit of the call, counted from when this object is made."""
 
     def __init__(self) -> None:
         self.seconds = seconds_allowed()
@@ -26,24 +26,24 @@ class Deadline:
         self._begin = monotonic()
 
     def is_late(self) -> bool:
-        """Return whether the time limit of the call is over, and remember that: what may be left out is."""
+        """Return whether the time limit has passed, so that optional work is left out; `was_late` remembers it."""
         self.was_late = self.was_late or monotonic() - self._begin > self.seconds
         return self.was_late
 
     def check(self) -> None:
-        """Raise PatternTimeoutError after TIMES the time limit."""
+        """Raise PatternTimeoutError if TIMES times the time limit has passed."""
         if monotonic() - self._begin > TIMES * self.seconds:
             what = f"pattern: more than {TIMES * self.seconds:g} s to explain"
             raise PatternTimeoutError(what, "Write a shorter pattern, or allow more time.")
 
     def for_a_match(self) -> AbstractContextManager[None]:
-        """Allow a match what is left of the time limit."""
+        """Return a context in which a match may take what is left of the time limit."""
         return time_limit(max(self._begin + self.seconds - monotonic(), _LEAST_SECONDS))
 
 
 @contextmanager
 def refusing_depth() -> Iterator[None]:
-    """Raise PatternError where groups are nested so deep that Python's stack does not hold them."""
+    """Raise PatternError if groups are nested too deep for Python's stack."""
     try:
         yield
     except RecursionError:

@@ -24,7 +24,7 @@ _SHOWN_CATEGORIES = 4
 def members(source: str, *, ignore_case: bool = False, dot_all: bool = False) -> Ranges:
     r"""Return the code points that a character class matches, as ranges, first and last included.
 
-    A plane without assigned characters is matched or not as its first code point is.
+    A plane without assigned characters is matched as a whole if its first code point is, or else not at all.
 
     >>> members(r"[^\x00-\uD7FF]")[0]
     (57344, 1114111)
@@ -64,7 +64,7 @@ class EquivalenceClass:
 
 
 def partition(sets: Sequence[Ranges]) -> list[EquivalenceClass]:
-    """Return the classes of all code points of text by which of the sets contain them.
+    """Return all code points but surrogates as equivalence classes, by which of the sets contain them.
 
     >>> [(found.example, sorted(found.sets)) for found in partition([((97, 98),), ((98, 99),)])]
     [('0', []), ('a', [0]), ('b', [0, 1]), ('c', [1])]
@@ -73,7 +73,7 @@ def partition(sets: Sequence[Ranges]) -> list[EquivalenceClass]:
     for number, ranges in enumerate(sets):
         for edge in boundaries(ranges):
             changing.setdefault(edge, []).append(number)
-    inside: set[int] = set()  # the sets that have the code points from an edge on
+    inside: set[int] = set()  # the sets that contain the code points after an edge
     classes: dict[frozenset[int], list[tuple[int, int]]] = {}
     for first, after in pairwise(sorted(changing)):
         for number in changing[first]:

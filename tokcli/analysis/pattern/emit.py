@@ -1,10 +1,10 @@
 r"""Writes a pattern in the syntax of another regular expression engine, where it then matches the same text.
 
-What the engine reads alike stays as it is written. Other character classes become lists of code points, with those of
-Unicode 16.0; flags become the classes that they stand for; possessive quantifiers and atomic groups, which some engines
-lack, are left out where nothing after them could make the pattern go back; groups capture no more. What cannot be
-written is an `Obstacle`. For example, JavaScript gets `(?i:s)` as `[Ss\u{17F}]`, and RE2 gets ` ?+\p{L}++` as
-` ?\p{L}+`.
+What the engine interprets as tokcli does is kept as it is. Other character classes become lists of code points, those
+of Unicode 16.0; flags become the classes that they stand for; possessive quantifiers and atomic groups, which some
+engines lack, are left out where nothing after them could make the match backtrack; groups no longer capture. What
+cannot be written is an `Obstacle`. For example, JavaScript gets `(?i:s)` as `[Ss\u{17F}]`, and RE2 gets ` ?+\p{L}++`
+as ` ?\p{L}+`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from tokcli.engine.pretokenizers.parser import parse
 from tokcli.engine.pretokenizers.rewrite import Atom, atoms
 from tokcli.engine.unicode.ranges import Ranges, merged, minus
 
-# what `--emit` takes, and the engine that it means
+# the names that `--emit` takes, and the engine that each means
 ENGINES: dict[str, Flavour] = {
     "rust": "fancy",
     "rust-regex": "rust",
@@ -65,7 +65,7 @@ class Obstacle:
 
 @dataclass(frozen=True)
 class Emitted:
-    """A pattern as an engine reads it; where there are obstacles, `pattern` is not to be used."""
+    """A pattern written for an engine; if there are obstacles, `pattern` is incomplete and must not be used."""
 
     engine: str  # its name for people
     pattern: str
@@ -73,7 +73,7 @@ class Emitted:
 
 
 def emit(pat_str: str, engine: str) -> Emitted:
-    r"""Return a pattern as one of ENGINES reads it; PatternError if it cannot be read here.
+    r"""Return a pattern written for one of ENGINES; raise PatternError if tokcli cannot read it.
 
     >>> emit(r"(?i:'s)|\p{L}++", "re2").pattern
     "(?:'[Ss\\x{17F}])|\\p{L}+"
@@ -89,12 +89,12 @@ def emit(pat_str: str, engine: str) -> Emitted:
 
 
 def _objected(source: str, flavour: Flavour) -> bool:
-    """Return whether an engine objects to something in a pattern, or a part of it."""
+    """Return whether an engine objects to anything in `source`, a pattern or a part of one."""
     return bool(objections(features(source), flavour))
 
 
 def _is_condition(node: PatternNode) -> bool:
-    """Return whether a node takes no text."""
+    """Return whether a node is only a condition, which takes no text."""
     if isinstance(node, (Group, Concatenation, Alternation)):
         return all(map(_is_condition, node.children))
     if isinstance(node, Quantified):
@@ -114,14 +114,14 @@ class _Writer:
     tree: PatternTree
     flavour: Flavour
     obstacles: list[Obstacle] = field(default_factory=list)
-    names: int = 0  # of the groups that stand for atomic ones
+    names: int = 0  # given so far to the groups that stand in for atomic ones
 
     def sequence(self, items: Sequence[PatternNode], following: tuple[PatternNode, ...]) -> str:
-        """Return items that match one after the other."""
+        """Return the source of items that match one after the other."""
         return "".join(self.node(item, (*items[at + 1 :], *following)) for at, item in enumerate(items))
 
     def node(self, node: PatternNode, following: tuple[PatternNode, ...]) -> str:
-        """Return a node; where it cannot be written, that is noted."""
+        """Return the source of a node; for one that cannot be written, add an obstacle and return ""."""
         if isinstance(node, CharacterClass):
             return self._class(node)
         if isinstance(node, Quantified):
@@ -139,7 +139,7 @@ class _Writer:
             return self._assertion(node)
         if isinstance(node, UnknownSyntax):
             return self._refuse(node, "reference, condition or recursion")
-        assert isinstance(node, InlineFlags)  # the classes after them know what holds
+        assert isinstance(node, InlineFlags)  # the classes after them know which flags are on
         return ""
 
     def _refuse(self, node: PatternNode, name: str) -> str:
@@ -147,7 +147,7 @@ class _Writer:
         return ""
 
     def _checked(self, node: PatternNode, made: str, kind: str) -> str:
-        """Return what was made of a node, unless it has syntax of a kind that the engine does not have."""
+        """Return `made`, the source of a node, unless it has a kind of syntax that the engine lacks: an obstacle."""
         if _has(kind, self.flavour) or all(feature.kind != kind for feature in features(made)):
             return made
         return self._refuse(node, FEATURES[kind][0])
@@ -167,7 +167,7 @@ class _Writer:
         return f"[^{self._ranges(others)}]"
 
     def _class_by_items(self, source: str) -> str:
-        """Return a class of which only some items are written anew; "" for one with classes inside, or no class."""
+        """Return a class with only the items rewritten that the engine objects to; "" if that is not possible."""
         items = list(atoms(source))
         if items[0].kind != "class" or any(item.kind in ("class", "posix") for item in items[1:]):
             return ""
@@ -181,7 +181,7 @@ class _Writer:
         return self._ranges(members(f"[{item.text}]"))
 
     def _ranges(self, ranges: Ranges) -> str:
-        """Return the items of a class. Surrogates, which are no text, may lie inside of a range."""
+        """Return ranges as items of a class; a range may span the surrogates, which are not text."""
         whole: list[tuple[int, int]] = []
         for first, last in ranges:
             if whole and whole[-1][1] == 0xD7FF and first == 0xE000:
@@ -200,7 +200,7 @@ class _Writer:
         return f"\\{char}" if char in _SYNTAX else char
 
     def _code(self, code: int) -> str:
-        """Return a code point as all engines read it in a class: no sign there has a meaning of its own."""
+        """Return a code point as the engine reads it in a class; ASCII signs, which might be syntax, are escaped."""
         if code < 0x80:
             return chr(code) if chr(code).isalnum() else f"\\x{code:02X}"
         if self.flavour == "js":
@@ -228,7 +228,7 @@ class _Writer:
         return self._atomic(made, node, following)
 
     def _atomic(self, inner: str, node: PatternNode, following: tuple[PatternNode, ...]) -> str:
-        """Return what is matched once and for all; the same without that where nothing after it can fail."""
+        """Return `inner` as an atomic group, or as it is if nothing after it can fail, which makes no difference."""
         if _has("atomic", self.flavour):
             return f"(?>{inner})"
         if _never_fails(following):
@@ -263,7 +263,7 @@ class _Writer:
         return self._refuse(node, FEATURES[kind][0])
 
     def _has_lines(self) -> bool:
-        """Return whether flag m is set anywhere: `^` and `$` may then be those of lines."""
+        """Return whether flag m is set anywhere: `^` and `$` may then match at the ends of lines."""
         flags = (node.flags for node in self.tree.nodes if isinstance(node, (Group, InlineFlags)))
         return "m" in self.tree.head or any("m" in some for some in flags)
 
@@ -273,14 +273,14 @@ class _Writer:
         return members(self.tree.text(node), ignore_case=node.ignore_case, dot_all=node.dot_all)
 
     def _cannot_begin(self, following: Sequence[PatternNode], chars: Ranges) -> bool:
-        """Return whether what follows is sure to begin with none of some characters, or cannot fail."""
+        """Return whether what follows certainly begins with none of `chars`, or cannot fail."""
         if _never_fails(following):
             return True
         first = self._first_set(following)
         return first is not None and not first.is_nullable and minus(chars, first.chars) == chars
 
     def _first_set(self, items: Sequence[PatternNode]) -> _FirstSet | None:
-        """Return the first set of a sequence; None where an assertion or a reference decides."""
+        """Return the characters that a sequence can begin with; None if an assertion or a reference decides."""
         chars: Ranges = ()
         for item in items:
             found = self._first_set_of(item)
@@ -316,13 +316,13 @@ class _FirstSet(NamedTuple):
 
 
 def _never_fails(items: Sequence[PatternNode]) -> bool:
-    """Return whether items can always match, if only nothing: then what is before them is never asked again."""
+    """Return whether items always match, if only the empty string: then nothing before them is tried again."""
     conditions = (Assertion, LookAround, UnknownSyntax)
     return all(map(is_nullable, items)) and not any(isinstance(node, conditions) for node in nodes_of(items))
 
 
 def _count(least: int, most: int | None) -> str:
-    r"""Return a quantifier.
+    r"""Return the quantifier for a minimum and a maximum count, where None means no maximum.
 
     >>> [_count(0, None), _count(1, None), _count(0, 1), _count(2, 2), _count(2, None), _count(1, 3)]
     ['*', '+', '?', '{2}', '{2,}', '{1,3}']

@@ -1,6 +1,6 @@
 r"""The table of syntax that not all regular expression engines read alike: what each rejects, or reads differently.
 
-It is by syntax, and says nothing of Unicode's releases. Its facts are from the documentation of the engines named in
+It is about syntax, and says nothing about Unicode versions. Its facts are from the documentation of the engines in
 FLAVOURS, tried on Python 3.11's `re`, `regex` 2026, `tiktoken` 0.14 (fancy-regex), `tokenizers` 0.23 (Oniguruma), RE2,
 PCRE2 10.42 and Node 20; those of the Rust crate `regex` are from its documentation alone. For example, RE2 rejects a
 possessive quantifier, and Oniguruma reads `{2}+` as `(?:{2})+`.

@@ -1,8 +1,8 @@
 r"""Says which regular expression engines read a pattern as tokcli and tiktoken do, and what the others object to.
 
-The syntax tree shows quantifiers, groups and look-around; the atoms of the pattern show what may stand in character
-classes too: properties, escapes, sets of sets. What each engine makes of them is left to flavour_table.py. For example,
-`\p{L}++` is read alike by fancy-regex, `regex`, Oniguruma and PCRE2, while RE2 and Go reject the `++`.
+The syntax tree shows quantifiers, groups and look-around; the atoms of the pattern show what may also occur in
+character classes: properties, escapes, sets of sets. What each engine makes of them is left to flavour_table.py. For
+example, `\p{L}++` is read alike by fancy-regex, `regex`, Oniguruma and PCRE2, while RE2 and Go reject the `++`.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Feature:
 
 
 def features(pat_str: str) -> list[Feature]:
-    r"""Return the features of a pattern in the order in which they first occur; PatternError if it cannot be read.
+    r"""Return the features of a pattern, in the order of first occurrence; raise PatternError if it cannot be read.
 
     >>> [(f.name, f.start, f.text) for f in features(r"a|\p{L}++")]
     [('general category', 2, '\\p{L}'), ('possessive quantifier', 7, '++')]
@@ -112,7 +112,7 @@ def _is_end(pattern: PatternTree, node: PatternNode) -> bool:
 
 
 def lookaround_kind(node: LookAround) -> str:
-    """Return the kind of a look-around: look-behinds differ by whether the widths of their branches are known."""
+    """Return the kind of a look-around: look-behinds differ by whether their branches have fixed and equal widths."""
     if not node.behind:
         return "look-ahead"
     branches = node.item.children if isinstance(node.item, Alternation) else (node.item,)
@@ -167,7 +167,7 @@ def _flags(flags: str, start: int, end: int) -> Iterator[FeatureSpan]:
 
 
 def _width(node: PatternNode) -> int | None:
-    """Return how many characters a node matches; None where that is not always the same number."""
+    """Return how many characters a node matches; None if that is not always the same number."""
     if isinstance(node, CharacterClass):
         return 1
     if isinstance(node, Quantified):
@@ -182,7 +182,7 @@ def _width(node: PatternNode) -> int | None:
 
 
 def _of_atoms(pattern: PatternTree) -> Iterator[FeatureSpan]:
-    """Yield the features that the atoms of the pattern show, in character classes too."""
+    """Yield the features that the atoms of the pattern show, including those in character classes."""
     at = 0
     previous = ""
     for atom in atoms(pattern.source):
@@ -254,7 +254,7 @@ class Objection:
 
 @dataclass(frozen=True)
 class Reading:
-    """A flavour with its objections to a pattern; with none of them, it reads the pattern alike."""
+    """A flavour and its objections to a pattern; without any, it interprets the pattern as tokcli does."""
 
     flavour: Flavour
     name: str
@@ -262,13 +262,13 @@ class Reading:
 
     @property
     def verdict(self) -> Literal["alike", "refuses", "differs"]:
-        """Return the worst verdict of the objections, or that the pattern is read alike."""
+        """Return the worst verdict of the objections, or "alike" if there are none."""
         verdicts = {objection.verdict for objection in self.objections}
         return "refuses" if "refuses" in verdicts else "differs" if verdicts else "alike"
 
 
 def readings(pat_str: str) -> list[Reading]:
-    r"""Return what each flavour makes of a pattern; PatternError for one that cannot be read.
+    r"""Return how each flavour reads a pattern; raise PatternError if tokcli cannot read it.
 
     >>> [r.flavour for r in readings(r"\p{L}+|\P{L}++") if r.verdict == "alike"]
     ['fancy', 'regex', 'onig', 'pcre2']

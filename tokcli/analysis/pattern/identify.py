@@ -1,4 +1,4 @@
-"""Which known pattern another one is: the same word for word, the same on every text that was tried, or the nearest."""
+"""Tells which known pattern a pattern is: word for word, by its pieces on every text tried, or else the nearest one."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ NAMES = (
     ("llama.cpp's tekken", known.LLAMA_CPP_TEKKEN),
     ("llama.cpp's deepseek-coder", known.LLAMA_CPP_CODER),
 )
-COMPARED = 5  # of the nearest by their words, which are compared on texts
+COMPARED = 5  # known patterns, the nearest by their words, that are compared on texts
 
 
 class Change(NamedTuple):
-    """What stands in the known pattern, and in its place in the other; either may be empty."""
+    """A part of the known pattern, and what the other pattern has in its place; either may be empty."""
 
     known: str
     here: str
@@ -47,7 +47,7 @@ class Change(NamedTuple):
 class Identity(NamedTuple):
     """The known pattern `name`: the same word for word, or compared on texts by `search`.
 
-    The search has no witness where both split all texts alike. `changes` lead from the known pattern to the other.
+    The search has no witness if both split all texts tried alike. `changes` lead from the known pattern to the other.
     """
 
     name: str
@@ -58,7 +58,7 @@ class Identity(NamedTuple):
 
 
 def identify(pat_str: str) -> Identity:
-    r"""Return the known pattern that a pattern is, or is nearest to. PatternError: it cannot be read.
+    r"""Return the known pattern that a pattern is, or is nearest to; raise PatternError if it cannot be read.
 
     A pattern that is not one of them word for word is compared on texts with those whose words are nearest.
 

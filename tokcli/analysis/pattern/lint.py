@@ -29,7 +29,7 @@ from tokcli.errors import PatternError
 
 Severity = Literal["error", "warning", "note"]
 
-_SHOWN = 3  # texts that are left out, and get a finding each
+_SHOWN = 3  # texts of several characters with text left out that get a finding each
 _SHORT = 24  # characters of a node's text that a finding shows
 
 
@@ -37,7 +37,7 @@ _SHORT = 24  # characters of a node's text that a finding shows
 class Finding:
     """A problem of a pattern: `check` names its kind, `what` says it in words, `example` is a text that shows it.
 
-    It concerns pattern[start:end] of one alternative, or the whole pattern where `alternative` is None.
+    It concerns pattern[start:end] of one alternative, or the whole pattern if `alternative` is None.
     """
 
     severity: Severity
@@ -51,7 +51,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Report:
-    """The findings about a pattern, and the number of texts tried, of up to `length` characters from some classes."""
+    """The findings about a pattern, and how many texts were tried: up to `length` characters of `classes` classes."""
 
     findings: tuple[Finding, ...]
     classes: int
@@ -60,7 +60,7 @@ class Report:
 
 
 def lint(pat_str: str) -> Report:
-    r"""Look for what is wrong with a pattern; PatternError for one that cannot be read, or takes too long to read.
+    r"""Return what is wrong with a pattern; raise PatternError if it cannot be read, or takes too long to read.
 
     Trying texts and searching for backtracking end at the time limit of the call, which is a finding, too.
 
@@ -180,7 +180,7 @@ class _Linter:
             yield _about(found.at, severity, "backtracking", alternative, what, pump)
 
     def _looking_back(self) -> Iterator[Finding]:
-        """Find alternatives that begin with a look at the text before them."""
+        """Find alternatives that begin by looking at the text before them."""
         for alternative in self._alternatives:
             first = alternative.items[0] if alternative.items else None
             is_behind = isinstance(first, LookAround) and first.behind
@@ -199,7 +199,7 @@ class _Linter:
                     yield _about(node, "note", "reference", alternative, what)
 
     def _time(self) -> Iterator[Finding]:
-        """Say that the time was up before everything was tried."""
+        """Report that time ran out before everything was tried."""
         if self._trials.deadline.was_late:
             what = (
                 f"after {self._trials.deadline.seconds:g} s, not everything had been tried; more time would allow more"

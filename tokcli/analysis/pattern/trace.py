@@ -1,8 +1,8 @@
 r"""Traces every alternative of a pattern at one place of a text: what each matches, or which of its items fails.
 
-Nothing is matched by rules of its own: the engine that splits text (pretokenizer.py) is asked about the alternative,
+It has no matching rules of its own: the engine that splits text (pretokenizer.py) is asked about the alternative,
 about each beginning of it, and about it without its look-around. For example, `\s+(?!\S)` at the start of `␣␣a` takes
-one space, since `(?!\S)` makes `\s+` give the second one back. Showing a trace is left to others.
+one space, since `(?!\S)` makes `\s+` give the second one back. Showing a trace is left to `tokcli.render`.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ _Taken: TypeAlias = tuple[int, tuple[ItemMatch, ...]]  # the end of a match, and
 class Attempt:
     """An alternative tried at index `at` of a text.
 
-    `end` is the end of its match, None where there is none. `items` says what its items took, as far as the match went;
-    where there is no match, `failed` is the item that stopped it, and `failed_at` the index there.
+    `end` is the end of its match, None without a match. `items` says what its items took, as far as the match went; if
+    there is no match, `failed` is the item that stopped it, and `failed_at` the index at which it failed.
 
-    `lookarounds` are its look-around and assertions; `end_without_lookarounds` is where it would end without them, None
-    where it has none, or does not match then either. `not_tried` says why it could not be tried alone; it is empty for
-    an alternative that was tried.
+    `lookarounds` are its look-around and assertions; `end_without_lookarounds` is where its match would end without
+    them, None if it has none, or would not match then either. `not_tried` says why it could not be tried alone; it is
+    empty for an alternative that was tried.
     """
 
     name: str
@@ -79,7 +79,7 @@ class Trace:
 
     @property
     def winner(self) -> Attempt | None:
-        """Return the first alternative that matches, which is the one that makes the piece; None where none does."""
+        """Return the first alternative that matches, which is the one that makes the piece; None if none matches."""
         return next((attempt for attempt in self.attempts if attempt.end is not None), None)
 
     @property
@@ -94,7 +94,7 @@ class Trace:
 def trace(pat_str: str, text: str, at: int) -> Trace:
     r"""Try every alternative of a pattern at index `at` of a text.
 
-    PatternError where the pattern cannot be read, or takes too long.
+    Raise PatternError if the pattern cannot be read, or takes too long.
 
     >>> tried = trace(r"\p{L}+|\s+(?!\S)|\s+", "  a", 0)
     >>> [(a.name, a.end, a.failed, a.end_without_lookarounds) for a in tried.attempts]
@@ -114,7 +114,7 @@ def trace(pat_str: str, text: str, at: int) -> Trace:
 def _attempt(
     pattern: PatternTree, alternative: Alternative, at: int, match: Callable[[Sequence[PatternNode]], _Taken | None]
 ) -> Attempt:
-    """Match an alternative, with and without its look-around, and say how that went."""
+    """Match an alternative, with and without its look-around, and return how that went."""
     items = alternative.items
     if _refers_elsewhere(pattern, alternative):
         return Attempt(alternative.name, alternative.source, at, not_tried=_ELSEWHERE)
@@ -148,7 +148,7 @@ def _attempt(
 
 
 def _refers_elsewhere(pattern: PatternTree, alternative: Alternative) -> bool:
-    """Return whether an alternative may refer to groups of others, or to all: alone it would mean something else."""
+    """Return whether an alternative may refer to groups of others, or to the whole pattern, and so means less alone."""
     refers = [pattern.text(node) for node in nodes_of(alternative.items) if isinstance(node, UnknownSyntax)]
     others = (other for other in pattern.alternatives if other is not alternative)
     captures = (node for other in others for node in nodes_of(other.items) if isinstance(node, Group) and node.captures)
@@ -156,7 +156,7 @@ def _refers_elsewhere(pattern: PatternTree, alternative: Alternative) -> bool:
 
 
 def _match(pattern: PatternTree, items: Sequence[PatternNode], text: str, at: int) -> _Taken | None:
-    """Match some items one after the other: the end, and what each took; None where they do not match.
+    """Match items one after the other; return where the match ends and what each took, or None without a match.
 
     Each item is put into a group with a name, except where references to groups would then mean other groups.
     """

@@ -1,8 +1,9 @@
 r"""Tries a pattern on texts, and remembers which alternatives win, and where the pattern leaves text out.
 
-All characters fall into classes that the pattern cannot tell apart (character_sets.py), so that texts of one example of
-each class try it on everything that short; longer texts are made from the alternatives themselves. For example, `a+|b`
-has three classes (`a`, `b`, all others), so that 3 + 9 texts are all there are of one and of two characters.
+Characters fall into classes within which the pattern cannot tell them apart (character_sets.py), so that texts made of
+one example of each class stand for all texts of their length; longer texts are made from the alternatives themselves.
+For example, `a+|b` has three classes (`a`, `b`, all others), so that 3 + 9 texts stand for all of one and two
+characters.
 """
 
 from __future__ import annotations
@@ -31,11 +32,11 @@ from tokcli.engine.pretokenizers.pretokenizer import PreTokenizer
 from tokcli.engine.unicode.ranges import Ranges
 from tokcli.errors import PatternError, PatternTimeoutError
 
-MOST_TEXTS = 20_000  # that are tried: all of three characters from up to 27 classes, or of two from up to 141
+MOST_TEXTS = 20_000  # tried of one length: all of three characters from up to 27 classes, or of two from up to 141
 LONGEST_TEXT = 4
-MADE_TEXTS = 200  # for each alternative that none of those reached
-MADE_CHARS = 400  # of such a text, about
-_FOLLOWING = ("", " ", "a", "\n", "0", ".", " a", "\n\n")  # what such a text is followed by
+MADE_TEXTS = 200  # made for each alternative that won in none of those
+MADE_CHARS = 400  # of a made text, about
+_FOLLOWING = ("", " ", "a", "\n", "0", ".", " a", "\n\n")  # what a made text is followed by
 _SEED = 20  # the same texts every time
 
 _LINE_FEED = ((10, 10),)
@@ -43,7 +44,7 @@ _LINE_FEED = ((10, 10),)
 
 @dataclass(frozen=True)
 class MadeText:
-    """A text made for an alternative: it is tried at index `at`, and its own match ends at `end` (None: no match)."""
+    """A text made for an alternative and tried at index `at`; `end` is the end of its own match, None without one."""
 
     text: str
     at: int
@@ -53,9 +54,9 @@ class MadeText:
 class Trials:
     """A pattern, the classes of characters that it can tell apart, and what trying texts has shown.
 
-    `hits` has a text for each alternative that won somewhere. `gaps` has the texts that the pattern stops in, with the
-    index there, and whether an empty match stopped it. `empty` has a text for each alternative that won by taking
-    nothing.
+    `hits` has a text for each alternative that won somewhere. `gaps` maps each text that the pattern stops in to the
+    index there, and to whether an empty match stopped it. `empty` has a text for each alternative that won with an
+    empty match.
     """
 
     def __init__(self, pattern: PatternTree) -> None:
@@ -116,10 +117,10 @@ class Trials:
         return max(n for n in range(1, LONGEST_TEXT + 1) if n == 1 or len(self.classes) ** n <= MOST_TEXTS)
 
     def try_short_texts(self) -> int:
-        """Try all texts of up to `length` characters, one of each class; return how many they are.
+        """Try all texts of up to `length` characters, each the example of a class; return how many were tried.
 
-        Texts with a character that is left out by itself are not tried: one finding about it is enough. Fewer are tried
-        when the time is up.
+        Texts with a character that is left out by itself are not tried: one finding about it is enough. Trying ends
+        early when the time is up.
         """
         tried = 0
         alone: set[str] = set()
@@ -157,7 +158,7 @@ class Trials:
     def winner(self, text: str, at: int) -> tuple[str, int] | None:
         """Return the name of the alternative that wins at index `at`, and the end of its match; None without a match.
 
-        The name is empty where it cannot be told.
+        The name is empty if it cannot be told.
         """
         with self.deadline.for_a_match():
             won = self._pretokenizer.winners(text)(at)

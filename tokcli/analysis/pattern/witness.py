@@ -1,8 +1,9 @@
 r"""The shortest texts that two patterns split differently, found from the patterns alone.
 
-Both patterns together tell apart a number of classes of characters. All texts of an example of each class are split by
-both, the short ones first; then longer ones that are made for the alternatives, and runs as long as their bounds. A
-longer text that differs is made as short as it can be. For example, `\p{N}{1,3}|.` and `\p{N}|.` differ on `00`.
+Characters fall into classes within which neither pattern can tell them apart. Both patterns split all texts made of one
+example of each class, the short ones first, and longer texts: made for the alternatives, or runs of one character as
+long as the bounds of repeats. A longer text that they split differently is shortened as far as possible. For example,
+`\p{N}{1,3}|.` and `\p{N}|.` differ on `00`.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from tokcli.engine.pretokenizers.parser import parse
 from tokcli.engine.pretokenizers.pretokenizer import PreTokenizer
 from tokcli.errors import PatternError, PatternTimeoutError
 
-LONGEST_TEXT = 6  # characters, of which all texts are tried while there is time
-LONGEST_RUN = 300  # characters of a class in a row
+LONGEST_TEXT = 6  # characters: all texts of up to this length are tried while there is time
+LONGEST_RUN = 300  # characters of a run, which repeats the example of a class
 FOLLOWING = ("", " ", "a", "\n", ".")  # what such a run is followed by
 
 Pieces = tuple[str, ...] | None
@@ -38,7 +39,7 @@ class Witness(NamedTuple):
 
 
 class WitnessSearch(NamedTuple):
-    """What was found: all texts of up to `length` characters of `classes` classes were tried, `texts` in all."""
+    """The result of trying `texts` texts, among them all of up to `length` characters of `classes` classes."""
 
     witnesses: tuple[Witness, ...]
     classes: int
@@ -49,8 +50,8 @@ class WitnessSearch(NamedTuple):
 def find_witnesses(left: str, right: str, most: int = 1, seconds: float | None = None) -> WitnessSearch:
     r"""Return up to `most` texts on which two patterns differ, the shortest first, none of which contains another.
 
-    Texts are tried for so many seconds, or for the time limit of the call; `length` tells how far that came.
-    PatternError: a pattern cannot be read.
+    Texts are tried for `seconds`, by default the time limit of the call; `length` of the result tells how far that got.
+    Raise PatternError if a pattern cannot be read.
 
     >>> find_witnesses(r"\p{N}{1,3}|.", r"\p{N}|.").witnesses[0]
     Witness(text='00', left=('00',), right=('0', '0'))
@@ -78,7 +79,7 @@ class _Search:
         length = 0
         made = self._made(examples)
         for size in range(1, LONGEST_TEXT + 1):
-            if size == LONGEST_TEXT // 2 + 1:  # before the many: these differ where the bounds of repeats do
+            if size == LONGEST_TEXT // 2 + 1:  # before the many longer texts: these show differing bounds of repeats
                 self._try(made, shorten=True)
             if not self._try(map("".join, product(examples, repeat=size))):
                 break
@@ -104,7 +105,7 @@ class _Search:
         return None if left == right else Witness(text, left, right)
 
     def _shortest(self, witness: Witness) -> Witness:
-        """Return a witness from which no stretch can be left out."""
+        """Return a witness shortened until no stretch of it can be left out."""
         size = len(witness.text) // 2
         while size:
             for at in range(len(witness.text) - size, -1, -1):

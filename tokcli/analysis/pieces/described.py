@@ -1,4 +1,4 @@
-"""What cuts text for an encoding without a single pattern, in words for whoever explains it."""
+"""Descriptions, in words for people, of the parts that cut text for an encoding without a single pattern."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tokcli.engine.pipeline.finders import OnigPattern
 
 
 def described(encoding: Encoding) -> list[str]:
-    """Return a line for each part that cuts text for an encoding, in order."""
+    """Return a line of description for each part that cuts text for an encoding, in the order in which they do."""
     parts = encoding.tokenizer.cutting_parts()
     if not parts:
         return [f"{encoding.name}: no pre-tokenizer, the model sees a text whole"]

@@ -18,10 +18,10 @@ _FEW, _MANY = 8, 4096  # pieces that are compared at once, at first and at most
 
 @dataclass(frozen=True)
 class Region:
-    """A region of the text that both sides cut at its ends, and cut differently inside.
+    """A region of the text that both sides cut at its ends, but differently inside.
 
-    `offset` and `size` are in bytes. `left` and `right` are the first SHOWN_PIECES pieces of either side, `left_count`
-    and `right_count` the numbers of all. `before` and `after` are up to CONTEXT characters beside the region.
+    `offset` and `size` are in bytes. `left` and `right` are the first SHOWN_PIECES pieces of either side; `left_count`
+    and `right_count` count all of them. `before` and `after` are up to CONTEXT characters beside the region.
     """
 
     offset: int
@@ -47,7 +47,7 @@ class Totals:
 
 @dataclass
 class _Side:
-    """One stream of pieces: its current place, and the pieces since the last boundary that both sides have."""
+    """One stream of pieces: its current place, and the first pieces since the last boundary that both sides share."""
 
     chunks: Iterator[ChunkPieces]
     at: int = 0  # bytes that were cut; with errors="replace" the input may have fewer
@@ -76,7 +76,7 @@ class _Side:
         return True
 
     def skip(self, count: int) -> None:
-        """Pass over pieces of the chunk that are equal on the other side."""
+        """Pass over the next `count` pieces of the chunk, which are equal on the other side."""
         if count and self.chunk is not None:
             size = sum(map(len, self.chunk.data[self.index : self.index + count]))
             self.pieces += count
@@ -95,7 +95,7 @@ class _Side:
 
 
 def regions(left: Iterable[ChunkPieces], right: Iterable[ChunkPieces], totals: Totals) -> Iterator[Region]:
-    """Yield each smallest region of a text that two ways of cutting have in common, and cut differently inside."""
+    """Yield each smallest region of a text that two streams of pieces both cut at its ends, and differently inside."""
     ours, theirs = _Side(iter(left)), _Side(iter(right))
     while True:
         same = _same(ours, theirs)
@@ -118,7 +118,7 @@ def regions(left: Iterable[ChunkPieces], right: Iterable[ChunkPieces], totals: T
 
 
 def _same(ours: _Side, theirs: _Side) -> int:
-    """Return the number of next pieces that are equal on both sides, up to the end of either chunk."""
+    """Return how many of the next pieces are equal on both sides, up to the end of either chunk."""
     if ours.chunk is None or theirs.chunk is None:
         return 0
     left, right, same, some = ours.chunk.data, theirs.chunk.data, 0, _FEW

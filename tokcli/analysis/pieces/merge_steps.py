@@ -1,7 +1,7 @@
 """How each piece of a text became its tokens: by merges in order, on the best path, or as the longest tokens that fit.
 
-Ranks merge the bytes of a piece again. For other tokenizers the merges are replayed from the merge trees of the tokens:
-of the nodes whose two parents are there, the one that merges first comes next, the leftmost of equals.
+With ranks, the bytes of a piece are merged again. For other tokenizers, the merges are replayed from the merge trees of
+the tokens: of the nodes whose two parents are there, the one of lowest rank comes next, the leftmost of equals.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from tokcli.engine.encoding import Encoding
 from tokcli.engine.stream.chunks import Chunk
 from tokcli.errors import InputError
 
-MAX_PIECE = 2048  # bytes: all steps of a longer piece have millions of parts
+MAX_PIECE = 2048  # bytes: the steps of a longer piece have millions of parts in all
 
 
 @dataclass(frozen=True)
 class PieceSteps:
-    """A piece, its ids, and every merge from its smallest parts on; without merges only the tokens.
+    """A piece, its ids, and every merge from its smallest parts on; a model without merges has one step, the tokens.
 
-    `at_once`: the piece is a token and is not merged. `scores` are those of the tokens of a best path.
+    `at_once` says that the piece is a token and is not merged. `scores` are those of the tokens of a best path.
     """
 
     piece: bytes
@@ -60,7 +60,7 @@ def read_steps(encoding: Encoding, chunk: Chunk, scores: Callable[[int], float])
 
 
 def pieces_with_ids(encoding: Encoding, chunk: Chunk) -> Iterator[tuple[bytes, Sequence[int]]]:
-    """Yield the pieces of a text and the ids of each; the text as one where the places of its tokens are not known."""
+    """Yield each piece of a text with its ids; the whole text as one piece if the places of its tokens are unknown."""
     tokenizer = encoding.tokenizer
     if not tokenizer.sees_whole_texts:
         for data in tokenizer.split_chunk(chunk):
@@ -91,14 +91,14 @@ def replay(
     parents_of: Callable[[int], tuple[int, int] | None],
     rank: MergeOrder,
 ) -> Iterator[MergeStep]:
-    """Yield every merge that made some ids, from their smallest parts on.
+    """Yield the steps of merging that made some ids: their smallest parts, and the parts after every merge.
 
     >>> tokens, parents = {0: b"a", 1: b"b", 2: b"ab", 3: b"aba"}, {2: (0, 1), 3: (2, 0)}
     >>> [step.parts for step in replay([3], tokens.get, parents.get, lambda left, right, made: made)]
     [(b'a', b'b', b'a'), (b'ab', b'a'), (b'aba',)]
     """
     parts: list[int] = []
-    made: dict[tuple[int, int], tuple[float, int]] = {}  # of the leaves from, to: rank and id of what they become
+    made: dict[tuple[int, int], tuple[float, int]] = {}  # leaves (from, to) -> rank and id of what they become
     for number in ids:
         _expand(number, parents_of, rank, parts, made)
     wanted = list(made)

@@ -1,4 +1,4 @@
-"""The pieces of a stream with their alternatives and ids: as arrays where native code finds them, else as objects."""
+"""The pieces of a stream with their alternatives and ids: as arrays if native code finds them, else as objects."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ PieceIds = tuple[Piece, tuple[int, ...]]
 class PieceArrays:
     """The pieces of a part of a stream: the text as UTF-8, which begins at byte `offset` of the input, and arrays.
 
-    `ends` are the bytes of the text at which pieces end (uint64), `alternatives` the numbers of those that made them
-    (uint16, 0 for none), `ids` the ids of all (uint32), and `counts` how many of them each piece has (uint32).
+    `ends` are the offsets in the text at which pieces end (uint64), `alternatives` the number of the alternative that
+    made each piece (uint16, 0 for none), `ids` the ids of all pieces (uint32), and `counts` how many ids each piece has
+    (uint32).
     """
 
     text: memoryview
@@ -37,7 +38,7 @@ class PieceArrays:
         return len(self.counts) // 4
 
     def __getitem__(self, index: int) -> Piece:
-        """Return the piece with a number, from 0."""
+        """Return the piece with the number `index`, from 0."""
         ends = memoryview(self.ends).cast("Q")
         begin, end = ends[index - 1] if index else 0, ends[index]
         return Piece(
@@ -60,9 +61,9 @@ def _name(number: int) -> str:
 
 
 def read_pieces(encoding: Encoding, blocks: Blocks, options: ReadOptions) -> Iterator[PieceArrays | ChunkPieces]:
-    """Yield the pieces of blocks of bytes, part by part."""
+    """Yield the pieces of a stream, which comes as blocks of bytes, part by part."""
     tokenizer, at = encoding.tokenizer, 0
-    # chunks tell where in the input they are, and have bytes that are not UTF-8 apart
+    # input that may not be UTF-8 is read as chunks: they know their offset in it, and keep invalid bytes apart
     read = tokenizer.read_split if options.errors == "strict" else tokenizer.read_chunks
     for part in read(blocks, options):
         if isinstance(part, Chunk):
@@ -79,7 +80,7 @@ def read_pieces(encoding: Encoding, blocks: Blocks, options: ReadOptions) -> Ite
 
 
 def arrays_of(encoding: Encoding, part: SplitText, offset: int) -> PieceArrays | None:
-    """Return the pieces of a part, which begins at byte `offset` of the input; None where Python has to find them."""
+    """Return the pieces of a part, which begins at byte `offset` of the input; None if Python has to find them."""
     pattern, pieces = encoding.tokenizer.pretokenizer, len(part.ends) // 8
     numbers = bytes(2 * pieces) if pattern is None else pattern.numbers_natively(part.data, part.ends)
     found = None if numbers is None else encoding.tokenizer.encode_each(part)

@@ -1,6 +1,6 @@
 """`PieceStats`: totals over the pieces of a text: hits of each alternative, longest pieces, pieces of several tokens.
 
-Memory does not grow with the text: lossy counting keeps the frequent ones of all different pieces.
+Memory does not grow with the text: lossy counting keeps only the frequent pieces.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ KEPT_BYTES = 256  # bytes of a piece that are kept; longer pieces are counted by
 class PieceStats:
     """Totals over the pieces of a text: `size` in bytes, and the pieces and bytes of each alternative.
 
-    `split` counts each (piece, number of its tokens) of several tokens. Where it `is_approximate`, rare pieces were
-    forgotten, and counts may be too low by up to `lost`.
+    `split` counts the pieces of several tokens, each as (piece, number of tokens). If it `is_approximate`, rare pieces
+    were forgotten, and counts may be too low by up to `lost`.
     """
 
     size: int = 0
@@ -44,12 +44,12 @@ class PieceStats:
 
     @property
     def is_approximate(self) -> bool:
-        """Whether counts of `split` may be too low."""
+        """Return whether counts of `split` may be too low."""
         return self.lost > 0
 
     @property
     def longest(self) -> list[tuple[int, Piece]]:
-        """The sizes of the longest different pieces, and each where it occurs first, cut to KEPT_BYTES."""
+        """Return the size in bytes of each of the longest distinct pieces, and the piece, cut to KEPT_BYTES."""
         return [(size, Piece(-place, data, name)) for size, place, data, name in sorted(self._longest, reverse=True)]
 
     def add(self, encoding: Encoding, pieces: ChunkPieces | PieceArrays) -> None:
@@ -130,7 +130,7 @@ class PieceStats:
 
     @property
     def _least(self) -> int:
-        """The bytes of the shortest of LONGEST pieces; 0 while there are fewer."""
+        """Return the size in bytes of the shortest of the LONGEST pieces kept; 0 while there are fewer."""
         return self._longest[0][0] if len(self._longest) == LONGEST else 0
 
     def _add_long(self, piece: Piece) -> None:

@@ -1,7 +1,8 @@
 """`ChunkPieces`: the pieces of a chunk with their places and the alternatives of the pattern that made them.
 
-Known patterns never look back, and only white space looks ahead, no further than the next piece. So a piece alone tells
-its alternative, and white space tells it together with the next piece. (Profile: a fifth of the time of matching all.)
+Known patterns never look back, and only white space looks ahead, no further than the next piece. So the alternative of
+a piece follows from the piece alone, and that of white space from it and the next piece. (Profile: a fifth of the time
+of matching everything.)
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ KEPT_BYTES = 64  # longer pieces are not kept
 AHEAD = 4  # bytes of the next piece that white space looks at: a character, or three digits
 _FOLLOWING = 64  # pieces of text that a match of white space may look at
 
-Kept = dict["bytes | tuple[bytes, bytes]", str]  # a piece, or white space and the next bytes: the alternative
+Kept = dict["bytes | tuple[bytes, bytes]", str]  # a piece, or white space and the next bytes -> the alternative
 
 
 def names_of(pattern: PreTokenizer, text: str, pieces: Sequence[bytes]) -> list[str] | None:
-    r"""Return the name of the alternative that made each piece; None where these are not a known pattern's pieces.
+    r"""Return the name of the alternative that made each piece; None if these are not the pieces of a known pattern.
 
     >>> from tokcli.engine.pretokenizers.known_patterns import GPT2
     >>> names_of(PreTokenizer(GPT2), "it's  7", [b"it", b"'s", b" ", b" 7"])
@@ -70,14 +71,14 @@ def names_of(pattern: PreTokenizer, text: str, pieces: Sequence[bytes]) -> list[
 
 
 def _of_space(named: regex.Pattern[str], pieces: Sequence[bytes]) -> str | None:
-    """Return the alternative of white space that other pieces follow; None where it would be cut elsewhere."""
+    """Return the alternative of the first piece, which is white space; None if it would be cut elsewhere."""
     match = named.match(b"".join(pieces).decode())
     if match is None or match.end() != len(pieces[0].decode()):
         return None
     return match.lastgroup
 
 
-UNKNOWN = "-"  # in place of an alternative where there is none: of a special token, or without a single pattern
+UNKNOWN = "-"  # the alternative of a piece without one: a special token, or text not cut by a single pattern
 
 
 class Piece(NamedTuple):
@@ -119,7 +120,7 @@ class ChunkPieces:
         return names + [UNKNOWN] * (len(self.data) - len(names))
 
     def _numbers(self, pattern: PreTokenizer) -> Sequence[int] | None:
-        """Return the numbers of the alternatives as native code finds them; None where it cannot."""
+        """Return the number of each piece's alternative, as native code finds it; None if it cannot."""
         if self.chunk.tail:
             return None
         ends = array("Q", accumulate(map(len, self.data))).tobytes()
@@ -144,7 +145,7 @@ class ChunkPieces:
         return self.chunk.text.encode()
 
     def _characters_before(self, at: int) -> int:
-        """Return the number of characters before a byte, counted on from the place asked for last."""
+        """Return the number of characters before byte `at`, counting on from the place that was asked for last."""
         byte, characters = self._counted if self._counted[0] <= at else (0, 0)
         self._counted = at, characters + len(self.encoded[byte:at].decode())
         return self._counted[1]

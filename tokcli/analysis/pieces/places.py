@@ -17,9 +17,9 @@ class Place:
     """A place in the input, and the piece that holds it.
 
     `asked` is the byte that was asked for, and `offset` the first byte of its character; `line` and `column` count
-    characters from 1. `piece` is the piece, `number` its index from 0. In `text`, the text beside the place, `text[at]`
-    is the character and `text[piece_at]` the first of the piece. `special`: it is in a special token; `no_text`: it is
-    among bytes that are not UTF-8.
+    characters from 1. `piece` is the piece, `number` its index from 0. `text` is the text around the place: `text[at]`
+    is its character and `text[piece_at]` the first one of the piece. `special` says that it is in a special token,
+    `no_text` that it is among bytes that are not UTF-8.
     """
 
     asked: int
@@ -36,7 +36,7 @@ class Place:
 
 
 def find_place(encoding: Encoding, pattern: PreTokenizer | None, chunks: Iterable[Chunk], asked: int) -> Place:
-    """Return the place of byte `asked` of an input that comes as chunks; InputError where the input ends before it."""
+    """Return the place of byte `asked` of an input that comes as chunks; raise InputError if the input ends before."""
     before: Chunk | None = None
     number, line, column, end = 0, 1, 1, 0
     chunks = iter(chunks)
@@ -59,7 +59,7 @@ def _in_chunk(
     chunk, (number, line, column) = pieces.chunk, counted
     encoded, inside = pieces.encoded, asked - chunk.offset
     no_text = inside >= len(encoded)
-    # where the head ends inside a character, its bytes are replaced by one
+    # `encoded[: inside + 1]` may end inside a character, whose bytes are then replaced by one character
     at = len(chunk.text) if no_text else len(encoded[: inside + 1].decode("utf-8", "replace")) - 1
     at_bytes = inside if no_text else len(chunk.text[:at].encode())
     line, column = _moved(line, column, chunk.text[:at])

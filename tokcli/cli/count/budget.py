@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from tokcli.cli.count.count_options import CountOptions
 
 MILLION = 1_000_000  # tokens that --price is the price of
-DIGITS = 12  # after the point of a price
+DIGITS = 12  # decimal places of a price
 
 
 def members_of(asked: CountOptions, tokens: int) -> dict[str, object]:
-    """Return what JSON says of a count besides the tokens: what is left, the price, whether it is an estimate."""
+    """Return the JSON members of a count besides its tokens: what is left, the price, and whether it is exact."""
     members: dict[str, object] = {}
     if asked.budget:
         members["left"] = window_of(asked) - tokens
@@ -28,14 +28,14 @@ def members_of(asked: CountOptions, tokens: int) -> dict[str, object]:
 
 
 def check_budget(asked: CountOptions) -> None:
-    """Raise InputError before anything is counted where --budget has no window, or --price is no number."""
+    """Raise InputError, before anything is counted, if --budget has no window or --price is not a number."""
     if asked.price is not None and isnan(asked.price):
         raise InputError("--price nan is not a price")
     members_of(asked, 0)
 
 
 def window_of(asked: CountOptions) -> int:
-    """Return the tokens of the context window; InputError where neither --window nor the model tells."""
+    """Return the size of the context window in tokens; InputError where neither --window nor the model tells it."""
     if asked.window is not None:
         return asked.window
     if asked.model is None:
@@ -44,7 +44,7 @@ def window_of(asked: CountOptions) -> int:
 
 
 def rows_of(asked: CountOptions, tokens: int) -> list[tuple[str, str]]:
-    """Return what is left and the price as they are printed, each with its name."""
+    """Return a row (value, name) for the tokens that are left and for the price, as they are printed."""
     members = members_of(asked, tokens)
     rows = [(str(members["left"]), "left")] if "left" in members else []
     if "price" in members:

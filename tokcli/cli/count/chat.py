@@ -37,7 +37,7 @@ BY_MODEL = {"gpt-3.5-turbo-0301": Overhead(message=4, name=-1, function=OLDER_FU
 
 
 def overhead_of(model: str | None, encoding: str) -> Overhead:
-    """Return the overhead of a model; one that has no constants of its own has those of its encoding."""
+    """Return the overhead of a model: its own constants if it has some, else those of its encoding."""
     return BY_MODEL.get(model or "") or Overhead(function=OLDER_FUNCTION if encoding == "cl100k_base" else 7)
 
 
@@ -60,7 +60,7 @@ class ChatCounts(ManyCounts):
         return Outcome(source, row_of(source, (tokens,), len(data)))
 
     def _counted_chat(self, chat: Any) -> int:
-        """Return the tokens of a conversation; InputError where it is none."""
+        """Return the number of tokens of a conversation; InputError for JSON that is not one."""
         request = self.request
         overhead = overhead_of(request.options.model, request.encoding.name)
         count = request.encoding.tokenizer.count
@@ -74,7 +74,7 @@ class ChatCounts(ManyCounts):
 
 
 def count_messages(messages: list[Any], overhead: Overhead, count: Count) -> int:
-    """Return the tokens of messages, and of the beginning of the reply.
+    """Return the number of tokens of messages and of the beginning of the reply; `count` gives that of a text.
 
     >>> count_messages([{"role": "user", "content": "one two"}], Overhead(), lambda text: len(text.split()))
     9
@@ -89,7 +89,7 @@ def count_messages(messages: list[Any], overhead: Overhead, count: Count) -> int
 
 
 def texts_of(message: dict[str, Any]) -> Iterator[str]:
-    """Yield the texts of a message: its members, the texts among the parts of its content, and its calls of tools."""
+    """Yield the texts of a message: its string members, the texts in the parts of its content, and its tool calls."""
     for name, value in message.items():
         if isinstance(value, str):
             yield value
@@ -104,13 +104,13 @@ def texts_of(message: dict[str, Any]) -> Iterator[str]:
 
 
 def is_more_than_text(message: object) -> bool:
-    """Return whether a message has parts that are no text."""
+    """Return whether a message has parts other than text."""
     content = message.get("content") if isinstance(message, dict) else None
     return any(not any(members_in(part, PART_MEMBERS)) for part in objects_in(content) if part)
 
 
 def count_tools(chat: dict[str, Any], overhead: Overhead, count: Count) -> int:
-    """Return the tokens of the functions among the tools: their names, descriptions and parameters."""
+    """Return the number of tokens of the functions among the tools: names, descriptions and parameters."""
     tools = [tool.get("function", tool) for tool in objects_in(chat.get("tools"))]
     functions = [*objects_in(tools), *objects_in(chat.get("functions"))]
     tokens = FUNCTIONS_END if functions else 0
@@ -124,7 +124,7 @@ def count_tools(chat: dict[str, Any], overhead: Overhead, count: Count) -> int:
 
 
 def count_property(name: str, found: object, count: Count) -> int:
-    """Return the tokens of one parameter: its name, type and description, and the values that it may have."""
+    """Return the number of tokens of a parameter: its name, type and description, and the values it may have."""
     members = found if isinstance(found, dict) else {}
     tokens = PROPERTY + count(f"{name}:{text_in(members, 'type')}:{described(members)}")
     values = members.get("enum")
@@ -139,17 +139,17 @@ def described(members: dict[str, Any]) -> str:
 
 
 def text_in(members: dict[str, Any], name: str) -> str:
-    """Return the text of a member; "" where it has none."""
+    """Return the member of this name if it is a string, else ""."""
     value = members.get(name)
     return value if isinstance(value, str) else ""
 
 
 def members_in(value: object, names: Iterable[str]) -> Iterator[str]:
-    """Yield those of some members of an object that are texts."""
+    """Yield the members with these names that are strings; none if the value is not an object."""
     if isinstance(value, dict):
         yield from (value[name] for name in names if isinstance(value.get(name), str))
 
 
 def objects_in(value: object) -> list[dict[str, Any]]:
-    """Return the objects in a list; nothing where it is no list."""
+    """Return the objects in a list; an empty list if the value is not a list."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []

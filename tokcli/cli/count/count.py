@@ -1,4 +1,4 @@
-"""`tokcli count`: the number of tokens, and nothing else; of several inputs a line each and a total, like wc."""
+"""`tokcli count`: the number of tokens, and nothing else; for several inputs a line each and a total, like wc."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def command(**given: Any) -> int:
 
 
 def write_number(request: CountRequest, output: streams.Output) -> str | None:
-    """Write the number of tokens in the only input; return it in words where it is above --max."""
+    """Write the number of tokens in the only input; return it as a phrase if it is above --max, else None."""
     (source,) = request.inputs
     with streams.naming(source.shown):
         counts = request.shared_parts(request.encoding.tokenizer.count_part, source)
@@ -60,7 +60,7 @@ def write_number(request: CountRequest, output: streams.Output) -> str | None:
 
 
 def is_one_number(request: CountRequest) -> bool:
-    """Return whether there is one input, which the user named, and one encoding: the answer is a number."""
+    """Return whether the answer is one number: there is one input, which the user named, and one encoding."""
     asked = request.options
     if asked.records or asked.jsonl or asked.csv or asked.tree or asked.by or len(asked.encodings) > 1:
         return False

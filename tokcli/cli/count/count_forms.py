@@ -1,4 +1,4 @@
-"""The forms of counts: a table like wc's, JSON, JSON Lines, CSV, groups. Rows are held only where they are sorted."""
+"""The output forms of counts: a table like wc's, JSON, JSON Lines, CSV. Rows are held only if a form needs all."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ GROUPS: dict[str, Callable[[Row], str]] = {
 
 
 def write(request: CountRequest, output: Output, *, is_alone: bool) -> tuple[str | None, int]:
-    """Write the counts of the inputs in the form that was asked for; `is_alone`: as one number.
+    """Write the counts of the inputs in the form that was asked for; with `is_alone`, as one number.
 
-    Return what is above --max in words, if anything is, and the exit status.
+    Return a phrase for what is above --max (None if nothing is), and the exit status.
     """
     asked = request.options
     if len(asked.encodings) > 1 and (asked.records or asked.budget or asked.chat or asked.price is not None):
@@ -58,7 +58,7 @@ def write(request: CountRequest, output: Output, *, is_alone: bool) -> tuple[str
 
 
 class _Totals:
-    """The sums of the rows that have passed, and how many there were."""
+    """The sums of the rows that have passed through `of`, and how many there were."""
 
     def __init__(self, encodings: int, limit: int | None = None) -> None:
         self.tokens, self.size, self.rows = [0] * encodings, 0, 0
@@ -66,7 +66,7 @@ class _Totals:
         self._above: str | None = None  # the first row that is above the limit by itself
 
     def of(self, rows: Iterable[Row]) -> Iterator[Row]:
-        """Return rows, and add them up."""
+        """Yield rows, and add them up."""
         for row in rows:
             for number, count in enumerate(row.tokens):
                 self.tokens[number] += count
@@ -77,7 +77,7 @@ class _Totals:
             yield row
 
     def above(self, *, is_alone: bool) -> str | None:
-        """Return what is above the limit in words: the first row, or else the total; None where nothing is."""
+        """Return a phrase for what is above the limit: the first such row, else the total; None if nothing is."""
         most = max(self.tokens)
         if self._limit is None or most <= self._limit:
             return None
@@ -85,7 +85,7 @@ class _Totals:
 
 
 def write_rows(asked: CountOptions, output: Output, rows: Iterator[Row], totals: _Totals, *, is_alone: bool) -> None:
-    """Write rows, of which `totals` are the sums once all have been taken, in the form that was asked for."""
+    """Write rows in the form that was asked for; `totals` are their sums once all have been consumed."""
     names = asked.encodings if len(asked.encodings) > 1 else (TOKENS,)
     if asked.only_total or is_alone:
         for _ in rows:
@@ -109,7 +109,7 @@ def write_rows(asked: CountOptions, output: Output, rows: Iterator[Row], totals:
 
 
 def grouped(by: str, rows: Iterable[Row]) -> Iterator[Row]:
-    """Return a row for each group of rows, in the order in which they were first met."""
+    """Return a row with the sums of each group of rows, in the order in which groups first occur."""
     sums: dict[str, Row] = {}
     for row in rows:
         name = GROUPS[by](row)
@@ -120,7 +120,7 @@ def grouped(by: str, rows: Iterable[Row]) -> Iterator[Row]:
 
 
 def ordered(asked: CountOptions, rows: Iterable[Row]) -> list[Row]:
-    """Return the rows of --top, or all, in the order of --sort: largest first where it does not say by name."""
+    """Return the rows, with --top only the largest, in the order of --sort: by name, or else largest first."""
     found = list(rows) if asked.top is None else heapq.nlargest(asked.top, rows, key=lambda row: row.tokens[0])
     if asked.order == "name":
         return sorted(found, key=lambda row: row.path)
@@ -128,12 +128,12 @@ def ordered(asked: CountOptions, rows: Iterable[Row]) -> list[Row]:
 
 
 def members(names: Sequence[str], row: Row) -> dict[str, object]:
-    """Return a row as the members of a JSON object."""
+    """Return a row as the members of a JSON object: its counts by name, bytes and path."""
     return {**dict(zip(names, row.tokens, strict=True)), "bytes": row.size, "path": row.path}
 
 
 def write_total(asked: CountOptions, output: Output, names: Sequence[str], totals: _Totals) -> None:
-    """Write the sums alone."""
+    """Write only the totals, or what --budget and --price make of them."""
     more = members_of(asked, totals.tokens[0])
     if more and asked.as_json:
         output.write(line({"count": totals.tokens[0], **more}))
@@ -150,7 +150,7 @@ def write_total(asked: CountOptions, output: Output, names: Sequence[str], total
 def write_object(
     asked: CountOptions, output: Output, names: Sequence[str], rows: Iterable[Row], totals: _Totals
 ) -> None:
-    """Write one JSON object of all rows."""
+    """Write one JSON object with all rows and the totals."""
     stream = JsonStream(output)
     with stream.object():
         with stream.array("files"):
@@ -162,7 +162,7 @@ def write_object(
 
 
 def write_csv(output: Output, names: Sequence[str], rows: Iterable[Row]) -> None:
-    """Write the header and a line for each row, as RFC 4180 has it but for the ends of lines."""
+    """Write a header and a line for each row as in RFC 4180, but end lines with a newline alone."""
 
     def cell(text: str) -> str:
         text = visible(text) if output.is_terminal else text
@@ -177,7 +177,7 @@ def write_csv(output: Output, names: Sequence[str], rows: Iterable[Row]) -> None
 def write_table(
     asked: CountOptions, output: Output, names: Sequence[str], rows: Iterable[Row], totals: _Totals
 ) -> None:
-    """Write a line for each row and the sums, with columns that are as wide as the sums; several have a header."""
+    """Write a line for each row and for the totals, in columns as wide as the totals; several columns get a header."""
     numbers, paths = array("Q"), bytearray()  # less than a fifth of what the rows would take
     for row in rows:
         numbers.extend(row.tokens)

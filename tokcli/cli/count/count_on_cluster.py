@@ -1,4 +1,4 @@
-"""`count --dask`: tasks that count inputs, parts of long inputs, or records, and their answers as rows and numbers."""
+"""`count --dask`: tasks that count inputs, parts of long inputs, or records, and their results as rows and numbers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class SectionTally(NamedTuple):
-    """The count of a section: tokens by each encoding and bytes that were read, or an error; neither: it is binary."""
+    """The count of a section: tokens by each encoding and bytes that were read; or an error; empty if it is binary."""
 
     tokens: tuple[int, ...] = ()
     size: int = 0
@@ -30,10 +30,10 @@ class SectionTally(NamedTuple):
 
 
 class ClusterCounts(ManyCounts):
-    """The counts of all inputs, as a cluster answers them."""
+    """The counts of all inputs, computed on a cluster."""
 
     def found(self, sources: Iterator[streams.Input]) -> Iterator[Outcome]:
-        """Yield the outcome of each input, the sum of its sections."""
+        """Yield the outcome of each input, summed over its sections."""
         request = self.request
         work = work_of(request.options, [one.encoding for one in self.requests])
         with cluster_of(request.options) as client:
@@ -58,7 +58,7 @@ def _outcome(source: streams.Input, parts: list[SectionTally]) -> Outcome:
 
 
 def tally(sections: list[Section], work: ClusterWork) -> list[SectionTally]:
-    """Count some sections (a task of the cluster)."""
+    """Return the count of each section (a task of the cluster)."""
     counts = ManyCounts([TextRequest(work.options, encoding) for encoding in work.encodings])
     with time_limit(work.seconds):
         if not sections[0].is_whole:  # a part of a long input is alone in its task
@@ -92,7 +92,7 @@ def _counted(counts: ManyCounts, section: Section) -> SectionTally:
 
 
 class RecordTally(NamedTuple):
-    """The counts of the records of a section, what they are called, and the error of the record after them."""
+    """The numbers of the records of a section, their counts in tokens, and the error of the record after them."""
 
     numbers: list[int]
     counts: array[int]
@@ -100,7 +100,7 @@ class RecordTally(NamedTuple):
 
 
 def write_cluster_records(request: CountRequest, answers: RecordCounts) -> None:
-    """Write the counts of records as a cluster answers them."""
+    """Write the counts of records as a cluster computes them."""
     work = work_of(request.options, [request.encoding])
     with cluster_of(request.options) as client:
         tasks = in_tasks(map(Section, reachable(request.texts, request.options.dask)), request)
@@ -112,7 +112,7 @@ def write_cluster_records(request: CountRequest, answers: RecordCounts) -> None:
 
 
 def tally_records(sections: list[Section], work: ClusterWork) -> list[RecordTally]:
-    """Count the records of some sections (a task of the cluster)."""
+    """Return the counts of the records of each section (a task of the cluster)."""
     request = TextRequest(work.options, work.encodings[0])
     with time_limit(work.seconds):
         return [_records(request, section) for section in sections]

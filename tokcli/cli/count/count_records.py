@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class RecordCounts:
     """The answers of --records: a number for each record, or only the total.
 
-    `above` is the first record in words that is above --max, if there is one.
+    `above` names the first record above --max and its tokens; None if there is none.
     """
 
     def __init__(self, request: CountRequest, output: streams.Output) -> None:
@@ -28,7 +28,7 @@ class RecordCounts:
         self._total = 0
 
     def add(self, shown: str, numbers: Sequence[int], counts: Iterable[memoryview]) -> None:
-        """Take the counts of the records with these numbers, which come in any portions."""
+        """Write, or with --total add up, the counts of the records with these numbers, given in any portions."""
         asked, limit, at = self._asked, self._asked.limit, 0
         for some in counts:
             self._total += sum(some)
@@ -57,14 +57,14 @@ def write_records(request: CountRequest, answers: RecordCounts, output: streams.
 def counts_of(
     request: CountRequest, source: records.RecordSource
 ) -> Iterator[tuple[records.Batch, Iterable[memoryview]]]:
-    """Yield the records of an input, and their counts, in portions."""
+    """Yield each batch of an input's records with their counts, in portions."""
     batches = records.batches_of(source, request.options)
     for batch, counts in request.shared_batches(batches, lambda batch: _count_batch(request, batch)):
         yield batch, [counts] if counts is not None else _one_by_one(request, batch)
 
 
 def _count_batch(request: TextRequest[TextOptions], batch: records.Batch) -> memoryview | None:
-    """Return the counts of many records at once; None where they have to be taken one by one."""
+    """Return the counts of a batch of records, made in one call; None where records have to be counted one by one."""
     errors = request.options.errors
     if request.finishes(batch):
         return None
@@ -74,7 +74,7 @@ def _count_batch(request: TextRequest[TextOptions], batch: records.Batch) -> mem
 
 
 def _one_by_one(request: TextRequest[TextOptions], batch: records.Batch) -> Iterator[memoryview]:
-    """Return the count of each record; an error names the record."""
+    """Yield the count of each record, as an array of one; an error names the record."""
     tokenizer = request.encoding.tokenizer
     for record in batch.records():
         with streams.naming(record.shown):

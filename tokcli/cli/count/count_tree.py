@@ -1,4 +1,4 @@
-"""`count --tree`: the folders as a tree, with the sum of each; on a terminal, with a bar for its share of all."""
+"""`count --tree`: the folders as a tree, with the sum of each; on a terminal, with a bar for its share of the total."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from tokcli.cli.count.many import Row
     from tokcli.cli.streams import Output
 
-BAR = 20  # cells of a bar, which is all of it
+BAR = 20  # cells of a bar for 100%
 TOTAL = "total"  # the root over several inputs
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 
@@ -44,7 +44,7 @@ class Branch:
         self.name, self.tokens, self.branches = name, [0] * encodings, dict[str, Branch]()
 
     def add(self, tokens: Sequence[int], names: Sequence[str]) -> None:
-        """Add a file that is below this, where `names` lead; folders along the way are made."""
+        """Add the tokens of the file to which `names` lead from here; make the folders on the way."""
         branch = self
         branch._count(tokens)
         for name in names:
@@ -56,7 +56,7 @@ class Branch:
             self.tokens[number] += count
 
     def lines(self, by_name: bool, top: int | None) -> Iterator[tuple[str, Branch]]:
-        """Yield what is drawn before each name, and the branch: this one, then all below it."""
+        """Yield (the lines drawn before its name, the branch) for this branch and then all below it."""
         stack = [("", "", self)]
         while stack:
             before, below, branch = stack.pop()
@@ -72,7 +72,7 @@ class Branch:
 
 
 def write_tree(asked: CountOptions, output: Output, rows: Iterable[Row], names: Sequence[str]) -> None:
-    """Write the rows as a tree, down to the level of --tree: the largest of a folder first, or by name."""
+    """Write the rows as a tree, down to the level of --tree; in each folder the largest first, or by name."""
     levels = asked.tree or 0
     root = Branch(TOTAL, len(names))
     for row in rows:

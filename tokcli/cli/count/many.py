@@ -1,4 +1,4 @@
-"""The counts of many inputs, in order: short files many at a time, so that threads share them, long ones in parts."""
+"""The counts of many inputs, in order: short files many at a time, so that threads share them; long ones in parts."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Row(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What became of an input: its `row`, an `error`, or neither where it is binary; `is_long`: it is still to read."""
+    """What became of an input: its `row`, an `error`, or neither if it is binary; if `is_long`, it is still unread."""
 
     source: streams.Input
     row: Row | None = None
@@ -71,7 +71,7 @@ class ManyCounts:
         return max(self._status, self.request.status)
 
     def rows(self) -> Iterator[Row]:
-        """Yield the row of each input; one of several that cannot be read is only reported."""
+        """Yield the row of each input; if there are several, those that cannot be read are reported and left out."""
         texts = self._texts
         sources = iter(texts) if isinstance(texts, list) else texts.files()
         try:
@@ -140,7 +140,7 @@ class ManyCounts:
         return [made[number] for number in range(len(sources))]
 
     def _joined(self, sources: list[streams.Input], waiting: list[tuple[int, bytes]]) -> dict[int, Outcome]:
-        """Return the outcomes of short texts: counted in one call, or one by one where something is the matter."""
+        """Return the outcomes of short texts, counted in one call; or one by one, where that is not possible."""
         texts = [data for _, data in waiting]
         columns = [_count_joined(request, texts) for request in self.requests]
         if None in columns:
@@ -161,7 +161,7 @@ class ManyCounts:
     # --- long files --------------------------------------------------------------------------------------------------
 
     def _long(self, source: streams.Input) -> Row:
-        """Count an input in parts, as it is read; what comes only once is kept in a file if it has to be read again."""
+        """Count an input in parts, as it is read; for several encodings, keep one that comes only once in a file."""
         if source.data is not None or len(self.requests) == 1 or not _comes_once(source):
             return self.counted(source, source.blocks, is_shared=True)
         with tempfile.TemporaryFile() as kept:
@@ -195,7 +195,7 @@ def row_of(source: streams.Input, tokens: tuple[int, ...], size: int) -> Row:
 
 
 def _read_short(source: streams.Input) -> bytes | None:
-    """Return all bytes of a file; None for one that is not short, and for anything that comes only once."""
+    """Return the bytes of a short file (of a binary one, the first); None if it is long, or can be read only once."""
     if source.data is not None or _comes_once(source):
         return None
     found, size = [], 0
@@ -250,14 +250,14 @@ class _Progress:
         self._line = line
 
     def counted(self, row: Row) -> None:
-        """Take note of an input."""
+        """Add an input that was counted, and show progress if it is time."""
         self._files += 1
         self._tokens += row.tokens[0]
         self._within = 0
         self._show()
 
     def passing(self, counts: Iterable[int]) -> Iterator[int]:
-        """Return counts of parts of an input, and take note of them."""
+        """Yield the counts of the parts of an input, and show progress meanwhile."""
         for count in counts:
             self._within += count
             self._show()
@@ -268,5 +268,5 @@ class _Progress:
             self._line.show(f"{self._files:,} files, {self._tokens + self._within:,} tokens")
 
     def end(self) -> None:
-        """Remove the line."""
+        """Clear the line."""
         self._line.clear()

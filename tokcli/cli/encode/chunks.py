@@ -1,4 +1,4 @@
-"""`encode --chunk`: texts in chunks of at most so many tokens; and `-n --as-text`: the text at one end of the input."""
+"""`encode --chunk`: texts in passages of at most N tokens; and `-n --as-text`: the text at one end of the input."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def write(request: EncodeRequest) -> None:
 
 
 def located(request: EncodeRequest, source: streams.Input | records.Record) -> Iterator[Located]:
-    """Yield the parts of an input with their tokens, which --jobs threads find."""
+    """Return the parts of an input with their tokens, which --jobs threads compute unless only the first are wanted."""
     tokenizer = request.encoding.tokenizer
 
     def work(item: tuple[AnyChunk, int]) -> Located:
@@ -78,7 +78,7 @@ def write_chunks(request: EncodeRequest, source: streams.Input, output: streams.
 
 
 def json_of(passage: Passage, index: int, path: bytes) -> bytes:
-    """Return a chunk as a JSON object on a line; `path` is the member that names the input, where there are several."""
+    """Return a chunk as a line of JSON; `path` is the member that names the input, empty if there is only one."""
     text = dump(text_member(passage.data))[1:-1].encode()
     ids = format_ids(passage.ids, b", ")
     sizes = b'"count": %d, "start": %d, "end": %d' % (len(passage.ids), passage.start, passage.end)
@@ -106,7 +106,7 @@ def write_ends(request: EncodeRequest, output: streams.Output) -> bool:
 def write_end(
     request: EncodeRequest, source: streams.Input | records.Record, output: streams.Output, separator: bytes
 ) -> bool:
-    """Write the text that has at most -n tokens at one end of an input or record; return whether there is more."""
+    """Write the text of at most -n tokens at one end of an input or record; return whether more text was left out."""
     asked = request.options
     cutter = PassageCutter(request.encoding.tokenizer, asked.limit or 0, options=request.read_options)
     with streams.naming(source.shown):

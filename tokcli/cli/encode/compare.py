@@ -43,7 +43,7 @@ def write(request: EncodeRequest, names: str) -> None:
 
 
 def sides_of(request: EncodeRequest, names: str) -> list[EncodeRequest]:
-    """Return the request for each of the encodings, which are loaded: their errors come before any text is read."""
+    """Return a request for each encoding, already loaded, so that its errors are raised before any text is read."""
     chosen = [name.strip() for name in names.split(",")]
     if len(chosen) < 2 or not all(chosen):
         raise InputError("--compare takes at least two encodings", "For instance --compare o200k_base,cl100k_base")
@@ -61,13 +61,13 @@ def sides_of(request: EncodeRequest, names: str) -> list[EncodeRequest]:
 
 
 def read(request: EncodeRequest, source: streams.Input) -> bytes:
-    """Return the bytes of an input; InputError above MAX_BYTES."""
+    """Return the bytes of an input, with U+FFFD for --errors replace; InputError above MAX_BYTES."""
     data = read_all(source, MAX_BYTES, "to compare token by token", "`tokcli count` counts the tokens of any file.")
     return data.decode("utf-8", "replace").encode() if request.options.errors == "replace" else data
 
 
 class SideTokens(NamedTuple):
-    """The ids of a text under one encoding, and their spans in its bytes, or None where these are unknown."""
+    """The ids of a text under one encoding, and their spans in its bytes, None where these are unknown."""
 
     name: str
     ids: Sequence[int]
@@ -75,7 +75,7 @@ class SideTokens(NamedTuple):
 
 
 def tokens_of(side: EncodeRequest, data: bytes) -> SideTokens:
-    """Return the tokens of a text."""
+    """Return the ids and spans of a text under the encoding of one side."""
     name, tokenizer = side.encoding.name, side.encoding.tokenizer
     if sees_whole(side):
         text, ids, spans = whole_tokens(side, [data] if data else [])
@@ -110,7 +110,7 @@ def show(
 
 
 def write_json(sides: list[EncodeRequest], data: bytes, output: streams.Output) -> None:
-    """Write an object: text (or bytes_hex), bytes, encodings; a token has its id and its place in bytes, or null."""
+    """Write a JSON object: text (or bytes_hex), bytes, encodings; tokens have ids, and places in bytes or null."""
     stream, first = JsonStream(output), None
     with stream.object(**text_member(data), bytes=len(data)), stream.array("encodings"):
         for side in sides:
@@ -125,7 +125,7 @@ def write_json(sides: list[EncodeRequest], data: bytes, output: streams.Output) 
 
 
 def json_tokens(found: SideTokens) -> Iterator[bytes]:
-    """Yield the tokens as objects of JSON, some together."""
+    """Yield the tokens as JSON objects, up to TOGETHER at a time with commas between them."""
     places: Iterable[tuple[int | str, int | str]]
     places = repeat(("null", "null")) if found.spans is None else pairs_of(found.spans)
     objects = (f'{{"id": {id}, "start": {a}, "end": {b}}}' for id, (a, b) in zip(found.ids, places, strict=False))

@@ -1,4 +1,4 @@
-"""Inputs and records of `encode` on their way to a writer: in parts or whole, and many records at once."""
+"""`encode`: inputs and records encoded for a writer: in parts or whole, and many records at once."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def encode_all(request: EncodeRequest, writer: IdWriter) -> bool:
 
 
 def asks_whole(request: EncodeRequest, source: streams.Input | records.Record) -> bool:
-    """Return whether a text must be seen whole: for a template, a pair of texts, or places in a text that changes."""
+    """Return whether a text must be seen whole: for a template, a pair of texts, or the places of its tokens."""
     if not request.encoding.tokenizer.sees_whole_texts:
         return False
     has_pair = isinstance(source, records.Record) and "text_pair" in (source.members or ())
@@ -33,7 +33,7 @@ def asks_whole(request: EncodeRequest, source: streams.Input | records.Record) -
 
 
 def places_chunks(request: EncodeRequest, source: streams.Input | records.Record) -> bool:
-    """Return whether a text is asked for whole only for the places of its tokens, which chunks tell as well."""
+    """Return whether a text that `asks_whole` does so only for the places of its tokens, which chunks tell, too."""
     asked = request.options
     has_pair = isinstance(source, records.Record) and "text_pair" in (source.members or ())
     return not (asked.add_special_tokens or has_pair or asked.errors == "bytes" or asked.keep == "last")
@@ -96,9 +96,9 @@ def encode_records(request: EncodeRequest, source: streams.Input, writer: IdWrit
 
 
 def encode_batch(request: EncodeRequest, batch: records.Batch) -> tuple[memoryview, memoryview] | None:
-    """Return the ids (uint32) of many records at once, and where each record's begin (uint64), or None.
+    """Return the ids (uint32) of a batch of records, and where those of each begin and the last end (uint64); or None.
 
-    None says that the records have to be taken one by one.
+    None means that the records have to be encoded one by one.
     """
     if request.options.keep == "last" or request.finishes(batch):
         return None

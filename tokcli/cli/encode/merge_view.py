@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def write(request: EncodeRequest, output: streams.Output) -> None:
-    """Write the pieces of the inputs, in the form that fits where they go."""
+    """Write the merges of all pieces: as JSON, step by step, as tables for people, or as lines for a pipe."""
     if request.options.as_json:
         for source in request.texts:
             write_json(pieces(request, source), output)
@@ -44,7 +44,7 @@ def write(request: EncodeRequest, output: streams.Output) -> None:
 
 
 def pieces(request: EncodeRequest, source: streams.Input) -> Iterator[PieceSteps]:
-    """Return the pieces of an input, without special tokens."""
+    """Yield the pieces of an input with their merge steps, without special tokens."""
     scores = score_finder(request.encoding)
     with streams.naming(source.shown):
         for chunk in request.small_chunks(source):
@@ -53,7 +53,7 @@ def pieces(request: EncodeRequest, source: streams.Input) -> Iterator[PieceSteps
 
 
 def lines(request: EncodeRequest, source: streams.Input) -> Iterator[str]:
-    """Return the lines for a pipe, as they come where the encoding consists of ranks: a piece may have many steps."""
+    """Yield the lines for a pipe; with an encoding of ranks, one step at a time, because a piece may have many."""
     if request.encoding.tokenizer.sees_whole_texts:
         for made in pieces(request, source):
             yield from plain_piece_steps(made)
@@ -65,13 +65,13 @@ def lines(request: EncodeRequest, source: streams.Input) -> Iterator[str]:
 
 
 def score_finder(encoding: Encoding) -> Callable[[int], float]:
-    """Return a function from ids to the scores of tokens, which are 0 where there are none."""
+    """Return a function from ids to the scores of tokens, 0 for a token without one."""
     scores = encoding.tokenizer.scores() if encoding.tokenizer.model_kind == "path" else ()
     return lambda number: scores[number] if number < len(scores) else 0.0
 
 
 def show(request: EncodeRequest, output: streams.Output | pager.Screen, key: Callable[[], bool] | None) -> None:
-    """Show a table for each piece; with `key`, wait for it after each step, until it says to stop."""
+    """Show a table for each piece; with `key`, call it after each step to wait for a key, until it returns False."""
     color = request.options.color
     marks = not wants_color(output, color)
     if key is not None:
@@ -90,7 +90,7 @@ def show(request: EncodeRequest, output: streams.Output | pager.Screen, key: Cal
 
 
 def write_json(found: Iterator[PieceSteps], output: streams.Output) -> None:
-    """Write an object for an input, whose member `pieces` has an object for each piece."""
+    """Write a JSON object for an input, whose member `pieces` has an object for each piece."""
     stream = JsonStream(output)
     with stream.object(), stream.array("pieces"):
         for made in found:
@@ -98,7 +98,7 @@ def write_json(found: Iterator[PieceSteps], output: streams.Output) -> None:
 
 
 def json_piece(made: PieceSteps) -> dict[str, Any]:
-    """Return a piece as JSON: text (or bytes_hex), the parts it starts from, steps, ids; scores of a best path."""
+    """Return a piece as JSON: text (or bytes_hex), the parts it starts from, steps and ids; scores, if it has any."""
     steps = [
         {"rank": step.rank, "pair": _texts(pair_of(made.steps, number)), "parts": _texts(step.parts)}
         for number, step in enumerate(made.steps)

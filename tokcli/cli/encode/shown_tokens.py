@@ -20,11 +20,11 @@ from tokcli.render.numbers import counted
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-QUICK_BYTES = 1 << 17  # of a text that is normalized: to know the places in more takes too long for a first screen
+QUICK_BYTES = 1 << 17  # of a normalized text: finding the places of tokens in more takes too long for a first screen
 
 
 class ShownToken(NamedTuple):
-    """A token: its bytes, or the text that it stands for; and its place in bytes, or None where it is not known."""
+    """A token: its bytes (or the text it stands for), its id, and its place in bytes, None where it is not known."""
 
     token: bytes
     id: int
@@ -47,10 +47,10 @@ class Tally:
 
 
 class ShownPart(NamedTuple):
-    """The tokens of a part of an input: what is shown of them in a row, the bytes at which each ends there, and ids.
+    """The tokens of a part of an input: the text that is shown for all, the byte at which each ends in it, and ids.
 
-    `start` is the byte of the input at which the text begins; where tokens stand for other text than they show, it is
-    None, and `places` has their places in the input, if these are known.
+    `start` is the byte of the input at which the text begins; it is None where tokens stand for other text than is
+    shown, and then `places` has their places in the input, if these are known.
     """
 
     text: Buffer
@@ -60,7 +60,7 @@ class ShownPart(NamedTuple):
     places: Sequence[tuple[int, int]] | None = None
 
     def tokens(self) -> Iterator[ShownToken]:
-        """Yield the tokens."""
+        """Yield the tokens of the part one by one."""
         data, ends = bytes(self.text), self.ends.tolist()
         spans = list(pairwise([0, *ends]))
         places: Iterable[tuple[int | None, int | None]] = self.places or repeat((None, None))
@@ -73,7 +73,7 @@ class ShownPart(NamedTuple):
 def shown_tokens(
     request: EncodeRequest, source: streams.Input, tally: Tally, *, exact: bool = False
 ) -> Iterator[ShownToken]:
-    """Return the tokens of an input, up to -n of them; all are counted. `exact`: with places, however long it takes."""
+    """Yield the tokens of an input, up to -n of them, and count them; `exact` finds places, however long that takes."""
     for part in shown_parts(request, source, tally, exact=exact):
         yield from part.tokens()
 
@@ -81,7 +81,7 @@ def shown_tokens(
 def shown_parts(
     request: EncodeRequest, source: streams.Input, tally: Tally, *, exact: bool = False
 ) -> Iterator[ShownPart]:
-    """Return the tokens that `shown_tokens` does, part by part."""
+    """Yield the tokens of an input as `shown_tokens` does, but part by part."""
     if not sees_whole(request):
         yield from _in_parts(request, source, tally)
         return
@@ -98,7 +98,7 @@ def shown_parts(
 
 
 def _in_parts(request: EncodeRequest, source: streams.Input, tally: Tally) -> Iterator[ShownPart]:
-    """Return the tokens of a text as they come; their bytes, joined, are the text."""
+    """Yield the tokens of a text, part by part, as they are encoded; their joined bytes are the text."""
     encoding, at = request.encoding, 0
     for ids, _ in limited(map(encoding.tokenizer.encode_part, request.parts(source)), request.options.limit):
         spans = encoding.tokenizer.token_spans(ids, in_chars=False)
@@ -110,7 +110,7 @@ def _in_parts(request: EncodeRequest, source: streams.Input, tally: Tally) -> It
 
 
 def _as_whole(request: EncodeRequest, source: streams.Input, tally: Tally) -> ShownPart:
-    """Return the tokens of a text that is normalized, or has a template; the text they stand for is looked up in it."""
+    """Return the tokens of a text that is normalized or has a template, with the text of the input each stands for."""
     data, limit = source.data or b"", request.options.limit
     found = whole_tokens(request, [data] if data else [])
     ids = found.ids[:limit]
@@ -127,15 +127,15 @@ def _as_whole(request: EncodeRequest, source: streams.Input, tally: Tally) -> Sh
 
 
 def _text_of(token: bytes, text: bytes) -> bytes:
-    r"""Return what to show of a token that stands for a text: the text, but the token's own bytes in two cases.
+    r"""Return what to show of a token that stands for a text: the text, but the token's own bytes in some cases.
 
-    These are tokens of part of a character, and tokens that differ from the text only by spaces.
+    These are tokens of no text or of part of a character, and tokens that differ from the text only by spaces.
 
     >>> [_text_of(*both) for both in ((b"##ing", b"ing"), (b" the", b"the"), (b"\xf0", b"\xf0\x9f\xab\xa0"))]
     [b'ing', b' the', b'\xf0']
     """
     is_part = token in text and len(token) < len(text)
-    is_space = not token.strip() and bool(text.strip())  # which a normalizer put before the text
+    is_space = not token.strip() and bool(text.strip())  # a space that a normalizer put before the text
     return token if not text or is_part or is_space or token.strip(b" ") == text.strip(b" ") else text
 
 

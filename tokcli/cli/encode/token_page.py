@@ -40,7 +40,7 @@ def write_tokens(request: EncodeRequest, path: str) -> None:
 def placed_ids(
     request: EncodeRequest, source: streams.Input
 ) -> Iterator[tuple[Sequence[int], list[tuple[int, int]] | None]]:
-    """Return ids of an input, up to -n of them, and their places in characters; None where these are not known."""
+    """Yield ids of an input, up to -n of them, and their places in characters; None where these are not known."""
     limit = request.options.limit
     if sees_whole(request):
         _, whole_ids, spans = whole_tokens(request, source.blocks())

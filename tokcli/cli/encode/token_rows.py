@@ -25,7 +25,7 @@ WIDTH_OF_PIPES = 80  # cells
 
 
 def write(request: EncodeRequest, output: streams.Output) -> None:
-    """Show the tokens of the inputs, and then their number; in a note where the view is not on the screen."""
+    """Show the tokens of the inputs, and then their number, or print it as a note if the view is not for people."""
     color, tally = request.options.color, Tally()
     coloured = wants_color(output, color)
     with pager.paged(output) as shown:
@@ -48,9 +48,9 @@ def write(request: EncodeRequest, output: streams.Output) -> None:
 def token_lines(
     request: EncodeRequest, output: streams.Output, tally: Tally, *, colour: bool
 ) -> Iterator[Text | str | bytes]:
-    """Return the lines of the inputs, with a boundary or a new colour at each token, and ids where they are wanted.
+    """Yield the lines of the inputs, with a boundary or a new colour at each token, and ids where they are wanted.
 
-    Native code makes some of them together, with their newlines.
+    Bytes, which native code makes, are several lines with their newlines.
     """
     ids, system = request.options.ids, colours(output, request.options.color)
     for source in request.texts:
@@ -89,7 +89,7 @@ def write_svg(request: EncodeRequest, path: str) -> None:
 
 
 def width(output: streams.Output | None) -> int:
-    """Return the cells of a row: COLUMNS, else the terminal's; a pipe does not depend on the terminal."""
+    """Return the width of a row in cells: COLUMNS, else the terminal's width; without a terminal, WIDTH_OF_PIPES."""
     if (output is not None and output.is_terminal) or os.environ.get("COLUMNS"):
         return screen.width()
     return WIDTH_OF_PIPES

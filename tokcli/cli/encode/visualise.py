@@ -21,7 +21,7 @@ def needs_rows(request: EncodeRequest, output: streams.Output) -> bool:
 
 
 def write(request: EncodeRequest, output: streams.Output) -> None:
-    """Write JSON, or the lines of the inputs and then their number; in a note where there are no colours."""
+    """Write JSON; or the lines of the inputs, and then the number of tokens (as a note, if there are no colours)."""
     if request.options.as_json:
         write_json(request, output)
         return
@@ -41,7 +41,7 @@ def write(request: EncodeRequest, output: streams.Output) -> None:
 
 
 def write_json(request: EncodeRequest, output: streams.Output) -> None:
-    """Write an object for each input: its tokens, their number, and the bytes that they stand for."""
+    """Write a JSON object for each input: its tokens, their number, and the number of bytes that they stand for."""
     stream = JsonStream(output)
     for source in request.texts:
         tally = Tally()

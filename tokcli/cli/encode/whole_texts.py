@@ -19,13 +19,13 @@ STEP_TOKENS = 1 << 15  # written at once: their lines fit into a cache, and into
 
 
 def sees_whole(request: EncodeRequest) -> bool:
-    """Return whether tokens do not tell by their bytes where they are: the text is normalized, or has a template."""
+    """Return whether the bytes of tokens do not tell their places: the text is normalized, or gets a template."""
     tokenizer = request.encoding.tokenizer
     return tokenizer.changes_text or (tokenizer.sees_whole_texts and request.options.add_special_tokens)
 
 
 class WholeTokens(NamedTuple):
-    """The tokens of a whole text, `spans` in its characters; None where the tokenizer does not know the places."""
+    """A whole text, the ids of its tokens, and their spans in its characters, None where these are not known."""
 
     text: str
     ids: Sequence[int]
@@ -72,7 +72,7 @@ def encode_placed(request: EncodeRequest, source: streams.Input | records.Record
 
 
 def _chunks(request: EncodeRequest, source: streams.Input | records.Record) -> Iterator[Chunk]:
-    """Read an input as chunks, cut natively where that gives the text as it is."""
+    """Yield an input as chunks, made of parts, which are faster to read, unless these begin with an added space."""
     if request.encoding.tokenizer.puts_space_first:
         yield from request.chunks(source)
         return
@@ -96,7 +96,7 @@ def _placed(request: EncodeRequest, number: int, chunk: Chunk) -> tuple[Tokens, 
 
 
 def encode_whole(request: EncodeRequest, source: streams.Input | records.Record, writer: IdWriter) -> bool:
-    """Encode one input or record for the writer; return whether -n cut it."""
+    """Encode one input or record, seen whole, for the writer; return whether -n cut it."""
     asked = request.options
     with streams.naming(source.shown):
         pair = records.pair_of(source, asked.errors)
@@ -116,7 +116,7 @@ def encode_whole(request: EncodeRequest, source: streams.Input | records.Record,
 
 
 def _tokens_of(request: EncodeRequest, source: streams.Input | records.Record) -> tuple[str, Tokens]:
-    """Return the text that was read and its tokens, with their places; without either where no places are asked for."""
+    """Return the text that was read, and its tokens with their places; without --offsets, no text and no places."""
     tokenizer = request.encoding.tokenizer
     if not request.options.offsets:
         return "", Tokens(memoryview(b"".join(map(tokenizer.encode_part, request.parts(source)))).cast("I"))
@@ -126,7 +126,7 @@ def _tokens_of(request: EncodeRequest, source: streams.Input | records.Record) -
 
 
 def _in_unit(spans: Spans | None, unit: str | None, texts: Sequence[str]) -> Spans | None:
-    """Return places in the characters of a text in the unit that was asked for; None where none was."""
+    """Return spans, given in characters, in the unit of --offsets, or None without; InputError for bytes of pairs."""
     if spans is None or unit is None or unit == "char":
         return spans if unit else None
     if len(texts) > 1:

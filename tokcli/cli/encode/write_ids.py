@@ -1,4 +1,4 @@
-"""Ids on their way out: as decimal text, JSON, binary or .npy, each input or record as it comes, in bounded memory."""
+"""The writers of ids: as decimal text, JSON, binary or .npy, each input or record as it comes, in bounded memory."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class IdWriter:
         return decoder.binary_ids(ids, self._form)
 
     def add(self, rendered: Buffer, count: int) -> None:
-        """Write the next `count` ids of the input or record, rendered."""
+        """Write the next `count` ids of the input or record, as `render` made them."""
         del count
         self.output.write(rendered)
 
@@ -61,17 +61,17 @@ class IdWriter:
         self.add(self.render(ids), len(ids))
 
     def skip(self, ids: memoryview) -> None:
-        """Take note of ids that come before those that are added, and are not written."""
+        """Pass over ids that are not written, but whose text comes before that of the ids that are added."""
 
     def end(self, was_cut: bool = False) -> None:
-        """End the input or record; `was_cut`: it has more ids than were asked for."""
+        """End the input or record; `was_cut` says that it has more ids than were asked for."""
 
     def close(self) -> None:
         """End the output: no input follows."""
 
 
 def limited(buffers: Iterator[memoryview], limit: int | None) -> Iterator[tuple[memoryview, bool]]:
-    """Return up to `limit` ids in all, each buffer with whether ids were left out after it."""
+    """Yield up to `limit` ids in all, each buffer of them with whether any ids after it are left out."""
     left = limit
     for ids in buffers:
         if left is not None and len(ids) > left:
@@ -83,7 +83,7 @@ def limited(buffers: Iterator[memoryview], limit: int | None) -> Iterator[tuple[
 
 
 def last_of(buffers: Iterable[memoryview], limit: int, skip: Callable[[memoryview], None]) -> Iterator[memoryview]:
-    """Yield the last `limit` ids, of which no more are held than these and a buffer; `skip` gets all ids before."""
+    """Yield the last `limit` ids, holding no more than these and a buffer; `skip` is called with all ids before."""
     held: deque[memoryview] = deque()
     size = 0
     for ids in buffers:
@@ -99,7 +99,7 @@ def last_of(buffers: Iterable[memoryview], limit: int, skip: Callable[[memoryvie
 
 
 class TextWriter(IdWriter):
-    """Writes `1 2 3` and a newline, or `[1, 2, 3]`: what is before, between and after the ids of an input."""
+    """Writes `1 2 3` and a newline, or `[1, 2, 3]`: ids with text before, between and after those of an input."""
 
     takes_batches = True
 
@@ -116,7 +116,10 @@ class TextWriter(IdWriter):
         return decoder.format_ids(ids, self._between)
 
     def render_records(self, ids: memoryview, offsets: memoryview, limit: int | None) -> tuple[Buffer, bool]:
-        """Return whole records, whose ids begin at `offsets`, up to `limit` ids each; and whether that cut any."""
+        """Return many records as they are written, up to `limit` ids of each, and whether that cut any.
+
+        The ids of each record begin at one of the `offsets` and end at the next.
+        """
         if len(offsets) == 1:
             return b"", False
         joint = self._after + self._before
@@ -264,7 +267,7 @@ class OffsetObjects(JsonWriter):
 
 
 class NpyWriter(IdWriter):
-    """Writes a .npy file of uint32. The header has their number: it is rewritten at the end, or the ids wait."""
+    """Writes a .npy file of uint32. The header has their number, so it is rewritten at the end, or the ids are held."""
 
     def __init__(self, output: Output) -> None:
         super().__init__(output)
@@ -291,7 +294,7 @@ class NpyWriter(IdWriter):
 
 
 class Spool:
-    """Bytes that have to wait: in memory while it is small, then in a temporary file without a name."""
+    """Bytes that are to be written later: in memory up to SPOOL_BYTES, then in a temporary file without a name."""
 
     def __init__(self) -> None:
         self.size = 0  # bytes
@@ -312,19 +315,19 @@ class Spool:
         self._parts.clear()
 
     def blocks(self) -> Iterator[Buffer]:
-        """Return all of it, in blocks; nothing is to be added meanwhile, nor later."""
+        """Yield all bytes, in blocks; none may be added from then on."""
         if self._file is not None:
             self._file.seek(0)
             yield from iter(partial(self._file.read, SPOOL_BYTES), b"")
         yield from self._parts
 
     def close(self) -> None:
-        """Close the file, if there is one: what it holds is gone."""
+        """Close the temporary file, if there is one; its bytes are lost."""
         if self._file is not None:
             self._file.close()
 
     def copy_to(self, output: Output) -> None:
-        """Write all of it to the output, and close the file."""
+        """Write all bytes to the output, and close the temporary file."""
         for block in self.blocks():
             output.write(block)
         self.close()

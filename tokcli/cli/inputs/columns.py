@@ -13,7 +13,7 @@ from tokcli.errors import InputError
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-PARQUET, ARROW = b"PAR1", b"ARROW1"  # begin such files
+PARQUET, ARROW = b"PAR1", b"ARROW1"  # the first bytes of such files
 ROWS = 4096  # in a batch, at most
 
 
@@ -30,7 +30,7 @@ class Texts:
 
 
 def file_of_columns(source: object) -> str | None:
-    """Return the name of the Parquet or Arrow file that an input, or a section of it, is; None for any other."""
+    """Return the path of an input (or of a section's input) that is a Parquet or Arrow file; None for any other."""
     source = getattr(source, "source", source)
     if not isinstance(source, Input) or source.data is not None or source.name == STANDARD_INPUT:
         return None
@@ -39,12 +39,12 @@ def file_of_columns(source: object) -> str | None:
             return None
         with open(source.name, "rb", buffering=0) as file:  # noqa: PTH123 - the name may be no valid text
             return source.name if file.read(len(ARROW)).startswith((PARQUET, ARROW)) else None
-    except (OSError, ValueError):  # the error is told where it is read
+    except (OSError, ValueError):  # whoever reads it gets the error
         return None
 
 
 def texts_of_column(path: str, field: str, first: int) -> Iterator[Texts]:
-    """Yield the texts of a column from row `first` on; InputError names what is wrong, and a row without a text.
+    """Yield the texts of a column from row `first` on; InputError names what is wrong, such as a row without a text.
 
     `field` is the name of the column, or names joined by periods that lead into a column of structs.
     """
@@ -66,7 +66,7 @@ def texts_of_column(path: str, field: str, first: int) -> Iterator[Texts]:
 
 
 def _batches(arrow: Any, path: str, field: str, first: int) -> Iterator[Any]:
-    """Yield a column in batches, as arrays of strings with offsets of 64 bits, without the first rows."""
+    """Yield a column from row `first` on in batches, as arrays of strings with 64-bit offsets."""
     with arrow.memory_map(path) as file:
         if file.read(len(PARQUET)) == PARQUET:
             opened = arrow.parquet.ParquetFile(file)
@@ -97,7 +97,7 @@ def _rest(column: Any, first: int) -> Iterator[Any]:
 
 
 def _column(arrow: Any, schema: Any, path: str, field: str) -> tuple[str, Callable[[Any], Any]]:
-    """Return the name of the column in which a field is, and what takes the field out of the column."""
+    """Return the name of the column that holds a field, and a function that takes the field out of the column."""
     name, *inner = [field] if field in schema.names else field.split(".")
     kind = schema.field(name).type if name in schema.names else None
     for each in inner:

@@ -1,6 +1,6 @@
-"""Compressed input as what it holds: gzip, bzip2, xz and zstd, told by the first bytes; a block at a time.
+"""Compressed input read block by block as what it holds: gzip, bzip2, xz and zstd, recognised by the first bytes.
 
-Where a file is compressed data several times over, only the outermost is taken off.
+Of data that was compressed more than once, only the outermost compression is undone.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     class Decompressor(Protocol):
-        """One stream of compressed data, as `bz2.BZ2Decompressor` takes it."""
+        """A decoder of one stream of compressed data, with the interface of `bz2.BZ2Decompressor`."""
 
         @property
         def eof(self) -> bool:
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
         @property
         def needs_input(self) -> bool:
-            """Whether more data is needed before more comes out."""
+            """Whether more compressed data is needed before more can be decompressed."""
 
         @property
         def unused_data(self) -> bytes:
             """The bytes that follow the stream."""
 
         def decompress(self, data: bytes, max_length: int) -> bytes:
-            """Return at most so many bytes of what the data holds."""
+            """Return at most `max_length` decompressed bytes (`_Zstandard` may return more)."""
 
 
 try:
@@ -44,18 +44,18 @@ except ImportError:
     except ImportError:
         zstd = None
 
-OUT_BYTES = 1 << 18  # of a block of what the data holds
-# A bomb is one that goes on: every text is allowed ALLOWED_BYTES, and then so many times its compressed size. English
-# takes 4 times as much, logs up to 50 times.
+OUT_BYTES = 1 << 18  # of a block of decompressed data
+# More than ALLOWED_BYTES and MAX_RATIO times the compressed size together are taken for a decompression bomb. English
+# text expands 4 times, logs up to 50 times.
 MAX_RATIO, ALLOWED_BYTES = 200, 1 << 28
 MAX_MEMORY = 1 << 28  # of an xz decoder; `xz -9` makes data that takes 65 MiB
-SLICE_BYTES = 1 << 12  # of zstd data taken at once, which hold at most 128 MiB
-SEEN_BYTES = 1 << 16  # at the beginning of what may be ids, which tell whether they are
+SLICE_BYTES = 1 << 12  # of zstd data decoded at a time; they expand to 128 MiB at most
+SEEN_BYTES = 1 << 16  # at the beginning of what may be binary ids: enough to tell whether it is compressed
 GZIP_OR_ZLIB = 16 + zlib.MAX_WBITS
 
 
 class _Gzip:
-    """zlib's decoder of one member, in the form of the others."""
+    """zlib's decoder of one gzip member, as a `Decompressor`."""
 
     def __init__(self) -> None:
         self._decoder = zlib.decompressobj(GZIP_OR_ZLIB)
@@ -76,7 +76,7 @@ class _Gzip:
 
 
 class _Zstandard:
-    """The package zstandard's decoder of one frame, which knows no limit: it gets little at a time."""
+    """The package zstandard's decoder of one frame; as it cannot limit its output, it gets little data at a time."""
 
     def __init__(self) -> None:
         self._decoder = zstd.ZstdDecompressor().decompressobj()
@@ -135,10 +135,11 @@ _LONGEST = max(len(begin) for kind in KINDS for begin in kind.begins)
 
 
 def contents(first: bytes, rest: Iterator[bytes], shown: str, *, may_be_ids: bool = False) -> Iterator[bytes]:
-    """Return what blocks hold that begin as compressed data do: decompressed, or the blocks if they are anything else.
+    """Return blocks that begin as compressed data does, decompressed; or as they are, if they are not compressed.
 
-    `shown` names them in errors. InputError is raised for data that are damaged, end too early or seem to have no end;
-    where they `may_be_ids`, which may begin in any way, what cannot be decompressed at its beginning is anything else.
+    `shown` names them in errors. InputError is raised for data that is damaged, ends too early or seems to have no end.
+    Binary ids may begin with any bytes: with `may_be_ids`, data whose beginning cannot be decompressed is not
+    compressed.
     """
     while len(first) < (SEEN_BYTES if may_be_ids else _LONGEST) and (block := next(rest, b"")):
         first += block
@@ -148,7 +149,7 @@ def contents(first: bytes, rest: Iterator[bytes], shown: str, *, may_be_ids: boo
 
 
 def _begins(kind: _Kind, data: bytes) -> bool:
-    """Return whether something comes out of the beginning of data, or they are the whole of nothing."""
+    """Return whether the beginning of data can be decompressed to some bytes, or to a complete empty stream."""
     try:
         decoder = kind.decoder()
         return bool(_taken(kind, decoder, data, "")) or decoder.eof
@@ -189,7 +190,7 @@ def _decompressed(kind: _Kind, blocks: Iterable[bytes], shown: str) -> Iterator[
 
 
 def _taken(kind: _Kind, decoder: Decompressor, data: bytes, shown: str) -> bytes:
-    """Return the next bytes of what the data hold."""
+    """Return the next decompressed bytes; InputError where the data is damaged."""
     try:
         return decoder.decompress(data, OUT_BYTES)
     except (zlib.error, lzma.LZMAError, OSError, ValueError, EOFError, getattr(zstd, "ZstdError", OSError)) as error:

@@ -12,12 +12,12 @@ from tokcli.cluster.files import opened_url, size_of_url
 
 
 def is_url(source: streams.Input) -> bool:
-    """Return whether an input is no file of this machine, but a url that fsspec opens."""
+    """Return whether an input is not a file of this machine but a url that fsspec opens."""
     return source.opens is opened_url
 
 
 def status_of(source: streams.Input) -> os.stat_result | None:
-    """Return what the system knows about the file of an input; None where there is no regular file."""
+    """Return the status of an input's file, as `os.stat` gives it; None if it is not a regular file."""
     if source.data is not None or is_url(source):
         return None
     try:
@@ -38,7 +38,7 @@ def digest_of(source: streams.Input) -> str | None:
 
 
 def size_of(source: streams.Input) -> int | None:
-    """Return the number of bytes of an input; None where it is not known."""
+    """Return the number of bytes that an input holds; None where it is not known, as of a pipe or compressed data."""
     if source.data is not None:
         return len(source.data)
     status = status_of(source)
@@ -46,9 +46,9 @@ def size_of(source: streams.Input) -> int | None:
 
 
 def size_on_disk(source: streams.Input) -> int | None:
-    """Return the number of bytes of an input, compressed or not; None for what is not a regular file.
+    """Return the number of bytes of an input, compressed or not; None for standard input, pipes and devices.
 
-    InputError for what is missing.
+    InputError for a file that is missing or cannot be opened.
     """
     if source.data is not None:
         return len(source.data)
@@ -64,13 +64,13 @@ def size_on_disk(source: streams.Input) -> int | None:
 
 
 def is_compressed(source: streams.Input) -> bool:
-    """Return whether an input seems to be compressed data, and is taken for what they hold."""
+    """Return whether an input seems to be compressed data, and is to be decompressed."""
     head = next(source._replace(as_is=True).blocks(len(streams.COMPRESSED[0])), b"")
     return not source.as_is and head.startswith(streams.COMPRESSED)
 
 
 def between(blocks: Iterable[bytes], begin: int, end: int | None) -> Iterator[bytes]:
-    """Return the bytes from `begin` to `end` of a stream."""
+    """Yield the bytes from `begin` to `end` of a stream, or to its end if `end` is None."""
     at = 0
     for block in blocks:
         part = block[max(begin - at, 0) : None if end is None else max(end - at, 0)]

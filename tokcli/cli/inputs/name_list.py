@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from tokcli.errors import InputError
 
-MAX_NAMES = 1_000_000  # which are held in memory: some 150 MB
+MAX_NAMES = 1_000_000  # held in memory: some 150 MB
 MAX_NAME_BYTES = 4096  # the longest path that Linux takes
 
 

@@ -21,7 +21,7 @@ CutFrom = Callable[[int], int]
 class Section(NamedTuple):
     """An input, its number among all inputs, and the bytes of it that are read: all from `start` to `stop`.
 
-    Of a file of columns, which is never cut, these are rows.
+    Of a Parquet or Arrow file, which is never cut, `start` and `stop` are rows.
     """
 
     source: Input
@@ -40,7 +40,7 @@ class Section(NamedTuple):
         return not self.start and self.stop is None
 
     def blocks(self) -> Iterator[bytes]:
-        """Return the bytes in blocks, without reading those before them where the file can be sought."""
+        """Yield the bytes of the section in blocks; those before it are not read where the file is seekable."""
         if self.is_whole or self.source.data is not None or is_compressed(self.source):
             yield from between(self.source.blocks(), self.start, self.stop)
             return
@@ -61,17 +61,17 @@ class Section(NamedTuple):
 
 
 def is_one_piece(source: Input) -> bool:
-    """Return whether a file cannot be read from any place on."""
+    """Return whether a file cannot be cut into sections: it is compressed, or a Parquet or Arrow file."""
     return is_compressed(source) or file_of_columns(source) is not None
 
 
 def separator_of(kind: str | None) -> bytes | None:
-    """Return what ends the records of a kind; None where a file is a document."""
+    """Return the byte that ends the records of a kind; None without a kind, when a file is one document."""
     return None if kind is None else SEPARATOR[kind]
 
 
 def record_from(source: Input, size: int, place: int, separator: bytes) -> int:
-    """Return where the first record begins that does not begin before a place; `size` where there is none."""
+    """Return the byte, from `place` on, at which the first record begins; `size` where there is none."""
     if place <= 0:
         return 0
     at = place - 1

@@ -1,4 +1,4 @@
-"""`inspect-ranks` written to files: the page of --html, and --export to the files of other programs."""
+"""`inspect-ranks --html` and `--export`: a vocabulary as a page, and in the files of other programs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def write_page(request: InspectRequest, path: str) -> None:
 
 
 def write_export(request: InspectRequest, form: str) -> None:
-    """Write the files of a format, all or none; VocabularyError says what they would lose."""
+    """Write the encoding in the files of a format, all or none; VocabularyError if they would lose something."""
     output = request.options.output
     if output is None or output == streams.STANDARD_OUTPUT:
         raise InputError("--export cannot write to standard output", "Name a file with -o FILE.")

@@ -1,4 +1,4 @@
-"""`tokcli inspect-ranks`: the encodings there are, what single tokens are made of, and views of whole vocabularies."""
+"""`tokcli inspect-ranks`: the list of encodings, what single tokens are made of, and views of whole vocabularies."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ def command(**given: Any) -> None:
 
 
 def has_view(asked: InspectOptions) -> bool:
-    """Return whether a view of a whole vocabulary was asked for, or another list."""
+    """Return whether a view of a whole vocabulary was asked for, or a list other than that of the encodings."""
     lists = (asked.models, asked.coverage, asked.shards)
     return asked.stats or asked.merges or asked.byte_order or any(given is not None for given in (asked.diff, *lists))
 
 
 def show_vocabulary(request: InspectRequest) -> None:
-    """Show what was asked for about a vocabulary."""
-    # what is asked of a vocabulary takes 60 ms to load, and the list of encodings does not need it
+    """Show the list, look-up, search or view that was asked for; or write the page or the export."""
+    # importing these takes 60 ms, and the list of encodings does not need them
     from tokcli.cli.inspect_ranks import coverage_view, export, model_list, search, shard_list, tokens, views
 
     asked = request.options
@@ -85,7 +85,7 @@ def describe_encodings() -> list[EncodingRow]:
 
 
 def show_encodings(request: InspectRequest, output: ShownOn) -> None:
-    """List every registered encoding: how many ids it has, where its ranks come from, whether they are here."""
+    """List every registered encoding: how many ids it has, where its ranks come from, and whether they are shipped."""
     found = describe_encodings()
     as_json = {"encodings": list(map(asdict, found))}
     listing.emit(request, output, ENCODING_COLUMNS, iter(found), len(found), lambda: as_json)

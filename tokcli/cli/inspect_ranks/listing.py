@@ -1,4 +1,4 @@
-"""`inspect-ranks`: rows on their way out, as a table, tab- or comma-separated values, or JSON."""
+"""`inspect-ranks`: the output of rows as a table, tab- or comma-separated values, or JSON."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ROWS_ON_SCREEN = 200  # of a table for people; a pipe gets all
 
 
 def show_all(request: InspectRequest, show: Callable[[InspectRequest, ShownOn], None]) -> None:
-    """Write what `show` shows to -o or standard output; on a terminal, through the pager where it is taller."""
+    """Call `show` with the output, -o or standard output; on a terminal, the pager shows what is taller."""
     with streams.Output(request.options.output, files_read(request.options)) as output:
         if output.is_terminal:
             from tokcli.cli.terminal import pager  # rich: 20 ms that a pipe does not need
@@ -49,7 +49,7 @@ def emit(
     count: int,
     json: Callable[[], object],
 ) -> None:
-    """Write `count` rows in the form that was asked for; rows that are not shown are not made."""
+    """Write `count` rows in the form that was asked for; rows that are not shown are not computed."""
     if request.options.as_json:
         output.write(line(json()))
     elif request.options.as_csv:

@@ -23,7 +23,7 @@ COLUMNS: tuple[Column[ModelFamily], ...] = (
 
 
 def show_models(request: InspectRequest, output: ShownOn) -> None:
-    """List the models whose name, or whose tokenizer's, matches the regex that was given, in any case of letters."""
+    """List the models; with a regex, those whose name or tokenizer it matches, ignoring case."""
     asked, rows = request.options, all_models()
     wanted = [text for text in (asked.models, *asked.tokens) if text]
     if len(wanted) > 1:

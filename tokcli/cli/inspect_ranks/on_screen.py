@@ -31,7 +31,7 @@ def show_table(output: ShownOn, color: Color, columns: Iterable[Column[Any]], ro
 
 
 def show_bars(output: ShownOn, color: Color, stats: Stats) -> None:
-    """Show the statistics of a vocabulary."""
+    """Show the statistics of a vocabulary as bars."""
     for line in statistics_lines(stats, screen.width()):
         screen.show_hanging(output, color, line)
 

@@ -20,8 +20,8 @@ from tokcli.render.visible import unescape
 if TYPE_CHECKING:
     from tokcli.cli.terminal.pager import ShownOn
 
-# A regex without repeated groups and with few repeated characters is quick for a short text. Only other regexes need
-# the clock, which takes ten times as long as the search.
+# A regex without repeated groups and with few repeated characters is quick on a short text. Only other regexes need a
+# time limit, which takes ten times as long as the search.
 _HARMLESS = r"\(\?(?:i\)|:|<?[=!])|\\[pP]\{\^?\w+\}"  # flags, groups, look-around, properties
 _CLOCKLESS_CHARACTERS, _CLOCKLESS_REPEATS, _CLOCKLESS_CHOICES = 256, 2, 3
 
@@ -68,7 +68,7 @@ def matching(tokens: Mapping[int, bytes], asked: InspectOptions) -> list[int]:
 def found_in(
     texts: Mapping[int, str], pattern: str, timeout: float, *, option: str = "--grep", any_case: bool = False
 ) -> list[int]:
-    """Return the keys of the texts that a regex matches; InputError where it is none, or takes too long for a text."""
+    """Return the keys of the texts that a regex matches; InputError if it is not a regex, or is too slow on a text."""
     try:
         compiled = within_limit(pattern, lambda: regex.compile(pattern, regex.IGNORECASE if any_case else 0))
     except (regex.error, ValueError, OverflowError, RecursionError) as error:

@@ -42,7 +42,7 @@ def _hex_escape(bad: re.Match[str]) -> str:
 
 
 def from_hex(digits: str) -> bytes:
-    """Return the bytes that hexadecimal digits say: for 'e28882', those of ∂."""
+    """Return the bytes given as hexadecimal digits: for 'e28882', those of ∂; InputError for anything else."""
     try:
         return bytes.fromhex(digits.removeprefix("0x"))
     except ValueError:
@@ -50,7 +50,7 @@ def from_hex(digits: str) -> bytes:
 
 
 def _as_in_files(encoding: Encoding, data: bytes) -> Iterator[bytes]:
-    """Return the bytes of a token as tokenizer files write it, with SentencePiece's space or GPT-2's alphabet."""
+    """Yield the bytes that `data` may mean as written in a tokenizer file: with ▁ for spaces, or GPT-2's alphabet."""
     if not encoding.tokenizer.sees_whole_texts:
         return
     yield data.replace(VISIBLE_SPACE.encode(), b" ")
@@ -72,7 +72,7 @@ def id_of(encoding: Encoding, data: bytes) -> int:
 
 
 def token_rows(encoding: Encoding, tokens: Iterable[int], many: int) -> Iterator[TokenRow]:
-    """Return a row for each of some ids, of which about `many` will be taken."""
+    """Yield a row for each of some ids; the caller will use about `many` of them."""
     tokenizer = encoding.tokenizer
     parents_of, kinds, scores = parents_of_many(encoding, many), tokenizer.token_kinds(), tokenizer.scores()
     for token in tokens:
@@ -90,7 +90,7 @@ def token_columns(encoding: Encoding) -> tuple[Column[TokenRow], ...]:
 
 
 def show_tokens(request: InspectRequest, output: ShownOn, ids: list[int]) -> None:
-    """Show tokens as a table, on a terminal with the merges that made each; or as JSON, with all that is known."""
+    """Show tokens as a table, on a terminal with the merges that made each; or as JSON, with `details`."""
     encoding = request.encoding
     rows = list(token_rows(encoding, ids, len(ids)))
 

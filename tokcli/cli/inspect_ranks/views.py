@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def view_of(asked: InspectOptions) -> Callable[[InspectRequest, ShownOn], None]:
-    """Return what shows the view that was asked for."""
+    """Return the function that shows the view that was asked for."""
     if asked.stats:
         return show_stats
     if asked.merges:
@@ -55,7 +55,7 @@ def show_stats(request: InspectRequest, output: ShownOn) -> None:
 
 
 def show_merges(request: InspectRequest, output: ShownOn) -> None:
-    """List all merges in order."""
+    """List all merges in order, with the ids and the texts of the two tokens of each."""
     encoding = request.encoding
     made, left, right = encoding.tokenizer.all_parents().in_columns()
     if not made:
@@ -92,7 +92,7 @@ def show_bytes(request: InspectRequest, output: ShownOn) -> None:
 
 
 def show_difference(request: InspectRequest, output: ShownOn) -> None:
-    """List the tokens that two vocabularies do not share, or have at other ids; a note says how many they share."""
+    """List the tokens that only one of two vocabularies has, or that differ in id; a note counts those in both."""
     first, second = request.options.diff or ("", "")
     found = difference(*(request.encoding_named(name).tokenizer.ids_by_token() for name in (first, second)))
     rows: list[Any] = [*found.only_a, *found.only_b, *found.shifted]

@@ -1,4 +1,4 @@
-"""`split --diff ENCODING|PATTERN`: only the regions of the text that the two cut differently, side by side."""
+"""`split --diff ENCODING|PATTERN`: only the regions of the text that two patterns cut differently, side by side."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TSV = ("region", "offset", "bytes", "side", "alternative", "text", "tokens")
 
 
 def write(request: SplitRequest, output: streams.Output) -> None:
-    """Write the regions side by side on a terminal, a row a piece for a pipe, or a JSON object for each input."""
+    """Write the regions side by side on a terminal, one row per piece for a pipe, or a JSON object for each input."""
     named = request.options.diff or ""
     sides = Side(request, has_counts(request)), other_side(request, named)
     _ = sides[1].request.encoding, sides[1].request.allowed  # their errors are no input's fault
@@ -55,7 +55,7 @@ def write(request: SplitRequest, output: streams.Output) -> None:
 
 
 def has_counts(request: SplitRequest) -> bool:
-    """Return whether a piece alone tells how many tokens it has: the encoding is one of ranks."""
+    """Return whether a piece by itself tells how many tokens it has, as in an encoding of ranks and a pattern."""
     return not request.encoding.tokenizer.sees_whole_texts
 
 
@@ -71,7 +71,7 @@ class Side(NamedTuple):
         return self.request.options.pattern or self.request.encoding.name
 
     def tokens_of(self, pieces: Sequence[Piece], count: int) -> int | None:
-        """Return how many tokens all `count` pieces of a region have; None where the pieces alone do not tell."""
+        """Return how many tokens the `count` pieces of a region have; None if some are missing or do not tell."""
         if not self.counts or len(pieces) < count:
             return None
         try:
@@ -84,7 +84,7 @@ Sides = tuple[Side, Side]
 
 
 def other_side(request: SplitRequest, named: str) -> Side:
-    """Return the same request for the encoding or the pattern on the right."""
+    """Return the right side: the same request for the encoding or the pattern `named` by --diff."""
     if re.fullmatch(_NAME, named) or os.path.lexists(named):
         made = TextRequest(request.options.replace(encoding=named, model=None, pattern=None, allow_special=()))
         return Side(made, has_counts(made))
@@ -95,7 +95,7 @@ def other_side(request: SplitRequest, named: str) -> Side:
 
 
 def differing(sides: Sides, named: str, source: streams.Input, totals: Totals) -> Iterator[Region]:
-    """Return the regions of one input; both sides read it at once, so that it is read only once."""
+    """Return the regions of one input that the sides cut differently; the input is read once, for both sides."""
     left_blocks, right_blocks = tee(source.blocks(SMALL_BLOCK))
     left = _pieces(sides[0].request, left_blocks)
     return regions(left, _naming(named, _pieces(sides[1].request, right_blocks)), totals)
@@ -130,7 +130,7 @@ def _write_rows(number: int, region: Region, sides: Sides, output: streams.Outpu
 
 
 def _write_json(sides: Sides, found: Iterator[Region], totals: Totals, output: streams.Output) -> None:
-    """Write the members left and right (names), regions, and then the totals."""
+    """Write a JSON object for an input: left and right (names), regions, and then the totals."""
     stream = JsonStream(output)
     with stream.object(left=sides[0].title, right=sides[1].title):
         with stream.array("regions"):

@@ -14,7 +14,7 @@ _NAMED = 3  # obstacles in the error
 
 
 def write(request: SplitRequest, output: streams.Output) -> None:
-    """Write the pattern, or a JSON object; InputError says what stands in the way."""
+    """Write the pattern, or a JSON object; InputError names the parts that the engine cannot express."""
     pattern = one_pattern(request)
     engine = request.options.emit or ""
     made = emit(pattern.pat_str, engine)

@@ -18,7 +18,7 @@ IN_JSON = GlyphTable(lambda char: Glyph(PLAIN if safe(char) == char else HIDDEN)
 
 
 def printed_pieces(part: SplitText, between: bytes, *, is_json: bool) -> bytes:
-    """Return the pieces of a text with `between` between two of them, as strings of JSON or as `escape` writes them."""
+    """Return the pieces of a text joined by `between`, as JSON strings or as `escape` writes them."""
     native = backend.native()
     assert native is not None
     text = native.replace_noise(part.data)[0] if part.is_noise else part.data
@@ -28,7 +28,7 @@ def printed_pieces(part: SplitText, between: bytes, *, is_json: bool) -> bytes:
 
 
 def printed_rows(first: int, arrays: PieceArrays, *, is_json: bool) -> bytes:
-    """Return the rows of the table for pieces, the first of which has the number `first`: lines, or items of JSON."""
+    """Return the rows of the table for pieces, numbered from `first`: lines, or JSON objects with commas between."""
     native = backend.native()
     assert native is not None
     glyphs = (IN_JSON if is_json else IN_LINES).for_text(arrays.text)

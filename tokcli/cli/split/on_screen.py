@@ -29,7 +29,7 @@ def show_table(request: SplitRequest, output: streams.Output, rows: Iterable[Spl
 
 
 def pattern_lines(request: SplitRequest, paint: Painter) -> Iterator[str]:
-    """Return the pattern with its colours; of a tokenizer without one, the names of its components."""
+    """Yield the lines of the pattern in colours; for a tokenizer without one, the names of its components."""
     pattern = request.encoding.tokenizer.pretokenizer
     if pattern is not None:
         yield from split_table.pattern_lines(pattern.alternatives, paint)

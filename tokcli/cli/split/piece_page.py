@@ -18,6 +18,6 @@ def write(request: SplitRequest, path: str) -> None:
         pages.check_size(len(made.sequence))
     made.pack(packer, pages.table_of(encoding, made.sequence))
     pattern = encoding.tokenizer.pretokenizer
-    parts = tuple(described(encoding)) if pattern is None else ()  # of a tokenizer that no one pattern splits
+    parts = tuple(described(encoding)) if pattern is None else ()  # of a tokenizer without a single pattern
     head = {"name": encoding.name, "alternatives": pattern.alternatives if pattern else (), "parts": parts}
     pages.write(path, request.files_read, "split", f"{encoding.name}: a text as pieces", head, packer)

@@ -1,6 +1,6 @@
-"""`tokcli split`: the pieces into which the pattern cuts a text; and views that say why, or what is wrong with it.
+"""`tokcli split`: the pieces into which the pattern cuts a text, and views that explain them, or check the pattern.
 
-The pieces are written here, again and again with --watch; each view is a module of its own.
+The pieces are written here, and again after each change with --watch; each view is a module of its own.
 """
 
 from __future__ import annotations
@@ -75,14 +75,14 @@ def run(asked: SplitOptions) -> int:
 
 
 def identified(asked: SplitOptions) -> str:
-    """Return the vocabulary file that --identify is about; InputError where it is not the only one."""
+    """Return the vocabulary file whose pattern --identify looks up; InputError if anything else is named as well."""
     if len(asked.files) > 1 or asked.encoding or asked.model or asked.pattern:
         raise InputError("--identify is about one pattern", "Name one FILE, or -e, -m or --pattern.")
     return asked.files[0]
 
 
 def writer(asked: SplitOptions) -> Callable[[SplitRequest, streams.Output], None]:
-    """Return what writes the view that was asked for, or the pieces. Views that share most imports load together."""
+    """Return the function that writes the view that was asked for; views that share most imports load together."""
     if asked.table or asked.stats:
         from tokcli.cli.split import stats, table  # 10 ms
 
@@ -103,7 +103,7 @@ def writer(asked: SplitOptions) -> Callable[[SplitRequest, streams.Output], None
 
 
 def pattern_in(name: str) -> str:
-    """Return the pattern that a file holds, without one newline at its end."""
+    """Return the pattern that a file holds, without one trailing newline; InputError if it is empty or not UTF-8."""
     source = streams.Input(name)
     data = records.read_all(source, MAX_PATTERN_BYTES, "for a pattern")
     try:
@@ -152,7 +152,7 @@ def split_one(request: SplitRequest, source: streams.Input | records.Record, out
 
 
 def shown_pieces(request: SplitRequest, source: streams.Input | records.Record, between: bytes) -> Iterator[bytes]:
-    """Return the pieces of an input or a record as they are printed, those of a part together."""
+    """Yield the pieces of an input or a record as they are printed, those of each part joined by `between`."""
     tokenizer, is_json = request.encoding.tokenizer, request.options.as_json
     with streams.naming(source.shown):
         for part in tokenizer.read_split(source.blocks(), request.read_options):
@@ -171,7 +171,7 @@ def dump_piece(piece: bytes) -> str:
 
 
 def watch(asked: SplitOptions, show: Callable[[], object]) -> None:
-    """Show the view now and after every change, until Ctrl-C; an error is printed, for the user to correct."""
+    """Show the view now and after every change of a file, until Ctrl-C; errors are printed for the user to correct."""
     names = watched(asked)
     before: list[FileState] | None = None
     while True:
@@ -206,7 +206,7 @@ def state_of(name: str) -> FileState:
 
 
 def separate(*, is_first: bool) -> None:
-    """Clear the screen; where there is none, write a line between two views."""
+    """Clear the screen; where standard output is not a terminal, write a line between two views."""
     if sys.stdout.isatty():
         sys.stdout.write(CLEAR)
     elif not is_first:
@@ -215,7 +215,7 @@ def separate(*, is_first: bool) -> None:
 
 
 def redraw(show: Callable[[], object]) -> None:
-    """Show the view, or its error."""
+    """Show the view, or print its error."""
     try:
         show()
     except TokcliError as error:

@@ -35,7 +35,7 @@ def write(request: SplitRequest, output: streams.Output) -> None:
 
 
 def _json(stats: PieceStats, alternatives: list[str]) -> dict[str, Any]:
-    """Return the members bytes, pieces, tokens, alternatives, never_hit, longest, several_tokens, and two numbers."""
+    """Return the JSON object; the `times` of several_tokens may be too low, by `may_be_too_low_by` at most."""
     names = [f"a{number}" for number in range(1, len(alternatives) + 1)]
     return {
         "bytes": stats.size,

@@ -16,7 +16,7 @@ from tokcli.cli.split.split_options import SplitRequest
 from tokcli.cli.terminal.colours import is_for_people
 from tokcli.render.tables import SPLIT_COLUMNS, SplitRow, escaped_table
 
-Numbered = tuple[int, PieceArrays | ChunkPieces]  # a part of an input, and the number of its first piece
+Numbered = tuple[int, PieceArrays | ChunkPieces]  # the number of the first piece of a part, and the part
 
 
 def rows(request: SplitRequest) -> Iterator[SplitRow]:
@@ -25,7 +25,7 @@ def rows(request: SplitRequest) -> Iterator[SplitRow]:
 
 
 def parts(request: SplitRequest, sources: Iterable[streams.Input]) -> Iterator[Numbered]:
-    """Return the pieces of inputs, part by part."""
+    """Yield the pieces of inputs part by part, each part with the number of its first piece."""
     number = 0
     for source in sources:
         with streams.naming(source.shown):
@@ -35,7 +35,7 @@ def parts(request: SplitRequest, sources: Iterable[streams.Input]) -> Iterator[N
 
 
 def rows_of(first: int, pieces: PieceArrays | ChunkPieces) -> Iterator[SplitRow]:
-    """Return the rows of a part; `first` is the number of the first."""
+    """Yield the rows of a part, numbered from `first`."""
     for number, (piece, ids) in enumerate(pieces.with_ids(), first):
         yield SplitRow(number, piece.data, piece.alternative, ids, piece.offset)
 
@@ -65,7 +65,7 @@ def write_tsv(request: SplitRequest, output: streams.Output) -> None:
 
 
 def write_json(request: SplitRequest, source: streams.Input, output: streams.Output) -> None:
-    """Write an object: pattern (null where no single one cuts the text), alternatives and rows."""
+    """Write a JSON object for an input: pattern (null where no single one cuts the text), alternatives and rows."""
     pattern = request.encoding.tokenizer.pretokenizer
     alternatives = pattern.alternatives if pattern else []
     head = {

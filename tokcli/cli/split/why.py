@@ -40,7 +40,7 @@ def _found(request: SplitRequest) -> Place:
 
 
 def _traces(request: SplitRequest, place: Place) -> list[Trace]:
-    """Trace the pattern at the beginning of the piece, and at the place itself where that is another one."""
+    """Return traces of the pattern at the beginning of the piece and, if POS is another place, at POS."""
     pattern = request.encoding.tokenizer.pretokenizer
     if pattern is None or place.special:
         return []
@@ -77,7 +77,7 @@ def _lines(request: SplitRequest, place: Place, traces: list[Trace]) -> Iterator
 
 
 def _json(place: Place, traces: list[Trace]) -> dict[str, Any]:
-    """Return the members offset, line, column, piece, and `tried`: an object for each place with its alternatives."""
+    """Return the members offset, line, column, piece, and `tried`: for each place, an object with its alternatives."""
     piece = place.piece
     made_by = None if piece.alternative == "-" else piece.alternative
     return {
@@ -97,7 +97,7 @@ def _json(place: Place, traces: list[Trace]) -> dict[str, Any]:
 
 
 def _json_attempt(attempt: Attempt, text: str) -> dict[str, Any]:
-    """Return an attempt as JSON; `match` is null where it failed, at the part `failed`, after the text `reached`."""
+    """Return an attempt as JSON; one that failed has `match` null, the part that `failed`, and the text `reached`."""
     reached = text[attempt.at : attempt.failed_at] if attempt.end is None and not attempt.not_tried else None
     unbound = attempt.end_without_lookarounds
     return {

@@ -1,4 +1,4 @@
-"""`split --identify` and `split --diff P --find-witness`: patterns compared without a text, on texts made for them."""
+"""`split --identify` and `split --diff P --find-witness`: patterns compared on generated texts; no text is read."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def write_witnesses(request: SplitRequest, output: streams.Output) -> None:
 
 
 def write_identity(request: SplitRequest, output: streams.Output) -> None:
-    """Write which known pattern the pattern is, or is nearest to, and the shortest text that tells them apart."""
+    """Write the known pattern that is the same or the nearest, and the shortest text that tells the two apart."""
     pat_str = one_pattern(request).pat_str
     found = identify(pat_str)
     if request.options.as_json:

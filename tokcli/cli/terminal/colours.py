@@ -1,4 +1,4 @@
-"""Whether an output takes colours, and which; without rich, which output for a pipe does not need."""
+"""Whether an output gets colours, and which; this module does without rich, which pipes do not need."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def wants_color(output: ShownOn, color: console.Color) -> bool:
 
 
 def colours(output: ShownOn, color: console.Color) -> console.ColorSystem | None:
-    """Return which colours may be written to an output; None for none."""
+    """Return the colour system of an output, such as "256"; None if it gets no colours."""
     return console.color_system(os.environ) if wants_color(output, color) else None
 
 

@@ -19,8 +19,8 @@ _QUIT = frozenset(b"qQ\x04")
 def reading_keys() -> Iterator[Callable[[], bool]]:
     """Yield a function that waits for a key and returns whether to go on.
 
-    Keys come from standard input where that is a terminal, else (it is the text) from the terminal of the process. The
-    terminal is put back as it was, also before SIGTERM ends the program.
+    Keys come from standard input where that is a terminal, else (as that is the text) from the terminal of the process.
+    The terminal's settings are restored at the end, and before SIGTERM ends the program.
     """
     own = None if sys.stdin is not None and sys.stdin.isatty() else _open_terminal()
     terminal = sys.stdin.fileno() if own is None else own

@@ -21,8 +21,8 @@ from rich.cells import cell_len
 from tokcli.cli import streams
 
 DEFAULT = "less"
-LESS = "FRX"  # as git has it: no pager for less than a screen, colours as they are, the view stays when it ends
-# FSI and PDI, ours alone: `visible` lets none of the data through. Pagers show them, as <U+2068>.
+LESS = "FRX"  # as in git: quit if all fits on one screen, pass colours through, leave the view on the screen
+# FSI and PDI, written by tokcli only: `visible` replaces those in the data. Pagers show them as <U+2068>.
 ISOLATES = tuple(char.encode() for char in "\u2068\u2069")
 _COLOURS = re.compile(rb"\x1b\[[0-9;]*m")
 
@@ -42,7 +42,7 @@ class Screen:
         self.is_terminal = output.is_terminal
 
     def write(self, data: bytes) -> None:
-        """Show bytes, which end a row; _Left where the user has left the pager."""
+        """Show bytes that end with a newline; _Left if the user has left the pager."""
         if self._pager is not None:
             self._to_pager(data)
         elif self._held is None:
@@ -54,12 +54,12 @@ class Screen:
                 self._start()
 
     def flush(self) -> None:
-        """Hand on what was written, unless it is held until the pager is chosen or not."""
+        """Flush what was written, unless it is held back until it is known whether a pager is needed."""
         if self._held is None and self._pager is None:
             self._output.flush()
 
     def finish(self) -> None:
-        """Show what is held, or wait until the user leaves the pager."""
+        """Show the rows that are held back, or wait until the user leaves the pager."""
         held, self._held = self._held, None
         if self._pager is None:
             self._output.write(b"".join(held or ()))
@@ -99,7 +99,7 @@ ShownOn: TypeAlias = streams.Output | Screen  # an output, or the pager over it
 
 @contextmanager
 def paged(output: streams.Output, *, wanted: bool = True) -> Iterator[Screen]:
-    """Yield a screen over an output; leaving the pager ends the block. Not `wanted`: there is no pager."""
+    """Yield a screen over an output, with a pager if `wanted`; the block ends when the user leaves the pager."""
     screen = Screen(output, command(output) if wanted else [], _size())
     try:
         with suppress(_Left):
@@ -109,18 +109,18 @@ def paged(output: streams.Output, *, wanted: bool = True) -> Iterator[Screen]:
 
 
 def command(output: streams.Output) -> list[str]:
-    """Return the words of the pager's command; none where there is to be no pager."""
+    """Return the pager's command as a list of words; an empty list where no pager is to be used."""
     if not output.is_terminal or os.environ.get("TERM") in ("dumb", "unknown"):
         return []
     try:
         words = shlex.split(os.environ.get("PAGER", DEFAULT))
-    except ValueError:  # a quote without its other
+    except ValueError:  # an unmatched quote
         return []
     return [] if words == ["cat"] else words
 
 
 def rows_of(data: bytes, columns: int) -> int:
-    r"""Return how many rows of a screen some lines take; escape sequences of colours take none.
+    r"""Return how many rows of a screen with `columns` cells some lines take, without colour escape sequences.
 
     >>> rows_of("\x1b[1mfour\x1b[0m\n日本語\n\n".encode(), 4)
     4
@@ -130,7 +130,7 @@ def rows_of(data: bytes, columns: int) -> int:
 
 
 def _size() -> os.terminal_size:
-    """Return the size of the terminal, unless COLUMNS and LINES say another."""
+    """Return the size of the terminal, or what COLUMNS and LINES say."""
     return shutil.get_terminal_size()
 
 

@@ -1,4 +1,4 @@
-"""Progress on a terminal: how much of the inputs has been read, on a line that makes way for whatever else is said."""
+"""Progress on a terminal: how much of the inputs has been read, on a line that is cleared for any other message."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MB = 1e6
 
 
 class ProgressLine:
-    """Standard error with a line of progress, which makes way for whatever else is written."""
+    """Standard error with a line of progress, which is cleared before anything else is written."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -31,7 +31,7 @@ class ProgressLine:
         return monotonic() >= self._next
 
     def show(self, text: str) -> None:
-        """Show progress, in the place of what was shown before."""
+        """Show progress in place of what was shown before."""
         self._next, self._is_shown = monotonic() + EVERY_S, True
         self._stream.write(f"{CLEAR}{text}")
         self._stream.flush()
@@ -44,13 +44,13 @@ class ProgressLine:
             self._stream.flush()
 
     def write(self, text: str) -> int:
-        """Write something else."""
+        """Clear the line of progress, and write other text."""
         self.clear()
         return self._stream.write(text)
 
 
 class _Reading:
-    """What has been read of all inputs so far. `total` is their size in bytes; None where it is not known."""
+    """How much of all inputs has been read. `total` is their size in bytes; None where it is not known."""
 
     def __init__(self, total: int | None, line: ProgressLine) -> None:
         self._total, self._line = total, line
@@ -58,7 +58,7 @@ class _Reading:
         self._began = monotonic()
 
     def passing(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
-        """Return the blocks of an input, and show how much has been read."""
+        """Yield the blocks of an input, and show how much has been read."""
         for block in blocks:
             self._read += len(block)
             if self._line.is_due():
@@ -77,7 +77,7 @@ class _Reading:
 
 
 class _WatchedInput(Input):
-    """An input whose reading is shown, as are those that -r finds in it."""
+    """An input that shows how much has been read; so do the files that -r finds in it."""
 
     reading: ClassVar[_Reading]  # of all inputs
 

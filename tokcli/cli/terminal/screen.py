@@ -18,7 +18,7 @@ MAX_WIDTH = 1 << 20  # cells of a line: COLUMNS may be any number
 
 
 def width() -> int:
-    """Return the cells of a line: COLUMNS, else the terminal's, else 80."""
+    """Return the width of a line in cells: COLUMNS, else the terminal's width, else 80."""
     return min(console.make_console(io.StringIO(), "never", environment=os.environ).width, MAX_WIDTH)
 
 
@@ -49,7 +49,7 @@ def show(output: ShownOn, color: console.Color, what: RenderableType, *, wrap: b
 
 
 def styled(line: Text, system: console.ColorSystem) -> str | None:
-    """Return a line as rich writes it, in a third of the time; None where its styles overlap or have names."""
+    """Return a line as rich writes it, in a third of the time; None where its styles overlap or are given by name."""
     known = {"standard": ColorSystem.STANDARD, "256": ColorSystem.EIGHT_BIT, "truecolor": ColorSystem.TRUECOLOR}
     plain, at = line.plain, 0
     parts: list[str] = []

@@ -1,4 +1,4 @@
-"""Text that is typed at a terminal: a note says that it is waited for, for a forgotten FILE looks like slow work."""
+"""Text that is typed at a terminal: a note says that the program waits, since a forgotten FILE looks like slow work."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NOTE = "reading from the terminal; Ctrl-D at the beginning of a line ends the te
 
 
 class TypedInput(FileIO):
-    """Standard input, a terminal; a note is printed where nobody types a line for a second."""
+    """Standard input from a terminal, which prints a note if nobody types a line within PATIENCE_S seconds."""
 
     def __init__(self) -> None:
         super().__init__(0, "rb", closefd=False)
@@ -21,7 +21,7 @@ class TypedInput(FileIO):
         self._note.start()
 
     def read(self, size: int | None = -1, /) -> bytes:
-        """Read what was typed; the note is not printed after it."""
+        """Read what was typed, and cancel the note."""
         try:
             return super().read(-1 if size is None else size)
         finally:

@@ -1,7 +1,7 @@
 """`train --checkpoint DIR`: the counts and tokens so far, so that a run that was killed can be resumed.
 
-`state.json` names the valid counts files and says how much of the corpus they cover; it is replaced when they are on
-the disk. `tokens` has the tokens that were learnt since. `checkpoint_folder.py` keeps both, and touches nothing else.
+`state.json` names the valid counts files and says how much of the corpus they cover; it is replaced once they are on
+disk. `tokens` has the tokens that were learnt since. `checkpoint_folder.py` keeps both, and touches nothing else.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ class Position(NamedTuple):
 
 
 class Checkpoint:
-    """The state of a training in a folder; `plan` tells which, and the checkpoint of another is an error.
+    """The state of a training run in a folder; `plan` identifies the run, and the checkpoint of another is an error.
 
-    Between `__enter__`, which makes or reads it, and `__exit__` no other training can use it.
+    `__enter__` makes or reads the folder, and locks it until `__exit__`. The state is saved every `every` seconds.
     """
 
     def __init__(self, folder: str, plan: dict[str, Any], every: float) -> None:
@@ -69,7 +69,7 @@ class Checkpoint:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Remove the folder where the training has ended, and its result is written, or where no counts were saved."""
+        """Unlock the folder; remove it if the training has ended without an error, or if no counts were saved."""
         try:
             if kind is None or not self._runs:
                 self._files.remove(STATE)
@@ -110,7 +110,7 @@ class Checkpoint:
 
     @property
     def folder(self) -> Path:
-        """The folder for counts files, which are kept there."""
+        """The folder in which counts files are kept."""
         return self._files.path
 
     def holds(self, path: str) -> bool:
@@ -118,12 +118,12 @@ class Checkpoint:
         return self._files.holds(path)
 
     def attach(self, counting: CorpusCounter) -> None:
-        """Resume with the counts files there are."""
+        """Give a counter the counts files that were saved, to go on with, and save its counts from now on."""
         self._counting = counting
         counting.adopt([self._files.path / name for name in self._runs])
 
     def begin(self, number: int, left: int | None) -> None:
-        """Take note that an input begins, which is counted from its first byte."""
+        """Set the position to the first byte of input `number`; `left` is what --limit has left."""
         self.position = Position(number, 0, left)
 
     def due(self) -> bool:
@@ -131,7 +131,7 @@ class Checkpoint:
         return monotonic() - self._saved >= self._every
 
     def save(self, offset: int = 0) -> None:
-        """Save the counts, which are of the corpus up to a byte of the input that has begun."""
+        """Save the counts, which cover the corpus up to byte `offset` of the current input."""
         assert self._counting is not None
         position = Position(self.position.input, offset, self.position.left)
         runs = [path.name for path in self._counting.flush()]
@@ -139,14 +139,14 @@ class Checkpoint:
             if name not in self._runs:
                 self._files.sync(name)
         state = {"plan": self._plan, "runs": runs, "position": position._asdict()}
-        if state != self._state:  # tokens that were learnt since are of the counts as they were
+        if state != self._state:  # tokens that were learnt from the old counts are removed
             self._files.write_state(state)
             self._runs, self.position, self._state = runs, position, state
             self._files.remove_all_but((STATE, *runs))
         self._saved = monotonic()
 
     def keeps(self, tokens: list[bytes]) -> OnMerge:
-        """Return what saves the tokens that merges make after these, whenever it is time."""
+        """Return a listener to merges that adds each new token to a copy of `tokens`, and saves all when it is time."""
         tokens = list(tokens)
 
         def keep(index: int, left: bytes, right: bytes, token: bytes, count: int) -> None:  # noqa: ARG001
@@ -159,7 +159,7 @@ class Checkpoint:
         return keep
 
     def resumed(self, rules: TrainingRules) -> TrainingRules:
-        """Return the rules to go on with, which begin with the tokens that were saved."""
+        """Return the rules to go on with: these, extended by the tokens that were saved."""
         kept = self._files.read(TOKENS, MAX_FILE_BYTES)
         if kept is None:
             return rules
@@ -180,7 +180,7 @@ def _refuse_older(folder: Path) -> None:
     try:
         state = json.loads(read_regular_file(path))
     except (ValueError, RecursionError):  # VocabularyError is a ValueError
-        return  # there is none, or it is a file of the user
+        return  # there is no such file, or it is the user's
     if isinstance(state, dict) and {"version", "plan", "runs", "input", "offset"} <= state.keys():
         raise InputError(
             "a checkpoint of an earlier version of tokcli, which this one does not resume",

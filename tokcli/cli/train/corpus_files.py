@@ -21,7 +21,7 @@ READ_BYTES = 1 << 18
 
 
 def path_of(source: streams.Input) -> str:
-    """Return the path of an input that has to be a file, or something that a cluster can open."""
+    """Return the path of an input; InputError for text and standard input, which --counts and --dask cannot open."""
     if source.data is not None or source.name == streams.STANDARD_INPUT:
         raise InputError("not a file", "--counts and --dask read files: name them.", where=source.shown)
     return source.name
@@ -51,14 +51,14 @@ class Corpus:
         return size - int(size * self._held_back / 100)
 
     def held_back(self) -> Iterator[bytes]:
-        """Return what was held back of each input."""
+        """Yield the end of each input, which --hold-back keeps out of training, without a partial first character."""
         for source in self.sources:
             size = size_of(source) or 0
             data = b"".join(between(source.blocks(READ_BYTES), self._taken(size), size))
             yield data.decode("utf-8", "ignore").encode()  # it may begin within a character
 
     def count(self, counting: CorpusCounter, progress: Progress, checkpoint: Checkpoint | None) -> None:
-        """Count all of the corpus, from where a checkpoint says."""
+        """Count the corpus, from the position of the checkpoint on, if there is one."""
         first = offset = 0
         if checkpoint:
             first, offset, self._left = checkpoint.position
@@ -84,7 +84,7 @@ class Corpus:
             self._left = max(self._left - size, 0)
 
     def _limited(self, source: streams.Input, begin: int) -> Iterator[bytes]:
-        """Return the blocks of an input that are used, from `begin` on; the last ends with a whole character."""
+        """Yield the blocks of an input that are used, from `begin` on; the last ends with a whole character."""
         size = size_of(source) if self._held_back else None
         end = None if size is None else self._taken(size)
         if self._left is not None:
@@ -104,7 +104,7 @@ class Corpus:
         yield last if size_now is not None and size_now <= end else last[: len(last) - cut_at_end(last)]
 
     def _within(self, texts: Iterable[bytes]) -> Iterator[bytes]:
-        """Return texts, as far as --limit allows."""
+        """Yield texts as far as --limit allows; the last may be cut, after a whole character."""
         for text in texts:
             if self._left is not None and len(text) >= self._left:
                 text = text[: self._left]

@@ -1,4 +1,4 @@
-"""`train`: the files of the format in which a vocabulary is written, each whole or not at all."""
+"""`train`: the files of a vocabulary in each of the formats, each written atomically."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _GPT2_NAMES = {"vocab.json": "merges.txt", "encoder.json": "vocab.bpe"}  # a voc
 
 
 class Files:
-    """The files of one format, opened before the work begins and written at its end; the first is the one named."""
+    """The files of one format, opened before the work begins and written when it ends; `names` are their paths."""
 
     def __init__(self, output: str, form: str, sources: list[streams.Input]) -> None:
         self._form = form
@@ -37,7 +37,7 @@ class Files:
 
     def __enter__(self) -> Files:
         with self._stack:
-            # the last entered is the first to get its name: the files beside the main one are there before it
+            # the last entered is the first to get its name: the files beside the main one get theirs before it
             for number, name in enumerate(self.names):
                 beside_none = number > 0 and not self._outputs[0].is_replaced
                 self._outputs.append(
@@ -52,7 +52,7 @@ class Files:
         self._stack.__exit__(kind, error, traceback)
 
     def check(self, made: Made, note: Callable[[str], None]) -> None:
-        """Raise VocabularyError for what the files cannot hold or tokcli not read; note what they do not say."""
+        """Raise VocabularyError for what the files cannot hold or tokcli could not read back; note what they omit."""
         if self._form in ("gpt2", "huggingface"):
             for token in made.special_tokens:
                 if bytes_of(token) not in (None, token.encode()):
@@ -86,7 +86,7 @@ def _refused(token: str, why: str) -> VocabularyError:
 
 
 def _names(output: str, form: str) -> list[str]:
-    """Return the names of the files of a format; GPT-2's folder is made."""
+    """Return the names of the files of a format; for GPT-2's pair, make a folder where `output` names no file of it."""
     if form == "tiktoken":
         return [output, f"{output}.json"]
     if form == "minbpe":

@@ -1,4 +1,4 @@
-"""`train`: what is to be trained: the pattern, the special tokens, and the rules, as the options or the counts say."""
+"""`train`: what is to be trained: the pattern, the special tokens and the rules, from the options or the counts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tokcli.training.trainer import TrainingRules
 
 
 class Plan:
-    """The training that options ask for, which were checked."""
+    """What a training run is to do, made from its options; InputError or VocabularyError where they do not fit."""
 
     def __init__(self, asked: TrainOptions, sources: list[streams.Input], note: Callable[[str], None]) -> None:
         self._asked, self._sources, self._note = asked, sources, note
@@ -45,7 +45,7 @@ class Plan:
         return GPT4 if pattern == "gpt4" else resolve_pattern(pattern), special
 
     def _of_counts(self) -> tuple[str, list[str]]:
-        """Return the pattern and the special tokens of counts; those of the options come first."""
+        """Return the pattern and the special tokens of counts files; special tokens of the options come first."""
         about: dict[str, Any] = {}
         for source in self._sources:
             file = open_counts(path_of(source))
@@ -80,16 +80,16 @@ class Plan:
 
     @property
     def all_special_tokens(self) -> list[str]:
-        """The special tokens, with those of the vocabulary that is extended."""
+        """The special tokens, followed by those of the vocabulary that is extended."""
         return [*self.special_tokens, *self.rules.seed_special]
 
     def pretokenizer(self) -> PreTokenizer:
-        """Return what splits by the pattern; errors name the file of counts that has it."""
+        """Return a pre-tokenizer with the pattern; errors name the counts file that has it."""
         with self._naming_counts():
             return PreTokenizer(self.pat_str)
 
     def encoding(self, name: str, ranks: dict[bytes, int]) -> Encoding:
-        """Return the encoding that some ranks make; errors name the file of counts that has the pattern."""
+        """Return the encoding with these ranks; errors name the counts file that has the pattern."""
         with self._naming_counts():
             return make_encoding(name, self.pat_str, ranks, self.special_tokens, self.rules.seed_special)
 
@@ -97,14 +97,14 @@ class Plan:
         return streams.naming(self._sources[0].shown) if self._asked.counts else nullcontext()
 
     def made(self, encoding: Encoding, merges: list[tuple[bytes, bytes]] | None) -> Made:
-        """Return what is written; merges that are not known are recovered from the ranks."""
+        """Return what is to be written; merges that are not known (None) are recovered from the ranks."""
         ranks = encoding._mergeable_ranks
         if merges is None:
             merges = [] if self._asked.form == "tiktoken" else recover_merges(ranks)
         return Made(ranks, merges, self.pat_str, encoding._special_tokens)
 
     def fingerprint(self) -> dict[str, Any]:
-        """Return what tells this training from another: a checkpoint of another one is refused."""
+        """Return what distinguishes this training from others, whose checkpoints are rejected."""
         asked = self._asked
         return {
             "records": asked.records,

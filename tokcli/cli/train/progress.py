@@ -36,7 +36,7 @@ class Progress:
         return "bar" if sys.stderr.isatty() and not quiet else "none"
 
     def counted(self, more: int) -> None:
-        """Take note that some bytes more are counted."""
+        """Add bytes that were counted, and show progress if it is time."""
         self._bytes += more
         if self._is_time():
             seconds = max(monotonic() - self._began, 1e-9)
@@ -54,12 +54,12 @@ class Progress:
                 self._show(share, f"counting {done} MB, {rate / 1e6:.1f} MB/s")
 
     def begin_merging(self, merges: int) -> None:
-        """Take note that the corpus is counted, and how many merges are to be made."""
+        """Begin to show merges in place of bytes; `merges` is how many are to be made."""
         self._merges = merges
         self._began = monotonic()
 
     def merged(self, index: int, left: bytes, right: bytes, token: bytes, count: int) -> None:  # noqa: ARG002
-        """Take note of a merge (trainer.OnMerge)."""
+        """Show a merge if it is time (trainer.OnMerge)."""
         if self._is_time() or (index + 1 == self._merges and self._kind == "bar"):
             shown = visible(repr(token.decode("utf-8", "replace")))[:WIDTH]
             self._show(

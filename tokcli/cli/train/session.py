@@ -1,4 +1,4 @@
-"""`train`: the steps of one call. The corpus is counted, merges are learnt from the counts, and written."""
+"""`train`: the steps of one run. The corpus is counted, merges are learnt from the counts, and ranks are written."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 
 BYTE_TOKENS = 256
 FIRST_WORDS = 40  # pieces that --visualise shows
-BESIDE = ("r50k_base", "cl100k_base", "o200k_base")  # one for each set of ranks in use
+BESIDE = ("r50k_base", "cl100k_base", "o200k_base")  # encodings to compare with: one for each set of ranks in use
 
 
 class Session:
-    """One call of the command: what it was asked for, and the steps. `status` is the exit status."""
+    """One run of the command: its options and its steps. `status` is the exit status."""
 
     def __init__(self, asked: TrainOptions) -> None:
         self._asked = asked
@@ -76,7 +76,7 @@ class Session:
             counting.close()
 
     def _count(self, counting: CorpusCounter, checkpoint: Checkpoint | None = None) -> PieceCounts:
-        """Count the corpus: from counts that there are, on a cluster, or here."""
+        """Count the corpus: from counts files, on a cluster, or on this machine."""
         try:
             if self._asked.counts:
                 counting.add_blocks(merge_files([path_of(source) for source in self._sources]))
@@ -104,7 +104,7 @@ class Session:
         with self._counting() as counting:
             for piece, count in self._count(counting).items():
                 pieces, piece_bytes, total = pieces + 1, piece_bytes + len(piece), total + len(piece) * count
-        # a row of symbols with an end for each piece, lists of places, and the table of pieces (measured: within 20 %)
+        # a row of symbols with an end for each piece, lists of places, and the table of pieces (measured: within 20%)
         width = 2 if (self._asked.vocab_size or 0) < 1 << 16 else 4
         taken = (piece_bytes + pieces) * (width + 2) + pieces * 44
         rows = {"bytes": total, "distinct pieces": pieces, "bytes in them": piece_bytes}
@@ -147,7 +147,7 @@ class Session:
     def _merge(
         self, counted: PieceCounts, checkpoint: Checkpoint | None
     ) -> tuple[dict[bytes, int], list[tuple[bytes, bytes]] | None]:
-        """Return the ranks; and the merges, where all were made here and are asked for."""
+        """Return the ranks, and the merges if the format needs them; None if some were made before this run."""
         asked, rules = self._asked, self._plan.rules
         merges: list[tuple[bytes, bytes]] = []
         listeners: list[OnMerge] = []
@@ -174,7 +174,7 @@ class Session:
 
 
 def inputs_of(asked: TrainOptions) -> tuple[int, list[streams.Input]]:
-    """Return the exit status as it is yet, and the inputs that the options name; with -r, the texts in folders."""
+    """Return the exit status so far, and the inputs that the options name; with -r, the texts in folders."""
     if not asked.recursive:
         return 0, streams.inputs(asked)
     found = texts_in_folders(asked, asked.errors, keeps=False)
@@ -193,7 +193,7 @@ def measure(encoding: Encoding, texts: Iterable[bytes]) -> None:
 
 
 def _all(listeners: list[OnMerge]) -> OnMerge | None:
-    """Make one listener of several."""
+    """Return one listener that calls all of these; None if there are none."""
     if len(listeners) < 2:
         return listeners[0] if listeners else None
 

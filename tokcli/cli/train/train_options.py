@@ -60,7 +60,7 @@ class TrainOptions(options.FolderOptions):
 
 
 def _size(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
-    """Return a number of bytes, which K, M, G or T (powers of 1024) may follow."""
+    """Return the bytes of a size, a number that K, M, G or T (powers of 1024) may follow."""
     if value is None:
         return None
     text = value.upper().removesuffix("B").removesuffix("I")
@@ -76,7 +76,7 @@ def _preset(ctx: click.Context, _: click.Parameter, value: str | None) -> None:
 
 
 def _text(ctx: click.Context, param: click.Parameter, value: Texts) -> Texts:
-    """Return a value, or values, that the trained file will hold: they must be UTF-8."""
+    """Return a value, or values, that the trained file will hold; BadParameter if they are not UTF-8."""
     for text in value if isinstance(value, tuple) else (value or "",):
         if not text.isascii() and text != text.encode("utf-8", "replace").decode():
             raise click.BadParameter(f"{text!r} is not UTF-8", ctx, param)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tokcli.cli.streams import Input
 
-HEAD_BYTES = 1 << 16  # at the beginning of a file, which are looked at
+HEAD_BYTES = 1 << 16  # at the beginning of a file, which are searched for a NUL
 
 
 def is_binary(source: Input, first: bytes) -> bool:
-    """Return whether an input that begins so is binary, and nobody asked for it by name."""
+    """Return whether an input that begins with the bytes `first` is binary; one that the user named never is."""
     return source.found_in is not None and b"\0" in first[:HEAD_BYTES]

@@ -1,6 +1,6 @@
 """The files in folders, in the order of their paths, as ripgrep chooses them: one after the other, in little memory.
 
-Only names are looked at; what is in the files is `found_texts.py`'s business.
+Only names are looked at; what is in the files is left to `found_texts.py`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class _Folder(NamedTuple):
 
 
 class FolderWalk:
-    """A walk through folders. `failed` is called with what cannot be read; `left_out` are files that nobody wants."""
+    """A walk through folders. `failed` is called with errors of what cannot be read; `left_out` are files to skip."""
 
     def __init__(self, choice: Choice, failed: Callable[[InputError], None], left_out: Iterable[Identity] = ()) -> None:
         self._choice = choice
@@ -67,7 +67,7 @@ class FolderWalk:
                 stack.append(self._opened(path, folder.rules, override, stack))
 
     def _override(self, root: str, cut: int) -> PlacedPatterns | None:
-        """Return the patterns of -g, which are relative to the current folder."""
+        """Return the patterns of -g, placed for a walk of `root`: they are relative to the current folder."""
         if not self._globs:
             return None
         below = os.path.relpath(root)
@@ -76,7 +76,7 @@ class FolderWalk:
         return PlacedPatterns(self._globs, cut, "" if below in (os.curdir, "") else f"{below}/")
 
     def _opened(self, path: str, rules: IgnoreRules, override: PlacedPatterns | None, above: list[_Folder]) -> _Folder:
-        """Return a folder with the names in it that are wanted: none where it cannot be read, or is above itself."""
+        """Return a folder with the wanted names in it: none if it cannot be read, or a link leads back up to it."""
         try:
             identity = _identity(os.stat(path or ".")) if self._choice.follow else None
             if identity and any(folder.identity == identity for folder in above):

@@ -1,6 +1,6 @@
 """The inputs of a command with -r: what FILEs name, and the texts in folders among them.
 
-What is binary is skipped, what cannot be read or is not UTF-8 is reported, and the rest goes on.
+Binary files are skipped, files that cannot be read or are not UTF-8 are reported, and the command goes on.
 """
 
 from __future__ import annotations
@@ -20,14 +20,15 @@ if TYPE_CHECKING:
     from tokcli.cli.options import FolderOptions
     from tokcli.engine.stream.chunks import Utf8Errors
 
-CURRENT = ""  # the folder in which paths begin with nothing
+CURRENT = ""  # the current folder, when its name is not part of the paths
 
 
 class FoundTexts:
-    """Inputs that are looked for while they are used; a second loop looks again. `named` are those to look in.
+    """The inputs of a command with -r: an iterable that searches for them as it goes, and again in each loop.
 
-    `status` is the exit status: 2 once anything was reported. With `keeps`, a short text is held in its input, so that
-    it is read only once. `errors` tells whether other bytes than UTF-8 are a mistake.
+    `named` are the inputs to search. `status` is the exit status: 2 once anything was reported. With `keeps`, an input
+    holds the bytes of a short text, so that they are read only once. With `errors` strict, bytes that are not UTF-8 are
+    reported.
     """
 
     def __init__(
@@ -55,7 +56,7 @@ class FoundTexts:
         self.end()
 
     def checked(self, source: streams.Input) -> streams.Input | None:
-        """Return one of the files as an input that can be read; None for one that is reported, or is binary."""
+        """Return one of the files after checking it; None if it is binary, or has an error, which is reported."""
         try:
             with streams.naming(source.shown):
                 found = self._checked(source)
@@ -75,7 +76,7 @@ class FoundTexts:
                 yield source
 
     def quietly(self) -> Iterator[streams.Input]:
-        """Yield what `files` does, without reports."""
+        """Yield the same inputs as `files`, but report nothing."""
         self._is_silent = True
         try:
             yield from self.files()
@@ -89,7 +90,7 @@ class FoundTexts:
             self.status = EXIT_ERROR
 
     def skipped(self, source: streams.Input) -> None:
-        """Take note of a binary file."""
+        """Count a binary file, and with --verbose name it in a note."""
         self._skipped += 1
         if self._verbose:
             messages.print_note(f"{source.shown}: binary, skipped")
@@ -118,7 +119,7 @@ class FoundTexts:
         return source._replace(data=first) if self._keeps and size == len(first) else source
 
     def _check(self, decoder: codecs.IncrementalDecoder, block: bytes, offset: int) -> None:
-        """Raise NotUtf8Error where a block, empty for the end, does not go on as UTF-8."""
+        """Raise NotUtf8Error, if --errors is strict, for a block (empty at the end) that does not continue UTF-8."""
         if self._errors != "strict":
             return
         before = len(decoder.getstate()[0])
@@ -129,15 +130,15 @@ class FoundTexts:
 
 
 def _is_stream(name: str) -> bool:
-    """Return whether a name is of a pipe or a device, which can be read only once."""
+    """Return whether a path is that of a pipe or a device, which can be read only once."""
     try:
         return not stat.S_ISREG(os.stat(name).st_mode)
-    except (OSError, ValueError):  # what is missing is an error where it is opened
+    except (OSError, ValueError):  # a missing file is reported where it is opened
         return False
 
 
 def _standard_output() -> list[tuple[int, int]]:
-    """Return the identity of the file that standard output goes to, which grows while it would be read."""
+    """Return the identity of the file that standard output goes to, if any: it would grow while it is read."""
     try:
         status = os.fstat(1)
     except OSError:

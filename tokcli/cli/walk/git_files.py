@@ -1,6 +1,6 @@
-"""The files outside a folder tree in which git is told what to leave out: a repository's own, and the user's.
+"""Git's lists of excluded files besides .gitignore: a repository's info/exclude and the user's excludes file.
 
-They are read as git and ripgrep read them; what cannot be read says nothing.
+They are read as git and ripgrep read them; a list that cannot be read excludes nothing.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _EXCLUDES = re.compile(r"\s*excludesfile\s*=\s*(.*)", re.IGNORECASE)
 
 
 def lines_of(path: str) -> list[str]:
-    """Return the lines of a small regular file, bytes that are not UTF-8 as surrogates; none where there is no file."""
+    """Return the lines of a small regular file, bytes that are not UTF-8 as surrogates; none if it cannot be read."""
     try:
         number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError):
@@ -31,7 +31,7 @@ def lines_of(path: str) -> list[str]:
 
 
 def repository_excludes(repository: str) -> list[str]:
-    """Return the lines of info/exclude of the repository whose `.git`, a folder or a file, is in a folder."""
+    """Return the lines of info/exclude of the repository in a folder, where `.git` is a folder or a file."""
     git = os.path.join(repository, ".git")
     if not os.path.isdir(git):  # of a worktree or a submodule: it says where the folder is
         line = (lines_of(git) or [""])[0]
@@ -44,7 +44,7 @@ def repository_excludes(repository: str) -> list[str]:
 
 
 def user_excludes() -> list[str]:
-    """Return the lines of the user's own excludes file: core.excludesFile, or the file that git takes without it."""
+    """Return the lines of the user's own excludes file: core.excludesFile, or git's default for it."""
     home = os.path.expanduser("~")
     config = os.environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
     chosen = os.environ.get("GIT_CONFIG_GLOBAL")
@@ -55,7 +55,7 @@ def user_excludes() -> list[str]:
 
 
 def _excludes_files(lines: list[str]) -> list[str]:
-    """Return the values of core.excludesFile in a file of git's settings."""
+    """Return the values of core.excludesFile in the lines of a git config file."""
     found, section = [], ""
     for line in lines:
         if match := _SECTION.match(line):

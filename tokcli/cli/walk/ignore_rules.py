@@ -1,7 +1,7 @@
 """What the ignore files of a folder, and of those above it, leave out: `.ignore`, `.gitignore`, and git's own lists.
 
 The order is ripgrep's: -g, then `.ignore` before `.gitignore`, and of each the nearest file that says anything; then
-the repository's info/exclude and the user's excludes file. `.gitignore` counts within a repository only.
+the repository's info/exclude and the user's excludes file. `.gitignore` applies within a repository only.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ GIT = ".git"
 
 
 class PlacedPatterns(NamedTuple):
-    """Patterns, and how a path below the folder that is walked becomes one relative to their folder.
+    """Patterns, and how to make a path of the walk relative to the folder that the patterns are for.
 
-    The first `cut` characters of the path go, and `before` comes in their place.
+    `before` replaces the first `cut` characters of the path.
     """
 
     patterns: Patterns
@@ -26,7 +26,7 @@ class PlacedPatterns(NamedTuple):
     before: str
 
     def verdict(self, path: str, *, is_folder: bool) -> bool | None:
-        """Return what the patterns say about a path."""
+        """Return the verdict of the patterns on a path of the walk: True, False or None, as `Patterns.verdict`."""
         return self.patterns.verdict(self.before + path[self.cut :], is_folder=is_folder)
 
 
@@ -34,7 +34,7 @@ AllPatterns = tuple[PlacedPatterns, ...]
 
 
 class IgnoreRules(NamedTuple):
-    """The rules for what is in one folder, the nearest first."""
+    """The rules for what is in one folder: the patterns of each kind of ignore file, the nearest file first."""
 
     ignore: AllPatterns = ()
     git_ignore: AllPatterns = ()
@@ -51,7 +51,7 @@ class IgnoreRules(NamedTuple):
         return None
 
     def within(self, folder: str, cut: int, before: str = "") -> IgnoreRules:
-        """Return the rules for what is in a folder below these; `cut` and `before` are those of `PlacedPatterns`."""
+        """Return the rules for a subfolder: these and its own; `cut` and `before` are those of `PlacedPatterns`."""
 
         def found(lines: list[str]) -> AllPatterns:
             patterns = Patterns(lines) if lines else None
@@ -70,7 +70,7 @@ class IgnoreRules(NamedTuple):
 
 
 def rules_above(root: str, cut: int) -> IgnoreRules:
-    """Return the rules that hold for a folder because of the folders above it; its paths begin `cut` characters in."""
+    """Return the rules that a folder inherits from those above; the walk's paths begin with `cut` characters for it."""
     rules, names = IgnoreRules(), os.path.realpath(root).split(os.sep)
     if not names[-1]:  # it is the root of the system
         return rules

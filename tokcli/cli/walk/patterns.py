@@ -1,6 +1,6 @@
-"""Patterns of file names, as .gitignore files and -g write them: pathspec translates one, the last match wins.
+"""Patterns of file names, as in .gitignore files and -g: pathspec makes a regex of each, and the last match wins.
 
-A path is matched by itself, byte by byte; whether a folder above it is left out is the caller's question.
+A path is matched by itself, byte by byte; callers check whether a folder above it is left out.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
 from tokcli.errors import InputError
 
-MAX_GLOBS = 1000  # that the braces of one may stand for
+MAX_GLOBS = 1000  # that one with braces may stand for
 _STAR = "[^/]*"  # as pathspec writes `*`
-_AND_BELOW = "(?:(?P<ps_d>/)|$)"  # as it ends a pattern, which is to match no path below
+_AND_BELOW = "(?:(?P<ps_d>/)|$)"  # as pathspec ends a pattern; cut off, so that no path below matches
 _BRACES = re.compile(r"(?<!\\)\{([^{}]*)(?<!\\)\}")
 
 
 class Patterns:
-    """Some patterns, in order.
+    """The patterns of one ignore file, or of -g, in order.
 
     >>> rules = Patterns(["*.log", "!keep.log", "build/"])
     >>> rules.verdict("a/b.log", is_folder=False), rules.verdict("keep.log", is_folder=False)
@@ -41,7 +41,7 @@ class Patterns:
         return bool(self._rules)
 
     def verdict(self, path: str, *, is_folder: bool) -> bool | None:
-        """Return what the last pattern that matches a path says: True, False where it begins with `!`; None: none did.
+        """Return False if the last pattern that matches a path begins with `!`, else True; None if none matches.
 
         The path is relative to the folder of the patterns, with `/` between names and none at its ends.
         """
@@ -55,7 +55,7 @@ class Patterns:
 
 
 def _bytes_in(text: str) -> str:
-    """Return a name with a character for each of its bytes, of which `?` and `[...]` match one, as for git and ripgrep.
+    """Return a name with one character for each byte: `?` and `[...]` match one byte, as in git and ripgrep.
 
     >>> len(_bytes_in("é"))
     2
@@ -64,9 +64,9 @@ def _bytes_in(text: str) -> str:
 
 
 def globs(given: Iterable[str]) -> Patterns:
-    """Return the patterns of -g; InputError for one that matches nothing.
+    """Return the patterns of -g; InputError for one that is not a pattern.
 
-    Of `{a,b}` each is a pattern, as in a shell.
+    Braces stand for several patterns, as in a shell: `{a,b}` for `a` and `b`.
 
     >>> rules = globs(["*.{py,md}"])
     >>> [rules.verdict(name, is_folder=False) for name in ("a.py", "b.md", "c.txt")]
@@ -82,7 +82,7 @@ def globs(given: Iterable[str]) -> Patterns:
 
 
 def _without_braces(glob: str) -> list[str]:
-    """Return the patterns that one with braces stands for."""
+    """Return the patterns that a pattern with braces stands for; InputError if they are more than MAX_GLOBS."""
     found = [glob]
     while any(_BRACES.search(line) for line in found):
         found = [
@@ -97,7 +97,7 @@ def _without_braces(glob: str) -> list[str]:
 
 
 def _rule(line: str, number: int = 0) -> tuple[re.Pattern[str], bool, bool] | None:
-    """Return the expression of a line, its verdict, and whether it is for folders only; None for a line without one."""
+    """Return a line's regex, its verdict, and whether it is for folders only; None for a line without a pattern."""
     line = line if line.endswith("\\ ") else line.rstrip()
     only_folders = line.endswith("/")
     try:
@@ -106,12 +106,12 @@ def _rule(line: str, number: int = 0) -> tuple[re.Pattern[str], bool, bool] | No
             return None
         text = text.removesuffix(_AND_BELOW) + r"\Z" if text.endswith(_AND_BELOW) else text
         return _compiled(_without_trials(text, number)), verdict, only_folders
-    except (ValueError, re.error, OverflowError):  # git, too, goes on without it
+    except (ValueError, re.error, OverflowError):  # git ignores such a line, too
         return None
 
 
 def _compiled(expression: str) -> re.Pattern[str]:
-    with warnings.catch_warnings():  # `[[` is a set to come
+    with warnings.catch_warnings():  # of `[[`, which may become a nested set
         warnings.simplefilter("ignore")
         return re.compile(expression, re.DOTALL)
 
@@ -119,8 +119,8 @@ def _compiled(expression: str) -> re.Pattern[str]:
 def _without_trials(text: str, number: int) -> str:
     """Return an expression that takes no exponential time on a name such as aaaaaa for a pattern such as *a*a*a*b.
 
-    What stands between two stars is best found as early as possible: no other place has to be tried. Python 3.10 has
-    no atomic groups, so `(?=(...))\\1` stands for one, as in `fnmatch.translate`. `number` makes the groups' names
+    What is between two stars can be matched at the earliest place: no other one has to be tried. Python 3.10 has no
+    atomic groups, so `(?=(...))\\1` stands for one, as in `fnmatch.translate`. `number` makes the groups' names
     unique.
     """
     first, *between = text.split(_STAR)

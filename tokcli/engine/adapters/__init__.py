@@ -1,5 +1,5 @@
-"""The adapters that make a `Tokenizer` of a tokenizer of whole texts: batches, arrays, streams and look-ups of tokens.
+"""Adapters that turn a tokenizer of whole texts into a `Tokenizer` with batches, arrays, streams and token look-ups.
 
-`adapted` (shortcut_tokenizer.py) chooses between the two. The rules of the tokenizers are left to their families, the
-ranks and the pattern of a shortcut to shortcut/ and tiktoken/.
+`adapted` (shortcut_tokenizer.py) chooses one of the two adapters. The rules of each tokenizer are left to its family,
+the ranks and the pattern of a shortcut to shortcut/ and tiktoken/.
 """

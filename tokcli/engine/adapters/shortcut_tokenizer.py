@@ -1,7 +1,7 @@
-"""`ShortcutTokenizer`: a tokenizer of whole texts whose work ranks and a pattern do, natively and in streams.
+"""`ShortcutTokenizer`: the adapter that encodes by a shortcut's ranks and pattern, natively and in streams.
 
-What a shortcut does not hold for, some characters as a rule, is found by a check (text_check.py) and goes the way of
-whole_text.py.
+Text that a shortcut does not hold for, usually a few characters, is found by a check (text_check.py) and encoded by the
+tokenizer's own rules.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ Answer = TypeVar("Answer")
 
 
 def adapted(name: str, rules: TextTokenizer) -> WholeTextTokenizer:
-    """Return a tokenizer of whole texts as a `Tokenizer`; where it has a shortcut, that does the work."""
+    """Return the adapter for a tokenizer of whole texts: one that encodes by its shortcut, if it has one."""
     return WholeTextTokenizer(name, rules) if rules.shortcut is None else ShortcutTokenizer(name, rules)
 
 
 class ShortcutTokenizer(WholeTextTokenizer):
-    """A tokenizer of whole texts that has a shortcut: `fast` does by ranks what the shortcut holds for."""
+    """A tokenizer of whole texts with a shortcut: `fast` encodes, by ranks, the text that the shortcut holds for."""
 
     def __init__(self, name: str, rules: TextTokenizer) -> None:
         super().__init__(name, rules)
@@ -57,7 +57,7 @@ class ShortcutTokenizer(WholeTextTokenizer):
             load_ranks=self.shortcut.load_ranks,
             load_image=self.shortcut.load_image,
         )
-        # added tokens that are not special are found whatever is allowed
+        # added tokens that are not special are always found, whatever is allowed
         self._always_found = frozenset(self.shortcut.added.keys() - self.special_tokens.keys())
 
     @property
@@ -67,7 +67,7 @@ class ShortcutTokenizer(WholeTextTokenizer):
 
     @property
     def changes_text(self) -> bool:
-        """Whether tokens may have other bytes than the text that they encode."""
+        """Whether the bytes of tokens may differ from the text that they encode."""
         return self.shortcut.form is not None or self.shortcut.prefix_space
 
     @property
@@ -85,14 +85,14 @@ class ShortcutTokenizer(WholeTextTokenizer):
 
     @cached_property
     def _checked(self) -> NativeEncoder | None:
-        """Native code that answers for texts in which the check finds nothing; None where a space may come first."""
+        """The native encoder for texts in which the check finds nothing; None without one, or with `prefix_space`."""
         if self._checks is None or self.shortcut.prefix_space:
             return None
         native = self.fast.native
         return native if native is None or self._check is None else native.checked(self._check.native)
 
     def _at_once(self, ask: Callable[[NativeEncoder], Answer | None]) -> Answer | None:
-        """Return what native code answers about texts; None where Python has to look at them first."""
+        """Return what `ask` gets from native code; None where Python has to look at the texts first."""
         native = self._checked
         if native is None:
             return None
@@ -134,7 +134,7 @@ class ShortcutTokenizer(WholeTextTokenizer):
         made: list[list[int] | None] = [None] * len(texts)
 
         def fill(native: NativeEncoder) -> bool:
-            """Encode those texts that have no ids yet; return whether all have them then."""
+            """Encode the texts that have no ids yet; return whether all texts then have ids."""
             left = [at for at, ids in enumerate(made) if ids is None]
             found = native.encode_batch_lists([texts[at] for at in left], threads)
             for at, ids in zip(left, found or (), strict=False):
@@ -147,13 +147,13 @@ class ShortcutTokenizer(WholeTextTokenizer):
         return [self.encode(text) if ids is None else ids for text, ids in zip(texts, made, strict=True)]
 
     def encode_array_batch(self, texts: Sequence[str], threads: int) -> tuple[memoryview, memoryview]:
-        """Return the ids of all texts in one array, and len(texts) + 1 offsets (uint64) at which each text's begin."""
+        """Return all texts' ids in one array, and len(texts) + 1 offsets (uint64) at which each text's ids begin."""
         if (made := self._at_once(lambda native: native.encode_batch(list(texts), threads))) is not None:
             return made
         return super().encode_array_batch(texts, threads)
 
     def _stretches(self, text: str, allowed: frozenset[str]) -> Iterator[tuple[Sequence[int], str | None]]:
-        """Yield a text in segments: (ids, None), or ((), the text that the ranks encode)."""
+        """Yield each segment of a text as (ids, None) or, where the ranks have to encode it, as ((), its text)."""
         found = special.together(allowed, self._always_found)
         for segment, kind in self._segments(text, found):
             if kind == "added":
@@ -164,7 +164,7 @@ class ShortcutTokenizer(WholeTextTokenizer):
                 yield (), self.shortcut.with_prefix(segment)
 
     def _segments(self, text: str, tokens: frozenset[str]) -> Iterator[tuple[str, SegmentKind]]:
-        """Yield a text in segments: added tokens, normalized text that the shortcut holds for, and other text."""
+        """Yield (segment, kind): an added token, normalized text that the shortcut holds for, or other text."""
         if self._checks is not None:
             yield from self._checks.segments(text, tokens)
             return
@@ -178,7 +178,7 @@ class ShortcutTokenizer(WholeTextTokenizer):
                 yield segment, "slow"
 
     def _encode_slowly(self, text: str) -> list[int]:
-        """Return the ids of text without added tokens that the shortcut does not hold for."""
+        """Return the ids of a text that the shortcut does not hold for and that has no added tokens."""
         native, words = self.fast.native, self.inner.cut(text)
         if words is None or native is None:
             return self.inner.encode(text, NONE)
@@ -201,7 +201,7 @@ class ShortcutTokenizer(WholeTextTokenizer):
         return joined(parts)
 
     def _plain_spans(self, checks: Checks, text: str, start: int) -> Tokens:
-        """Return the tokens of a text without added tokens that begins at a character of the input."""
+        """Return the tokens of a text that has no added tokens, `start` characters into the input."""
         normalized = checks.normalized(text)
         breaks = None if normalized == text else checks.breaks(text)
         parts, at = [], start if breaks is None else 0
@@ -214,14 +214,14 @@ class ShortcutTokenizer(WholeTextTokenizer):
         return found
 
     def _spans_of(self, text: str, start: int) -> Tokens:
-        """Return the tokens of a text that the shortcut holds for, which begins at a character of the input."""
+        """Return the tokens of a text that the shortcut holds for, `start` characters into the input."""
         native, decoder, found = self.fast.native, self.fast.native_decoder, None
         if native is not None and decoder is not None:
             found = placed(self.shortcut, native, decoder, text, start, with_blanks=self.inner.trims_spans)
         return self._slow_spans(text, start) if found is None else found
 
     def _slow_spans(self, text: str, start: int) -> Tokens:
-        """Return the tokens of a text that the shortcut does not hold for, which begins at a character of the input."""
+        """Return the tokens of a text that the shortcut does not hold for, `start` characters into the input."""
         found = self.inner.encode_spans(text, NONE)
         if found.spans is not None:
             found.spans = array("Q", [start + place for place in found.spans])
@@ -238,13 +238,13 @@ class ShortcutTokenizer(WholeTextTokenizer):
     # --- streams -----------------------------------------------------------------------------------------------------
 
     def read_chunks(self, blocks: stream.Blocks, options: ReadOptions = PLAIN) -> Iterator[stream.Chunk]:
-        """Yield blocks of bytes as chunks; as one where a space may come before the text."""
+        """Yield the chunks of a stream; the whole stream is one chunk where a space may be put before the text."""
         if self.shortcut.prefix_space:
             return super().read_chunks(blocks, options)
         return self.fast.read_chunks(blocks, self._for_ranks(options))
 
     def read_parts(self, blocks: stream.Blocks, options: ReadOptions = PLAIN) -> Iterator[AnyChunk]:
-        """Yield blocks of bytes as UTF-8 or as chunks."""
+        """Yield the parts of a stream: UTF-8 where native code takes it, else chunks."""
         if not self.shortcut.prefix_space:
             return self.fast.read_parts(blocks, self._for_ranks(options))
         is_plain = self.fast.pretokenizer.is_known and options.errors != "bytes"
@@ -252,7 +252,7 @@ class ShortcutTokenizer(WholeTextTokenizer):
         return with_prefix(read(blocks, self._for_ranks(options)))
 
     def cuts_at(self, data: bytes, at: int) -> bool:
-        """Return whether streams may be cut at a byte of UTF-8: nowhere, if a space may come before the text."""
+        """Return whether a stream may be cut at byte `at` of UTF-8: never, if a space may be put before the text."""
         return not self.shortcut.prefix_space and self.fast.cuts_at(data, at)
 
     def token_spans(self, ids: Sequence[int], start: int = 0, *, in_chars: bool = True) -> array[int]:
@@ -260,7 +260,7 @@ class ShortcutTokenizer(WholeTextTokenizer):
         return self.fast.token_spans(ids, start, in_chars=in_chars)
 
     def read_split(self, blocks: stream.Blocks, options: ReadOptions = PLAIN) -> Iterator[SplitText | stream.Chunk]:
-        """Yield blocks of bytes as text with its pieces where the shortcut holds for any text, else as chunks."""
+        """Yield the parts of a stream: text with its pieces if the shortcut holds for any text, else chunks."""
         if self.shortcut.prefix_space or self.shortcut.looks_at_text:
             return self.read_chunks(blocks, options)
         return self.fast.read_split(blocks, self._for_ranks(options))
@@ -318,7 +318,7 @@ class ShortcutTokenizer(WholeTextTokenizer):
         return for_ids(self.fast.all_parents(), self.max_id + 1)
 
     def scores(self) -> Sequence[float]:
-        """Return no scores: ranks decide."""
+        """Return an empty sequence: ranks decide, not scores."""
         return ()
 
     def token_kinds(self) -> dict[int, str]:
@@ -330,7 +330,7 @@ class ShortcutTokenizer(WholeTextTokenizer):
 
 
 def with_prefix(parts: Iterator[AnyChunk]) -> Iterator[AnyChunk]:
-    """Yield parts of a stream with a space before each text between special tokens that does not begin with one."""
+    """Yield the parts of a stream, with a space put before each text between special tokens that lacks one."""
     begins = True
     for part in parts:
         if isinstance(part, stream.Chunk):

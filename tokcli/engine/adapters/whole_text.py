@@ -1,7 +1,7 @@
-"""`WholeTextTokenizer`: a `TextTokenizer` with all that an `Encoding` asks, for texts that have to be seen whole.
+"""`WholeTextTokenizer`: a `TextTokenizer` with everything that an `Encoding` needs, for texts that must be seen whole.
 
-An input is one chunk, up to the limit for a piece: what a normalizer and a model make of its end depends on what
-follows. Where ranks and a pattern do the same, shortcut_tokenizer.py takes over.
+An input is one chunk of at most stream.MAX_PIECE_BYTES: what a normalizer and a model make of the end of a text depends
+on what follows. Where ranks and a pattern give the same ids, shortcut_tokenizer.py takes over.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ NONE: frozenset[str] = frozenset()
 class WholeTextTokenizer(TokenVocabulary):
     """A tokenizer of whole texts, `inner`, with arrays, batches, streams and look-ups of tokens.
 
-    `inner` may be a compiled one, which knows less than its file; `rules` is the same with everything the file says.
+    `inner` may be a compiled one, which knows less than its file; `rules` is the same with all that the file says.
     """
 
     special_tokens: dict[str, int]
@@ -60,7 +60,7 @@ class WholeTextTokenizer(TokenVocabulary):
 
     @property
     def rules(self) -> TextTokenizer:
-        """The tokenizer of whole texts with everything its file says, which is read now if it was compiled."""
+        """The tokenizer of whole texts with everything that its file says; if it was compiled, the file is read now."""
         return self.inner.whole
 
     @property
@@ -70,7 +70,7 @@ class WholeTextTokenizer(TokenVocabulary):
 
     @property
     def changes_text(self) -> bool:
-        """Whether tokens may have other bytes than the text that they encode: nothing says that they have not."""
+        """Whether the bytes of tokens may differ from the text that they encode: True, as nothing rules it out."""
         return True
 
     @property
@@ -80,14 +80,14 @@ class WholeTextTokenizer(TokenVocabulary):
 
     @cached_property
     def pretokenizer(self) -> PreTokenizer | None:
-        """The pattern that alone cuts text; None where there is none, or it has words that only Oniguruma knows."""
+        """The pattern that alone cuts text; None where there is none, or it has syntax that only Oniguruma knows."""
         pat_str = self.rules.single_pattern
         with suppress(PatternError):
             return None if pat_str is None else PreTokenizer(pat_str)
         return None
 
     def cutting_parts(self) -> list[tuple[str, object]]:
-        """Return the name and the object of each part that cuts text, in order."""
+        """Return (name, object) of each part of the tokenizer that cuts text, in order."""
         return self.rules.cutting_parts()
 
     # --- text to ids -------------------------------------------------------------------------------------------------
@@ -123,7 +123,7 @@ class WholeTextTokenizer(TokenVocabulary):
         return [self.encode(text) for text in texts]
 
     def encode_array_batch(self, texts: Sequence[str], threads: int) -> tuple[memoryview, memoryview]:
-        """Return the ids of all texts in one array, and len(texts) + 1 offsets (uint64) at which each text's begin."""
+        """Return all texts' ids in one array, and len(texts) + 1 offsets (uint64) at which each text's ids begin."""
         del threads
         arrays = [self.encode_array(text) for text in texts]
         return memoryview(b"".join(arrays)).cast("I"), memoryview(array("Q", accumulate(map(len, arrays), initial=0)))
@@ -137,7 +137,7 @@ class WholeTextTokenizer(TokenVocabulary):
         return [len(self.encode_piece(piece)) for piece in pieces]
 
     def encode_own_texts(self, ids: Iterable[int]) -> Iterator[tuple[int, Sequence[int]]]:
-        """Yield (id, ids of the text that it stands for); no ids where that text cannot be encoded."""
+        """Yield (id, ids of the text that it stands for); an empty sequence where that text cannot be encoded."""
         rules = self.rules
         for number in ids:
             text = rules.own_text(number)
@@ -155,7 +155,7 @@ class WholeTextTokenizer(TokenVocabulary):
         return self.inner.split(without_surrogates(text))
 
     def read_chunks(self, blocks: stream.Blocks, options: ReadOptions = PLAIN) -> Iterator[stream.Chunk]:
-        """Yield blocks of bytes as one chunk; InputError above stream.MAX_PIECE_BYTES."""
+        """Yield a stream as one chunk, or nothing if it is empty; InputError above stream.MAX_PIECE_BYTES."""
         whole = self.read_whole(blocks, options)
         if whole is not None:
             yield whole
@@ -166,15 +166,15 @@ class WholeTextTokenizer(TokenVocabulary):
         return False
 
     def read_split(self, blocks: stream.Blocks, options: ReadOptions = PLAIN) -> Iterator[SplitText | stream.Chunk]:
-        """Yield blocks of bytes as chunks."""
+        """Yield a stream as one chunk, as `read_chunks` does: its text is split whole."""
         return self.read_chunks(blocks, options)
 
     def read_parts(self, blocks: stream.Blocks, options: ReadOptions = PLAIN) -> Iterator[AnyChunk]:
-        """Yield blocks of bytes as one chunk; InputError above stream.MAX_PIECE_BYTES."""
+        """Yield a stream as one chunk, or nothing if it is empty; InputError above stream.MAX_PIECE_BYTES."""
         return self.read_chunks(blocks, options)
 
     def read_whole(self, blocks: stream.Blocks, options: ReadOptions = PLAIN) -> stream.Chunk | None:
-        """Return blocks of bytes as one chunk; None where they are empty, InputError above stream.MAX_PIECE_BYTES."""
+        """Return a stream as one chunk, or None if it is empty; InputError above stream.MAX_PIECE_BYTES."""
         held, size = [], 0
         for block in blocks:
             held.append(block)
@@ -205,7 +205,7 @@ class WholeTextTokenizer(TokenVocabulary):
     def for_records(
         self, data: bytes, special_tokens: frozenset[str] = NONE, errors: Utf8Errors = "strict"
     ) -> NativeEncoder | None:
-        """Return None: records are taken one by one."""
+        """Return None: records are encoded one by one."""
         del data, special_tokens, errors
         return None
 
@@ -218,7 +218,7 @@ class WholeTextTokenizer(TokenVocabulary):
         return self.inner.encode_spans(chunk.text, chunk.allowed or NONE)
 
     def finish(self, texts: list[Tokens], add: bool) -> Tokens:
-        """Return one text or a pair of texts after the post-processor; `add`: with its special tokens."""
+        """Return one text or a pair of texts after the post-processor, which adds its special tokens if `add`."""
         return self.inner.finish(texts, add)
 
     @property
@@ -260,7 +260,7 @@ class WholeTextTokenizer(TokenVocabulary):
         return {token: number for number, token in self._token_bytes.items() if number not in self._special_ids}
 
     def ranks(self) -> dict[bytes, int]:
-        """Return the ids of all tokens that are not special; of ids with the same bytes, the last."""
+        """Return the id of each token that is not special, by its bytes; of ids with the same bytes, the last."""
         return self._ranks
 
     @cached_property
@@ -276,16 +276,16 @@ class WholeTextTokenizer(TokenVocabulary):
         return number in self._special_ids
 
     def scores(self) -> Sequence[float]:
-        """Return the score of each id; nothing where the model does not choose by scores."""
+        """Return the score of each id; an empty sequence where the model does not choose by scores."""
         return self.rules.scores()
 
     def token_kinds(self) -> dict[int, str]:
-        """Return the kind of each unusual token by id."""
+        """Return the kind, such as control or byte, of each token that is not normal, by id."""
         return self.rules.token_kinds()
 
     @property
     def model_kind(self) -> ModelKind:
-        """The way in which the model finds tokens."""
+        """The way in which the model finds tokens: by merges, on the best path, or as the pieces that fit."""
         return self.rules.model_kind
 
     @property
@@ -294,7 +294,7 @@ class WholeTextTokenizer(TokenVocabulary):
         return self.rules.finds_whole
 
     def merge_order(self) -> MergeOrder | None:
-        """Return the order of merging; None for a model that does not merge."""
+        """Return the function that gives the rank of a merge; None for a model that does not merge."""
         return self.rules.merge_order()
 
     def parents(self, number: int) -> tuple[int, int] | None:
@@ -306,7 +306,7 @@ class WholeTextTokenizer(TokenVocabulary):
         return one_by_one(self.max_id + 1, self._token_bytes, self.inner.parents)
 
     def merge_steps(self, piece: bytes) -> None:
-        """Return None: the merges of a piece are those of its tokens' parents."""
+        """Return None: the merges of a piece follow from the parents of its tokens."""
         del piece
 
 
@@ -316,12 +316,12 @@ def text_of(part: AnyChunk) -> str:
 
 
 def _text_and_allowed(part: AnyChunk) -> tuple[str, frozenset[str]]:
-    """Return a part of a stream, and the special tokens that become their id in it; elsewhere they are cut out."""
+    """Return the text of a part, and the special tokens allowed in it: none where they have been cut out before."""
     return text_of(part), (isinstance(part, stream.Chunk) and part.allowed) or NONE
 
 
 def _restore(kind: type[WholeTextTokenizer], name: str, rules: type[Any], given: dict[str, Any]) -> WholeTextTokenizer:
-    """Return the tokenizer that was pickled: made of the rules' own fields, without what they cache."""
+    """Return the tokenizer that was pickled, made from the fields of its rules without their caches."""
     return kind(name, rules(**given))
 
 

@@ -1,4 +1,4 @@
-"""What every room of the engine may use: checks of arguments, locks that survive a fork, time limits, longest matches.
+"""What every folder of the engine may use: argument checks, locks that survive a fork, time limits, longest matches.
 
-Nothing here knows what a token is; that is left to the rooms above.
+Nothing here knows what a token is; that is left to the other folders.
 """

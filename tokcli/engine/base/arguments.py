@@ -1,6 +1,6 @@
-"""The checks of what callers of the Python API pass: an error names the argument, and is of the kind tiktoken raises.
+"""Checks of the arguments of the Python API: errors name the argument, and are of the types that tiktoken raises.
 
-What has been checked here is taken by tokenizers and native code without another word.
+Tokenizers and native code rely on these checks and do not repeat them.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ def wrong_type(name: str, expected: str, value: object) -> TypeError:
 
 
 def check_text(text: object, name: str = "text") -> None:
-    """Raise TypeError for what is no str."""
+    """Raise TypeError for anything but a str."""
     if not isinstance(text, str):
         raise wrong_type(name, "a str", text)
 
 
 def texts_in(texts: object, name: str) -> list[str]:
-    """Return some texts as a list; TypeError names the first that is no str, by its place."""
+    """Return texts as a list; TypeError names the index of the first that is not a str."""
     if not isinstance(texts, Iterable):
         raise wrong_type(name, "a list of str", texts)
     if isinstance(texts, (list, tuple)) and set(map(type, texts)) <= {str}:
         return list(texts)
     found: list[str] = []
-    for text in texts:  # which may have no end: the first that is no str ends it
+    for text in texts:  # which may be endless: the first that is not a str ends it
         if not isinstance(text, str):
             raise wrong_type(f"{name}[{len(found)}]", "a str", text)
         found.append(text)
@@ -58,7 +58,7 @@ def bytes_in(data: object, name: str) -> bytes:
 
 
 def token_id(token: object, name: str = "token") -> int:
-    """Return an id as an int; TypeError for what is none, OverflowError for one that no vocabulary can have."""
+    """Return an id as an int; TypeError for anything but an integer, OverflowError for one outside 0 to MAX_ID."""
     try:
         number = index(cast(Any, token))
     except TypeError:
@@ -69,12 +69,12 @@ def token_id(token: object, name: str = "token") -> int:
 
 
 def shown_number(number: int) -> str:
-    """Return a number in digits, which Python itself refuses to print where there are thousands of them."""
+    """Return a number in digits or, above 128 bits, its size: Python refuses to print thousands of digits."""
     return str(number) if number.bit_length() <= 128 else f"one of {number.bit_length()} bits"
 
 
 def token_ids(tokens: object, name: str = "tokens") -> list[int]:
-    """Return ids as a list of ints; the errors are those of `token_id` for the first that is none."""
+    """Return ids as a list of ints; for the first that is not an id, raise the error that `token_id` raises."""
     if not isinstance(tokens, Iterable):
         raise wrong_type(name, "a sequence of ints", tokens)
     given = list(tokens)
@@ -88,13 +88,13 @@ def token_ids(tokens: object, name: str = "tokens") -> list[int]:
 
 
 def check_sequence(tokens: object, name: str = "tokens") -> None:
-    """Raise TypeError for ids in no order, as in a set, or in none that lasts, as in an iterator."""
+    """Raise TypeError for ids that have no order, as in a set, or can be read only once, as from an iterator."""
     if isinstance(tokens, (str, AbstractSet, Mapping, Iterator)) or not isinstance(tokens, Iterable):
         raise wrong_type(name, "a sequence of ints", tokens)
 
 
 def threads_in(num_threads: object) -> int:
-    """Return a number of threads, MOST_THREADS at the most; None is no choice. ValueError for less than one."""
+    """Return a number of threads, at most MOST_THREADS, and 8 for None; ValueError for less than one."""
     if num_threads is None:
         return 8
     try:
@@ -107,7 +107,7 @@ def threads_in(num_threads: object) -> int:
 
 
 def batch_in(batch: Iterable[Sequence[int]], num_threads: object) -> Iterable[Sequence[int]]:
-    """Return sequences of ids; TypeError for what holds none. The number of threads is checked, and has no effect."""
+    """Return sequences of ids; TypeError if `batch` is not iterable. `num_threads` is checked, but has no effect."""
     threads_in(num_threads)
     if not isinstance(batch, Iterable):
         raise wrong_type("batch", "a list of sequences of ints", batch)
@@ -115,7 +115,7 @@ def batch_in(batch: Iterable[Sequence[int]], num_threads: object) -> Iterable[Se
 
 
 def number_in(number: object, name: str) -> int:
-    """Return a number as an int; TypeError for what is none, OverflowError for one that needs more than 63 bits."""
+    """Return a number as an int; TypeError for anything but an integer, OverflowError if it exceeds signed 64 bits."""
     try:
         found = index(cast(Any, number))
     except TypeError:
@@ -126,7 +126,7 @@ def number_in(number: object, name: str) -> int:
 
 
 def names_in(names: object, name: str) -> frozenset[str]:
-    """Return names of special tokens; TypeError for what is no collection of str."""
+    """Return the names of special tokens; TypeError for anything but a collection of str."""
     if not isinstance(names, Iterable):
         raise wrong_type(name, '"all" or a collection of str', names)
     given = list(names)
@@ -137,21 +137,21 @@ def names_in(names: object, name: str) -> frozenset[str]:
 
 
 def path_in(path: object, name: str = "path") -> str | bytes:
-    """Return the path of a file; TypeError for anything else, numbers of open files too."""
+    """Return the path of a file; TypeError for anything else, file descriptors included."""
     if not isinstance(path, (str, bytes, PathLike)):
         raise wrong_type(name, "a path", path)
     return fspath(path)
 
 
 def paths_in(paths: object) -> Iterator[str | bytes]:
-    """Return the paths of files, which may have no end; TypeError names the first that is none, by its place."""
+    """Return a lazy iterator over paths; TypeError names the index of the first that is not a path."""
     if isinstance(paths, (str, bytes)) or not isinstance(paths, Iterable):
         raise wrong_type("paths", "several paths", paths)
     return (path_in(path, f"paths[{at}]") for at, path in enumerate(paths))
 
 
 def blocks_in(blocks: object) -> Iterator[bytes]:
-    """Return the blocks of a stream, which may have no end; TypeError names the first that is no bytes."""
+    """Return a lazy iterator over blocks of bytes; TypeError names the index of the first that is not bytes."""
     if isinstance(blocks, (str, bytes)) or not isinstance(blocks, Iterable):
         raise wrong_type("blocks", "several blocks of bytes", blocks)
     return (_block_in(block, f"blocks[{at}]") for at, block in enumerate(blocks))
@@ -164,7 +164,7 @@ def _block_in(block: object, name: str) -> bytes:
 
 
 def ids_by_token(ids: object, kind: type[Token], name: str) -> dict[Token, int]:
-    """Return a vocabulary, tokens of one kind to ids: as given, or as a copy where ids are other numbers than int.
+    """Return a vocabulary, tokens of type `kind` to ids: the given one if it is a dict of ints, else a copy.
 
     TypeError and OverflowError name the first token or id that is wrong.
     """
@@ -187,7 +187,7 @@ def _shown(token: object) -> str:
 
 
 def check_ranks(ranks: Mapping[bytes, int], encoding: str) -> None:
-    """Raise VocabularyError, a ValueError, for no ranks at all, and for a rank that two tokens have."""
+    """Raise VocabularyError (a ValueError) if there are no ranks, or if two tokens have the same rank."""
     if not ranks:
         raise VocabularyError(f"encoding {encoding!r}: no tokens")
     if len(set(ranks.values())) < len(ranks):
@@ -199,7 +199,7 @@ def check_ranks(ranks: Mapping[bytes, int], encoding: str) -> None:
 
 
 def check_utf8(text: str, name: str) -> None:
-    """Raise UnicodeEncodeError, a ValueError, for a text that has no UTF-8."""
+    """Raise UnicodeEncodeError (a ValueError) for a text with lone surrogates, which UTF-8 cannot encode."""
     try:
         text.encode()
     except UnicodeEncodeError as error:

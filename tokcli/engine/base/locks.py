@@ -1,7 +1,7 @@
-"""Locks that survive a fork: in the child no other thread is left that could open them.
+"""Locks that survive a fork: in the child, no other thread is left to release them.
 
-A fork copies only the thread that asks for it. A lock that another thread held at that moment stays closed in the child
-for ever, so each is made anew there; what it guards is in order, for the other thread was stopped between two steps.
+A fork copies only the thread that calls it. A lock that another thread held at that moment would stay held in the child
+for ever, so each lock is reset there; what it guards is in order, as the other thread was stopped between two steps.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ _locks: WeakSet[Any] = WeakSet()
 
 
 def new_lock() -> threading.RLock:
-    """Return a lock that its thread may close again, and that is open in the child of a fork."""
+    """Return a reentrant lock, which is released in the child of a fork."""
     lock = threading.RLock()
     _locks.add(lock)
     return lock
 
 
 def _open_all() -> None:
-    """Open the locks of `new_lock`, and those that `cached_property` has, one for each property, before Python 3.12."""
+    """Release the locks of `new_lock` and, before Python 3.12, the lock that each `cached_property` has."""
     for lock in _locks:
         lock._at_fork_reinit()
     _open_imports()
@@ -41,7 +41,7 @@ def _open_all() -> None:
 
 
 def _open_imports() -> None:
-    """Forget the imports of ours that other threads had begun: nobody ends them, and Python waits for their locks."""
+    """Forget imports of tokcli and regex that other threads began: none will end, and Python waits for their locks."""
     locks: dict[str, Any] = getattr(_bootstrap, "_module_locks", {})
     for name, reference in list(locks.items()):
         owner = getattr(reference(), "owner", None)

@@ -1,4 +1,4 @@
-"""`LongestMatch`: of many texts, the longest one that is at a place of another text. Their number hardly matters."""
+"""`LongestMatch`: finds the longest of many texts at a place of another text; their number hardly affects the time."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, AnyStr, Generic
 
-_FEW = 256  # so many texts a regular expression finds faster
+_FEW = 256  # up to this many texts, a regular expression is faster
 
 
 class LongestMatch(Generic[AnyStr]):
-    """Finds texts, or strings of bytes, by a binary search; empty ones are left out.
+    """A set of texts, or of byte strings, that are found in another by binary search; empty ones are left out.
 
     >>> tokens = LongestMatch(["<a>", "<a><b>", "a"])
     >>> list(tokens.find("<a><b><a>a"))
@@ -22,16 +22,17 @@ class LongestMatch(Generic[AnyStr]):
     def __init__(self, texts: Iterable[AnyStr]) -> None:
         self._texts: list[AnyStr] = sorted({text for text in texts if text})
         self.longest = max(map(len, self._texts), default=0)
-        # What is found by itself, if the texts are few; else their first characters
+        # a pattern of the texts themselves, which finds them alone, if they are few; else of their first characters
         self._are_few = len(self._texts) <= _FEW
         begins: list[AnyStr] = self._texts[::-1] if self._are_few else sorted({text[:1] for text in self._texts})
         self.begin: re.Pattern[AnyStr] | None = _any_of(begins) if begins else None
 
     @cached_property
     def _rows(self) -> tuple[list[int], list[int]]:
-        """For each text the longest other one that begins it (-1: none), and one further on in that row.
+        """For each text, the longest other text that it starts with (-1: none), and a shorter one to jump to.
 
-        Jumps make any row short (Myers 1983, skew-binary numbers).
+        A text and those that it starts with, the longest first, are a row. Jumps make any row short to walk (Myers
+        1983, skew-binary numbers).
         """
         shorter_of: list[int] = []
         jump_of: list[int] = []
@@ -53,12 +54,12 @@ class LongestMatch(Generic[AnyStr]):
         return shorter_of, jump_of
 
     def end(self, text: AnyStr, begin: int, limit: int | None = None) -> int:
-        """Return where the longest text ends that begins at a place and ends by `limit`; `begin` if there is none."""
+        """Return the end of the longest text that begins at `begin` and ends by `limit`; `begin` if there is none."""
         at = self._at(text[begin : min(begin + self.longest, len(text) if limit is None else limit)])
         return begin if at < 0 else begin + len(self._texts[at])
 
     def everywhere(self, text: AnyStr) -> Iterator[tuple[int, int]]:
-        """Yield where the longest text at each place begins and ends; they may overlap."""
+        """Yield (begin, end) of the longest text at each place; matches may overlap."""
         at = 0
         while self.begin is not None and (match := self.begin.search(text, at)):
             begin, end = match.start(), self.end(text, match.start())
@@ -67,12 +68,12 @@ class LongestMatch(Generic[AnyStr]):
             at = begin + 1
 
     def _at(self, part: AnyStr) -> int:
-        """Return the number of the longest text that begins `part`; -1 if there is none."""
+        """Return the number of the longest text that `part` starts with; -1 if there is none."""
         texts = self._texts
         at = bisect_right(texts, part) - 1
         if at < 0 or part.startswith(texts[at]):
             return at
-        # What begins `part` and sorts before this text also begins this text.
+        # If `part` starts with a text that sorts before this one, this one starts with it, too.
         size = _common(part, texts[at])
         shorter_of, jump_of = self._rows
         while at >= 0 and len(texts[at]) > size:
@@ -81,7 +82,7 @@ class LongestMatch(Generic[AnyStr]):
         return at
 
     def find(self, text: AnyStr, begin: int = 0) -> Iterator[tuple[int, int]]:
-        """Yield where texts begin and end, from left to right without overlaps, at each place the longest."""
+        """Yield (begin, end) of the texts found from left to right without overlaps, the longest at each place."""
         if self.begin is not None and self._are_few:
             yield from (match.span() for match in self.begin.finditer(text, begin))
             return
@@ -93,7 +94,7 @@ class LongestMatch(Generic[AnyStr]):
 
 
 def _common(left: AnyStr, right: AnyStr) -> int:
-    """Return the length of the longest common beginning."""
+    """Return the length of the longest common prefix of two texts."""
     low, high = 0, min(len(left), len(right))
     while low < high:
         middle = (low + high + 1) // 2

@@ -1,8 +1,8 @@
 """The time limit for patterns. It belongs to the call, not to an encoding, which other calls may share.
 
 `with time_limit(seconds):` holds for every pattern that is compiled or matched inside: of an argument, of a
-tokenizer.json, of any other file. It is a context variable: threads and tasks have their own, and the threads that
-`stream/parallel.py` starts take over that of their caller. An argument would have to pass through every tokenizer.
+tokenizer.json, of any other file. It is a context variable, as an argument would have to pass through every tokenizer:
+threads and tasks have their own, and the threads that `stream/parallel.py` starts take over that of their caller.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from typing import TypeVar
 Result = TypeVar("Result")
 
 DEFAULT_SECONDS = 5.0
-_PAUSE_S = 0.25  # for the exception to end what it came into, before it is sent again
+_PAUSE_S = 0.25  # time for the exception to unwind what it interrupted, before it is sent again
 _seconds = ContextVar("tokcli_time_limit", default=DEFAULT_SECONDS)
 
 
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Limit the time that a pattern may take inside: for compiling, and for one block of text.
+    """Limit the seconds that a pattern may take inside the `with` block: for compiling, and for each block of text.
 
     PatternTimeoutError ends what takes longer.
 
@@ -45,11 +45,11 @@ def seconds_allowed() -> float:
 
 
 def run_within(seconds: float, work: Callable[[], Result]) -> Result:
-    """Return `work()`; TimeoutError ends it when it takes longer than that.
+    """Return `work()`; TimeoutError if it takes longer than `seconds`.
 
-    For work in pure Python that knows no time limit. Asking for the time at every call of a function (sys.setprofile)
-    would make it four to ten times slower; a waiting thread costs 0.1 ms. The thread raises an exception in this one,
-    as Ctrl-C does, so a call of C code is waited for.
+    This is for work in pure Python that has no time limit of its own. Checking the time at every function call
+    (sys.setprofile) would make it four to ten times slower; a waiting thread costs 0.1 ms. That thread raises an
+    exception in this one, as Ctrl-C does, so a running call of C code is waited for.
 
     >>> run_within(5, lambda: 1)
     1
@@ -66,12 +66,12 @@ def run_within(seconds: float, work: Callable[[], Result]) -> Result:
         raise TimeoutError(f"more than {seconds:g} s") from None
 
 
-class _Expired(BaseException):  # no Exception, so that nothing but `run_within` catches it
+class _Expired(BaseException):  # not an Exception, so that nothing but `run_within` catches it
     """Raised in a thread whose time is up."""
 
 
 def _until_done(stop: Callable[[], None]) -> None:
-    """Call `stop` again where the exception that it ends came in the midst of it."""
+    """Call `stop`, and again each time that the exception which it prevents interrupts it."""
     while True:
         try:
             return stop()
@@ -80,9 +80,9 @@ def _until_done(stop: Callable[[], None]) -> None:
 
 
 class _Alarm:
-    """Raises _Expired in the thread that made it, unless it is stopped in time, and again until it is stopped.
+    """An alarm that raises _Expired in the thread that made it, again and again, until it is stopped.
 
-    Python drops an exception that comes in the call of a finalizer or of a weak reference, so one may get lost.
+    Once is not enough: Python drops an exception that arrives in a finalizer or in the callback of a weak reference.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -94,10 +94,10 @@ class _Alarm:
         self._is_over = self._is_sent = False
 
     def start(self) -> None:
-        """Begin to wait. The exception may come from here on. MemoryError: a thread could not be made.
+        """Start the waiting thread; the exception may come from here on. MemoryError if no thread can be made.
 
-        `threading.Thread.start` waits until the thread says that it runs: without end, where memory is too short for
-        it to say so. Here such a thread ends, and there is no time limit.
+        `threading.Thread.start` waits until the new thread reports that it runs: for ever, where memory is too short
+        for the report. Here such a thread just ends, and there is no time limit.
         """
         try:
             _thread.start_new_thread(self._expire, ())
@@ -105,7 +105,7 @@ class _Alarm:
             raise MemoryError(str(error)) from None
 
     def stop(self) -> None:
-        """Take care that the exception does not come any more."""
+        """Make sure that the exception does not come any more."""
         with self._lock:
             if self._is_sent and not self._is_over:
                 _raise_in(self._thread, None)
@@ -125,7 +125,7 @@ class _Alarm:
 def _raise_in(thread: int, kind: type[BaseException] | None) -> None:
     """Raise an exception in a thread at its next step; None takes back one that has not been raised yet."""
     if sys.implementation.name != "cpython":
-        return  # there is no such call, and no limit
-    import ctypes  # 10 ms, for this alone
+        return  # other Pythons lack the call below, so there is no limit
+    import ctypes  # 10 ms, which nothing else needs
 
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), None if kind is None else ctypes.py_object(kind))

@@ -1,8 +1,8 @@
-"""Rules for single characters, which native twins learn, made of normalizers and pre-tokenizers.
+"""Rules for single characters, which native twins learn, derived from normalizers and pre-tokenizers.
 
-A normalizer can be applied character by character as long as a character does not interact with its neighbours. One
-that may (a mark that is put in order or composed, a part of a longer grapheme cluster) is unsafe: the twin asks for the
-whole run of such characters, which is normalized at once.
+A normalizer can be applied character by character as long as characters do not interact with their neighbours. One that
+may do so (a mark that is put in order or composed, a part of a longer grapheme cluster) is unsafe: the twin asks for
+the whole run of such characters, which is normalized at once.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from tokcli.engine.pipeline.finders import Characters, LiteralText
 from tokcli.engine.unicode import classes, forms
 
 WORD_CHAR, REMOVED, ISOLATED = 0x100, 0xFF, 0xFE  # TextModel::kWordChar, kRemoved, kIsolated
-UNKNOWN = array("I", [0xFFFFFFFF])  # the origins of a run that only the whole text tells
+UNKNOWN = array("I", [0xFFFFFFFF])  # the origins of a run, where only the whole text tells them
 _MOST_STEPS = 6  # a group has a bit for each, and must stay below ISOLATED
 _JAMO = re.compile("[\u1100-\u11ff\ua960-\ua97f\ud7b0-\ud7ff]")
 _JOINED = re.compile("[\r\u200c\u200d\U0001f1e6-\U0001f1ff]")
 
 
 class CharacterStage(NamedTuple):
-    """A normalizer, and the test for characters that it changes alike in any context."""
+    """A normalizer, and the test for characters that it changes in the same way in any context."""
 
     apply: Callable[[str], str]
     is_safe: Callable[[str], bool]
@@ -102,7 +102,7 @@ def _is_independent(form: forms.Form) -> Callable[[str], bool]:
 
 
 def _is_a_cluster(char: str) -> bool:
-    """Return whether a character is a grapheme cluster of its own next to any neighbour that is not unsafe itself."""
+    """Return whether a character is a grapheme cluster by itself beside any neighbour that is safe, too."""
     if _JAMO.match(char) or _JOINED.match(char):
         return False
     if char.isascii():
@@ -130,9 +130,9 @@ def run_of(text: str, stages: list[CharacterStage]) -> bytes:
 
 
 def origins_of(text: str, steps: list[norm.Normalizer]) -> array[int]:
-    """Return where the characters come from that normalizers make of a text: bytes of it, one for each character.
+    """Return the origin of each character that normalizers make of a text: the byte of the text at which it begins.
 
-    They are UNKNOWN where that depends on what is before the text, or a character comes from nowhere.
+    The origins are UNKNOWN where they depend on what is before the text, or a character does not come from just one.
     """
     aligned = Aligned.of(text)
     for step in steps:
@@ -159,11 +159,11 @@ class Groups:
 
     @staticmethod
     def are_known(steps: list[split.Splitter]) -> bool:
-        """Return whether all pre-tokenizers cut where the group of characters changes."""
+        """Return whether the pre-tokenizers are few enough, and each cuts where the group of characters changes."""
         return len(steps) <= _MOST_STEPS and all(map(_is_by_groups, steps))
 
     def value(self, char: str) -> int:
-        """Return the number of a character's group, with the bit WORD_CHAR for a character of words."""
+        """Return the number of a character's group, with the bit WORD_CHAR for a word character."""
         word = WORD_CHAR if classes.has("WORD", char) else 0
         found = [_membership(step, char) for step in self._steps]
         if "removed" in found:

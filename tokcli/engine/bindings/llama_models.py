@@ -16,7 +16,7 @@ from tokcli.engine.pipeline import pretokenizers as split
 from tokcli.engine.pipeline.finders import LiteralText
 from tokcli.engine.twins import register
 
-_ANY_LENGTH = 1 << 31  # characters of a word
+_ANY_LENGTH = 1 << 31  # in characters: words have no limit
 
 
 def twin_of_spm(model: LlamaSpm) -> NativeText:
@@ -77,7 +77,7 @@ def twin_of_unigram(model: LlamaUnigram) -> NativeText | None:
 
 
 def twin_of_rwkv(model: Rwkv) -> NativeText | None:
-    """Build the twin of RWKV's model: WordPiece's longest match, over bytes, each of which has to be a token."""
+    """Build the twin of RWKV's model: WordPiece's longest match over bytes; return None where a byte is not a token."""
     if any(bytes([byte]) not in model.ids for byte in range(256)):
         return None
     tokens = {token: number for token, number in model.ids.items() if token}

@@ -1,6 +1,6 @@
 """Builds the native twin of a tokenizer.json from its normalizers, pre-tokenizers, model and added tokens.
 
-A tokenizer has no twin where one of its parts does what the native code does not.
+A tokenizer has no twin if one of its parts does something that the native code cannot do.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def twin_of_pipeline(parts: Pipeline) -> NativeText | None:
-    """Build the twin of a tokenizer; return None where there can be none, and for byte-level ones."""
+    """Build the twin of a tokenizer; return None if one of its parts has no native form, or if it is byte-level."""
     plan = None if parts.is_byte_level else _plan_of(parts)
     made = None if plan is None else _model(parts.model)
     if plan is None or made is None:
@@ -54,7 +54,7 @@ def twin_of_pipeline(parts: Pipeline) -> NativeText | None:
 
 
 def added_texts(parts: Pipeline) -> tuple[dict[str, AddedToken], dict[str, AddedToken]]:
-    """Return the texts that are found as added tokens in the text as given, and those found in normalized text.
+    """Return the added tokens by the text that is looked for: in the text as given, and in normalized text.
 
     Of several tokens with the same text, the first one counts.
     """
@@ -67,7 +67,7 @@ def added_texts(parts: Pipeline) -> tuple[dict[str, AddedToken], dict[str, Added
 
 
 def plan_of(parts: Pipeline) -> TextPlan:
-    """Return what the twin of a tokenizer does with text; ValueError where there is no twin."""
+    """Return what the twin of a tokenizer does with text before its model; ValueError if there is no twin."""
     plan = _plan_of(parts)
     if plan is None:
         raise ValueError("no native twin")
@@ -80,7 +80,7 @@ Step = tuple[int, bytes, bytes, bool, bool]  # kind, text that is found, content
 class TextPlan(NamedTuple):
     """What a twin does with text before its model: steps, rules for characters, a space before pieces, and cuts.
 
-    The rules are those of the normalizers in `rules`, for each of which there is a stage.
+    The rules are those of the normalizers in `rules`, which `stages` apply to single characters.
     """
 
     steps: list[Step]
@@ -90,7 +90,7 @@ class TextPlan(NamedTuple):
     groups: Groups
 
     def learn(self, chars: list[int], unclassed: list[int], runs: list[bytes]) -> Learned:
-        """Answer a twin's questions about characters."""
+        """Return the answers to a twin's questions: what characters become, their groups, and what runs become."""
         return (
             {c: rule_of(chr(c), self.stages) for c in chars},
             {c: self.groups.value(chr(c)) for c in unclassed},
@@ -98,13 +98,13 @@ class TextPlan(NamedTuple):
         )
 
     def origins(self, runs: list[bytes]) -> Mapping[bytes, array[int]]:
-        """Return where the characters come from that runs become."""
+        """Return for each run the origins of the characters that it becomes, as `origins_of` does."""
         return {run: origins_of(run.decode(), self.rules) for run in runs}
 
 
 def _plan_of(parts: Pipeline) -> TextPlan | None:
     if any(token.content and not parts.normalized(token.content) for token in parts.added if token.normalized):
-        return None  # a token of nothing cuts text everywhere
+        return None  # an empty token would cut text everywhere
     normalizers: list[norm.Normalizer] = _flat(parts.normalizer)
     steps = _steps_of(normalizers)
     cuts = _cuts_of(parts, normalizers)
@@ -181,7 +181,7 @@ def _unigram(model: Unigram) -> _native.TextModel | None:
 
 
 def _flat(step: Any) -> list[Any]:
-    """Return the single normalizers or pre-tokenizers of one that may be a sequence, or None."""
+    """Return the single normalizers or pre-tokenizers of `step`, which may be a sequence of them, or None."""
     if isinstance(step, norm.NormalizerSequence):
         return [inner for part in step.normalizers for inner in _flat(part)]
     if isinstance(step, split.SplitterSequence):
@@ -199,7 +199,7 @@ def _squeezed(step: norm.Normalizer) -> str | None:
 def _steps_of(
     steps: list[norm.Normalizer],
 ) -> tuple[list[Step], list[CharacterStage], list[norm.Normalizer]] | None:
-    """Return the steps of a native normalizer, the stages of its rules for characters, and the normalizers of these."""
+    """Return native steps, the stages of rules for characters and their normalizers; None if one cannot be native."""
     # A normalizer that squeezes spaces, applies rules for characters and squeezes again only has to do so at the end.
     squeezes = [at for at, step in enumerate(steps) if _squeezed(step) == " "]
     if len(squeezes) == 2 and squeezes[1] == len(steps) - 1:
@@ -237,7 +237,7 @@ def _steps_of(
 
 
 def _cuts_of(parts: Pipeline, steps: list[norm.Normalizer]) -> tuple[tuple[bool, bool, int] | None, Groups] | None:
-    """Return the arguments of `set_metaspace`, and the groups of characters by which text is cut."""
+    """Return the arguments of `set_metaspace` and the groups by which text is cut; None if it is cut otherwise."""
     splitters: list[split.Splitter] = _flat(parts.splitter)
     if len(splitters) == 1 and _finds_nothing(splitters[0], steps[-1] if steps else None):
         splitters = []

@@ -1,7 +1,7 @@
 """`NativeText`: the native twin of a tokenizer that is not byte-level. It learns what single characters become.
 
-A twin gives the ids that the Python code gives, or None where only Python can encode a text. The modules beside this
-one build twins with the native code's numbers and tables, which are here; _native.pyi says what each method takes.
+A twin gives the ids that the Python code gives, or None where only Python can encode a text. The other modules of this
+folder build twins, with the native code's constants and tables from here; _native.pyi says what each method takes.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class NativeText:
         self._states = lru_cache(maxsize=8)(states)
 
     def image(self) -> bytes:
-        """Return the tables, and what was learned of single characters: a buffer that a native model opens again."""
+        """Return the tables, and what was learned about single characters, as bytes that a native model can open."""
         return self.model.image()
 
     def encode(self, text: str, allowed: frozenset[str]) -> list[int] | None:
@@ -73,7 +73,7 @@ class NativeText:
         return self._ask(self.model.encode, text, allowed)
 
     def encode_array(self, text: str, allowed: frozenset[str]) -> memoryview | None:
-        """Return the ids of a text as uint32."""
+        """Return the ids of a text as an array (uint32)."""
         ids = self._ask(self.model.encode_ids, text, allowed)
         return None if ids is None else memoryview(ids).cast("I")
 
@@ -89,7 +89,7 @@ class NativeText:
     def _ask(
         self, method: Callable[[str, bytes, bytes, int], Answer | Questions | None], text: str, allowed: frozenset[str]
     ) -> Answer | None:
-        """Call a method of the model again and again, each time after its questions were answered."""
+        """Call a method of the model until all its questions are answered; return None if only Python can encode."""
         states, threads = self._states(allowed), threads_inside()
         for _ in range(_ROUNDS):
             answer = method(text, *states, threads)
@@ -104,15 +104,15 @@ class NativeText:
 
 
 def model_of(ids: Mapping[str, int]) -> _native.TextModel:
-    """Make a native model with these tokens, which still has to be told what to do with them.
+    """Make a native model with these tokens; what it does with them has yet to be set.
 
-    ValueError: a text has no UTF-8. OverflowError: an id has more than 32 bits.
+    ValueError if a text cannot be encoded in UTF-8, OverflowError if an id has more than 32 bits.
     """
     return model_of_bytes(list(map(str.encode, ids)), ids.values())
 
 
 def model_of_bytes(tokens: Sequence[bytes], ids: Iterable[int]) -> _native.TextModel:
-    """Make a native model with these tokens, none of them empty; else as `model_of` does."""
+    """Make a native model as `model_of` does, from tokens given as bytes, none of them empty."""
     native = backend.native()
     assert native is not None
     model: _native.TextModel = native.TextModel(b"".join(tokens), array("I", map(len, tokens)), array("I", ids))
@@ -122,7 +122,7 @@ def model_of_bytes(tokens: Sequence[bytes], ids: Iterable[int]) -> _native.TextM
 def orders_of(scores: Sequence[float]) -> array[int]:
     """Return a number for each score that is lower for a higher score, and equal for equal ones.
 
-    ValueError: a score is not finite.
+    ValueError if a score is not finite.
 
     >>> orders_of([-1.0, 0.5, -1.0]).tolist()
     [1, 0, 1]

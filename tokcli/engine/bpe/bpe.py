@@ -32,7 +32,7 @@ CACHE_PIECE_CHARS = 64
 def encode_piece(ranks: Ranks, piece: bytes) -> list[int]:
     """Return the ids of a piece: its own id if it is a token, else those that merging its bytes gives.
 
-    UnknownTokenError: a byte of it is no token.
+    UnknownTokenError if one of its bytes is not a token.
 
     >>> encode_piece({b"a": 1, b"b": 2, b"c": 3, b"ab": 450, b"bc": 650}, b"abc")
     [450, 3]
@@ -46,7 +46,7 @@ def encode_piece(ranks: Ranks, piece: bytes) -> list[int]:
 def merge_piece(ranks: Ranks, piece: bytes) -> list[int]:
     """Return the ids that merging gives for a piece that is not looked up whole first (tiktoken's `byte_pair_encode`).
 
-    UnknownTokenError: a byte of it is no token.
+    UnknownTokenError if one of its bytes is not a token.
     """
     if not piece:
         return []
@@ -68,7 +68,7 @@ def merge_bounds(ranks: Mapping[AnyStr, float], piece: AnyStr, leave: int = 1) -
 
 
 def merge_by_scanning(ranks: Mapping[AnyStr, float], piece: AnyStr, leave: int = 1) -> list[int]:
-    """Do what `merge_bounds` promises by looking for the lowest rank after each merge. O(n*m), but n is small.
+    """Return what `merge_bounds` does, by looking for the lowest rank after each merge. O(n*m), but n is small.
 
     >>> merge_by_scanning({b"ab": 450, b"bc": 650}, b"abc")
     [0, 2, 3]
@@ -90,7 +90,7 @@ def merge_by_scanning(ranks: Mapping[AnyStr, float], piece: AnyStr, leave: int =
 
 
 def merge_by_heap(ranks: Mapping[AnyStr, float], piece: AnyStr, leave: int = 1) -> list[int]:
-    """Do what `merge_bounds` promises in O(n log n), by `merge_parts`.
+    """Return what `merge_bounds` does, in O(n log n), by `merge_parts`.
 
     >>> merge_by_heap({"ab": -1.0, "bc": -2.0}, "abc")
     [0, 1, 3]
@@ -100,7 +100,7 @@ def merge_by_heap(ranks: Mapping[AnyStr, float], piece: AnyStr, leave: int = 1) 
 
 
 def join_by_ranks(ranks: Mapping[AnyStr, float]) -> Join[AnyStr]:
-    """Return what joins two parts that are a token together."""
+    """Return a function that joins two parts if together they are a token."""
     get = ranks.get
 
     def join(left: AnyStr, right: AnyStr) -> tuple[float, AnyStr] | None:
@@ -111,7 +111,7 @@ def join_by_ranks(ranks: Mapping[AnyStr, float]) -> Join[AnyStr]:
 
 
 def merge_parts(parts: list[Part], join: Join[Part], leave: int = 1) -> list[int]:
-    """Merge neighbours in place, the lowest rank first, the leftmost of equals; return the places of those left.
+    """Merge neighbours in place, the lowest rank first, the leftmost of equals; return the indexes of the parts left.
 
     `join` gives the rank and the part that two neighbours make, None if they do not merge; merging stops when `leave`
     parts are left. This takes O(n log n): a heap of pairs, in which those that have changed meanwhile are skipped, and
@@ -160,9 +160,9 @@ def merge_parts(parts: list[Part], join: Join[Part], leave: int = 1) -> list[int
 
 
 class MergeStep(NamedTuple):
-    """The parts of a piece after one merge, whose rank it has; `position` is the index of the new part.
+    """The parts of a piece after one merge, the rank of that merge, and the index of the new part (`position`).
 
-    Before the first merge, both are None.
+    Before the first merge, `rank` and `position` are None.
     """
 
     parts: tuple[bytes, ...]
@@ -171,7 +171,7 @@ class MergeStep(NamedTuple):
 
 
 def merge_steps(ranks: Ranks, piece: bytes) -> Iterator[MergeStep]:
-    """Yield the parts of a piece before and after every merge, from single bytes to the parts that stay.
+    """Yield the parts of a piece before and after every merge, from single bytes to the final parts.
 
     >>> [step.parts for step in merge_steps({b"ab": 450, b"bc": 650}, b"abc")]
     [(b'a', b'b', b'c'), (b'ab', b'c')]
@@ -201,7 +201,7 @@ def last_two(ranks: Mapping[AnyStr, float], token: AnyStr) -> tuple[AnyStr, AnyS
 
 
 def rank_of_score(score: float) -> float:
-    """Return the rank of a merge into a token of some score: the highest score merges first.
+    """Return the rank of a merge into a token with this score: the highest score merges first.
 
     >>> rank_of_score(-12.0), rank_of_score(-0.5)
     (12, 0.5)

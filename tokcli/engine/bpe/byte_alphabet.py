@@ -7,7 +7,7 @@ from itertools import accumulate
 
 
 def byte_alphabet() -> dict[str, int]:
-    """Return the byte of each character: printable ones of Latin-1 are their own, the others begin at U+0100.
+    """Return the byte of each character in GPT-2's alphabet: printable Latin-1 as it is, other bytes from U+0100 on.
 
     >>> alphabet = byte_alphabet()
     >>> alphabet["A"], alphabet["Ġ"], alphabet["Ċ"], len(alphabet)
@@ -32,7 +32,7 @@ def bytes_of(token: str) -> bytes | None:
 
 
 _LATIN = {ord(char): byte for char, byte in BYTE_OF.items()}
-_LATIN |= dict.fromkeys(set(range(256)) - set(_LATIN), 0x100)  # not in the alphabet: no byte, and not Latin-1
+_LATIN |= dict.fromkeys(set(range(256)) - set(_LATIN), 0x100)  # not in the alphabet: U+0100, which is not Latin-1
 
 
 def all_bytes_of(tokens: Iterable[str]) -> list[bytes | None]:
@@ -51,7 +51,7 @@ def all_bytes_of(tokens: Iterable[str]) -> list[bytes | None]:
 
 
 def to_byte_chars(text: str) -> str:
-    """Return a text with the character of GPT-2's alphabet for each byte of its UTF-8.
+    """Return the UTF-8 of a text in GPT-2's alphabet, one character for each byte.
 
     >>> to_byte_chars("é a")
     'Ã©Ġa'
@@ -60,7 +60,7 @@ def to_byte_chars(text: str) -> str:
 
 
 def byte_token(byte: int) -> str:
-    """Return the name of the token for a byte.
+    """Return the name that SentencePiece gives the token of a byte.
 
     >>> byte_token(10)
     '<0x0A>'

@@ -22,8 +22,8 @@ def image_of(
 ) -> bytes:
     """Return the native image of a vocabulary; ValueError where there is no native backend, or an id does not fit.
 
-    `merges` are (left, right, made), and are found from the ranks where not given. `drops_missing`: bytes that are no
-    token have no ids; else they are a KeyError in encoding.
+    `merges` are (left, right, made); if they are not given, they are found from the ranks. `drops_missing`: bytes that
+    are not tokens get no id; else encoding them is a KeyError.
     """
     native = backend.native()
     if native is None:

@@ -1,10 +1,8 @@
-"""Tokens of a piece where nothing merges: the longest match, as WordPiece and RWKV take it, and Unigram's lattice.
+"""Unigram's lattice: all ways to cut a piece into tokens, of which the path with the highest sum of scores is taken.
 
-The lattice has all ways to cut a piece into tokens; the one whose scores have the highest sum is taken (Viterbi).
-
-The order of additions, and which of two equal ways wins, decide ids. Both are those of the reference libraries, which
-sum in floats: of 64 bits in Hugging Face's tokenizers and llama.cpp, of 32 bits in SentencePiece. PLaMo's way goes from
-the end of the text in whole numbers, and is llama_cpp/stretch_models.py's own.
+The search is Viterbi's. The order of additions, and which of two equal paths wins, decide ids. Both are those of the
+reference libraries, which sum in floats: of 64 bits in Hugging Face's tokenizers and llama.cpp, of 32 bits in
+SentencePiece. PLaMo 2's search, from the end of the text in whole numbers, is left to llama_cpp/stretch_models.py.
 """
 
 from __future__ import annotations
@@ -15,7 +13,7 @@ from collections.abc import Iterable, Mapping
 
 UNKNOWN_PENALTY = 10.0  # an unknown character scores this much less than the lowest token
 LARGEST_SINGLE = 3.4028234663852886e38  # what the libraries take for the lowest score where there is no token
-_RESET = 100_000.0  # SentencePiece counts sums beyond it from zero again, for floats of 32 bits to stay exact
+_RESET = 100_000.0  # beyond this sum, SentencePiece counts from zero again, so that floats of 32 bits stay exact
 _SINGLE = struct.Struct("<f")
 
 
@@ -32,7 +30,7 @@ def single(value: float) -> float:
 
 
 def prefixes(tokens: Iterable[str]) -> frozenset[str]:
-    """Return all beginnings of some tokens: what may grow into a token.
+    """Return all prefixes of some tokens, themselves included: every text that may grow into a token.
 
     >>> sorted(prefixes(["ab", "b"]))
     ['a', 'ab', 'b']
@@ -54,11 +52,11 @@ def best_path(
     *,
     in_singles: bool = False,
 ) -> list[tuple[int, int, bool]]:
-    """Return (begin, end, whether it is a token) for each part of the best way through a piece.
+    """Return (begin, end, whether it is a token) for each part of the best path through a piece.
 
-    A character that is no token by itself may be taken as unknown, and scores `unknown_score`. `beginnings` are the
-    `prefixes` of the tokens in `scores`. Sums are floats of 64 bits, `in_singles` of 32. A way replaces another that
-    comes to the same place only if it is better, and longer tokens are tried first: they win ties.
+    A character that is not a token by itself may be taken as unknown, and scores `unknown_score`. `beginnings` are the
+    `prefixes` of the tokens in `scores`. Sums are floats of 64 bits, or of 32 bits with `in_singles`. A path replaces
+    another to the same place only if it is better, and longer last tokens are tried first: they win ties.
 
     >>> scores = {"a": -1.0, "b": -1.0, "ab": -2.0}
     >>> best_path("abc", scores, prefixes(scores), -12.0)
@@ -66,7 +64,7 @@ def best_path(
     """
     size = len(piece)
     best = [0.0] * (size + 1)
-    starts: list[int | None] = [None] * (size + 1)  # of the last part on the best way; -begin - 1 if it is unknown
+    starts: list[int | None] = [None] * (size + 1)  # of the last part on the best path; -begin - 1 if it is unknown
     frontier = 0
     for begin in range(size):
         here = best[begin]
@@ -102,7 +100,7 @@ def best_path(
 
 
 def _traced(starts: list[int | None]) -> list[tuple[int, int, bool]]:
-    """Follow the starts of the last parts back from the end."""
+    """Return the parts of the best path, found by following the starts of the last parts back from the end."""
     path: list[tuple[int, int, bool]] = []
     end = len(starts) - 1
     while end > 0:

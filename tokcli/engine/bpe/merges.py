@@ -1,6 +1,6 @@
-"""`ParentTable`: for every id of a vocabulary the two ids that merge into it, in order, by id, and back.
+"""`ParentTable`: the two ids that merge into each id of a vocabulary, looked up by id or by parent, or listed in order.
 
-Each model finds these pairs by its own rules (`parents` of a tokenizer); trees of them are `analysis/merge_tree.py`'s.
+Each model finds these pairs by its own rules (`parents` of a tokenizer); trees are left to `analysis/merge_tree.py`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import NamedTuple
 from tokcli.errors import VocabularyError
 
 NO_PARENT = 2**32 - 1
-MAX_IDS = 1 << 24  # of a table by id, which takes 8 bytes for each; files of others have some 260,000
+MAX_IDS = 1 << 24  # a table takes 8 bytes for each id; vocabularies in use have some 260,000
 
 
 class ParentTable(NamedTuple):
@@ -28,7 +28,7 @@ class ParentTable(NamedTuple):
         return self.left[number], self.right[number]
 
     def children(self, number: int) -> list[int]:
-        """Return the ids of which an id is a parent, in order.
+        """Return the ids that an id is a parent of, in ascending order.
 
         >>> ParentTable(array("I", [NO_PARENT, 0, 0]), array("I", [NO_PARENT, 0, 1])).children(0)
         [1, 2]
@@ -61,7 +61,7 @@ def check_size(ids: int) -> None:
 
 
 def one_by_one(ids: int, known: Iterable[int], parents_of: Callable[[int], tuple[int, int] | None]) -> ParentTable:
-    """Return the table of `ids` ids in which `parents_of` tells the parents of the `known` ones."""
+    """Return the table of `ids` ids: `parents_of` gives the parents of those in `known`, the others have none."""
     check_size(ids)
     empty = array("I", [NO_PARENT])
     left, right = empty * ids, empty * ids
@@ -72,7 +72,7 @@ def one_by_one(ids: int, known: Iterable[int], parents_of: Callable[[int], tuple
 
 
 def for_ids(merges: ParentTable, ids: int) -> ParentTable:
-    """Return a table cut or filled up to a number of ids."""
+    """Return a table cut or padded to `ids` ids."""
     check_size(ids)
     missing = array("I", [NO_PARENT]) * max(ids - len(merges.left), 0)
     return ParentTable((merges.left + missing)[:ids], (merges.right + missing)[:ids])

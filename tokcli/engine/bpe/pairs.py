@@ -37,9 +37,9 @@ class TokenSpan(NamedTuple):
 
 
 class MergeList(Mapping[int, tuple[int, int]]):
-    """Merges that are given as a list in their order, of three ids each: left, right, and the id that they make.
+    """Merges as a flat list of three ids each, in the order of merging: left, right, and the id that they make.
 
-    No two merges have the same pair. The dictionary of all of them is made when one is looked up.
+    No two merges have the same pair. The dictionary of all merges is made when the first one is looked up.
 
     >>> MergeList(array("I", [0, 1, 2]))[0 << SHIFT | 1]
     (0, 2)
@@ -66,10 +66,10 @@ class MergeList(Mapping[int, tuple[int, int]]):
 
     @staticmethod
     def of(ids: Mapping[str, int], items: Sequence[object], prefix: int = 0) -> MergeList | None:
-        """Read merges natively, each "left right" (text or UTF-8) or [left, right]; None if that is not possible.
+        """Read merges natively, each "left right" (text or UTF-8) or [left, right].
 
-        `prefix` characters of the right token are dropped when the two join. It is not possible without the native
-        backend, and if one of `items` is no merge of two tokens into a third.
+        `prefix` characters of the right token are dropped when the two join. Return None without the native
+        backend, or if one of `items` is not a merge of two tokens into a third.
         """
         native = backend.native()
         if native is None:
@@ -123,7 +123,7 @@ class PairBpe:
         return lambda left, right, _: merges[left << SHIFT | right][0]
 
     def scores(self) -> Sequence[float]:
-        """Return nothing: this model has no scores."""
+        """Return an empty sequence: this model has no scores."""
         return ()
 
     def encode(self, piece: str) -> tuple[int, ...]:
@@ -136,7 +136,7 @@ class PairBpe:
 
     @cached_property
     def _word_pattern(self) -> re.Pattern[str] | None:
-        """What cuts a long piece where nothing can merge: before SentencePiece's spaces, if no merge has one inside."""
+        """The pattern that cuts a long piece before SentencePiece's spaces; None if merges may cross such a place."""
         if self.prefix or self.suffix or VISIBLE_SPACE not in self.ids:
             return None
         if self.unk_token is None and not all(byte_token(byte) in self.ids for byte in range(256)):
@@ -173,7 +173,7 @@ class PairBpe:
         return not (self.prefix or self.suffix)
 
     def ranks(self) -> Ranked | None:
-        """Return the model as ranks of the bytes that its characters stand for; None where ranks say less."""
+        """Return the model as ranks of the bytes that its characters stand for; None if ranks cannot express it."""
         return ranks_of_texts(self.ids, in_order(self.merges), finds_whole=self.ignore_merges)
 
     @cached_property
@@ -205,7 +205,7 @@ class PairBpe:
         return texts_of(self.ids)
 
     def _word(self, piece: str) -> list[tuple[int, int]]:
-        """Return (id, number of bytes of the piece) of each token."""
+        """Return (id, number of the piece's bytes) of each token of a piece."""
         parts = self._parts(piece)
         return merge(parts, self._table) if len(parts) > 1 else parts
 
@@ -257,7 +257,7 @@ def last_two_ids(parts: Sequence[int], merges: PairMerges, made: int) -> tuple[i
 
 
 def merge(parts: Sequence[tuple[int, int]], merges: PairMerges, leave: int = 1) -> list[tuple[int, int]]:
-    """Merge parts (id, size) until `leave` are left or none can merge; the sizes of what merges add up."""
+    """Return parts (id, size), merged until `leave` are left or none can merge; the sizes of merged parts add up."""
     ids = [number for number, _ in parts]
     ends = list(accumulate(size for _, size in parts))
     get = merges.get

@@ -1,4 +1,4 @@
-"""Ranks of bytes that merge as a list of merges does, for those lists that say nothing more than ranks can.
+"""Ranks of bytes that merge exactly as a list of merges does, for those lists that ranks can express.
 
 Of the merges that make one token, only one can ever happen: the last one in merging the token's own bytes, since text
 beyond its ends does not change what happens between them (merge.h says why). So the bytes of every token are merged by
@@ -26,7 +26,7 @@ Merge = tuple[int, int, int]  # left, right, and what they make
 
 @dataclass(frozen=True)
 class Ranked:
-    """Ranks, and the merges, in their order, that happen when one merges by them.
+    """Ranks, and the merges that happen when text is merged by them, in order.
 
     `whole_only` are tokens that are found only if a whole piece is looked up: no merge of the list makes them, but
     merging by ranks would. `missing` are the bytes without a token. `load_image` gives the native image of all tokens;
@@ -39,7 +39,7 @@ class Ranked:
     whole_only: dict[bytes, int]
     missing: frozenset[int]
     max_id: int
-    drops_missing: bool = False  # missing bytes have no ids, and nothing merges across them; only the image does so
+    drops_missing: bool = False  # missing bytes have no ids, and nothing merges across them; only the image knows that
 
     @cached_property
     def ranks(self) -> dict[bytes, int]:
@@ -53,7 +53,7 @@ class Ranked:
 
 
 def live_merges(tokens: Mapping[int, bytes], merges: Sequence[Merge]) -> list[int]:
-    """Return the numbers of those merges that can happen; ValueError if tokens are too long to find out in time.
+    """Return the indexes of the merges that can happen; ValueError if tokens are too long to find out in time.
 
     >>> live_merges({0: b"a", 1: b"b", 3: b"ab", 4: b"ba", 5: b"aba"}, [(0, 1, 3), (1, 0, 4), (0, 4, 5), (3, 0, 5)])
     [0, 1, 3]
@@ -95,7 +95,7 @@ def live_merges_by_python(tokens: Mapping[int, bytes], merges: Sequence[Merge]) 
 
 
 def ranks_of_pairs(pairs: Sequence[tuple[int, int]]) -> dict[bytes, int] | None:
-    """Return the mergeable_ranks of minbpe's pairs, the first of which makes id 256; None if pairs say more."""
+    """Return the mergeable_ranks of minbpe's pairs, the first of which makes id 256; None if no ranks merge alike."""
     tokens = [bytes([byte]) for byte in range(256)]
     for left, right in pairs:
         tokens.append(tokens[left] + tokens[right])
@@ -204,6 +204,6 @@ def ranks_of_texts(
 
 
 def _arrives(ranks: Mapping[bytes, int], token: bytes) -> bool:
-    """Return whether merging by ranks makes a token of its bytes."""
+    """Return whether merging a token's own bytes by ranks makes that token."""
     *_, last = merge_steps(ranks, token)
     return len(last.parts) == 1

@@ -1,4 +1,4 @@
-"""Where a text may end without tearing a character, a line, a sentence or a paragraph: places in UTF-8, in bytes."""
+"""Where a text may end without splitting a character, a line, a sentence or a paragraph: byte offsets in UTF-8."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal
 
 Boundary = Literal["token", "char", "piece", "line", "sentence", "paragraph"]
 
-# What is tried, in this order, before a passage ends after any token: something finer where the coarser is too long.
+# The boundaries tried, in this order, before a passage ends after any token: a finer one where a coarser is too far.
 TRIED: dict[Boundary, tuple[Boundary, ...]] = {
     "token": (),
     "char": (),
@@ -26,8 +26,8 @@ def _any_of(characters: str) -> bytes:
 
 
 _BLANK = rb"[ \t\r]{0,8}\n"
-# A sentence ends with its sign, what closes it, and the end of its line, but not before a small letter ("e.g. this").
-# This is a short form of the rules in Unicode's annex 29. A blank line ends a heading.
+# A sentence ends with its punctuation mark, closing quotes or brackets, and the end of its line, but not before a small
+# letter ("e.g. this"). This is a short form of the rules in Unicode's annex 29. A blank line ends a heading.
 _SENTENCE = b"".join(
     [
         _any_of(".!?\u2026") + _any_of("\"')]\u2019\u201d\u00bb") + rb"{0,3}",
@@ -44,7 +44,7 @@ _ENDS: dict[Boundary, re.Pattern[bytes]] = {
 
 
 def ends_of(kind: Boundary, data: bytes, begin: int, end: int) -> list[int]:
-    """Return where lines, sentences or paragraphs end in data[begin:end], their ends included.
+    """Return the places in data[begin:end] just after each line, sentence or paragraph and the newlines that end it.
 
     >>> ends_of("sentence", b"Yes. No! E.g. this?", 0, 19)
     [4, 8]
@@ -59,7 +59,7 @@ def last_within(places: Iterable[int], begin: int, end: int) -> int | None:
 
 
 def is_between_characters(data: bytes, at: int) -> bool:
-    """Return whether no character is torn at a byte; bytes that are not UTF-8 are characters of their own.
+    """Return whether a cut before byte `at` splits no character; each byte that is not UTF-8 counts as one.
 
     >>> [is_between_characters("aé".encode() + b"\\x80", at) for at in range(5)]
     [True, True, False, True, True]
@@ -80,7 +80,7 @@ def is_between_characters(data: bytes, at: int) -> bool:
 
 
 def next_between_characters(data: bytes, at: int) -> int:
-    """Return the first place after `at` at which no character is torn."""
+    """Return the first place after `at` at which a cut splits no character."""
     at += 1
     while not is_between_characters(data, at):
         at += 1

@@ -29,13 +29,13 @@ class TextChunk(NamedTuple):
 def chunks(
     encoding: Encoding, text: str, max_tokens: int, *, overlap: int = 0, boundary: Boundary = "token"
 ) -> Iterator[TextChunk]:
-    """Return the chunks of a text, each of at most `max_tokens` tokens by itself, special tokens being ordinary text.
+    """Return an iterator over the chunks of a text, each of at most `max_tokens` tokens when it is encoded by itself.
 
-    They are made as they are asked for. Up to `overlap` tokens at the beginning of a chunk are the end of the one
-    before; without them, the chunks joined are the text. No character is torn. A chunk ends after a token, or with
-    `boundary` at the end of a piece, line, sentence or paragraph, unless such a one is too long by itself. InputError
-    where a character has more tokens than `max_tokens`, or an argument is out of range; TypeError for one of a wrong
-    type.
+    Chunks are made as they are asked for; special tokens are ordinary text. Up to `overlap` tokens at the beginning of
+    a chunk repeat the end of the one before; without an overlap, the chunks joined are the text. No character is split.
+    A chunk ends after a token or, with `boundary`, at the end of a character, piece, line, sentence or paragraph,
+    unless that is too long by itself. InputError if a character has more tokens than `max_tokens`, or an argument is
+    out of range; TypeError if an argument has the wrong type.
 
     >>> from tokcli import get_encoding
     >>> [chunk.text for chunk in chunks(get_encoding("o200k_base"), "One two. Three four.", 4, boundary="sentence")]
@@ -63,7 +63,7 @@ def _chunks(tokenizer: Tokenizer, data: bytes, cutter: PassageCutter) -> Iterato
 
 
 def check_sizes(size: int, overlap: int) -> None:
-    """Raise InputError for sizes of chunks in tokens that cannot be: no token, or nothing but what is repeated."""
+    """Raise InputError for chunks of less than one token, and for an overlap that is negative or fills a chunk."""
     if size < 1:
         raise InputError(f"a chunk of {size} tokens holds nothing")
     if not 0 <= overlap < size:

@@ -1,9 +1,9 @@
-"""`PassageCutter`: a stream of text to passages, each of at most so many tokens when it is encoded by itself.
+"""`PassageCutter`: cuts a stream of text into passages, each of at most so many tokens when it is encoded by itself.
 
 The text is encoded once, and its tokens say where a passage may end. Where both ends of a passage are places at which
-the engine cuts streams (`Tokenizer.cuts_at`), it has the ids of the whole; any other passage is encoded by itself, and
-made shorter while it has too many tokens. So the limit holds whatever a tokenizer makes of a text without its
-neighbours.
+the engine cuts streams (`Tokenizer.cuts_at`), its ids are taken from those of the whole text; any other passage is
+encoded by itself, and shortened while it has too many tokens. So the limit holds whatever a tokenizer makes of a text
+without its neighbours.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _LOOK_BEHIND = 2 * boundaries.MAX_CHARACTER  # bytes before a passage that tell 
 class Located(NamedTuple):
     """A part of a stream with its ids (uint32), and the span of each token: bytes from the beginning of the stream.
 
-    `is_covered`: the tokens have all bytes of the part, so their spans are certain.
+    `is_covered`: the bytes of the tokens are those of the part, so that their spans are certain.
     """
 
     data: Buffer
@@ -49,7 +49,7 @@ class Located(NamedTuple):
 
 
 class Passage(NamedTuple):
-    """Text with the ids that it has by itself; `start` and `end` are bytes of the stream, `is_last`: it ends there."""
+    """Text from byte `start` to `end`, with the ids that it has by itself; `is_last`: the stream ends there."""
 
     data: bytes
     ids: memoryview
@@ -68,7 +68,7 @@ def located_parts(tokenizer: Tokenizer, blocks: Blocks, options: ReadOptions) ->
 
 
 def locate(tokenizer: Tokenizer, part: AnyChunk, start: int) -> Located:
-    """Return the ids of a part that begins at byte `start`, and where its tokens end."""
+    """Return a part that begins at byte `start` of the stream with its ids and the spans of its tokens."""
     data = part.data if isinstance(part, Chunk) else utf8_of(part)
     if not tokenizer.changes_text:
         ids = tokenizer.encode_part(part)
@@ -79,7 +79,7 @@ def locate(tokenizer: Tokenizer, part: AnyChunk, start: int) -> Located:
     if isinstance(part, Chunk) and not (part.special or part.tail):
         try:
             tokens = tokenizer.encode_spans(part)
-        except InputError:  # it does not know the places
+        except InputError:  # the tokenizer does not know the places of tokens
             pass
         else:
             spans = byte_spans(part.data, tokens.spans or array("Q"))
@@ -89,17 +89,17 @@ def locate(tokenizer: Tokenizer, part: AnyChunk, start: int) -> Located:
 
 
 def guessed(data: Buffer, ids: memoryview, start: int) -> Located:
-    """Return a part as if its tokens were of one size: every place is tried out, so guesses do."""
+    """Return a part as if its tokens had equal sizes: guesses will do, as passages are checked by encoding them."""
     size = memoryview(data).nbytes
     ends = (start + size * (number // 2 + 1) // len(ids) for number in range(2 * len(ids)))
     return Located(data, ids, array("Q", ends))
 
 
 class PassageCutter:
-    """Cuts streams into passages of at most `size` tokens, of which up to `overlap` are the end of the one before.
+    """Cuts streams into passages of at most `size` tokens, of which up to `overlap` repeat the end of the one before.
 
-    A passage ends where `boundary` says, and where such a passage would be too long, at something finer. `options` are
-    those that the streams are read with.
+    A passage ends at a `boundary` or, where it would be too long, at a finer one. `options` are those with which the
+    streams are read.
     """
 
     def __init__(
@@ -113,10 +113,10 @@ class PassageCutter:
     ) -> None:
         self._tokenizer, self._size, self._overlap = tokenizer, size, overlap
         self._boundary = boundary
-        self._asked = (-1, False)  # a place, and whether it is a cut
+        self._asked = (-1, False)  # the place asked about last, and whether it is a cut
         self._tried = boundaries.TRIED[boundary]
         self._alone = options._replace(refused=frozenset())
-        # bytes that are not UTF-8 may change the pieces before them, and normalizers the text: nothing is taken over
+        # bytes that are not UTF-8 may change the pieces before them, and normalizers the text: no ids are taken over
         self._takes_over = not tokenizer.changes_text and options.errors != "bytes"
 
     def passages(self, parts: Iterable[Located]) -> Iterator[Passage]:
@@ -127,7 +127,7 @@ class PassageCutter:
             while done < window.end and (has_all or window.tokens_after(start) > self._size + SEEN_TOKENS):
                 found = self._passage(window, start, done, has_all)
                 if found is None and start < done:
-                    start = done  # what is repeated leaves no room for anything new
+                    start = done  # the overlap leaves no room for anything new
                     continue
                 if found is None:
                     raise self._too_small(window, start)
@@ -145,7 +145,7 @@ class PassageCutter:
         raise AssertionError("a window is filled once at least")
 
     def last(self, parts: Iterable[Located]) -> Passage:
-        """Return the end of a text that has at most `size` tokens; `is_last`: it is all of the text."""
+        """Return the end of a text, of at most `size` tokens; its `is_last` says whether it is the whole text."""
         window, self._asked = _Window(), (-1, False)
         kept = self._size + SEEN_TOKENS
         for _ in window.filled(parts, 2 * kept):  # so that no token is copied more than twice
@@ -157,7 +157,7 @@ class PassageCutter:
     # --- where a passage ends ----------------------------------------------------------------------------------------
 
     def _passage(self, window: _Window, start: int, done: int, has_all: bool) -> Passage | None:
-        """Return the passage that begins at `start`, and goes on after `done`; None where no character fits in."""
+        """Return the passage that begins at `start` and ends after `done`; None where no further character fits in."""
         first = window.tokens_before(start)
         limit = first + self._size
         while limit > first and (place := window.place(limit, has_all)) > done:
@@ -174,7 +174,7 @@ class PassageCutter:
         return None if end == done else Passage(window.slice(start, end), ids, start, end, is_last)
 
     def _end(self, window: _Window, start: int, done: int, place: int) -> int:
-        """Return the end of a passage between `done` and `place`: the last of its boundaries, or else `place`."""
+        """Return where a passage ends: at the last boundary after `done` and up to `place`, else at `place`."""
         if place < window.end or self._overlap:
             near = max(start, place - NEAR)
             for kind in self._tried:
@@ -185,7 +185,7 @@ class PassageCutter:
         return place
 
     def _places(self, window: _Window, kind: Boundary, start: int, end: int) -> list[int]:
-        """Return the boundaries of one kind in a stretch of the text."""
+        """Return the boundaries of one kind from `start` to `end`."""
         base = window.base
         if kind != "piece":
             return [base + at for at in boundaries.ends_of(kind, window.data, start - base, end - base)]
@@ -201,7 +201,7 @@ class PassageCutter:
     def _with_more_characters(
         self, window: _Window, start: int, end: int, ids: memoryview, place: int
     ) -> tuple[int, memoryview]:
-        """Return the end of a passage, and its ids, after as many more characters as fit in before `place`."""
+        """Return the end of a passage, and its ids, after as many more characters as fit in."""
         until = max(place, end + 1)
         while end < window.end:
             following = boundaries.next_between_characters(window.data, end - window.base) + window.base
@@ -254,7 +254,7 @@ class PassageCutter:
         return joined_ids([self._encoded(window, start, first), within, self._encoded(window, last, end)])
 
     def _next_cut(self, window: _Window, start: int, end: int) -> int:
-        """Return the first cut from `start` on that is among the next tokens; else `end`."""
+        """Return the first cut from `start` on, if it is after one of the next few tokens; else `end`."""
         if start == 0 or self._is_cut(window, start):
             return start
         number = window.tokens_before(start)
@@ -262,7 +262,7 @@ class PassageCutter:
         return next((place for place in near if place < end and self._is_cut(window, place)), end)
 
     def _last_cut(self, window: _Window, start: int, end: int) -> int:
-        """Return the last cut up to `end` that is among the tokens before it; else `start`."""
+        """Return the last cut up to `end`, if it is after one of the last few tokens; else `start`."""
         if self._is_cut(window, end):
             return end
         number = window.tokens_before(end)
@@ -270,7 +270,7 @@ class PassageCutter:
         return next((place for place in near if place <= start or self._is_cut(window, place)), start)
 
     def _encoded(self, window: _Window, start: int, end: int) -> memoryview:
-        """Return the ids of a stretch of text by itself, encoded now."""
+        """Encode a stretch of text by itself and return its ids."""
         if start == end:
             return NO_IDS
         tokenizer, data = self._tokenizer, window.slice(start, end)
@@ -279,7 +279,7 @@ class PassageCutter:
         return joined_ids([tokenizer.encode_part(part) for part in tokenizer.read_parts([data], self._alone)])
 
     def _is_cut(self, window: _Window, place: int) -> bool:
-        """Return whether the texts on both sides of a place have the ids of the whole."""
+        """Return whether the texts on both sides of a place, each by itself, have the ids of the whole."""
         if place != self._asked[0]:  # the end of a passage is the start of the next one
             self._asked = place, self._tokenizer.cuts_at(window.data, place - window.base)
         return self._asked[1]
@@ -307,14 +307,14 @@ class _Window:
 
     def __init__(self) -> None:
         self.data = b""
-        self.base = self.end = 0  # the places of the data's ends
-        self.is_covered = True  # whether all parts so far were
+        self.base = self.end = 0  # where the data begins and ends in the stream
+        self.is_covered = True  # whether the tokens cover all parts so far
         self._ids = NO_IDS
         self._spans: Spans = array("Q")
         self._ends: Sequence[int] = self._spans
 
     def filled(self, parts: Iterable[Located], tokens: int) -> Iterator[bool]:
-        """Add parts, and yield whenever there are more than so many tokens: whether this is all, at last True."""
+        """Add parts; whenever there are more than `tokens` tokens, and at the end, yield whether that is all."""
         waiting: list[Located] = []
         count = 0
         for part in parts:
@@ -336,7 +336,7 @@ class _Window:
         self.is_covered = self.is_covered and all(part.is_covered for part in parts)
 
     def forget(self, place: int) -> None:
-        """Drop what is before a place, but for some bytes that tell whether a cut is there."""
+        """Drop what is before a place, except a few bytes that tell whether it is a cut."""
         gone = self.tokens_before(place)
         self._ids, self._spans = self._ids[gone:], self._spans[2 * gone :]
         self._ends = memoryview(self._spans)[1::2]
@@ -350,7 +350,7 @@ class _Window:
 
     @property
     def tokens(self) -> int:
-        """The number of tokens."""
+        """The number of tokens in the window."""
         return len(self._ends)
 
     def slice(self, start: int, end: int) -> bytes:
@@ -366,11 +366,11 @@ class _Window:
         return len(self._ends) - self.tokens_before(place)
 
     def end_of(self, tokens: int) -> int:
-        """Return where the first so many tokens end; 0 tokens end before the text."""
+        """Return where the first `tokens` tokens of the window end; with 0, where the window begins."""
         return self._ends[tokens - 1] if tokens > 0 else self.base
 
     def place(self, tokens: int, has_all: bool) -> int:
-        """Return the last place where no character is torn, at which up to so many tokens end."""
+        """Return where the first `tokens` tokens end, or as many of them as end between two characters."""
         if tokens >= len(self._ends) and has_all:
             return self.end
         tokens = min(tokens, len(self._ends))

@@ -18,7 +18,7 @@ from tokcli.engine.unicode.tables_versions import CATEGORIES_15_1
 NUMBER, LETTER, PUNCTUATION, MARK, SYMBOL, OTHER, HAN = "\xd1", "\xd2", "\xd3", "\xd4", "\xd5", "\xd0", "\xd6"
 WHITE = "\x0b"
 _CLASS_CHARS = {"N": NUMBER, "L": LETTER, "P": PUNCTUATION, "M": MARK, "S": SYMBOL}
-# The members of a class in such text: its own character, and its ASCII.
+# The members of each class in such text: the class's own character, and its ASCII characters.
 _CLASSES = {
     "N": NUMBER + "0-9",
     "L": LETTER + "A-Za-z",
@@ -36,7 +36,7 @@ _WHITE = re.compile(f"[{SPACE}]")
 
 @lru_cache(maxsize=64)
 def class_of(kinds: str) -> re.Pattern[str]:
-    """Return what finds a character whose general category begins with one of some letters, such as "LN".
+    """Return a pattern that finds a character whose general category begins with a letter of `kinds`, such as "LN".
 
     C does not include Cn, the unassigned characters.
     """
@@ -81,17 +81,17 @@ _COLLAPSE, _COLLAPSE_HAN = _Collapse(with_han=False), _Collapse(with_han=True)
 
 
 def collapsed(text: str) -> str:
-    """Return a text with the character of its class for each character that is not ASCII."""
+    """Return a text in which the character of its class replaces each character that is not ASCII."""
     return text if text.isascii() else text.translate(_COLLAPSE)
 
 
 def collapsed_with_han(text: str) -> str:
-    """Return a text with the character of its class for each character that is not ASCII; Han is a class of its own."""
+    """Return a text as `collapsed` does, but with a class of its own for Han."""
     return text if text.isascii() else text.translate(_COLLAPSE_HAN)
 
 
 def white_collapsed(text: str) -> str:
-    """Return a text with one character for all white space that is not ASCII, as patterns without classes see it."""
+    """Return a text as patterns without classes see it: one character replaces all white space that is not ASCII."""
     return text if text.isascii() else re.sub(r"[^\0-\x7f]", lambda m: WHITE if _WHITE.match(m[0]) else m[0], text)
 
 
@@ -101,7 +101,7 @@ def has_classes(pattern: str) -> bool:
 
 
 def collapsed_pattern(pattern: str) -> str:
-    """Return a pattern for text that `collapsed` gave; `Lu` and the other kinds of letters are letters of any kind."""
+    """Return a pattern rewritten for text that `collapsed` returned, in which `Lu` and the like match any letter."""
     inside = False
 
     def replaced(match: re.Match[str]) -> str:
@@ -140,7 +140,7 @@ def is_white(char: str) -> bool:
 
 
 def spans(pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, int]]:
-    """Yield where the matches in a text, and the stretches between them, begin and end; none is empty."""
+    """Yield (begin, end) of the matches in a text and of the stretches between them; empty ones are left out."""
     at = 0
     for match in pattern.finditer(text):
         begin, end = match.span()

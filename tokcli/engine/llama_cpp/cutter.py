@@ -1,4 +1,4 @@
-"""`Cutter`: it cuts text into words as llama.cpp's pre-tokenizers do, pattern after pattern."""
+"""`Cutter`: cuts text into words as llama.cpp's pre-tokenizers do, pattern after pattern."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Cutter:
 
     @cached_property
     def _steps(self) -> list[tuple[Callable[[str], str], re.Pattern[str] | None]]:
-        """What a pattern sees of a text, and the pattern (None for digits from the right)."""
+        """For each pattern, the function that rewrites text for it, and the pattern (None: digits from the right)."""
         steps: list[tuple[Callable[[str], str], re.Pattern[str] | None]] = []
         for pattern in self._patterns:
             if pattern == DIGITS_FROM_THE_RIGHT:
@@ -55,7 +55,7 @@ _DIGITS = re.compile(f"[0-9{characters.NUMBER}]+")
 
 
 def _digits_from_the_right(text: str) -> Iterator[tuple[int, int]]:
-    """Yield groups of three digits, counted from the end of a run; text before a run belongs to its first group."""
+    """Yield (begin, end) of groups of three digits, counted from a run's end; text before it is in the first group."""
     at = 0
     for run in _DIGITS.finditer(text):
         end = run.start() + (len(run[0]) % 3 or 3)

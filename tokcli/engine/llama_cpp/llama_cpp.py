@@ -1,6 +1,6 @@
 """`LlamaCpp`: the tokenizer of a GGUF file. It cuts out special tokens, and a model encodes the text between them.
 
-Ids, ties and the treatment of unknown text are those of llama.cpp (src/llama-vocab.cpp), also where the library that a
+Ids, ties and the treatment of unknown text are those of llama.cpp (src/llama-vocab.cpp), even where the library that a
 model comes from does something else. The models are left to models.py.
 """
 
@@ -30,7 +30,7 @@ _ASCII_SPACE = " \t\n\v\f\r"
 
 @dataclass(frozen=True)
 class LlamaCpp(LlamaVocabulary, TextTokenizer):
-    """A vocabulary with llama.cpp's rules for text."""
+    """The tokenizer of a GGUF file: a vocabulary with llama.cpp's rules for text."""
 
     family: ClassVar[str] = "llama.cpp"
 
@@ -53,8 +53,8 @@ class LlamaCpp(LlamaVocabulary, TextTokenizer):
         return self.native_model is not None
 
     def set_native_model(self, twin: TextTwin) -> None:
-        """Take a twin of the model that is there already, such as one from the cache, instead of building it."""
-        object.__setattr__(self, "native_model", twin)  # this is a frozen dataclass, and the twin is no field of it
+        """Use an existing twin of the model, such as one from the cache, instead of building it."""
+        object.__setattr__(self, "native_model", twin)  # this is a frozen dataclass, and the twin is not a field of it
 
     @cached_property
     def shortcut(self) -> Shortcut | None:
@@ -62,11 +62,11 @@ class LlamaCpp(LlamaVocabulary, TextTokenizer):
         return None if self.pre is None else self.model.shortcut(self)
 
     def cut(self, text: str) -> list[str] | None:
-        """Return the words that are merged; None where a pre-tokenizer or a model does more than cutting."""
+        """Return the words of a text, which the shortcut's ranks merge; None where the model does more than that."""
         return None if self.shortcut is None or self.shortcut.cut is None else self.model.split(text)
 
     def cutting_parts(self) -> list[tuple[str, object]]:
-        """Return llama.cpp's pre-tokenizer, where the model has one."""
+        """Return the name and the patterns of llama.cpp's pre-tokenizer, if the model has one."""
         return [] if self.pre is None else [("pre-tokenizer of llama.cpp", self.pre)]
 
     @property
@@ -75,12 +75,12 @@ class LlamaCpp(LlamaVocabulary, TextTokenizer):
         return self.pre is not None and self.pre.ignore_merges
 
     def why_no_ranks(self) -> list[str]:
-        """Return what ranks and a pattern do not say of the model."""
+        """Return what ranks and a pattern would lose of the model."""
         model = {"llama": "scores", "bert": "WordPiece model", "t5": "Unigram scores", "rwkv": "longest-token model"}
         return [f"its {model.get(self.kind, 'pre-tokenizer, merges or added tokens, which ranks do not hold')}"]
 
     def notes_on_ranks(self) -> list[str]:
-        """Return a sentence about the characters that llama.cpp's older tables class otherwise."""
+        """Return a sentence about the characters that llama.cpp's older tables classify differently."""
         return ["llama.cpp has the tables of Unicode 15.1: it splits at newer characters in another way."]
 
     def encode(self, text: str, allowed: frozenset[str]) -> list[int]:
@@ -104,7 +104,7 @@ class LlamaCpp(LlamaVocabulary, TextTokenizer):
         return lru_cache(maxsize=8)(self._cutting_for)
 
     def _cutting_for(self, allowed: frozenset[str]) -> tuple[LongestMatch[str], list[tuple[str, int]], dict[str, int]]:
-        """Return what finds the tokens that are cut out, these tokens with their ids in order, and their numbers."""
+        """Return what finds the tokens that are cut out, these tokens and their ids in order, and the index of each."""
         ids: dict[str, int] = {}
         for token, number in self.found_tokens.cut_out:
             if not self.kinds[number] & SPECIAL or token in allowed:
@@ -112,7 +112,7 @@ class LlamaCpp(LlamaVocabulary, TextTokenizer):
         return LongestMatch(ids), list(ids.items()), {token: at for at, token in enumerate(ids)}
 
     def _fragments(self, text: str, allowed: frozenset[str]) -> Iterator[str | int]:
-        """Cut the special tokens out of a text; each is looked for in the text that the longer ones left."""
+        """Yield the ids of special tokens and the text between them; each is looked for in what longer ones left."""
         match, tokens, order = self._cutting(allowed)
         waiting = [(order[text[begin:end]], begin) for begin, end in match.everywhere(text)]
         heapify(waiting)
@@ -138,7 +138,7 @@ class LlamaCpp(LlamaVocabulary, TextTokenizer):
             end = after
 
     def _take_spaces(self, text: str, is_taken: bytearray, begin: int, end: int, number: int) -> None:
-        """Take the white space beside a token that was found, which goes with it."""
+        """Mark as taken the white space beside a token that was found, where the token strips it."""
         lstrip, rstrip = number in self.settings.lstrip, number in self.settings.rstrip
         while lstrip and begin and not is_taken[begin - 1] and text[begin - 1] in _ASCII_SPACE:
             begin -= 1
@@ -185,7 +185,7 @@ class LlamaCpp(LlamaVocabulary, TextTokenizer):
         return self.kind == "bert" or (settings.add_bos and settings.bos is not None) or settings.add_eos
 
     def finish(self, texts: list[Tokens], add: bool) -> Tokens:
-        """Return the texts in a row; `add`: between BOS (CLS) and EOS (SEP), as the file asks for."""
+        """Return the texts in a row; with `add`, between BOS (CLS) and EOS (SEP), as the file asks for."""
         settings = self.settings
         if not add or not self.has_template:
             return joined(texts)

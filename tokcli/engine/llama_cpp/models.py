@@ -1,4 +1,4 @@
-"""The table of llama.cpp's models: each is made of a vocabulary when text is first encoded in Python."""
+"""The table of llama.cpp's models: each is made from a vocabulary when text is first encoded in Python."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 r"""The pre-tokenizers of GGUF files by their names in tokenizer.ggml.pre; nothing but data.
 
-Each is a list of patterns, of which every one cuts the words that the one before left (llama.cpp,
-src/llama-vocab.cpp). Where llama.cpp has a function instead of a pattern, ours is a pattern that does the same.
+Each is a list of patterns, each of which cuts the words that the one before left (llama.cpp, src/llama-vocab.cpp).
+Where llama.cpp has a function instead of a pattern, ours is a pattern that does the same.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ _DEEPSEEK_LETTERS = (
 
 @dataclass(frozen=True)
 class PreType:
-    """The patterns and the settings that a name means."""
+    """The patterns and the settings that a name in tokenizer.ggml.pre stands for."""
 
     patterns: tuple[str, ...]
     ignore_merges: bool = False
@@ -86,7 +86,7 @@ class PreType:
 
     @property
     def known(self) -> str | None:
-        """The known pattern (known_patterns.py) that cuts alike but for its version of Unicode; None without one."""
+        """The known pattern (known_patterns.py) that cuts alike, apart from its Unicode version; None without one."""
         return _KNOWN.get(self.patterns) if self.byte_encode else None
 
 

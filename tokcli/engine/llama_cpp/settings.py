@@ -1,4 +1,4 @@
-"""What a GGUF file says beside its tokens: their kinds, and settings; and the clean-up of decoded text."""
+"""What a GGUF file says besides the texts of its tokens: their kinds and settings; and the clean-up of decoded text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NAMES = ((UNKNOWN, "unknown"), (CONTROL, "control"), (USER_DEFINED, "user-defin
 
 
 def kind_names(kinds: Iterable[int]) -> dict[int, str]:
-    """Return the name of the kind of each token that is not a normal one, by id; of several kinds, the first.
+    """Return the name of the kind of each token that is not normal, by id; of several kinds, the first in _NAMES.
 
     >>> kind_names([NORMAL, CONTROL, UNKNOWN | CONTROL])
     {1: 'control', 2: 'unknown'}
@@ -35,7 +35,7 @@ class FoundTokens(NamedTuple):
 
     @staticmethod
     def of(texts: Sequence[str], kinds: Sequence[int]) -> FoundTokens:
-        """Return those among all tokens of a vocabulary."""
+        """Return the tokens of a vocabulary that are found in text, given the texts and the kinds of all its tokens."""
         found = [(text, number) for number, text in enumerate(texts) if kinds[number] & FOUND]
         special = {text: number for text, number in found if kinds[number] & SPECIAL}
         found.sort(key=lambda item: -len(item[0].encode("utf-8", "surrogateescape")))

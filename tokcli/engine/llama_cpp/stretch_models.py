@@ -1,9 +1,9 @@
 """`StretchModel`, what the tokenizer of a GGUF file asks of its model, and three models: SPM, RWKV's and PLaMo 2's.
 
-Each does what llama.cpp does (src/llama-vocab.cpp). SPM is SentencePiece's BPE, but any token may come of a merge, and
-unknown characters are bytes. RWKV takes the longest token at each byte. PLaMo 2 takes the tokens whose scores have the
-highest sum; they are whole numbers (ten-thousandths), so that no rounding decides, and the best way is searched from
-the end of the text: not what bpe/lattice.py does for floats from the beginning.
+Each does what llama.cpp does (src/llama-vocab.cpp). SPM is SentencePiece's BPE, but a merge may make any token, and
+unknown characters become bytes. RWKV takes the longest token at each byte. PLaMo 2 takes the tokens whose scores have
+the highest sum; scores are whole numbers (ten-thousandths), so that rounding decides nothing, and the best path is
+searched from the end of the text, whereas bpe/lattice.py sums floats from the beginning.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _BYTE_ORDER_MARK = "\ufeff"
 
 
 class StretchModel(Protocol):
-    """A model for stretches of text between special tokens, with the answers that hold for most."""
+    """A model for stretches of text between special tokens, with the answers that hold for most models."""
 
     model_kind: ClassVar[ModelKind] = "pieces"
     uses_scores: ClassVar[bool] = False
@@ -56,7 +56,7 @@ class StretchModel(Protocol):
 
 
 class LlamaSpm(StretchModel, HasTwin):
-    """Tokens, their scores by id, and the function that gives the id of a byte or raises InputError."""
+    """SPM: tokens, their scores by id, and the function that gives the id of a byte or raises InputError."""
 
     model_kind = "merges"
     uses_scores = True
@@ -67,7 +67,7 @@ class LlamaSpm(StretchModel, HasTwin):
 
     @cached_property
     def _word_pattern(self) -> re.Pattern[str]:
-        """What cuts text where nothing can merge: before spaces, if no token has a space after anything else."""
+        """The pattern that cuts text before spaces, where nothing can merge; all text if a token has a space inside."""
         inside = re.compile(f"[^{VISIBLE_SPACE}]{VISIBLE_SPACE}")
         whole = any(map(inside.search, self.ids))
         return re.compile("(?s:.+)" if whole else f"{VISIBLE_SPACE}*[^{VISIBLE_SPACE}]+|{VISIBLE_SPACE}+")
@@ -116,7 +116,7 @@ class LlamaSpm(StretchModel, HasTwin):
 
 
 class Rwkv(StretchModel):
-    """The ids of tokens by their bytes, and the function that gives the id of an unknown byte or raises InputError.
+    """RWKV's model: token ids by bytes, and a function that gives the id of an unknown byte or raises InputError.
 
     >>> Rwkv({b"a": 1, b"ab": 2}, lambda: 0).encode("aabc")
     [1, 2, 0]
@@ -138,7 +138,7 @@ class Rwkv(StretchModel):
 
 
 class Plamo(StretchModel):
-    """The id and the score of each token by its text, and the ids of the 256 bytes.
+    """PLaMo 2's model: the id and the score of each token by its text, and the ids of the 256 bytes.
 
     >>> Plamo({"a": (5, -1.0), "ab": (6, -3.0), "b": (7, -1.0)}, range(100, 356)).encode("abc")
     [5, 7, 199]

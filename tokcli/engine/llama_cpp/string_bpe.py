@@ -24,7 +24,7 @@ _NO_TOKEN = 1 << 31  # the number of a text that no merge knows
 
 
 class MergeLines(Sequence[tuple[str, str]]):
-    """Merges, each a line with a space between two texts. Lines are taken apart when the first one is asked for.
+    """Merges given as lines, each two texts with a space between them; lines are parsed when the first is asked for.
 
     >>> list(MergeLines([b"a b", b"  c", b"d"]))
     [('a', 'b'), (' ', 'c'), ('', '')]
@@ -57,9 +57,9 @@ class MergeLines(Sequence[tuple[str, str]]):
 
 
 class StringBpe:
-    """BPE by merges of texts, which need not be tokens; what is left and is not a token becomes bytes.
+    """BPE by merges of texts, which need not be tokens; a part that is left and is not a token becomes bytes.
 
-    The texts of merges that are not tokens have numbers from the number of tokens on.
+    Texts in merges that are not tokens are numbered from the number of tokens on.
     """
 
     def __init__(self, ids: Mapping[str, int], merges: Sequence[tuple[str, str]], pre: PreType) -> None:
@@ -98,7 +98,7 @@ class StringBpe:
         return len(self._numbers) == self._size and "" not in self._ids
 
     def ranks(self) -> Ranked | None:
-        """Return the model as ranks of bytes; None where ranks say less."""
+        """Return the model as ranks of bytes; None if ranks cannot express it."""
         merges = in_order(self._listed)
         if max(merges[2::3], default=0) >= self._size:
             return None
@@ -157,7 +157,7 @@ class StringBpe:
 
 
 class WordsByMerges(StretchModel):
-    """The model of gpt2 vocabularies: BPE by merges, for words with visible spaces or between white space."""
+    """The model of gpt2 vocabularies: BPE by merges, with spaces made visible or white space dropped where set."""
 
     model_kind = "merges"
 
@@ -187,7 +187,7 @@ class WordsByMerges(StretchModel):
     def shortcut(self, vocabulary: LlamaVocabulary) -> Shortcut | None:
         """Return ranks and a known pattern that give the same ids; None where other patterns cut, or merges differ.
 
-        It does not hold for text with characters that differ between Unicode 15.1 and 16.0, nor with a long s.
+        It does not hold for text with a long s or with characters that differ between Unicode 15.1 and 16.0.
         """
         settings, pre = self._settings, self._pre
         if pre.known is None or settings.lstrip or settings.rstrip or settings.whitespace_words:

@@ -25,10 +25,10 @@ class UgmPiece(NamedTuple):
 
 
 class LlamaUnigram(StretchModel, HasTwin):
-    """Tokens, the id of unknown text, and the settings of the normalizer.
+    """T5's Unigram: tokens, the id of unknown text, and the settings of the normalizer.
 
     `tokens` has the score and the id of each text. `space_prefix`: a space is put before the text; `trims`: spaces at
-    its ends are dropped, and several in a row are one.
+    its ends are dropped, and several in a row become one.
     """
 
     model_kind = "path"

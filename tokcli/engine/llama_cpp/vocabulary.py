@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LlamaVocabulary:
-    """A vocabulary, its model and settings. `texts`, `token_scores` and `kinds` (see settings.py) are by id.
+    """A vocabulary, its kind of model and settings; `texts`, `token_scores` and `kinds` (see settings.py) are by id.
 
-    `pre` and `merges` are those of a gpt2 model, `name` is that of the vocabulary in errors.
+    `pre` and `merges` belong to gpt2 models; `name` is the name of the vocabulary in errors.
     """
 
     kind: LlamaModel
@@ -123,19 +123,19 @@ class LlamaVocabulary:
 
 
 def is_byte_token(text: str) -> bool:
-    """Return whether a token is written as a byte is: <0x0A>."""
+    """Return whether a token is written as a byte, like <0x0A>."""
     return re.fullmatch("<0x[0-9A-Fa-f]{2}>", text) is not None
 
 
 def _number(digits: bytes) -> int:
-    """Return the low byte of what C's strtol reads in base 16: spaces, a sign, digits, and nothing after them."""
+    """Return the low byte of what C's strtol reads in base 16: spaces, a sign, digits; what follows is ignored."""
     found = re.match(rb"[ \t-\r]*([+-]?)([0-9A-Fa-f]*)", digits)
     value = int(found[2] or b"0", 16) if found else 0
     return (-value if found and found[1] == b"-" else value) & 0xFF
 
 
 def _bytes_of_characters(text: str) -> bytes:
-    """Return the bytes that the characters of GPT-2's alphabet stand for. For any other, llama.cpp says so in words."""
+    """Return the bytes of a text in GPT-2's alphabet; other characters become [UNK_BYTE_0x...], as in llama.cpp."""
     data, unknown = text.encode("utf-8", "surrogateescape"), len(text) - sum(char in BYTE_OF for char in text)
     check_growth(unknown * (len(data) + 21), most_made_of(len(data)), "vocabulary")
     out = bytearray()

@@ -1,4 +1,4 @@
-"""`LlamaWords`: BERT's model as llama.cpp runs it. Words are the longest tokens in them, or unknown."""
+"""`LlamaWords`: BERT's model as llama.cpp runs it, where a word becomes the longest tokens in it, or unknown."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tokcli.engine.unicode.classes import CHINESE
 
 
 class LlamaWords(StretchModel, HasTwin):
-    """Tokens, of which those that begin a word begin with a visible space, and the id of an unknown word."""
+    """BERT's model: tokens, with a visible space before those that begin a word, and the id of an unknown word."""
 
     def __init__(self, ids: Mapping[str, int], unknown: int, *, lowercase: bool, strip_accents: bool) -> None:
         self.ids, self.unknown = ids, unknown
@@ -74,7 +74,7 @@ def _word_kind(char: str) -> str:
 
 
 def white_space_words(text: str, lowercase: bool) -> Iterator[str]:
-    """Yield the words of a text between white space."""
+    """Yield the words of a text, which are separated by white space, in lower case if asked for."""
     words = "".join(" " if characters.is_white(char) else char for char in text).split(" ")
     for word in words:
         if word:

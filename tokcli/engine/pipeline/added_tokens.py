@@ -20,7 +20,8 @@ FoundText = tuple[int, int, int | None]  # begin, end, and the id of the token t
 class AddedToken:
     """A token, its id, and the rules by which it is found.
 
-    `single_word`: not beside a character of words; `lstrip`, `rstrip`: together with the white space on that side.
+    With `single_word` it is not found beside a word character; with `lstrip` or `rstrip` it takes the white space on
+    that side.
     """
 
     content: str
@@ -33,9 +34,9 @@ class AddedToken:
 
 
 class AddedTokenFinder:
-    """Finds added tokens in text, each by its content, as it is or normalized. Those in `ignored` are taken as text.
+    """Finds added tokens in text, each by the text given with it. Tokens whose content is in `ignored` stay text.
 
-    A token of which the normalizer leaves nothing is found wherever no other begins: it cuts text, and has no id there.
+    A token that the normalizer makes empty is found wherever no other begins: it cuts the text there, without an id.
 
     >>> finder = AddedTokenFinder([("<mask>", AddedToken("<mask>", 7, lstrip=True))])
     >>> list(finder.find("a <mask>b"))
@@ -47,12 +48,12 @@ class AddedTokenFinder:
         for text, token in tokens:
             if token.content:
                 self._tokens.setdefault(text, token)
-        self._ignored = ignored  # contents: where they are found, no other token is
+        self._ignored = ignored  # contents; where one of them is found, no other token is
         self._match = LongestMatch(self._tokens)
 
     def find(self, text: str) -> Iterator[FoundText]:
         """Yield the tokens in a text and the stretches between them; together they are the whole text."""
-        at, blanks_end = 0, -1  # the end of the white space after a token that takes it: it may hold many tokens
+        at, blanks_end = 0, -1  # the end of the white space that `rstrip` takes: kept, for many tokens may be in it
         for begin, end in self._matches(text):
             token = self._tokens[text[begin:end]]
             if token.content in self._ignored or (token.single_word and not _is_single_word(text, begin, end)):
@@ -65,7 +66,7 @@ class AddedTokenFinder:
                 end = blanks_end
             if at < begin:
                 yield at, begin, None
-            if begin < end:  # else the token before has taken it as white space
+            if begin < end:  # else the token before has taken this one as white space
                 yield begin, end, token.id
             at = end
         if at < len(text):
@@ -108,7 +109,7 @@ def finders(
 
 
 def are_apart(some: Sequence[str], others: Sequence[str]) -> bool:
-    """Return whether no text of one group can overlap one of the other, so that either may be looked for first.
+    """Return whether no text of one group can overlap one of the other, so that either group may be found first.
 
     >>> are_apart(["<a>", "<b>"], ["<c>"]), are_apart(["<a>"], [">="])
     (True, False)

@@ -18,8 +18,8 @@ Span = tuple[int, int]  # first and past-the-end character in the input
 class Aligned:
     """A text, the span of each of its characters in the input, and the place of its start in the input.
 
-    `spans` is None where places are not wanted. InputError ends a change that makes the text longer than `most`, by
-    default many times longer than it was: rules that feed each other could make anything of a few characters.
+    `spans` is None where places are not wanted. A change that makes the text longer than `most` characters, by default
+    many times as many as it had, raises InputError: rules that feed each other could make a short text endless.
 
     >>> word = Aligned.of("É a")
     >>> word.transform([("e", 0), ("´", 1), (" ", 0), ("a", 0)])
@@ -37,7 +37,7 @@ class Aligned:
 
     @classmethod
     def of(cls, text: str) -> Aligned:
-        """Return an input text whose characters have their own places."""
+        """Return an input text, in which the place of each character is its index."""
         return cls(text, [(i, i + 1) for i in range(len(text))])
 
     def part(self, begin: int, end: int) -> Aligned:
@@ -54,7 +54,7 @@ class Aligned:
         return self.spans[begin][0], self.spans[end - 1][1]
 
     def breaks(self) -> Spans | None:
-        """Return where the characters come from, as `mapped_spans` takes it; None where one comes from nowhere."""
+        """Return the `breaks` for `mapped_spans`; None where a character does not come from just one of the input."""
         breaks = array("Q", [0, self.start])
         for place, (begin, end) in enumerate(self.spans or ()):
             if end != begin + 1:
@@ -64,7 +64,7 @@ class Aligned:
         return breaks
 
     def rewrite(self, plain: Callable[[str], str], changes: Callable[[str], Sequence[Change] | None]) -> None:
-        """Replace the text by what `plain` gives, or by `changes` (None: nothing changes) where places are kept."""
+        """Replace the text by `plain(text)` or, where places are kept, apply `changes(text)`, if that is not None."""
         if self.spans is None:
             self.text = plain(self.text)
         elif (found := changes(self.text)) is not None:
@@ -72,7 +72,7 @@ class Aligned:
         self.check(len(self.text))
 
     def check(self, size: int) -> None:
-        """Raise InputError where a change makes more characters than there may be."""
+        """Raise InputError if `size`, the length of a changed text in characters, is above the limit `most`."""
         check_growth(size, self.most, "normalizer or pre-tokenizer")
 
     def transform(self, changes: Iterable[Change], removed: int = 0) -> None:
@@ -106,7 +106,7 @@ class Aligned:
         self.transform(changes, removed)
 
     def prepend(self, text: str) -> None:
-        """Put text before a text that is not empty; it has the place of the first character."""
+        """Put `text` before a text that is not empty; it gets the place of the first character."""
         if not self.text:
             return
         self.check(len(self.text) + len(text))
@@ -115,7 +115,7 @@ class Aligned:
         self.text = text + self.text
 
     def substitute(self, matches: Iterable[Span], content: str) -> None:
-        """Replace each match by `content`, which has the place of the match's last character."""
+        """Replace each match by `content`, which gets the place of the match's last character."""
         text, spans, at = [], [], 0
         size = len(self.text)
         for begin, end in matches:

@@ -1,6 +1,6 @@
 """The decoders of a tokenizer.json, which turn the texts of tokens into the text that they encode.
 
-Bytes that are not UTF-8 are surrogates in it (PEP 383), so that nothing is lost where the library has U+FFFD.
+In the decoded text, bytes that are not UTF-8 are surrogates (PEP 383): nothing is lost where the library has U+FFFD.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tokcli.errors import UnknownTokenError
 
 
 class Decoder(Protocol):
-    """Turns the texts of tokens into other texts, which joined are the decoded text."""
+    """A callable that turns the texts of tokens into other texts, which joined are the decoded text."""
 
     def __call__(self, tokens: list[str], /) -> list[str]: ...
 
@@ -75,7 +75,7 @@ class ByteLevelDecoder:
 
 
 class ByteFallback:
-    """Turns tokens such as <0x0A> into bytes; a run of them that is UTF-8 is text."""
+    """Turns tokens such as <0x0A> into bytes; a run of them is decoded as UTF-8 together."""
 
     def __call__(self, tokens: list[str]) -> list[str]:
         out: list[str] = []
@@ -153,7 +153,7 @@ class WordPieceDecoder(NamedTuple):
 
 
 def cleaned(text: str) -> str:
-    """Return a text without the spaces before English punctuation."""
+    """Return a text without the spaces before English punctuation and contractions."""
     for old, new in _CLEANUP:
         text = text.replace(old, new)
     return text
@@ -173,7 +173,7 @@ class MetaspaceDecoder(NamedTuple):
 
 
 class BpeSuffix(NamedTuple):
-    """Turns the suffix of each word into a space, and drops it from the last word."""
+    """Turns the suffix that ends a word into a space, and drops it from the last token."""
 
     suffix: str
 

@@ -1,6 +1,6 @@
 """Finders: what the patterns of a tokenizer.json match in text, in Oniguruma's language with Unicode 16.0's classes.
 
-A pattern need not cover all text here, unlike a pat_str, whose compiled patterns (pretokenizers/) are used. The five
+Unlike a pat_str, a pattern need not cover all text here; it is compiled as a pat_str is (pretokenizers/). The five
 `Behavior`s of a pre-tokenizer say how text is cut at the matches.
 """
 
@@ -129,12 +129,12 @@ def matches(finder: Finder, text: str) -> Iterator[FoundSpan]:
 
 
 def removed(found: Iterable[FoundSpan]) -> list[Span]:
-    """Return the text between the matches alone."""
+    """Return the spans of the text between the matches, without the matches."""
     return [(begin, end) for begin, end, is_match in found if not is_match]
 
 
 def joined_where(joins: Callable[[bool, bool], bool]) -> Callable[[Iterable[FoundSpan]], list[Span]]:
-    """Return what joins matches and the text between them to the one before; `joins` is told which of both match."""
+    """Return a function that joins spans to the one before where `joins(that is a match, this is a match)` says so."""
 
     def cut(found: Iterable[FoundSpan]) -> list[Span]:
         out: list[Span] = []

@@ -20,7 +20,7 @@ from tokcli.errors import InputError
 
 
 class Model(Protocol):
-    """The members of a model that a pipeline uses."""
+    """The interface of a model, as a pipeline uses it."""
 
     @property
     def ids(self) -> Mapping[str, int]:
@@ -37,7 +37,7 @@ class Model(Protocol):
 
     @property
     def model_kind(self) -> ModelKind:
-        """The way in which the model finds tokens: by merges, on the best path, or as the pieces that fit."""
+        """How the model finds tokens: by merging, on the best path, or by looking pieces up."""
 
     @property
     def finds_whole(self) -> bool:
@@ -54,11 +54,11 @@ class Model(Protocol):
 
     @property
     def why_no_ranks(self) -> str:
-        """The reason why ranks cannot do the work of the model; "" where its merges may be ranks."""
+        """What ranks cannot express about the model, in words; "" where its merges may be ranks."""
 
 
 class NeverMerges:
-    """A base of models that do not merge: tokens have no parents. `ids` and `tokens` are those of the class itself."""
+    """A base of models that do not merge, so that tokens have no parents. Subclasses define `ids` and `tokens`."""
 
     finds_whole: ClassVar[bool] = False
 
@@ -94,7 +94,7 @@ def unknown_id(ids: Mapping[str, int], token: str, piece: str) -> int:
 
 @dataclass(frozen=True)
 class WordLevel(NeverMerges):
-    """A model for which a piece is a token, or unknown."""
+    """A model for which each piece is one token, or unknown."""
 
     ids: Mapping[str, int]
     unk_token: str
@@ -112,9 +112,9 @@ class WordLevel(NeverMerges):
 
 @dataclass(frozen=True)
 class WordPiece(NeverMerges):
-    """A model that takes the longest token at each place of a piece; after the first, tokens have a prefix.
+    """A model that takes the longest token at each place of a piece; tokens after the first have a prefix.
 
-    A piece that is not made of tokens alone, or is too long, is unknown.
+    A piece that tokens do not cover, or that has more than `max_chars` characters, is unknown.
 
     >>> model = WordPiece({"[UNK]": 0, "un": 1, "##able": 2, "##ab": 3}, "[UNK]", "##", 100)
     >>> model.encode("unable"), model.encode("unabel")
@@ -159,7 +159,10 @@ class WordPiece(NeverMerges):
 
 @dataclass(frozen=True)
 class Unigram(NeverMerges):
-    """A model of tokens and their scores, by id, as tokenizer.json has them. Neighbours that are unknown become one."""
+    """A model that takes the tokens with the highest total score. Adjacent unknown characters become one token.
+
+    `pieces` has the text and the score of each id, in order.
+    """
 
     pieces: Sequence[tuple[str, float]] = field(repr=False)
     unk_id: int | None
@@ -195,7 +198,7 @@ class Unigram(NeverMerges):
         found: list[TokenSpan] = []
         for begin, end in self._parts(piece):
             text = piece[begin:end]
-            number = self.ids.get(text)  # unknown neighbours may be a token together, as in the library
+            number = self.ids.get(text)  # adjacent unknown parts may form a token together, as in the library
             if number is not None:
                 found.append(TokenSpan(number, text, begin, end))
             elif (named := self._byte_tokens(text)) is not None:
@@ -215,7 +218,7 @@ class Unigram(NeverMerges):
         return found if len(found) == len(names) else None
 
     def _parts(self, piece: str) -> list[tuple[int, int]]:
-        """Return where the parts of the best way begin and end, with unknown neighbours as one part."""
+        """Return where the parts of the best path begin and end, with adjacent unknown parts joined into one."""
         out: list[tuple[int, int]] = []
         was_known = True
         for begin, end, is_token in best_path(piece, self._scores, self._prefixes, self.unknown_score):

@@ -1,7 +1,7 @@
-"""Normal forms, lower case and dropped marks natively, where what becomes of a character depends on few beside it.
+"""Native normal forms, lower case and dropping of characters, where only a few neighbours affect a character.
 
-Native code passes over characters that no step changes or joins to others, and rewrites the short runs around all
-others as the normalizer has rewritten them once.
+Native code skips characters that no step changes or joins to others. It asks the normalizer once for each short run
+around the others, and remembers the answer.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from tokcli.engine.shortcut.text_check import CHANGED, TextCheck
 from tokcli.engine.unicode.forms import marks
 
 _LOCAL = (Lowercase, UnicodeForm, Without)
-_JAMO = range(0x1100, 0x1200)  # (the others are in no composition)
+_JAMO = range(0x1100, 0x1200)  # Hangul; the jamo of other blocks are in no composition
 
 
 def native_normalizer(normalizer: Normalizer | None) -> Callable[[str], str | None] | None:
-    """Return a function that normalizes text, or returns None for text that Python has to normalize.
+    """Return a function that normalizes text natively, and returns None for text that Python has to normalize.
 
-    None where the normalizer has steps that look further than at a character and its marks, or where there is no native
-    code.
+    Return None where the normalizer has no steps, or some that look further than at a character and its marks, or where
+    there is no native code.
     """
     native = backend.native()
     steps = _flat(normalizer)

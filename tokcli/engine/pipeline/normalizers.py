@@ -1,7 +1,7 @@
 """The normalizers of a tokenizer.json, which change text before it is cut into pieces.
 
-Each is a callable that changes an `Aligned` in place. The file says which there are, and with which settings
-(formats/huggingface/).
+Each is a callable that changes an `Aligned` in place. Which ones a file has, and with which settings, is read by
+formats/huggingface/.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tokcli.engine.unicode.ranges import SPACES
 
 
 class Normalizer(Protocol):
-    """Changes a text in place."""
+    """A callable that changes a text in place."""
 
     def __call__(self, text: Aligned, /) -> None: ...
 
@@ -113,7 +113,7 @@ class ByteLevelNormalizer:
 
 
 def byte_changes(text: str) -> Iterator[Change]:
-    """Yield the changes that turn bytes into GPT-2's alphabet; all but the first of a character are added."""
+    """Yield the changes that turn text into GPT-2's alphabet; a character's bytes after its first are additions."""
     for char in text:
         for at, byte in enumerate(char.encode()):
             yield CHAR_OF[byte], int(at > 0)
@@ -143,7 +143,7 @@ class Precompiled(NamedTuple):
         text.rewrite(lambda _: "".join(char for char, _ in self.changes(text)), lambda _: self.changes(text))
 
     def changes(self, text: Aligned) -> list[Change]:
-        """Return what becomes of each character of a text."""
+        """Return the changes that the charsmap makes to the characters of a text."""
         changes: list[Change] = []
         for cluster in classes.clusters().findall(text.text):
             text.check(len(changes))
@@ -159,11 +159,11 @@ class Precompiled(NamedTuple):
         return changes
 
 
-_LONG_CLUSTER = 6  # bytes: the library looks at the single characters of a cluster of so many
+_LONG_CLUSTER = 6  # bytes: in a cluster of this size or more, the library looks up the single characters
 
 
 def _replace(changes: list[Change], old: str, new: str) -> None:
-    """Replace character by character: surplus new ones are added, surplus old ones belong to the last new one."""
+    """Append the changes of `old` to `new`: extra new characters are additions, extra old ones go with the last."""
     added = len(new) - len(old)
     changes += [(char, int(at >= len(old))) for at, char in enumerate(new)]
     if added < 0 and changes:

@@ -1,7 +1,7 @@
 r"""Translates Oniguruma's patterns (with Ruby's syntax, as Hugging Face's tokenizers uses it) into ours.
 
 In Oniguruma anchors are those of lines, `(?m)` lets the dot match newlines, `{1,3}+` repeats a repeat, and classes have
-other members: `\w` has no joiners, and outside of brackets six numbers more. (Oniguruma 6.9, doc/RE, and experiments.)
+other members: `\w` has no joiners, and outside brackets it has six more numbers. (Oniguruma 6.9, doc/RE; experiments.)
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def translated(pattern: str) -> str:
     """
     out: list[str] = []
     groups: list[int] = []  # the places in `out` where open groups begin
-    item = nesting = position = skipped = 0  # item: the place in `out` of what a repeat would repeat
+    item = nesting = position = skipped = 0  # item: the place in `out` of what a quantifier here would repeat
     for atom in patterns.atoms(pattern):
         begin, position = position, position + len(atom.text)
         if begin < skipped:

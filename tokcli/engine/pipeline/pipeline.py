@@ -1,6 +1,6 @@
 """`Pipeline`: the tokenizer of a tokenizer.json. It calls normalizer, pre-tokenizer, model and post-processor in order.
 
-The rules of each part are in the part's module.
+Each kind of part has a module of its own, which has its rules.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from tokcli.engine.unicode.ranges import Ranges
 
 @dataclass(frozen=True)
 class Pipeline(HasTwin, TextTokenizer):
-    """The parts of a tokenizer.json. `added` are the added tokens in the order of the file."""
+    """The tokenizer made of the parts of a tokenizer.json. `added` are the added tokens in the order of the file."""
 
     model: Model
     decoder: Decoder
@@ -46,7 +46,7 @@ class Pipeline(HasTwin, TextTokenizer):
     needs_start: bool = False  # a splitter asks whether a piece is at the start of the text
     pat_str: str | None = None  # the one pattern by which the splitter cuts, before it writes bytes as characters
     row: tuple[str, ...] = ()  # where `pat_str` is None: the patterns by which the splitter cuts, one after another
-    unsafe: Ranges = ()  # characters in whose presence the splitter cuts otherwise
+    unsafe: Ranges = ()  # characters that make the splitter cut differently from these patterns
     prefix_space: bool = False  # a space is put before each text that has none
     parts: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)  # of the file, without the model
     ready_shortcut: Shortcut | None = field(default=None, repr=False, compare=False)  # for segments, from the cache
@@ -54,7 +54,7 @@ class Pipeline(HasTwin, TextTokenizer):
     family: ClassVar[str] = "tokenizer.json"
 
     def decoding_facts(self) -> DecodingFacts | None:
-        """Return how ids are decoded, where the decoder looks at each token by itself; else None."""
+        """Return the bytes of each id, where the decoder looks at each token by itself; else None."""
         if not self.decodes_apart:
             return None
         added = [token.id for token in self.added]
@@ -67,7 +67,7 @@ class Pipeline(HasTwin, TextTokenizer):
 
     @cached_property
     def shortcut(self) -> Shortcut | None:
-        """Ranks and a known pattern that give the same ids; None where the tokenizer does more than they say."""
+        """Ranks and one pattern that give the same ids; None where they cannot express all of the tokenizer."""
         normalizer = self.normalizer
         if self.pat_str is None:
             return None
@@ -77,7 +77,7 @@ class Pipeline(HasTwin, TextTokenizer):
             return None
         ranked = self._ranked
         if ranked is None or (self.prefix_space and (self.unsafe or ranked.missing or ranked.whole_only or normalizer)):
-            return None  # a prefix needs to know where a text begins, which the slow way for unsafe text does not
+            return None  # a prefix is for the beginning of a text, which the slow way for unsafe text does not know
         return Shortcut.of(
             self.pat_str,
             ranked,
@@ -89,13 +89,13 @@ class Pipeline(HasTwin, TextTokenizer):
 
     @cached_property
     def _ranked(self) -> Ranked | None:
-        """The model as ranks; None where it is not byte-level BPE after patterns, or its merges say more."""
+        """The model as ranks; None where it is not byte-level BPE after patterns, or ranks cannot give its merges."""
         if (self.pat_str is None and not self.row) or not isinstance(self.model, PairBpe) or not self.model.is_plain:
             return None
         return self.model.ranks()
 
     def _finds_alike(self, normalizer: UnicodeForm | None) -> bool:
-        """Return whether looking for all added tokens at once, in the text as given, finds the same ones."""
+        """Return whether searching the text as given for all added tokens at once finds the same ones."""
         if any(t.single_word or t.lstrip or t.rstrip for t in self.added):
             return False
         later = [t.content for t in self.added if t.normalized]
@@ -151,7 +151,7 @@ class Pipeline(HasTwin, TextTokenizer):
             segment.check(len(text))
 
     def segments(self, text: str, allowed: frozenset[str], spans: bool) -> list[tuple[Aligned, int | None]]:
-        """Cut a text at its added tokens: normalized segments, with the id if a segment is an added token."""
+        """Return the segments of a text, cut at its added tokens: (added token, its id), or (normalized text, None)."""
         raw, normalized = self._finders(allowed)
         whole = Aligned.of(text) if spans else Aligned(text)
         out: list[tuple[Aligned, int | None]] = []
@@ -205,12 +205,12 @@ class Pipeline(HasTwin, TextTokenizer):
         return ids
 
     def _natively(self, text: str) -> list[int] | None:
-        """Return the ids of a normalized segment; None where native code does not split and merge alike."""
+        """Return the ids of a normalized segment; None for one that native code cannot encode exactly."""
         return None if self._ranked_segments is None else self._ranked_segments.encode(text)
 
     @cached_property
     def segment_shortcut(self) -> Shortcut | None:
-        """The shortcut for single segments between added tokens; None where no known pattern and ranks do the same."""
+        """The shortcut for single segments between added tokens; None where no patterns and ranks give the same ids."""
         if self.ready_shortcut is not None:
             return self.ready_shortcut
         if backend.native() is None or self._ranked is None or (self.row and native_row(self.row) is None):
@@ -226,7 +226,7 @@ class Pipeline(HasTwin, TextTokenizer):
 
     @cached_property
     def _ranked_segments(self) -> RankedSegments | None:
-        """The native code for the shortcut of segments."""
+        """The native code that runs `segment_shortcut`; None where there is none."""
         return None if self.segment_shortcut is None else RankedSegments.of(self.segment_shortcut)
 
     @cached_property
@@ -235,14 +235,14 @@ class Pipeline(HasTwin, TextTokenizer):
 
     def encode_spans(self, text: str, allowed: frozenset[str]) -> Tokens:
         """Return the tokens of a text with their places in it."""
-        native = None if self.trims_spans else self.native  # the native twin does not tell blanks
+        native = None if self.trims_spans else self.native  # the native twin does not count blanks
         found = None if native is None else native.encode_spans(text, allowed)
         if found is None:
             found = self.place_segments(text, allowed)
         return self.place_in_python(text, allowed) if found is None else found
 
     def place_segments(self, text: str, allowed: frozenset[str]) -> Tokens | None:
-        """Return the tokens of a text with their places; None where native code does not encode all of it as it is."""
+        """Return the tokens of a text with their places; None where native code cannot encode all of its segments."""
         if self._ranked_segments is None:
             return None
         parts = [Tokens([], spans=[], blanks=[])]
@@ -276,7 +276,7 @@ class Pipeline(HasTwin, TextTokenizer):
         return Tokens(ids, spans=spans, blanks=blanks)
 
     def finish(self, texts: list[Tokens], add: bool) -> Tokens:
-        """Return one text or a pair of texts after the post-processor; `add`: with its special tokens."""
+        """Return one text or a pair of texts after the post-processor, with its special tokens if `add` is true."""
         for number, tokens in enumerate(texts):
             tokens.type_ids = [number] * len(tokens.ids)
         return joined(self.processor(texts, add) if self.processor is not None else texts)
@@ -318,7 +318,7 @@ class Pipeline(HasTwin, TextTokenizer):
 
     @property
     def model_kind(self) -> ModelKind:
-        """The way in which the model finds tokens: by merges, on the best path, or as the pieces that fit."""
+        """How the model finds tokens: by merging, on the best path, or by looking pieces up."""
         return self.model.model_kind
 
     @property
@@ -331,7 +331,7 @@ class Pipeline(HasTwin, TextTokenizer):
         return self.model.merge_order()
 
     def scores(self) -> Sequence[float]:
-        """Return the scores that decide, by id; empty where the model has none."""
+        """Return the score of each id; empty where the model does not choose by scores."""
         return self.model.scores()
 
     def token_kinds(self) -> dict[int, str]:
@@ -345,7 +345,7 @@ class Pipeline(HasTwin, TextTokenizer):
 
     @property
     def single_pattern(self) -> str | None:
-        """The regex that alone cuts text into pieces; None where other parts have a say."""
+        """The regex that alone cuts text into pieces; None where something else affects the pieces."""
         return None if self.prefix_space else self.pat_str
 
     def cutting_parts(self) -> list[tuple[str, object]]:
@@ -354,7 +354,7 @@ class Pipeline(HasTwin, TextTokenizer):
         return [*parts, ("pre-tokenizer", self.splitter or "none, the model sees the text between added tokens whole")]
 
     def why_no_ranks(self) -> list[str]:
-        """Return what ranks and a pattern do not say of the tokenizer."""
+        """Return what ranks and a pattern cannot express about the tokenizer."""
         if self.model.why_no_ranks:
             return [self.model.why_no_ranks]
         lost = []

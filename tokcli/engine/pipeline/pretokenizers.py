@@ -1,6 +1,6 @@
 """The pre-tokenizers of a tokenizer.json, which cut normalized text into the pieces that the model sees one by one.
 
-Each cuts a piece that the one before it left, and may change it. A pat_str, the only pre-tokenizer of tiktoken's
+Each cuts the pieces that the one before it left, and may change them. A pat_str, the only pre-tokenizer of tiktoken's
 encodings, is left to `pretokenizers/`.
 """
 
@@ -31,14 +31,14 @@ class Splitter(Protocol):
 
 
 def cut(piece: Aligned, spans: Iterable[Span]) -> list[Aligned]:
-    """Return those parts of a piece that are not empty."""
+    """Return the parts of a piece at these spans, without empty ones."""
     if piece.spans is None:
         text = piece.text
         return [Aligned(text[begin:end], most=piece.most) for begin, end in spans if begin < end]
     return [piece.part(begin, end) for begin, end in spans if begin < end]
 
 
-_FEW = 4  # splitters: so many make no more than 2**4 times a text
+_FEW = 4  # splitters: this many make a text at most 2**4 times as long
 
 
 class SplitterSequence(NamedTuple):
@@ -56,7 +56,7 @@ class SplitterSequence(NamedTuple):
 
 
 class Split(NamedTuple):
-    """Cuts at the matches of a pattern; `invert`: at the text between them."""
+    """Cuts at the matches of a pattern or, with `invert`, at the text between them."""
 
     finder: Finder
     behavior: Behavior
@@ -80,7 +80,7 @@ def bert() -> SplitterSequence:
 
 
 class Words:
-    """Cuts into runs of word characters and runs of other characters but white space (Rust's `\\w+|[^\\w\\s]+`)."""
+    """Cuts into runs of word characters and runs of others, without white space (Rust's `\\w+|[^\\w\\s]+`)."""
 
     def __call__(self, piece: Aligned) -> list[Aligned]:
         return cut(piece, (match.span() for match in _words().finditer(piece.text)))
@@ -142,7 +142,7 @@ class FixedLength(NamedTuple):
 
 
 class UnicodeScripts:
-    """Cuts where the script changes; Han and the kana are one script, and spaces belong to any."""
+    """Cuts where the script changes; Han and the kana are one script, and a space never changes the script."""
 
     def __call__(self, piece: Aligned) -> list[Aligned]:
         cuts: list[int] = []  # text before the first is lost, as in the library

@@ -9,7 +9,7 @@ from tokcli.engine.tokens import Tokens, added, joined, trimmed_spans
 
 
 class PostProcessor(Protocol):
-    """Changes one text or a pair of texts; `add`: with special tokens."""
+    """A callable that changes one text or a pair of texts, and adds special tokens if `add` is true."""
 
     def __call__(self, texts: list[Tokens], add: bool, /) -> list[Tokens]: ...
 
@@ -53,7 +53,7 @@ class Template(NamedTuple):
                 if add:
                     out.append(added(part.ids, part.type_id))
             elif part.number < len(texts):
-                tokens = copy(texts[part.number])  # a text may come twice, each time of another type
+                tokens = copy(texts[part.number])  # a template may have the same text twice, with different types
                 tokens.type_ids = [part.type_id] * len(tokens.ids)
                 out.append(tokens)
         return out
@@ -119,8 +119,8 @@ def trims(processor: PostProcessor | None) -> bool:
 
 
 def growth(processor: PostProcessor) -> tuple[int, int]:
-    """Return what a post-processor makes of any text at the most: how often the text is there, and the ids added."""
-    copies, more = 1, 4  # as Roberta and BertProcessing: a token before each text and after it
+    """Return the most that a post-processor makes of any text: the number of its copies, and of the ids added."""
+    copies, more = 1, 4  # of Roberta and BertProcessing: a token before each of two texts and after it
     if isinstance(processor, Template):
         templates = processor.single, processor.pair
         numbers = [[part.number for part in parts if isinstance(part, TemplateText)] for parts in templates]

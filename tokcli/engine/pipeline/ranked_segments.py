@@ -1,4 +1,4 @@
-"""`RankedSegments`: native splitting and merging of what is between the added tokens of a byte-level tokenizer.json."""
+"""`RankedSegments`: native splitting and merging of the text between added tokens, for a byte-level tokenizer.json."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class RankedSegments:
-    """The native code that does what a shortcut says, for single segments of normalized text."""
+    """Native splitting and merging by a shortcut, for single segments of normalized text."""
 
     def __init__(self, shortcut: Shortcut, encoder: NativeEncoder) -> None:
         self._shortcut, self._encoder = shortcut, encoder
@@ -33,7 +33,7 @@ class RankedSegments:
         return RankedSegments(shortcut, NativeEncoder(vocabulary, splitter))
 
     def encode(self, text: str) -> list[int] | None:
-        """Return the ids of a segment; None where native code does not split and merge alike."""
+        """Return the ids of a segment; None for one that native code cannot encode exactly."""
         if not self._shortcut.holds_for(text):
             return None
         try:
@@ -42,7 +42,7 @@ class RankedSegments:
             return None
 
     def place(self, segment: Aligned, *, with_blanks: bool) -> Tokens | None:
-        """Return the tokens of a segment with their places in the input; None as `encode` does."""
+        """Return the tokens of a segment with their places in the input; None where native code cannot find them."""
         breaks = segment.breaks()
         if breaks is None or not self._shortcut.holds_for(segment.text):
             return None

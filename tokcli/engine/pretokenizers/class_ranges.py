@@ -1,6 +1,6 @@
 r"""The code points that a character class of a pattern matches, by the tables of Unicode 16.0, without `regex`.
 
-The classes read here are those that `regex` (V1) reads as compiling.py writes them for it. For anything rare, such as
+A class means here what it means to `regex` (V1) after compiling.py has rewritten it. For anything rare, such as
 `[[:alpha:]]` or a property the tables lack, NotCompiledError leaves the pattern to `regex`.
 """
 
@@ -16,7 +16,7 @@ from tokcli.engine.unicode.ranges import SPACES, Ranges, merged, minus
 ALL: Ranges = ((0, 0x10FFFF),)
 _CONTROLS = {"n": 10, "r": 13, "t": 9, "f": 12, "v": 11, "a": 7}
 _CODE_POINT = re.compile(r"\\(?:x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8}))")
-# what `regex` takes an ASCII letter for, where case is ignored, beside the letter in its other case
+# what `regex` takes for an ASCII letter where case is ignored, beside its other case
 _MORE_CASES = {"i": 0x130, "I": 0x131, "k": 0x212A, "K": 0x212A, "s": 0x17F, "S": 0x17F}
 _OPERATORS = ("~~", "&&", "--")  # of V1, from the loosest to the tightest; `||` is written `\|\|` for it
 
@@ -57,7 +57,7 @@ def named_ranges(name: str) -> Ranges:
 
 
 class _ClassReader:
-    """Reads one class: a character, an escape, or what stands in brackets."""
+    """Reads one class: a character, an escape, or a class in brackets."""
 
     def __init__(self, source: str, ignore_case: bool) -> None:
         self._source = source
@@ -115,7 +115,7 @@ class _ClassReader:
         return merged(found)
 
     def _member(self) -> Ranges:
-        """Read an item, or a range between two of them."""
+        """Read an item, or a range between two characters."""
         first = self._literal()
         if first is None:
             return self.item()
@@ -132,7 +132,7 @@ class _ClassReader:
         return self._in_all_cases(first, last)
 
     def _literal(self) -> int | None:
-        """Read a single character, as its code point; None, and nothing read, where there is something else."""
+        """Read a single character and return its code point; return None, and read nothing, for anything else."""
         if self.is_done:
             return None
         atom = self._atoms[self._next]
@@ -171,7 +171,7 @@ class _ClassReader:
         return ord(char)
 
     def item(self) -> Ranges:
-        """Read what is no range: a character, a property, `\\w`, a class in brackets."""
+        """Read an item that is not a range: a character, a property, `\\w`, or a class in brackets."""
         literal = self._literal()
         if literal is not None:
             return self._in_all_cases(literal, literal)

@@ -1,6 +1,6 @@
-"""Patterns compiled with the `regex` package, so that they match by the classes of Unicode 16.0 in any text.
+"""Compiles patterns with the `regex` package, so that they match by the classes of Unicode 16.0 in any text.
 
-Splitting with what is compiled here is the task of `pretokenizer.py`.
+Splitting text with the compiled patterns is the task of `pretokenizer.py`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 SHOWN_CHARS = 60  # of a pattern, in messages
-LEAST_SECONDS = 1.0  # for compiling, which no text can prolong
+LEAST_SECONDS = 1.0  # for compiling, which takes as long whatever the text
 # A pattern that is longer may require a long text. `regex` prepares the search for it in cubic time, which neither a
 # time limit nor Ctrl-C ends: 3,000 of `a` take a minute.
 LONGEST_REQUIRED = 200
@@ -64,7 +64,7 @@ class CompiledPattern:
 
     @cached_property
     def plain(self) -> regex.Pattern[str]:
-        """The pattern for text of whose characters the installed `regex` and Unicode 16.0 say the same."""
+        """The pattern for text about whose characters the installed `regex` and Unicode 16.0 agree."""
         return compiled(self._pat_str, self._source, exact=False)
 
     @cached_property
@@ -78,9 +78,9 @@ class CompiledPattern:
 
 
 def within_limit(pat_str: str, work: Callable[[], Result]) -> Result:
-    """Return `work()`, which prepares a pattern; PatternTimeoutError ends it at the time limit of the call.
+    """Return `work()`, which prepares a pattern; PatternTimeoutError if it exceeds the time limit of the call.
 
-    LEAST_SECONDS are allowed in any case.
+    The limit is at least LEAST_SECONDS.
     """
     seconds = max(seconds_allowed(), LEAST_SECONDS)
     try:
@@ -96,8 +96,8 @@ def within_limit(pat_str: str, work: Callable[[], Result]) -> Result:
 def compiled(pat_str: str, source: str, *, exact: bool) -> regex.Pattern[str]:
     """Compile a pattern, with classes that are exact in any text or (faster) as the installed `regex` has them.
 
-    Messages show `pat_str`; `source` is what is compiled. PatternTimeoutError ends it as in `within_limit`, and
-    PatternError refuses what is no pattern or too large.
+    Messages show `pat_str`; `source` is what is compiled. PatternTimeoutError as in `within_limit`; PatternError for
+    what is not a pattern, or is too large.
     """
     kind = regex_package().error  # loaded before the clock runs
     try:
@@ -131,7 +131,7 @@ def _shown(pat_str: str) -> str:
 
 
 def _error_position(pat_str: str, kind: type[Exception]) -> int | None:
-    """Return where the pattern goes wrong as it was given, by an error of this kind; None if that cannot be told."""
+    """Return the position that an error of this kind gives in the pattern as written; None if there is none."""
     try:
         run_within(LEAST_SECONDS, lambda: _plain(pat_str))
     except kind as error:
@@ -145,8 +145,8 @@ def _error_position(pat_str: str, kind: type[Exception]) -> int | None:
 def every_match(pat_str: str) -> Iterator[tuple[int, int]]:
     """Yield (first, last) code points that a pattern of one character matches, surrogates left out.
 
-    The first code point of a plane without characters answers for the whole plane. PatternTimeoutError where it takes
-    too long, since the pattern is not of one character.
+    The first code point of a plane without characters answers for the whole plane. PatternTimeoutError where that takes
+    too long, because the pattern matches more than one character.
     """
     seconds = max(seconds_allowed(), LEAST_SECONDS)
     try:

@@ -1,13 +1,13 @@
 r"""Where the text of a known pattern may be cut, told by the characters on both sides of the place.
 
-A cut is safe if both sides, split on their own, give the pieces of the whole text. Such a place is before U+0020 after
-what is not white space, and before a stop after a letter or digit: no known pattern has a piece across either, looks
-across it, or begins elsewhere because of the text before it. A letter before an apostrophe or a mark is no such place
-(contractions; o200k takes marks as letters), nor is one after a newline (`\s+(?!\S)`). The tests try all this on
-adversarial text.
+A cut is safe if both sides, split on their own, give the pieces of the whole text. It is safe between a character that
+is not white space and U+0020, and between a letter or digit and a stop (most ASCII signs and white space): no known
+pattern has a piece across such a place, looks across it, or begins elsewhere because of the text before it. It is not
+safe between a letter and an apostrophe or a mark (contractions; o200k takes marks as letters), nor after a newline
+(`\s+(?!\S)`). The tests try all this on adversarial text.
 
-Python's own `re` finds these places, so `regex` need not be loaded. Its classes depend on Python's release; therefore
-only characters are named here whose class never changed.
+Python's own `re` finds these places, so `regex` need not be loaded. Since its classes depend on Python's release, only
+characters whose class never changed are named here.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from itertools import accumulate, pairwise
 from tokcli.engine.pretokenizers.known_patterns import BLOOM, DEEPSEEK_CODER, LLAMA_CPP_CODER
 
 _WORD = "A-Za-z0-9\u3041-\u3096\u30a1-\u30fa\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3"  # letters and digits
-_STOPS = '\t\n\r !"#$%&()*+,-./:;<=>?@[\\]^_`{|}~\u3001\u3002\uff01\uff0c\uff1f'  # neither, no mark, no apostrophe
+_STOPS = '\t\n\r !"#$%&()*+,-./:;<=>?@[\\]^_`{|}~\u3001\u3002\uff01\uff0c\uff1f'  # others; no mark, no apostrophe
 _CUT = rf"(?<=[^\s\x85\x1c-\x1f])(?=\x20)|(?<=[{_WORD}])(?=[{re.escape(_STOPS)}])"
 # Some patterns take signs, or letters and signs, as one piece; and some cut out each newline.
 _CODER_CUT = rf"(?<=[{_WORD}])(?=[{re.escape(_STOPS)}])|(?<=[\s\S])(?=[\r\n])"
@@ -29,7 +29,7 @@ _CUTS = {
     LLAMA_CPP_CODER: _CODER_CUT,
     BLOOM: rf"(?<=[{_WORD}])(?=[\t\n\r !(),.?|\u3001\u3002\uff0c])",
 }
-DIGITS_SEEN = 64  # more than enough to see how a run of them is cut
+DIGITS_SEEN = 64  # more than enough to see how a run of digits is cut
 _ENDS_IN_DIGITS = r"[0-9]{8}\Z"
 LOOK_AROUND = 1 << 16  # characters that a user's pattern may look at beside a piece and still be streamed exactly
 MAX_CHARACTER = 4  # bytes
@@ -45,7 +45,7 @@ def cut_finder(pat_str: str) -> re.Pattern[str]:
 def last_stop(pat_str: str, text: str, searched: int = 0) -> int:
     """Return the last index where the text of a known pattern may be cut; 0 if there is none.
 
-    The caller knows that there is none below `searched`.
+    The caller has to know that there is none below `searched`.
     """
     length = len(text)
     if not any(text.find(stop, max(0, searched - 1)) >= 0 for stop in _STOPS):  # much faster than the search below
@@ -76,17 +76,17 @@ def is_stop(pat_str: str, data: bytes, at: int) -> bool:
 
 
 def digits_begin(text: str) -> int | None:
-    """Return where the digits begin in which a text ends; None for too few to cut among them."""
+    """Return the index where the digits at the end of a text begin; None if there are too few to cut among them."""
     if not re.search(_ENDS_IN_DIGITS, text[-64:]):
         return None
     return len(text.rstrip("0123456789"))
 
 
 def cut_in_digits(pieces: Sequence[str], begin: int, length: int) -> int:
-    """Return the last index between two pieces of the digits that end a text of this length, not at its end, or 0.
+    """Return the last index, at least 4 before the end, between two pieces of the digits that end a text; else 0.
 
-    The digits begin at `begin`, and `pieces` are those of the text as far as DIGITS_SEEN of them. Where a run of digits
-    is cut in threes depends on its beginning; from there on it is cut alike everywhere.
+    The text has `length` characters, its digits begin at `begin`, and `pieces` are those of the text up to DIGITS_SEEN
+    digits. Where a run of digits is cut in threes depends on its beginning; from there on it is cut alike everywhere.
     """
     ends = [end for end in accumulate(map(len, pieces)) if end > begin][:-1]  # the last may go on
     steps = {after - before for before, after in pairwise(ends)}

@@ -68,9 +68,9 @@ LLAMA_CPP_TEKKEN = (
 # --- several patterns in a row, as one -------------------------------------------------------------------------------
 #
 # In tokenizer.json and GGUF a list of patterns may cut a text: each one cuts the pieces that the one before left, and
-# takes every piece for a text of its own. Where the first patterns only match characters of some class, one pattern has
-# the same pieces: its first alternatives are theirs, its other alternatives leave these characters out, and its white
-# space ends before these characters as it ends before the end of the text.
+# treats every piece as a text of its own. Where the first patterns match only characters of some class, one pattern
+# gives the same pieces: its first alternatives are theirs, its other alternatives leave these characters out, and its
+# white space ends before these characters as it ends before the end of the text.
 
 NUMBER = r"\p{N}"
 # NUMBER, then GPT2: StarCoder, Command R
@@ -83,7 +83,7 @@ _DEEPSEEK_REST = (
     rf"| ?[\p{{P}}\p{{S}}]+[\r\n]*|\s*[\r\n]+|{_SPACES}"
 )
 _CJK = "\u4e00-\u9fa5\u3040-\u309f\u30a0-\u30ff"
-# in which the third pattern matches words, signs, and characters that are not assigned
+# The characters of this range that the third pattern takes for words, for signs, and those that are not assigned.
 _CJK_WORDS = "[\u4e00-\u9fa5\u3041-\u3096\u3099\u309a\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff]"
 _CJK_SIGNS = "[\u309b\u309c\u30a0\u30fb]"
 _CJK_NONE = "[\u3040\u3097\u3098]"
@@ -97,7 +97,7 @@ DEEPSEEK = "|".join(
         r"\s*[\r\n]+",
         rf"\s+(?![^\s\p{{N}}{_CJK}])",
         r"\s+",
-        # what no pattern matches: characters of no such class, but for the last one before a word
+        # what no pattern matches: characters of none of these classes, except the last one before a word
         rf"[^\s\p{{L}}\p{{M}}\p{{N}}\p{{P}}\p{{S}}{_CJK}]+(?!(?:[^\P{{L}}{_CJK}]|[^\P{{M}}{_CJK}]))",
     ]
 )
@@ -113,14 +113,14 @@ LLAMA_CPP_DEFAULT = (
     r"| ?[^\s\p{L}\p{N}\p{P}$+<=>^~|]+|\s+(?![^\s\p{P}$+<=>^~|])|\s+"
 )
 
-# DeepSeek Coder: newlines, words and signs with a space before them, text of (nearly) no spaces, and digits, each cut
-# out of what is left. So no piece has both kinds of text; all other characters form runs up to the next of these.
+# DeepSeek Coder: newlines, words and signs with a space before them, Asian text, and digits, each cut out of what is
+# left. So no piece has both Asian and other text; all other characters form runs up to the next of these.
 _CODER_ASIAN = "\u4e00-\u9fa5\u0800-\u4e00\uac00-\ud7ff"
 _CODER_REST = "\x00-\u07ff\u9fa6-\uabff\ue000-\U0010ffff"
 
 
 def _coder(asian_spaces: str, other_spaces: str) -> str:
-    """Return the pattern, given which spaces belong to Asian and which to other text."""
+    """Return DeepSeek Coder's patterns as one, given which spaces belong to Asian and which to other text."""
     parts = [r"[\r\n]", NUMBER]
     for others, spaces in (_CODER_REST, asian_spaces), (_CODER_ASIAN, other_spaces):
         parts += [rf"{spaces and spaces + '?'}[^\P{{{name}}}{others}]+" for name in "LP"]
@@ -135,7 +135,7 @@ LLAMA_CPP_CODER = _coder("", r"[^\S\r\n]")
 _BLOOM_SIGNS = r"(\s|.,!?\u2026\u3002\uff0c\u3001\u0964\u06d4\u060c)"
 BLOOM = rf" ?[^{_BLOOM_SIGNS}]+|(?:(?! [^{_BLOOM_SIGNS}])[{_BLOOM_SIGNS}])+"
 
-# The one pattern that has the pieces of several patterns in a row, or of one that leaves text out.
+# For several patterns in a row, or for one that leaves text out: the one pattern that gives the same pieces.
 _CODER = (r"\s?\p{L}+", r"\s?\p{P}+", f"[{_CODER_ASIAN}]+", NUMBER)
 IN_A_ROW = {
     (NUMBER, GPT2): STARCODER,

@@ -15,8 +15,8 @@ Mode = Literal["greedy", "lazy", "possessive"]
 class PatternNode:
     """A node of a pattern: pattern[start:end], in characters, and the nodes directly below it, in their order.
 
-    Nodes do not change once they are made. (Data classes would take 6 ms to import and make, which each run with a
-    pattern of one's own would pay for.)
+    Nodes do not change once they are made. (They are not data classes, which would take 6 ms to import and make in each
+    run with a pattern of the user's own.)
     """
 
     __slots__ = ("children", "end", "start")
@@ -26,12 +26,12 @@ class PatternNode:
 
     @property
     def item(self) -> PatternNode:
-        """Return what a quantifier, a group or a look-around is about: the only node below it."""
+        """The only node below a quantifier, a group or a look-around."""
         return self.children[0]
 
 
 class CharacterClass(PatternNode):
-    r"""One character out of a set: `a`, `\s`, `[^\r\n]`, `.`; flags `i` and `s` as they hold at this place."""
+    r"""One character out of a set: `a`, `\s`, `[^\r\n]`, `.`; with the flags `i` and `s` in force there."""
 
     __slots__ = ("dot_all", "ignore_case")
 
@@ -41,7 +41,7 @@ class CharacterClass(PatternNode):
 
 
 class Assertion(PatternNode):
-    r"""A condition on a place of the text, which takes no text: `^`, `$`, `\b`, `\z`."""
+    r"""A condition on a place in the text, which consumes no text: `^`, `$`, `\b`, `\z`."""
 
     __slots__ = ()
 
@@ -118,7 +118,7 @@ class Alternative(NamedTuple):
 
     @property
     def end(self) -> int:
-        """Return the index in the pattern after it."""
+        """The index in the pattern just after this alternative."""
         return self.start + len(self.source)
 
 
@@ -141,7 +141,7 @@ class PatternTree(NamedTuple):
 
 
 def nodes_of(items: Sequence[PatternNode]) -> Iterator[PatternNode]:
-    """Yield some nodes and all below them, each before its children, in the order of the pattern."""
+    """Yield `items` and all nodes below them, each before its children, in the order of the pattern."""
     waiting = list(reversed(items))
     while waiting:
         node = waiting.pop()
@@ -150,7 +150,7 @@ def nodes_of(items: Sequence[PatternNode]) -> Iterator[PatternNode]:
 
 
 def is_nullable(node: PatternNode) -> bool:
-    """Return whether a node can match without taking any text; look-around and assertions never take any.
+    """Return whether a node can match without consuming text; look-around and assertions never consume any.
 
     >>> letter = CharacterClass(0, 1)
     >>> is_nullable(letter), is_nullable(Quantified(0, 2, letter))

@@ -1,4 +1,4 @@
-r"""Parses a pattern into its syntax tree (nodes.py), for whoever explains it; matching text is left to the engine.
+r"""Parses a pattern into its syntax tree (nodes.py), to compile it to a program or to explain it; it matches no text.
 
 It reads what Rust's `regex` and `fancy_regex` and Python's `regex` have in common, and only patterns that compile there
 are worth parsing. For example, `'(?:s|t)| ?\p{L}+` has two alternatives of two items each.
@@ -64,7 +64,7 @@ class _Parser:
 
     @property
     def _at(self) -> int:
-        """Return the index in the pattern of the next atom."""
+        """The index in the pattern of the next atom."""
         return self._atoms[self._next][0]
 
     def _peek(self) -> str:
@@ -96,7 +96,7 @@ class _Parser:
         return PatternTree(self._source, flags, tuple(alternatives))
 
     def _alternation(self, flags: str) -> PatternNode:
-        """Parse branches up to the end of the group; a single branch is not made an Alternation."""
+        """Parse branches up to the end of the group; a single branch is returned as it is, not as an Alternation."""
         begin = self._at
         self._depth += 1
         if self._depth > _DEEPEST:
@@ -187,7 +187,7 @@ class _Parser:
         raise self._error("a ( without its )", begin)
 
     def _quantified(self, item: PatternNode) -> PatternNode:
-        """Parse the quantifiers after an item, and put the item into them."""
+        """Parse the quantifiers after an item, and return the item within them."""
         while True:
             begin = self._at
             count = _COUNT.match(self._source, begin)

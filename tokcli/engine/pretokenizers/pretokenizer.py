@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from tokcli.engine import _native
     from tokcli.engine.pretokenizers.compiling import CompiledPattern
 
-ALL = r"[\s\S]+"  # the pattern of a tokenizer that has other rules: it cuts nothing, and is not compiled in vain
+ALL = r"[\s\S]+"  # the pattern of a tokenizer without one: it cuts nothing, and is compiled only where it is used
 SHOWN_TEXT = 20  # characters of the text that a pattern leaves out, in messages
 
 _FILE: ContextVar[str | None] = ContextVar("tokcli_pattern_file", default=None)  # see `pattern_from`
-# (a text)(the least number of its last character): such a pattern surely compiles, and matches only where the text is
+# (a text){least number of its last character,}: such a pattern always compiles, and matches only where the text occurs
 _PLAIN_TEXT = r"([ a-zA-Z0-9]+)(?:\{([1-9]),\})?"
 
 
@@ -90,9 +90,9 @@ class PreTokenizer:
         return native_pattern(self.pat_str)
 
     def numbers_natively(self, data: Buffer, ends: bytes) -> bytes | None:
-        """Return the number of the alternative (uint16) that made each piece of UTF-8; None where `regex` has to tell.
+        """Return the number (uint16) of the alternative that made each piece of UTF-8; None where only `regex` knows.
 
-        None, too, where the pieces do not end at these bytes (uint64): something else cuts the text.
+        Also None where the pieces do not end at the bytes `ends` (uint64), since then something else cuts the text.
         """
         if self.native_pattern is None:
             return None
@@ -102,7 +102,7 @@ class PreTokenizer:
     def _natively(
         self, text: str, start: int, *, is_whole: bool = True, with_alternatives: bool = False
     ) -> _NativePieces | None:
-        """Split a text from `start` on natively; None where `regex` has to do it, or to name what is wrong."""
+        """Split a text from `start` on natively; return None where `regex` has to do so, or to find what is wrong."""
         if self.native_pattern is None:
             return None
         try:
@@ -168,7 +168,7 @@ class PreTokenizer:
     def _literal(self) -> str:
         """The text that every match contains, if the pattern is hardly more than a text; "" for other patterns.
 
-        Importing `regex` takes longer than reading many a file, so such a pattern is compiled where its text is found.
+        Importing `regex` takes longer than reading most files, so such a pattern is not compiled until its text occurs.
         """
         found = re.fullmatch(_PLAIN_TEXT, self.pat_str)
         return found[1] + found[1][-1] * (int(found[2] or 1) - 1) if found else ""
@@ -181,7 +181,7 @@ class PreTokenizer:
         return self._compiled.alternatives()
 
     def named_for(self, text: str) -> regex.Pattern[str] | None:
-        """Return the compiled pattern for a text with alternative N in the group aN; None where it refers to groups."""
+        """Return the pattern, with alternative N in the group aN, compiled for a text; None if it refers to groups."""
         return None if self._named is None else self._named.for_text(text)
 
     @cached_property
@@ -196,14 +196,14 @@ class PreTokenizer:
 
     @cached_property
     def kept_alternatives(self) -> dict[Any, str]:
-        """The cache of `analysis/pieces/pieces.py`, which bounds it: pieces and the names of alternatives."""
+        """The cache of `analysis/pieces/pieces.py`, which bounds it: the name of the alternative of each piece."""
         return {}
 
     def winners(self, text: str) -> Callable[[int], tuple[int | None, int] | None]:
-        """Return a function that tells which alternative matches at an index of the text, and where the match ends.
+        """Return a function of an index of the text: the number of the alternative that matches there, and its end.
 
-        The function returns None where no alternative matches. The number of the alternative is None where the
-        pattern's references to groups hide it.
+        The function returns None where no alternative matches. The number is None where the pattern's references to
+        groups hide it.
         """
         named = self.named_for(text)
         compiled = named or self.for_text(text)
@@ -225,7 +225,7 @@ class PreTokenizer:
         """Return the end of the pieces from `start` on that no later text can change, for a pattern that is not known.
 
         A piece counts as settled when LOOK_AROUND more characters follow it. (No rule is right for every pattern: one
-        that looks further is applied as if the text ended there.)
+        that looks further ahead is applied as if the text ended there.)
         """
         if (found := self._natively(text, start, is_whole=False)) is not None:
             return start + len(found.data[: found.ends[-1]].decode()) if found.ends else start
@@ -242,19 +242,19 @@ class PreTokenizer:
     def safe_cut(self, text: str, searched: int = 0) -> int:
         """Return the last index where a known pattern's text may be cut: both sides give the pieces of the whole.
 
-        0 means that there is none. The caller knows that there is none below `searched`.
+        0 means that there is none. The caller has to know that there is none below `searched`.
         """
         return self.last_stop(text, searched) or self.cut_in_digits(text)
 
     def cut_in_digits(self, text: str) -> int:
-        """Return the last such index among the digits in which a text ends; 0 if there is none."""
+        """Return the last index among the digits at the end of a text where it may be cut; 0 if there is none."""
         begin = cuts.digits_begin(text)
         if begin is None:
             return 0
         return cuts.cut_in_digits(self.split(text[: begin + cuts.DIGITS_SEEN]), begin, len(text))
 
     def last_stop(self, text: str, searched: int = 0) -> int:
-        """Return the last such index that the adjacent characters alone tell; 0 if there is none."""
+        """Return the last index where the adjacent characters alone tell that text may be cut; 0 if there is none."""
         return cuts.last_stop(self.pat_str, text, searched)
 
     def is_stop(self, data: bytes, at: int) -> bool:
@@ -270,7 +270,7 @@ class _NativePieces:
 
     @property
     def pieces(self) -> list[str]:
-        """The pieces."""
+        """The pieces as text."""
         data, spans = self.data, pairwise([0, *self.ends])
         if data.isascii():
             text = data.decode()
@@ -280,7 +280,7 @@ class _NativePieces:
 
 @contextmanager
 def pattern_from(file: str | None) -> Iterator[None]:
-    """Name the file that the patterns inside come from, in a PatternError of reading and in those of matching later."""
+    """Name the file of the patterns read in this context in their PatternErrors, those of later matching included."""
     token = _FILE.set(file)
     try:
         yield
@@ -292,7 +292,7 @@ def pattern_from(file: str | None) -> Iterator[None]:
 
 
 def too_slow(at: int, seconds: float, file: str | None) -> PatternTimeoutError:
-    """Make the error for a pattern that took longer than its time limit at a character of the text."""
+    """Return the error for a pattern that exceeded the time limit, `seconds`, at character `at` of the text."""
     return PatternTimeoutError(
         f"pattern: more than {seconds:g} s",
         "It backtracks on this text; make its repeats possessive (`++`, `*+`), or allow more time "
@@ -304,7 +304,7 @@ def too_slow(at: int, seconds: float, file: str | None) -> PatternTimeoutError:
 
 
 def out_of_memory(at: int, file: str | None) -> PatternError:
-    """Make the error for a pattern that needs too much memory at a character of the text."""
+    """Return the error for a pattern that ran out of memory at character `at` of the text."""
     return PatternError("pattern: out of memory", offset=at, unit="character", detail=_of(file))
 
 

@@ -22,10 +22,10 @@ Step = tuple[int, int, int, int]
 class Program(NamedTuple):
     """A compiled pattern, in the arrays that the native code reads.
 
-    `firsts` and `classes` say which class each code point is in, from each of `firsts` on. A set has 32 bytes, a bit
-    for each class. `steps` has four numbers a step, the first one its kind: TAKE (set, -, next): take a character of a
-    set. FORK (preferred, other, -): go on in two places. CHECK (set before, set after, next): go on where the adjacent
-    characters are in these sets. MATCH (alternative, -, -). The first step to take is `start`.
+    Code points from `firsts[i]` up to the next of `firsts` are in class `classes[i]`. A set has 32 bytes, a bit for
+    each class. `steps` has four numbers for each step, the first of them its kind: TAKE (set, -, next): take a
+    character of a set. FORK (preferred, other, -): go on in two places. CHECK (set before, set after, next): go on if
+    the adjacent characters are in these sets. MATCH (alternative, -, -). The first step to take is `start`.
     """
 
     firsts: array[int]
@@ -36,7 +36,10 @@ class Program(NamedTuple):
 
 
 def partition(sets: Sequence[Ranges]) -> tuple[list[int], array[int], bytes]:
-    """Return the classes of each set as bits, the first code points of runs of one class, and the classes of these."""
+    """Return the classes of each set (as bits), the first code point of each run of one class, and the runs' classes.
+
+    A class is the set of code points that are in the same `sets`. NotCompiledError for too many classes.
+    """
     changes: dict[int, int] = {0: 0}
     for number, ranges in enumerate(sets):
         for first, last in ranges:
@@ -63,7 +66,8 @@ def partition(sets: Sequence[Ranges]) -> tuple[list[int], array[int], bytes]:
 def check_loops(steps: Sequence[Step], loops: Sequence[tuple[int, int]], masks: Sequence[int]) -> None:
     """Raise NotCompiledError for an endless repeat whose body can take a text in two ways.
 
-    `regex` takes exponential time for many of these, and stops at the time limit; what does that stays an error.
+    Such a pattern is left to `regex`, which for many of them takes exponential time, and an error ends it at the time
+    limit.
     """
     for loop, body in loops:
         kind, _, _, then = steps[body]
@@ -83,7 +87,7 @@ def check_loops(steps: Sequence[Step], loops: Sequence[tuple[int, int]], masks: 
 
 
 def _takes_from(steps: Sequence[Step], start: int, loop: int, body: int) -> list[int]:
-    """Return the TAKE steps inside of a repeat that can come next, each as often as ways lead there."""
+    """Return the TAKE steps inside a repeat that can come next, each once for every path that leads to it."""
     found, waiting = [], [start]
     while waiting:
         step = waiting.pop()

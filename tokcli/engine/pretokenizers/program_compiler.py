@@ -1,9 +1,9 @@
 r"""Compiles a pattern to a program for the native matcher: an NFA whose threads have an order of preference.
 
 A thread that comes first is preferred, as the first alternative is in a backtracking matcher (K. Thompson, 1968;
-R. Cox, "Regular expression matching: the virtual machine approach", 2009). Characters come in classes that no set of
-the pattern tells apart. Look-around of one character, `\b`, `^` and `$` are conditions on the classes before and after
-a place. What cannot be said so is left to `regex`: NotCompiledError.
+R. Cox, "Regular expression matching: the virtual machine approach", 2009). Characters that no set of the pattern tells
+apart form a class. Look-around of one character, `\b`, `^` and `$` are conditions on the classes before and after a
+place. A pattern that cannot be expressed in this way is left to `regex` (NotCompiledError).
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def compile_program(pat_str: str) -> Program:
 
 
 def _check(tree: PatternTree) -> None:
-    """Raise NotCompiledError for syntax that is left to `regex` wherever it is found."""
+    """Raise NotCompiledError for syntax that is left to `regex` wherever in a pattern it occurs."""
     if tree.head != "(?m)" and set(tree.head.strip("(?)")) - set("isf"):
         raise NotCompiledError("flags")
     if "m" not in tree.head and "(?m" in tree.source:
@@ -249,9 +249,9 @@ class _Compiler:
         raise NotCompiledError(text)
 
     def _one_character(self, node: PatternNode, edges: frozenset[str]) -> Edges:
-        """Return the adjacent characters, and whether the edge of the text, for which a look-around's inside holds.
+        """Return the adjacent characters for which the inside of a look-around holds, and whether it does at the edge.
 
-        `edges` are the assertions that mean this edge.
+        The edge is the beginning or the end of the text, which `edges`, a set of assertions, match.
         """
         node = _unwrapped(node)
         if isinstance(node, CharacterClass):
@@ -282,7 +282,7 @@ def _folded_letters(tree: PatternTree, node: PatternNode) -> set[str]:
 
 
 def _unwrapped(node: PatternNode) -> PatternNode:
-    """Return what a node is inside of groups and of sequences of one item."""
+    """Return a node without the groups and one-item sequences around it."""
     while True:
         if isinstance(node, Group):
             node = node.item
@@ -293,7 +293,7 @@ def _unwrapped(node: PatternNode) -> PatternNode:
 
 
 def why_regex(pat_str: str) -> str:
-    """Return what a pattern has that leaves it to `regex`; "" for a pattern that has a program."""
+    """Return the reason, in words, why a pattern is left to `regex`; "" for a pattern that has a program."""
     try:
         compile_program(pat_str)
     except NotCompiledError as error:

@@ -1,6 +1,6 @@
-"""Where the installed release of `regex` knows other character classes than Unicode 16.0, and how to correct it.
+"""The differences between the character classes of the installed `regex` and of Unicode 16.0, and their correction.
 
-tiktoken 0.14 uses Unicode 16.0; `regex` carries the tables of its own release. Patterns are compiled in `compiling.py`.
+tiktoken 0.14 uses Unicode 16.0; `regex` has the tables of its own release. Patterns are compiled in `compiling.py`.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     import regex
 
 ALL_CODE_POINTS: Ranges = ((0, 0x10FFFF),)
-MAX_AGREED = 1 << 16  # characters that are remembered for one set of properties: 6 MB
+MAX_AGREED = 1 << 16  # characters remembered for one set of properties: 6 MB
 
 
 class ReleaseCheck:
-    """Tells for which texts the installed release and Unicode 16.0 agree about some properties.
+    """Tells for which texts the installed `regex` and Unicode 16.0 agree about some properties.
 
-    Asking about all characters at once would take 50 ms, so each one is asked about when a text first has it. Threads
-    share the set of known characters: at worst two of them ask about the same one.
+    Checking all characters at once would take 50 ms, so each one is checked when a text first has it. Threads share
+    the set of checked characters: at worst two of them check the same one.
     """
 
     def __init__(self, properties: frozenset[str]) -> None:
@@ -33,7 +33,7 @@ class ReleaseCheck:
         self._agreed: set[str] = set()
 
     def agrees(self, text: str) -> bool:
-        """Return whether every character of a text is in the same classes in both."""
+        """Return whether each character of a text has the same properties in `regex` and in Unicode 16.0."""
         if text.isascii():
             return True
         new = set(text).difference(self._agreed)
@@ -56,14 +56,14 @@ class ReleaseCheck:
 
 @lru_cache(maxsize=16)
 def release_check(properties: frozenset[str]) -> ReleaseCheck:
-    """Return the check for some properties, which all patterns that use exactly these share."""
+    """Return the check for a set of properties, which all patterns that use exactly these share."""
     return ReleaseCheck(properties)
 
 
 def exact_class(name: str, negated: bool) -> str | None:
     """Return the inside of a V1 class for a property as of Unicode 16.0; None for a property that the tables lack.
 
-    Only what the installed release gets wrong is spelled out.
+    Only the characters about which the installed `regex` differs are spelled out.
     """
     if unicode16_ranges(name) is None:
         return None
@@ -77,7 +77,7 @@ def exact_class(name: str, negated: bool) -> str | None:
 
 @lru_cache(maxsize=64)
 def class_deltas(name: str) -> tuple[Ranges, Ranges]:
-    """Return (code points that only the installed release puts in a class, those that only Unicode 16.0 does)."""
+    """Return (code points with a property in the installed `regex` alone, those with it in Unicode 16.0 alone)."""
     ours = unicode16_ranges(name)
     if ours is None:
         return (), ()
@@ -98,10 +98,10 @@ def scanned_planes() -> list[tuple[int, str]]:
 
 
 def matching_ranges(run: regex.Pattern[str], seconds: float | None = None) -> Iterator[tuple[int, int]]:
-    """Yield (first, last) code points that make up the runs that a pattern matches, surrogates left out.
+    """Yield the (first, last) code points of the runs that a pattern matches, surrogates left out.
 
-    The first code point of a plane without characters answers for the whole plane. TimeoutError ends what takes longer
-    than some seconds for one plane.
+    The first code point of a plane without characters answers for the whole plane. TimeoutError where the search takes
+    more than `seconds` for one plane.
     """
     for first, text in scanned_planes():
         for match in run.finditer(text, timeout=seconds):

@@ -1,8 +1,8 @@
-r"""How large a pattern becomes when it is compiled: `regex` writes what `{1000}` repeats a thousand times.
+r"""How large a pattern becomes when it is compiled: `regex` writes out a thousand times what `{1000}` repeats.
 
 The number of states is estimated from the pattern's text, so that `(?:(?:a{1000}b){1000}c){1000}` is refused before it
-takes all memory. 131,072 states take about 50 MB and 0.2 s. What a group must repeat is written once more for the loop
-that follows, so that each `+` around another one doubles it: 30 of them, `(?:(?:(?:a)+)+)+`, would take a terabyte.
+takes all memory. 131,072 states take about 50 MB and 0.2 s. A group that must be repeated is written out once more for
+the loop that follows, so each `+` around another one doubles it: 30 of them, `(?:(?:(?:a)+)+)+`, would take a terabyte.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ _INTERVAL = re.compile(r"\{ *([0-9]*) *(,?) *[0-9]* *\}")
 _GROUP_HEAD = re.compile(r"\(\?(?:<?[=!]|[>|]|P?<\w+>|[\w^-]*:)")
 _VERBOSE = re.compile(r"\(\?[a-zA-Z]*x")
 _COMMENT = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|(?P<comment>#[^\n]*)", re.DOTALL)  # or what may hold a #
-_MANY_DIGITS = 6  # such a number is too large whatever its digits are
+_MANY_DIGITS = 6  # a number with so many is too large, whatever they are
 
 
 def check_repeats(pattern: str) -> None:
-    """Raise PatternError for a pattern whose least repeats, multiplied where they are nested, make too many states."""
+    """Raise PatternError for a pattern whose required repeats, multiplied where nested, make too many states."""
     if _upper_bound(pattern) > MAX_STATES and states(pattern, loops=True) > MAX_STATES:
         raise PatternError(
             f"pattern: its repeats make more than {MAX_STATES:,} states",
@@ -30,7 +30,7 @@ def check_repeats(pattern: str) -> None:
 
 
 def _upper_bound(pattern: str) -> int:
-    """Return a bound that is quick to compute: as if every repeat were inside all others."""
+    """Return an upper bound of the states that is quick to compute: as if every repeat were inside all others."""
     loops = pattern.count("+")
     bound = len(pattern) << min(loops, MAX_STATES.bit_length())
     for interval in _INTERVAL.finditer(pattern):
@@ -39,9 +39,9 @@ def _upper_bound(pattern: str) -> int:
 
 
 def states(pattern: str, *, loops: bool = False) -> int:
-    """Estimate the number of states of a compiled pattern; what is above MAX_STATES may be any such number.
+    """Estimate the number of states of a compiled pattern; a number above MAX_STATES only says that there are more.
 
-    With `loops`, those of the loops that follow what groups must repeat are counted, too.
+    With `loops`, the states of the loops that follow the required repeats of groups are counted, too.
 
     >>> states("ab{10}"), states("(?:ab{10}){3}"), states("[a-z]{2,5}|x"), states("(?:(?:ab)+)+", loops=True)
     (11, 33, 3, 8)
@@ -78,12 +78,12 @@ def states(pattern: str, *, loops: bool = False) -> int:
 
 
 def _repeat(group: list[int], times: int) -> None:
-    """Write the last item of a group some times."""
+    """Count the last item of a group so many times."""
     group[:] = group[0] + group[1] * (times - 1), group[1] * times
 
 
 def _close(groups: list[list[int]]) -> None:
-    """Make the last open group one item of the group that it is in; a lone bracket makes one of all before it."""
+    """Make the last open group one item of the group around it; after a lone `)`, all before it is one item."""
     total = groups.pop()[0]
     before = groups.pop()[0] if groups else 0
     groups.append([before + total, total])

@@ -1,4 +1,4 @@
-r"""Reads a pat_str: its atoms and alternatives, and the pattern rewritten so that the `regex` package means the same.
+r"""Reads a pat_str: its atoms and alternatives. Rewrites it so that it means the same to the `regex` package.
 
 tiktoken's patterns are written for Rust's `regex` and `fancy_regex` with the classes of Unicode 16.0. The `regex`
 package reads nearly the same language, with the Unicode of its own release; what differs is rewritten here. Compiling
@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from tokcli.engine.unicode.properties import unicode16_ranges
 
-# `re` compiles these where they are used, and keeps them: most runs of the program need none.
+# `re` compiles these when they are first used, and caches them: most runs of the program need none.
 _ATOM = r"""(?xs)
     (?P<property> \\[pP] (?: \{ (?P<name>\^?[A-Za-z0-9_\ &.:=-]*) \} | (?P<letter>[A-Za-z]) ) )
   | (?P<codepoint> \\[xuU] \{ (?P<hex>[0-9A-Fa-f]{1,8}) \} )
@@ -27,7 +27,7 @@ PERL = {
     "w": r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}",
     "d": r"\p{Nd}",
 }
-_BOUNDARIES = {  # where a word, such a class, begins or ends; and where not
+_BOUNDARIES = {  # where a word (a run of the class in braces) begins or ends; and where none does
     r"\b": "(?-i:(?<={0})(?!{0})|(?<!{0})(?={0}))",
     r"\B": "(?-i:(?<={0})(?={0})|(?<!{0})(?!{0}))",
 }
@@ -126,7 +126,7 @@ def place(source: str, at: int) -> str:
 def name_alternatives(pattern: str) -> str | None:
     """Put each top-level alternative of a pattern into a group a1, a2, ...; None where that would change its meaning.
 
-    A numbered reference would count the new groups too, so a pattern that has one is left alone. Without references,
+    A numbered reference would count the new groups too, so a pattern with references gives None. Without references,
     the groups of the pattern itself need not capture; they would hide which alternative matched.
 
     >>> name_alternatives(r"a|(b)|(?P<a1>c)")
@@ -153,7 +153,7 @@ def without_required_text(pattern: str) -> str:
 
 
 def with_simple_case_folding(pattern: str) -> str:
-    """Make flag i of a pattern mean Unicode's simple case folding, a character to a character, as in Rust.
+    """Make flag i of a pattern mean Unicode's simple case folding, of one character to one, as in Rust.
 
     `regex.V1` begins with full case folding (its flag f), by which U+00DF is "ss"; a part may set the flag again.
 
@@ -181,7 +181,7 @@ def _without_captures(pattern: str) -> str:
 
 
 def rewrite(pattern: str, property_class: Callable[[str, bool], str | None]) -> str:
-    """Rewrite a pattern so that it means with `regex.V1` what it means in Rust.
+    """Rewrite a pattern so that it means to `regex.V1` what it means in Rust.
 
     `property_class(name, negated)` returns the inside of a character class for a property, or None to keep the property
     as it is.
@@ -207,13 +207,13 @@ def rewrite(pattern: str, property_class: Callable[[str, bool], str | None]) -> 
         elif atom.kind == "end" and "(?m" not in pattern:
             text = r"\Z"  # Python's `$` also matches before a last newline
         elif atom.kind == "char" and atom.in_class and text == "|":
-            text = r"\|"  # `||` is an operator of V1, and no operator in Rust
+            text = r"\|"  # `||` is an operator of V1, but not of Rust
         out.append(text)
     return "".join(out)
 
 
 def _perl_names(atom: Atom) -> list[str]:
-    """Return the names of the properties that make up the class of an escape, or of the words that it is about."""
+    """Return the names of the properties of an escape's class, or of the words whose boundary it is; [] for others."""
     if atom.kind != "escape":
         return []
     name = "w" if atom.text in _BOUNDARIES and not atom.in_class else atom.text[1].lower()

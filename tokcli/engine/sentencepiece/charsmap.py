@@ -1,7 +1,7 @@
-"""`Charsmap`: SentencePiece's precompiled rules for replacing text, as a double array of prefixes.
+"""`Charsmap`: SentencePiece's precompiled rules for replacing text, as a double-array trie.
 
 The blob is four bytes (the size of the array, little-endian), the array of 32-bit units, and the replacements, each
-ended by a NUL. Units as in Darts-clone (Susumu Yata): a unit holds a label, an offset and whether a value follows.
+ended by a NUL. Units are those of Darts-clone (Susumu Yata): a label, an offset, and whether a value follows.
 The blob is not trusted: every index is checked.
 """
 
@@ -18,7 +18,7 @@ _UNIT_BLOCK = 1024  # bytes: the array grows by 256 units
 
 
 class Charsmap:
-    """The rules in a blob; an empty one has none. VocabularyError: its parts do not fit together."""
+    """The rules in a blob, none in an empty one; VocabularyError if its parts do not fit together."""
 
     def __init__(self, blob: bytes, name: str = "the charsmap") -> None:
         self.blob = blob
@@ -65,7 +65,7 @@ class Charsmap:
         return self.texts[value : self.texts.index(b"\0", value)]
 
     def longest(self, text: bytes, start: int) -> tuple[int, bytes] | None:
-        """Return (size, replacement) of the longest prefix of text[start:] with a rule, as SentencePiece takes it."""
+        """Return (size, replacement) of the longest prefix of text[start:] with a rule, which SentencePiece applies."""
         found = None
         for found in self.prefixes(text, start):  # noqa: B007
             pass
@@ -74,7 +74,7 @@ class Charsmap:
         return found[0], replacement
 
     def continues(self, text: bytes) -> bool:
-        """Return whether a rule may begin with this text and be longer."""
+        """Return whether there may be a rule for a longer text that begins with this one."""
         units = self.units
         if not units:
             return False

@@ -83,7 +83,7 @@ class SentencePiece(HasTwin, TextTokenizer):
         return [number for number, _ in self._numbered(self._segment(text))]
 
     def encode_spans(self, text: str, allowed: frozenset[str]) -> Tokens:
-        """Return the tokens of a text with their places; of a character's bytes, only the last has its place."""
+        """Return the tokens of a text with their places; of a character's byte tokens, only the last has its place."""
         found = self.native.encode_spans(text, allowed) if self.native is not None else None
         return self.place_in_python(text, allowed) if found is None else found
 
@@ -105,7 +105,7 @@ class SentencePiece(HasTwin, TextTokenizer):
         return re.findall(r" ?[^ ]+| +", text) if text else []
 
     def _numbered(self, found: Iterable[NumberedText]) -> Iterator[tuple[int, int]]:
-        """Yield (id, number of characters of the normalized text); unknown ones are bytes, or one id together."""
+        """Yield (id, number of normalized characters); unknown ones become bytes or, several in a row, one id."""
         unknown_id, byte_ids = self.tables.unknown_id, self.tables.byte_ids
         unknown = 0  # characters
         for text, number in found:
@@ -195,7 +195,7 @@ class SentencePiece(HasTwin, TextTokenizer):
         return None if kind in ("byte", "control", "unknown") else text
 
     def why_no_ranks(self) -> list[str]:
-        """Return what ranks and a pattern do not say of the model."""
+        """Return what ranks and a pattern would lose of the model."""
         scores = self.model_type in ("bpe", "unigram")
         return [
             f"its scores (a SentencePiece model of type {self.model_type})"

@@ -15,7 +15,7 @@ from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE
 from tokcli.engine.sentencepiece.charsmap import Charsmap
 from tokcli.engine.tokens import check_growth, most_made_of
 
-_WINDOW = 64  # characters: a rule is looked for in so many first
+_WINDOW = 64  # characters in which a rule is looked for first
 _ASCII = range(0x20, 0x7F)
 
 Replaced = tuple[str, int]  # the text that characters become, and the number of these characters
@@ -98,9 +98,9 @@ class SpmNormalizer:
 
     @cached_property
     def _runs(self) -> re.Pattern[str]:
-        """What finds runs of printable ASCII, which stay as they are if no rule is about ASCII alone.
+        """The pattern that finds runs of printable ASCII, which stay as they are if no rule is for ASCII alone.
 
-        The last character before other text is not part of a run: a rule may be about both.
+        The last character before text that is not ASCII is not part of a run, as a rule may be for both.
         """
         if self._has_ascii_rules():
             return self._characters

@@ -59,7 +59,7 @@ class SpmTables:
 
     @cached_property
     def byte_ids(self) -> dict[int, int]:
-        """The id of each byte that has a piece; of two pieces with its name, that of the byte, not the one of text."""
+        """The id of each byte that has a piece; if a piece of text has the same name, the piece of kind byte counts."""
         ids = {text: i for i, (text, _, kind) in enumerate(self.pieces) if text[:3] == "<0x" and kind in _MERGEABLE}
         ids |= {
             text: i for i, (text, _, kind) in enumerate(self.pieces) if text[:3] == "<0x" and kind not in _MERGEABLE
@@ -92,7 +92,7 @@ class SpmTables:
 
     @cached_property
     def kept_match(self) -> LongestMatch[str]:
-        """What finds user-defined symbols."""
+        """The matcher of user-defined symbols."""
         return LongestMatch(self.kept)
 
     def symbols(self, text: str) -> list[str]:
@@ -144,14 +144,14 @@ class BpeSegmenter:
 
     @cached_property
     def _word_pattern(self) -> re.Pattern[str] | None:
-        """What cuts text where nothing can merge: before spaces, if no piece has a space after anything else."""
+        """The pattern that cuts text before spaces, where nothing can merge; None if a piece may cross such a place."""
         inside = re.compile(f"[^{VISIBLE_SPACE}]{VISIBLE_SPACE}")
         if self._has_unused or any(map(inside.search, self._tables.ids)):
             return None
         return re.compile(f"{VISIBLE_SPACE}*[^{VISIBLE_SPACE}]+|{VISIBLE_SPACE}+")
 
     def _merged(self, text: str) -> list[NumberedText]:
-        """Merge the symbols of a text until no two neighbours are a piece."""
+        """Return the pieces of a text, whose symbols are merged until no two neighbours are a piece."""
         ranks = self._tables.merge_ranks
         parts_of: dict[str, tuple[str, str]] = {}  # of unused pieces, as they were found last
         symbols = self._tables.symbols(text) if self._tables.kept else text
@@ -166,7 +166,7 @@ class BpeSegmenter:
         return [found for symbol in symbols for found in self._resegmented(symbol, parts_of)]
 
     def _noting(self, join: Join[str], parts_of: dict[str, tuple[str, str]]) -> Join[str]:
-        """Return `join`, which then keeps the two parts of each unused piece that may merge."""
+        """Return `join`, extended to note in `parts_of` the two parts of each unused piece that may merge."""
 
         def noting(left: str, right: str) -> tuple[float, str] | None:
             found = join(left, right)

@@ -1,7 +1,7 @@
 """`XlmRoberta`: XLM-RoBERTa's ids over a SentencePiece model. fairseq's special tokens are first, the mask is last.
 
-The ids are `<s>` 0, `<pad>` 1, `</s>` 2, `<unk>` 3; that of any other piece is its own plus one. (Hugging Face's
-transformers, tokenization_xlm_roberta.py: fairseq_tokens_to_ids.)
+The ids are `<s>` 0, `<pad>` 1, `</s>` 2, `<unk>` 3; that of any other piece is its id in the model plus one.
+(Hugging Face's transformers, tokenization_xlm_roberta.py: fairseq_tokens_to_ids.)
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class XlmRoberta(TextTokenizer):
         return [0.0 if number in self._names else score for number, score in enumerate(scores)]
 
     def token_kinds(self) -> dict[int, str]:
-        """Return the kinds of the tokens that are not normal, by id; the five of its own are `special`."""
+        """Return the kinds of the tokens that are not normal, by id; XLM-RoBERTa's own five are `special`."""
         shifted = {number + _SHIFT: kind for number, kind in self.model.token_kinds().items()}
         return shifted | dict.fromkeys(self._names, "special")
 
@@ -81,7 +81,7 @@ class XlmRoberta(TextTokenizer):
         return _FIRST["<unk>"] if number == self._unknown else number + _SHIFT
 
     def _parts(self, text: str, allowed: frozenset[str]) -> Iterator[tuple[int, str, int | None]]:
-        """Yield (begin, text, id or None) of special tokens and the text between; a mask includes the spaces before."""
+        """Yield (begin, text, id or None) of special tokens and text between; a mask includes white space before it."""
         names = [name for name in self.special_tokens if name in allowed]
         at = 0
         for match in re.finditer("|".join(map(re.escape, names)), text) if names else ():
@@ -129,7 +129,7 @@ class XlmRoberta(TextTokenizer):
         return {number: name for name, number in self.special_tokens.items()}
 
     def decode(self, ids: Sequence[int]) -> bytes:
-        """Return the bytes of ids, special tokens included; UnknownTokenError for an id that there is not."""
+        """Return the bytes of ids, special tokens included; UnknownTokenError for an id that does not exist."""
         out, held = bytearray(), []
         for number in ids:
             if number not in self._names:

@@ -1,4 +1,4 @@
-"""The tokens of a text with their places, where ranks and a pattern give them: they have the bytes of the text."""
+"""The places of a shortcut's tokens in a text, which are known where the tokens have the bytes of the text."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def placed(
 ) -> Tokens | None:
     """Return the tokens of a text that a shortcut holds for, which begins at character `start` of the input.
 
-    A space that is put before the text has the place of the first character. None says that only Python can encode the
-    text, or that not all of it becomes tokens.
+    A space that is put before the text has the place of the first character. Return None where only Python can encode
+    the text, or where not all of it becomes tokens.
     """
     plain = shortcut.with_prefix(text)
     ids = native.encode_array(plain)

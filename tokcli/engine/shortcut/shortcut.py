@@ -1,6 +1,6 @@
 """`Shortcut`: ranks and a pattern that give the ids of a tokenizer with rules of its own, only faster.
 
-Families prove that they have one (pipeline/pipeline.py, llama_cpp/llama_cpp.py); adapters/ takes it.
+Families prove that a tokenizer has one (pipeline/pipeline.py, llama_cpp/llama_cpp.py); adapters/ uses it.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Shortcut:
-    """Added tokens are cut out of a text first; the rest is normalized to a Unicode `form`, split and merged.
+    """Ranks and a pattern that give a tokenizer's ids, and a description of the text for which they do.
 
-    `pat_str` splits. `load_ranks` and `load_image` give the mergeable_ranks and their native image, `max_id` is the
-    largest of the ranks, and `added` maps the added tokens to ids.
+    Added tokens are cut out of a text first; the rest is normalized to a Unicode `form`, split by `pat_str` and merged.
+    `load_ranks` and `load_image` give the mergeable_ranks and their native image, `max_id` is the largest of the ranks,
+    and `added` maps the added tokens to ids.
 
     The shortcut holds for text in which neither `unsafe` finds anything (a regex; "" finds nothing) nor, beyond the
     Basic Multilingual Plane, `unsafe_astral` (the inside of a character class).
@@ -40,7 +41,7 @@ class Shortcut:
     unsafe_astral: str = field(default="", repr=False)
     form: Form | None = None
     prefix_space: bool = False  # a text gets a space before it, unless it begins with one
-    row: tuple[str, ...] = ()  # patterns that cut one after another, in the place of `pat_str`; for segments only
+    row: tuple[str, ...] = ()  # patterns that cut one after another, in place of `pat_str`; for ranked_segments.py only
     cut: str | None = None  # the pre-tokenizer of GGUF whose pieces of unsafe text the ranks merge
 
     @staticmethod
@@ -55,9 +56,9 @@ class Shortcut:
         row: Sequence[str] = (),
         cut: str | None = None,
     ) -> Shortcut | None:
-        """Return the shortcut by some ranks; None where bytes without a token occur in too many characters.
+        """Make a shortcut from ranks; return None where bytes without a token occur in too many characters.
 
-        `unsafe` are ranges of characters for which it does not hold.
+        `unsafe` are ranges of characters for which the shortcut does not hold.
         """
         lacking = _characters_with(frozenset() if ranked.drops_missing else ranked.missing)
         if lacking is None:
@@ -83,7 +84,7 @@ class Shortcut:
 
     @property
     def looks_at_text(self) -> bool:
-        """Whether some texts need to be normalized, or are not for the shortcut."""
+        """Whether texts have to be checked: some need to be normalized, or the shortcut does not hold for them."""
         return bool(self.unsafe or self.unsafe_astral or self.form)
 
     @cached_property
@@ -123,7 +124,7 @@ _ASTRAL = re.compile("[\U00010000-\U0010ffff]+")
 
 
 def _characters_with(missing: Iterable[int]) -> list[tuple[int, int]] | None:
-    """Return the ranges of characters whose UTF-8 has one of some bytes; None where a continuation byte is missing."""
+    """Return the ranges of characters whose UTF-8 has a byte of `missing`; None if that is a continuation byte."""
     found = []
     for byte in missing:
         if 0x80 <= byte < 0xC0:
@@ -142,7 +143,7 @@ def _characters_with(missing: Iterable[int]) -> list[tuple[int, int]] | None:
 
 
 def blanks_of(text: str) -> tuple[int, int]:
-    """Return how many white characters a token's text begins and ends with, that of a space's byte included.
+    """Return the number of white-space characters, GPT-2's for a space included, that a token begins and ends with.
 
     >>> blanks_of("\\u0120a "), blanks_of("  ")
     ((1, 1), (2, 2))
@@ -151,11 +152,11 @@ def blanks_of(text: str) -> tuple[int, int]:
 
 
 class DecodingFacts(NamedTuple):
-    """The bytes of each id, and what decoding does beside joining them.
+    """The bytes of each id, and what decoding does besides joining them.
 
-    `ids` are all ids; `unusual` are those whose bytes the image may have otherwise, such as added tokens. `bytes_of`
-    gives the bytes of an id. `drops_space` leaves out a space at the beginning of what is decoded, and `cleans_spaces`
-    the spaces before English punctuation, as llama.cpp does.
+    `ids` are all ids; `unusual` are those whose bytes may differ in the image, such as added tokens. `bytes_of` gives
+    the bytes of an id. `drops_space` drops a space at the beginning of decoded text, and `cleans_spaces` the spaces
+    before English punctuation, as llama.cpp does.
     """
 
     ids: Sequence[int]

@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 PAGE = 256  # code points
-# The class of a character: the normalizer may change it; an added token may begin with it; both, or it is unsafe and a
-# token may begin with it; the shortcut does not hold for it. Lower values are combining classes.
+# The class of a character. CHANGED: the normalizer may change it. BEGINS: an added token may begin with it. BOTH: a
+# token may begin with it, and it has another class, too. UNSAFE: the shortcut does not hold for it. Lower values are
+# combining classes.
 CHANGED, BEGINS, BOTH, UNSAFE = 251, 253, 254, 255
 _ROUNDS = 8  # of asking again after new characters have been classed; texts bring new ones in two or three
 SURROGATES = range(0xD800, 0xE000)
@@ -57,7 +58,7 @@ class TextCheck:
     def ask(self, question: Callable[[], Answer], is_sure: Callable[[Answer], bool]) -> Answer:
         """Return the answer of `question`, asked again until the native check knows all characters and runs it met.
 
-        `question` uses the native check. `is_sure` tells an answer that more knowledge cannot change.
+        `question` uses the native check. `is_sure` returns whether more knowledge cannot change an answer.
         """
         for _ in range(_ROUNDS):
             learned = self._learned
@@ -90,12 +91,12 @@ class TextCheck:
         return bytes(values)
 
     def read(self, text: str | Buffer) -> bool | bytes:
-        """Return whether a text (str, UTF-8) has no tokens and unsafe characters; or its UTF-8, if it is normalized."""
+        """Return whether the shortcut may encode a text (str, UTF-8); or the normalized UTF-8 to encode instead."""
         answer: bool | bytes = self.ask(lambda: self.native.read(text), bool)
         return answer
 
     def find(self, text: str) -> list[tuple[int, int, int]]:
-        """Return (begin, end, id) of each token, and with the id 2**32 - 1 of unsafe text up to where it may be cut."""
+        """Return (begin, end, id) of each token; with the id 2**32 - 1, of unsafe text up to where text may be cut."""
         flat = self._found(self.native.find, text)
         return list(zip(flat[::3], flat[1::3], flat[2::3], strict=True))
 
@@ -112,7 +113,7 @@ class TextCheck:
 
 
 class Checks:
-    """The checks for a shortcut; texts have no surrogates."""
+    """The native checks of texts for one shortcut; the texts must not have lone surrogates."""
 
     def __init__(self, native: ModuleType, shortcut: Shortcut) -> None:
         self._native, self._shortcut = native, shortcut
@@ -138,7 +139,7 @@ class Checks:
         return TextCheck(self._native, {token: added[token] for token in tokens if token}, classify, self._rewritten)
 
     def _whole(self, tokens: frozenset[str]) -> TextCheck | None:
-        """Return the check for some tokens, unsafe characters and the normalizer at once; None for nothing to check."""
+        """Return one check for tokens, unsafe characters and the normalizer; None if there is nothing to check."""
         if not (tokens or self._shortcut.looks_at_text):
             return None
 
@@ -171,7 +172,7 @@ class Checks:
         return [CHANGED if value is None else value for value in found]
 
     def segments(self, text: str, tokens: frozenset[str]) -> Iterator[tuple[str, SegmentKind]]:
-        """Yield a text in segments: added tokens, normalized text that the shortcut holds for, and other text."""
+        """Yield (segment, kind): an added token, normalized text that the shortcut holds for, or other text."""
         for part, is_added in self.parts(text, tokens):
             if is_added:
                 yield part, "added"
@@ -190,7 +191,7 @@ class Checks:
             yield text[at:], False
 
     def plain_segments(self, text: str) -> Iterator[tuple[str, Literal["plain", "slow"]]]:
-        """Yield normalized text in segments: those that the shortcut holds for, and the others."""
+        """Yield (segment, kind) of normalized text: plain if the shortcut holds for it, else slow."""
         shortcut, at = self._shortcut, 0
         if shortcut.unsafe or shortcut.unsafe_astral:
             for begin, end, _ in self._unsafe.find(text):
@@ -211,9 +212,9 @@ class Checks:
         return text if made else self._shortcut.normalized(text)
 
     def breaks(self, text: str) -> array[int]:
-        """Return where the characters of a normalized text come from, as `mapped_spans` takes it."""
+        """Return where the characters of a normalized text come from, in the form that `mapped_spans` takes."""
         form = self._shortcut.form
-        breaks, moved = array("Q", [0, 0]), 0  # characters that the normalized text is longer, so far
+        breaks, moved = array("Q", [0, 0]), 0  # by how many characters the normalized text is longer so far
         for begin, end in self._form.find_runs(text):
             made = None if form is None else changes(form, text[begin:end])
             if made is None:

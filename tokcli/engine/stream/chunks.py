@@ -1,7 +1,7 @@
 """Cuts bytes of any length into chunks of text that encode one by one, so that memory does not grow with the input.
 
-It decodes UTF-8, finds special tokens and asks a pre-tokenizer where text may be cut; what the ids of a
-chunk are is left to the tokenizers. `parts.py` does the same faster for native code.
+This module decodes UTF-8, finds special tokens and asks a pre-tokenizer where text may be cut; encoding a chunk is left
+to the tokenizers. `parts.py` does the same, faster, for native code.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ Result = TypeVar("Result")
 Utf8Errors = Literal["strict", "replace", "bytes"]  # what to do about bytes that are not UTF-8
 
 BLOCK_BYTES = 1 << 18  # read at a time: few system calls, and at most 250,000 pieces in memory
-CHUNK_CHARS = 1 << 16  # pending before text is cut: a short input is one chunk, and refused before any output
-MAX_PIECE_BYTES = 64 << 20  # of the largest piece: merging needs some 100 bytes of memory for each
+CHUNK_CHARS = 1 << 16  # pending before text is cut: a short input is one chunk, and its errors come before any output
+MAX_PIECE_BYTES = 64 << 20  # of the largest piece: merging needs about 100 bytes of memory for each byte
 
 # errors="bytes" decodes a byte that is not UTF-8 as U+DC80 to U+DCFF (PEP 383), which UTF-8 itself never gives;
 # "replace" decodes a sequence of N bytes that becomes one U+FFFD as U+DC00 + N, which keeps its size.
@@ -53,7 +53,7 @@ class Chunk(NamedTuple):
 
     `offset` is the byte of the input at which it begins. `text` is a special token if `special` is true. `pieces`,
     where given, are the pieces of `text`. `tail` holds the bytes after the text that are not UTF-8 and belong to its
-    last piece. `allowed`, where given: the text is a whole input, in which these special tokens become their id.
+    last piece. Where `allowed` is given, the text is a whole input, in which these special tokens become their id.
     """
 
     text: str
@@ -76,7 +76,7 @@ def read_chunks(
     offset: int = 0,
     context: str = "",
 ) -> Iterator[Chunk]:
-    """Yield the chunks of blocks of bytes, which may end anywhere; their ids are the ids of the whole input.
+    """Yield blocks of bytes, which may end anywhere, as chunks whose ids, in a row, are those of the whole input.
 
     `offset` is the byte of the input at which the first block begins, `context` the text before it that a pattern may
     look back at. Special tokens that `options` allow become chunks of their own; a refused one raises
@@ -92,7 +92,7 @@ def read_chunks(
 
 
 def placed(split: Callable[[str], Result], chunk: Chunk) -> Result:
-    """Return `split(chunk.text)`; a PatternError of it names its place in the input, in bytes."""
+    """Return `split(chunk.text)`; a PatternError that it raises is given its place in the input, in bytes."""
     try:
         return split(chunk.text)
     except PatternError as error:
@@ -117,7 +117,7 @@ def split_chunk(chunk: Chunk, pretokenizer: PreTokenizer) -> list[bytes]:
 
 
 def _sizes(error: UnicodeError) -> tuple[str | bytes, int]:
-    """Decode what is not UTF-8 as its size; encode sizes as so many bytes."""
+    """Decode N bytes that are not UTF-8 as U+DC00 + N, and encode such a character as N bytes."""
     if isinstance(error, UnicodeDecodeError):
         return chr(0xDC00 + error.end - error.start), error.end
     assert isinstance(error, UnicodeEncodeError)
@@ -183,7 +183,7 @@ class _Chunker:
             return
         while match := self._events.search(self._text, max(self._context, self._event_free)):
             begin, is_bad = match.start(), bool(match["bad"])
-            # in text that is not read yet a run may go on, or prove this to be the beginning of a longer token
+            # text that is not read yet may continue a run, or show that this is the beginning of a longer token
             is_whole = match.end() < len(self._text) if is_bad else begin + self._longest_special <= len(self._text)
             if not (final or is_whole):
                 self._event_free = begin
@@ -192,7 +192,7 @@ class _Chunker:
                 yield self._take(begin, tail=match[0])
                 continue
             token = self._text[begin : self._special.end(self._text, begin)]
-            if not token:  # only a first character
+            if not token:  # only the first character of one
                 self._event_free = begin + 1
                 continue
             if token in self._refused:
@@ -242,7 +242,7 @@ class _Chunker:
         self._event_free = self._cut_free = 0
 
     def _readable(self, text: str) -> str:
-        """Return text as it is split: what "replace" replaces is U+FFFD."""
+        """Return text as the pattern sees it: bytes that errors="replace" replaces are U+FFFD."""
         return re.sub(_REPLACED, "\ufffd", text) if self._errors == "replace" and not text.isascii() else text
 
     def _size(self, text: str) -> int:
@@ -250,15 +250,15 @@ class _Chunker:
         return len(text) if text.isascii() else len(text.encode("utf-8", _DECODING[self._errors]))
 
     def _place(self, error: PatternError) -> None:
-        """Turn an offset in characters of `_text` into bytes of the input."""
+        """Convert the offset of an error from characters of `_text` to bytes of the input."""
         if error.offset is not None and error.unit == "character":
             before = self._offset - self._size(self._text[: self._context])
             error.offset, error.unit = before + self._size(self._text[: error.offset]), "byte"
 
     def _take_beyond_limit(self) -> Iterator[Chunk]:
-        """Yield what is pending above the limit for a piece; InputError if all of it is one piece.
+        """Yield pending text above the limit for a piece, cut between pieces; InputError if all of it is one piece.
 
-        Between its pieces there was no place to cut that the characters show.
+        The characters alone showed no place to cut it.
         """
         while (pending := len(self._text) - self._context) > MAX_PIECE_BYTES // 4:  # characters have up to four bytes
             if pending <= MAX_PIECE_BYTES and self._size(self._text[self._context :]) <= MAX_PIECE_BYTES:

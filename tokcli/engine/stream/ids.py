@@ -21,7 +21,7 @@ NO_LIMIT = 2**64 - 1
 TYPECODES: dict[BinaryFormat, str] = {"u16": "H", "u32": "I"}
 
 MAX_ID_DIGITS = 10  # 2**32 - 1 has ten
-SHOWN_CHARS = 40  # of a bad item, in messages
+SHOWN_CHARS = 40  # of an invalid item, in messages
 _SEPARATORS = rb"[\s,]+"  # of bytes: ASCII white space only
 _ONLY_IDS = rb"[0-9\s,]*"
 _BRACKET = ord("[")
@@ -42,7 +42,7 @@ def parse_ids(blocks: Iterable[bytes]) -> Iterator[Ids]:
 
 
 def cut_ids(blocks: Iterable[bytes]) -> Iterator[tuple[bytes, int]]:
-    """Yield (text without the brackets, its byte offset), cut between ids; `ids_in` has to read the ids in it."""
+    """Yield (text, its byte offset), cut between ids and without the brackets, for `ids_in` to read the ids in it."""
     offset = 0  # of `held`, in the input
     held = b""  # the end of what was read: an id may continue in the next block
     opened: bool | None = None  # whether a bracket opened the list; None before the first item
@@ -113,7 +113,7 @@ def _bad_item(item: bytes, offset: int) -> InputError:
 
 
 def parse_binary(blocks: Iterable[bytes], form: BinaryFormat) -> Iterator[memoryview]:
-    """Yield little-endian ids of 2 or 4 bytes each, as buffers; InputError where the last id is not whole."""
+    """Yield little-endian ids of 2 or 4 bytes each, as buffers; InputError where the last id is cut off."""
     size = array(TYPECODES[form]).itemsize
     held, offset = b"", 0
     for block in blocks:
@@ -128,7 +128,7 @@ def parse_binary(blocks: Iterable[bytes], form: BinaryFormat) -> Iterator[memory
 
 
 def in_other_order(ids: memoryview) -> memoryview:
-    """Return ids with their bytes turned from little-endian to this machine's order, or back."""
+    """Return ids with their bytes converted from little-endian to this machine's order, or back."""
     if sys.byteorder == "little":
         return ids
     swapped = array(ids.format, ids)
@@ -152,8 +152,8 @@ def format_records(
 ) -> tuple[bytes, bool]:
     """Return the ids of records as decimal text, and whether `limit` left any out.
 
-    The ids of each record begin at `offsets` (uint64). `between` separates ids and `joint` records; each record gives
-    at most `limit` ids. Only native code makes such records, so only native code writes them.
+    The ids of each record begin at `offsets` (uint64). `between` separates ids and `joint` records; at most `limit` ids
+    of each record are written. Only native code makes such records, so only native code formats them.
     """
     native = backend.native()
     assert native is not None
@@ -174,9 +174,9 @@ def binary_ids(ids: memoryview, form: BinaryFormat) -> memoryview:
 def packed_records(
     ids: memoryview, offsets: memoryview, begin: int, extra: int | None, form: BinaryFormat
 ) -> tuple[memoryview, memoryview]:
-    """Return the ids of records as `binary_ids` does, and where each record ends (uint64), in ids from `begin` on.
+    """Return the ids of records as `binary_ids` does, and where each record ends (uint64), counted in ids from `begin`.
 
-    The ids of each record begin at `offsets` (uint64) in `ids` (uint32); `extra`, where given, follows them.
+    The ids of each record begin at `offsets` (uint64) in `ids` (uint32); the id `extra`, where given, ends each record.
 
     >>> ids, ends = packed_records(memoryview(array("I", [5, 6, 7])), memoryview(array("Q", [0, 2, 3])), 10, 9, "u16")
     >>> ids.tolist(), ends.tolist()

@@ -33,7 +33,7 @@ def header(count: int, form: BinaryFormat = "u32") -> bytes:
 def read_header(blocks: Iterable[bytes]) -> tuple[BinaryFormat, int, Iterator[bytes]]:
     """Return (format of the ids, their number, the blocks after the header).
 
-    InputError refuses what is not one array of uint32 or uint16 in one dimension.
+    InputError for anything but one little-endian array of uint32, int32 (read as uint32) or uint16 in one dimension.
     """
     source = iter(blocks)
     held = b""

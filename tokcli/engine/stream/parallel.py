@@ -1,4 +1,4 @@
-"""Shares the work on a stream among threads and returns the results in order; for work that lets go of the GIL.
+"""Shares the work on a stream among threads and returns the results in order; for work that releases the GIL.
 
 What the work is, and how the stream is cut into items, is left to the caller.
 """
@@ -17,9 +17,9 @@ from typing import Any, TypeVar
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-PATIENCE = 0.2  # seconds to wait for threads whose results nobody wants any more, or that may have ended unheard
-PATIENCE_TO_BEGIN = 10.0  # seconds after which a thread is taken not to have begun
-ROOM_BYTES = 1 << 26  # of memory that must be free before a thread is started: its stack, and what it begins with
+PATIENCE = 0.2  # seconds to wait for threads whose results are no longer wanted, or that may have ended without notice
+PATIENCE_TO_BEGIN = 10.0  # seconds after which a thread that has not begun is given up
+ROOM_BYTES = 1 << 26  # of memory that must be free before a thread is started: for its stack and its first allocations
 _threads_inside = ContextVar("tokcli_threads_inside", default=1)
 AHEAD = 2  # results that may wait for each thread: a bound on memory, and on how far reading runs ahead
 
@@ -53,7 +53,7 @@ def ordered(
 
 
 def with_threads_inside(work: Callable[[Item], Result], threads: int) -> Callable[[Item], Result]:
-    """Return `work` that lets so many threads share a single item: a long text that is not cut into items.
+    """Return `work` changed so that `threads` threads may share a single item: a long text that is not cut into items.
 
     Like the time limit (base/time_limit.py) this is a context variable: an argument would pass through every tokenizer.
 
@@ -79,18 +79,19 @@ def threads_inside() -> int:
 class _Crew:
     """Threads that take items in turn; a result waits until those of earlier turns are taken.
 
-    They are started without `threading.Thread`, whose `start` waits without end for a thread that has no memory to say
-    that it runs. Python does not wait for them when the program ends: they may be waiting for input that never comes.
+    They are started without `threading.Thread`, whose `start` waits forever for a thread that lacks the memory to
+    report that it runs. Python does not wait for them when the program ends: they may be waiting for input that never
+    comes.
     """
 
     def __init__(self, work: Callable[[Any], Any], items: Iterator[Any], first: object, threads: int) -> None:
         self._work, self._items, self._first = work, items, [first]
-        self._turn = threading.Lock()  # held while the next item is asked for
+        self._turn = threading.Lock()  # held while a thread asks for the next item
         self._done = threading.Condition()
         self._room = threading.Semaphore(threads * AHEAD)
         self._results: dict[int, tuple[Any, BaseException | None]] = {}
         self._asked = 0
-        self._ends = False  # whether there are no more items, or nobody wants them
+        self._ends = False  # whether there are no more items, or no more are wanted
         self._failed: BaseException | None = None  # what ended a thread that could not even keep its result
         self._wanted, self._started = threads, 0
         self._begun, self._ended = threading.Semaphore(0), threading.Semaphore(0)
@@ -131,7 +132,7 @@ class _Crew:
         """Start as many of the threads as the system allows."""
         while self._started < self._wanted:
             try:
-                # Not touched, it costs 10 us. A thread that has no memory to begin with aborts the process.
+                # This costs 10 us, as the memory is not touched. A thread without memory to begin aborts the process.
                 bytes(ROOM_BYTES)
                 _thread.start_new_thread(copy_context().run, (self._run,))
             except (RuntimeError, MemoryError):  # there is no memory for it, or there are too many

@@ -1,7 +1,7 @@
 """Cuts bytes into parts that native code encodes as they are: text in UTF-8, and text whose pieces are known.
 
-Bytes that are not UTF-8 are replaced here, or belong to the last piece before them. Where UTF-8 is asked for and the
-input is not, where a text has no place to cut, or a pattern does not split it, `chunks.py` takes over.
+Bytes that are not UTF-8 are replaced here, or belong to the last piece before them. `chunks.py` takes over where bytes
+that are not UTF-8 are an error, where a text has no place to cut, and where the pattern does not split it.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from tokcli.engine.pretokenizers.pretokenizer import PreTokenizer
 
 MAX_UNCUT_BYTES = 1 << 26  # before `chunks.py` takes over: the limit of a piece
-_WINDOWS = (1 << 9, 1 << 13, 1 << 17)  # bytes at the end that are searched for a place to cut, one size after the other
-_WHITE = b" \n\t"  # a piece of these that bad bytes follow may join the pieces before it (tiktoken/reference.py)
+_WINDOWS = (1 << 9, 1 << 13, 1 << 17)  # bytes at the end to search for a place to cut: each size in turn
+_WHITE = b" \n\t"  # bytes that are not UTF-8 may make a piece of these join those before it (tiktoken/reference.py)
 
 
 def read_parts(
@@ -33,10 +33,10 @@ def read_parts(
     splitter: int | _native.Pattern,
     options: ReadOptions = PLAIN,
 ) -> Iterator[AnyChunk]:
-    """Yield the parts of blocks of bytes: memoryviews of UTF-8 where a pattern is known, else text with its pieces.
+    """Yield the parts of blocks of bytes: memoryviews of UTF-8 for a known pattern, else text with its pieces.
 
-    `splitter` is what native code splits by: the number of the known pattern's scanner, or a pattern. The other
-    arguments and errors are those of `chunks.read_chunks`.
+    Special tokens are `Chunk`s. `splitter` is what native code splits by: the number of the known pattern's scanner, or
+    a pattern. The other arguments and the errors are those of `chunks.read_chunks`.
     """
     source = iter(blocks)
     reader = _Reader(pretokenizer, splitter, options)
@@ -50,7 +50,7 @@ def read_parts(
 
 
 class _Reader:
-    """Holds the text that is not in a part yet, from byte `_at` of `_text` on; before it is what a pattern may see.
+    """Holds the text that is not in a part yet, from byte `_at` of `_text` on, and before it what a pattern may see.
 
     The pending text begins at byte `offset` of the input.
     """
@@ -74,7 +74,7 @@ class _Reader:
 
     @property
     def context(self) -> str:
-        """The end of the text before it, which the pattern may look back at."""
+        """The end of the text before `pending`, which the pattern may look back at."""
         return self._text[: self._at].decode("utf-8", "replace")
 
     def feed(self, block: bytes, is_last: bool) -> list[AnyChunk] | None:
@@ -82,7 +82,7 @@ class _Reader:
         self._unread.append(block)
         self._unread_bytes += len(block)
         held = len(self._text) - self._at
-        # a long piece is read again when it has grown by half, so that it is read only a few times; or too long
+        # a long piece is read again only when it has grown by half, so a few times in all, or is too long
         if self._unread_bytes <= held // 2 and held + self._unread_bytes <= MAX_UNCUT_BYTES and not is_last:
             return []
         self._text = data = b"".join([self._text, *self._unread])
@@ -97,7 +97,7 @@ class _Reader:
 
     def _parts(self, data: bytes, size: int, is_last: bool) -> list[AnyChunk] | None:
         limit = size if is_last else size - max(self._finder.longest - 1, 0)  # after it a longer token may begin
-        begin, at = 0, self._at  # where the text begins that the pattern sees, and that has to be split
+        begin, at = 0, self._at  # where the text that the pattern sees begins, and the text still to be split
         found: list[AnyChunk] = []
         for start, token in self._finder.find(data, size):
             if start < at:
@@ -128,9 +128,9 @@ class _Reader:
         return [part for part in found if isinstance(part, Chunk) or part.nbytes]
 
     def _take(self, found: list[AnyChunk], begin: int, at: int, end: int, *, is_whole: bool) -> tuple[int, int] | None:
-        """Add the parts of data[at:end] to those `found`, of which the pattern sees data[begin:end].
+        """Append the parts of data[at:end] to `found`; the pattern sees data[begin:end].
 
-        Return where the text begins that the pattern sees then, and where the parts end; None where the pattern leaves
+        Return where the text that the pattern sees next begins, and where the parts end; None where the pattern leaves
         text out.
         """
         data = self._text
@@ -158,7 +158,7 @@ class _Reader:
         if not is_split:
             return None
         if self._options.errors == "bytes" and not is_whole:
-            ends = _before_last(ends, text[start:])  # bad bytes that follow it would join the last piece
+            ends = _before_last(ends, text[start:])  # bytes that are not UTF-8 may still come and join the last piece
         size = _last_end(ends)
         found.append(SplitText(text[start : start + size], ends))
         return begin, at + (self._native.replace_noise(memoryview(data)[at:end], size)[1] if self._is_noisy else size)
@@ -185,7 +185,10 @@ def _before_last(ends: bytes, text: memoryview) -> bytes:
 
 
 def _last_cut(data: bytes, start: int, end: int, pretokenizer: PreTokenizer) -> int:
-    """Return the last place in data[start:end], whole characters, where text may be cut; `start` where none is seen."""
+    """Return the last place in data[start:end] where text may be cut; `start` if none is found.
+
+    data[start:end] is whole characters.
+    """
     for window in (*_WINDOWS, MAX_UNCUT_BYTES):
         is_all = end - window <= start
         first = start if is_all else end - window + _bytes_after_cut(data, end - window)

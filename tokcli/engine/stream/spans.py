@@ -1,4 +1,4 @@
-"""Spans of tokens on their way out: printed, and turned from characters into bytes.
+"""Spans of tokens for output: formatted as lines or JSON, and converted from characters to bytes.
 
 Spans are an array of uint64 with two numbers for each token: the first and the past-the-end character, or byte.
 """
@@ -38,7 +38,7 @@ def format_json(spans: Spans) -> bytes:
 
 
 def byte_spans(data: bytes, spans: Spans) -> Spans:
-    """Return spans in the characters of a text as spans in its bytes; what is after the text ends with it.
+    """Return spans in the characters of a text as spans in its bytes; a place past the end of the text is its end.
 
     >>> byte_spans("aé!".encode(), array("Q", [0, 2, 2, 3])).tolist()
     [0, 3, 3, 4]

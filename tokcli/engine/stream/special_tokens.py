@@ -1,7 +1,7 @@
 """Special tokens in text, such as `<|endoftext|>`: finding them, and refusing those that the caller did not allow.
 
 A special token has one id of its own; text never becomes one unless the caller asks for it. Cutting streams at special
-tokens is left to `chunks.py` and `utf8.py`.
+tokens is left to `chunks.py` and `parts.py`.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ Which = Literal["all"] | Collection[str]  # all special tokens, or those named
 
 @lru_cache(maxsize=128)
 def finder(tokens: frozenset[str]) -> LongestMatch[str]:
-    """Return what finds special tokens, the longest where several begin."""
+    """Return the finder of special tokens in text: of several that begin at one place, it finds the longest."""
     return _longest(tokens)
 
 
 @lru_cache(maxsize=16)
 def byte_finder(tokens: frozenset[str]) -> LongestMatch[bytes]:
-    """Return what finds special tokens in UTF-8, the longest where several begin."""
+    """Return the finder of special tokens in UTF-8: of several that begin at one place, it finds the longest."""
     return _longest(token.encode() for token in tokens)
 
 
@@ -42,26 +42,26 @@ def _longest(tokens: Iterable[AnyStr]) -> LongestMatch[AnyStr]:
 
 @lru_cache(maxsize=16)
 def _only(tokens: frozenset[str]) -> frozenset[str]:
-    """Return the first of equal sets: to compare two large ones takes as long as to encode many records."""
+    """Return one object for all equal sets: comparing two large sets would take as long as encoding many records."""
     return tokens
 
 
 @lru_cache(maxsize=16)
 def together(some: frozenset[str], others: frozenset[str]) -> frozenset[str]:
-    """Return all tokens of two sets, made once: there may be many, and many records."""
+    """Return the union of two sets of tokens; it is cached, since there may be many tokens and many records."""
     return _only(some | others) if some and others else some or others
 
 
 @lru_cache(maxsize=16)
 def without(some: frozenset[str], others: frozenset[str]) -> frozenset[str]:
-    """Return the tokens of one set that are not in another, made once."""
+    """Return the tokens of one set that are not in another; the result is cached."""
     return _only(some - others) if some and others else some
 
 
 def resolve(allowed: object, disallowed: object, known: frozenset[str]) -> tuple[frozenset[str], frozenset[str]]:
-    """Return tiktoken's two arguments as two sets: the tokens that get their id, and those that are an error.
+    """Return tiktoken's two arguments as two sets: the tokens that become their id, and those that are an error.
 
-    TypeError for what tiktoken does not take.
+    TypeError for arguments that tiktoken does not take.
 
     >>> resolve(set(), "all", frozenset({"<|end|>"}))
     (frozenset(), frozenset({'<|end|>'}))
@@ -84,7 +84,7 @@ def refuse(text: str, disallowed: frozenset[str]) -> None:
 
 
 def segments(text: str, allowed: frozenset[str]) -> Iterator[tuple[str, bool]]:
-    """Cut a text at the special tokens that are allowed, and yield (segment, whether it is one); none is empty.
+    """Yield (segment, whether it is a special token) for a text cut at the allowed ones; no segment is empty.
 
     >>> list(segments("a<|end|>b", frozenset({"<|end|>"})))
     [('a', False), ('<|end|>', True), ('b', False)]

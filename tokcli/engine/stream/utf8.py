@@ -1,4 +1,4 @@
-"""Text that stays UTF-8, so that native code can take it without decoding: its pieces, and what is found in it."""
+"""Text kept as UTF-8, which native code takes without decoding: its pieces, its special tokens, and its validity."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class SplitText:
     """A part of a stream: plain text as UTF-8, and the bytes at which its pieces end (uint64).
 
-    `is_noise`: there are other bytes in it, each run of which belongs to the last piece before it.
+    With `is_noise` it has bytes that are not UTF-8, too; each run of them belongs to the last piece before it.
     """
 
     def __init__(self, data: memoryview, ends: bytes, is_noise: bool = False) -> None:
@@ -48,18 +48,18 @@ class SplitText:
 
 AnyChunk = memoryview | SplitText | Chunk  # plain text as UTF-8, the same with its pieces, or any other text
 
-FIRST_CHUNK_BYTES = 1 << 16  # a short input is one chunk, and refused before any output
-MAX_CHUNK_BYTES = 1 << 18  # chunks grow up to here: threads have enough to do, and the caches of a processor hold it
+FIRST_CHUNK_BYTES = 1 << 16  # a short input is one chunk: its errors come before any output
+MAX_CHUNK_BYTES = 1 << 18  # chunks grow up to this: enough work for a thread, and small enough for a processor's caches
 MAX_CHARACTER = 4  # bytes
 
 
 def utf8_of(part: memoryview | SplitText) -> memoryview:
-    """Return the text of a part that is plain."""
+    """Return the UTF-8 of a part that is plain text, with or without its pieces."""
     return part.data if isinstance(part, SplitText) else part
 
 
 def valid_utf8(data: Buffer) -> int:
-    """Return the number of bytes from the beginning that are whole characters of UTF-8.
+    """Return how many bytes at the beginning are whole characters of UTF-8.
 
     >>> valid_utf8(b"ab\\xc3"), valid_utf8(b"a\\xffb")
     (2, 1)
@@ -75,7 +75,7 @@ def valid_utf8(data: Buffer) -> int:
 
 
 def cut_at_end(data: bytes) -> int:
-    r"""Return how many bytes at the end begin a character that is not whole.
+    r"""Return how many bytes at the end are the beginning of a character that is cut off.
 
     >>> cut_at_end("a\u4e2d".encode()), cut_at_end("a\u4e2d".encode()[:-1]), cut_at_end(b"\xff")
     (0, 2, 0)
@@ -87,7 +87,7 @@ def cut_at_end(data: bytes) -> int:
 def without_surrogates(text: str) -> str:
     """Return a text with pairs of surrogates as the character they encode, and lone ones as U+FFFD, as tiktoken does.
 
-    What is no str raises TypeError.
+    TypeError for anything but a str.
     """
     if not isinstance(text, str):
         raise TypeError(f"expected str, not {type(text).__name__}")
@@ -101,7 +101,7 @@ def without_surrogates(text: str) -> str:
 
 
 def joined(blocks: Iterator[bytes]) -> Iterator[tuple[bytes, bool]]:
-    """Yield blocks joined to the size of a chunk, each with whether it is the last; the last one may be empty."""
+    """Yield (block, whether it is the last), with blocks joined to the size of a chunk; the last one may be empty."""
     waiting: list[bytes] = []
     size, wanted = 0, FIRST_CHUNK_BYTES
     for block in blocks:

@@ -1,5 +1,5 @@
 """tiktoken's way from text to ids: a pattern cuts pieces, and mergeable_ranks merge the bytes of each.
 
-The native twin does both at once where the pattern is known. Patterns are left to pretokenizers/, merging in Python to
-bpe/, the API to encoding.py.
+The native twin does both at once, for every pattern that native code can match. Patterns are left to pretokenizers/,
+merging in Python to bpe/, the API to encoding.py.
 """

@@ -1,6 +1,6 @@
 """The native twin of splitting and merging: an opened vocabulary image, and the native scanner for a known pattern.
 
-A twin answers exactly as the Python code does, or None: errors are for the Python code to find and to name.
+A twin answers exactly as the Python code does, or with None: finding and naming errors is left to the Python code.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ class NativeEncoder:
 
     @or_none
     def encode_records(self, data: Buffer, ends: Buffer, separator_size: int) -> tuple[memoryview, memoryview]:
-        """Return the ids of all records, which end at `ends` (uint64) in UTF-8, and where each record's begin."""
+        """Return the ids of all records in `data`, which end at `ends` (uint64), and where each record's ids begin."""
         ids, offsets = self._vocabulary.encode_records(data, ends, separator_size, self._family, self._is_noise)
         return memoryview(ids).cast("I"), memoryview(offsets).cast("Q")
 
@@ -141,7 +141,7 @@ class NativeEncoder:
 
     @or_none
     def encode_batch(self, texts: list[str], threads: int) -> tuple[memoryview, memoryview] | None:
-        """Return the ids of all texts as an array, and where each text's begin."""
+        """Return the ids of all texts as an array, and where each text's ids begin."""
         made = self._vocabulary.encode_batch(texts, self._family, threads, self._check)
         return None if made is None else (memoryview(made[0]).cast("I"), memoryview(made[1]).cast("Q"))
 
@@ -152,7 +152,7 @@ class NativeEncoder:
 
     @or_none
     def decode(self, ids: Sequence[int]) -> bytes:
-        """Return the bytes of ids; the image has no special tokens, so these are Python's."""
+        """Return the bytes of ids; None for special tokens, which the image lacks."""
         return self._vocabulary.decode(ids)
 
     @or_none
@@ -199,7 +199,7 @@ def encode_split(vocabulary: _native.Vocabulary, part: SplitText) -> memoryview:
 
 @or_none
 def encode_each(vocabulary: _native.Vocabulary, part: SplitText) -> tuple[_native.Ids, bytes]:
-    """Return the ids of a text whose pieces are known, and the number of ids of each (uint32); None as above."""
+    """Return the ids of a text whose pieces are known, and the number of ids of each (uint32); None if Python must."""
     return vocabulary.encode_each(part.data, part.ends)
 
 
@@ -223,7 +223,7 @@ def split_natively(pat_str: str, text: str) -> list[bytes] | None:
 
 
 def split_plain(pat_str: str, data: memoryview) -> SplitText:
-    """Return a part of a stream, which native code can split by a known pattern, with its pieces."""
+    """Return a part of a stream (UTF-8) with its pieces, as native code splits it by a known pattern."""
     native = backend.native()
     assert native is not None
     return SplitText(data, native.split(data, native.FAMILIES.index(FAMILY_OF[pat_str])))

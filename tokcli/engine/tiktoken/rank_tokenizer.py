@@ -1,4 +1,4 @@
-"""`RankTokenizer`: text to ids by mergeable_ranks and a pattern, natively where that can be, else in Python."""
+"""`RankTokenizer`: text to ids by mergeable_ranks and a pattern, natively where possible, else in Python."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class RankTokenizer(RankVocabulary):
     def of(
         cls, name: str, pat_str: str, mergeable_ranks: dict[bytes, int], special_tokens: dict[str, int]
     ) -> RankTokenizer:
-        """Return the tokenizer of ranks that are at hand; the mapping is kept, not copied."""
+        """Return the tokenizer of ranks that are in memory already; the mapping is kept, not copied."""
         return cls(
             name,
             pat_str=pat_str,
@@ -69,7 +69,7 @@ class RankTokenizer(RankVocabulary):
 
     @cached_property
     def _cache(self) -> PieceCache:
-        # a known pattern comes here only where native code is not used at all: then its merging is Python's, too
+        # with a known pattern, this is reached only where native code is not used at all: then Python merges, too
         if self.pretokenizer.is_known or self._opened is None:
             return self.reference.cache
         return type(self.reference.cache)(self.encode_piece)
@@ -123,7 +123,7 @@ class RankTokenizer(RankVocabulary):
         return [self.encode(text) for text in texts]
 
     def encode_array_batch(self, texts: Sequence[str], threads: int) -> tuple[memoryview, memoryview]:
-        """Return the ids of all texts in one array, and len(texts) + 1 offsets (uint64) at which each text's begin."""
+        """Return all texts' ids in one array, and len(texts) + 1 offsets (uint64) at which each text's ids begin."""
         if self.native is not None and (made := self.native.encode_batch(list(texts), threads)) is not None:
             return made
         ids, offsets = array("I"), array("Q", [0])
@@ -133,7 +133,7 @@ class RankTokenizer(RankVocabulary):
         return memoryview(ids), memoryview(offsets)
 
     def encode_own_texts(self, ids: Iterable[int]) -> Iterator[tuple[int, Sequence[int]]]:
-        """Yield (id, ids of its bytes); bytes that are not UTF-8 are one piece."""
+        """Yield (id, ids of its bytes); bytes that are not UTF-8 are encoded as one piece."""
         data_of = self.token_bytes()
         texts: dict[int, str] = {}
         for number in ids:
@@ -160,7 +160,7 @@ class RankTokenizer(RankVocabulary):
     # --- the unstable end of a text ----------------------------------------------------------------------------------
 
     def encode_unstable(self, text: str, allowed: frozenset[str]) -> tuple[list[int], list[list[int]]]:
-        """Return the ids that any longer text begins with, and all ways to encode the rest of the text."""
+        """Return the ids that no following text changes, and all ways to encode the rest of the text."""
         ids, last = self._encode_with_last(text, allowed)
         return self.reference.unstable(ids, last, self.encode) if last else (ids, [])
 
@@ -170,7 +170,7 @@ class RankTokenizer(RankVocabulary):
         return self.reference.with_tail(ids, list(map(self.token_bytes().__getitem__, ids)), last, tail)
 
     def _encode_with_last(self, text: str, allowed: frozenset[str]) -> tuple[list[int], int]:
-        """Return the ids of a text and the number of those of its last piece: 0 where a special token is last."""
+        """Return the ids of a text, and how many of them belong to its last piece: 0 where a special token is last."""
         ids: list[int] = []
         last = 0
         for segment, is_special in special.segments(text, allowed):
@@ -190,29 +190,29 @@ class RankTokenizer(RankVocabulary):
         return self.pretokenizer.split(without_surrogates(text))
 
     def read_chunks(self, blocks: stream.Blocks, options: ReadOptions = PLAIN) -> Iterator[stream.Chunk]:
-        """Yield blocks of bytes as chunks that are encoded one by one; `stream.chunks.read_chunks` has the rules."""
+        """Yield the chunks of a stream, which are encoded one by one; `stream.chunks.read_chunks` has the rules."""
         return stream.read_chunks(blocks, self.pretokenizer, options)
 
     def read_parts(self, blocks: stream.Blocks, options: ReadOptions = PLAIN) -> Iterator[AnyChunk]:
-        """Yield blocks of bytes as UTF-8 where native code takes it, or as chunks; `stream.parts` has the rules."""
+        """Yield the parts of a stream: UTF-8 where native code takes it, else chunks; `stream.parts` has the rules."""
         splitter = None if self.native is None else native_splitter(self.pretokenizer)
         if splitter is None:
             return self.read_chunks(blocks, options)
         return read_parts(blocks, self.pretokenizer, splitter, options)
 
     def cuts_at(self, data: bytes, at: int) -> bool:
-        """Return whether streams may be cut at a byte of UTF-8, which only known patterns tell."""
+        """Return whether a stream may be cut at byte `at` of UTF-8, which only known patterns tell."""
         return self.pretokenizer.is_stop(data, at)
 
     def read_split(
         self, blocks: stream.Blocks, options: ReadOptions = PLAIN
     ) -> Iterator[utf8.SplitText | stream.Chunk]:
-        """Yield blocks of bytes as text with its pieces, or as chunks."""
+        """Yield the parts of a stream: text with its pieces where native code splits it, else chunks."""
         for part in self.read_parts(blocks, options):
             yield split_plain(self.pretokenizer.pat_str, part) if isinstance(part, memoryview) else part
 
     def read_whole(self, blocks: stream.Blocks, options: ReadOptions = PLAIN) -> stream.Chunk | None:
-        """Return the first chunk of an input without special tokens: nothing here needs a text as one."""
+        """Return the first chunk of a stream, None if it is empty: ranks never need to see a text whole."""
         return next(self.read_chunks(blocks, options), None)
 
     def encode_part(self, part: AnyChunk) -> memoryview:

@@ -1,4 +1,4 @@
-"""`RankVocabulary`: mergeable_ranks and special tokens: ids to bytes, pieces to ids, and what is known of each token.
+"""`RankVocabulary`: mergeable_ranks and special tokens, for ids to bytes, pieces to ids, and what is known of tokens.
 
 Everything is made when it is first needed: counting needs no decoder, native code needs no dictionary of ranks.
 """
@@ -118,7 +118,7 @@ class RankVocabulary(TokenVocabulary):
 
     @cached_property
     def native_decoder(self) -> _native.Decoder | None:
-        """The native tokens, special ones too, for buffers of ids; None where there is no native code."""
+        """The native decoder for buffers of ids, special tokens included; None where there is no native code."""
         return None if self.native is None else self.native.decoder(self.special_tokens)
 
     def decode_array(self, ids: memoryview) -> bytes:
@@ -150,7 +150,7 @@ class RankVocabulary(TokenVocabulary):
 
     @property
     def _near_image(self) -> _native.Vocabulary | None:
-        """The image where its tokens are sooner at hand than the ranks, else None."""
+        """The image, if its tokens can be read sooner than the ranks; else None."""
         return self._opened if self._image_comes_first and "mergeable_ranks" not in self.__dict__ else None
 
     @cached_property
@@ -165,7 +165,7 @@ class RankVocabulary(TokenVocabulary):
 
     @cached_property
     def _all_decoder(self) -> Mapping[int, bytes]:
-        # an id that is both a special token's and another's means the other, as in tiktoken
+        # an id that a special token shares with another token means the other one, as in tiktoken
         return {number: token.encode() for token, number in self.special_tokens.items()} | dict(self.decoder)
 
     def token_bytes(self) -> Mapping[int, bytes]:
@@ -196,7 +196,7 @@ class RankVocabulary(TokenVocabulary):
         return self.reference.parent_table(self.max_id + 1, known)
 
     def merge_order(self) -> MergeOrder:
-        """Return the order of merging: the made id is the rank."""
+        """Return the function that gives the rank of a merge: the id that the merge makes."""
         return lambda _left, _right, made: made
 
     def merge_steps(self, piece: bytes) -> Iterator[MergeStep]:
@@ -205,5 +205,5 @@ class RankVocabulary(TokenVocabulary):
 
 
 def unknown_id(number: int, name: str) -> UnknownTokenError:
-    """Return the error for a number that is no id of a vocabulary."""
+    """Return the error for a number that is not an id of a vocabulary."""
     return UnknownTokenError(f"Invalid token for decoding: {number} is not an id of {name}")

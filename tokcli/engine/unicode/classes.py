@@ -91,7 +91,7 @@ _CONTROL = (
 def clusters() -> re.Pattern[str]:
     """Return a pattern that finds grapheme clusters; syllables of Hangul, flags and emoji match as single characters.
 
-    Those are long anyway.
+    Such clusters are too long to be looked up whole anyway.
     """
     extend, prepend = members("EXTEND"), members("PREPEND")
     core = f"[^{_CONTROL}]"
@@ -112,7 +112,7 @@ def _lower_differs() -> re.Pattern[str]:
 
 
 def lower(text: str) -> str:
-    """Return a text with each character in lower case on its own: no final sigma, and by one table in every Python.
+    """Return a text with each character in lower case by itself: no final sigma, and one table for every Python.
 
     >>> lower("ΟΔΟΣ")
     'οδοσ'
@@ -145,7 +145,7 @@ def _scripts() -> tuple[list[int], list[tuple[int, str]]]:
 
 
 def script(char: str) -> str | None:
-    """Return the script of a character for the pre-tokenizer UnicodeScripts; None for one that joins any."""
+    """Return the script of a character for the pre-tokenizer UnicodeScripts; None for one that joins any script."""
     firsts, runs = _scripts()
     at = bisect_right(firsts, ord(char)) - 1
     return runs[at][1] if at >= 0 and ord(char) <= runs[at][0] else None

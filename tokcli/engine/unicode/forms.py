@@ -26,7 +26,7 @@ _JOINS = (
     "C56 CC2 CD5-CD6 D3E D57 DCA DCF DDF 102E 1161-1175 11A8-11C2 1B35 3099-309A 110BA 11127 1133E 11357 114B0 114BA "
     "114BD 115AF 11930"
 )
-_SHORT = 64  # of a text up to this many characters a look-up of each is faster than a regex
+_SHORT = 64  # characters: in a text of up to so many, looking up each is faster than a regex
 
 
 @lru_cache(maxsize=1)
@@ -43,7 +43,7 @@ def _inert_ranges() -> Ranges:
 
 @lru_cache(maxsize=1)
 def inert() -> re.Pattern[str]:
-    """Return a pattern that finds runs of inert characters; compiling its class takes some milliseconds."""
+    """Return a pattern for runs of characters that Unicode 12.0 never changes; compiling it takes some milliseconds."""
     return re.compile(f"([{class_members(_inert_ranges())}]+)")
 
 
@@ -73,7 +73,7 @@ def normalize(form: Form, text: str) -> str:
 def marks(form: Form, chars: str) -> list[int | None]:
     """Return the combining class of each character; None where a form may change it or join it to the one before.
 
-    A text is in the form if no class is None and none but 0 is lower than the one before it.
+    A text is in the form if no class is None, and no class except 0 is lower than the one before it.
     """
     found: list[int | None] = [*map(unicodedata.combining, chars)]
     joining = joining_marks() if form in ("NFC", "NFKC") else frozenset()
@@ -88,7 +88,7 @@ def marks(form: Form, chars: str) -> list[int | None]:
 def changes(form: Form, text: str) -> list[Change] | None:
     """Return the characters of a text's normal form, each with what it replaces; None where nothing changes.
 
-    This follows the crate unicode-normalization-alignments, which has an accounting of its own for composed characters.
+    This follows the crate unicode-normalization-alignments, which counts composed characters in its own way.
     """
     if text.isascii() or unicodedata.is_normalized(form, text):
         return None

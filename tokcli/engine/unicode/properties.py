@@ -1,6 +1,6 @@
 """The properties of Unicode 16.0 by the names that patterns use: general categories, scripts, a few binary properties.
 
-`tables_16.py` holds the facts; how a pattern uses a property is for `pretokenizers/` to know.
+`tables_16.py` holds the facts; how a pattern uses a property is left to `pretokenizers/`.
 """
 
 from __future__ import annotations

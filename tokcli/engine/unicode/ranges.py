@@ -1,4 +1,4 @@
-r"""Sets of code points as ranges: they are read from the tables, joined, subtracted and written as character classes.
+r"""Sets of code points as ranges, which are read from the tables, joined, subtracted and written as character classes.
 
 The tables say which characters have which property; `properties.py` and `classes.py` look that up.
 """
@@ -17,7 +17,7 @@ SPACES = f"\t\n\v\f\r \x85\xa0\u1680{''.join(map(chr, range(0x2000, 0x200B)))}\u
 
 
 def parse_ranges(text: str) -> list[tuple[int, int]]:
-    """Read ranges as the tables write them, in hexadecimal.
+    """Return the ranges that a table writes in hexadecimal.
 
     >>> parse_ranges("41-5A 61")
     [(65, 90), (97, 97)]
@@ -27,7 +27,7 @@ def parse_ranges(text: str) -> list[tuple[int, int]]:
 
 
 def merged(ranges: Iterable[tuple[int, int]]) -> Ranges:
-    """Sort ranges and join those that touch or overlap.
+    """Return ranges in ascending order, joining those that touch or overlap.
 
     >>> merged([(7, 9), (1, 3), (4, 4)])
     ((1, 4), (7, 9))
@@ -94,7 +94,7 @@ def members(characters: Iterable[str], ranges: Ranges) -> set[str]:
 
 
 def class_members(ranges: Iterable[tuple[int, int]]) -> str:
-    r"""Write ranges as the inside of a character class.
+    r"""Return ranges as the inside of a character class.
 
     >>> class_members(((65, 90), (97, 97)))
     '\\U00000041-\\U0000005A\\U00000061'

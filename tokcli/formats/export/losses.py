@@ -1,7 +1,7 @@
 """Decides whether another format can hold an encoding; a format that would lose something is refused.
 
-An exported file gives, in the library that reads it, the ids that `encode` gives here for every text. Things beside the
-ids (templates, versions of Unicode) may be left out, and a note says so.
+An exported file gives, in the library that reads it, the ids that `encode` gives here for every text. What does not
+change these ids (templates, versions of Unicode) may be left out, and a note says so.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SHOWN = 24  # bytes of a token in a message
 
 @dataclass(frozen=True)
 class Contents:
-    """An encoding as tables: `made` of ranks and a pattern, and the rules that these do not hold."""
+    """An encoding as tables (`made`: ranks and a pattern), and the rules that these tables cannot express."""
 
     made: Made
     losses: list[str] = field(default_factory=list)  # rules that no format holds
@@ -33,7 +33,7 @@ class Contents:
 
 
 def export(encoding: Encoding, form: str) -> tuple[Made, list[str]]:
-    """Return the tables to write, and notes on what is left out; VocabularyError lists what the format would lose."""
+    """Return the tables to write, and notes on what is left out; a VocabularyError lists what the format would lose."""
     contents = contents_of(encoding)
     if losses := contents.losses or _losses(contents.made, form):
         others = [] if contents.losses else [other for other in FORMS if not _losses(contents.made, other)]
@@ -46,7 +46,7 @@ def export(encoding: Encoding, form: str) -> tuple[Made, list[str]]:
 
 
 def contents_of(encoding: Encoding) -> Contents:
-    """Return the tables of an encoding, or the reasons why ranks and a pattern are not all of it."""
+    """Return the tables of an encoding, or the reasons why ranks and a pattern cannot express it."""
     rules = encoding.tokenizer.rules
     if rules is not None:
         return _contents_of_rules(encoding, rules)
@@ -93,7 +93,7 @@ def _merges(encoding: Encoding, ranks: Ranks) -> list[tuple[bytes, bytes]]:
 
 
 def _losses(made: Made, form: str) -> list[str]:
-    """Return what a format would lose of tables, a phrase each."""
+    """Return what a format would lose of the tables of an encoding, one phrase for each loss."""
     shared = [name.encode() for name, number in made.special_tokens.items() if _first(made, number) != name]
     check: Callable[[Made], list[str]] = {
         "tiktoken": _lost_in_ranks,
@@ -172,7 +172,7 @@ def _made_of_later(made: Made) -> list[bytes]:
 
 
 def _first(made: Made, number: int) -> str:
-    """Return the first of the special tokens that have an id."""
+    """Return the first special token whose id is `number`."""
     return next(name for name, other in made.special_tokens.items() if other == number)
 
 
@@ -207,7 +207,7 @@ def _texts(names: frozenset[str]) -> list[bytes]:
 
 
 def _tokens(what: str, tokens: list[bytes]) -> str:
-    """Return a phrase that counts tokens and lists a few of them; "" where there are none."""
+    """Return a phrase that counts tokens and lists a few of them; "" if there are none."""
     if not tokens:
         return ""
     shown = ", ".join(ascii(token[:_SHOWN].decode("utf-8", "backslashreplace")) for token in tokens[:_LISTED])

@@ -1,6 +1,6 @@
-"""Ranks and merges in the forms of other programs: GPT-2's pair, Hugging Face's tokenizer.json, minbpe's two files.
+"""Ranks and merges in the formats of other programs: GPT-2's pair, Hugging Face's tokenizer.json, minbpe's two files.
 
-Each gives, in the program it is for, the ids of the ranks; VocabularyError where the form cannot hold that.
+Each file gives, in the program that reads it, the ids of the ranks; VocabularyError is raised where that is impossible.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from tokcli.errors import VocabularyError
 
 WHOLE_TEXT = r"[\s\S]+"  # the pattern that does not split
 
-# Patterns in the syntax of Oniguruma, which tokenizers uses: `{1,3}+` repeats there, and `$` also ends a line.
+# Patterns in the syntax of Oniguruma, which tokenizers uses: there, `{1,3}+` is a repeated `{1,3}`, not a possessive
+# one, and `$` also matches at the end of a line.
 _IN_ONIGURUMA = {
     known.R50K: known.R50K.replace(r"\s++$", r"\s++\z"),
     known.CL100K: known.CL100K.replace(r"\s++$", r"\s++\z").replace("{1,3}+", "{1,3}"),
@@ -29,10 +30,11 @@ _CHARACTERS = {byte: char for char, byte in byte_alphabet().items()}
 
 
 class Made(NamedTuple):
-    """A vocabulary that was learnt or read: what is written. `merges` are (left, right) in order of what they make.
+    """A vocabulary to write, learnt or read. `merges` are (left, right), in the order of the tokens that they make.
 
-    `unmade` are tokens beside the ranks, which pieces that are one become if `finds_whole`, and else none. `normalizer`
-    is NFC, NFD, NFKC or NFKD; `not_special` are those of the special tokens that are found in any text.
+    `unmade` are tokens beside the ranks: a piece that equals one becomes that token if `finds_whole`, and no piece does
+    otherwise. `normalizer` is NFC, NFD, NFKC or NFKD. `not_special` names those of `special_tokens` that are found in
+    any text, as added tokens that are not special.
     """
 
     mergeable_ranks: Mapping[bytes, int]
@@ -46,7 +48,9 @@ class Made(NamedTuple):
 
 
 def recover_merges(mergeable_ranks: Mapping[bytes, int]) -> list[tuple[bytes, bytes]]:
-    """Return the merges that ranks imply, as minbpe's `recover_merges` finds them; VocabularyError for a token of none.
+    """Return the merges that ranks imply, as minbpe's `recover_merges` finds them.
+
+    Raise VocabularyError for a token that no merge makes.
 
     >>> recover_merges({b"a": 0, b"b": 1, b"c": 2, b"ab": 3, b"abc": 4})
     [(b'a', b'b'), (b'ab', b'c')]
@@ -64,7 +68,7 @@ def recover_merges(mergeable_ranks: Mapping[bytes, int]) -> list[tuple[bytes, by
 
 
 def format_gpt2(made: Made) -> tuple[bytes, bytes]:
-    """Return the contents of vocab.json and merges.txt; VocabularyError where they cannot hold the vocabulary."""
+    """Return the contents of vocab.json and merges.txt; raise VocabularyError if they cannot hold the vocabulary."""
     vocab = _vocabulary(made)
     for token, number in made.special_tokens.items():
         if vocab.setdefault(token, number) != number:
@@ -74,7 +78,7 @@ def format_gpt2(made: Made) -> tuple[bytes, bytes]:
 
 
 def format_huggingface(made: Made) -> bytes:
-    """Return the contents of a tokenizer.json; VocabularyError where it cannot hold the vocabulary."""
+    """Return the contents of a tokenizer.json; raise VocabularyError if it cannot hold the vocabulary."""
     split = {
         "type": "Split",
         "pattern": {"Regex": _in_oniguruma(made.pat_str)},
@@ -84,7 +88,7 @@ def format_huggingface(made: Made) -> bytes:
     level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
     steps = [level] if made.pat_str == WHOLE_TEXT else [split, level]
     ranks, vocab = made.mergeable_ranks, _vocabulary(made)
-    # the library counts on from the vocabulary to give ids to added tokens; others have to be in it
+    # the library numbers added tokens from the end of the vocabulary on; those with other ids have to be in it
     if list(made.special_tokens.values()) != list(range(len(vocab), len(vocab) + len(made.special_tokens))):
         for token, number in made.special_tokens.items():
             if vocab.setdefault(token, number) != number:
@@ -119,7 +123,10 @@ def format_huggingface(made: Made) -> bytes:
 
 
 def format_minbpe(made: Made) -> tuple[bytes, bytes]:
-    """Return the contents of .model (version 1) and of .vocab, which is for people; VocabularyError."""
+    """Return the contents of .model (version 1) and of .vocab, which is for people.
+
+    Raise VocabularyError if .model cannot hold the vocabulary.
+    """
     tokens = {rank: token for token, rank in made.mergeable_ranks.items()}
     if any(tokens.get(value) != bytes([value]) for value in range(256)):
         raise VocabularyError(
@@ -154,7 +161,7 @@ def _vocabulary(made: Made) -> dict[str, int]:
 
 
 def _written(token: bytes) -> str:
-    """Return a token in GPT-2's alphabet."""
+    """Return a token as GPT-2's files write it: each byte as a printable character."""
     return "".join(map(_CHARACTERS.__getitem__, token))
 
 
@@ -165,7 +172,7 @@ def _rendered(token: bytes) -> str:
 
 
 def _in_oniguruma(pat_str: str) -> str:
-    """Return a pattern in the syntax of tokenizers; VocabularyError where it would be interpreted differently."""
+    """Return a pattern as Hugging Face's tokenizers reads it; raise VocabularyError if it would read it differently."""
     if pat_str in known.KNOWN_PATTERNS:
         return _IN_ONIGURUMA.get(pat_str, pat_str)
     for sign in _NOT_IN_ONIGURUMA:

@@ -14,7 +14,7 @@ from tokcli.formats.limits import MAX_FILE_BYTES, MAX_KEYS, MAX_MERGES, MAX_TOKE
 from tokcli.formats.refusals import refuse_byte
 
 MAGIC = b"GGUF"
-_BLOCK = 1 << 22  # bytes that are read at once, at least
+_BLOCK = 1 << 22  # bytes read at once, at least
 _STRING, _ARRAY = 8, 9
 _SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 _WANTED = ("tokenizer.ggml.", "general.name", "general.architecture")
@@ -30,7 +30,8 @@ class NumberList(NamedTuple):
 def read_header(file: BinaryIO, name: str) -> tuple[dict[str, Any], str]:
     """Return the values of a header that are about the vocabulary, and the sha256 (hex) of the header.
 
-    A value is bytes, a number, a list of bytes or a NumberList. VocabularyError names the byte, and the file by `name`.
+    A value is bytes, a number, a list of bytes or a NumberList. A VocabularyError names the file, as `name`, and the
+    offset of the byte.
     """
     header = _Header(file, name)
     values = header.values()
@@ -40,7 +41,7 @@ def read_header(file: BinaryIO, name: str) -> tuple[dict[str, Any], str]:
 
 
 class _Header:
-    """Reads values in order; `_at` is the offset of the next one in the file, of which `_data` is the beginning."""
+    """A reader of values in order: `_data` is the beginning of the file, and `_at` the offset of the next value."""
 
     def __init__(self, file: BinaryIO, name: str) -> None:
         self._file, self._name = file, name
@@ -49,14 +50,14 @@ class _Header:
         self._order = "<"
 
     def bytes_read(self) -> memoryview:
-        """Return all that was read as values."""
+        """Return the beginning of the file, as far as values were read from it."""
         return memoryview(self._data)[: self._at]
 
     def fail(self, what: str, at: int | None = None) -> NoReturn:
         refuse_byte(self._name, self._at if at is None else at, what)
 
     def _hold(self, end: int) -> None:
-        """Read the file up to the offset `end`; VocabularyError where it ends before, or that is beyond the limit."""
+        """Read the file up to offset `end`; raise VocabularyError if it ends before, or `end` is beyond the limit."""
         if end > MAX_FILE_BYTES:
             self.fail(f"a header of more than {MAX_FILE_BYTES} bytes, the most that are read,")
         while (held := len(self._data)) < end:
@@ -73,18 +74,18 @@ class _Header:
         return self._data[at : self._at]
 
     def number(self, code: str) -> Any:
-        """Return the next number, of a format character of `struct`."""
+        """Return the next number; `code` is its format character in `struct`."""
         return struct.unpack(self._order + code, self.take(struct.calcsize("<" + code)))[0]
 
     def count(self, most: int, what: str) -> int:
-        """Return the next number, which counts things; VocabularyError above `most`."""
+        """Return the next number, which is a count; raise VocabularyError if it exceeds `most`."""
         at, count = self._at, int(self.number("Q"))
         if count > most:
             self.fail(f"{count} {what}, more than {most}, the most that are read,", at)
         return count
 
     def strings(self, count: int) -> list[bytes]:
-        """Return so many texts, each with its size before it."""
+        """Return the next `count` strings; in the file, the size of each comes before it."""
         found: list[bytes] = []
         size_at = struct.Struct(self._order + "Q").unpack_from
         data, at, held = self._data, self._at, len(self._data)
@@ -123,7 +124,7 @@ class _Header:
         return found
 
     def value(self, kind: int, is_wanted: bool) -> Any:
-        """Return the next value, which is of this type; of a list that is not wanted, nothing is kept."""
+        """Return the next value, of the GGUF type `kind`; None for a list that is not wanted."""
         if kind == _STRING:
             return self.strings(1)[0]
         if kind in _SCALARS:
@@ -137,7 +138,7 @@ class _Header:
         if kind not in _SCALARS:
             self.fail(f"a list of the unknown type {kind}")
         size = struct.calcsize("<" + _SCALARS[kind])
-        # of numbers that are kept, a vocabulary has one per token; of bytes, those of a charsmap
+        # a list that is wanted has one number per token; or it is a charsmap, of bytes
         count = self.count(MAX_TOKENS if is_wanted and size > 1 else MAX_FILE_BYTES // size, "numbers")
         data = self.take(count * size)
         if not is_wanted:

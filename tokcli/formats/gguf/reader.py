@@ -1,6 +1,6 @@
 """The tokenizer that the key-values of a GGUF file describe, checked for types, sizes and completeness.
 
-Defaults and ids that are out of range are taken as llama.cpp takes them (src/llama-vocab.cpp).
+Missing values and ids that are out of range are handled as llama.cpp handles them (src/llama-vocab.cpp).
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class _Keys:
         self._values, self.name = values, name
 
     def get(self, key: str, kind: type, default: Any = None) -> Any:
-        """Return a value, or `default` where the file does not have it."""
+        """Return a value, or `default` if the file does not have it."""
         full = key if key.startswith("general.") else f"tokenizer.ggml.{key}"
         value = self._values.get(full)
         if value is None:
@@ -72,7 +72,7 @@ class _Keys:
         return int(number)
 
     def numbers(self, key: str, size: int, types: frozenset[int]) -> Sequence[Any] | None:
-        """Return a list with a number for each of `size` tokens; None where the file does not have it."""
+        """Return a list with a number for each of `size` tokens; None if the file does not have it."""
         listed: NumberList | None = self.get(key, NumberList)
         if listed is None:
             return None
@@ -89,7 +89,7 @@ class _Keys:
 
 
 def parse_gguf(values: Mapping[str, Any], name: str) -> LlamaCpp:
-    """Return the tokenizer that the values of a header describe; VocabularyError names the file and the key."""
+    """Return the tokenizer that the values of a header describe; a VocabularyError names the file and the key."""
     keys = _Keys(values, name)
     model = keys.get("model", str)
     if model is None:
@@ -134,7 +134,7 @@ def _ids(keys: _Keys) -> dict[str, int]:
     for number, token in enumerate(tokens):
         if len(token) > MAX_TOKEN_BYTES:
             keys.fail(f"token {number} has {len(token)} bytes; at most {MAX_TOKEN_BYTES} are allowed")
-        # llama.cpp takes the text before a NUL
+        # llama.cpp takes only the text before a NUL
         text = token.partition(b"\0")[0].decode("utf-8", "surrogateescape") or f"[EMPTY_{number}]"
         if (first := ids.setdefault(text, number)) != number:
             keys.fail(f"token {number}, {shown_text(text)}, repeats token {first}")
@@ -142,7 +142,7 @@ def _ids(keys: _Keys) -> dict[str, int]:
 
 
 def _check_byte_tokens(texts: list[str], kinds: list[int], name: str) -> None:
-    """Raise VocabularyError where a token for a byte does not say which, or a byte has no token."""
+    """Raise VocabularyError if a byte token does not name its byte, or a byte has no token."""
     names = {byte_token(byte).lower() for byte in range(256)}
     for number, (text, kind) in enumerate(zip(texts, kinds, strict=True)):
         if kind & BYTE:

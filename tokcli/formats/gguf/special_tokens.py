@@ -1,4 +1,4 @@
-"""Tokens that llama.cpp knows by their text, whatever a GGUF file says of them: it mends converted models so.
+"""Tokens that llama.cpp recognises by their text, whatever a GGUF file says of them, to repair converted models.
 
 (Source: llama.cpp, src/llama-vocab.cpp.)
 """
@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 
 from tokcli.engine.llama_cpp.settings import CONTROL, NORMAL, UNKNOWN, USER_DEFINED
 
-# Groups of control tokens: in each, the first that the vocabulary has is one, unless the file names the group's token
-# by its id.
+# Groups of control tokens: of each, the first that is in the vocabulary becomes a control token, unless the file gives
+# the id of the group's token.
 _GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("eot", ("<|eot_id|>", "<|im_end|>", "<|end|>", "<end_of_turn>", "<|endoftext|>", "<|end_of_text|>", "<EOT>",
              "_<EOT>", "[EOT]", "<\uff5cend\u2581of\u2581sentence\uff5c>", "<end_of_utterance>")),
@@ -26,7 +26,7 @@ _GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("fim_sep", ("<|file_sep|>",)),
 )  # fmt: skip
 _OLD_GROUP_NAMES = {"fim_pre": "prefix", "fim_suf": "suffix", "fim_mid": "middle"}
-# Each of these that the vocabulary has is a control token.
+# Each of these that is in the vocabulary becomes a control token.
 _ENDS = (
     "<|eot_id|>", "<|im_end|>", "<|end|>", "<|return|>", "<|call|>", "<|flush|>", "<|calls|>", "<end_of_turn>",
     "<|endoftext|>", "</s>", "<|eom_id|>", "<EOT>", "_<EOT>", "[EOT]", "[EOS]", "<|end_of_text|>",
@@ -36,7 +36,10 @@ _ALWAYS_FOUND = ("<|channel|>", "<|message|>", "<|start|>", "<|constrain|>")
 
 
 def mark_special(ids: Mapping[str, int], kinds: list[int], is_named: Callable[[str], bool]) -> None:
-    """Change the kinds of tokens that llama.cpp knows by their text; `is_named(group)`: the file names its token."""
+    """Set the kinds of tokens that llama.cpp recognises by their text.
+
+    `is_named(group)` tells whether the file gives the id of the group's token.
+    """
     for group, names in _GROUPS:
         if not is_named(group) and not is_named(_OLD_GROUP_NAMES.get(group, group)):
             first = next((name for name in names if name in ids), None)
@@ -48,7 +51,7 @@ def mark_special(ids: Mapping[str, int], kinds: list[int], is_named: Callable[[s
     for name in _ALWAYS_FOUND:
         if name in ids:
             kinds[ids[name]] = USER_DEFINED
-    # Beside these, <|end|> ends a message and not the whole answer.
+    # If there are such tokens, <|end|> ends a message and not the whole answer.
     if "<|end|>" in ids and ids.keys() & {"<|return|>", "<|flush|>"} and ids.keys() & {"<|call|>", "<|calls|>"}:
         kinds[ids["<|end|>"]] = USER_DEFINED
     if "</s>" in ids and "<|tool_response>" in ids:
@@ -58,7 +61,7 @@ def mark_special(ids: Mapping[str, int], kinds: list[int], is_named: Callable[[s
 def stripping_tokens(
     ids: Mapping[str, int], kinds: list[int], *, pre: str, name: str, architecture: str
 ) -> tuple[frozenset[int], frozenset[int]]:
-    """Return the ids of the special tokens that take the white space before them, and of those that take it after them.
+    """Return the ids of the special tokens that strip the white space before them, and of those that strip it after.
 
     No file says so: llama.cpp goes by the pre-tokenizer, the name and the architecture of the model.
     """

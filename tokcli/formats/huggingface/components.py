@@ -69,7 +69,7 @@ _NORMALIZERS: Readers[normalizers.Normalizer] = {
 # --- pre-tokenizers --------------------------------------------------------------------------------------------------
 
 _BEHAVIORS: dict[str, pretokenizers.Behavior] = {name: name for name in get_args(pretokenizers.Behavior)}
-_TEXTS: dict[str, Literal[0, 1]] = {"A": 0, "B": 1}  # of a template
+_TEXTS: dict[str, Literal[0, 1]] = {"A": 0, "B": 1}  # the texts of a template
 
 
 def read_pre_tokenizer(node: JsonNode, depth: int = 0) -> pretokenizers.Splitter:
@@ -83,7 +83,7 @@ def _split(node: JsonNode, _: int) -> pretokenizers.Splitter:
 
 
 def _byte_level(node: JsonNode, _: int) -> pretokenizers.Splitter:
-    node.member("trim_offsets").flag()  # it says nothing here, and must be there all the same
+    node.member("trim_offsets").flag()  # it has no effect here, but is required
     return pretokenizers.ByteLevel(node.member("add_prefix_space").flag(), node.member("use_regex").flag(True))
 
 

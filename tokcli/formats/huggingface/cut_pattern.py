@@ -1,4 +1,4 @@
-"""The patterns that a pre-tokenizer of a tokenizer.json cuts by, where it comes to just that: one known, or a row."""
+"""The patterns that the pre-tokenizer of a tokenizer.json amounts to, if any: one known pattern, or a row of them."""
 
 from __future__ import annotations
 
@@ -14,19 +14,20 @@ from tokcli.engine.unicode.ranges import Ranges, minus
 
 
 class CutPattern(NamedTuple):
-    """A pattern whose pieces are those of a pre-tokenizer that ends with bytes; or patterns in a row that cut so.
+    """The pattern, or the row of patterns, whose pieces are those of a pre-tokenizer that ends with ByteLevel.
 
     Each pattern of a row cuts the pieces of the one before it; what is between two of its matches is a piece, too.
+    Without `pat_str` and `row`, the pre-tokenizer does not amount to patterns.
     """
 
     pat_str: str | None = None
     row: tuple[str, ...] = ()
-    unsafe: Ranges = ()  # characters that the pre-tokenizer cuts otherwise
+    unsafe: Ranges = ()  # characters that the pre-tokenizer cuts differently
     prefix_space: bool = False
 
 
 def cut_pattern_of(pre_tokenizer: dict[str, Any], splitter: split.Splitter) -> CutPattern:
-    """Return the patterns of a pre-tokenizer that was read, if only ByteLevel comes after them; else none."""
+    """Return the patterns of a pre-tokenizer, read as `splitter`, if only ByteLevel comes after them; else none."""
     is_sequence = pre_tokenizer.get("type") == "Sequence"
     steps = pre_tokenizer["pretokenizers"] if is_sequence else [pre_tokenizer]
     if not steps or steps[-1].get("type") != "ByteLevel":
@@ -43,7 +44,7 @@ def cut_pattern_of(pre_tokenizer: dict[str, Any], splitter: split.Splitter) -> C
         patterns.append(GPT2)
     one = IN_A_ROW.get(tuple(pattern or "" for pattern in patterns)) or (patterns[0] if len(patterns) == 1 else None)
     prefix_space = byte_level.get("add_prefix_space", True)
-    if prefix_space and len(steps) > 1:  # it is put before each piece
+    if prefix_space and len(steps) > 1:  # the space is put before each piece
         return CutPattern()
     if one in KNOWN_ALIKE:
         return CutPattern(one, (), newer_numbers() if has_digits else (), prefix_space)

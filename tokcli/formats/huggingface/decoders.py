@@ -16,7 +16,7 @@ from tokcli.formats.limits import MAX_DEPTH, MAX_PATTERN_CHARS, MAX_RANK
 from tokcli.formats.strict_json import JsonNode
 
 Component = TypeVar("Component")
-Readers: TypeAlias = Mapping[str, Callable[[JsonNode, int], Component]]  # by type; given the object and its depth
+Readers: TypeAlias = Mapping[str, Callable[[JsonNode, int], Component]]  # type -> reader of an object and its depth
 
 _SCHEMES: dict[str, PrependScheme] = {"always": "always", "first": "first", "never": "never"}
 
@@ -29,7 +29,7 @@ def read_component(node: JsonNode, readers: Readers[Component], depth: int) -> C
 
 
 def read_finder(node: JsonNode) -> tuple[Finder, str | None]:
-    """Return what {"String": ...} or {"Regex": ...} finds, and the text where it always finds the same."""
+    """Return the finder that {"String": ...} or {"Regex": ...} describes, and the text of a String (else None)."""
     if len(node.expect(dict)) != 1:
         node.fail("expected a String or a Regex, and only one of them")
     if node.has("String"):
@@ -49,7 +49,7 @@ def read_finder(node: JsonNode) -> tuple[Finder, str | None]:
 
 
 def read_prepend_scheme(node: JsonNode) -> PrependScheme:
-    """Return when a Metaspace puts a space first; files from before `prepend_scheme` say `add_prefix_space`."""
+    """Return when a Metaspace puts a space first; `add_prefix_space`, in older files, must not contradict it."""
     scheme = node.member("prepend_scheme").choice(_SCHEMES, "always")
     if node.has("add_prefix_space") and not node.member("add_prefix_space").flag() and scheme != "never":
         node.member("add_prefix_space").fail("it contradicts prepend_scheme")
@@ -60,7 +60,7 @@ def read_prepend_scheme(node: JsonNode) -> PrependScheme:
 
 
 def decoder_of(top: JsonNode) -> decoders.Decoder:
-    """Return the decoder of a file; where the file names none, tokens are joined with spaces."""
+    """Return the decoder of a file; if the file names none, one that joins tokens with spaces."""
     node = top.member("decoder")
     return decoders.Spaced() if node.value is None else read_decoder(node)
 
@@ -72,7 +72,7 @@ def read_decoder(node: JsonNode, depth: int = 0) -> decoders.Decoder:
 
 def _byte_level(node: JsonNode, _: int) -> decoders.Decoder:
     for name in ("add_prefix_space", "trim_offsets"):
-        node.member(name).flag()  # they say nothing here, and must be there all the same
+        node.member(name).flag()  # they have no effect here, but are required
     return decoders.ByteLevelDecoder()
 
 

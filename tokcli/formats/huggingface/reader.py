@@ -27,7 +27,7 @@ _MEMBERS = frozenset({"version", "truncation", "padding", "added_tokens", "model
 
 
 def parse_huggingface(data: bytes, name: str) -> Pipeline:
-    """Return the tokenizer in a tokenizer.json; VocabularyError names the file and the member."""
+    """Return the tokenizer in a tokenizer.json; a VocabularyError names the file and the member."""
     top = JsonNode(parse_json_strictly(data, name, serde_float), name)
     members = top.expect(dict)
     if "version" in members and members["version"] != "1.0":
@@ -43,7 +43,7 @@ def parse_huggingface(data: bytes, name: str) -> Pipeline:
 
 
 def read_components(top: JsonNode, model: Model, added: Sequence[AddedToken]) -> Pipeline:
-    """Return the tokenizer of a model, its added tokens, and the other components that an object describes."""
+    """Return the tokenizer made of a model, its added tokens, and the other components that an object describes."""
     pre_tokenizer, decoder = top.member("pre_tokenizer"), decoder_of(top)
     splitter = None if pre_tokenizer.value is None else read_pre_tokenizer(pre_tokenizer)
     cuts = CutPattern() if splitter is None else cut_pattern_of(pre_tokenizer.value, splitter)
@@ -79,7 +79,7 @@ def _types(value: Any) -> set[str]:
 
 
 def _byte_level_text(token: str) -> bytes:
-    """Return the bytes that the characters of a token mean; of other tokens, their UTF-8."""
+    """Return the bytes that the characters of a byte-level token stand for; for any other token, its UTF-8."""
     data = bytes_of(token)
     return token.encode() if data is None else data
 
@@ -98,7 +98,7 @@ def read_added_tokens(node: JsonNode, model: Model) -> list[AddedToken]:
     """Return the added tokens. As in the library, one that the model knows has the model's id, others the next ids."""
     ids: dict[str, int] = {}
     by_id: dict[int, AddedToken] = {}
-    following = len(model.pieces) if isinstance(model, Unigram) else len(model.ids)  # of Unigram two may be equal
+    following = len(model.pieces) if isinstance(model, Unigram) else len(model.ids)  # a Unigram's pieces may repeat
     for at, members in enumerate(node.expect(list)):
         if not _is_added_token(members):
             _check_added_token(JsonNode(members, node.file, f"{node.path}[{at}]"))
@@ -124,7 +124,7 @@ def read_added_tokens(node: JsonNode, model: Model) -> list[AddedToken]:
 
 
 def _is_added_token(members: Any) -> bool:
-    """Return whether a value is an added token as files have them; there may be 200,000."""
+    """Return whether a value is an added token as files usually have them; quick, since there may be 200,000."""
     if type(members) is not dict:
         return False
     number, content = members.get("id"), members.get("content")
@@ -142,8 +142,8 @@ _FLAG_TYPES = {bool, type(None)}
 
 
 def _check_added_token(item: JsonNode) -> None:
-    """Raise VocabularyError for what is no added token; the flags of an empty one are not looked at."""
-    item.member("id").whole(0, MAX_ID)  # it is not used, and must be one all the same
+    """Raise VocabularyError unless an item is an added token; without content, its only flag checked is `special`."""
+    item.member("id").whole(0, MAX_ID)  # it is not used, but must be an id
     content = item.member("content").text()
     item.member("special").flag(False)
     if len(content) > MAX_TOKEN_BYTES:

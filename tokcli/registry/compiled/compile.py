@@ -1,4 +1,4 @@
-"""Reads vocabulary files and compiles them: what takes long to find out of a file is kept in a container."""
+"""Reads vocabulary files and compiles them: what takes long to find out about a file is kept in a container."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 
 def load_data(files: Mapping[str, bytes]) -> LazyRanks | TextTokenizer:
-    """Return the vocabulary in files that were fetched, compiled where it can be; VocabularyError says what is wrong.
+    """Return the vocabulary in files that were fetched, compiled if possible; a VocabularyError says what is wrong.
 
-    `files` is one file, or both of a GPT-2 pair, by the names that errors give them.
+    `files` maps names, for errors, to contents: one file, or both of a GPT-2 pair.
     """
     native = backend.native()
     name, sources = next(iter(files)), read.sources_of(files)
@@ -39,7 +39,7 @@ def load_data(files: Mapping[str, bytes]) -> LazyRanks | TextTokenizer:
 def read_file(
     path: str, store: Store | None, special_tokens: dict[str, int] | None = None
 ) -> LazyRanks | TextTokenizer:
-    """Return the vocabulary in a file or a folder, and keep what it comes to in `store`, if there is one.
+    """Return the vocabulary in a file or a folder, and keep it compiled in `store`, if there is one.
 
     `special_tokens` replace those of a file of ranks; such a vocabulary is not kept.
     """
@@ -54,7 +54,7 @@ def read_file(
 
 
 def read_again(path: str, sha256: str) -> LazyRanks | TextTokenizer:
-    """Return the vocabulary for what its container does not tell; VocabularyError where the file has changed."""
+    """Read a vocabulary again for what its container lacks; raise VocabularyError if the file has changed."""
     sources = read.read_sources(path)
     if sources.sha256 != sha256:
         raise VocabularyError(f"{path}: the file was changed while it was in use")
@@ -77,7 +77,7 @@ def _parsed(sources: Sources, path: str, special_tokens: dict[str, int] | None =
 def _compiled(
     sources: Sources, path: str, store: Store | None, again: Callable[[], LazyRanks | TextTokenizer]
 ) -> LazyRanks | TextTokenizer:
-    """Return the vocabulary in what was read, from the store, or compiled for it; as it was read where that fails."""
+    """Return the vocabulary in what was read: from the store, or compiled and kept there, or as read if that fails."""
     sha256 = sources.sha256
     if store is None:
         return _compile(sources, path, None)[0]
@@ -92,9 +92,9 @@ def _compiled(
 
 
 def _compile(sources: Sources, path: str, rules: str | None) -> tuple[LazyRanks | TextTokenizer, bytes]:
-    """Return the vocabulary in what was read, and its container: b"" where nothing of it can be kept.
+    """Return the vocabulary in what was read, and its container: b"" if nothing of it can be kept.
 
-    The vocabulary is made of the container where there is one, as in the runs that follow.
+    The vocabulary is made from the container if there is one, as in later runs.
     """
     with _without_collecting():
         vocabulary = _parsed(sources, path)
@@ -105,7 +105,7 @@ def _compile(sources: Sources, path: str, rules: str | None) -> tuple[LazyRanks 
 
 
 def _pack(vocabulary: LazyRanks | TextTokenizer, sha256: str) -> bytes | None:
-    """Return the container of a vocabulary; None where nothing of it can be kept."""
+    """Return the container of a vocabulary; None if nothing of it can be kept."""
     with suppress(ValueError):  # there is no native image of it
         found = packed(vocabulary)
         if found is not None:

@@ -1,8 +1,8 @@
-"""`CompiledTokenizer`: a tokenizer by what a container has of it; its file is read only for what that does not tell.
+"""`CompiledTokenizer`: a tokenizer made from its container; the vocabulary's file is read only for what that lacks.
 
-Splitting, merging and decoding need no more than the native image and the `TokenizerFacts`, which are found out once,
-of the tokenizer that was read, and stand in the header of its container. Offsets, pairs of texts, and text that the
-shortcut is not for, need the whole tokenizer.
+Splitting, merging and decoding need only the native image and the `TokenizerFacts`, which are determined once, from the
+tokenizer that was read, and kept in the header of its container. Offsets, pairs of texts, and text that the shortcut
+cannot handle need the whole tokenizer.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ class TokenizerFacts:
     """The facts that a compiled tokenizer knows without its file.
 
     The first five are the tokenizer's own (see `TextTokenizer`). `other_bytes` has the bytes of the ids that the native
-    image lacks; it is None where the bytes of ids do not tell how they are decoded. When ids are decoded, `drops_space`
-    leaves out a space at the beginning, and `cleans_spaces` those that llama.cpp cleans up. `template_ids` are the ids
-    that the template puts before and after a text, and `trimming` says what it does to spans; None where it does
+    image lacks; it is None if decoding is more than joining the bytes of ids. In decoded text, `drops_space` drops a
+    space at the beginning, and `cleans_spaces` those that llama.cpp cleans up. `template_ids` are the ids that the
+    post-processor puts before and after a text, and `trimming` says what it does to spans; each is None if it does
     anything else.
     """
 
@@ -55,7 +55,7 @@ class TokenizerFacts:
 
     @staticmethod
     def from_header(header: Mapping[str, Any]) -> TokenizerFacts:
-        """Return the facts in a container's header that fits FACT_CHECKS; ValueError for bytes that are not."""
+        """Return the facts in a header that fits FACT_CHECKS; raise ValueError for bytes that are not hexadecimal."""
         others = header["other_bytes"]
         members = {name: header[name] for name in FACT_CHECKS}
         members["other_bytes"] = None if others is None else {int(n): bytes.fromhex(data) for n, data in others.items()}
@@ -66,7 +66,7 @@ def _are_two_lists_of_ids(value: Any) -> bool:
     return type(value) is list and len(value) == 2 and all(map(are_ids, value))
 
 
-Trimming = Literal["none", "all", "all but the first"]  # spaces that are taken out of spans
+Trimming = Literal["none", "all", "all but the first"]  # the spaces that spans lose
 _TRIMMINGS: tuple[Trimming, ...] = ("none", "all", "all but the first")
 
 
@@ -85,9 +85,9 @@ FACT_CHECKS: Mapping[str, Check] = {
 
 
 def facts_of(tokenizer: TextTokenizer, image: Buffer | None = None) -> TokenizerFacts:
-    """Return the facts of a tokenizer whose shortcut has this native image, or that has none (None).
+    """Return the facts of a tokenizer; `image` is the native image of its shortcut, None if it has no shortcut.
 
-    ValueError says that the image is none.
+    Raise ValueError if `image` is not an image.
     """
     decoding = tokenizer.decoding_facts()
     return TokenizerFacts(
@@ -105,7 +105,7 @@ def facts_of(tokenizer: TextTokenizer, image: Buffer | None = None) -> Tokenizer
 
 
 def _other_bytes(decoding: DecodingFacts, image: Buffer) -> dict[int, bytes] | None:
-    """Return the bytes of the ids that an image lacks; None where the image has other bytes for an unusual id."""
+    """Return the bytes of the ids that an image lacks; None if the image has other bytes for an unusual id."""
     native = backend.native()
     if native is None:
         return None
@@ -117,7 +117,7 @@ def _other_bytes(decoding: DecodingFacts, image: Buffer) -> dict[int, bytes] | N
 
 
 def _template_ids(tokenizer: TextTokenizer) -> tuple[list[int], list[int]] | None:
-    """Return the ids that the template puts before and after a text; None where it does anything else."""
+    """Return the ids that the template puts before and after a text; None if it does anything else."""
     try:
         found = tokenizer.finish([Tokens([0])], True)
     except (TokcliError, IndexError):
@@ -129,7 +129,7 @@ def _template_ids(tokenizer: TextTokenizer) -> tuple[list[int], list[int]] | Non
 
 
 def _trimming(tokenizer: TextTokenizer) -> Trimming | None:
-    """Return what the post-processor does to the spans of a text, which is seen in some that tell it all."""
+    """Return what the post-processor does to spans, as a few telling ones show; None if it does anything else."""
     spans, blanks = [1, 5, 5, 9, 9, 12, 0, 3], [1, 1, 2, 0, 0, 2, 1, 0]
     for trimming in _TRIMMINGS:
         try:
@@ -143,7 +143,7 @@ def _trimming(tokenizer: TextTokenizer) -> Trimming | None:
 
 
 def _trimmed(tokens: Tokens, trimming: Trimming) -> Tokens:
-    """Return tokens after a post-processor that does this to spans."""
+    """Return tokens as a post-processor with this trimming leaves them."""
     if trimming != "none" and tokens.spans is not None and tokens.blanks is not None:
         keeps_first = trimming == "all but the first" and tokens.begins
         tokens.spans = trimmed_spans(tokens.spans, tokens.blanks, keeps_first=keeps_first)
@@ -151,7 +151,7 @@ def _trimmed(tokens: Tokens, trimming: Trimming) -> Tokens:
 
 
 class CompiledTokenizer(TextTokenizer):
-    """A `TextTokenizer` by its facts and its shortcut (None: it has none); `load` reads the whole tokenizer."""
+    """A `TextTokenizer` made of its facts and its shortcut, if it has one; `load` reads the whole tokenizer."""
 
     special_tokens: Mapping[str, int]
     max_id: int
@@ -200,7 +200,7 @@ class CompiledTokenizer(TextTokenizer):
 
     @cached_property
     def _native_tokens(self) -> tuple[Any, Any] | None:
-        """The native vocabulary and its decoder; None where they do not tell the bytes of all ids."""
+        """The native vocabulary and its decoder; None if they do not give the bytes of all ids."""
         native = backend.native()
         if native is None or self.shortcut is None or self.facts.other_bytes is None:
             return None
@@ -253,7 +253,7 @@ class CompiledWithTwin(CompiledTokenizer):
 
 
 def _llama_rules() -> tuple[Callable[[str], Callable[[str], list[str]]], Callable[[bytes], bytes]]:
-    """Return what cuts texts as llama.cpp does, and what cleans spaces."""
+    """Return llama.cpp's function from a type of pre-tokenizer to a cutter of texts, and the one that cleans spaces."""
     from tokcli.engine.llama_cpp import cutter, settings  # 10 ms, and most texts need neither
 
     return cutter.cutter, settings.cleaned

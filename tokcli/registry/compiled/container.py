@@ -2,8 +2,8 @@
 
     magic, u32 size of the header, u32 crc32 of the header | header | sections, each at a multiple of 64 bytes
 
-The header has the place, the length and the crc32 of each section. None of it is trusted: what does not fit makes the
-block worthless, and the vocabulary's file is read again.
+The header has the place, the length and the crc32 of each section. Nothing in a block is trusted: if anything does not
+fit, the block is not used, and the vocabulary's file is read again.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ def pack(header: Mapping[str, Any], sections: Mapping[str, bytes]) -> bytes:
 
 
 def unpack(block: memoryview) -> Container | None:
-    """Return the header and the sections of a block; None where anything about it is wrong.
+    """Return the header and the sections of a block; None if anything about it is wrong.
 
-    The image is not looked into; native code checks it.
+    The contents of the image are left to native code to check.
     """
     if block.nbytes < _PREFIX or block[: len(MAGIC)] != MAGIC:
         return None
@@ -64,7 +64,7 @@ def unpack(block: memoryview) -> Container | None:
         sections = {}
         for name, (at, length, crc) in header.pop("sections").items():
             section = block[start + at : start + at + length]
-            if name != IMAGE:  # which is read for as long as it is used: the file may be cut short meanwhile
+            if name != IMAGE:  # copied, since a mapped file may be cut short; only the image stays mapped
                 section = memoryview(bytes(section))
             if at % _ALIGN or section.nbytes != length or (name != IMAGE and zlib.crc32(section) != crc):
                 return None
@@ -118,12 +118,12 @@ def is_flag(value: Any) -> bool:
 
 
 def optional(check: Check) -> Check:
-    """Return the check that also lets null pass."""
+    """Return a check that also accepts null."""
     return lambda value: value is None or check(value)
 
 
 def fits(header: Mapping[str, Any], checks: Mapping[str, Check]) -> bool:
-    """Return whether a header has just the members that `checks` names, and each passes its check."""
+    """Return whether a header has exactly the members that `checks` names, and each passes its check."""
     return header.keys() == checks.keys() and all(check(header[name]) for name, check in checks.items())
 
 
@@ -135,8 +135,8 @@ Packed = tuple[dict[str, Any], dict[str, bytes]]  # the header and the sections 
 class Origin(NamedTuple):
     """The origin of a container, for the function that opens it.
 
-    `name` is the file's in messages, and `load` reads it again: it returns what the file's reader does. `rules` is the
-    file beside the container for what is learned on the way; None where nothing is kept.
+    `name` is what messages call the file, and `load` reads it again and returns what its reader does. `rules` is the
+    path of the file for what is learned while encoding; None if that is not kept.
     """
 
     name: str
@@ -147,9 +147,9 @@ class Origin(NamedTuple):
 class ContainerKind(NamedTuple):
     """A kind of container: the checks of its header's members, the names of its sections, and what opens it.
 
-    Every header also has its `kind` and the `sha256` of the source, which whoever chose the kind has looked at.
-    `open` returns the vocabulary in a container that fits; None, ValueError, TypeError, KeyError or IndexError for one
-    that is not as it should be after all.
+    Every header also has its `kind` and the `sha256` of the source, which the caller has checked. `open` returns the
+    vocabulary in a container that fits; if that turns out to be damaged, it returns None or raises ValueError,
+    TypeError, KeyError or IndexError.
     """
 
     header: Mapping[str, Check]
@@ -165,7 +165,7 @@ class ContainerKind(NamedTuple):
 class Family(NamedTuple):
     """The containers of a family of tokenizers.
 
-    `pack` returns the header and the sections for a tokenizer, or None where nothing is kept; `kinds` are by name.
+    `pack` returns the header and the sections for a tokenizer, or None if nothing is kept; `kinds` are by name.
     """
 
     pack: Callable[[Any], Packed | None]
@@ -173,7 +173,7 @@ class Family(NamedTuple):
 
 
 def native_model(container: Container) -> Any:
-    """Return the native model in a container's image, which stays mapped; ValueError for no such image."""
+    """Return the native model in a container's image, which stays mapped; raise ValueError if there is none."""
     native = backend.native()
     if native is None:
         raise ValueError("there is no native backend")

@@ -1,4 +1,4 @@
-"""Gives the vocabulary in a file: from its container where one is kept, or else read and compiled (compile.py)."""
+"""Loads the vocabulary in a file: from its container if one is kept, or else read and compiled (compile.py)."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 
 def load_file(path: str, *, special_tokens: dict[str, int] | None = None) -> LazyRanks | TextTokenizer:
-    """Return the vocabulary in a file or a folder, compiled where it can be.
+    """Return the vocabulary in a file or a folder, compiled if possible.
 
-    VocabularyError names what is wrong in the file, and where. `special_tokens` replace those of a file of ranks; they
+    A VocabularyError says what is wrong in the file, and where. `special_tokens` replace those of a file of ranks; they
     are checked against all ranks, so the file is read for them.
     """
     native = backend.native()
     store = None if native is None or special_tokens is not None else Store.open(native)
     if store is not None and (sha256 := store.known(path)) is not None:
-        whole_path = os.path.abspath(path)  # the folder may be another one when the file is read again
+        whole_path = os.path.abspath(path)  # the working folder may be another one when the file is read again
         found = store.load(sha256, path, lambda: _compile().read_again(whole_path, sha256))
         if found is not None:
             return found

@@ -1,7 +1,7 @@
-"""Keeps what earlier runs learned of characters for a compiled tokenizer, so that this run need not find it out.
+"""Keeps what a run learned about characters for a compiled tokenizer, so that later runs need not find it out.
 
-To find it out takes Unicode tables and the rules of the file, 60 ms; a file beside the container has the answers. It is
-written when a tokenizer that learned something is let go, or the run ends; of two such files the later one stays.
+Finding it out takes Unicode tables and the rules of the vocabulary's file, 60 ms; a file beside the container keeps the
+answers. It is written when a tokenizer that learned something is released, or the run ends; the last to write it wins.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from tokcli.engine.bindings.text_model import Learn, Learned
 from tokcli.registry.compiled.container import fits, is_text, pack, unpack
 from tokcli.registry.folders import map_file
 
-MAX_CHARACTERS = 1 << 16  # that are kept; texts in all scripts have some 20,000
-MAX_RUNS = 1 << 13  # of characters that are normalized together
+MAX_CHARACTERS = 1 << 16  # characters that are kept; texts in all scripts have some 20,000
+MAX_RUNS = 1 << 13  # runs, of characters that are normalized together, that are kept
 MAX_RUN_BYTES = 64
 
 
 class LearnedRules:
-    """A `Learn` that answers from the file at `path`, and asks another `Learn` for what is not there.
+    """A `Learn` that answers from the file at `path`, and asks another `Learn` for what is missing there.
 
-    `sha256` names the vocabulary that the rules are for.
+    `sha256` identifies the vocabulary that the rules are for.
     """
 
     def __init__(self, path: str, sha256: str, learn: Learn) -> None:
@@ -76,7 +76,7 @@ class LearnedRules:
 
 
 def learner_that_keeps(path: str | None, sha256: str, learn: Learn) -> Learn:
-    """Return a `Learn` that keeps its answers in the file at `path`; where there is no path, return `learn` itself."""
+    """Return a `Learn` that keeps its answers in the file at `path`; without a path, return `learn` itself."""
     return learn if path is None else LearnedRules(path, sha256, learn)
 
 

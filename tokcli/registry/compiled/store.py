@@ -1,6 +1,6 @@
 """The folder of containers in the cache, each under the SHA-256 of the file that it was compiled from.
 
-A file that was read before is told by its status, as git's index does it (device, inode, size, times), or else by its
+A file that was read before is recognised by its status, as in git's index (device, inode, size, times), or else by its
 bytes. Whatever is wrong with the folder only costs time: the file is read again.
 """
 
@@ -31,7 +31,7 @@ VERSION = 4  # of the containers, and of the rules by which a tokenizer has a sh
 MAX_BYTES = 512 << 20  # of all that is kept: some 30 of the largest vocabularies
 RACY_NS = 2_000_000_000  # a file that was changed so shortly before it was read may change again within the same tick
 COMPILE_S = 120.0  # a process that waits longer for another one compiles for itself; that takes up to 5 s
-USED_S = 86_400  # how exactly the store knows when a container was last used
+USED_S = 86_400  # the time of a container's last use is known to within so many seconds
 
 
 class Store:
@@ -43,7 +43,7 @@ class Store:
 
     @classmethod
     def open(cls, native: ModuleType) -> Store | None:
-        """Return the store; None where its folder cannot be used."""
+        """Return the store; None if its folder cannot be used."""
         try:
             return cls(private_dir(FOLDER), native)
         except OSError:
@@ -63,7 +63,7 @@ class Store:
     def load(
         self, sha256: str, path: str, again: Callable[[], LazyRanks | TextTokenizer]
     ) -> LazyRanks | TextTokenizer | None:
-        """Return the vocabulary of the container for the files with this SHA-256; None where there is none.
+        """Return the vocabulary of the container for the files with this SHA-256; None if there is none.
 
         `path` names the file in messages, and `again` reads it.
         """
@@ -78,7 +78,7 @@ class Store:
         return found
 
     def compiling(self, sha256: str) -> AbstractContextManager[None]:
-        """Return what locks a container, so that of many processes one compiles it; nothing where none can be kept."""
+        """Return a lock so that only one of many processes compiles a container; a no-op if none can be kept."""
         kept = self._container(sha256)
         with suppress(OSError):
             if os.stat(kept).st_size == 0:
@@ -92,7 +92,7 @@ class Store:
             replace_file(self._container(sha256), block)
 
     def _prune(self, most: int) -> None:
-        """Remove what was not used for longest until the folder holds at most so many bytes."""
+        """Remove the least recently used files until the folder holds at most `most` bytes."""
         held = []
         with os.scandir(self._folder) as items:
             for item in items:
@@ -107,7 +107,7 @@ class Store:
             size -= bytes_held
 
     def known(self, path: str) -> str | None:
-        """Return the SHA-256 of the files at a path, if they are those that were read; None where that is unsure."""
+        """Return the SHA-256 of the files at a path if they are unchanged since they were read; None if unsure."""
         path = os.path.abspath(path)
         block = map_file(self._record(path))
         container = None if block is None else containers.unpack(memoryview(block))
@@ -121,7 +121,7 @@ class Store:
     def remember(self, path: str, sources: Sources, began: int) -> None:
         """Record which files were read at a path, from the time `began` on (nanoseconds since 1970).
 
-        Nothing is recorded where a file was changed shortly before, or is being changed.
+        Nothing is recorded if a file was changed shortly before, or since.
         """
         path = os.path.abspath(path)
         files = {os.path.abspath(file): _status(file) for file, _ in sources.files}
@@ -148,7 +148,7 @@ _RECORD = {
 
 
 def _status(path: str | os.PathLike[str]) -> list[int] | None:
-    """Return what changes when a file does: device, inode, size, and two times; None where there is no file."""
+    """Return what changes when a file does: its device, inode, size, mtime and ctime; None if there is no file."""
     try:
         status = os.stat(path)
     except (OSError, ValueError):

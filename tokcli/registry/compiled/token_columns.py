@@ -1,4 +1,4 @@
-"""The texts, scores and kinds of tokens by id in one block of bytes; an object is made only of what is asked for.
+"""The texts, scores and kinds of tokens by id, in one block of bytes from which objects are made only when asked for.
 
     u32 count, u32 bytes of the texts | f64 scores | u32 start of each text, and the end of the last | u8 kinds | texts
 
@@ -20,7 +20,7 @@ MAX_BYTES = 1 << 31  # of the texts
 
 
 def pack_columns(texts: Sequence[str], scores: Sequence[float], kinds: Sequence[int]) -> bytes:
-    """Return the block of the tokens' texts, scores and kinds (0 to 255); ValueError where it would be too large."""
+    """Return the block of the tokens' texts, scores and kinds (0 to 255); raise ValueError if it would be too large."""
     try:
         encoded = list(map(str.encode, texts))
     except UnicodeEncodeError:
@@ -34,7 +34,7 @@ def pack_columns(texts: Sequence[str], scores: Sequence[float], kinds: Sequence[
 
 
 class TokenColumns:
-    """The columns in a block that `pack_columns` wrote; ValueError where their sizes do not fit the block.
+    """The columns in a block that `pack_columns` wrote; making one raises ValueError if they do not fit the block.
 
     `count` is the number of ids; `scores` and `kinds` have an item for each id.
     """
@@ -58,7 +58,7 @@ class TokenColumns:
 
 
 class LazySequence(Sequence[Item]):
-    """The sequence of what a function makes of each number below a count; nothing is made before it is asked for.
+    """A sequence of `count` items, each of which `make` makes of its index whenever it is asked for.
 
     It is pickled as a list.
     """

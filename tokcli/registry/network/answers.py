@@ -11,14 +11,14 @@ from tokcli.errors import NetworkError
 # Called by the thread that downloads, with the bytes that have arrived and the bytes in all (None: not known).
 Progress = Callable[[int, "int | None"], None]
 
-# Called with the headers of the first answer (names in lower case): whether the file need not be sent.
+# Called with the headers of the first answer (names in lower case); returns whether the file need not be sent.
 IsKnown = Callable[[Mapping[str, str]], bool]
 
 
 class Answer(NamedTuple):
     """The answer of a server for a url: the headers of its first response, names in lower case, and the file.
 
-    `data` is None where the headers told that the file is known already.
+    `data` is None if the headers showed that the file is known already.
     """
 
     headers: Mapping[str, str]
@@ -26,7 +26,7 @@ class Answer(NamedTuple):
 
 
 class RefusedError(NetworkError):
-    """A server answered with a `status` that means no file; `headers` are the answer's, with names in lower case."""
+    """A server answered with a `status` other than that of a file; `headers` are the answer's, names in lower case."""
 
     def __init__(self, what: str, status: int, headers: Mapping[str, str], hint: str = "") -> None:
         super().__init__(what, hint)
@@ -38,7 +38,7 @@ class ChecksumError(NetworkError, ValueError):
 
 
 def check_sha256(data: bytes, expected: str, shown: str) -> None:
-    """Raise ChecksumError, which calls the file `shown`, where the SHA-256 of its data is not `expected` (hex)."""
+    """Raise ChecksumError, which calls the file `shown`, if the SHA-256 of its data is not `expected` (hex)."""
     found = hashlib.sha256(data).hexdigest()
     if found != expected:
         raise ChecksumError(f"{shown}: its SHA-256 is {found}, expected {expected}")

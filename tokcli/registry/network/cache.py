@@ -71,13 +71,13 @@ def _download(url: str, sha256: str, offline: bool, progress: Progress | None) -
 
 
 def read_kept(path: Path, sha256: str) -> bytes | None:
-    """Return a file of the cache; None where it is missing, damaged, a symlink, or another user's."""
+    """Return a file of the cache; None if it is missing, damaged, a symlink, or another user's."""
     data = read_own(path, MAX_FILE_BYTES)
     return data if data is not None and hashlib.sha256(data).hexdigest() == sha256 else None
 
 
 def read_own(path: Path, limit: int) -> bytes | None:
-    """Return a file of at most `limit` bytes that belongs to this user; None where it is missing or a symlink."""
+    """Return a file of at most `limit` bytes that belongs to this user; None if there is none, or it is a symlink."""
     try:
         return read_regular_file(path, limit, follow=False) if path.lstat().st_uid == os.geteuid() else None
     except (OSError, VocabularyError):
@@ -85,7 +85,7 @@ def read_own(path: Path, limit: int) -> bytes | None:
 
 
 def _from_read_only_cache(sha256: str) -> bytes | None:
-    """Return a file of a cache that belongs to this user but cannot be written; None where it is not there."""
+    """Return a file of a cache that belongs to this user but cannot be written; None if the file is not there."""
     folder = Path(cache_dir(), DOWNLOADS)
     try:
         check_trusted(os.fspath(folder.parent))
@@ -96,16 +96,16 @@ def _from_read_only_cache(sha256: str) -> bytes | None:
 
 
 def tiktoken_cache_path(url: str) -> Path | None:
-    """Return where tiktoken keeps a url: its SHA-1 in the folder TIKTOKEN_CACHE_DIR, or else DATA_GYM_CACHE_DIR.
+    """Return the path at which tiktoken caches a url: its SHA-1 in the folder TIKTOKEN_CACHE_DIR or DATA_GYM_CACHE_DIR.
 
-    None stands for a cache that neither variable names.
+    None means that neither variable names a folder.
     """
     folder = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR", ""))
     return Path(folder) / hashlib.sha1(url.encode(), usedforsecurity=False).hexdigest() if folder else None
 
 
 def _from_tiktoken_cache(url: str, sha256: str) -> bytes | None:
-    """Return the file of a url in tiktoken's cache; None where it is missing, or has another SHA-256."""
+    """Return the file of a url in tiktoken's cache; None if it is missing, or has another SHA-256."""
     path = tiktoken_cache_path(url)
     if path is None:
         return None

@@ -1,4 +1,4 @@
-"""Downloads one file within limits of time and size: `download` checks its SHA-256, `ask` takes it as it comes.
+"""Downloads one file within limits of time and size: `download` checks its SHA-256, `ask` returns it unchecked.
 
 Nothing is written here (cache.py keeps what arrives), and requests is loaded by the first download (transfer.py).
 """
@@ -47,7 +47,7 @@ def download(
     timeout: float | None = None,
     progress: Progress | None = None,
 ) -> bytes:
-    """Return the file at an https url whose SHA-256 is `sha256` (hex); ChecksumError where it is another."""
+    """Return the file at an https url if its SHA-256 is `sha256` (hex); raise ChecksumError if it is another."""
     data = ask(url, limit=limit, timeout=timeout, progress=progress, tls_only=True).data or b""
     check_sha256(data, sha256, shown_url(url))
     return data
@@ -63,19 +63,19 @@ def ask(
     progress: Progress | None = None,
     tls_only: bool = False,
 ) -> Answer:
-    """Return what a server has for a url: a file of at most `limit` bytes. RefusedError: an answer that is no file.
+    """Return the file of at most `limit` bytes at a url; raise RefusedError for an answer that is not a file.
 
     Certificates are checked; proxies and REQUESTS_CA_BUNDLE are used as requests does. Urls, redirects too, must be
     https; a url of this machine may be http, unless `tls_only`. `token` is sent to this scheme, host and port only,
-    whatever an answer redirects to. Where `is_known` says so of the headers of the first answer, the file is not
-    fetched. What may pass (no connection, a connection that is cut, status 5xx) is tried up to twice again, all within
-    `timeout` seconds. NetworkError says what went wrong.
+    whatever an answer redirects to. If `is_known` returns true for the headers of the first answer, the file is not
+    fetched. After a failure that may pass (no connection, a connection that is cut, status 5xx), up to two more
+    attempts are made, all within `timeout` seconds. NetworkError says what went wrong.
     """
     from tokcli.registry.network.transfer import Transfer  # 60 ms, for requests
 
     seconds = timeout_from_environment() if timeout is None else timeout
     transfer = Transfer(url, limit, seconds, progress, token=token, is_known=is_known, tls_only=tls_only)
-    # In a thread of its own: neither looking up a name nor a server that sends a byte a second heeds a time limit.
+    # In a thread of its own, since no time limit stops the lookup of a name, or a server that sends a byte a second.
     thread = threading.Thread(target=transfer.run, name="tokcli-download", daemon=True)
     thread.start()
     try:

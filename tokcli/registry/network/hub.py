@@ -64,7 +64,7 @@ def find_tokenizer(
 
 
 def forget(wanted: HubId) -> None:
-    """Ask the hub again next time: what it sent was no tokenizer (an error page, perhaps), so nothing is to be kept."""
+    """Forget what the hub sent, so that it is asked again: that was not a tokenizer but, perhaps, an error page."""
     with suppress(OSError):
         (Path(private_dir(FOLDER)) / _record_of(wanted)).unlink()
 
@@ -83,7 +83,7 @@ def _offline(wanted: HubId) -> OfflineError:
 def _ask_again(
     wanted: HubId, record: Path, note: Callable[[str], None] | None, progress: Progress | None
 ) -> dict[str, bytes]:
-    """Ask the hub, and keep what it has; where it cannot be reached, return what was kept before."""
+    """Ask the hub for a tokenizer, and keep and return its files; if the hub cannot be reached, return those kept."""
     kept, asked = _read_kept_files(record)  # another process may have asked while this one waited for the lock
     if kept is not None and 0 <= time.time() - asked < ASK_AGAIN_S:
         return kept.files
@@ -102,7 +102,7 @@ def _ask_again(
 def _read_kept_files(record: Path) -> tuple[HubFiles | None, float]:
     """Return what was fetched of a revision, and when the hub was last asked (seconds since 1970).
 
-    None stands for a record that is missing, or files that are not all as they were fetched.
+    The former is None if the record is missing, or a file is not as it was fetched.
     """
     text = read_own(record, MAX_RECORD_BYTES)
     try:

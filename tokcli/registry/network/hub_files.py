@@ -1,6 +1,6 @@
-"""The Hugging Face hub as this machine knows it: names of repositories, and what its own programs left here.
+"""The Hugging Face hub as this machine knows it: names of repositories, and what the hub's own programs left here.
 
-That is the cache of the hub, the token, and settings. They are only read. The places are those of huggingface_hub:
+That is the hub's cache, the token, and settings, all of which are only read. The places are those of huggingface_hub:
 HF_HUB_CACHE, HF_HOME, HF_TOKEN_PATH, XDG_CACHE_HOME.
 """
 
@@ -14,7 +14,7 @@ from typing import NamedTuple
 from tokcli.errors import InputError, VocabularyError
 from tokcli.formats.limits import read_regular_file
 
-# The files that a repository is asked for: the first row that it has, and of a pair both.
+# The files that a repository is asked for: those of the first row that it has completely.
 TOKENIZER_FILES = (
     ("tokenizer.json",),
     ("tokenizer.model",),
@@ -38,12 +38,12 @@ class HubId(NamedTuple):
 
     @property
     def is_commit(self) -> bool:
-        """Whether the revision is a commit, which never changes."""
+        """Return whether the revision is a commit, which never changes."""
         return is_commit(self.revision)
 
 
 class HubFiles(NamedTuple):
-    """The files of one row of TOKENIZER_FILES by their names, and what the hub said of them.
+    """The files of one row of TOKENIZER_FILES by their names, and what the hub said about them.
 
     `commit` is the commit that they belong to, and `etag` the tag of a single file's contents; both may be "".
     """
@@ -59,7 +59,7 @@ def is_commit(text: str) -> bool:
 
 
 def parse_id(text: str) -> HubId | None:
-    """Return the repository that a text names; None where it does not look like one, or looks more like a path.
+    """Return the repository that a text names; None if it does not look like one, or looks more like a path.
 
     >>> parse_id("openai-community/gpt2@607a30d"), parse_id("../gpt2"), parse_id("ranks/mine.tiktoken")
     (HubId(repository='openai-community/gpt2', revision='607a30d'), None, None)
@@ -74,12 +74,12 @@ def parse_id(text: str) -> HubId | None:
 
 # --- what is on this machine ----------------------------------------------------------------------------------------
 
-MAX_LINE_FILE_BYTES = 2**16  # of a file with a token or a commit
+MAX_LINE_FILE_BYTES = 2**16  # the limit on a file with a token or a commit
 _YES = ("1", "on", "yes", "true")  # what huggingface_hub takes for true
 
 
 def is_set(variable: str) -> bool:
-    """Return whether an environment variable is true in the eyes of huggingface_hub."""
+    """Return whether an environment variable is true as huggingface_hub reads it."""
     return _variable(variable).lower() in _YES
 
 
@@ -92,12 +92,12 @@ def _home() -> Path:
 
 
 def _place(path: str) -> Path:
-    """Return a path with `~` for the user's home; the `~` of a user that there is not stays."""
+    """Return a path with `~` or `~USER` replaced by the home of that user; unchanged if there is no such user."""
     return Path(os.path.expanduser(path))  # noqa: PTH111 - pathlib raises RuntimeError for such a user
 
 
 def files_in_hub_cache(wanted: HubId) -> dict[str, bytes] | None:
-    """Return the files of a repository's tokenizer in the hub's own cache, by name; None where they are not there."""
+    """Return the files of a repository's tokenizer in the hub's own cache, by name; None if they are not there."""
     named = _variable("HF_HUB_CACHE") or _variable("HUGGINGFACE_HUB_CACHE")
     caches = _place(named) if named else _home() / "hub"
     folder = caches / ("models--" + wanted.repository.replace("/", "--"))
@@ -112,7 +112,7 @@ def files_in_hub_cache(wanted: HubId) -> dict[str, bytes] | None:
 
 
 def _line_in(path: Path) -> str | None:
-    """Return the text of a small file; None where it cannot be read."""
+    """Return the text of a small file, without white space at its ends; None if it cannot be read."""
     try:
         return read_regular_file(path, MAX_LINE_FILE_BYTES).decode("ascii").strip()
     except (VocabularyError, UnicodeDecodeError):
@@ -120,7 +120,7 @@ def _line_in(path: Path) -> str | None:
 
 
 def token_for_hub() -> str | None:
-    """Return HF_TOKEN, or the token that `hf auth login` left; None where there is none, or none may be sent.
+    """Return HF_TOKEN, or the token that `hf auth login` left; None if there is none, or none may be sent.
 
     InputError says that HF_TOKEN holds characters that no token has.
     """

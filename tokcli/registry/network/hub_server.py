@@ -20,7 +20,7 @@ _MAX_ETAG = 128  # characters
 
 
 def endpoint() -> str:
-    """Return the url of the hub: HF_ENDPOINT, or huggingface.co; InputError where that is not a server's."""
+    """Return the url of the hub: HF_ENDPOINT, or huggingface.co; raise InputError if HF_ENDPOINT is not a server's."""
     url = os.environ.get("HF_ENDPOINT", "").strip().rstrip("/") or DEFAULT_ENDPOINT
     try:
         origin(url)
@@ -34,8 +34,8 @@ def endpoint() -> str:
 def fetch_tokenizer(wanted: HubId, kept: HubFiles | None, progress: Progress | None) -> HubFiles:
     """Return the first row of TOKENIZER_FILES that a repository has, all files of one commit.
 
-    `kept` is what was fetched before; it is returned where the hub says that it has not changed. A repository without a
-    tokenizer raises UnknownEncodingError; RefusedError and NetworkError are other answers, and none.
+    `kept` is what was fetched before; it is returned if the hub says that it has not changed. A repository without a
+    tokenizer raises UnknownEncodingError, any other refusal RefusedError, and no usable answer NetworkError.
     """
     token = token_for_hub()
 
@@ -71,7 +71,7 @@ def fetch_tokenizer(wanted: HubId, kept: HubFiles | None, progress: Progress | N
 def _ask_for(
     wanted: HubId, revision: str, name: str, token: str | None, is_known: IsKnown | None, progress: Progress | None
 ) -> Answer | None:
-    """Return the hub's answer for one file; None where the repository has no file of this name."""
+    """Return the hub's answer for one file; None if the repository has no file of this name."""
     url = f"{endpoint()}/{wanted.repository}/resolve/{quote(revision, safe='')}/{name}"
     try:
         answer = ask(url, token=token, is_known=is_known, progress=progress)
@@ -117,5 +117,5 @@ def _commit(answer: Answer) -> str:
 
 
 def _etag(headers: Mapping[str, str]) -> str:
-    """Return the tag of a file's contents; of a large file, which another server has, it is the SHA-256."""
+    """Return the tag of a file's contents; for a large file, which is on another server, it is the SHA-256."""
     return (headers.get("x-linked-etag") or headers.get("etag", "")).removeprefix("W/").strip('"')[:_MAX_ETAG]

@@ -28,7 +28,7 @@ _BLOCK_BYTES = 2**14
 _UNPACKED_BYTES = 2**20  # the most that one block of gzip data becomes at once
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _WORTH_A_RETRY = frozenset({408, 429, 500, 502, 503, 504})
-_CONTENT_LENGTH_DIGITS = 18  # no file is longer
+_CONTENT_LENGTH_DIGITS = 18  # no file has a length of more digits
 _NO_PROXY = {"http": ""}  # http is for this machine only, so it must not pass through another one
 _SHOWN = 80  # characters of what a server says in a message
 
@@ -38,7 +38,7 @@ class _TryAgainError(Exception):
 
 
 class _Session(requests.Session):
-    """A session to which no answer is a redirect: the places that answers name are checked before they are parsed."""
+    """A session that takes no answer for a redirect, so that `Transfer` checks where it leads before it is parsed."""
 
     def get_redirect_target(self, _: requests.Response) -> None:
         """Return None: `Transfer` follows redirects."""
@@ -47,8 +47,8 @@ class _Session(requests.Session):
 class Transfer:
     """The transfer of one file; `run` sets either `answer` or `error`, and `cancelled` ends it early.
 
-    The file may have `limit` bytes and take `seconds`. With `tls_only` every url must be https; without, a url of this
-    machine may be http, and `token` is sent to the origin of the first url.
+    The file may have at most `limit` bytes and take at most `seconds`. With `tls_only` every url must be https; without
+    it, a url of this machine may be http, and `token` is sent to the origin of the first url.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Transfer:
         self.error: BaseException | None = None
 
     def run(self) -> None:
-        """Fetch the file."""
+        """Fetch the file, and set `answer` or `error`."""
         try:
             data = self._with_retries()
             self.answer = Answer(self._headers, data)
@@ -80,12 +80,12 @@ class Transfer:
             self.error = error
 
     def too_slow(self) -> NetworkError:
-        """Return the error that says that the time is over."""
+        """Return the error that says that time ran out."""
         what = f"{self._shown}: not finished after {self._seconds:g} s"
         return NetworkError(what, "TOKCLI_TIMEOUT=SECONDS allows more time.")
 
     def _left(self) -> float:
-        """Return the seconds until the deadline; NetworkError when there are none."""
+        """Return the seconds until the deadline; raise NetworkError if none are left, or the transfer is cancelled."""
         left = self._deadline - time.monotonic()
         if left <= 0 or self.cancelled.is_set():
             raise self.too_slow()
@@ -122,7 +122,10 @@ class Transfer:
             raise NetworkError(f"{self._shown}: not a valid answer: {_reason(error)}") from None
 
     def _open(self, session: requests.Session) -> requests.Response:
-        """Return the answer that has the file, after redirects, which are followed one by one."""
+        """Return the answer that has the file, after redirects, or the first answer if it says that the file is known.
+
+        Redirects are followed one by one.
+        """
         url = self._url
         for hop in range(MAX_REDIRECTS + 1):
             self._check_url(url)
@@ -152,7 +155,7 @@ class Transfer:
         raise NetworkError(f"{self._shown}: more than {MAX_REDIRECTS} redirects")
 
     def _redirected(self, url: str, location: str) -> str:
-        """Return where an answer for `url` redirects to; NetworkError where that is no url."""
+        """Return the url that an answer for `url` redirects to; raise NetworkError if it is not a url."""
         try:
             location = location.encode("latin-1").decode()  # headers come as Latin-1, and urls are UTF-8 at most
             check_characters(location)
@@ -162,7 +165,7 @@ class Transfer:
             raise NetworkError(f"{self._shown}: redirects to {reason}, which is refused") from None
 
     def _check_url(self, url: str) -> None:
-        """Raise NetworkError for a url that is not https, nor http on this machine where the caller allows that."""
+        """Raise NetworkError for a url that is neither https, nor http on this machine if the caller allows that."""
         where = "" if url == self._url else f" redirects to {shown_url(url)}:"
         try:
             found = origin(url)
@@ -174,7 +177,7 @@ class Transfer:
             raise NetworkError(f"{self._shown}:{where} {error}") from None
 
     def authorize(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
-        """Put the token into a request to the origin that it is for, and into no other. (requests would read .netrc.)
+        """Put the token into a request to the origin that it is for, and no other. (Else requests would read .netrc.)
 
         The url is the one that urllib3 connects to, read as urllib3 reads it.
         """
@@ -258,5 +261,5 @@ def _in_one_line(text: str) -> str:
 
 
 def _causes(error: BaseException) -> tuple[object, ...]:
-    """Return where an exception may keep the one that it was made from."""
+    """Return the attributes of an exception, any of which may be the one that caused it."""
     return (getattr(error, "reason", None), *error.args, error.__cause__, error.__context__)

@@ -1,4 +1,4 @@
-"""Urls are read in one strict way, so that no two libraries can see two servers in one; and how messages show them.
+"""Reads urls in one strict way, so that no two libraries can see different servers in one, and shows them in messages.
 
 User names, backslashes, white space and control characters, about which parsers disagree, are refused in any url.
 """
@@ -16,7 +16,7 @@ _AUTHORITY = re.compile(r"([a-z0-9._-]+|\[[0-9a-f:.]+\])(?::([0-9]{1,5}))?", re.
 
 
 class ServerOrigin(NamedTuple):
-    """What a url is sent to. A token that is for one origin is for no other."""
+    """The server that a url belongs to, and how it is reached. A token for one origin must not be sent to another."""
 
     scheme: str
     host: str
@@ -24,7 +24,7 @@ class ServerOrigin(NamedTuple):
 
     @property
     def is_loopback(self) -> bool:
-        """Whether this is the machine itself, where nobody listens in."""
+        """Return whether this is the machine itself, where nobody can eavesdrop."""
         try:
             return self.host == "localhost" or ipaddress.ip_address(self.host.strip("[]")).is_loopback
         except ValueError:
@@ -32,7 +32,7 @@ class ServerOrigin(NamedTuple):
 
 
 def origin(url: str) -> ServerOrigin:
-    """Return the origin of a url; ValueError, which says why, for one that is not HTTPS://HOST[:PORT][/PATH].
+    """Return the origin of a url; raise ValueError, which says why, for one that is not HTTP[S]://HOST[:PORT][/PATH].
 
     >>> origin("https://host/a"), origin("http://127.0.0.1:8080/a").is_loopback
     (ServerOrigin(scheme='https', host='host', port=443), True)
@@ -52,13 +52,13 @@ def origin(url: str) -> ServerOrigin:
 
 
 def check_characters(url: str) -> None:
-    """Raise ValueError for characters that no url holds: white space, backslashes, those that cannot be printed."""
+    """Raise ValueError for characters that are in no url: white space, backslashes, those that cannot be printed."""
     if not url.isprintable() or " " in url or "\\" in url:
         raise ValueError("a url with white space, a backslash or a control character")
 
 
 def shown_url(url: str) -> str:
-    """Return any text as messages show a url: without user name, password and query, and not above 80 characters.
+    """Return any text as messages show a url: without user name, password and query, in at most 80 characters.
 
     >>> shown_url("https://me:secret@host/a?key=1")
     'https://host/a'

@@ -1,8 +1,8 @@
 """Puts a page together: one HTML file that holds its style, its program and its data, and runs from disk offline.
 
-What a page shows is data to it and never HTML: it is in blocks that no browser runs, the program puts it on the screen
-as text only, and a Content-Security-Policy allows nothing but that program and style, by their hashes. What the data
-are is left to page_columns.py.
+What a page shows is data and never HTML: it is in blocks that no browser runs, the program shows it as text only, and a
+Content-Security-Policy allows nothing but that program and style, by their hashes. What the data are is left to
+page_columns.py.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _SCRIPTS: dict[PageKind, tuple[str, ...]] = {
 
 
 def make_page(kind: PageKind, title: str, head: Mapping[str, Any], packer: Packer) -> str:
-    """Return the text of a page: `head` is read by its program as JSON, `packer` has the columns, too long for that.
+    """Return the text of a page: its program reads `head` as JSON, and from `packer` the columns, too long for JSON.
 
     The text is ASCII, so that no browser can mistake its encoding.
     """

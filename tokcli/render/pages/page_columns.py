@@ -2,7 +2,7 @@
 
 Columns are deflated, and in base64, in which no HTML parser finds markup: a vocabulary of 200,000 tokens is 3 MB in
 this form, which the page's own bytes.js unpacks. A page names a token by its index in the table of tokens, which is
-sorted by id. Where the data come from is left to others.
+sorted by id. Where the data come from is left to the commands.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, TypeAlias
 
 ColumnKind: TypeAlias = Literal["bytes", "numbers", "floats"]
-_CODES = {"numbers": "I", "floats": "f"}  # of the array module: 32 bits each
+_CODES = {"numbers": "I", "floats": "f"}  # type codes of the array module: 32 bits each
 _RAW_DEFLATE = -15  # zlib's wbits for a stream without header, DecompressionStream's "deflate-raw"
 _LEVEL = 6  # 9 makes o200k's page 1% smaller in three times the time
 
@@ -30,7 +30,7 @@ class PackedColumn(NamedTuple):
 
 
 class Packer:
-    """Packs columns one after the other, and returns all of them as one text.
+    """A packer of columns, which are added one after the other and returned together as one text.
 
     >>> packer = Packer()
     >>> packer.add_numbers("ids", [1, 2, 3])
@@ -65,14 +65,14 @@ class Packer:
         return base64.b64encode(b"".join([*self._made, self._deflate.flush()])).decode()
 
 
-ParentsOf: TypeAlias = Callable[[int], "tuple[int, int] | None"]  # the two ids that merge into one, None without
+ParentsOf: TypeAlias = Callable[[int], "tuple[int, int] | None"]  # an id -> the two ids that merge into it, or None
 
 
 @dataclass(frozen=True)
 class PageTokens:
     """The tokens of a page by id, the two ids that merge into each, the ids of special tokens, and scores by id.
 
-    `scores` is empty where the model has none.
+    `scores` is empty if the model has none.
     """
 
     tokens: Mapping[int, bytes]
@@ -102,7 +102,7 @@ class PageTokens:
 
 
 def with_ancestors(ids: Iterable[int], parents: ParentsOf) -> dict[int, tuple[int, int] | None]:
-    """Return some ids, and all ids that were merged into them, each with its two parents.
+    """Return some ids, and all ids that were merged into them, each with its two parents or None.
 
     >>> with_ancestors([4], {4: (2, 0), 2: (0, 1)}.get)
     {4: (2, 0), 2: (0, 1), 0: None, 1: None}
@@ -131,7 +131,7 @@ def add_texts(
 
 
 def add_reencoded(packer: Packer, indexes: Mapping[int, int], becomes: Mapping[int, Sequence[int]]) -> None:
-    """Add the tokens whose own text is encoded as other tokens: `becomes` has the ids of those others by id.
+    """Add the tokens whose own text is encoded as other tokens; `becomes` maps the id of each to those of the others.
 
     Three columns: the tokens, how many others each becomes, and those others; all by their `indexes` in the table.
     """

@@ -23,7 +23,7 @@ def header(left: str, right: str) -> Table:
 
 
 def region_lines(region: Region, left_tokens: int | None, right_tokens: int | None) -> Table:
-    """Return the rows of a region: its text, and the pieces of both sides, with their tokens where those are known."""
+    """Return the rows of a region: its text, and the pieces of both sides, with their tokens if those are counted."""
     left = _pieces(region.left, region.left_count, left_tokens)
     right = _pieces(region.right, region.right_count, right_tokens)
     table = _columns(Text(str(region.offset)), _context(region), Text())

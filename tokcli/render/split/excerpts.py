@@ -1,4 +1,4 @@
-"""Excerpts of a text that the views of `split` share: shortened, around a place, or one character described."""
+"""Excerpts of a text for all views of `split`: a text shortened, the text around a place, a character described."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from tokcli.render.numbers import counted
 from tokcli.render.visible import visible
 
 CONTEXT = 24  # characters of the text that are shown on each side of a place
-LONGEST = 40  # characters of a text that are shown whole
+LONGEST = 40  # characters; a longer text is shortened
 
 
 def shorten(text: str) -> str:
-    """Return a text with its middle left out where it is longer than LONGEST.
+    """Return a text, with its middle left out if it is longer than LONGEST.
 
     >>> shorten("a" * 30 + "-" * 30)
     'aaaaaaaaaaaaaaaaaaaa…----------'
@@ -47,7 +47,7 @@ def describe_character(char: str) -> str:
 
 
 def size_of(text: str) -> str:
-    """Return how long a text is, in characters, and in bytes where that differs.
+    """Return how long a text is, in characters, and in bytes if that differs.
 
     >>> size_of("a"), size_of("né")
     ('1 character', '2 characters (3 bytes)')

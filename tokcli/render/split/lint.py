@@ -37,7 +37,7 @@ def report_lines(pat_str: str, report: Report) -> Iterator[Text]:
 
 
 def _finding(pat_str: str, finding: Finding) -> Iterator[Text]:
-    """Yield the line of a finding and, where it is about one alternative, its place in the pattern."""
+    """Yield the line of a finding and, if it is about one alternative, its place in the pattern."""
     line = Text(finding.severity, _SEVERITY_STYLE[finding.severity])
     line.append(": ", "none")
     if finding.alternative:

@@ -55,7 +55,7 @@ def _hits(stats: PieceStats, name: str, source: str) -> Text:
 
 
 def _of_several_tokens(stats: PieceStats) -> Iterator[Text]:
-    """Yield how many pieces are not one token, and a table of the most frequent ones."""
+    """Yield how many pieces have several tokens, and a table of the most frequent of them."""
     share = percent(stats.split_pieces, stats.pieces)
     about = f" (each count may be too low, by {grouped(stats.lost)} at most)" if stats.is_approximate else ""
     count = grouped(stats.split_pieces)

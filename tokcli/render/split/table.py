@@ -1,7 +1,7 @@
-"""The table of `split` on a terminal: the pattern, and a row for each piece, printed while the pieces come.
+"""The table of `split` on a terminal: the pattern, and a row for each piece, printed as the pieces come.
 
-The first rows decide how wide the columns are, so that even an endless text is on the screen at once; longer cells are
-folded. Colours tell alternatives apart. Where the pieces come from is left to others.
+The first rows decide how wide the columns are, so that even an endless text appears at once; longer cells are folded.
+Colours tell alternatives apart. Where the pieces come from is left to the command.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from tokcli.render.visible import visible, visible_bytes
 FIRST_ROWS = 200  # rows that decide the widths of the columns
 _GAP = "  "
 _LEAST = 8  # screen cells that a folded column keeps
-_DIGITS = 6  # of the row numbers, where the table goes on after the first rows
+_DIGITS = 6  # room for row numbers, at least, if the table goes on after the first rows
 _COLOURED = frozenset({"alternative", "text"})
 
 
 def pattern_lines(alternatives: Sequence[str], paint: Painter) -> Iterator[str]:
-    """Yield the pattern, one alternative a line, each with its name and in its colour."""
+    """Yield the pattern, one alternative per line, each with its name and in its colour."""
     width = len(f"a{len(alternatives)}")
     for number, source in enumerate(alternatives, 1):
         name = f"a{number}"
@@ -92,7 +92,7 @@ def _folded(cell: str, size: int, header: str) -> Iterator[str]:
 
 
 def _shrink(widths: list[int], room: int) -> None:
-    """Make folded columns narrower, the wider ones first, until all columns fit into `room` or cannot shrink more."""
+    """Make folded columns narrower, the wider ones first, until all columns fit into `room` or are at their least."""
     folded = sorted((i for i, column in enumerate(SPLIT_COLUMNS) if column.fold), key=lambda index: widths[index])
     left = room - sum(width for index, width in enumerate(widths) if index not in folded)
     for done, index in enumerate(folded):
@@ -101,7 +101,7 @@ def _shrink(widths: list[int], room: int) -> None:
 
 
 def _line(cells: Sequence[str], widths: Sequence[int], alternative: str | None, paint: Painter) -> str:
-    """Return one line of the table, each cell filled up to the width of its column."""
+    """Return one line of the table, with each cell padded to the width of its column."""
     shown = []
     for cell, width, column in zip(cells, widths, SPLIT_COLUMNS, strict=True):
         blank = " " * (width - cell_len(cell))

@@ -44,11 +44,11 @@ def labels(names: Sequence[str], width: int) -> list[str]:
 def stack_rows(
     data: bytes, tracks: Sequence[SpanTrack], width: int | None, codes: Sequence[str] = (), *, isolate: bool = False
 ) -> Iterator[bytes]:
-    """Yield the rows of a text, some together: a line for each encoding, its name first; an empty line between rows.
+    """Yield the rows of a text, some at a time: a line for each encoding, its name first; an empty line between rows.
 
     Without a `width` (in a pipe) only newlines end a row. `codes` are the escape sequences that begin the colours, in
-    turn; without any there are none. With `isolate`, text that is written from right to left stays in its column on
-    terminals that reorder whole lines.
+    turn; without any there are no colours. With `isolate`, text that is written from right to left stays in its column
+    on terminals that reorder whole lines.
     """
     names = labels([name for name, _ in tracks], width or ENDLESS)
     room = width and max(width - cell_len(names[0]) - len(_GAP), MIN_ROOM)
@@ -72,7 +72,7 @@ def stack_lines(
 
 
 def _line(label: str, texts: Iterable[tuple[str, int | None]], codes: Sequence[str], isolate: bool) -> str:
-    """Return a line of texts, each with the number of the segment that colours it, or None; no spaces end it."""
+    """Return a line of texts, each with the number of the segment that colours it, or None; trailing spaces are cut."""
     drawn = [(label, palette.DIM if codes else "")]
     for text, segment in texts:
         code = "" if segment is None or not codes else codes[segment % len(codes)]
@@ -95,7 +95,7 @@ class EncodingTotal:
 
     @property
     def bytes_per_token(self) -> str:
-        """Return the bytes per token with two decimals, or - where there is no token."""
+        """Return the bytes per token with two decimals, or - if there is no token."""
         return f"{self.bytes / self.tokens:.2f}" if self.tokens else "-"
 
     @property
@@ -110,7 +110,7 @@ class EncodingTotal:
 
     @property
     def percent(self) -> str:
-        """Return `more` in percent of the first encoding's tokens, without the sign %; - where it has none."""
+        """Return `more` in percent of the first encoding's tokens, without the sign %; - if it has no tokens."""
         if not self.first:
             return "-"
         return f"{100 * self.more / self.first:+.1f}" if self.more else "0"

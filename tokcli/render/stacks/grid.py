@@ -32,16 +32,16 @@ class PlacedToken(NamedTuple):
 
 
 def placed_tokens(spans: array[int]) -> Iterator[PlacedToken]:
-    """Yield the tokens that have some spans; their ids are their numbers."""
+    """Yield a token for each span; its id is its number, from 0."""
     for number, (start, end) in enumerate(pairs_of(spans)):
         yield PlacedToken(number, start, end)
 
 
 class Segment(NamedTuple):
-    """Bytes of the text, up to `end`, that belong together for one encoding; `tokens` says to how many tokens.
+    """Bytes of the text, up to `end`, that belong together for one encoding; `tokens` is the number of their tokens.
 
-    Several tokens share a segment where each has some bytes of one character; no token has it where a normalizer
-    dropped the text.
+    Several tokens share a segment if each has some bytes of one character; `tokens` is 0 where a normalizer dropped
+    the text.
     """
 
     end: int
@@ -159,7 +159,7 @@ def _fragment(text: str, segment: int | None) -> Fragment:
 
 
 def grid_columns(data: bytes, tracks: Iterable[Iterable[Segment]], room: int) -> Iterator[GridColumn]:
-    """Yield the columns of a text in order; none fills `room` screen cells if its text can be cut."""
+    """Yield the columns of a text in order; each is narrower than `room` screen cells if its text can be cut."""
     size = len(data)
     readers = [_Track(track, size) for track in tracks]
     start = 0
@@ -196,7 +196,7 @@ def _next_end(data: bytes, start: int, cut: int) -> int:
 
 
 def _fitting(data: bytes, room: int) -> int:
-    """Return how many bytes fit into a row, in whole characters with their marks; 0 where all of them do."""
+    """Return how many bytes fit into `room` cells, at least one character with its marks; 0 if all of them fit."""
     base = size = 0  # where the last character that is not a mark begins, and the bytes measured so far
     for char in data.decode("utf-8", "surrogateescape"):
         if category(char)[0] != "M" or size - base >= MAX_CLUSTER:
@@ -208,9 +208,9 @@ def _fitting(data: bytes, room: int) -> int:
 
 
 def grid_rows(data: bytes, tracks: Iterable[Iterable[Segment]], room: int | None) -> Iterator[list[GridColumn]]:
-    """Yield the columns of a text row by row: a row ends after a newline, and where `room` screen cells are full.
+    """Yield the columns of a text row by row: a row ends after a newline, and when `room` screen cells are full.
 
-    Without a `room` only newlines end a row.
+    If `room` is None, only newlines end a row.
     """
     row: list[GridColumn] = []
     width = 0

@@ -1,4 +1,4 @@
-"""The table under a comparison on a screen: what each encoding makes of a text."""
+"""The table under a comparison on a screen: how many tokens each encoding makes of a text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LEAST_COLUMNS = 2  # the name and the tokens are there on any screen
 
 
 def totals_table(totals: Sequence[EncodingTotal], width: int) -> Table:
-    """Return the table for a screen of `width` cells; on a narrow one, its last columns are left out."""
+    """Return the table for a screen of `width` cells; on a narrow one, columns after the tokens are left out."""
     names = dict(zip([row.name for row in totals], labels([row.name for row in totals], width), strict=True))
     columns: list[Column[EncodingTotal]] = [
         Column("encoding", lambda row: names[row.name].rstrip(" ")),

@@ -1,4 +1,4 @@
-"""`encode --shards`: documents dealt, encoded and written as files of ids that trainers open, and read back.
+"""`encode --shards`: documents divided into parts, encoded, and written as files that trainers open; also read back.
 
 What the ids are is left to the engine, and how inputs become texts to `encode_inputs.py` above.
 """

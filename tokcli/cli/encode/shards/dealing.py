@@ -1,7 +1,7 @@
-"""The inputs of `--shards` as sections: those that one of the N parts of --shard-of takes, from where a run resumes.
+"""The inputs of `--shards` as sections: those that belong to one of the N parts of --shard-of.
 
-The inputs are dealt by their bytes, as if they lay in a row. A document belongs to the part in which its first byte
-lies, so the N parts together hold every document once.
+The inputs are divided by their bytes, as if they were joined to one file. A document belongs to the part that has its
+first byte, so the N parts together hold every document once.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ MAX_PARTS = 1 << 32
 
 
 class Part(NamedTuple):
-    """The part `number` (from 1) of so many parts of the inputs."""
+    """Part `number` (from 1) of the inputs, when they are divided into `parts` parts."""
 
     number: int = 1
     parts: int = 1
 
 
 def parse_part(text: str) -> Part:
-    """Return the part that I/N names; InputError where it names none.
+    """Return the part that I/N names; InputError if it names none.
 
     >>> parse_part("2/8")
     Part(number=2, parts=8)
@@ -41,9 +41,9 @@ def parse_part(text: str) -> Part:
 
 
 class Inventory(NamedTuple):
-    """All inputs at a glance: their bytes, and a digest of their names, sizes and times.
+    """What is known of all inputs before they are read: their bytes in all, and a digest of names, sizes and times.
 
-    `is_known` tells whether all sizes are known: what comes through a pipe has none, and cannot be read again.
+    `is_known` tells whether all sizes are known: that of a pipe is not, and a pipe cannot be read again.
     """
 
     total: int
@@ -85,7 +85,7 @@ def sections(sources: Iterable[Input], total: int, part: Part, separator: bytes 
 
 
 def _cut(whole: Section, size: int, first: int, after: int | None, separator: bytes) -> Iterator[Section]:
-    """Yield the section whose records begin in a file from byte `first` on, and before byte `after`; none is empty."""
+    """Yield the section with the records that begin at byte `first` of a file or later, and before `after`, if any."""
     start = record_from(whole.source, size, first, separator)
     stop = size if after is None else record_from(whole.source, size, after, separator)
     if start < stop:

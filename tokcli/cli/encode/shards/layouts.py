@@ -1,4 +1,4 @@
-"""The files of a shard, in each of the layouts: what they are called, and what is in them.
+"""The files of a shard, in each of the layouts: their names and their contents.
 
 Ids come as little-endian bytes and go to the file as they are. Each file gets its name when all of it is on the disk.
 """
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 WIDTH: dict[BinaryFormat, int] = {"u16": 2, "u32": 4}  # bytes of an id
 READ_BYTES = 1 << 20
-GROUP_TOKENS, GROUP_DOCUMENTS = 1 << 20, 1 << 18  # either ends a row group of parquet: readers hold one
+GROUP_TOKENS, GROUP_DOCUMENTS = 1 << 20, 1 << 18  # either ends a row group of parquet: readers hold one in memory
 
 
 class HashedFile:
-    """A file that is being written, and the SHA-256 of its bytes; it gets its name by `commit`."""
+    """A file that is being written, and the SHA-256 of its bytes; `commit` gives it its name."""
 
     def __init__(self, folder: str, name: str) -> None:
         self.name = name
@@ -38,7 +38,7 @@ class HashedFile:
         self._made = Replacement(str(self._path), mode=new_file_mode())
         self._digest = sha256()
         self._is_patched = False
-        self.closed = False  # pyarrow asks
+        self.closed = False  # pyarrow reads it
 
     def write(self, data: Buffer) -> int:
         """Write bytes, and return their number."""
@@ -46,16 +46,16 @@ class HashedFile:
         return self._made.file.write(data)
 
     def flush(self) -> None:
-        """Do nothing: pyarrow asks for it."""
+        """Do nothing; pyarrow calls it."""
 
     def patch(self, data: bytes) -> None:
-        """Overwrite the beginning."""
+        """Overwrite the beginning of the file."""
         self._made.file.seek(0)
         self._made.file.write(data)
         self._is_patched = True
 
     def finish(self) -> None:
-        """Bring the file to the disk; only its name is left to do."""
+        """Sync the file to disk, so that only its name is missing."""
         self._made.finish()
 
     def commit(self) -> None:
@@ -63,11 +63,11 @@ class HashedFile:
         self._made.commit()
 
     def discard(self) -> None:
-        """Remove what is not whole."""
+        """Remove the file unless it has been committed."""
         self._made.discard()
 
     def facts(self) -> dict[str, str]:
-        """Return the members that name a file which has been committed."""
+        """Return the name of the committed file and its SHA-256 (hex), as members of the index."""
         digest = digest_of_file(self._path) if self._is_patched else self._digest.hexdigest()
         return {"file": self.name, "sha256": digest}
 
@@ -85,11 +85,11 @@ class Shard:
     """A shard that is being written: a file of ids, with a file beside it in some layouts.
 
     `write` takes whole documents with their ends (uint64, in tokens of the shard), `write_part` a part of a document
-    that `end_document` ends. This is the layout flat; the ends are the index's.
+    that `end_document` ends. This class is the layout flat, whose ends are in the index only; subclasses are others.
     """
 
     NAME: ClassVar = "shard-{:05}.bin"
-    BESIDE: ClassVar[str | None] = None  # what is added to the name, or takes the place of its end
+    BESIDE: ClassVar[str | None] = None  # the end of the second file's name, in place of the first one's
     INDEX: ClassVar = "index.json"
 
     def __init__(self, folder: str, number: int, form: BinaryFormat) -> None:
@@ -113,7 +113,7 @@ class Shard:
 
     @classmethod
     def owns(cls, name: str) -> bool:
-        """Return whether a file may be one of this layout, also one that is being written."""
+        """Return whether a file of this name may be one of this layout, or one that is still being written."""
         name = re.sub(r"\A\.(.+)\.[0-9a-f]{12}\.tmp\Z", r"\1", name)
         number = re.search(r"[0-9]{5,}", name)
         return name == cls.INDEX or (number is not None and name in cls.names(int(number[0])))
@@ -139,14 +139,14 @@ class Shard:
             self._ends.write(ends.cast("B"))
 
     def ends(self) -> Iterator[memoryview]:
-        """Return the ends of all documents (uint64, in tokens), in blocks."""
+        """Yield the ends of all documents (uint64, in tokens), in blocks."""
         for block in self._ends.blocks():
             yield memoryview(block).cast("B").cast("Q")
 
     def commit(self) -> list[dict[str, str]]:
-        """Give the files their names, and return what there is to say about each."""
+        """Give the files their names, and return the members of each for the index."""
         self._finish()
-        for file in self._files:  # the names last: a full disk is noticed before
+        for file in self._files:  # before any gets its name: a full disk is noticed here
             file.finish()
         for file in reversed(self._files):
             file.commit()
@@ -162,11 +162,11 @@ class Shard:
         """Write what comes before the ids."""
 
     def _finish(self) -> None:
-        """Write what is known only now."""
+        """Write what is known only when all documents have been written."""
 
 
 class NpyShard(Shard):
-    """A file that `numpy.load` opens."""
+    """The layout npy: a file that `numpy.load` opens."""
 
     NAME = "shard-{:05}.npy"
 
@@ -188,7 +188,10 @@ class DatatroveShard(Shard):
 
 
 class MegatronShard(Shard):
-    """The files of Megatron-LM's IndexedDatasetBuilder (megatron/core/datasets/indexed_dataset.py), a sequence each."""
+    """The files of Megatron-LM's IndexedDatasetBuilder (megatron/core/datasets/indexed_dataset.py).
+
+    Each document is one of its sequences.
+    """
 
     BESIDE = ".idx"
     HEADER = b"MMIDIDX\x00\x00"
@@ -215,7 +218,7 @@ class MegatronShard(Shard):
 class ParquetShard(Shard):
     """A parquet file with the column `input_ids`, a list of uint32 for each document.
 
-    A row group ends with the document that fills it, so it does not depend on how the documents came.
+    A row group ends with the document that fills it, so it does not depend on the batches in which documents come.
     """
 
     NAME = "shard-{:05}.parquet"
@@ -228,7 +231,7 @@ class ParquetShard(Shard):
         self._writer = self._arrow.parquet.ParquetWriter(
             self._files[0], self._schema, compression="zstd", use_dictionary=False, write_statistics=False
         )
-        self._group: list[Buffer] = []  # the ids of the row group, and where its documents end, from its beginning on
+        self._group: list[Buffer] = []  # the ids of the row group; where its documents end, counted from its beginning
         self._group_ends = array("i", [0])
         self._group_begin = 0
 

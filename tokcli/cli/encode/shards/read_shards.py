@@ -24,17 +24,17 @@ if TYPE_CHECKING:
     from tokcli.engine.encoding import Encoding
 
 FORMAT, VERSION = "tokcli-shards", 1
-MAX_HEAD_BYTES = 1 << 20  # a line of an index, without sources and shards
-MAX_LINE_BYTES = 1 << 30  # of a shard: most of it are the ends of its documents
+MAX_HEAD_BYTES = 1 << 20  # the first line of an index, which comes before sources and shards
+MAX_LINE_BYTES = 1 << 30  # the line of a shard: most of it is the ends of its documents
 _FORMS: dict[str, Literal["u16", "u32"]] = {name: form for form, name in DTYPES.items()}
 # A text whose ids tell tokenizers apart that have the same tokens: case, accents, white space, digits, emoji.
 PROBE = "The naïve Café  costs 1234567 £;\n\n\tİstanbul ﬁn e\u0301 日本語 👩‍👩‍👧 don't_stop \u00a0<s>"
 
 
 class ReadShard(NamedTuple):
-    """A shard that is read: its files with their SHA-256, and where its documents end (uint32, in tokens).
+    """A shard as the index describes it: its files with their SHA-256, and where its documents end (in tokens, uint32).
 
-    `continues`: its last document goes on in the next shard.
+    `continues` says that its last document goes on in the next shard.
     """
 
     folder: Path
@@ -47,15 +47,15 @@ class ReadShard(NamedTuple):
 
     @property
     def shown(self) -> str:
-        """The name of the file with the ids."""
+        """The path of the file with the ids."""
         return str(self.folder / next(iter(self.files)))
 
     def blocks(self) -> Iterator[bytes]:
-        """Return the ids as they are in the file; those of parquet as little-endian uint32."""
+        """Return the bytes of the file with the ids; of a parquet file, the ids as uint32."""
         return _parquet_ids(self.shown) if self.layout == "parquet" else Input(self.shown, as_is=True).blocks()
 
     def damaged(self) -> str | None:
-        """Return the first file that is not as it was written; None where all are."""
+        """Return the name of the first file that is not as it was written; None if all are."""
         for name, digest in self.files.items():
             try:
                 if digest_of_file(self.folder / name) != digest:
@@ -66,14 +66,14 @@ class ReadShard(NamedTuple):
 
 
 class ReadFolder(NamedTuple):
-    """A folder of shards: its index, and what that says before its sources and shards."""
+    """A folder of shards: the path of its index, and `head`, the members of the index before its sources and shards."""
 
     path: Path
     head: dict[str, Any]
 
     @property
     def encoding(self) -> str:
-        """The name of the encoding."""
+        """The name of the encoding that made the shards."""
         return str(self.head.get("encoding"))
 
     def check_encoding(self, encoding: Encoding) -> None:
@@ -86,7 +86,7 @@ class ReadFolder(NamedTuple):
             )
 
     def shards(self) -> Iterator[ReadShard]:
-        """Yield the shards, of which one is held; InputError where the index is not as it was written."""
+        """Yield the shards, read one by one from the index; InputError where it is not as it was written."""
         layout = self.head["layout"]
         form = "u32" if layout == "parquet" else "npy" if layout == "npy" else _FORMS[self.head["dtype"]]
         with _opened(self.path) as file:
@@ -100,7 +100,7 @@ class ReadFolder(NamedTuple):
 
 
 def read_folder(folder: str) -> ReadFolder | None:
-    """Return the shards in a folder; None where there are none, InputError where the index is none of ours."""
+    """Return the shards in a folder; None if it has no index, InputError if its index was not written by tokcli."""
     try:
         found = [Path(folder, name) for name in sorted({layout.INDEX for layout in LAYOUTS.values()})]
         index = next((index for index in found if index.is_file()), None)
@@ -110,7 +110,7 @@ def read_folder(folder: str) -> ReadFolder | None:
 
 
 def holds_shards(folder: Path) -> bool:
-    """Return whether a folder has shards, or is to have them when a run ends."""
+    """Return whether a folder has finished shards, or those of a run that has not ended."""
     try:
         return (folder / NAME).is_dir() or read_folder(str(folder)) is not None
     except (OSError, TokcliError):
@@ -118,7 +118,7 @@ def holds_shards(folder: Path) -> bool:
 
 
 def read_head(index: Path) -> dict[str, Any]:
-    """Return what an index says before its sources and shards; InputError where it is none."""
+    """Return the members of an index before its sources and shards; InputError if it was not written by tokcli."""
     with _opened(index) as file:
         head = _parsed(file.readline(MAX_HEAD_BYTES).rstrip(b",\n") + b"}", index)
     is_ours = head.get("format") == FORMAT and head.get("version") == VERSION
@@ -174,7 +174,7 @@ def _parquet_ids(path: str) -> Iterator[bytes]:
 
 
 def digest_of_encoding(encoding: Encoding) -> str:
-    """Return a SHA-256 (hex) of what makes an encoding: its tokens and ids, its pattern, and the ids of a hard text."""
+    """Return a SHA-256 (hex) of what makes an encoding: its tokens and ids, its pattern, and the ids of PROBE."""
     tokenizer, digest = encoding.tokenizer, sha256()
     pattern = "" if tokenizer.pretokenizer is None else tokenizer.pretokenizer.pat_str
     digest.update(repr([pattern, sorted(encoding.tokenizer.special_tokens.items()), tokenizer.encode(PROBE)]).encode())

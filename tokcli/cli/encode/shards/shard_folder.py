@@ -1,7 +1,7 @@
 """The folder of --shards: what may be in it, how far a run has come, and the index that makes it finished.
 
-While a run works, `.tokcli-checkpoint` in it says which shards are whole and where the next one begins; of each whole
-shard it keeps the line of the index. The index comes last: a folder that has one is finished.
+During a run, its subfolder `.tokcli-checkpoint` says which shards are complete and where the next one begins, and keeps
+the line of the index for each complete shard. The index is written last: a folder that has one is finished.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ COPY_BYTES = 1 << 20
 
 
 class NextDocument(NamedTuple):
-    """Where the next shard begins: so many documents after byte `offset` of an input, and tokens after that."""
+    """Where the next shard begins: `documents` after byte `offset` of an input, and then `tokens` into a document."""
 
     input: int = 0
     offset: int = 0
@@ -40,7 +40,7 @@ class NextDocument(NamedTuple):
 
 
 class WholeShards(NamedTuple):
-    """The sums over whole shards, where the next one begins, and the exit status so far."""
+    """The totals of the complete shards, where the next one begins, and the exit status so far."""
 
     shards: int = 0
     tokens: int = 0
@@ -50,7 +50,7 @@ class WholeShards(NamedTuple):
 
 
 class ShardFolder:
-    """The folder of a run, from `open` to `close`. `plan` tells this run from any other, which is refused."""
+    """The folder of a run, locked from `open` to `close`. `plan` identifies the run: that of another is rejected."""
 
     def __init__(self, path: str, layout: str, form: BinaryFormat, plan: dict[str, Any], *, resumes: bool) -> None:
         self.path, self._layout, self._form = path, LAYOUTS[layout], form
@@ -62,13 +62,13 @@ class ShardFolder:
         self._is_open = self._is_ours = False
 
     def open(self) -> None:
-        """Make the folder, or find out how far another run of the same plan came; InputError for any other folder."""
+        """Make the folder, or read how far an earlier run of the same plan came; InputError for any other folder."""
         self._check()
         if self.is_finished and not self._files.path.exists():
             return
         self._files.open()
         self._is_open = True
-        if self.is_finished:  # by another process meanwhile, or but for what it kept to be resumed
+        if self.is_finished:  # by another process meanwhile; or only its checkpoint was left to be removed
             self._refuse_other()
         else:
             self.progress = self._read()
@@ -99,7 +99,7 @@ class ShardFolder:
             )
 
     def _refuse_other(self) -> None:
-        """Raise InputError where the index is that of a run with another plan."""
+        """Raise InputError if the index is that of a run with another plan."""
         head = read_head(self.index)
         if head.get("plan") != self._plan:
             raise InputError("holds the shards of another run, which is finished", "Name another DIR.", where=self.path)
@@ -123,7 +123,7 @@ class ShardFolder:
             progress = WholeShards()
             with self._files.naming_errors():
                 for path in Path(self.path).iterdir():
-                    if self._layout.owns(path.name):  # the new run may make fewer
+                    if self._layout.owns(path.name):  # the new run may make fewer shards
                         path.unlink()
         lines = [LINE_NAME.format(number) for number in range(progress.shards)]
         if any(not (self._files.path / line).is_file() for line in lines):
@@ -132,12 +132,12 @@ class ShardFolder:
         return progress
 
     def new_shard(self) -> Shard:
-        """Begin the next shard."""
+        """Return the next shard of the run, to be written."""
         with self._files.naming_errors():
             return self._layout(self.path, self.progress.shards, self._form)
 
     def add(self, shard: Shard, position: NextDocument, status: int, *, continues: bool) -> None:
-        """Give a shard its name, and take note that it is whole and that the next one begins at `position`.
+        """Give the files of a complete shard their names, and save that the next one begins at `position`.
 
         With `continues`, its last document goes on in the next shard.
         """
@@ -155,7 +155,7 @@ class ShardFolder:
         self._files.write_state({"plan": self._plan, "progress": progress})
 
     def finish(self, about: dict[str, Any], sources: Iterable[bytes]) -> None:
-        """Write the index: what there is to say about the run, its sources as JSON, and its shards."""
+        """Write the index: the members `about` the run, its totals and plan, its sources (JSON), and its shards."""
         done = self.progress
         head = {"format": FORMAT, "version": VERSION, **about, "tokens": done.tokens, "documents": done.documents}
         with self._files.naming_errors():
@@ -172,7 +172,7 @@ class ShardFolder:
         yield b"\n]}\n"
 
     def close(self) -> None:
-        """Unlock the folder; what a run keeps to be resumed goes when it has ended, or has kept nothing yet."""
+        """Unlock the folder; remove its checkpoint if the run is finished, or has not completed any shard."""
         if not self._is_open:
             return
         try:

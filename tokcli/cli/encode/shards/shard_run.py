@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Run:
-    """One run: its inputs, section by section, and the documents in them."""
+    """One run of `encode --shards`, which encodes the documents on this machine, section by section."""
 
     def __init__(self, request: EncodeRequest, folder: ShardFolder, writer: ShardWriter) -> None:
         self._request, self._writer = request, writer
@@ -39,14 +39,14 @@ class Run:
             self._writer.discard()
 
     def _note(self, section: Section) -> None:
-        """Keep what the index says about a section."""
+        """Keep what the index will say about a section."""
         about: dict[str, Any] = {"path": section.source.name, "bytes": size_on_disk(section.source)}
         if not section.is_whole:
             about |= {"start": section.start} | ({} if section.stop is None else {"end": section.stop})
         self._sources.write(dump(about).encode() + b"\n")
 
     def sources(self) -> Iterator[bytes]:
-        """Return the sources as JSON objects."""
+        """Yield what the index says about each section, as JSON objects."""
         held = b""
         for block in self._sources.blocks():
             *lines, held = (held + bytes(block)).split(b"\n")
@@ -54,7 +54,7 @@ class Run:
         self._sources.close()
 
     def _left(self, found: Iterator[Section]) -> Iterator[Section]:
-        """Yield what is left of the sections; what cannot be read is reported."""
+        """Yield the sections, or ends of sections, that are still to be encoded; with -r, report unreadable files."""
         texts = self._request.texts
         for section in found:
             self._note(section)

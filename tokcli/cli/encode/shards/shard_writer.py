@@ -1,7 +1,7 @@
 """Documents into shards of at most so many tokens: which document goes where, and where a shard ends.
 
-A document that does not fit into what is left of a shard begins the next one. A document that no shard holds begins a
-shard of its own and is cut after each full one; what is left of it may be followed by others.
+A document that does not fit into what is left of a shard begins the next one. A document longer than a shard begins a
+new one and is cut wherever a shard is full; its end may be followed by other documents.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ class ShardWriter(IdWriter):
         self._shard: Shard | None = None
         self._place = (0, 0)
         self._done = 0  # documents since the place
-        self._written = 0  # tokens of the next document in shards
+        self._written = 0  # tokens of the next document that are in shards already
         self._skipped, self._dropped = folder.progress.position[2:]  # documents and tokens still to be skipped
         self.status = folder.progress.status
 
     def at(self, number: int, offset: int) -> None:
-        """Take note that the next document is the first after byte `offset` of an input."""
+        """Set the place of the next document: the first from byte `offset` of input `number` on."""
         self._place, self._done = (number, offset), 0
 
     # --- many documents ----------------------------------------------------------------------------------------------
@@ -64,7 +64,7 @@ class ShardWriter(IdWriter):
                 first += 1
 
     def _fitting(self, offsets: memoryview, first: int) -> int:
-        """Return the number of the first document after `first` that does not fit into the shard any more."""
+        """Return the number of the first document, from `first` on, that does not fit into the shard any more."""
         room = self._limit - (0 if self._shard is None else self._shard.tokens)
         each = self._extra is not None
         begin = offsets[first]
@@ -96,7 +96,7 @@ class ShardWriter(IdWriter):
             self._held.write(rendered)
 
     def _add_cut(self, data: memoryview) -> None:
-        """Write ids of a document that began a shard, and begin another one wherever it is full."""
+        """Write ids of a document that began a shard, and begin another shard whenever one is full."""
         dropped = min(self._dropped, len(data) // self._width)
         self._dropped, self._written = self._dropped - dropped, self._written + dropped
         data = data[dropped * self._width :]
@@ -146,7 +146,7 @@ class ShardWriter(IdWriter):
             self._commit()
 
     def discard(self) -> None:
-        """Remove a shard that is not whole."""
+        """Remove an incomplete shard."""
         if self._shard is not None:
             self._shard.discard()
 

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 
 class Documents(NamedTuple):
-    """The ids (uint32) of documents, where each begins and the last ends (uint64), and where they come from.
+    """The ids (uint32) of documents, and `places`, where each begins and the last ends in the ids (uint64).
 
-    `offset` is the byte of the input at which the first begins. `error` is that of the document after them.
+    `offset` is the byte of the input at which the first document begins. `error` is that of the document after them.
     """
 
     offset: int
@@ -52,7 +52,7 @@ class ClusterRun(Run):
                         self._write(section, some)
 
     def _write(self, section: Section, made: Documents) -> None:
-        """Write documents, or a part of a document."""
+        """Write documents of a section, or the part of a document that the section is; raise their error."""
         writer = self._writer
         ids = memoryview(made.ids).cast("I")
         if self._request.options.records is not None:
@@ -70,7 +70,7 @@ class ClusterRun(Run):
 
 
 def encode_sections(sections: list[Section], work: ClusterWork) -> list[list[Documents]]:
-    """Encode the documents of some sections (a task of the cluster)."""
+    """Return the encoded documents of each section (a task of the cluster)."""
     request = TextRequest(work.options, work.encodings[0])
     with time_limit(work.seconds):
         return [list(_encoded(request, section)) for section in sections]
@@ -87,7 +87,7 @@ def _encoded(request: EncodeRequest, section: Section) -> Iterator[Documents]:
 
 
 def _document(request: EncodeRequest, section: Section) -> Documents:
-    """Return a document, or a part of it."""
+    """Return the ids of a document, or of the part of one that a section is."""
     held = _Held()
     if section.is_whole:
         encode_one(request, section.source, held)
@@ -118,7 +118,7 @@ def _records(request: EncodeRequest, section: Section) -> Iterator[Documents]:
 
 
 class _Held(IdWriter):
-    """Holds the ids of documents."""
+    """A writer that holds the ids of documents in memory, for a task to return."""
 
     def __init__(self) -> None:
         super().__init__(streams.Output(None))

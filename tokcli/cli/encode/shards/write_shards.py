@@ -1,4 +1,4 @@
-"""`encode --shards DIR`: the documents of the inputs as shards of ids, written once however often it is started."""
+"""`encode --shards DIR`: the documents of the inputs as shards of ids, written once, however often a run is started."""
 
 from __future__ import annotations
 
@@ -72,9 +72,9 @@ def write(request: EncodeRequest, folder: str) -> None:
 
 
 def inputs(request: EncodeRequest, *, quietly: bool = False) -> Iterator[streams.Input]:
-    """Return the inputs, as they are named or found, but for those that -r finds in folders of shards.
+    """Return the inputs, as they are named or found, except for files that -r finds in folders of shards.
 
-    What cannot be looked into is reported, unless `quietly`.
+    Folders that cannot be read are reported, unless `quietly`.
     """
     found = _found(request, quietly=quietly)
     return reachable(found, request.options.dask) if request.options.dask else found
@@ -105,7 +105,7 @@ def special_id(encoding: Encoding, name: str | None) -> int | None:
 
 
 def plan(request: EncodeRequest, digest: str, inventory: Inventory) -> dict[str, Any]:
-    """Return what tells this run from another."""
+    """Return what distinguishes this run from others, whose folders are rejected."""
     asked = request.options
     names = ("layout", "shard_tokens", "append_special", "shard_of", "records", "field", "errors", "special")
     more = ("add_special_tokens", "no_decompress")
@@ -118,7 +118,7 @@ def plan(request: EncodeRequest, digest: str, inventory: Inventory) -> dict[str,
 
 
 def about(request: EncodeRequest, form: BinaryFormat, digest: str, part: Part) -> dict[str, Any]:
-    """Return what the index says about a run."""
+    """Return the members of the index about a run: its layout, encoding, and part."""
     asked = request.options
     return {
         "layout": asked.layout,

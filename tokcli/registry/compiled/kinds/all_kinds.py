@@ -1,7 +1,7 @@
-"""The table of the kinds of containers: which packs what a reader gave, and which opens what is in the cache.
+"""The table of the kinds of containers: what packs a vocabulary into a container, and what opens one from the cache.
 
-The modules of a family of tokenizers are loaded when one of its containers is met; ranks and shortcuts, which are the
-commonest, are here from the start.
+The modules of a family of tokenizers are loaded when one of its containers is met; those of ranks and shortcuts, the
+most common kinds, are loaded from the start.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def packed(vocabulary: LazyRanks | TextTokenizer) -> Packed | None:
-    """Return the header and the sections for what a reader gave; None, or ValueError, where nothing of it is kept."""
+    """Return the header and the sections for a vocabulary; return None or raise ValueError if nothing of it is kept."""
     if isinstance(vocabulary, LazyRanks):
         return pack_ranks(vocabulary)
     if vocabulary.shortcut is not None:
@@ -27,7 +27,7 @@ def packed(vocabulary: LazyRanks | TextTokenizer) -> Packed | None:
 
 
 def opened(container: Container, sha256: str, origin: Origin) -> LazyRanks | TextTokenizer | None:
-    """Return the vocabulary in a container; None where it is not of this source, or not as it should be."""
+    """Return the vocabulary in a container; None if the container is of another source, or damaged."""
     header = container.header
     if header.get("sha256") != sha256 or IMAGE not in container.sections:
         return None
@@ -41,7 +41,7 @@ def opened(container: Container, sha256: str, origin: Origin) -> LazyRanks | Tex
 
 
 def _family(name: str) -> Family | None:
-    """Return what packs and opens the tokenizers of a family, or the containers of a kind; None where there is none."""
+    """Return the `Family` that has a family of tokenizers, or a kind of container, of this name; None without one."""
     if name in ("tokenizer.json", "pipeline", "segments"):
         from tokcli.registry.compiled.kinds.pipelines import FAMILY as PIPELINES  # 6 ms
 

@@ -1,4 +1,4 @@
-"""Containers of GGUF's tokenizers that have no shortcut, and the tokenizers over tables in the mapped file."""
+"""Containers of the tokenizers of GGUF files that have no shortcut, and the tokenizers over their mapped tables."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tokcli.registry.compiled.token_columns import LazySequence, TokenColumns, p
 
 
 def _pack(model: LlamaCpp) -> Packed | None:
-    """Return the header and the sections for a tokenizer; None where its model has no native twin."""
+    """Return the header and the sections for a tokenizer; None if its model has no native twin."""
     if model.native_model is None:
         return None
     settings = {name: sorted(v) if type(v) is frozenset else v for name, v in vars(model.settings).items()}

@@ -22,8 +22,8 @@ from tokcli.registry.compiled.container import IMAGE, Packed
 from tokcli.registry.compiled.kinds.ranked import shortcut_header
 from tokcli.registry.compiled.token_columns import pack_columns
 
-_SPREAD = 4  # the tokens are kept where there are at most so many times as many ids, from 0 to the largest
-_SPREAD_OF_FEW = 1 << 16  # or at most so many ids more
+_SPREAD = 4  # tokens are kept if the ids from 0 to the largest are at most so many times as many as the tokens
+_SPREAD_OF_FEW = 1 << 16  # plus this number
 
 
 class PipelineComponents:
@@ -46,12 +46,12 @@ class PipelineComponents:
         return read_components(self._node, WordLevel({}, ""), self._added)
 
     def with_shortcut(self, shortcut: Shortcut) -> Pipeline:
-        """Return the pipeline with a shortcut for the segments between its added tokens in the place of its model."""
+        """Return the pipeline with, instead of its model, a shortcut for the segments between its added tokens."""
         return replace(self.without_model, ready_shortcut=shortcut)
 
     @cached_property
     def plan(self) -> TextPlan:
-        """What finds out what the normalizer and the pre-tokenizer make of characters."""
+        """The plan that tells what the normalizer and the pre-tokenizer make of characters."""
         return plan_of(self.without_model)
 
     @cached_property
@@ -59,12 +59,12 @@ class PipelineComponents:
         return decoder_of(self._node)
 
     def decoded(self, ids: Sequence[int], texts: Mapping[int, str]) -> bytes:
-        """Return the bytes of some ids, given the text of each; UnknownTokenError for an id without one."""
+        """Return the bytes of some ids, given the text of each; raise UnknownTokenError for an id without one."""
         return decoded(ids, texts, self._decoder)
 
 
 def pack(pipeline: Pipeline) -> Packed | None:
-    """Return the header and the sections for a pipeline; None where neither a native twin nor ranks do its work."""
+    """Return the header and the sections for a pipeline; None if neither a native twin nor ranks do its work."""
     texts = pipeline.model.texts()
     size = max(texts, default=-1) + 1
     if pipeline.parts is None or size > _SPREAD * len(texts) + _SPREAD_OF_FEW:
@@ -99,7 +99,7 @@ def _twin_members(pipeline: Pipeline) -> tuple[dict[str, Any], bytes] | None:
 
 
 def _segment_members(pipeline: Pipeline) -> tuple[dict[str, Any], bytes] | None:
-    """Return the members of the header for a pipeline whose segments are merged by ranks, and the image of these."""
+    """Return the members of the header for a pipeline whose segments are merged by ranks, and the ranks' image."""
     shortcut = pipeline.segment_shortcut
     if shortcut is None or pipeline.needs_start:
         return None

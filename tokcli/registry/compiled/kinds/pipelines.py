@@ -50,7 +50,7 @@ def _names_in(header: Mapping[str, Any], places: str) -> list[tuple[str, bool]]:
 
 
 class _WithComponents(CompiledTokenizer):
-    """A pipeline of which a container has all but the model, and the texts of its tokens."""
+    """A pipeline whose container has all its components but the model, and the texts of its tokens."""
 
     def _set_components(self, container: Container, origin: Origin) -> None:
         self._header, sections = container
@@ -122,7 +122,7 @@ class CompiledSegments(_WithComponents):
 
 
 class _TokenTexts(Mapping[int, str]):
-    """The text of each id: of an added token as the model would see it, and else the model's."""
+    """The text of each id: that of its added token, normalized if the token says so, or else the model's."""
 
     def __init__(
         self, columns: TokenColumns, added: Callable[[], list[AddedToken]], normalized: Callable[[str], str]

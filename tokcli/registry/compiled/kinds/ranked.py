@@ -57,7 +57,7 @@ def shortcut_header(shortcut: Shortcut) -> dict[str, Any]:
 
 
 def opened_shortcut(container: Container, load_ranks: Callable[[], dict[bytes, int]]) -> Shortcut | None:
-    """Return the shortcut in a container that fits SHORTCUT_CHECKS; None where its image is damaged."""
+    """Return the shortcut in a container that fits SHORTCUT_CHECKS; None if its image is damaged."""
     native = backend.native()
     image = container.sections[IMAGE]
     if native is None or not native.Vocabulary(image).verify():
@@ -68,13 +68,13 @@ def opened_shortcut(container: Container, load_ranks: Callable[[], dict[bytes, i
 
 
 def pack_ranks(vocabulary: LazyRanks) -> Packed:
-    """Return the header and the sections for ranks that were read; ValueError where there is no image of them."""
+    """Return the header and the sections for ranks that were read; raise ValueError if there is no image of them."""
     header = {"kind": "ranks", "max_rank": vocabulary.max_rank, "pat_str": vocabulary.pat_str}
     return {**header, "special_tokens": dict(vocabulary.special_tokens)}, {IMAGE: bytes(vocabulary.load_image())}
 
 
 def pack_shortcut(tokenizer: TextTokenizer, shortcut: Shortcut) -> Packed:
-    """Return the header and the sections for a tokenizer with a shortcut; ValueError where there is no image of it."""
+    """Return the header and the sections for a tokenizer with a shortcut; raise ValueError if that has no image."""
     image = shortcut.load_image()
     header = {**shortcut_header(shortcut), **facts_of(tokenizer, image).header()}
     return {"kind": "tokenizer", **header}, {IMAGE: image}

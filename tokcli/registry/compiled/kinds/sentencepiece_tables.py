@@ -1,4 +1,4 @@
-"""Makes a SentencePiece model again over the tables in a container; a piece becomes an object when it is asked for."""
+"""Rebuilds a SentencePiece model over the tables in a container; a piece becomes an object only when asked for."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from tokcli.registry.compiled.token_columns import LazySequence, TokenColumns
 
 
 def model_of(container: Container, native: NativeText) -> SentencePiece | XlmRoberta:
-    """Return the model in a container that fits, with its native twin and its ids shifted where the container says so.
+    """Return the model in a container that fits, with its native twin, and with shifted ids if the container says so.
 
-    VocabularyError says that a charsmap is damaged.
+    Raise VocabularyError if a charsmap is damaged.
     """
     header, sections = container
     columns, names = TokenColumns(sections["tokens"]), header["piece_kinds"]

@@ -31,7 +31,7 @@ _FLAGS = ("add_dummy_prefix", "remove_extra_whitespaces", "escape_whitespaces", 
 
 
 def _pack(tokenizer: Any) -> Packed | None:
-    """Return the header and the sections for a SentencePiece or an XlmRoberta; None where it has no native twin."""
+    """Return the header and the sections for a SentencePiece or an XlmRoberta; None if it has no native twin."""
     shifts = tokenizer.family == "XLM-RoBERTa"
     model: SentencePiece = tokenizer.model if shifts else tokenizer
     if model.native is None:
