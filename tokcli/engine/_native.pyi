@@ -552,19 +552,23 @@ class TextModel:
     def learn_origins(self, runs: Mapping[bytes, Buffer], /) -> None:
         """Learn where the characters come from that runs become: bytes of the run (uint32), 2**32 - 1 for unknown."""
     def encode(
-        self, text: str, raw: Buffer, normalized: Buffer, threads: SupportsIndex = 1
+        self, text: str | Buffer, raw: Buffer, normalized: Buffer, threads: SupportsIndex = 1
     ) -> list[int] | Answer | None:
         """Return the ids of a text; or what has to be learned first; or None where only Python can encode it.
 
-        `raw` and `normalized` have a byte for each added token: 0 it is not looked for, 1 found, 2 found and taken as
-        text. At most `threads` share a long text.
+        The text is a str or UTF-8 (else ValueError). `raw` and `normalized` have a byte for each added token: 0 it is
+        not looked for, 1 found, 2 found and taken as text. At most `threads` share a long text.
         """
-    def encode_ids(self, text: str, raw: Buffer, normalized: Buffer, threads: SupportsIndex = 1) -> Ids | Answer | None:
+    def encode_ids(
+        self, text: str | Buffer, raw: Buffer, normalized: Buffer, threads: SupportsIndex = 1
+    ) -> Ids | Answer | None:
         """Return the ids of a text as a buffer, else as encode does."""
-    def count(self, text: str, raw: Buffer, normalized: Buffer, threads: SupportsIndex = 1) -> int | Answer | None:
+    def count(
+        self, text: str | Buffer, raw: Buffer, normalized: Buffer, threads: SupportsIndex = 1
+    ) -> int | Answer | None:
         """Return the number of ids of a text, else as encode does."""
     def encode_spans(
-        self, text: str, raw: Buffer, normalized: Buffer, threads: SupportsIndex = 1
+        self, text: str | Buffer, raw: Buffer, normalized: Buffer, threads: SupportsIndex = 1
     ) -> list[Ids | bytes] | Answer | None:
         """Return the ids of a text (Ids) and the spans of their characters (bytes of uint64), else as encode does."""
 

@@ -6,12 +6,14 @@ most of them. Streams, arrays and batches are left to the adapters in adapters/.
 
 from __future__ import annotations
 
+from array import array
 from typing import TYPE_CHECKING, Protocol
 
 from tokcli.engine.shortcut.shortcut import DecodingFacts, Shortcut
+from tokcli.engine.stream.utf8 import without_surrogates
 from tokcli.engine.token_vocabulary import TokenVocabulary
 from tokcli.engine.tokens import Tokens
-from tokcli.engine.twins import TextTwin
+from tokcli.engine.twins import TextOrUtf8, TextTwin
 
 Pairs = list[tuple[int, int]]
 
@@ -27,6 +29,18 @@ class TextTokenizer(TokenVocabulary, Protocol):
 
     def encode(self, text: str, allowed: frozenset[str]) -> list[int]:
         """Return the ids of a text."""
+
+    def encode_array(self, text: TextOrUtf8, allowed: frozenset[str]) -> memoryview:
+        """Return the ids of a text as an array (uint32)."""
+        if self.native is not None and (ids := self.native.encode_array(text, allowed)) is not None:
+            return ids
+        return memoryview(array("I", self.encode(plain_text(text), allowed)))
+
+    def count(self, text: TextOrUtf8, allowed: frozenset[str]) -> int:
+        """Return the number of ids of a text."""
+        if self.native is not None and (count := self.native.count(text, allowed)) is not None:
+            return count
+        return len(self.encode(plain_text(text), allowed))
 
     def encode_spans(self, text: str, allowed: frozenset[str]) -> Tokens:
         """Return the tokens of a text with their places; InputError where these are not known."""
@@ -102,3 +116,8 @@ class TextTokenizer(TokenVocabulary, Protocol):
     def encode_own_text(self, text: str) -> list[int]:
         """Return the ids of a text that `own_text` gave, without what the tokenizer puts before other texts."""
         return self.encode(text, frozenset())
+
+
+def plain_text(text: TextOrUtf8) -> str:
+    """Return a text as a str without lone surrogates."""
+    return str(text, "utf-8") if isinstance(text, memoryview) else without_surrogates(text)

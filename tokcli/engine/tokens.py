@@ -75,6 +75,11 @@ class Tokens:
         self.blanks = _longer(self.blanks, more.blanks)
 
 
+def joined_ids(parts: list[memoryview]) -> memoryview:
+    """Return several arrays of ids (uint32) in a row as one."""
+    return parts[0] if len(parts) == 1 else memoryview(b"".join(parts)).cast("I")
+
+
 def _array(typecode: str, numbers: Iterable[int]) -> array[int]:
     """Return numbers as an array of this type; a memoryview of the same type is copied in one go."""
     if isinstance(numbers, memoryview) and numbers.format == typecode:

@@ -17,22 +17,26 @@ if TYPE_CHECKING:
     from tokcli.engine.tokens import Tokens
 
 
+TextOrUtf8 = str | memoryview
+"""A text, or its UTF-8, which native code takes without a copy."""
+
+
 class TextTwin(Protocol):
     """A native model that encodes whole texts, exactly as its Python twin does.
 
-    Each method returns None for a text that only Python can encode.
+    Each method returns None for a text that only Python can encode, and raises ValueError for bytes that are not UTF-8.
     """
 
-    def encode(self, text: str, allowed: frozenset[str]) -> list[int] | None:
+    def encode(self, text: TextOrUtf8, allowed: frozenset[str]) -> list[int] | None:
         """Return the ids of a text, in which the special tokens in `allowed` become ids."""
 
-    def encode_array(self, text: str, allowed: frozenset[str]) -> memoryview | None:
+    def encode_array(self, text: TextOrUtf8, allowed: frozenset[str]) -> memoryview | None:
         """Return the ids of a text as uint32."""
 
-    def count(self, text: str, allowed: frozenset[str]) -> int | None:
+    def count(self, text: TextOrUtf8, allowed: frozenset[str]) -> int | None:
         """Return the number of ids of a text."""
 
-    def encode_spans(self, text: str, allowed: frozenset[str]) -> Tokens | None:
+    def encode_spans(self, text: TextOrUtf8, allowed: frozenset[str]) -> Tokens | None:
         """Return the tokens of a text with their places."""
 
     def image(self) -> bytes:

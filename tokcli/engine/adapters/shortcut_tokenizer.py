@@ -13,7 +13,7 @@ from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, TypeVar
 
-from tokcli.engine.adapters.whole_text import NONE, WholeTextTokenizer, text_of
+from tokcli.engine.adapters.whole_text import NONE, WholeTextTokenizer, allowed_in, text_of
 from tokcli.engine.bpe.merges import ParentTable, for_ids
 from tokcli.engine.shortcut.placed import placed
 from tokcli.engine.shortcut.shortcut import Shortcut, blanks_of
@@ -25,7 +25,7 @@ from tokcli.engine.stream.utf8 import SplitText, utf8_of, without_surrogates
 from tokcli.engine.text_tokenizer import TextTokenizer
 from tokcli.engine.tiktoken.native_encoder import NativeEncoder
 from tokcli.engine.tiktoken.rank_tokenizer import RankTokenizer
-from tokcli.engine.tokens import Tokens, joined, mapped_spans
+from tokcli.engine.tokens import Tokens, joined, joined_ids, mapped_spans
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -127,7 +127,7 @@ class ShortcutTokenizer(WholeTextTokenizer):
         arrays = [
             memoryview(array("I", f)) if plain is None else self.fast.encode_array(plain) for f, plain in stretches
         ]
-        return arrays[0] if len(arrays) == 1 else memoryview(b"".join(arrays)).cast("I")
+        return joined_ids(arrays)
 
     def encode_batch(self, texts: Sequence[str], threads: int) -> list[list[int]]:
         """Return the ids of each text."""
@@ -271,7 +271,7 @@ class ShortcutTokenizer(WholeTextTokenizer):
 
     def encode_part(self, part: AnyChunk) -> memoryview:
         """Return the ids of a part of a stream as an array (uint32)."""
-        return self.fast.encode_part(part) if self._takes(part) else super().encode_part(part)
+        return self.fast.encode_part(part) if self._takes(part) else self.encode_array(text_of(part), allowed_in(part))
 
     def encode_each(self, part: SplitText) -> tuple[Buffer, bytes] | None:
         """Return the ids of a part, and the number of ids of each piece (uint32); None where Python has to do it."""
@@ -279,7 +279,7 @@ class ShortcutTokenizer(WholeTextTokenizer):
 
     def count_part(self, part: AnyChunk, threads: int = 1) -> int:
         """Return the number of ids of a part of a stream."""
-        return self.fast.count_part(part, threads) if self._takes(part) else super().count_part(part)
+        return self.fast.count_part(part, threads) if self._takes(part) else self.count(text_of(part), allowed_in(part))
 
     def _takes(self, part: AnyChunk) -> bool:
         """Return whether the shortcut holds for a part of a stream as it is; added tokens have been cut out."""

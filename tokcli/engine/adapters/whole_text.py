@@ -20,10 +20,11 @@ from tokcli.engine.pretokenizers.pretokenizer import PreTokenizer
 from tokcli.engine.stream import chunks as stream
 from tokcli.engine.stream import special_tokens as special
 from tokcli.engine.stream.chunks import PLAIN, ReadOptions, Utf8Errors
-from tokcli.engine.stream.utf8 import utf8_of, without_surrogates
+from tokcli.engine.stream.utf8 import special_finder, utf8_of, valid_utf8, without_surrogates
 from tokcli.engine.text_tokenizer import TextTokenizer
 from tokcli.engine.token_vocabulary import TokenVocabulary
 from tokcli.engine.tokens import Tokens
+from tokcli.engine.twins import TextOrUtf8
 from tokcli.errors import DisallowedSpecialTokenError, InputError, NotUtf8Error, PatternError, TokcliError
 
 if TYPE_CHECKING:
@@ -101,17 +102,11 @@ class WholeTextTokenizer(TokenVocabulary):
 
     def count(self, text: str, allowed: frozenset[str] = NONE) -> int:
         """Return the number of ids of a text."""
-        native = self.inner.native
-        if native is not None and (count := native.count(text, allowed)) is not None:
-            return count
-        return len(self.inner.encode(without_surrogates(text), allowed))
+        return self.inner.count(text, allowed)
 
     def encode_array(self, text: str, allowed: frozenset[str] = NONE) -> memoryview:
         """Return the ids of a text as an array (uint32)."""
-        native = self.inner.native
-        if native is not None and (ids := native.encode_array(text, allowed)) is not None:
-            return ids
-        return memoryview(array("I", self.inner.encode(without_surrogates(text), allowed)))
+        return self.inner.encode_array(text, allowed)
 
     def encode_bytes(self, data: bytes) -> memoryview:
         """Return the ids of UTF-8 as an array; UnicodeDecodeError for other bytes."""
@@ -170,11 +165,24 @@ class WholeTextTokenizer(TokenVocabulary):
         return self.read_chunks(blocks, options)
 
     def read_parts(self, blocks: stream.Blocks, options: ReadOptions = PLAIN) -> Iterator[AnyChunk]:
-        """Yield a stream as one chunk, or nothing if it is empty; InputError above stream.MAX_PIECE_BYTES."""
-        return self.read_chunks(blocks, options)
+        """Yield a stream as one part, or nothing if it is empty; InputError above stream.MAX_PIECE_BYTES."""
+        data = self._joined(blocks)
+        is_plain = not options.allowed and not special_finder(options.refused).is_in(data) and self.inner.is_native
+        if is_plain and valid_utf8(data) == len(data):
+            if data:
+                yield memoryview(data)
+            return
+        yield from self.read_chunks([data], options)
 
     def read_whole(self, blocks: stream.Blocks, options: ReadOptions = PLAIN) -> stream.Chunk | None:
         """Return a stream as one chunk, or None if it is empty; InputError above stream.MAX_PIECE_BYTES."""
+        text = _decoded(self._joined(blocks), options.errors)
+        for begin, end in special.finder(options.refused).find(text):
+            raise DisallowedSpecialTokenError.found(text[begin:end], len(text[:begin].encode()), "byte")
+        return stream.Chunk(text, 0, allowed=options.allowed) if text else None
+
+    def _joined(self, blocks: stream.Blocks) -> bytes:
+        """Return all bytes of a stream; InputError above stream.MAX_PIECE_BYTES."""
         held, size = [], 0
         for block in blocks:
             held.append(block)
@@ -184,14 +192,11 @@ class WholeTextTokenizer(TokenVocabulary):
                     f"a text above {stream.MAX_PIECE_BYTES >> 20} MiB",
                     f"{self.name} has to see a text whole; cut it into records.",
                 )
-        text = _decoded(b"".join(held), options.errors)
-        for begin, end in special.finder(options.refused).find(text):
-            raise DisallowedSpecialTokenError.found(text[begin:end], len(text[:begin].encode()), "byte")
-        return stream.Chunk(text, 0, allowed=options.allowed) if text else None
+        return b"".join(held)
 
     def encode_part(self, part: AnyChunk) -> memoryview:
         """Return the ids of a part of a stream as an array (uint32)."""
-        return self.encode_array(*_text_and_allowed(part))
+        return self.inner.encode_array(_text_or_utf8(part), allowed_in(part))
 
     def encode_each(self, part: SplitText) -> tuple[Buffer, bytes] | None:
         """Return None: texts are encoded whole."""
@@ -200,7 +205,7 @@ class WholeTextTokenizer(TokenVocabulary):
 
     def count_part(self, part: AnyChunk) -> int:
         """Return the number of ids of a part of a stream."""
-        return self.count(*_text_and_allowed(part))
+        return self.inner.count(_text_or_utf8(part), allowed_in(part))
 
     def for_records(
         self, data: bytes, special_tokens: frozenset[str] = NONE, errors: Utf8Errors = "strict"
@@ -315,9 +320,14 @@ def text_of(part: AnyChunk) -> str:
     return part.text if isinstance(part, stream.Chunk) else str(utf8_of(part), "utf-8")
 
 
-def _text_and_allowed(part: AnyChunk) -> tuple[str, frozenset[str]]:
-    """Return the text of a part, and the special tokens allowed in it: none where they have been cut out before."""
-    return text_of(part), (isinstance(part, stream.Chunk) and part.allowed) or NONE
+def _text_or_utf8(part: AnyChunk) -> TextOrUtf8:
+    """Return the text of a part of a stream: a str if it was decoded before, else UTF-8."""
+    return part.text if isinstance(part, stream.Chunk) else utf8_of(part)
+
+
+def allowed_in(part: AnyChunk) -> frozenset[str]:
+    """Return the special tokens allowed in a part of a stream: none where they have been cut out before."""
+    return (isinstance(part, stream.Chunk) and part.allowed) or NONE
 
 
 def _restore(kind: type[WholeTextTokenizer], name: str, rules: type[Any], given: dict[str, Any]) -> WholeTextTokenizer:

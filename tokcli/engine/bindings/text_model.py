@@ -16,6 +16,7 @@ from tokcli.engine import backend
 from tokcli.engine.bpe.byte_alphabet import byte_token
 from tokcli.engine.stream.parallel import threads_inside
 from tokcli.engine.tokens import Tokens
+from tokcli.engine.twins import TextOrUtf8
 
 if TYPE_CHECKING:
     from tokcli.engine import _native
@@ -68,26 +69,29 @@ class NativeText:
         """Return the tables, and what was learned about single characters, as bytes that a native model can open."""
         return self.model.image()
 
-    def encode(self, text: str, allowed: frozenset[str]) -> list[int] | None:
+    def encode(self, text: TextOrUtf8, allowed: frozenset[str]) -> list[int] | None:
         """Return the ids of a text, in which the special tokens in `allowed` become ids."""
         return self._ask(self.model.encode, text, allowed)
 
-    def encode_array(self, text: str, allowed: frozenset[str]) -> memoryview | None:
+    def encode_array(self, text: TextOrUtf8, allowed: frozenset[str]) -> memoryview | None:
         """Return the ids of a text as an array (uint32)."""
         ids = self._ask(self.model.encode_ids, text, allowed)
         return None if ids is None else memoryview(ids).cast("I")
 
-    def count(self, text: str, allowed: frozenset[str]) -> int | None:
+    def count(self, text: TextOrUtf8, allowed: frozenset[str]) -> int | None:
         """Return the number of ids of a text."""
         return self._ask(self.model.count, text, allowed)
 
-    def encode_spans(self, text: str, allowed: frozenset[str]) -> Tokens | None:
+    def encode_spans(self, text: TextOrUtf8, allowed: frozenset[str]) -> Tokens | None:
         """Return the tokens of a text with their places."""
         found = self._ask(self.model.encode_spans, text, allowed)
         return None if found is None else Tokens(memoryview(found[0]).cast("I"), spans=memoryview(found[1]).cast("Q"))
 
     def _ask(
-        self, method: Callable[[str, bytes, bytes, int], Answer | Questions | None], text: str, allowed: frozenset[str]
+        self,
+        method: Callable[[TextOrUtf8, bytes, bytes, int], Answer | Questions | None],
+        text: TextOrUtf8,
+        allowed: frozenset[str],
     ) -> Answer | None:
         """Call a method of the model until all its questions are answered; return None if only Python can encode."""
         states, threads = self._states(allowed), threads_inside()

@@ -18,7 +18,7 @@ from tokcli.engine.chunking import boundaries
 from tokcli.engine.stream.chunks import PLAIN, Chunk
 from tokcli.engine.stream.spans import byte_spans
 from tokcli.engine.stream.utf8 import utf8_of
-from tokcli.engine.tokens import mapped_spans
+from tokcli.engine.tokens import joined_ids, mapped_spans
 from tokcli.errors import InputError
 
 if TYPE_CHECKING:
@@ -295,11 +295,6 @@ class PassageCutter:
             unit="byte",
             detail=repr(character.decode("utf-8", "backslashreplace")),
         )
-
-
-def joined_ids(parts: list[memoryview]) -> memoryview:
-    """Return several arrays of ids (uint32) in a row as one."""
-    return parts[0] if len(parts) == 1 else memoryview(b"".join(parts)).cast("I")
 
 
 class _Window:

@@ -6,6 +6,7 @@ model comes from does something else. The models are left to models.py.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
@@ -17,9 +18,10 @@ from tokcli.engine.bpe.bpe import MergeOrder, ModelKind
 from tokcli.engine.llama_cpp.settings import NORMAL, SPECIAL
 from tokcli.engine.llama_cpp.vocabulary import LlamaVocabulary
 from tokcli.engine.shortcut.shortcut import DecodingFacts, Shortcut
+from tokcli.engine.stream.utf8 import special_finder
 from tokcli.engine.text_tokenizer import TextTokenizer
-from tokcli.engine.tokens import Tokens, added, joined, spans_of
-from tokcli.engine.twins import TextTwin, twin_of
+from tokcli.engine.tokens import Tokens, added, joined, joined_ids, spans_of
+from tokcli.engine.twins import TextOrUtf8, TextTwin, twin_of
 from tokcli.errors import InputError
 
 if TYPE_CHECKING:
@@ -85,17 +87,32 @@ class LlamaCpp(LlamaVocabulary, TextTokenizer):
 
     def encode(self, text: str, allowed: frozenset[str]) -> list[int]:
         """Return the ids of a text, without those that a template adds."""
-        return [number for ids, _ in self._encoded(text, allowed) for number in ids]
+        return self.encode_array(text, allowed).tolist()
 
-    def _encoded(self, text: str, allowed: frozenset[str]) -> Iterator[tuple[Sequence[int], bool]]:
-        """Yield the ids of each fragment of a text, and whether a space was put before it."""
+    def encode_array(self, text: TextOrUtf8, allowed: frozenset[str]) -> memoryview:
+        """Return the ids of a text as an array (uint32)."""
+        return joined_ids([ids for ids, _ in self._encoded(text, allowed)])
+
+    def count(self, text: TextOrUtf8, allowed: frozenset[str]) -> int:
+        """Return the number of ids of a text."""
+        return sum(len(ids) for ids, _ in self._encoded(text, allowed))
+
+    def _encoded(self, text: TextOrUtf8, allowed: frozenset[str]) -> Iterator[tuple[memoryview, bool]]:
+        """Yield the ids (uint32) of each fragment of a text, and whether a space was put before it."""
+        adds_space = self.kind == "llama" and self.settings.add_space_prefix
+        if isinstance(text, memoryview):
+            data = bytes(text)
+            if not special_finder(frozenset(self._cutting(allowed)[2])).is_in(data):
+                yield self._encode_fragment(memoryview(b" " + data) if adds_space else text), adds_space
+                return
+            text = data.decode()
         after_special = True
         for fragment in self._fragments(text, allowed):
             if isinstance(fragment, int):
-                yield [fragment], False
+                yield memoryview(array("I", [fragment])), False
                 after_special = True
                 continue
-            has_prefix = self.kind == "llama" and self.settings.add_space_prefix and after_special
+            has_prefix = adds_space and after_special
             yield self._encode_fragment(" " + fragment if has_prefix else fragment), has_prefix
             after_special = False
 
@@ -147,9 +164,13 @@ class LlamaCpp(LlamaVocabulary, TextTokenizer):
             is_taken[end] = 1
             end += 1
 
-    def _encode_fragment(self, text: str) -> Sequence[int]:
-        ids = None if self.native_model is None else self.native_model.encode(text, frozenset())
-        return self.model.encode(text) if ids is None else ids
+    def _encode_fragment(self, text: TextOrUtf8) -> memoryview:
+        """Return the ids (uint32) of text between special tokens."""
+        ids = None if self.native_model is None else self.native_model.encode_array(text, frozenset())
+        if ids is None:
+            text = str(text, "utf-8") if isinstance(text, memoryview) else text
+            ids = memoryview(array("I", self.model.encode(text)))
+        return ids
 
     def encode_spans(self, text: str, allowed: frozenset[str]) -> Tokens:
         """Return the tokens of a text with their places; InputError where their bytes are not those of the text.

@@ -5,11 +5,13 @@
 #include <atomic>
 #include <memory>
 #include <numeric>
+#include <optional>
 
 #include "base/fork.h"
 #include "module/bindings.h"
 #include "module/id_objects.h"
 #include "pipeline/text_model.h"
+#include "text/valid_utf8.h"
 
 using namespace tokcli;
 
@@ -229,8 +231,8 @@ class PyTextModel {
 
   // --- encoding ------------------------------------------------------------------------------------------------------
 
-  // Each of these returns what it promises; or three lists of what has to be learned first; or None where only Python
-  // can encode the text.
+  // Each of these takes a str, or a buffer of UTF-8 (ValueError: it is none). It returns what it promises; or three lists
+  // of what has to be learned first; or None where only Python can encode the text.
   nb::object encode(nb::handle text, nb::handle raw, nb::handle normalized, Number<size_t> threads) {
     return encode_with(text, raw, normalized, threads, [&](IdBuffer ids) { return ints_.list_of(ids.data(), ids.size()); });
   }
@@ -281,7 +283,9 @@ class PyTextModel {
   nb::object encode_with(nb::handle object, nb::handle raw, nb::handle normalized, size_t threads, const Make& make,
                          Spans* spans = nullptr) {
     close();
-    const Text text = text_of(object);
+    std::optional<StableView> given;
+    if (!PyUnicode_Check(object.ptr())) given.emplace(object);
+    const Text text = given ? Text::of(given->bytes()) : text_of(object);
     const std::string raw_states = string_of(raw), normalized_states = string_of(normalized);
     if (raw_states.size() != model_.raw.tokens.size() || normalized_states.size() != model_.normalized.tokens.size())
       throw nb::value_error("each added token needs a state");
@@ -292,6 +296,7 @@ class PyTextModel {
       const ReleasedGil released;
       std::vector<uint8_t> utf8;
       Bytes bytes = text.bytes();
+      if (given && valid_utf8(bytes) != bytes.size()) throw std::invalid_argument("the text is not UTF-8");
       if (!text.is_utf8) {
         utf8.resize(text.size * (text.unit == 1 ? 2 : text.unit == 2 ? 3 : 4) + kMostUtf8);
         const size_t size = to_utf8(text, utf8.data());

@@ -86,6 +86,9 @@ class CharRules {
   // A normalizer drops characters in such a way that the place of another one may change: where it may, only Python knows
   // the places.
   void set_dropping_moves() { dropping_moves_ = true; }
+  // Returns what a character of ASCII becomes whatever is beside it, where that is one of ASCII; else kSpecial.
+  uint8_t ascii(uint8_t c) const { return ascii_[c]; }
+  static constexpr uint8_t kSpecial = 0xFF;
   // Appends what a text becomes to `out`; what is not known yet is added to `needs`. `tracking` is null where places are
   // not kept.
   void apply(Bytes in, std::string& out, Needs& needs, Tracking* tracking = nullptr) const;
@@ -102,7 +105,6 @@ class CharRules {
 
  private:
   static constexpr uint32_t kUnknown = 0, kUnsafe = 1, kFirst = 2;
-  static constexpr uint8_t kSpecial = 0xFF;
   static constexpr size_t kMostRuns = 1 << 14, kMostRunBytes = 1 << 22;
   uint32_t rule(uint32_t c, Needs& needs) const {
     const uint32_t found = rules_[c];

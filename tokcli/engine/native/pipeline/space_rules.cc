@@ -141,7 +141,7 @@ bool SpaceRules::as_llama(Bytes in, size_t most, std::string& out) const {
   return true;
 }
 
-bool SpaceRules::as_sentencepiece(Bytes in, size_t most, std::string& out, Tracking* kept) const {
+bool SpaceRules::as_sentencepiece(Bytes in, Ends ends, size_t most, std::string& out, Tracking* kept) const {
   const uint8_t *p = in.data(), *end = p + in.size();
   const size_t wide = std::max(space.size(), kWritten);
   Room room(out, in.size() + in.size() / 2);
@@ -151,7 +151,7 @@ bool SpaceRules::as_sentencepiece(Bytes in, size_t most, std::string& out, Track
     if (kept != nullptr) kept->replaced(place_of(at), space, written());
     room.put(space);
   };
-  bool has_begun = false, is_after_space = false;
+  bool has_begun = !ends.begin, is_after_space = false;
   Pace pace;
   while (p < end) {
     pace.step();
@@ -198,7 +198,7 @@ bool SpaceRules::as_sentencepiece(Bytes in, size_t most, std::string& out, Track
   const size_t all = written();
   room.close();
   if (!has_begun) return true;
-  if (trim) {
+  if (trim && ends.end) {
     while (out.size() >= space.size() && out.ends_with(space)) out.resize(out.size() - space.size());
   }
   if (kept != nullptr && out.size() < all) kept->end_before(out.size());

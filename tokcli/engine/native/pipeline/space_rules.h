@@ -9,6 +9,7 @@
 #include "models/trie.h"
 #include "pipeline/charsmap.h"
 #include "pipeline/origins.h"
+#include "pipeline/steps.h"
 
 namespace tokcli {
 
@@ -32,14 +33,19 @@ struct SpaceRules {
     if (Archive::kReads && fits()) prepare();
   }
   bool fits() const { return charsmap.fits() && kept.fits(kNone); }
-  // Writes what a text becomes to `out`, which is empty. Returns false where only Python can say it, or it is more than
-  // `most` bytes. `kept` (null where places are not kept; never for llama.cpp) also gets the end of the text.
-  bool apply(Bytes in, size_t most, std::string& out, Tracking* kept) const {
-    return is_llama ? as_llama(in, most, out) : as_sentencepiece(in, most, out, kept);
+  // Writes what a part of a text becomes to `out`, which is empty; llama.cpp's has both ends. Returns false where only
+  // Python can say it, or it is more than `most` bytes. `kept` (null where places are not kept; never for llama.cpp) also
+  // gets the end of the text.
+  bool apply(Bytes in, Ends ends, size_t most, std::string& out, Tracking* kept) const {
+    return is_llama ? as_llama(in, most, out) : as_sentencepiece(in, ends, most, out, kept);
+  }
+  // Returns whether a text may be cut before a space between these characters of ASCII, and its parts be normalized.
+  bool is_cut(uint8_t left, uint8_t right) const {
+    return !is_llama && !as_suffix && is_plain_[left][' '] && is_plain_[' '][right];
   }
 
  private:
-  bool as_sentencepiece(Bytes in, size_t most, std::string& out, Tracking* kept) const;
+  bool as_sentencepiece(Bytes in, Ends ends, size_t most, std::string& out, Tracking* kept) const;
   bool as_llama(Bytes in, size_t most, std::string& out) const;
   bool next_segment(const uint8_t*& p, const uint8_t* end, std::string_view& segment) const;
   size_t kept_size(const uint8_t* p, const uint8_t* end) const;

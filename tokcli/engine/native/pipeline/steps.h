@@ -9,6 +9,11 @@
 
 namespace tokcli {
 
+// Whether a part of a text is its beginning, and its end.
+struct Ends {
+  bool begin = true, end = true;
+};
+
 // One step. kChars: CharRules; kSpaces: SpaceRules.
 struct Step {
   enum class Kind { kPrepend, kReplace, kSqueeze, kChars, kStrip, kSpaces };

@@ -88,6 +88,7 @@ bool TextModel::in_parts(Bytes text, Call& call, const IsCut& is_cut, const Enco
     parts.push_back({from, at});
     from = at;
   }
+  if (parts.size() < 2) return false;
   encode_waiting(call);
   std::vector<IdBuffer> ids(parts.size());
   std::vector<Needs> needs(parts.size());
@@ -98,7 +99,7 @@ bool TextModel::in_parts(Bytes text, Call& call, const IsCut& is_cut, const Enco
     part.end = call.end;
     part.track(call.spans == nullptr ? nullptr : &spans[i], call.raw, parts[i]);
     part.ends_at_next = call.ends_at_next;
-    if (call.spans != nullptr) part.cut_from(call.begin, *call.origins);
+    if (call.spans != nullptr && call.origins != nullptr) part.cut_from(call.begin, *call.origins);
     encode(parts[i], part);
     encode_waiting(part);
     scratch->trim(parts[i].size());

@@ -89,8 +89,74 @@ void TextModel::find_added(const AddedTokens& added, Bytes states, Bytes text, C
   if (at < end) visit(Bytes{at, end}, kNone);
 }
 
+// Threads share a long segment from its normalization on, where it may be cut before spaces.
 void TextModel::encode_segment(Bytes segment, bool is_first, Bytes states, Call& call) const {
-  const Bytes text = normalize(segment, call);
+  const auto is_cut = [&](const uint8_t* at, const uint8_t* begin, const uint8_t* end) {
+    return is_cut_before_space(at, begin, end);
+  };
+  const auto encode = [&](Bytes part, Call& one) {
+    const Ends ends{part.data() == segment.data(), part.data() + part.size() == segment.data() + segment.size()};
+    encode_part(part, ends, is_first && ends.begin, states, one);
+  };
+  if (!normalized.tokens.empty() || !in_parts(segment, call, is_cut, encode))
+    encode_part(segment, Ends{}, is_first, states, call);
+}
+
+// Returns whether a text may be cut before a space, and each part be normalized and encoded on its own. Such a space is
+// between two letters or digits of ASCII that the steps of the normalizer change, if at all, each by itself, and that no
+// word holds together with the space.
+bool TextModel::is_cut_before_space(const uint8_t* at, const uint8_t* begin, const uint8_t* end) const {
+  const auto is_plain = [](uint8_t c) { return c - '0' < 10u || (c | 0x20) - 'a' < 26u; };
+  if (at == begin || end - at < 2 || *at != ' ' || !is_plain(at[-1]) || !is_plain(at[1])) return false;
+  uint8_t left = at[-1], right = at[1];
+  std::string_view between = " ";
+  const auto has = [](std::string_view text, uint8_t c) { return text.find(static_cast<char>(c)) != text.npos; };
+  for (const Step& step : steps) {
+    switch (step.kind) {
+      case Step::Kind::kPrepend:
+      case Step::Kind::kStrip:  // at the ends of the whole text
+      case Step::Kind::kSqueeze: break;  // more than one space
+      case Step::Kind::kReplace:
+        if (step.from == between) between = step.to;
+        else if (has(step.from, left) || has(step.from, right) || step.from.find(between) != std::string::npos) return false;
+        if (between != " " && between != space) return false;
+        break;
+      case Step::Kind::kChars:
+        left = chars.ascii(left);
+        right = chars.ascii(right);
+        if (between != " " || chars.ascii(' ') != ' ' || !is_plain(left) || !is_plain(right)) return false;
+        break;
+      case Step::Kind::kSpaces:
+        if (between != " " || !spaces.is_cut(left, right)) return false;
+        between = space;
+        break;
+    }
+  }
+  return is_cut_at(left, between);
+}
+
+// Returns whether no word holds a character of ASCII and what is after it: a space, or what spaces become.
+bool TextModel::is_cut_at(uint32_t left, std::string_view between) const {
+  const uint8_t *p = bytes_of(between).data(), *const end = p + between.size();
+  const uint32_t right = next_char(p, end);
+  if (has_classes) return static_cast<uint8_t>(classes[right]) == kRemoved;
+  if (has_metaspace) {
+    if (prefixes_blindly) return false;
+    if (metaspace_splits) return true;
+    between = space;
+  }
+  if (whole_first) return false;  // a part would be looked up as a piece
+  if (word_cut == WordCut::kWherePossible) {
+    const Bytes text = bytes_of(between);
+    p = text.data();
+    return !pairs.may_hold(left, next_char(p, p + text.size())) &&
+           (!cuts_before_known || tokens.strings.find(text.data(), text.size()) != kNone);
+  }
+  return word_cut == WordCut::kAtSpaces && between == space;
+}
+
+void TextModel::encode_part(Bytes part, Ends ends, bool is_first, Bytes states, Call& call) const {
+  const Bytes text = normalize(part, ends, call);
   if (!call.needs.empty()) return;
   find_added(normalized, states, text, call, [&](Bytes segment, uint32_t id) {
     if (id == kNone) {
@@ -103,15 +169,15 @@ void TextModel::encode_segment(Bytes segment, bool is_first, Bytes states, Call&
   });
 }
 
-// Returns the normalized segment. The steps write to two texts in turn.
-Bytes TextModel::normalize(Bytes segment, Call& call) const {
+// Returns a normalized segment, or part of one. The steps write to two texts in turn.
+Bytes TextModel::normalize(Bytes segment, Ends ends, Call& call) const {
   std::string *to = &call.scratch.one, *other = &call.scratch.other;
   Origins *to_origins = &call.scratch.one_origins, *origins = &call.scratch.other_origins;  // those of `segment`
   if (call.spans != nullptr) origins->begin(static_cast<size_t>(segment.data() - call.raw.data()));
   std::optional<Tracking> tracking;
   for (const Step& step : steps) {
     if (step.kind == Step::Kind::kStrip) {
-      const Bytes left = stripped(segment, step.left, step.right);
+      const Bytes left = stripped(segment, step.left && ends.begin, step.right && ends.end);
       if (call.spans != nullptr) origins->drop(static_cast<size_t>(left.data() - segment.data()));
       segment = left;
       continue;
@@ -122,20 +188,17 @@ Bytes TextModel::normalize(Bytes segment, Call& call) const {
     to->reserve(segment.size() + 16);
     switch (step.kind) {
       case Step::Kind::kPrepend:
-        if (segment.empty()) break;
-        *to = step.to;
+        if (ends.begin && !segment.empty()) *to = step.to;
+        if (kept != nullptr && !to->empty()) kept->replaced(0, step.to, 0);
+        if (kept != nullptr && !segment.empty()) kept->copied(0, segment.size(), to->size());
         to->append(view_of(segment));
-        if (kept != nullptr) {
-          kept->replaced(0, step.to, 0);
-          kept->copied(0, segment.size(), step.to.size());
-        }
         break;
       case Step::Kind::kReplace:
         call.needs.is_for_python |= !replace_all(segment, step.from, step.to, call.most, *to, kept);
         break;
       case Step::Kind::kSqueeze: squeeze_spaces(segment, step.to, *to, kept); break;
       case Step::Kind::kChars: chars.apply(segment, *to, call.needs, kept); break;
-      case Step::Kind::kSpaces: call.needs.is_for_python |= !spaces.apply(segment, call.most, *to, kept); break;
+      case Step::Kind::kSpaces: call.needs.is_for_python |= !spaces.apply(segment, ends, call.most, *to, kept); break;
       case Step::Kind::kStrip: break;
     }
     call.needs.is_for_python |= to->size() > call.most;
@@ -182,6 +245,10 @@ void TextModel::encode_piece(Bytes piece, bool is_first, Call& call) const {
     encode_words(piece, call);
     return;
   }
+  if (prefixes_blindly) {
+    encode_prefixed(piece, call);
+    return;
+  }
   std::string& text = call.scratch.piece;
   text.clear();
   const uint8_t* const normalized_begin = call.begin;
@@ -191,13 +258,12 @@ void TextModel::encode_piece(Bytes piece, bool is_first, Call& call) const {
     tracking.emplace(*normalized_origins, call.scratch.piece_origins, static_cast<size_t>(piece.data() - call.begin));
   const bool is_wanted = prefix == MetaspacePrefix::kAlways || (prefix == MetaspacePrefix::kFirst && is_first);
   const std::string_view given = view_of(piece);
-  const bool has_one = !prefixes_blindly && (given.starts_with(space) || given.starts_with(' '));
+  const bool has_one = given.starts_with(space) || given.starts_with(' ');
   if (is_wanted && !has_one && !piece.empty()) {
     text = space;
     if (tracking) tracking->replaced(0, text, 0);
   }
-  if (prefixes_blindly) text += given;
-  else if (!replace_all(piece, " ", space, call.most, text, tracking ? &*tracking : nullptr)) call.needs.is_for_python = true;
+  if (!replace_all(piece, " ", space, call.most, text, tracking ? &*tracking : nullptr)) call.needs.is_for_python = true;
   if (!call.needs.empty()) return;
   const Bytes whole = bytes_of(text);
   if (call.spans != nullptr) call.cut_from(whole.data(), call.scratch.piece_origins);
@@ -215,6 +281,24 @@ void TextModel::encode_piece(Bytes piece, bool is_first, Call& call) const {
   if (!metaspace_splits || !in_parts(whole, call, is_at_space, encode_spaced)) encode_spaced(whole, call);
   encode_waiting(call);  // before the next piece is written over this one
   if (call.spans != nullptr) call.cut_from(normalized_begin, *normalized_origins);
+}
+
+// Encodes a piece with a metaspace before it. As a rule there are many and short ones: they are put in a row, so that their
+// words may wait together. (Places are not kept here: see knows_places.)
+void TextModel::encode_prefixed(Bytes piece, Call& call) const {
+  constexpr size_t kRoom = size_t{1} << 14;
+  const size_t size = space.size() + piece.size();
+  std::string& row = call.scratch.piece;
+  if (row.capacity() - row.size() < size) {
+    encode_waiting(call);
+    row.clear();
+    row.reserve(std::max(size, kRoom));
+  }
+  const size_t begin = row.size();
+  row += space;
+  row += view_of(piece);
+  call.end = bytes_of(row).data() + row.size();
+  encode_words(bytes_of(row).subspan(begin), call);
 }
 
 bool TextModel::fits() const {

@@ -190,7 +190,7 @@ struct TextModel {
   bool has_classes = false;        // pieces are cut where the group of characters changes
   CodePages<uint16_t> classes;     // of each character: kKnown, kWordChar, and its group in the low byte
   bool has_metaspace = false, metaspace_splits = false;
-  bool prefixes_blindly = false;   // a metaspace is put before a piece even where one is
+  bool prefixes_blindly = false;   // a metaspace is put before each piece, also where one is, and spaces stay
   MetaspacePrefix prefix = MetaspacePrefix::kNever;
 
   static constexpr uint16_t kKnown = 0x8000, kWordChar = 0x100;
@@ -235,11 +235,15 @@ struct TextModel {
   template <class Visit>
   void find_added(const AddedTokens& added, Bytes states, Bytes text, Call& call, const Visit& visit) const;
   void encode_segment(Bytes segment, bool is_first, Bytes states, Call& call) const;
-  Bytes normalize(Bytes segment, Call& call) const;
+  void encode_part(Bytes part, Ends ends, bool is_first, Bytes states, Call& call) const;
+  bool is_cut_before_space(const uint8_t* at, const uint8_t* begin, const uint8_t* end) const;
+  bool is_cut_at(uint32_t left, std::string_view space_between) const;
+  Bytes normalize(Bytes segment, Ends ends, Call& call) const;
   bool has_space_rules() const;
   bool knows_places() const;
   void encode_pieces(Bytes text, bool is_first, Call& call) const;
   void encode_piece(Bytes piece, bool is_first, Call& call) const;
+  void encode_prefixed(Bytes piece, Call& call) const;
   void encode_words(Bytes piece, Call& call) const;
   void add_words(Bytes piece, Call& call) const;
   bool is_cut(const uint8_t* at, const uint8_t* begin, const uint8_t* end) const;
