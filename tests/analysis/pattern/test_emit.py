@@ -6,6 +6,7 @@ import json
 import random
 import re
 import sys
+import unicodedata
 from functools import lru_cache
 from itertools import product
 
@@ -44,6 +45,11 @@ WRITTEN = [
 ]
 
 
+def known_to_python(text: str) -> str:
+    """A text without the characters that the Unicode of this Python's `re` lacks, such as the digits of Garay before 16.0."""
+    return "".join(c for c in text if unicodedata.category(c) != "Cn")
+
+
 @lru_cache
 def emitted(pattern: str, engine: str) -> str:
     made = emit(pattern, engine)
@@ -53,7 +59,7 @@ def emitted(pattern: str, engine: str) -> str:
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="re has no possessive quantifiers before Python 3.11")
 @pytest.mark.parametrize("pattern", PATTERNS)
-@given(text=TEXTS)
+@given(text=TEXTS.map(known_to_python))
 def test_python_cuts_the_same(pattern: str, text: str) -> None:
     assert [match[0] for match in re.finditer(emitted(pattern, "python"), text)] == PreTokenizer(pattern).split(text)
 

@@ -1,0 +1,211 @@
+"""Long texts are cut before spaces, and each part is normalized and encoded by a thread: the ids and places are the same."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from gguf_files import BYTES as BYTE_TOKENS
+from gguf_files import INT32, llama
+from support import HARD_ATOMS, ROOT, first_in_gate
+
+from tokcli.engine import backend
+from tokcli.engine.stream.chunks import Chunk
+from tokcli.engine.stream.parallel import with_threads_inside
+from tokcli.registry.encodings import load_encoding
+
+pytestmark = [
+    pytest.mark.no_cover,
+    pytest.mark.skipif(backend.native() is None, reason="there is no native code here"),
+]
+
+FORMATS = ROOT / "tests/data/formats"
+SIZE = 3 << 16  # of a text that three threads share
+WORDS = [
+    "the",
+    "Ab",
+    "x",
+    "12",
+    "a",
+    "b",
+    "K",
+    "ab,",
+    "\u212a",
+    "caf\xe9",
+    "e\u0301",
+    "\u4e2d\u6587",
+    "ab\u0301",
+    "``",
+    "▁a",
+]
+STEPS: dict[str, list[dict[str, Any]]] = {
+    "none": [],
+    "characters": [{"type": "NFKD"}, {"type": "StripAccents"}, {"type": "Lowercase"}],
+    "ends": [{"type": "Strip", "strip_left": True, "strip_right": True}, {"type": "Prepend", "prepend": "▁x"}],
+    "a character in the place of spaces": [{"type": "Replace", "pattern": {"String": " "}, "content": "▁"}],
+    "letters in the place of spaces": [{"type": "Replace", "pattern": {"String": " "}, "content": "ab"}],
+    "nothing in the place of spaces": [{"type": "Replace", "pattern": {"String": " "}, "content": ""}],
+    "what is around a space": [{"type": "Replace", "pattern": {"String": "b a"}, "content": "x"}],
+    "what a step before has made": [
+        {"type": "Replace", "pattern": {"String": " "}, "content": "▁"},
+        {"type": "Replace", "pattern": {"String": "b▁a"}, "content": "x"},
+    ],
+    "a letter that becomes a space": [{"type": "Replace", "pattern": {"String": "x"}, "content": " "}],
+    "quotes": [
+        {"type": "Replace", "pattern": {"String": "``"}, "content": '"'},
+        {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": " "},
+        {"type": "Lowercase"},
+    ],
+}
+
+
+def metaspace(scheme: str, split: bool) -> dict[str, Any]:
+    return {"type": "Metaspace", "replacement": "▁", "prepend_scheme": scheme, "split": split}
+
+
+CUTS: dict[str, dict[str, Any] | None] = {
+    "nothing": None,
+    "words": {"type": "BertPreTokenizer"},
+    "spaces": {"type": "WhitespaceSplit"},
+    "a metaspace before each": metaspace("always", True),
+    "no metaspace first": metaspace("never", True),
+    "a metaspace and no cut": metaspace("always", False),
+    "punctuation": {"type": "Punctuation", "behavior": "Isolated"},
+}
+TOKENS = [
+    "a",
+    "b",
+    "x",
+    "▁",
+    " ",
+    "▁a",
+    " a",
+    "ab",
+    "b▁",
+    "b ",
+    "▁ab",
+    "ba",
+    "x▁a",
+    "1",
+    "12",
+    "the",
+    "▁the",
+    "t",
+    "h",
+    "e",
+]
+MODELS: dict[str, dict[str, Any]] = {
+    "BPE": {
+        "type": "BPE",
+        "vocab": {token: i for i, token in enumerate(["<unk>", *TOKENS])},
+        "merges": [["▁", "a"], ["a", "b"], ["b", "▁"], ["t", "h"], ["th", "e"], ["▁", "the"]],
+        "unk_token": "<unk>",
+        "fuse_unk": True,
+    },
+    "BPE, pieces first": {},
+    "WordPiece": {
+        "type": "WordPiece",
+        "vocab": {token: i for i, token in enumerate(["<unk>", *TOKENS, "##a", "##b", "##x"])},
+        "unk_token": "<unk>",
+        "continuing_subword_prefix": "##",
+        "max_input_chars_per_word": 20,
+    },
+    "Unigram": {"type": "Unigram", "unk_id": 0, "vocab": [["<unk>", 0.0], *([t, -1.5 - len(t)] for t in TOKENS)]},
+}
+MODELS["BPE"]["vocab"]["th"] = len(TOKENS) + 1
+MODELS["BPE, pieces first"] = {**MODELS["BPE"], "ignore_merges": True}
+ALL = [(steps, cuts, model) for model in MODELS for cuts in CUTS for steps in STEPS]
+random.Random(1).shuffle(ALL)  # the gate tries a few of each
+
+
+def long_text(seed: int) -> str:
+    """Words with a space between them, and now and then something else."""
+    rnd = random.Random(seed)
+    gaps = [" "] * 12 + ["  ", "\n", "\t", "", " \u0301", "\u00a0", *HARD_ATOMS[:6]]
+    text = "".join(
+        word + gap for word, gap in zip(rnd.choices(WORDS, k=90_000), rnd.choices(gaps, k=90_000), strict=True)
+    )
+    assert len(text.encode()) > SIZE
+    return text
+
+
+TEXT = long_text(7)
+
+
+def spans_with(tokenizer: Any, text: str, threads: int) -> tuple[bytes, bytes]:
+    found = with_threads_inside(tokenizer.encode_spans, threads)(Chunk(text, 0, allowed=frozenset()))
+    return bytes(found.ids), bytes(found.spans)
+
+
+@pytest.mark.parametrize(("steps", "cuts", "model"), first_in_gate(ALL, 15))
+def test_parts_have_the_ids_and_places_of_the_whole(steps: str, cuts: str, model: str, tmp_path: Path) -> None:
+    path = tmp_path / "tokenizer.json"
+    normalizer = {"type": "Sequence", "normalizers": STEPS[steps]} if STEPS[steps] else None
+    path.write_text(
+        json.dumps(
+            {
+                "version": "1.0",
+                "added_tokens": [],
+                "normalizer": normalizer,
+                "pre_tokenizer": CUTS[cuts],
+                "model": MODELS[model],
+            }
+        )
+    )
+    encoding = load_encoding(path)
+    tokenizer = encoding.tokenizer
+    assert tokenizer.is_native
+    ids = bytes(encoding.encode_array(TEXT))
+    for threads in (2, 3):
+        assert bytes(with_threads_inside(encoding.encode_array, threads)(TEXT)) == ids
+    assert spans_with(tokenizer, TEXT, 3) == spans_with(tokenizer, TEXT, 1)
+
+
+@pytest.mark.parametrize("name", ["bpe.model", "word.model", "char.model", "unigram.model", "wordpiece.tokenizer.json"])
+def test_files_have_the_ids_and_places_of_the_whole(name: str) -> None:
+    tokenizer = load_encoding(FORMATS / name).tokenizer
+    assert spans_with(tokenizer, TEXT, 3) == spans_with(tokenizer, TEXT, 1)
+
+
+@pytest.mark.parametrize("name", ["bpe.model", "unigram.tokenizer.json", "wordpiece.tokenizer.json"])
+def test_a_text_and_its_utf8_have_the_same_ids(name: str) -> None:
+    tokenizer = load_encoding(FORMATS / name).tokenizer
+    for text in ("", "a", "Hello, wörld! 😀", "é漢字\0 x", TEXT):
+        parts = list(tokenizer.read_parts([text.encode()]))
+        assert all(isinstance(part, memoryview) for part in parts)
+        assert b"".join(map(tokenizer.encode_part, parts)) == bytes(tokenizer.encode_array(text))
+        assert sum(map(tokenizer.count_part, parts)) == tokenizer.count(text)
+
+
+def test_bytes_that_are_not_utf8_are_refused_by_native_code() -> None:
+    native = backend.native()
+    assert native is not None
+    model = native.TextModel(b"ab", b"\1\0\0\0\1\0\0\0", b"\0\0\0\0\1\0\0\0")
+    model.use_whole(True)
+    for ask in (model.encode, model.encode_ids, model.count, model.encode_spans):
+        with pytest.raises(ValueError, match="not UTF-8"):
+            ask(b"ab\xc3", b"", b"")
+        with pytest.raises(TypeError):
+            ask(1, b"", b"")
+    assert model.encode(b"ab", b"", b"") == [0, 1]
+
+
+@pytest.mark.parametrize("allowed", [frozenset(), frozenset({"<s>"})])
+def test_gguf_texts_with_and_without_special_tokens_are_counted_as_encoded(
+    tmp_path: Path, allowed: frozenset[str]
+) -> None:
+    kinds = [2, 3, 3, *[6] * 256, 1, 1, 4]  # <unk>, <s>, </s>, bytes, pieces, a token that the user has defined
+    tokens = ["<unk>", "<s>", "</s>", *BYTE_TOKENS, "▁", "a", "[U]"]
+    path = llama(tmp_path / "spm.gguf", tokens=tokens, token_type=(kinds, INT32))
+    tokenizer = load_encoding(path).tokenizer
+    for text in ("a", " a ab", "ab<s>a b", "<s><s>", "[U]a[U]", "é <s>[U] ab", TEXT):
+        ids = tokenizer.encode(text, allowed)
+        assert tokenizer.count(text, allowed) == len(ids)
+        assert tokenizer.encode_array(text, allowed).tolist() == ids
+        if not allowed:
+            assert b"".join(map(tokenizer.encode_part, tokenizer.read_parts([text.encode()]))) == bytes(
+                tokenizer.encode_array(text)
+            )
