@@ -107,10 +107,10 @@ def data_gym_to_mergeable_bpe_ranks(
 
     The ranks follow the order of the merges, after those of the 256 bytes; with `clobber_one_byte_tokens` bytes have
     the ranks that encoder.json gives them. The files are read by `read_file_cached` with their SHA-256. Files that do
-    not give the same ranks raise PairMismatchError, an AssertionError; lines that are not merges raise VocabularyError.
+    not give the same ranks raise PairMismatchError, an AssertionError; files of another form raise VocabularyError.
     """
-    merges = read_file_cached(vocab_bpe_file, vocab_bpe_hash).decode().split("\n")[1:-1]
-    ids = json.loads(read_file_cached(encoder_json_file, encoder_json_hash))
+    merges = _decoded(read_file_cached(vocab_bpe_file, vocab_bpe_hash), vocab_bpe_file).split("\n")[1:-1]
+    ids = _object(read_file_cached(encoder_json_file, encoder_json_hash), encoder_json_file)
     tokens = [bytes((byte,)) for byte in BYTE_OF.values()]
     for number, line in enumerate(merges, 2):
         first, second = _pair(line, f"{vocab_bpe_file}:{number}")
@@ -124,6 +124,24 @@ def data_gym_to_mergeable_bpe_ranks(
     if ranks != expected:
         raise PairMismatchError(f"{encoder_json_file}: its ids are not the order of the merges in {vocab_bpe_file}")
     return ranks
+
+
+def _decoded(data: bytes, name: str) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise VocabularyError(f"{name}: not UTF-8 at byte {error.start}") from None
+
+
+def _object(data: bytes, name: str) -> dict[str, int]:
+    """Return the JSON object in a file."""
+    try:
+        ids = json.loads(_decoded(data, name))
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise VocabularyError(f"{name}: not JSON: {error}") from None
+    if type(ids) is not dict:
+        raise VocabularyError(f"{name}: expected a JSON object of ids by token, found {type(ids).__name__}")
+    return ids
 
 
 def _pair(line: str, where: str) -> list[str]:

@@ -21,7 +21,7 @@ from loopback import Answer, Server, serving
 
 import tokcli
 from tokcli.engine.bpe.byte_alphabet import CHAR_OF
-from tokcli.errors import DisallowedSpecialTokenError, NetworkError
+from tokcli.errors import DisallowedSpecialTokenError, NetworkError, VocabularyError
 from tokcli.registry import registered
 
 BYTES = {bytes([byte]): rank for rank, byte in enumerate(tokcli.load.BYTE_OF.values())}
@@ -208,3 +208,19 @@ def test_the_names_are_lazy_and_listed() -> None:
     for module in (tokcli, tokcli.registry):
         with pytest.raises(AttributeError, match="has no attribute 'none'"):
             module.none  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("merges", "ids", "said"),
+    [
+        (b"#\n\xff\n", b"{}", "vocab.bpe: not UTF-8 at byte 2"),
+        (b"#\n", b"{", "encoder.json: not JSON"),
+        (b"#\n", b"[" * 100_000, "encoder.json: not JSON"),
+        (b"#\n", b"[1]", "encoder.json: expected a JSON object"),
+    ],
+)
+def test_files_of_gpt2_that_are_none_are_named(merges: bytes, ids: bytes, said: str, tmp_path: Path) -> None:
+    (tmp_path / "vocab.bpe").write_bytes(merges)
+    (tmp_path / "encoder.json").write_bytes(ids)
+    with pytest.raises(VocabularyError, match=said):
+        tokcli.load.data_gym_to_mergeable_bpe_ranks(str(tmp_path / "vocab.bpe"), str(tmp_path / "encoder.json"))

@@ -10,15 +10,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
-from typing import TYPE_CHECKING
 
 from tokcli.engine.encoding import Encoding
 from tokcli.engine.unicode.properties import unicode16_ranges
 from tokcli.engine.unicode.ranges import members
 from tokcli.errors import VocabularyError
-
-if TYPE_CHECKING:
-    from tokcli.engine.encoding import Encoding
 
 # The scripts that are told apart; a token counts for the script of its first letter.
 SCRIPTS = ("Latin", "Han", "Cyrillic", "Arabic", "Greek", "Hebrew", "Hiragana", "Katakana", "Hangul", "Devanagari",

@@ -139,7 +139,7 @@ def tokenizer_for_model(name: str) -> tuple[str, str]:
         raise _unknown(
             name,
             f"{name}: its tokenizer is not public",
-            "Name another encoding, such as -e o200k_base, for an estimate; it may be wrong by 15 to 35 %.",
+            "Name another encoding, such as -e o200k_base, for an estimate; it may be wrong by 15% to 35%.",
         )
     if bare.startswith("gpt-"):
         nearest = max((known for known in MODEL_TO_ENCODING if bare.startswith(known)), key=len, default="")

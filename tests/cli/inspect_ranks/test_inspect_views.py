@@ -15,6 +15,7 @@ import tokcli
 from tokcli.analysis.vocabulary import not_self, stats_of
 from tokcli.cli.inspect_ranks import listing
 from tokcli.cli.inspect_ranks import search as inspect_search
+from tokcli.errors import InputError
 from tokcli.formats.tiktoken import format_tiktoken
 
 DATA = ROOT / "tests" / "data" / "formats"
@@ -259,3 +260,9 @@ def test_a_table_on_a_terminal_is_cut_and_says_so() -> None:
 )
 def test_what_cannot_be_shown_is_refused(arguments: tuple[str, ...], what: str) -> None:
     assert what in refused("inspect-ranks", *arguments)
+
+
+@pytest.mark.parametrize("option", ["--grep", "--models"])
+def test_a_regex_that_takes_too_long_is_that_of_the_option(option: str) -> None:
+    with pytest.raises(InputError, match=f"{option} takes more than"):
+        inspect_search.found_in({0: "a" * 60}, "(?:a?){40}(?:a+)+$b", 0.001, option=option)

@@ -9,12 +9,16 @@ import subprocess
 import time
 import unicodedata
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from rich.cells import cell_len
 from support import ROOT, failed, noted, ok, on_terminal, program, refused, without_coverage
 
+from tokcli.cli.split.split import watched
 from tokcli.engine import backend
+from tokcli.errors import InputError
 
 OUR_CODES = re.compile(rb"\x1b\[[0-9;]*m")
 TEXT = "I'll pay  $12345"
@@ -288,6 +292,15 @@ def test_watch_shows_the_view_again_when_the_pattern_changes_and_ends_by_ctrl_c(
         _, message = process.communicate(timeout=30)
     assert process.returncode == 130
     assert message.startswith(b"Error: ")
+
+
+@pytest.mark.parametrize("view", ["lint", "emit", "find_witness"])
+def test_a_view_of_the_pattern_alone_watches_the_file_of_the_pattern(view: str) -> None:
+    asked: Any = SimpleNamespace(pattern_file="p", lint=False, emit=None, find_witness=False, text=None, files=[])
+    with pytest.raises(InputError, match="standard input comes only once"):
+        watched(asked)
+    setattr(asked, view, "re2")
+    assert watched(asked) == ["p"]
 
 
 def shown_within(path: Path, wanted: bytes) -> None:

@@ -178,6 +178,17 @@ def test_a_token_of_other_characters_is_refused_and_not_shown(monkeypatch: pytes
     monkeypatch.setenv("HF_TOKEN", "hf_secret\r\nX: y")
     with pytest.raises(InputError) as caught:
         resolve_encoding("org/name")
+    assert str(caught.value).startswith("HF_TOKEN holds no token")
+    assert "hf_secret" not in str(caught.value)
+
+
+def test_a_file_that_holds_no_token_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "token"
+    path.write_bytes(b"hf_secret of mine\n")
+    monkeypatch.setenv("HF_TOKEN_PATH", str(path))
+    with pytest.raises(InputError) as caught:
+        resolve_encoding("org/name")
+    assert str(caught.value).startswith(f"{path} holds no token")
     assert "hf_secret" not in str(caught.value)
 
 

@@ -84,9 +84,8 @@ def _placed(request: EncodeRequest, number: int, chunk: Chunk) -> tuple[Tokens, 
     """Return the tokens of a chunk, their places in it, and its size, in the unit that was asked for."""
     tokenizer = request.encoding.tokenizer
     if chunk.allowed is None:
-        found = tokenizer.encode_spans(chunk._replace(special=False, allowed=request.allowed))
-    else:
-        found = with_threads_inside(tokenizer.encode_spans, request.threads)(chunk)
+        chunk = chunk._replace(special=False, allowed=request.allowed)
+    found = with_threads_inside(tokenizer.encode_spans, request.threads)(chunk)
     found.begins = not number
     tokens = tokenizer.finish([found], False)
     if request.options.offsets == "byte" and tokens.spans is not None:

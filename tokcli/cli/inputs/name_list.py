@@ -19,7 +19,9 @@ def names_in(blocks: Iterable[bytes], shown: str, *, is_standard_input: bool) ->
         *whole, rest = (rest + block).split(b"\0")
         _check_names(whole, rest, len(names), shown)
         names += whole
-    names += [rest] if rest else []
+    if rest:
+        _check_names([rest], b"", len(names), shown)
+        names.append(rest)
     if is_standard_input and b"-" in names:
         raise InputError(
             "standard input holds the file names: - cannot be one of them", "Write ./- for a file of that name."

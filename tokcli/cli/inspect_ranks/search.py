@@ -75,12 +75,12 @@ def found_in(
         raise InputError(f"{option}: not a regex: {error}") from None
     search = compiled.search
     if not is_quick(pattern):
-        return [key for key, text in texts.items() if _is_found(compiled, text, timeout)]
+        return [key for key, text in texts.items() if _is_found(compiled, text, timeout, option)]
     most = _CLOCKLESS_CHARACTERS
     return [
         key
         for key, text in texts.items()
-        if (search(text) if len(text) <= most else _is_found(compiled, text, timeout))
+        if (search(text) if len(text) <= most else _is_found(compiled, text, timeout, option))
     ]
 
 
@@ -97,11 +97,11 @@ def is_quick(pattern: str) -> bool:
     return len(choices) - choices.count("?") <= _CLOCKLESS_REPEATS
 
 
-def _is_found(compiled: regex.Pattern[str], text: str, timeout: float) -> bool:
+def _is_found(compiled: regex.Pattern[str], text: str, timeout: float, option: str) -> bool:
     try:
         return compiled.search(text, timeout=timeout) is not None
     except TimeoutError:
-        raise InputError(f"--grep takes more than {timeout:g} s for one token", "--timeout allows more.") from None
+        raise InputError(f"{option} takes more than {timeout:g} s for one text", "--timeout allows more.") from None
 
 
 def _is_utf8(data: bytes) -> bool:

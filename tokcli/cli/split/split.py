@@ -187,7 +187,8 @@ def watch(asked: SplitOptions, show: Callable[[], object]) -> None:
 def watched(asked: SplitOptions) -> list[str]:
     """Return the files to watch; InputError where there are none, or the input cannot be read twice."""
     names = [] if asked.pattern_file is None else [asked.pattern_file]
-    if not asked.lint and asked.text is None:
+    reads_text = not (asked.lint or asked.emit or asked.find_witness)
+    if reads_text and asked.text is None:
         names += asked.files or [streams.STANDARD_INPUT]
     if streams.STANDARD_INPUT in names:
         raise InputError("--watch reads the text again, but standard input comes only once", "Name a FILE, or use -t.")

@@ -169,7 +169,7 @@ class PassageCutter:
         else:
             end, ids = done, NO_IDS
         if end == done or self._boundary == "char":
-            end, ids = self._with_more_characters(window, start, end, ids, window.place(limit + 1, has_all))
+            end, ids = self._with_more_characters(window, start, end, ids)
         is_last = has_all and end == window.end
         return None if end == done else Passage(window.slice(start, end), ids, start, end, is_last)
 
@@ -198,15 +198,12 @@ class PassageCutter:
         sizes = (len(piece) for chunk in chunks for piece in self._tokenizer.split_chunk(chunk))
         return [at for at in accumulate(sizes, initial=start) if at <= end]
 
-    def _with_more_characters(
-        self, window: _Window, start: int, end: int, ids: memoryview, place: int
-    ) -> tuple[int, memoryview]:
+    def _with_more_characters(self, window: _Window, start: int, end: int, ids: memoryview) -> tuple[int, memoryview]:
         """Return the end of a passage, and its ids, after as many more characters as fit in."""
-        until = max(place, end + 1)
         while end < window.end:
             following = boundaries.next_between_characters(window.data, end - window.base) + window.base
             more = self._ids(window, start, following, has_all=False)
-            if len(more) > self._size or following > until > end + boundaries.MAX_CHARACTER:
+            if len(more) > self._size:
                 break
             end, ids = following, more
         return end, ids

@@ -122,12 +122,14 @@ def _line_in(path: Path) -> str | None:
 def token_for_hub() -> str | None:
     """Return HF_TOKEN, or the token that `hf auth login` left; None if there is none, or none may be sent.
 
-    InputError says that HF_TOKEN holds characters that no token has.
+    InputError names the variable or the file that holds characters which no token has.
     """
-    given = _variable("HF_TOKEN") or _variable("HUGGING_FACE_HUB_TOKEN")
+    source = next(filter(_variable, ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")), "")
+    given = _variable(source) if source else ""
     if not given and not is_set("HF_HUB_DISABLE_IMPLICIT_TOKEN"):
-        path = _variable("HF_TOKEN_PATH")
-        given = _line_in(_place(path) if path else _home() / "token") or ""
+        named = _variable("HF_TOKEN_PATH")
+        path = _place(named) if named else _home() / "token"
+        source, given = str(path), _line_in(path) or ""
     if not re.fullmatch(r"[!-~]*", given):
-        raise InputError("HF_TOKEN is not a token: it contains a space or a character that is not printable ASCII")
+        raise InputError(f"{source} holds no token: it contains a space or a character that is not printable ASCII")
     return given or None
