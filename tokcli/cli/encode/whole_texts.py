@@ -84,7 +84,7 @@ def _placed(request: EncodeRequest, number: int, chunk: Chunk) -> tuple[Tokens, 
     """Return the tokens of a chunk, their places in it, and its size, in the unit that was asked for."""
     tokenizer = request.encoding.tokenizer
     if chunk.allowed is None:
-        chunk = chunk._replace(special=False, allowed=request.allowed)
+        chunk = Chunk(chunk.text, chunk.offset, pieces=chunk.pieces, tail=chunk.tail, allowed=request.allowed)
     found = with_threads_inside(tokenizer.encode_spans, request.threads)(chunk)
     found.begins = not number
     tokens = tokenizer.finish([found], False)

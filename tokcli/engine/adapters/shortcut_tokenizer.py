@@ -267,7 +267,7 @@ class ShortcutTokenizer(WholeTextTokenizer):
 
     def _for_ranks(self, options: ReadOptions) -> ReadOptions:
         found = special.together(options.allowed, self._always_found)
-        return options._replace(allowed=found, refused=special.without(options.refused, found))
+        return ReadOptions(options.errors, found, special.without(options.refused, found))
 
     def encode_part(self, part: AnyChunk) -> memoryview:
         """Return the ids of a part of a stream as an array (uint32)."""
@@ -335,7 +335,7 @@ def with_prefix(parts: Iterator[AnyChunk]) -> Iterator[AnyChunk]:
     for part in parts:
         if isinstance(part, stream.Chunk):
             if begins and part.text and not part.special and not part.text.startswith(" "):
-                part = part._replace(text=" " + part.text, pieces=None)
+                part = stream.Chunk(" " + part.text, part.offset, tail=part.tail, allowed=part.allowed)
             begins = part.special or (begins and not part.text)
         else:
             data = utf8_of(part)

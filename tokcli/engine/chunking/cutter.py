@@ -15,7 +15,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokcli.engine.chunking import boundaries
-from tokcli.engine.stream.chunks import PLAIN, Chunk
+from tokcli.engine.stream.chunks import PLAIN, Chunk, ReadOptions
 from tokcli.engine.stream.spans import byte_spans
 from tokcli.engine.stream.utf8 import utf8_of
 from tokcli.engine.tokens import joined_ids, mapped_spans
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
     from tokcli.engine.chunking.boundaries import Boundary
-    from tokcli.engine.stream.chunks import Blocks, ReadOptions
+    from tokcli.engine.stream.chunks import Blocks
     from tokcli.engine.stream.utf8 import AnyChunk
     from tokcli.engine.tokenizer import Tokenizer
     from tokcli.engine.tokens import Spans
@@ -115,7 +115,7 @@ class PassageCutter:
         self._boundary = boundary
         self._asked = (-1, False)  # the place asked about last, and whether it is a cut
         self._tried = boundaries.TRIED[boundary]
-        self._alone = options._replace(refused=frozenset())
+        self._alone = ReadOptions(options.errors, options.allowed)
         # bytes that are not UTF-8 may change the pieces before them, and normalizers the text: no ids are taken over
         self._takes_over = not tokenizer.changes_text and options.errors != "bytes"
 
