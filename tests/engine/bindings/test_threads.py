@@ -9,8 +9,11 @@ from pathlib import Path
 import pytest
 from support import HARD_ATOMS, ROOT
 
+import tokcli
 from tokcli.engine import backend
+from tokcli.engine.pretokenizers.known_patterns import CL100K
 from tokcli.engine.stream.parallel import with_threads_inside
+from tokcli.errors import UnknownTokenError
 from tokcli.registry.encodings import load_encoding
 
 pytestmark = [
@@ -69,3 +72,35 @@ def test_unknown_text_on_both_sides_of_a_cut_is_one_id(tmp_path: Path) -> None:
     for text, count in (("?" * (3 * LEAST), 1), ("a?" * LEAST + "?" * LEAST, 2 * LEAST)):
         assert with_threads_inside(encoding.count, 3)(text) == count
         assert encoding.count(text) == count
+
+
+SHARES = [words * 300 for words in WORDS] * 250  # some 40 MB, in 32 shares
+
+
+@pytest.mark.parametrize("name", ["o200k_base", FORMATS / "plain.tokenizer.json"], ids=["ranks", "shortcut"])
+@pytest.mark.parametrize("threads", [2, 7])
+def test_the_lists_of_a_batch_are_in_order_whichever_thread_made_the_ids(name: str | Path, threads: int) -> None:
+    encoding = load_encoding(name) if isinstance(name, Path) else tokcli.get_encoding(name)
+    expected = [encoding.encode_ordinary(text) for text in SHARES[: len(WORDS)]] * 250
+    assert encoding.encode_ordinary_batch(SHARES, num_threads=threads) == expected
+
+
+def test_the_first_text_of_a_batch_that_fails_is_named_whichever_thread_met_it() -> None:
+    letters = {bytes([byte]): byte for byte in b"abcdef \n"}
+    encoding = tokcli.Encoding("x", pat_str=CL100K, mergeable_ranks=letters, special_tokens={})
+    texts = ["abc def\n" * 2000] * 200  # 3 MB, in 13 shares
+    assert encoding.encode_ordinary_batch(texts, num_threads=3) == [encoding.encode_ordinary(texts[0])] * 200
+    for wrong in ([3], [0, 199], [100, 101], [199], [60, 150]):
+        given = list(texts)
+        for place, number in enumerate(wrong):
+            given[number] = "WXYZ"[place]
+        with pytest.raises(UnknownTokenError, match="for the byte 0x57"):  # W
+            encoding.encode_ordinary_batch(given, num_threads=3)
+
+
+def test_a_text_that_python_has_to_encode_is_one_in_a_batch_like_the_others(tmp_path: Path) -> None:
+    encoding = tokcli.get_encoding("o200k_base")
+    texts = ["some words \n" * 1000] * 200
+    for number in (0, 77, 199):
+        texts[number] = f"half a pair \ud800 {number}"
+    assert encoding.encode_ordinary_batch(texts, num_threads=3) == [encoding.encode_ordinary(text) for text in texts]

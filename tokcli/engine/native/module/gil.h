@@ -53,15 +53,20 @@ class ReleasedGil : private Watch::Poll {
   ReleasedGil(const ReleasedGil&) = delete;
   ReleasedGil& operator=(const ReleasedGil&) = delete;
 
- private:
-  void poll() override {
-    if (!may_handle_signals()) return;
+  // Calls `work` with the GIL; only for the thread that made this.
+  template <class Work>
+  void with_gil(const Work& work) {
     take_gil_back(state_);
-    struct Again {  // also when a handler raises
+    struct Again {  // also where the work throws
       PyThreadState*& state;
       ~Again() { state = PyEval_SaveThread(); }
     } again{state_};
-    check_signals();
+    work();
+  }
+
+ private:
+  void poll() override {
+    if (may_handle_signals()) with_gil(check_signals);
   }
   PyThreadState* state_;
   Watch watch_;

@@ -171,15 +171,17 @@ nb::bytes PyVocabulary::count_pieces(nb::list given) {
 // --- many texts ------------------------------------------------------------------------------------------------------
 
 std::vector<BatchShare> PyVocabulary::run_batch(nb::list given, const Splitting& by, int threads, const TextCheck* check,
-                                                bool all_or_none) {
+                                                bool all_or_none, const EncoderPool::TakeShares& take) {
   const nb::list texts = own_list(given);
   std::vector<Text> all;
   all.reserve(texts.size());
   for (nb::handle text : texts) all.push_back(text_of(text));
   std::vector<BatchShare> shares;
   {
-    const ReleasedGil released;
-    shares = pool_.encode_batch(by, all, threads, check, all_or_none);
+    ReleasedGil released;
+    EncoderPool::TakeShares take_with_gil;
+    if (take) take_with_gil = [&](std::span<BatchShare> ready) { released.with_gil([&] { take(ready); }); };
+    shares = pool_.encode_batch(by, all, threads, check, all_or_none, take_with_gil);
   }
   for (const BatchShare& share : shares) {
     if (!share.failure.is_good()) raise(share.failure, texts[share.failed]);
@@ -203,19 +205,22 @@ nb::object PyVocabulary::encode_batch(nb::list texts, nb::handle by, Number<int>
 
 nb::list PyVocabulary::encode_batch_lists(nb::list texts, nb::handle by, Number<int> threads,
                                           const TextCheck* check) {
-  const std::vector<BatchShare> shares = run_batch(texts, splitting_of(by), threads, check, false);
   nb::list out;
-  for (const BatchShare& share : shares) {
-    const uint32_t* ids = share.ids.data();
-    for (const size_t size : share.sizes) {
-      if (size == BatchShare::kRefused) {
-        out.append(nb::none());
-        continue;
+  run_batch(texts, splitting_of(by), threads, check, false, [&](std::span<BatchShare> ready) {
+    for (BatchShare& share : ready) {
+      const uint32_t* ids = share.ids.data();
+      for (const size_t size : share.sizes) {
+        if (size == BatchShare::kRefused) {
+          out.append(nb::none());
+          continue;
+        }
+        out.append(ints_.list_of(ids, size));
+        ids += size;
       }
-      out.append(ints_.list_of(ids, size));
-      ids += size;
+      share.ids = IdBuffer();  // its memory serves the shares that other threads encode meanwhile
+      check_signals();
     }
-  }
+  });
   return out;
 }
 

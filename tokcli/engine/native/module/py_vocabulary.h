@@ -58,7 +58,8 @@ class PyVocabulary {
   Outcome run(const Splitting& by, const Text& text, int threads, const TextCheck* check, IdBuffer* out, nb::handle given = {});
   uint64_t run_split(nb::handle data, nb::handle ends, bool is_noise, IdBuffer* out,
                      std::vector<uint32_t>* counts = nullptr);
-  std::vector<BatchShare> run_batch(nb::list given, const Splitting& by, int threads, const TextCheck* check, bool all_or_none);
+  std::vector<BatchShare> run_batch(nb::list given, const Splitting& by, int threads, const TextCheck* check, bool all_or_none,
+                                    const EncoderPool::TakeShares& take = {});
   template <class Done>
   void each_record(nb::handle data, nb::handle given_ends, size_t separator_size, const Splitting& by, bool is_noise,
                    IdBuffer* ids, const Done& done);

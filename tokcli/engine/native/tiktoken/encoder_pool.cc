@@ -2,6 +2,7 @@
 #include "tiktoken/encoder_pool.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include "base/threads.h"
 
@@ -9,6 +10,7 @@ namespace tokcli {
 namespace {
 
 constexpr size_t kBytesPerThread = 1 << 18;  // starting a thread costs as much as encoding about 20 kB
+constexpr int kMostShares = 32;  // of a batch whose shares are taken one by one, each time with the GIL
 
 size_t thread_count(int threads, size_t bytes) {
   return std::clamp<size_t>(static_cast<size_t>(std::max(threads, 1)), 1, bytes / kBytesPerThread + 1);
@@ -67,11 +69,32 @@ Outcome EncoderPool::encode(const Splitting& by, const Text& text, int threads, 
   return outcome;
 }
 
+// Encodes `texts`, of which `share->failed` is the number of the first in the batch.
+void EncoderPool::encode_share(Encoder& encoder, const Splitting& by, std::span<const Text> texts, const TextCheck* check,
+                               bool all_or_none, BatchShare* share) {
+  for (size_t i = 0; all_or_none && i < texts.size() && !share->has_refused; ++i)
+    share->has_refused = !CheckedText(texts[i]).holds(check);
+  if (share->has_refused) return;
+  for (const Text& text : texts) {
+    CheckedText checked(text);
+    if (!checked.holds(check)) {
+      share->has_refused = true;
+      share->sizes.push_back(BatchShare::kRefused);
+    } else {
+      share->failure = encoder.encode(by, checked.text, &share->ids);
+      if (!share->failure.is_good()) return;
+      share->sizes.push_back(share->failure.count);
+    }
+    ++share->failed;
+  }
+}
+
 std::vector<BatchShare> EncoderPool::encode_batch(const Splitting& by, std::span<const Text> texts, int threads,
-                                                  const TextCheck* check, bool all_or_none) {
+                                                  const TextCheck* check, bool all_or_none, const TakeShares& take) {
   size_t bytes = 0;
   for (const Text& text : texts) bytes += text.size;
-  const size_t wanted = thread_count(threads, bytes);
+  const size_t workers = thread_count(threads, bytes);
+  const size_t wanted = workers == 1 || !take ? workers : thread_count(kMostShares, bytes);
   std::vector<size_t> ends;  // of each share, in texts
   for (size_t i = 0, seen = 0; i < texts.size(); ++i) {
     seen += texts[i].size;
@@ -79,29 +102,28 @@ std::vector<BatchShare> EncoderPool::encode_batch(const Splitting& by, std::span
   }
   ends.resize(wanted, texts.size());
   std::vector<BatchShare> shares(wanted);
-  in_threads(wanted, [&](size_t number) {
+  std::vector<std::atomic<bool>> is_encoded(wanted);
+  std::atomic<size_t> next{0};  // the first share that no thread has begun
+  size_t taken = 0;
+  const auto take_ready = [&] {
+    const size_t begin = taken;
+    while (taken < wanted && is_encoded[taken].load(std::memory_order_acquire) && shares[taken].failure.is_good()) ++taken;
+    if (taken > begin) take(std::span(shares).subspan(begin, taken - begin));
+  };
+  in_threads(workers, [&](size_t worker) {
     Lease encoder(*this);
-    BatchShare& share = shares[number];
-    const size_t begin = number ? ends[number - 1] : 0, end = ends[number];
-    for (size_t i = begin; all_or_none && i < end && !share.has_refused; ++i)
-      share.has_refused = !CheckedText(texts[i]).holds(check);
-    if (share.has_refused) return;
-    for (size_t i = begin; i < end; ++i) {
-      CheckedText checked(texts[i]);
-      if (!checked.holds(check)) {
-        share.has_refused = true;
-        share.sizes.push_back(BatchShare::kRefused);
-        continue;
-      }
-      const Result result = encoder->encode(by, checked.text, &share.ids);
-      share.sizes.push_back(result.count);
-      if (!result.is_good()) {
-        share.failure = result;
-        share.failed = i;
-        return;
-      }
+    for (;;) {
+      if (worker == 0 && take) take_ready();
+      const size_t number = next.fetch_add(1);
+      if (number >= wanted) return;
+      BatchShare& share = shares[number];
+      share.failed = number ? ends[number - 1] : 0;
+      encode_share(*encoder, by, texts.subspan(share.failed, ends[number] - share.failed), check, all_or_none, &share);
+      if (!share.failure.is_good()) next.store(wanted);
+      is_encoded[number].store(true, std::memory_order_release);
     }
   });
+  if (take) take_ready();
   return shares;
 }
 

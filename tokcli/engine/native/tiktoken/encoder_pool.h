@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -18,14 +19,14 @@ struct Outcome {
   bool is_refused = false;
 };
 
-// Some of the texts of a batch, which one thread encodes.
+// Some texts of a batch, in a row, which one thread encodes.
 struct BatchShare {
   static constexpr size_t kRefused = SIZE_MAX;  // stands for the number of ids where the check does not hold
   IdBuffer ids;                // of all texts, one after another
   std::vector<size_t> sizes;   // the number of ids of each text, or kRefused
   bool has_refused = false;
   Result failure;              // the result of the text at which encoding stopped, if it did
-  size_t failed = 0;           // the number of that text
+  size_t failed = 0;           // the number of that text in the batch
 };
 
 class EncoderPool : public WorkerPool<Encoder, const Vocabulary&> {
@@ -36,10 +37,17 @@ class EncoderPool : public WorkerPool<Encoder, const Vocabulary&> {
   // (null for none) is asked first, and may rewrite the text.
   Outcome encode(const Splitting& by, const Text& text, int threads, const TextCheck* check, IdBuffer* out);
 
-  // Encodes texts in at most `threads` threads, each of which takes about as many bytes. `all_or_none`: where the check
-  // does not hold for one text of a share, none of that share is encoded.
+  // Encodes texts in at most `threads` threads, in shares of about as many bytes. `all_or_none`: where the check does not
+  // hold for one text of a share, none of that share is encoded. `take`, where it is given, is called in this thread with
+  // the shares that are ready while other threads encode further ones: each share once, in their order, up to the first
+  // that has failed.
+  using TakeShares = std::function<void(std::span<BatchShare>)>;
   std::vector<BatchShare> encode_batch(const Splitting& by, std::span<const Text> texts, int threads, const TextCheck* check,
-                                       bool all_or_none);
+                                       bool all_or_none, const TakeShares& take);
+
+ private:
+  void encode_share(Encoder& encoder, const Splitting& by, std::span<const Text> texts, const TextCheck* check,
+                    bool all_or_none, BatchShare* share);
 };
 
 }  // namespace tokcli
