@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tokcli.cli.json_stream import parse, parse_objects
-from tokcli.cli.records import read_batches
+from tokcli.cli.records import PAIR, read_batches
 from tokcli.cli.streams import Input
+from tokcli.engine import backend
 from tokcli.errors import TokcliError
 
 # parts of JSON that may join to something else than what each line is
@@ -50,13 +51,87 @@ def test_records_are_the_same_however_they_are_parsed(texts: list[str]) -> None:
     assert made[0] == made[1]
 
 
-def seen_in(data: bytes) -> list[object]:
+def seen_in(data: bytes, field: str = "text") -> list[object]:
     """Return the records of JSON Lines, and what is wrong after them."""
     seen: list[object] = []
     try:
-        for batch in read_batches(Input("name", data), "jsonl"):
-            seen += [*batch.records(), *batch.objects, *batch.numbers]
+        for batch in read_batches(Input("name", data), "jsonl", field):
+            seen += [*(record[:2] for record in batch.records()), *batch.objects, *batch.numbers]
             batch.raise_error()
     except TokcliError as error:
         seen += [str(error), error.hint]
     return seen
+
+
+def seen_in_python(data: bytes, field: str) -> list[object]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tokcli.cli.records._texts_natively", lambda *_: None)
+        return seen_in(data, field)
+
+
+TEXTS = st.one_of(
+    st.text(max_size=30),
+    st.sampled_from(["a" * 7, '"', "\\", "\x7f", "\0\b\f\n\r\t/", "\U0001f600", "\xe9 \u4e2d" * 9]),
+)
+NAMES = st.sampled_from(["text", "a", "a.b", "", PAIR, "te", "texts", "caf\xe9", 'a"b', "a\\b"])
+VALUES = st.recursive(
+    st.one_of(TEXTS, st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False)),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=3),
+    max_leaves=8,
+)
+OBJECTS = st.dictionaries(st.sampled_from(["text", "a", "a.b", "te", "texts", "caf\xe9"]), VALUES, max_size=4)
+
+
+@st.composite
+def json_lines(draw: st.DrawFn) -> tuple[bytes, str]:
+    """Return JSON Lines as programs write them, and the name of their texts; some lack a text or a byte of JSON."""
+    field = draw(st.sampled_from(["text", "a", "a.b", "caf\xe9"]))
+    lines = []
+    for members in draw(st.lists(OBJECTS, min_size=1, max_size=5)):
+        if draw(st.integers(0, 19)) != 19:
+            members[field] = draw(TEXTS)
+        items = draw(st.permutations(list(members.items())))
+        separators = draw(st.sampled_from([(",", ":"), (", ", ": "), (" ,\t", " :\r ")]))
+        line = json.dumps(dict(items), ensure_ascii=draw(st.booleans()), separators=separators)
+        lines.append(draw(st.sampled_from(["", "", " ", "\t\r"])) + line + draw(st.sampled_from(["", "", "\r", " "])))
+    data = bytearray("\n".join(lines).encode("utf-8", "replace"))
+    if draw(st.integers(0, 2)) == 2:
+        data[draw(st.integers(0, len(data) - 1))] = draw(st.sampled_from(b'"\\{}[]:,0-.eEu1t\n\xff\x1f '))
+    return bytes(data), field
+
+
+@given(json_lines())
+def test_native_code_and_python_find_the_same_texts(given: tuple[bytes, str]) -> None:
+    data, field = given
+    assert seen_in(data, field) == seen_in_python(data, field)
+
+
+NATIVE = pytest.mark.skipif(backend.native() is None, reason="there is no native code here")
+PLAIN = [b'{"text": "x"}', b' {"a": [1, {"b": []}, "]"], "text":"\\u00e9\\ud83d\\ude00\\/"\t} \r', b'{"text": "", "a": -0.5e+9}',
+         '{"é": {"text": 1}, "text": "é"}'.encode()]  # fmt: skip
+NOT_PLAIN = [b"\n", b" ", b"{}", b'{"text": 1}', b'{"text": "a", "text_pair": "b"}', b'{"te\\u0078t": "a"}', b'{"text": "\\ud800"}',
+             b'{"text": "\\ude00\\ud83d"}', b'{"text": "a", "text": "b"}', b'{"text": "a"} x', b'{"text": "a"}{}', b'["text"]',
+             b'{"text": "a", "b": 01}', b'{"text": "a", "b": 1.}', b'{"text": "a", "b": .5}', b'{"text": "a", "b": NaN}',
+             b'{"text": "a", "b": [1,]}', b'{"text": "a",}', b'{"text": "a", "b": tru}', b'{"text": "a\x1f"}', b'{"text": "\xff"}',
+             b'{"text": "\\u12"}', b'{"text": "\\x"}', b'{"text": "', b'{"text": "a", "b": ' + b"[" * 65 + b"]" * 65 + b"}",
+             b'{"text": "a", "b": ' + b"1" * 300 + b"}", b'{"text" "a"}', b'{"text": "a" "b": 1}', b'{"text": "a", "b": {"c" 1}}']  # fmt: skip
+
+
+@NATIVE
+def test_plain_lines_are_read_natively() -> None:
+    native = backend.native()
+    assert native is not None
+    found = native.json_texts(b"".join(line + b"\n" for line in PLAIN), b"text", PAIR.encode())
+    assert found is not None
+    assert found[0].decode() == "x\xe9\U0001f600/\xe9"
+    assert list(memoryview(found[1]).cast("Q")) == [1, 8, 8, 10]
+
+
+@NATIVE
+@pytest.mark.parametrize("line", NOT_PLAIN)
+def test_a_line_that_is_not_plain_is_left_to_python(line: bytes) -> None:
+    native = backend.native()
+    assert native is not None
+    for data in (line + b"\n", b"\n".join([*PLAIN, line, *PLAIN, b""]), line, b'{"text": "a"}\n' + line):
+        assert native.json_texts(data, b"text", PAIR.encode()) is None
+    assert seen_in(line) == seen_in_python(line, "text")

@@ -123,7 +123,14 @@ void fail_encoding() {
   const std::vector<tokcli::Text> texts(30, tokcli::Text::of(bytes_of(small)));
   sweep("encode_batch", [&] {
     size_t sum = 0;
-    for (const auto& share : pool.encode_batch({Family::kCl100k}, texts, 2, nullptr, true)) sum += share.ids.size();
+    for (const auto& share : pool.encode_batch({Family::kCl100k}, texts, 2, nullptr, true, {})) sum += share.ids.size();
+    return sum == 30 * of_small.size();
+  }, [&] { CLAIM(encoded(pool, small, 1) == of_small); });
+  sweep("encode_batch, share by share", [&] {
+    size_t sum = 0;
+    pool.encode_batch({Family::kCl100k}, texts, 2, nullptr, false, [&](std::span<tokcli::BatchShare> ready) {
+      for (const auto& share : ready) sum += share.ids.size();
+    });
     return sum == 30 * of_small.size();
   }, [&] { CLAIM(encoded(pool, small, 1) == of_small); });
   const std::string long_piece(5000, 'z');

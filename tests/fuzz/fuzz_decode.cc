@@ -1,13 +1,17 @@
 // Ids and bytes of any kind: what is decoded is what a map of the tokens says, ids are printed as the standard library
-// prints them and read back as they were, and UTF-8 is what the Unicode standard's table says.
+// prints them and read back as they were, UTF-8 is what the Unicode standard's table says, and any text is found again
+// in JSON Lines.
 //
 // An input: flags, how many special tokens; the rest is ids (2 or 4 bytes each), then taken as text.
 #include <algorithm>
+#include <array>
+#include <cstdio>
 #include <map>
 #include <optional>
 
 #include "samples.h"
 #include "text/decimal.h"
+#include "text/json_texts.h"
 #include "text/valid_utf8.h"
 #include "tiktoken/decoder.h"
 
@@ -117,6 +121,39 @@ void check_text(Bytes text) {
   }
 }
 
+// Writes a string of JSON: of `text`, as the bits of `how` say for each byte, characters as they are or escaped.
+std::string json_string(std::string_view text, unsigned how) {
+  std::string out = "\"";
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    if (byte < 0x20 || byte == '"' || byte == '\\' || (byte < 0x80 && (how >> i % 8 & 1))) {
+      std::array<char, 8> escape;
+      std::snprintf(escape.data(), escape.size(), how & 1 ? "\\u%04x" : "\\u%04X", byte);
+      out += escape.data();
+    } else {
+      out += text[i];
+    }
+  }
+  return out + '"';
+}
+
+// Any bytes are read without harm; a text in UTF-8 is found as it is, and alone after a line that is cut short.
+void check_json(Bytes data, unsigned how) {
+  tokcli::JsonTexts any;
+  tokcli::find_json_texts(data, "a", "b", &any);
+  const std::string_view text = chars(data.first(tokcli::valid_utf8(data)));
+  const std::string string = json_string(text, how);
+  std::string lines = "{\"c\": [" + string + ", {" + string + ":1e5}], \"text\" :" + string + "}\n";
+  lines += "{\"text\":" + json_string("", how) + "}\n";
+  tokcli::JsonTexts found;
+  CLAIM(tokcli::find_json_texts(bytes_of(lines), "text", "pair", &found));
+  CLAIM(found.ends.size() == 2 && found.ends[0] == text.size() && found.ends[1] == text.size());
+  CLAIM(std::string_view(reinterpret_cast<const char*>(found.texts.data()), found.texts.size()) == text);
+  const std::vector<uint8_t> cut(lines.begin(), lines.begin() + static_cast<ptrdiff_t>(how % lines.size()));
+  tokcli::JsonTexts none;
+  CLAIM(cut.empty() || cut.back() == '\n' || !tokcli::find_json_texts(cut, "text", "pair", &none));
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -128,6 +165,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const Bytes bytes(rest);
   check_decimal(bytes, (const char*[]){" ", ",", "\n", ", ", "][", "0123456789"}[flags / 4 % 6]);
   check_text(bytes);
+  check_json(bytes, flags);
   if (flags & 1) {  // make most of the ids tokens
     for (size_t i = 0; i < rest.size(); ++i) {
       if (i % (flags & 2 ? 4 : 2) != 0) rest[i] = i % 4 == 1 ? rest[i] & 1 : 0;

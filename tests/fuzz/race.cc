@@ -69,7 +69,15 @@ void use_vocabulary(Shared& shared, const std::string& text) {
     CLAIM(shared.pool.encode(by, view, 3, nullptr, &ids).result.count == expected);
     const std::vector<tokcli::Text> texts(9, view);
     for (const bool all_or_none : {false, true})
-      CLAIM(!shared.pool.encode_batch(by, texts, 3, &shared.check, all_or_none).empty());
+      CLAIM(!shared.pool.encode_batch(by, texts, 3, &shared.check, all_or_none, {}).empty());
+    size_t taken = 0;
+    shared.pool.encode_batch(by, texts, 3, nullptr, false, [&](std::span<tokcli::BatchShare> ready) {
+      for (const tokcli::BatchShare& share : ready) {
+        for (const size_t count : share.sizes) taken += count == expected;
+        CLAIM(share.ids.size() == share.sizes.size() * expected);
+      }
+    });
+    CLAIM(taken == texts.size());
     const tokcli::IdView made{reinterpret_cast<const uint8_t*>(ids.data()), ids.size(), 4};
     size_t size = 0;
     CLAIM(!shared.decoder.measure(made, &size) && size == text.size());

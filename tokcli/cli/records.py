@@ -34,6 +34,7 @@ if TYPE_CHECKING:
             """Return the bytes in blocks of at most BLOCK_BYTES."""
 
 
+PAIR = "text_pair"  # the member with the second text of a record
 SEPARATOR = {"lines": b"\n", "nul": b"\0", "jsonl": b"\n"}
 
 MAX_RECORD_BYTES = MAX_PIECE_BYTES  # a record is held in memory, as a piece is
@@ -78,6 +79,10 @@ class Batch(NamedTuple):
             yield Record(self.data[at : end - self.separator_size], f"{self.source.shown}: record {number}", members)
             at = end
 
+    def has_pairs(self) -> bool:
+        """Return whether a record has a second text."""
+        return any(PAIR in members for members in self.members or ())
+
     def readable(self, errors: Utf8Errors) -> Batch:
         """Return the batch with U+FFFD for what is not UTF-8, where `errors` is "replace"."""
         native = backend.native()
@@ -120,7 +125,8 @@ def read_batches(
         first, number = number + 1, number + len(ends)
         if kind == "jsonl" and as_text:
             text_in = partial(text_of, field=field or "text", errors=errors)
-            yield _texts(source, first, raw, text_in)._replace(is_awaited=is_awaited, offset=offset)
+            batch = _texts_natively(source, first, raw, field or "text") or _texts(source, first, raw, text_in)
+            yield batch._replace(is_awaited=is_awaited, offset=offset)
         else:
             yield Batch(source, range(first, number + 1), raw, ends, 1, is_awaited=is_awaited, offset=offset)
         offset += len(raw)
@@ -144,6 +150,16 @@ class _NoObjects:
 
     def __iter__(self) -> Iterator[bytes]:
         raise InputError("--all-fields keeps the members of JSON Lines only", where=self._path)
+
+
+class _Lines:
+    """The JSON objects on lines, each of which ends in a newline; they are cut apart only where they are asked for."""
+
+    def __init__(self, raw: bytes) -> None:
+        self._raw = raw
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(self._raw[:-1].split(b"\n"))
 
 
 def batches_of(source: RecordSource, asked: TextOptions) -> Iterator[Batch]:
@@ -189,6 +205,16 @@ def _ends_in(data: bytes, separator: bytes) -> memoryview:
         return memoryview(native.record_ends(data, separator[0])).cast("Q")
     sizes = accumulate(len(record) + 1 for record in data.split(separator)[:-1])
     return memoryview(array("Q", sizes))
+
+
+def _texts_natively(source: RecordSource, first: int, raw: bytes, field: str) -> Batch | None:
+    """Return what `_texts` does, without `members`, in a quarter of the time; None if some line is not plain."""
+    native = backend.native()
+    found = None if native is None else native.json_texts(raw, field.encode(errors="surrogatepass"), PAIR.encode())
+    if found is None:
+        return None
+    texts, ends = found
+    return Batch(source, range(first, first + len(ends) // 8), texts, ends, 0, _Lines(raw))
 
 
 def _texts(source: RecordSource, first: int, raw: bytes, text_in: Callable[..., bytes]) -> Batch:
@@ -266,11 +292,16 @@ def text_of(members: dict[str, Any], field: str, where: str | None, errors: Utf8
         return without_surrogates(text).encode()
 
 
+def has_pair(source: Input | Record) -> bool:
+    """Return whether an input is a record that has a second text, in its member text_pair."""
+    return isinstance(source, Record) and PAIR in (source.members or ())
+
+
 def pair_of(source: Input | Record, errors: Utf8Errors) -> Record | None:
-    """Return the second text of a record, its member text_pair, as a record; None where there is none."""
-    if not isinstance(source, Record) or source.members is None or "text_pair" not in source.members:
+    """Return the second text of a record as a record; None where there is none."""
+    if not isinstance(source, Record) or source.members is None or not has_pair(source):
         return None
-    return Record(text_of(source.members, "text_pair", source.shown, errors), source.shown)
+    return Record(text_of(source.members, PAIR, source.shown, errors), source.shown)
 
 
 def ids_of(members: dict[str, Any], field: str, where: str) -> list[int]:

@@ -200,8 +200,7 @@ class TextRequest(InputRequest[AskedText]):
 
     def finishes(self, batch: Batch) -> bool:
         """Return whether the post-processor changes ids of these records: adds a template, or takes pairs of texts."""
-        has_pair = any("text_pair" in members for members in batch.members or ())
-        return self.encoding.tokenizer.sees_whole_texts and (self.options.add_special_tokens or has_pair)
+        return self.encoding.tokenizer.sees_whole_texts and (self.options.add_special_tokens or batch.has_pairs())
 
     def finished_count(self, *counts: int) -> int:
         """Return the number of ids that the post-processor makes of a text, or a pair of texts, with these counts."""

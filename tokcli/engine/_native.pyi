@@ -276,6 +276,12 @@ def replace_noise(data: Buffer, limit: SupportsIndex = ...) -> tuple[bytes, int]
 def record_ends(data: Buffer, separator: SupportsIndex, /) -> bytes:
     """Return the places after each byte that is `separator` (uint64)."""
 
+def json_texts(lines: Buffer, name: bytes, other: bytes, /) -> tuple[bytes, bytes] | None:
+    """Return the strings that member `name` is on each line, as UTF-8 in a row, and where each ends (uint64).
+
+    None unless every line is a plain object, which has `name` and lacks the member `other`: see text/json_texts.h.
+    """
+
 @final
 class TextCheck:
     """Finds what a shortcut cannot encode: added tokens, and characters that a normalizer changes or that are refused.

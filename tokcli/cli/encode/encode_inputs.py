@@ -28,15 +28,14 @@ def asks_whole(request: EncodeRequest, source: streams.Input | records.Record) -
     """Return whether a text must be seen whole: for a template, a pair of texts, or the places of its tokens."""
     if not request.encoding.tokenizer.sees_whole_texts:
         return False
-    has_pair = isinstance(source, records.Record) and "text_pair" in (source.members or ())
-    return bool(request.options.add_special_tokens or request.options.offsets or has_pair)
+    asked = request.options
+    return bool(asked.add_special_tokens or asked.offsets or records.has_pair(source))
 
 
 def places_chunks(request: EncodeRequest, source: streams.Input | records.Record) -> bool:
     """Return whether a text that `asks_whole` does so only for the places of its tokens, which chunks tell, too."""
     asked = request.options
-    has_pair = isinstance(source, records.Record) and "text_pair" in (source.members or ())
-    return not (asked.add_special_tokens or has_pair or asked.errors == "bytes" or asked.keep == "last")
+    return not (asked.add_special_tokens or records.has_pair(source) or asked.errors == "bytes" or asked.keep == "last")
 
 
 def encode_one(request: EncodeRequest, source: streams.Input | records.Record, writer: IdWriter) -> bool:

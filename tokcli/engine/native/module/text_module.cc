@@ -1,5 +1,5 @@
 // Splitting by the pattern of a family, or by any pattern that has a program (`Pattern`); the check of texts for
-// shortcuts, UTF-8, and the ends of records.
+// shortcuts, UTF-8, the ends of records, and the texts of JSON Lines.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
@@ -12,6 +12,7 @@
 #include "models/longest_match.h"
 #include "module/bindings.h"
 #include "module/py_vocabulary.h"
+#include "text/json_texts.h"
 #include "text/noise.h"
 #include "text/text_check.h"
 #include "text/utf8.h"
@@ -121,6 +122,19 @@ nb::tuple replaced(nb::handle data, Number<size_t> limit) {
 nb::bytes ends_of_records(nb::handle data, Number<uint8_t> separator) {
   const StableView view(data);
   return to_bytes(record_ends(view.bytes(), separator));
+}
+
+nb::object json_texts(nb::handle lines, const nb::bytes& name, const nb::bytes& other) {
+  const StableView view(lines);
+  const std::string_view names[] = {{name.c_str(), name.size()}, {other.c_str(), other.size()}};
+  JsonTexts found;
+  bool are_plain;
+  {
+    const ReleasedGil released;
+    are_plain = find_json_texts(view.bytes(), names[0], names[1], &found);
+  }
+  if (!are_plain) return nb::none();
+  return nb::make_tuple(to_bytes(view_of({found.texts.data(), found.texts.size()})), to_bytes(found.ends));
 }
 
 nb::bytes split(nb::handle text, Number<int> number) {
@@ -255,6 +269,7 @@ void bind_text(nb::module_& module) {
   module.def("valid_utf8", &valid_size);
   module.def("replace_noise", &replaced, nb::arg("data"), nb::arg("limit") = std::numeric_limits<int64_t>::max());
   module.def("record_ends", &ends_of_records);
+  module.def("json_texts", &json_texts);
   module.def("split", &split);
   module.def("split_noise", &split_among_noise);
   module.def("set_instructions", &set_instructions);
