@@ -119,16 +119,24 @@ def read_batches(
     if kind == "jsonl" and as_text and (path := file_of_columns(source)) is not None:
         yield from _rows(source, path, field or "text")
         return
-    number = offset = 0
-    for raw, is_awaited in _whole_records(source, kind):
-        ends = _ends_in(raw, SEPARATOR[kind])
-        first, number = number + 1, number + len(ends)
-        if kind == "jsonl" and as_text:
-            text_in = partial(text_of, field=field or "text", errors=errors)
-            batch = _texts_natively(source, first, raw, field or "text") or _texts(source, first, raw, text_in)
-            yield batch._replace(is_awaited=is_awaited, offset=offset)
+    number = 1  # of the next record
+    offset = 0
+
+    def next_number() -> int:
+        return number
+
+    for raw, is_awaited in _whole_records(source, kind, next_number):
+        if kind != "jsonl" or not as_text:
+            ends = _ends_in(raw, SEPARATOR[kind])
+            batch = Batch(source, range(number, number + len(ends)), raw, ends, 1)
+            number += len(ends)
+        elif (found := _texts_natively(source, number, raw, field or "text")) is not None:
+            batch = found
+            number += len(batch.numbers)
         else:
-            yield Batch(source, range(first, number + 1), raw, ends, 1, is_awaited=is_awaited, offset=offset)
+            batch = _texts(source, number, raw, partial(text_of, field=field or "text", errors=errors))
+            number += raw.count(b"\n")  # also blank lines
+        yield batch._replace(is_awaited=is_awaited, offset=offset)
         offset += len(raw)
 
 
@@ -179,22 +187,24 @@ def read_all(source: Input, most: int, what: str, hint: str = "") -> bytes:
     return b"".join(held)
 
 
-def _whole_records(source: RecordSource, kind: RecordKind) -> Iterator[tuple[bytes, bool]]:
-    """Yield (whole records with their separators, whether more input may only come after answers)."""
-    separator, number = SEPARATOR[kind], 0
+def _whole_records(source: RecordSource, kind: RecordKind, number: Callable[[], int]) -> Iterator[tuple[bytes, bool]]:
+    """Yield (whole records with their separators, whether more input may only come after answers).
+
+    `number()` is that of the record after those that were yielded, for errors.
+    """
+    separator = SEPARATOR[kind]
     parts: list[bytes] = []  # of a record that spans several blocks
     size = 0
     for block in source.blocks():
         end = block.rfind(separator) + 1
         if end:
             whole = b"".join([*parts, block[:end]])
-            number += whole.count(separator)
             yield whole, len(block) < BLOCK_BYTES
             parts, size = [], 0
         parts.append(block[end:])
         size += len(parts[-1])
         if size > MAX_RECORD_BYTES:
-            raise InputError(f"record {number + 1} is above {MAX_RECORD_BYTES >> 20} MiB", where=source.shown)
+            raise InputError(f"record {number()} is above {MAX_RECORD_BYTES >> 20} MiB", where=source.shown)
     if size:
         yield b"".join([*parts, separator]), False
 

@@ -51,6 +51,7 @@ AnyChunk = memoryview | SplitText | Chunk  # plain text as UTF-8, the same with 
 FIRST_CHUNK_BYTES = 1 << 16  # a short input is one chunk: its errors come before any output
 MAX_CHUNK_BYTES = 1 << 18  # chunks grow up to this: enough work for a thread, and small enough for a processor's caches
 MAX_CHARACTER = 4  # bytes
+LONG_TEXT = 1 << 12  # bytes; from here on, native code finds special tokens faster than `bytes.find` does
 
 
 def utf8_of(part: memoryview | SplitText) -> memoryview:
@@ -114,7 +115,10 @@ def joined(blocks: Iterator[bytes]) -> Iterator[tuple[bytes, bool]]:
 
 
 class SpecialFinder:
-    """Finds special tokens in UTF-8. First it searches for their common beginning, which hardly any text has."""
+    """Finds special tokens in UTF-8.
+
+    First their common beginning is searched for, which hardly any text has; in long text, native code does that.
+    """
 
     def __init__(self, tokens: frozenset[str]) -> None:
         self._names = tokens - {""} if "" in tokens else tokens
@@ -140,16 +144,22 @@ class SpecialFinder:
         flat = memoryview(self._native.find(data, size, most)).cast("Q").tolist()
         return zip(flat[::2], flat[1::2], strict=True)
 
+    def _may_be_in(self, data: bytes, size: int) -> bool:
+        if size > LONG_TEXT and self._native is not None:
+            return True
+        return data.find(self._beginning, 0, size) >= 0
+
     def find(self, data: bytes, size: int) -> Iterator[tuple[int, str]]:
         """Yield (offset, token) of each token that ends before byte `size`, the longest where several begin."""
-        if not self._names or data.find(self._beginning, 0, size) < 0:
+        if not self._names or not self._may_be_in(data, size):
             return
         for begin, end in self._places(data, size, len(data)):
             yield begin, data[begin:end].decode()
 
     def is_in(self, data: bytes) -> bool:
         """Return whether any of the tokens is in the data."""
-        return bool(self._names) and self._beginning in data and any(True for _ in self._places(data, len(data), 1))
+        is_likely = bool(self._names) and self._may_be_in(data, len(data))
+        return is_likely and any(True for _ in self._places(data, len(data), 1))
 
 
 @lru_cache(maxsize=8)

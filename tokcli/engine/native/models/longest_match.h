@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <string>
 #include <vector>
 
 #include "base/bytes.h"
@@ -19,6 +20,7 @@ class LongestMatch {
  private:
   Trie trie_;
   std::array<bool, 256> begins_{};  // the bytes that texts begin with
+  std::string pair_;                // the two bytes that all texts begin with, if they do
 };
 
 }  // namespace tokcli
