@@ -9,10 +9,10 @@
 #include <map>
 #include <optional>
 
+#include "input/json_texts.h"
+#include "input/valid_utf8.h"
 #include "samples.h"
 #include "text/decimal.h"
-#include "text/json_texts.h"
-#include "text/valid_utf8.h"
 #include "tiktoken/decoder.h"
 
 using namespace fuzz;

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "input/valid_utf8.h"
 #include "samples.h"
-#include "text/valid_utf8.h"
 
 using namespace fuzz;
 using tokcli::TextModel;

@@ -7,8 +7,8 @@
 #include <numeric>
 
 #include "harness.h"
-#include "text/noise.h"
-#include "text/valid_utf8.h"
+#include "input/noise.h"
+#include "input/valid_utf8.h"
 #include "views/piece_rows.h"
 #include "views/piece_totals.h"
 #include "views/stacks.h"

@@ -279,7 +279,7 @@ def record_ends(data: Buffer, separator: SupportsIndex, /) -> bytes:
 def json_texts(lines: Buffer, name: bytes, other: bytes, /) -> tuple[bytes, bytes] | None:
     """Return the strings that member `name` is on each line, as UTF-8 in a row, and where each ends (uint64).
 
-    None unless every line is a plain object, which has `name` and lacks the member `other`: see text/json_texts.h.
+    None unless every line is a plain object, which has `name` and lacks the member `other`: see input/json_texts.h.
     """
 
 @final

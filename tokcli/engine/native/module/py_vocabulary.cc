@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "text/valid_utf8.h"
+#include "input/valid_utf8.h"
 
 namespace tokcli {
 namespace {

@@ -8,10 +8,10 @@
 #include <optional>
 
 #include "base/fork.h"
+#include "input/valid_utf8.h"
 #include "module/bindings.h"
 #include "module/id_objects.h"
 #include "pipeline/text_model.h"
-#include "text/valid_utf8.h"
 
 using namespace tokcli;
 

@@ -9,14 +9,14 @@
 #include <new>
 #include <optional>
 
+#include "input/json_texts.h"
+#include "input/noise.h"
+#include "input/valid_utf8.h"
 #include "models/longest_match.h"
 #include "module/bindings.h"
 #include "module/py_vocabulary.h"
-#include "text/json_texts.h"
-#include "text/noise.h"
 #include "text/text_check.h"
 #include "text/utf8.h"
-#include "text/valid_utf8.h"
 
 using namespace tokcli;
 

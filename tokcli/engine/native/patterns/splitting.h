@@ -3,9 +3,9 @@
 
 #include <vector>
 
+#include "input/noise.h"
 #include "patterns/row_matcher.h"
 #include "pretokenizers/pieces.h"
-#include "text/noise.h"
 
 namespace tokcli {
 

@@ -1,8 +1,8 @@
 // Walking through the double array: see charsmap.h.
 #include "pipeline/charsmap.h"
 
+#include "input/valid_utf8.h"
 #include "text/utf8.h"
-#include "text/valid_utf8.h"
 
 namespace tokcli {
 

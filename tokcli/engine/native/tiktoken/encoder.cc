@@ -6,7 +6,7 @@
 #include <stdexcept>
 
 #include "base/watch.h"
-#include "text/valid_utf8.h"
+#include "input/valid_utf8.h"
 
 namespace tokcli {
 namespace {

@@ -4,6 +4,7 @@
 //
 //   base/           hashing, buffers, threads, what the processor can do
 //   text/           str and UTF-8, Unicode classes, places to cut, ids in decimal, the check for shortcuts
+//   input/          bytes as files have them: how much is UTF-8, what stands for the rest, records, JSON Lines
 //   pretokenizers/  text -> pieces: a scanner for each family of patterns (scan.h), 64 bytes at a time (pieces.h)
 //   patterns/       text -> pieces for any other pattern: its program (program.h), run by an automaton (matcher.h)
 //   bpe/            pieces -> ids: the vocabulary image (vocabulary.h), merging (merge.h), lists of merges as ranks

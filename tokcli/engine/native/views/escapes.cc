@@ -6,8 +6,8 @@
 #include <cstring>
 
 #include "base/watch.h"
+#include "input/valid_utf8.h"
 #include "text/utf8.h"
-#include "text/valid_utf8.h"
 
 namespace tokcli {
 namespace {

@@ -1,11 +1,11 @@
 // Finding bytes that are not UTF-8: see noise.h.
-#include "text/noise.h"
+#include "input/noise.h"
 
 #include <algorithm>
 #include <cstring>
 
 #include "base/watch.h"
-#include "text/valid_utf8.h"
+#include "input/valid_utf8.h"
 
 namespace tokcli {
 namespace {

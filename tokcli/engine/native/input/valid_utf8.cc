@@ -1,5 +1,5 @@
 // Checking UTF-8 with an automaton: see valid_utf8.h.
-#include "text/valid_utf8.h"
+#include "input/valid_utf8.h"
 
 #include <algorithm>
 #include <array>

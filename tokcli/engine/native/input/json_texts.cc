@@ -2,14 +2,14 @@
 //
 // Every line ends in a newline, which no string, number or space of JSON may hold, so whatever reads on byte by byte
 // stops there at the latest; only the eight bytes that are looked at together are compared with the end of the data.
-#include "text/json_texts.h"
+#include "input/json_texts.h"
 
 #include <bit>
 #include <cstring>
 
 #include "base/watch.h"
+#include "input/valid_utf8.h"
 #include "text/text.h"
-#include "text/valid_utf8.h"
 
 namespace tokcli {
 namespace {
