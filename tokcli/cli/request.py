@@ -32,7 +32,7 @@ Asked = TypeVar("Asked", bound=EncodingOptions, covariant=True)
 AskedInput = TypeVar("AskedInput", bound=InputOptions, covariant=True)
 AskedText = TypeVar("AskedText", bound=TextOptions, covariant=True)
 
-LARGE_BYTES = 1 << 17  # of one item of work: after a larger one, threads are likely to pay
+LARGE_BYTES = 1 << 19  # of work; with less, threads lose more by learning the text's words each anew than they gain
 SMALL_BLOCK = 1 << 15  # bytes read at a time, so that a view has its first rows at once
 SHOWN_NAMES = 8  # special tokens in a hint
 
@@ -71,10 +71,15 @@ class Request(Generic[Asked]):
     def shared(
         self, work: Callable[[Item], Made], items: Iterator[Item], size: Callable[[Item], int]
     ) -> Iterator[Made]:
-        """Return `map(work, items)`; from the first item of more than LARGE_BYTES on, --jobs threads share the work."""
-        if self.threads == 1:
-            return map(work, items)
-        return ordered(work, items, self.threads, is_large=lambda item: size(item) > LARGE_BYTES)
+        """Return `map(work, items)`; once the items have more than LARGE_BYTES, --jobs threads share the work."""
+        seen = 0
+
+        def is_large(item: Item) -> bool:
+            nonlocal seen
+            seen += size(item)
+            return seen > LARGE_BYTES
+
+        return map(work, items) if self.threads == 1 else ordered(work, items, self.threads, is_large=is_large)
 
     def note(self, text: str) -> None:
         """Print a note, which is neither data nor an error, unless notes are suppressed."""

@@ -77,7 +77,7 @@ struct TextModel::Call {
 // own. Returns false, and does nothing, for a text that is not worth it.
 template <class IsCut, class Encode>
 bool TextModel::in_parts(Bytes text, Call& call, const IsCut& is_cut, const Encode& encode) const {
-  constexpr size_t kBytesPerThread = 1 << 16;  // starting a thread costs as much as encoding about 20 kB
+  constexpr size_t kBytesPerThread = 1 << 18;  // each learns the words of the text anew
   const size_t wanted = std::min(call.threads, text.size() / kBytesPerThread);
   if (wanted < 2 || sums != Sums::kPerWord || (call.spans != nullptr && joins_unknown)) return false;
   const uint8_t *const begin = text.data(), *const end = begin + text.size(), *from = begin;
@@ -90,24 +90,27 @@ bool TextModel::in_parts(Bytes text, Call& call, const IsCut& is_cut, const Enco
   }
   if (parts.size() < 2) return false;
   encode_waiting(call);
-  std::vector<IdBuffer> ids(parts.size());
-  std::vector<Needs> needs(parts.size());
-  std::vector<Spans> spans(parts.size());
+  struct alignas(kCacheLine) Made {
+    IdBuffer ids;
+    Needs needs;
+    Spans spans;
+  };
+  std::vector<Made> made(parts.size());
   in_threads(parts.size(), [&](size_t i) {
     const ScratchPool::Lease scratch(call.pool);
-    Call part{call.pool, *scratch, IdSink(&ids[i], kNone), needs[i], call.most, 1};
+    Call part{call.pool, *scratch, IdSink(&made[i].ids, kNone), made[i].needs, call.most, 1};
     part.end = call.end;
-    part.track(call.spans == nullptr ? nullptr : &spans[i], call.raw, parts[i]);
+    part.track(call.spans == nullptr ? nullptr : &made[i].spans, call.raw, parts[i]);
     part.ends_at_next = call.ends_at_next;
     if (call.spans != nullptr && call.origins != nullptr) part.cut_from(call.begin, *call.origins);
     encode(parts[i], part);
     encode_waiting(part);
     scratch->trim(parts[i].size());
   });
-  for (size_t i = 0; i < parts.size(); ++i) {
-    call.sink.add(ids[i].data(), ids[i].size());
-    call.needs.add(needs[i]);
-    if (call.spans != nullptr) call.spans->insert(call.spans->end(), spans[i].begin(), spans[i].end());
+  for (const Made& part : made) {
+    call.sink.add(part.ids.data(), part.ids.size());
+    call.needs.add(part.needs);
+    if (call.spans != nullptr) call.spans->insert(call.spans->end(), part.spans.begin(), part.spans.end());
   }
   return true;
 }

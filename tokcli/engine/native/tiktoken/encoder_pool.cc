@@ -51,20 +51,23 @@ Outcome EncoderPool::encode(const Splitting& by, const Text& text, int threads, 
   outcome.is_refused = !checked.holds(check);
   if (outcome.is_refused) return outcome;
   const std::vector<Text> segments = cut(checked.text, by.pattern ? 1 : threads);
-  std::vector<Result> results(segments.size());
-  std::vector<IdBuffer> more(segments.empty() ? 0 : segments.size() - 1);  // the ids of all segments but the first
+  struct alignas(kCacheLine) Made {
+    Result result;
+    IdBuffer ids;  // of all segments but the first, whose ids go to `out`
+  };
+  std::vector<Made> made(segments.size());
   in_threads(segments.size(), [&](size_t i) {
-    results[i] = Lease(*this)->encode(by, segments[i], out == nullptr ? nullptr : i == 0 ? out : &more[i - 1]);
+    made[i].result = Lease(*this)->encode(by, segments[i], out == nullptr ? nullptr : i == 0 ? out : &made[i].ids);
   });
-  for (const Result& result : results) {
-    if (!result.is_good()) {
-      outcome.result = result;
+  for (const Made& segment : made) {
+    if (!segment.result.is_good()) {
+      outcome.result = segment.result;
       return outcome;
     }
-    outcome.result.count += result.count;
+    outcome.result.count += segment.result.count;
   }
-  for (const IdBuffer& ids : more) {
-    if (out != nullptr) out->append(ids);
+  for (const Made& segment : made) {
+    if (out != nullptr) out->append(segment.ids);
   }
   return outcome;
 }

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "base/threads.h"
 #include "base/worker_pool.h"
 #include "text/text_check.h"
 #include "tiktoken/encoder.h"
@@ -20,7 +21,7 @@ struct Outcome {
 };
 
 // Some texts of a batch, in a row, which one thread encodes.
-struct BatchShare {
+struct alignas(kCacheLine) BatchShare {
   static constexpr size_t kRefused = SIZE_MAX;  // stands for the number of ids where the check does not hold
   IdBuffer ids;                // of all texts, one after another
   std::vector<size_t> sizes;   // the number of ids of each text, or kRefused
