@@ -237,7 +237,7 @@ struct TextModel {
   void encode_segment(Bytes segment, bool is_first, Bytes states, Call& call) const;
   void encode_part(Bytes part, Ends ends, bool is_first, Bytes states, Call& call) const;
   bool is_cut_before_space(const uint8_t* at, const uint8_t* begin, const uint8_t* end) const;
-  bool is_cut_at(uint32_t left, std::string_view space_between) const;
+  bool is_cut_at(uint32_t left, std::string_view between) const;
   Bytes normalize(Bytes segment, Ends ends, Call& call) const;
   bool has_space_rules() const;
   bool knows_places() const;
