@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import random
+import resource
 import struct
 from pathlib import Path
 
@@ -62,6 +63,8 @@ def nested(depth: int) -> object:
         ("a pattern that does not compile", tokenizer_json(pre_tokenizer={"type": "Split", "pattern": {"Regex": "("}, "behavior": "Isolated"}), "pattern"),
         ("an empty text to find", tokenizer_json(normalizer={"type": "Replace", "pattern": {"String": ""}, "content": "x"}), "pattern"),
         ("a template of a token that is not there", tokenizer_json(post_processor={"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "x", "type_id": 0}}], "pair": [], "special_tokens": {}}), "single[0]"),
+        ("a template that repeats the text", tokenizer_json(post_processor={"type": "TemplateProcessing", "single": [{"Sequence": {"id": "A", "type_id": 0}}] * 2, "pair": [], "special_tokens": {}}), "post_processor.single"),
+        ("a template without the text", tokenizer_json(post_processor={"type": "TemplateProcessing", "single": [], "pair": [], "special_tokens": {}}), "post_processor.single"),
         ("a score that is no number", tokenizer_json(model={"type": "Unigram", "unk_id": 0, "vocab": [["a", None]]}), "vocab[0]"),
         ("an unknown id beyond the tokens", tokenizer_json(model={"type": "Unigram", "unk_id": 9, "vocab": [["a", 0.0]]}), "unk_id"),
         ("no model", tokenizer_json(model=None), "model"),
@@ -227,3 +230,16 @@ def test_only_the_header_of_a_gguf_file_is_read(tmp_path: Path) -> None:
 def test_a_minbpe_model_that_does_not_add_up_is_refused(data: bytes, line: int) -> None:
     with pytest.raises(VocabularyError, match=rf"x\.model:{line}:"):
         parse_vocabulary(data, "x.model", "a minbpe model")
+
+
+@pytest.mark.memory
+@pytest.mark.parametrize("number", [1 << 21, 1 << 26])
+def test_a_few_tokens_with_a_large_id_take_no_memory_for_the_ids_below_it(number: int, tmp_path: Path) -> None:
+    model = {"type": "WordPiece", "unk_token": "u", "continuing_subword_prefix": "##", "max_input_chars_per_word": 9}
+    path = tmp_path / "tokenizer.json"
+    path.write_bytes(tokenizer_json(model=model | {"vocab": {"u": 0, "a": number}}))
+    encoding = load_encoding(path)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert encoding.encode("a") == [number]
+    assert encoding.encode_batch(["a", "b"]) == [[number], [0]]
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000  # kB

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from support import HARD_ATOMS, ROOT
 
 import tokcli
 from tokcli.engine import backend
+from tokcli.engine.adapters.whole_text import LEAST_FOR_THREADS
 from tokcli.engine.pretokenizers.known_patterns import CL100K
 from tokcli.engine.stream.parallel import with_threads_inside
 from tokcli.errors import UnknownTokenError
@@ -104,3 +106,17 @@ def test_a_text_that_python_has_to_encode_is_one_in_a_batch_like_the_others(tmp_
     for number in (0, 77, 199):
         texts[number] = f"half a pair \ud800 {number}"
     assert encoding.encode_ordinary_batch(texts, num_threads=3) == [encoding.encode_ordinary(text) for text in texts]
+
+
+@pytest.mark.parametrize("file", FILES)
+@pytest.mark.parametrize("threads", [2, 7])
+def test_texts_of_a_batch_have_the_ids_of_each_alone_whichever_thread_encodes_them(file: str, threads: int) -> None:
+    rnd = random.Random(threads)
+    texts = ["".join(rnd.choices([*HARD_ATOMS, *WORDS, "the "], k=rnd.randrange(900))) for _ in range(700)]
+    texts[3], texts[500] = "", "x" * 100_000
+    assert sum(map(len, texts)) > LEAST_FOR_THREADS
+    alone, shared = load_encoding(FORMATS / file), load_encoding(FORMATS / file)
+    expected = [alone.encode_ordinary(text) for text in texts]
+    assert shared.encode_ordinary_batch(texts, num_threads=threads) == expected
+    ids, offsets = shared.encode_array_batch(texts, num_threads=threads)
+    assert [ids[begin:end].tolist() for begin, end in pairwise(offsets)] == expected

@@ -7,12 +7,12 @@ on what follows. Where ranks and a pattern give the same ids, shortcut_tokenizer
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields
 from functools import cached_property
-from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from itertools import accumulate, chain
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tokcli.engine.bpe.bpe import MergeOrder, ModelKind
 from tokcli.engine.bpe.merges import ParentTable, one_by_one
@@ -20,6 +20,7 @@ from tokcli.engine.pretokenizers.pretokenizer import PreTokenizer
 from tokcli.engine.stream import chunks as stream
 from tokcli.engine.stream import special_tokens as special
 from tokcli.engine.stream.chunks import PLAIN, ReadOptions, Utf8Errors
+from tokcli.engine.stream.parallel import ordered
 from tokcli.engine.stream.utf8 import special_finder, utf8_of, valid_utf8, without_surrogates
 from tokcli.engine.text_tokenizer import TextTokenizer
 from tokcli.engine.token_vocabulary import TokenVocabulary
@@ -33,7 +34,13 @@ if TYPE_CHECKING:
     from tokcli.engine.stream.utf8 import AnyChunk, SplitText
     from tokcli.engine.tiktoken.native_encoder import NativeEncoder
 
+Ids = TypeVar("Ids", list[int], memoryview)
+
 NONE: frozenset[str] = frozenset()
+LEAST_FOR_THREADS = (
+    1 << 18
+)  # characters; with fewer, threads lose more by learning the texts' words each anew than they gain
+LARGEST_GROUP = 64  # texts that a thread encodes before it takes others
 
 
 class WholeTextTokenizer(TokenVocabulary):
@@ -114,14 +121,20 @@ class WholeTextTokenizer(TokenVocabulary):
 
     def encode_batch(self, texts: Sequence[str], threads: int) -> list[list[int]]:
         """Return the ids of each text."""
-        del threads
-        return [self.encode(text) for text in texts]
+        return self._of_each(self.encode, texts, threads)
 
     def encode_array_batch(self, texts: Sequence[str], threads: int) -> tuple[memoryview, memoryview]:
         """Return all texts' ids in one array, and len(texts) + 1 offsets (uint64) at which each text's ids begin."""
-        del threads
-        arrays = [self.encode_array(text) for text in texts]
+        arrays = self._of_each(self.encode_array, texts, threads)
         return memoryview(b"".join(arrays)).cast("I"), memoryview(array("Q", accumulate(map(len, arrays), initial=0)))
+
+    def _of_each(self, work: Callable[[str], Ids], texts: Sequence[str], threads: int) -> list[Ids]:
+        """Return `work(text)` of each text; threads share many texts, in groups, where native code does the work."""
+        if threads == 1 or not self.is_native or sum(map(len, texts)) < LEAST_FOR_THREADS:
+            return list(map(work, texts))
+        size = max(1, min(LARGEST_GROUP, len(texts) // (4 * threads)))
+        groups = (texts[at : at + size] for at in range(0, len(texts), size))
+        return list(chain.from_iterable(ordered(lambda group: list(map(work, group)), groups, threads)))
 
     def encode_piece(self, piece: bytes) -> list[int]:
         """Return the ids of a piece, taken as a text of its own."""

@@ -12,7 +12,7 @@ namespace tokcli {
 
 // Python's ints of the ids of a vocabulary, each made once: a list of ids then costs a reference for each id, not an
 // object. (Profile: making the objects was half of the time from text to a list.) The GIL guards them; in a Python
-// without a GIL they are made anew each time.
+// without a GIL, and for very large ids, they are made anew each time.
 class IntCache {
  public:
   IntCache() = default;
@@ -34,6 +34,7 @@ class IntCache {
 
  private:
   static constexpr size_t kBetweenSignals = size_t{1} << 20;  // ids: some 10 ms
+  static constexpr size_t kMostKept = size_t{1} << 21;  // a vocabulary of few tokens may have an id of any size
   static constexpr size_t kAhead = 16;  // ids whose objects are asked for in advance: they are anywhere in memory
 
   void prefetch(uint32_t id) const {
@@ -41,14 +42,16 @@ class IntCache {
   }
   PyObject* make(uint32_t id) {
 #ifndef Py_GIL_DISABLED
-    if (id >= items_.size()) items_.resize(std::max<size_t>(id + 1, 2 * items_.size()));
-    if (PyObject*& item = items_[id]; item != nullptr || (item = PyLong_FromUnsignedLong(id)) != nullptr) {
-      Py_INCREF(item);
-      return item;
+    if (id < kMostKept) {
+      if (id >= items_.size()) items_.resize(std::max<size_t>(id + 1, 2 * items_.size()));
+      if (PyObject*& item = items_[id]; item != nullptr || (item = PyLong_FromUnsignedLong(id)) != nullptr) {
+        Py_INCREF(item);
+        return item;
+      }
+      throw nb::python_error();
     }
-#else
-    if (PyObject* item = PyLong_FromUnsignedLong(id)) return item;
 #endif
+    if (PyObject* item = PyLong_FromUnsignedLong(id)) return item;
     throw nb::python_error();
   }
 
