@@ -94,7 +94,7 @@ def template(ids: int, uses: int) -> dict[str, object]:
 
 def doubling() -> dict[str, object]:
     twice = [{"Sequence": {"id": "A", "type_id": 0}}] * 2
-    one = {"type": "TemplateProcessing", "single": twice[:1], "pair": twice, "special_tokens": {}}
+    one = {"type": "TemplateProcessing", "single": twice, "pair": twice, "special_tokens": {}}
     return in_a_row("processors", one)
 
 

@@ -63,8 +63,6 @@ def nested(depth: int) -> object:
         ("a pattern that does not compile", tokenizer_json(pre_tokenizer={"type": "Split", "pattern": {"Regex": "("}, "behavior": "Isolated"}), "pattern"),
         ("an empty text to find", tokenizer_json(normalizer={"type": "Replace", "pattern": {"String": ""}, "content": "x"}), "pattern"),
         ("a template of a token that is not there", tokenizer_json(post_processor={"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "x", "type_id": 0}}], "pair": [], "special_tokens": {}}), "single[0]"),
-        ("a template that repeats the text", tokenizer_json(post_processor={"type": "TemplateProcessing", "single": [{"Sequence": {"id": "A", "type_id": 0}}] * 2, "pair": [], "special_tokens": {}}), "post_processor.single"),
-        ("a template without the text", tokenizer_json(post_processor={"type": "TemplateProcessing", "single": [], "pair": [], "special_tokens": {}}), "post_processor.single"),
         ("a score that is no number", tokenizer_json(model={"type": "Unigram", "unk_id": 0, "vocab": [["a", None]]}), "vocab[0]"),
         ("an unknown id beyond the tokens", tokenizer_json(model={"type": "Unigram", "unk_id": 9, "vocab": [["a", 0.0]]}), "unk_id"),
         ("no model", tokenizer_json(model=None), "model"),

@@ -80,7 +80,7 @@ class _Zstandard:
 
     def __init__(self) -> None:
         self._decoder = zstd.ZstdDecompressor().decompressobj()
-        self._waiting = b""
+        self._waiting = memoryview(b"")
         self.needs_input = True
 
     @property
@@ -89,11 +89,12 @@ class _Zstandard:
 
     @property
     def unused_data(self) -> bytes:
-        return bytes(self._decoder.unused_data) + self._waiting
+        return b"".join([self._decoder.unused_data, self._waiting])
 
     def decompress(self, data: bytes, max_length: int) -> bytes:
         made, size = [], 0
-        self._waiting += data
+        if data:
+            self._waiting = memoryview(b"".join([self._waiting, data]))
         while self._waiting and not self._decoder.eof and size < max_length:
             part, self._waiting = self._waiting[:SLICE_BYTES], self._waiting[SLICE_BYTES:]
             made.append(self._decoder.decompress(part))

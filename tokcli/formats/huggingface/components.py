@@ -164,11 +164,6 @@ def _template(node: JsonNode, _: int) -> processors.PostProcessor:
         return processors.TemplateToken(ids, texts, inner.member("type_id").whole(0, MAX_RANK))
 
     single, pair = (tuple(read_item(item) for item in node.member(name).list()) for name in ("single", "pair"))
-    if (times := sum(isinstance(item, processors.TemplateText) for item in single)) != 1:
-        # tokenizers would leave the text out, or repeat it, also where no special tokens are asked for
-        node.member("single").fail(
-            f"the text is there {times} times, and only a template that has it once is supported"
-        )
     return processors.Template(single, pair)
 
 
