@@ -17,33 +17,54 @@
 
 namespace tokcli {
 
-// Appends the ids of a text. An id that is `joined` (that of unknown text, where a model wants it so) never follows
-// itself: however long unknown text is, it is one id.
+// Counts the ids of a text, and appends them to `out` if that is not null. An id that is `joined` (that of unknown text,
+// where a model wants it so) never follows itself: however long unknown text is, it is one id.
 class IdSink {
  public:
   IdSink(IdBuffer* out, uint32_t joined) : out_(out), joined_(joined) {}
   void add(const uint32_t* ids, size_t count) {
     if (count == 0) return;
-    uint32_t* to = out_->reserve(count);
-    if (joined_ == kNone) {
-      std::memcpy(to, ids, count * sizeof(uint32_t));
-      out_->commit(count);
+    if (joined_ != kNone) {
+      for (size_t i = 0; i < count; ++i) add_or_join(ids[i]);
       return;
     }
-    size_t kept = 0;
-    for (size_t i = 0; i < count; ++i) {
-      if (ids[i] != joined_ || last_ != joined_) to[kept++] = ids[i];
-      last_ = ids[i];
-    }
-    out_->commit(kept);
+    count_ += count;
+    if (out_ == nullptr) return;
+    std::memcpy(out_->reserve(count), ids, count * sizeof(uint32_t));
+    out_->commit(count);
+  }
+  // Adds the first `count` ids of a few, all of which may be read: that is faster than to copy just as many.
+  template <size_t kMost>
+  void add_of(const uint32_t (&ids)[kMost], size_t count) {
+    if (joined_ != kNone) return add(ids, count);
+    count_ += count;
+    if (out_ == nullptr) return;
+    std::memcpy(out_->reserve(kMost), ids, sizeof ids);
+    out_->commit(count);
   }
   void add(uint32_t id) { add(&id, 1); }
+  // Counts ids that another sink has counted; for a sink that keeps none.
+  void add_count(size_t count) { count_ += count; }
+  // The number of ids that were added to this sink.
+  size_t count() const { return count_; }
+  bool keeps_ids() const { return out_ != nullptr; }
   // Returns whether an id that is added now is one with the last id.
   bool joins(uint32_t id) const { return id == joined_ && last_ == joined_ && joined_ != kNone; }
 
  private:
+  void add_or_join(uint32_t id) {
+    const bool is_joined = id == joined_ && last_ == joined_;
+    last_ = id;
+    if (is_joined) return;
+    ++count_;
+    if (out_ == nullptr) return;
+    *out_->reserve(1) = id;
+    out_->commit(1);
+  }
+
   IdBuffer* out_;
-  uint32_t joined_;  // kNone: every id is appended
+  size_t count_ = 0;
+  uint32_t joined_;  // kNone: every id is added
   uint32_t last_ = kNone;
 };
 

@@ -234,18 +234,19 @@ class PyTextModel {
   // Each of these takes a str, or a buffer of UTF-8 (ValueError: it is none). It returns what it promises; or three lists
   // of what has to be learned first; or None where only Python can encode the text.
   nb::object encode(nb::handle text, nb::handle raw, nb::handle normalized, Number<size_t> threads) {
-    return encode_with(text, raw, normalized, threads, [&](IdBuffer ids) { return ints_.list_of(ids.data(), ids.size()); });
+    const auto make = [&](IdBuffer ids, size_t) { return ints_.list_of(ids.data(), ids.size()); };
+    return encode_with(text, raw, normalized, threads, make);
   }
   nb::object encode_ids(nb::handle text, nb::handle raw, nb::handle normalized, Number<size_t> threads) {
-    return encode_with(text, raw, normalized, threads, [&](IdBuffer ids) { return nb::cast(std::move(ids)); });
+    return encode_with(text, raw, normalized, threads, [&](IdBuffer ids, size_t) { return nb::cast(std::move(ids)); });
   }
   nb::object count(nb::handle text, nb::handle raw, nb::handle normalized, Number<size_t> threads) {
-    return encode_with(text, raw, normalized, threads, [&](IdBuffer ids) { return nb::int_(ids.size()); });
+    return encode_with<false>(text, raw, normalized, threads, [&](IdBuffer, size_t count) { return nb::int_(count); });
   }
   // A list of the ids and the spans of their characters (uint64, two for each).
   nb::object encode_spans(nb::handle text, nb::handle raw, nb::handle normalized, Number<size_t> threads) {
     Spans spans;
-    const auto make = [&](IdBuffer ids) {
+    const auto make = [&](IdBuffer ids, size_t) {
       nb::list both;
       both.append(nb::cast(std::move(ids)));
       both.append(to_bytes(spans));
@@ -279,7 +280,8 @@ class PyTextModel {
     if (!making_.compare_exchange_strong(from, Making::kClosed) && from != Making::kClosed) throw_in_use();
   }
 
-  template <class Make>
+  // Calls make(ids, count). Without `kKeepsIds`, the ids are counted only.
+  template <bool kKeepsIds = true, class Make>
   nb::object encode_with(nb::handle object, nb::handle raw, nb::handle normalized, size_t threads, const Make& make,
                          Spans* spans = nullptr) {
     close();
@@ -290,6 +292,7 @@ class PyTextModel {
     if (raw_states.size() != model_.raw.tokens.size() || normalized_states.size() != model_.normalized.tokens.size())
       throw nb::value_error("each added token needs a state");
     IdBuffer ids;
+    size_t count = 0;
     Needs needs;
     if (text.size > kMostUnits) return nb::none();
     {
@@ -306,14 +309,15 @@ class PyTextModel {
       if (!needs.is_for_python) {
         if (spans != nullptr) measure_tokens();
         const ReadersLock::Reading reading(rules_lock_);
-        model_.encode(bytes, bytes_of(raw_states), bytes_of(normalized_states), pool_, threads, &ids, needs, spans);
+        count = model_.encode(bytes, bytes_of(raw_states), bytes_of(normalized_states), pool_, threads,
+                              kKeepsIds ? &ids : nullptr, needs, spans);
         if (spans != nullptr && needs.empty()) {
           if (spans->size() == 2 * ids.size()) to_char_spans(bytes, *spans);
           else needs.is_for_python = true;
         }
       }
     }
-    if (needs.empty()) return make(std::move(ids));
+    if (needs.empty()) return make(std::move(ids), count);
     if (needs.is_for_python) return nb::none();
     nb::list chars, classes, runs;
     for (const uint32_t c : needs.chars) chars.append(c);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <vector>
 
 #include "base/threads.h"
@@ -72,43 +73,67 @@ struct TextModel::Call {
   }
 };
 
-// Lets threads share the work on a long text, or piece of one: `encode(part, call)` is called for parts of it, whose ids
-// are appended in order. A part may begin where `is_cut(at, begin, end)` says that both sides can be encoded on their
-// own. Returns false, and does nothing, for a text that is not worth it.
-template <class IsCut, class Encode>
-bool TextModel::in_parts(Bytes text, Call& call, const IsCut& is_cut, const Encode& encode) const {
-  constexpr size_t kBytesPerThread = 1 << 18;  // each learns the words of the text anew
-  const size_t wanted = std::min(call.threads, text.size() / kBytesPerThread);
-  if (wanted < 2 || sums != Sums::kPerWord || (call.spans != nullptr && joins_unknown)) return false;
+// The bytes of a part of a text: its forms and its ids are in the processor's cache while it is worked on.
+constexpr size_t kPartBytes = size_t{1} << 17;
+
+// Cuts a text into parts of `size` bytes and those up to the next place where it may be cut: where `is_cut(at, begin, end)`
+// says of a character that it and what is before it can be encoded on their own.
+template <class IsCut>
+std::vector<Bytes> parts_of(Bytes text, size_t size, const IsCut& is_cut) {
   const uint8_t *const begin = text.data(), *const end = begin + text.size(), *from = begin;
   std::vector<Bytes> parts;
-  for (size_t i = 1; i <= wanted && from < end; ++i) {
-    const uint8_t* at = i == wanted ? end : std::max(begin + text.size() / wanted * i, from + 1);
-    while (at < end && (!begins_char(*at) || !is_cut(at, begin, end))) ++at;
+  Pace pace;
+  while (from < end) {
+    const uint8_t* at = static_cast<size_t>(end - from) > size ? from + size : end;
+    for (; at < end && (!begins_char(*at) || !is_cut(at, begin, end)); ++at) pace.step(1);
     parts.push_back({from, at});
     from = at;
   }
+  return parts;
+}
+
+// Returns whether parts of a text can be encoded at the same time: none needs to know what is before it.
+inline bool TextModel::may_share(const Call& call) const {
+  return sums == Sums::kPerWord && (call.spans == nullptr || !joins_unknown);
+}
+
+// Lets threads share the work on a long text, or piece of one: `encode(part, call)` is called for the parts that parts_of
+// makes, whose ids are appended in order. Each thread takes the next part when it has done one. Returns false, and does
+// nothing, for a text that is not worth it.
+template <class IsCut, class Encode>
+bool TextModel::in_parts(Bytes text, Call& call, const IsCut& is_cut, const Encode& encode) const {
+  constexpr size_t kBytesPerThread = 2 * kPartBytes;  // each learns the words of the text anew
+  const size_t threads = std::min(call.threads, text.size() / kBytesPerThread);
+  if (threads < 2 || !may_share(call)) return false;
+  const std::vector<Bytes> parts = parts_of(text, kPartBytes, is_cut);
   if (parts.size() < 2) return false;
   encode_waiting(call);
   struct alignas(kCacheLine) Made {
     IdBuffer ids;
+    size_t count = 0;
     Needs needs;
     Spans spans;
   };
   std::vector<Made> made(parts.size());
-  in_threads(parts.size(), [&](size_t i) {
+  std::atomic<size_t> next{0};
+  const bool keeps_ids = call.sink.keeps_ids() || joins_unknown;  // (ids are joined across parts, too)
+  in_threads(std::min(threads, parts.size()), [&](size_t) {
     const ScratchPool::Lease scratch(call.pool);
-    Call part{call.pool, *scratch, IdSink(&made[i].ids, kNone), made[i].needs, call.most, 1};
-    part.end = call.end;
-    part.track(call.spans == nullptr ? nullptr : &made[i].spans, call.raw, parts[i]);
-    part.ends_at_next = call.ends_at_next;
-    if (call.spans != nullptr && call.origins != nullptr) part.cut_from(call.begin, *call.origins);
-    encode(parts[i], part);
-    encode_waiting(part);
-    scratch->trim(parts[i].size());
+    for (size_t i; (i = next++) < parts.size();) {
+      Call part{call.pool, *scratch, IdSink(keeps_ids ? &made[i].ids : nullptr, kNone), made[i].needs, call.most, 1};
+      part.end = call.end;
+      part.track(call.spans == nullptr ? nullptr : &made[i].spans, call.raw, parts[i]);
+      part.ends_at_next = call.ends_at_next;
+      if (call.spans != nullptr && call.origins != nullptr) part.cut_from(call.begin, *call.origins);
+      encode(parts[i], part);
+      encode_waiting(part);
+      made[i].count = part.sink.count();
+      scratch->trim(parts[i].size());
+    }
   });
   for (const Made& part : made) {
-    call.sink.add(part.ids.data(), part.ids.size());
+    if (keeps_ids) call.sink.add(part.ids.data(), part.ids.size());
+    else call.sink.add_count(part.count);
     call.needs.add(part.needs);
     if (call.spans != nullptr) call.spans->insert(call.spans->end(), part.spans.begin(), part.spans.end());
   }

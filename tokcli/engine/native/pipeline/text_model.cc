@@ -20,14 +20,14 @@ size_t most_normalized(Bytes text) {
 
 }  // namespace
 
-void TextModel::encode(Bytes text, Bytes raw_states, Bytes normalized_states, ScratchPool& pool, size_t threads,
-                       IdBuffer* out, Needs& needs, Spans* spans) const {
+size_t TextModel::encode(Bytes text, Bytes raw_states, Bytes normalized_states, ScratchPool& pool, size_t threads,
+                         IdBuffer* out, Needs& needs, Spans* spans) const {
   const ScratchPool::Lease scratch(pool);
   Call call{pool, *scratch, IdSink(out, joins_unknown ? unknown.id : kNone), needs, most_normalized(text), threads};
   call.track(spans, text, text);
   if (spans != nullptr && !knows_places()) {
     needs.is_for_python = true;
-    return;
+    return 0;
   }
   call.ends_at_next = has_space_rules();
   bool is_first = true;
@@ -43,6 +43,7 @@ void TextModel::encode(Bytes text, Bytes raw_states, Bytes normalized_states, Sc
     is_first = false;
   });
   scratch->trim(text.size());
+  return call.sink.count();
 }
 
 // Calls visit(segment, id) for each added token in a text, and visit(segment, kNone) for what is between them.
@@ -89,7 +90,8 @@ void TextModel::find_added(const AddedTokens& added, Bytes states, Bytes text, C
   if (at < end) visit(Bytes{at, end}, kNone);
 }
 
-// Threads share a long segment from its normalization on, where it may be cut before spaces.
+// A long segment that may be cut before spaces is normalized and encoded in parts, which threads share. Also one thread
+// takes part after part: what is made of each stays in the processor's cache.
 void TextModel::encode_segment(Bytes segment, bool is_first, Bytes states, Call& call) const {
   const auto is_cut = [&](const uint8_t* at, const uint8_t* begin, const uint8_t* end) {
     return is_cut_before_space(at, begin, end);
@@ -98,8 +100,9 @@ void TextModel::encode_segment(Bytes segment, bool is_first, Bytes states, Call&
     const Ends ends{part.data() == segment.data(), part.data() + part.size() == segment.data() + segment.size()};
     encode_part(part, ends, is_first && ends.begin, states, one);
   };
-  if (!normalized.tokens.empty() || !in_parts(segment, call, is_cut, encode))
-    encode_part(segment, Ends{}, is_first, states, call);
+  if (!normalized.tokens.empty() || segment.size() < 2 * kPartBytes) return encode_part(segment, Ends{}, is_first, states, call);
+  if (in_parts(segment, call, is_cut, encode)) return;
+  for (const Bytes part : parts_of(segment, kPartBytes, is_cut)) encode(part, call);
 }
 
 // Returns whether a text may be cut before a space, and each part be normalized and encoded on its own. Such a space is
@@ -269,11 +272,11 @@ void TextModel::encode_piece(Bytes piece, bool is_first, Call& call) const {
   if (call.spans != nullptr) call.cut_from(whole.data(), call.scratch.piece_origins);
   call.end = whole.data() + whole.size();
   const auto encode_spaced = [&](Bytes part, Call& one) {
-    const std::string_view view = view_of(part);
-    size_t begin = 0;
-    for (size_t at; metaspace_splits && (at = view.find(space, begin + 1)) != view.npos; begin = at)
-      encode_words(part.subspan(begin, at - begin), one);
-    encode_words(part.subspan(begin), one);
+    if (part.empty()) return;
+    const uint8_t *begin = part.data(), *const end = begin + part.size();
+    for (const uint8_t* at; metaspace_splits && (at = find_near(begin + 1, end, space)) < end; begin = at)
+      encode_words({begin, at}, one);
+    encode_words({begin, end}, one);
   };
   const auto is_at_space = [&](const uint8_t* at, const uint8_t*, const uint8_t* end) {
     return view_of({at, end}).starts_with(space);

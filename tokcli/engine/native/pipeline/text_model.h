@@ -224,11 +224,12 @@ struct TextModel {
   // image.
   void open(Bytes image);
 
-  // Appends the ids of a text, whose work at most `threads` share; the two strings of states have a byte for each added
-  // token. Where `needs` is not empty afterwards, the ids are not to be used. `spans` (null where they are not wanted)
-  // gets two numbers for each id: the first and the past-the-end byte, which are between characters of the text.
-  void encode(Bytes text, Bytes raw_states, Bytes normalized_states, ScratchPool& pool, size_t threads, IdBuffer* out,
-              Needs& needs, Spans* spans = nullptr) const;
+  // Returns the number of ids of a text, and appends them to `out` if that is not null. At most `threads` share the work; the
+  // two strings of states have a byte for each added token. Where `needs` is not empty afterwards, the ids are not to be
+  // used. `spans` (null where they are not wanted) gets two numbers for each id: the first and the past-the-end byte,
+  // which are between characters of the text.
+  size_t encode(Bytes text, Bytes raw_states, Bytes normalized_states, ScratchPool& pool, size_t threads, IdBuffer* out,
+                Needs& needs, Spans* spans = nullptr) const;
 
  private:
   struct Call;
@@ -247,6 +248,7 @@ struct TextModel {
   void encode_words(Bytes piece, Call& call) const;
   void add_words(Bytes piece, Call& call) const;
   bool is_cut(const uint8_t* at, const uint8_t* begin, const uint8_t* end) const;
+  bool may_share(const Call& call) const;
   template <class IsCut, class Encode>
   bool in_parts(Bytes text, Call& call, const IsCut& is_cut, const Encode& encode) const;
   void encode_waiting(Call& call) const;

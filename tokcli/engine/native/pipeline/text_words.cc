@@ -48,9 +48,7 @@ void TextModel::add_words(Bytes piece, Call& call) const {
     if (call.waiting == TextScratch::kMostWaiting) encode_waiting(call);
   };
   if (word_cut == WordCut::kAtSpaces) {
-    const std::string_view text = view_of(piece);
-    const auto next_space = [&] { return text.find(space, static_cast<size_t>(begin - p) + 1); };
-    for (size_t at; (at = next_space()) != std::string_view::npos; begin = p + at) add(begin, p + at, kNone);
+    for (const uint8_t* at; (at = find_near(begin + 1, end, space)) < end; begin = at) add(begin, at, kNone);
   }
   uint32_t last = kNone;
   if (word_cut == WordCut::kWherePossible) {
@@ -91,7 +89,7 @@ void TextModel::encode_word(TextScratch::WaitingWord& waiting, Call& call) const
     WordCache::make_key(waiting.word, waiting.word.data() + waiting.word.size(), waiting.key);
   }
   if (const WordCache::Slot* slot = waiting.is_short() ? cache.find(waiting.key) : nullptr) {
-    call.sink.add(slot->ids, slot->count());
+    call.sink.add_of(slot->ids, slot->count());
     return;
   }
   if (!model->encode(waiting.word, call.scratch.word)) {
