@@ -16,6 +16,7 @@ from tokcli.cli.request import InputRequest
 from tokcli.engine.stream import ids as decoder
 from tokcli.engine.stream import npy
 from tokcli.errors import InputError, UnknownTokenError
+from tokcli.registry.catalog import CATALOG
 
 if TYPE_CHECKING:
     from tokcli.cli.encode.shards.read_shards import ReadFolder, ReadShard
@@ -180,7 +181,14 @@ def with_encoding_of(request: DecodeRequest, folders: list[ReadFolder]) -> Decod
     if asked.all_fields:
         raise InputError("--all-fields keeps the members of JSON Lines only", where=str(folders[0].path.parent))
     if asked.encoding is None and asked.model is None:
-        inputs, request = request.inputs, InputRequest(asked.replace(encoding=folders[0].encoding))
+        named = folders[0].encoding
+        if named not in CATALOG:  # what an index says opens no file, and asks no server
+            raise InputError(
+                f"the shards are of {named}, which is no registered encoding",
+                "Name the vocabulary that made them with -e.",
+                where=str(folders[0].path.parent),
+            )
+        inputs, request = request.inputs, InputRequest(asked.replace(encoding=named))
         request.inputs = inputs
     for folder in folders:
         folder.check_encoding(request.encoding)

@@ -20,6 +20,7 @@ from tokcli.cli.encode.write_ids import Spool
 from tokcli.cli.inputs.columns import import_pyarrow
 from tokcli.engine.stream import npy
 from tokcli.engine.stream.ids import BinaryFormat, in_other_order
+from tokcli.formats.limits import open_regular_file
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -73,9 +74,9 @@ class HashedFile:
 
 
 def digest_of_file(path: Path) -> str:
-    """Return the SHA-256 (hex) of a file."""
+    """Return the SHA-256 (hex) of a regular file; VocabularyError where it cannot be read."""
     digest = sha256()
-    with path.open("rb", buffering=0) as file:
+    with open_regular_file(path) as file:
         while block := file.read(READ_BYTES):
             digest.update(block)
     return digest.hexdigest()
@@ -115,7 +116,7 @@ class Shard:
     def owns(cls, name: str) -> bool:
         """Return whether a file of this name may be one of this layout, or one that is still being written."""
         name = re.sub(r"\A\.(.+)\.[0-9a-f]{12}\.tmp\Z", r"\1", name)
-        number = re.search(r"[0-9]{5,}", name)
+        number = re.search(r"[0-9]{5,18}", name)
         return name == cls.INDEX or (number is not None and name in cls.names(int(number[0])))
 
     def write(self, data: Buffer, ends: memoryview) -> None:

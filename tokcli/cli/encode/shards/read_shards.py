@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import os
 from array import array
 from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import sha256
 from io import BufferedReader
+from operator import le
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from tokcli.cli.checkpoint_folder import NAME
-from tokcli.cli.encode.shards.layouts import LAYOUTS, digest_of_file
+from tokcli.cli.encode.shards.layouts import LAYOUTS, WIDTH, digest_of_file
 from tokcli.cli.inputs.columns import import_pyarrow
-from tokcli.cli.streams import Input
+from tokcli.engine.stream.chunks import BLOCK_BYTES
 from tokcli.engine.stream.ids import ids_in
 from tokcli.engine.stream.npy import DTYPES
-from tokcli.errors import InputError, TokcliError, VocabularyError, reason_of
+from tokcli.errors import InputError, TokcliError, VocabularyError
 from tokcli.formats.limits import open_regular_file
 from tokcli.formats.strict_json import parse_json_strictly
 
@@ -51,17 +53,23 @@ class ReadShard(NamedTuple):
         return str(self.folder / next(iter(self.files)))
 
     def blocks(self) -> Iterator[bytes]:
-        """Return the bytes of the file with the ids; of a parquet file, the ids as uint32."""
-        return _parquet_ids(self.shown) if self.layout == "parquet" else Input(self.shown, as_is=True).blocks()
+        """Yield the bytes of the file with the ids; of a parquet file, the ids as uint32.
+
+        InputError says that it does not have as many ids as the index says.
+        """
+        with open_regular_file(self.shown) as file:
+            size = os.fstat(file.fileno()).st_size
+            if self.form != "npy" and self.layout != "parquet" and size != self.tokens * WIDTH[self.form]:
+                raise InputError(f"it has {size} bytes, which are not the {self.tokens} ids that the index says")
+            yield from (
+                _parquet_ids(self.shown) if self.layout == "parquet" else iter(lambda: file.read(BLOCK_BYTES), b"")
+            )
 
     def damaged(self) -> str | None:
         """Return the name of the first file that is not as it was written; None if all are."""
         for name, digest in self.files.items():
-            try:
-                if digest_of_file(self.folder / name) != digest:
-                    return name
-            except OSError as error:
-                raise InputError(reason_of(error), where=str(self.folder / name)) from None
+            if digest_of_file(self.folder / name) != digest:
+                return name
         return None
 
 
@@ -122,7 +130,7 @@ def read_head(index: Path) -> dict[str, Any]:
     with _opened(index) as file:
         head = _parsed(file.readline(MAX_HEAD_BYTES).rstrip(b",\n") + b"}", index)
     is_ours = head.get("format") == FORMAT and head.get("version") == VERSION
-    if not is_ours or head.get("layout") not in LAYOUTS or head.get("dtype") not in _FORMS:
+    if not is_ours or head.get("layout") not in list(LAYOUTS) or head.get("dtype") not in list(_FORMS):  # of any type
         raise _not_ours(index)
     return head
 
@@ -137,14 +145,15 @@ def _shard_of(line: bytes, index: Path, layout: str, form: Literal["u16", "u32",
     about, found, ends = line.partition(b', "ends": [')
     said = _parsed(about + b"}", index)
     try:
-        files = {file["file"]: file["sha256"] for file in (said, *said.get("beside", ()))}
+        files = {str(file["file"]): str(file["sha256"]) for file in (said, *said.get("beside", ()))}
         read = ids_in(ends.removesuffix(b"]}"))
         ends_in = read if isinstance(read, memoryview) else memoryview(array("I", read))
         shard = ReadShard(index.parent, layout, form, files, said["tokens"], ends_in, said.get("continues", False))
     except (KeyError, TypeError, OverflowError, TokcliError):
         raise _not_ours(index) from None
+    is_in_order = all(map(le, ends_in, ends_in[1:]))
     last = ends_in[-1] if len(ends_in) else 0
-    if not found or last != shard.tokens or not all(map(LAYOUTS[layout].owns, files)):
+    if not found or not is_in_order or last != shard.tokens or not all(map(LAYOUTS[layout].owns, files)):
         raise _not_ours(index)
     return shard
 

@@ -7,6 +7,7 @@ the line of the index for each complete shard. The index is written last: a fold
 from __future__ import annotations
 
 import re
+import stat
 from array import array
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -18,7 +19,9 @@ from tokcli.cli.encode.shards.layouts import LAYOUTS, Shard
 from tokcli.cli.encode.shards.read_shards import FORMAT, VERSION, read_head
 from tokcli.cli.json_stream import dump
 from tokcli.engine.stream.ids import BinaryFormat, format_ids
-from tokcli.errors import InputError, OutputError, reason_of
+from tokcli.errors import EXIT_ERROR, InputError, OutputError, VocabularyError, reason_of
+from tokcli.formats.limits import HEAD_BYTES, open_regular_file
+from tokcli.formats.strict_json import parse_json_strictly
 
 ENCODING = Work(
     "encode --shards",
@@ -28,6 +31,7 @@ ENCODING = Work(
 )
 LINE_NAME = "shard-{:05}.json"
 COPY_BYTES = 1 << 20
+MOST = 1 << 62  # of anything that is counted: no run has more
 
 
 class NextDocument(NamedTuple):
@@ -111,9 +115,10 @@ class ShardFolder:
             return WholeShards()
         try:
             plan, progress = state["plan"], WholeShards(**state["progress"])
-            progress = progress._replace(position=NextDocument(*progress.position))
             numbers = [*progress[:-1], *progress.position]
-            is_right = isinstance(plan, dict) and all(type(number) is int and number >= 0 for number in numbers)
+            is_right = isinstance(plan, dict) and all(type(number) is int and 0 <= number <= MOST for number in numbers)
+            progress = progress._replace(position=NextDocument._make(progress.position))
+            is_right = is_right and progress.status <= EXIT_ERROR
         except (KeyError, TypeError, AttributeError):
             is_right = False
         if not is_right:
@@ -125,11 +130,32 @@ class ShardFolder:
                 for path in Path(self.path).iterdir():
                     if self._layout.owns(path.name):  # the new run may make fewer shards
                         path.unlink()
-        lines = [LINE_NAME.format(number) for number in range(progress.shards)]
-        if any(not (self._files.path / line).is_file() for line in lines):
-            raise self._files.damaged("a shard is missing")
-        self._files.remove_all_but((STATE, *lines))
+        self._check_shards(progress)
+        self._files.remove_all_but((STATE, *(LINE_NAME.format(number) for number in range(progress.shards))))
         return progress
+
+    def _check_shards(self, progress: WholeShards) -> None:
+        """Raise InputError unless the complete shards are there, and their lines of the index fit what was saved."""
+        tokens = documents = 0
+        for number in range(progress.shards):
+            names = self._layout.names(number)
+            missing = next((name for name in names if not _is_regular_file(Path(self.path, name))), None)
+            if missing is not None:
+                raise self._files.damaged(f"{missing} is missing")
+            line = LINE_NAME.format(number)
+            try:
+                with open_regular_file(self._files.path / line, follow=False) as file:
+                    about, found, _ = file.read(HEAD_BYTES).partition(b', "ends": [')
+                said = parse_json_strictly(about + b"}", line)
+                is_right = bool(found) and [said["file"], *(one["file"] for one in said.get("beside", ()))] == names
+                tokens += said["tokens"]
+                documents += said["documents"] - said.get("continues", False)
+            except (VocabularyError, RecursionError, KeyError, TypeError, AttributeError):
+                is_right = False
+            if not is_right:
+                raise self._files.damaged(f"{line} is not as it was written")
+        if [tokens, documents] != [progress.tokens, progress.documents]:
+            raise self._files.damaged(f"{STATE} does not fit the shards")
 
     def new_shard(self) -> Shard:
         """Return the next shard of the run, to be written."""
@@ -167,7 +193,7 @@ class ShardFolder:
         yield b'\n],\n"shards": [\n'
         for number in range(self.progress.shards):
             yield b",\n" if number else b""
-            with (self._files.path / LINE_NAME.format(number)).open("rb") as file:
+            with open_regular_file(self._files.path / LINE_NAME.format(number), follow=False) as file:
                 yield from iter(lambda: file.read(COPY_BYTES), b"")
         yield b"\n]}\n"
 
@@ -180,6 +206,13 @@ class ShardFolder:
                 self._files.remove(STATE)
         finally:
             self._files.close()
+
+
+def _is_regular_file(path: Path) -> bool:
+    try:
+        return stat.S_ISREG(path.lstat().st_mode)
+    except FileNotFoundError:
+        return False
 
 
 def _numbers(shard: Shard) -> Iterator[bytes]:
