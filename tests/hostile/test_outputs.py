@@ -43,6 +43,7 @@ READ = {
         ["encode", "--compare", "gpt2, ./mine.tiktoken", "text", "-o", "OUT"],
     ),
     "the vocabulary of split --diff": ("mine.tiktoken", ["split", "--diff", "./mine.tiktoken", "text", "-o", "OUT"]),
+    "the corpus of a coverage": ("text", ["inspect-ranks", *MINE, "--coverage", "text", "-o", "OUT"]),
     "the pattern file": ("pattern", ["split", "--pattern-file", "pattern", "text", "-o", "OUT"]),
     "the other file of a pair": ("pair/vocab.bpe", ["count", "-e", "./pair/encoder.json", "text", "-o", "OUT"]),
     "a file of the vocabulary's folder": ("pair/vocab.bpe", ["count", "-e", "./pair", "text", "-o", "OUT"]),
@@ -201,3 +202,75 @@ def test_a_signal_leaves_no_file_behind(number: signal.Signals, tmp_path: Path) 
         assert process.wait(timeout=30) == (130 if number == signal.SIGINT else -number)
         assert time.monotonic() - began < 1
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("out", "old")]
+
+
+# --- files that are open already -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "./link"])
+@pytest.mark.parametrize("arrow", [">", ">>"])
+def test_an_open_file_is_written_where_others_wrote_and_will_write(arrow: str, name: str, tmp_path: Path) -> None:
+    """`-o /dev/stdout` once replaced the file, and what a shell wrote to it before and afterwards was lost."""
+    (tmp_path / "link").symlink_to("/dev/stdout")
+    shell(f'(echo before; "$@" encode -t hello -o {name}; echo after) {arrow} out', tmp_path)
+    assert (tmp_path / "out").read_bytes() == b"before\n24912\nafter\n"
+
+
+@pytest.mark.parametrize("name", ["/dev/fd/3", "/proc/$BASHPID/fd/3"])
+def test_an_open_file_without_a_name_gets_what_is_written(name: str, tmp_path: Path) -> None:
+    """It was once written to a file that was called `out (deleted)`."""
+    ran = shell(f'exec 3>out; rm out; "$@" encode -t hello -o {name} && cat /dev/fd/3', tmp_path)
+    assert (ran.stdout, ran.stderr) == (b"24912\n", b"")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_training_into_standard_output_leaves_nothing_beside_it(tmp_path: Path) -> None:
+    ran = shell('"$@" train -t abab --vocab-size 257 -q -o /dev/stdout > out', tmp_path)
+    assert (ran.returncode, ran.stderr) == (0, b"")
+    assert (tmp_path / "out").read_bytes().count(b"\n") == 257
+    assert not Path("/dev/stdout.json").exists()
+
+
+@pytest.mark.parametrize(
+    "line", ["-o /dev/stdout >&-", "-o /dev/fd/77", f"-o /dev/fd/{'7' * 30}", "-o /dev/stdin < /dev/null"]
+)
+def test_a_file_that_is_not_open_for_writing_is_an_error(line: str, tmp_path: Path) -> None:
+    ran = shell(f'"$@" encode -t hello {line}', tmp_path)
+    assert ran.returncode == 2
+    assert ran.stderr.startswith(b"Error: /dev/")
+    assert b"internal error" not in ran.stderr
+
+
+# --- names of nothing ------------------------------------------------------------------------------------------------
+
+NAMELESS = {
+    "ids": ["encode", "-t", "a", "-o"],
+    "a page": ["encode", "-t", "a", "--html"],
+    "a picture": ["encode", "-t", "a", "--visualise", "--svg"],
+    "a folder of shards": ["encode", "text", "--shards"],
+    "a vocabulary": ["train", "text", "--vocab-size", "260", "-o"],
+    "minbpe's files": ["train", "text", "--vocab-size", "260", "--format", "minbpe", "-o"],
+    "a checkpoint": ["train", "text", "--vocab-size", "260", "-o", "out", "--checkpoint"],
+    "an export": ["inspect-ranks", "-e", "gpt2", "--export", "tiktoken", "-o"],
+    "a list": ["count", "--files0-from"],
+    "a pattern": ["split", "-t", "a", "--pattern-file"],
+}
+
+
+@pytest.mark.parametrize("command", NAMELESS.values(), ids=NAMELESS.keys())
+def test_an_empty_name_is_refused_and_writes_nothing(command: list[str], tmp_path: Path) -> None:
+    """`train -o ''` once left a file called `.json`, and `--html ''` was ignored."""
+    (tmp_path / "text").write_text("hello world")
+    assert "the name is empty" in refused(*command, "", cwd=tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["text"]
+
+
+def test_an_empty_encoding_is_no_encoding() -> None:
+    assert "unknown encoding ''" in refused("count", "-t", "a", "-e", "")
+
+
+@pytest.mark.parametrize("name", ["missing/.", "missing/..", "missing/", ".", ".."])
+def test_a_name_that_only_a_folder_can_have_is_refused(name: str, tmp_path: Path) -> None:
+    """`-o missing/.` once wrote a file called `missing`."""
+    assert f"{name}: is a directory" in refused("encode", "-t", "a", "-o", name, cwd=tmp_path)
+    assert list(tmp_path.iterdir()) == []

@@ -44,6 +44,7 @@ OPTIONAL_VALUES = {
 }  # fmt: skip - no path has more levels
 # The options of these whose value may also be the next word, since hardly any FILE has such a name.
 NEXT_WORDS = {"--sort": ("name", "tokens")}
+PATHS = {"FILE": "file", "F": "file", "DIR": "folder"}  # what the value of an option names, by its metavar
 # Other spellings of options, which the help does not list.
 SPELLINGS = {"--visualize": "--visualise", "--colour": "--color"}
 
@@ -171,6 +172,9 @@ class Command(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         rest = super().parse_args(ctx, list(self._with_values(args)))
         if not ctx.resilient_parsing:
+            for param in self.params:
+                if param.metavar in PATHS and ctx.params.get(param.name or "") == "":
+                    raise InputError(f"{param.opts[-1]}: the name is empty", f"Name a {PATHS[param.metavar]}.")
             check(self.conflicts, ctx, OPTIONAL_VALUES)
         return rest
 

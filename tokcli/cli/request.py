@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from tokcli.cli import messages, streams
@@ -34,6 +35,7 @@ AskedText = TypeVar("AskedText", bound=TextOptions, covariant=True)
 
 LARGE_BYTES = 1 << 19  # of work; with less, threads lose more by learning the text's words each anew than they gain
 SMALL_BLOCK = 1 << 15  # bytes read at a time, so that a view has its first rows at once
+READ_BY_OPTION = ("files0_from", "pattern_file", "coverage", "shards")  # options that name files or folders to be read
 SHOWN_NAMES = 8  # special tokens in a hint
 
 
@@ -48,7 +50,8 @@ class Request(Generic[Asked]):
     @cached_property
     def encoding(self) -> Encoding:
         """The encoding that the options name."""
-        return self.encoding_named(self.options.encoding or DEFAULT_ENCODING, self.options.model)
+        named = self.options.encoding
+        return self.encoding_named(DEFAULT_ENCODING if named is None else named, self.options.model)
 
     def encoding_named(self, spec: str, model: str | None = None) -> Encoding:
         """Return the encoding `spec`, or that of a model, loaded as --pattern and --offline say."""
@@ -244,12 +247,16 @@ def texts_in_folders(asked: FolderOptions, errors: Utf8Errors, *, keeps: bool = 
 
 
 def files_read(asked: Options, inputs: Iterable[streams.Input] = ()) -> Iterator[streams.Input]:
-    """Yield the inputs, and the other files that options name for reading: lists, patterns, existing vocabularies."""
-    yield from inputs
+    """Yield the inputs, and the other files that options name for reading: lists, patterns, existing vocabularies.
+
+    An input that is a folder, as decode and inspect-ranks read shards, stands for the files in it.
+    """
     values = vars(asked)
-    for option in ("files0_from", "pattern_file"):
-        if values.get(option) is not None:
-            yield streams.Input(values[option])
+    named = [streams.Input(values[option]) for option in READ_BY_OPTION if values.get(option) is not None]
+    for source in chain(inputs, named):
+        yield source
+        if source.data is None:
+            yield from map(streams.Input, _files_in(source.name))
     diff, compared = values.get("diff") or (), values.get("compare") or ""
     for spec in (
         *(values.get(option) for option in ("encoding", "seed_vocab")),
@@ -259,6 +266,13 @@ def files_read(asked: Options, inputs: Iterable[streams.Input] = ()) -> Iterator
     ):
         if spec and "\0" not in spec and os.path.lexists(spec):
             yield from map(streams.Input, _files_of(spec))
+
+
+def _files_in(folder: str) -> list[str]:
+    try:
+        return [os.path.join(folder, name) for name in os.listdir(folder)]  # noqa: PTH118, PTH208 - pathlib takes 4 ms
+    except (OSError, ValueError):  # a file, mostly
+        return []
 
 
 def _files_of(path: str) -> list[str]:

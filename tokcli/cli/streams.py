@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import io
 import os
+import re
 import signal
 import stat
 import sys
@@ -34,6 +35,7 @@ FOLDER_HINTS = "Name the files in it.", "Use -r to read the files in it, or name
 BUFFER_BYTES = 1 << 16  # of output, as much as a pipe holds
 _STDOUT = 1
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+MAX_LINKS = 40  # from one name to another, as Linux follows them
 NOTICE_SECONDS = 0.25  # within which a signal is noticed
 _raised: list[BaseException] = []  # exceptions raised by signals, until the run ends
 _closed_at_start: set[int] = set()  # the numbers of standard streams
@@ -223,7 +225,8 @@ class Output:
     """Where data goes: standard output, or a file that gets its name when all of it is written.
 
     This is a context manager: an exception leaves no new file behind, and an old file unchanged. OutputError is raised
-    for a path that is one of the `sources`; anything but a regular file (a pipe, /dev/null) is written in place.
+    for a path that is one of the `sources`; anything but a regular file (a pipe, /dev/null), and an open file of this
+    process (/dev/stdout, /dev/fd/3), is written in place.
     """
 
     def __init__(self, path: str | None, sources: Iterable[Input] = ()) -> None:
@@ -263,18 +266,22 @@ class Output:
         from tokcli.atomic import Replacement, new_file_mode  # 0.3 ms that standard output does not need
 
         try:
+            if (number := open_file_at(path)) is not None and number in _closed_at_start:
+                raise OutputError(f"{path}: closed", "Write to a file with -o.")
             try:
                 before = os.stat(path)  # of /dev/stdout too, whose real path is no path
                 mode = before.st_mode
             except FileNotFoundError:
                 before, mode = None, stat.S_IFREG | new_file_mode()
-            if stat.S_ISDIR(mode) or path.endswith(os.sep):
+            if stat.S_ISDIR(mode) or os.path.basename(path) in ("", os.curdir, os.pardir):
                 raise OutputError(f"{path}: is a directory", "Name a file.")
             if before is not None and stat.S_ISREG(mode):
                 self._refuse_sources(path, before)
-            if not stat.S_ISREG(mode):  # there is nothing to replace
-                return open(path, "wb", buffering=BUFFER_BYTES)
+            if number is not None:  # others may write to it, too, and it may have no name any more
+                return open(os.dup(number), "wb", buffering=BUFFER_BYTES)
             target = os.path.realpath(path)
+            if not stat.S_ISREG(mode) or (before is not None and not _is_same(target, before)):  # nothing to replace
+                return open(path, "wb", buffering=BUFFER_BYTES)
             blocked = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)  # until it is known what has to be removed
             try:
                 self._signals = _ending_as_errors()
@@ -361,6 +368,19 @@ class Output:
             self._replacement.discard()
         for number in self._signals:
             signal.signal(number, signal.SIG_DFL)
+
+
+def open_file_at(path: str) -> int | None:
+    """Return the number of our open file that a path such as /dev/stdout or /dev/fd/3 names, or None."""
+    for _ in range(MAX_LINKS):
+        folder, name = os.path.split(path)
+        if re.fullmatch("[0-9]{1,9}", name) and os.path.realpath(folder) in (f"/proc/{os.getpid()}/fd", "/dev/fd"):
+            return int(name)
+        try:
+            path = os.path.join(folder, os.readlink(path))
+        except (OSError, ValueError):
+            return None
+    return None
 
 
 def _closed_output() -> OutputError:
