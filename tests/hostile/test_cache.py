@@ -83,6 +83,42 @@ def test_a_cache_that_is_no_folder_is_not_used_and_a_note_says_so(kind: str, cac
     assert list(target.iterdir()) == []
 
 
+@pytest.mark.parametrize("ending", ["/", "//"])
+def test_a_slash_after_the_name_of_the_cache_changes_nothing(
+    ending: str, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The folder was once made for everybody, and a symlink was followed."""
+    monkeypatch.setenv("TOKCLI_CACHE_DIR", f"{cache}{ending}")
+    ok("count", "-e", "r50k_base", "-t", "x")
+    assert not cache.exists() or stat.S_IMODE(cache.stat().st_mode) == 0o700  # Python alone keeps nothing
+    shutil.rmtree(cache, ignore_errors=True)
+    (tmp_path / "target").mkdir()
+    cache.symlink_to(tmp_path / "target")
+    assert f"{cache} is a symlink" in noted("count", "-e", "r50k_base", "-t", "x").err
+    assert list((tmp_path / "target").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "variable", ["TOKCLI_CACHE_DIR", "XDG_CACHE_HOME", "TIKTOKEN_CACHE_DIR", "HF_HUB_CACHE", "HF_HOME"]
+)
+@pytest.mark.parametrize(
+    "place",
+    first_in_gate(["x/" * 1500, "x/" * 3000, "x" * 5000, b"\xff", "new\nline", "/dev/null", "/dev/zero/x", "."], 3),
+)
+def test_a_place_of_a_cache_that_cannot_be_one_only_costs_time(
+    variable: str, place: str | bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A place of many folders once ended in a RecursionError, a long one of the hub's in an error about it."""
+    shown = place if isinstance(place, str) else os.fsdecode(place)
+    monkeypatch.delenv("TOKCLI_CACHE_DIR", raising=False)
+    env = {"HOME": str(tmp_path), variable: shown}
+    for encoding in ("r50k_base", str(FORMATS / FILES[0])):
+        assert noted("count", "-e", encoding, "-t", "x", env=env, cwd=tmp_path).out == b"1\n"
+    ran = run_tokcli("count", "-e", f"org/name@{'a' * 40}", "-t", "x", env=env, cwd=tmp_path)
+    assert ran.status == 2
+    assert "and the network may not be used" in ran.err
+
+
 @pytest.mark.parametrize("name", ["images", "compiled", "locks"])
 def test_a_folder_in_the_cache_that_is_a_symlink_is_not_written_to(name: str, cache: Path, tmp_path: Path) -> None:
     (tmp_path / "target").mkdir()

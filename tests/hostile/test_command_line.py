@@ -233,3 +233,15 @@ def test_numbers_of_any_size_are_taken(number: int) -> None:
     assert ok("encode", "--records", "lines", *most, data=data) == expected
     assert ok("encode", "--records", "lines", *most, "-j", str(number), data=data) == expected
     assert ok("count", "-j", str(number), data=data) == b"120000\n"
+
+
+@pytest.mark.parametrize("instruction", ["x", "bash_complete", "zsh_complete", "fish_complete", "x_source", "\udcff"])
+@pytest.mark.parametrize("number", [None, "abc", ""])
+def test_a_question_for_completions_that_no_shell_asks_is_refused(instruction: str, number: str | None) -> None:
+    """`_TOKCLI_COMPLETE=bash_complete` alone once was an internal error, and another value status 1."""
+    env = {"_TOKCLI_COMPLETE": instruction} | (
+        {} if number is None else {"COMP_WORDS": "tokcli 'x", "COMP_CWORD": number}
+    )
+    if instruction == "fish_complete" and number is not None:
+        return  # fish's COMP_CWORD is the word itself
+    assert refused("count", "-t", "a", env=env).startswith("Error: _TOKCLI_COMPLETE is set")

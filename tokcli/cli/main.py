@@ -20,7 +20,7 @@ from tokcli import __version__
 from tokcli.cli import messages, streams
 from tokcli.cli.options import help_option
 from tokcli.engine import backend
-from tokcli.errors import EXIT_ERROR, TokcliError, did_you_mean, reason_of
+from tokcli.errors import EXIT_ERROR, InputError, TokcliError, did_you_mean, reason_of
 
 EXIT_INTERRUPTED = 130  # 128 + SIGINT, as shells do
 EXIT_PIPE_CLOSED = 141  # 128 + SIGPIPE
@@ -147,7 +147,10 @@ def _invoke(arguments: list[str]) -> int:
     if instruction := os.environ.get(COMPLETE):
         from click.shell_completion import shell_complete  # needed only to answer the shell
 
-        return shell_complete(cli, {}, PROGRAM, COMPLETE, instruction)
+        with suppress(KeyError, ValueError):  # COMP_WORDS or COMP_CWORD is missing, or no number
+            if shell_complete(cli, {}, PROGRAM, COMPLETE, instruction) == 0:
+                return 0
+        raise InputError(f"{COMPLETE} is set, but not by a shell that asks for completions", f"Unset {COMPLETE}.")
     try:
         with cli.make_context(PROGRAM, list(arguments)) as context:
             status = cli.invoke(context)

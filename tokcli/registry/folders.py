@@ -12,6 +12,7 @@ from contextlib import suppress
 
 from tokcli.errors import reason_of
 
+MAX_SHOWN = 80  # characters of a path of a thousand folders
 MAX_READ_BYTES = 1 << 20  # larger files are mapped, not read
 
 
@@ -25,7 +26,7 @@ def cache_dir() -> str:
     It need not exist. For a user without a home, return "".
     """
     if named := os.environ.get("TOKCLI_CACHE_DIR"):
-        return named
+        return named.rstrip("/") or "/"  # with a slash at its end, the target of a symlink would be looked at
     if os.uname().sysname == "Linux":  # as platformdirs has it there; importing that takes 10 ms
         home = os.environ.get("XDG_CACHE_HOME", "").strip() or os.path.expanduser("~/.cache")
         return "" if home.startswith("~") else os.path.join(home, "tokcli")
@@ -54,6 +55,8 @@ def private_dir(name: str) -> str:
         raise
     except OSError as error:
         raise OSError(f"{root}: {reason_of(error)}") from None
+    except RecursionError:  # os.makedirs calls itself for each folder
+        raise OSError(f"{root[:MAX_SHOWN]}...: too many folders inside each other") from None
     if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
         raise OSError(f"{folder}: not writable")
     return folder

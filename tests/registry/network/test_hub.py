@@ -312,7 +312,8 @@ def test_a_commit_is_never_asked_for_again(server: Server, monkeypatch: pytest.M
     assert len(server.asked) == 1
 
 
-@pytest.mark.parametrize("damage", [b"", b"{}", b"[]", b'{"files":{"../../x":"00"}}', b"\xff", b"[" * 40_000])
+@pytest.mark.parametrize("damage", [b"", b"{}", b"[]", b'{"files":{"../../x":"00"}}', b"\xff", b"[" * 40_000,
+                                    b'{"files": {}, "asked": 1' + b"0" * 400 + b"}"])  # fmt: skip
 def test_a_damaged_note_or_file_in_our_cache_is_fetched_anew(damage: bytes, server: Server, cache: Path) -> None:
     serve(server, "tokenizer.json", TOKENIZER)
     resolve_encoding("org/name")

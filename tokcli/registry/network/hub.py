@@ -109,7 +109,7 @@ def _read_kept_files(record: Path) -> tuple[HubFiles | None, float]:
         table = json.loads(text or b"null")
         names = {str(name): str(digest) for name, digest in table["files"].items()}
         asked, commit, etag = float(table["asked"]), str(table["commit"]), str(table["etag"])
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError):
         return None, 0
     if tuple(names) not in TOKENIZER_FILES or not all(map(_SHA256.fullmatch, names.values())):
         return None, 0

@@ -106,9 +106,16 @@ def files_in_hub_cache(wanted: HubId) -> dict[str, bytes] | None:
         return None
     snapshot = folder / "snapshots" / commit
     for row in TOKENIZER_FILES:
-        if all((snapshot / name).is_file() for name in row):
+        if all(_is_file(snapshot / name) for name in row):
             return {name: read_regular_file(snapshot / name) for name in row}
     return None
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a name that is too long, a folder that nobody may enter
+        return False
 
 
 def _line_in(path: Path) -> str | None:
