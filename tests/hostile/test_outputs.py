@@ -274,3 +274,30 @@ def test_a_name_that_only_a_folder_can_have_is_refused(name: str, tmp_path: Path
     """`-o missing/.` once wrote a file called `missing`."""
     assert f"{name}: is a directory" in refused("encode", "-t", "a", "-o", name, cwd=tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+# --- standard streams that are closed or full ------------------------------------------------------------------------
+
+SHOWN = ["encode text", "encode --json text", "encode --chunk 3 text", "decode ids", "split text", "split --table text",
+         "split --why 3 text", "split --stats text", "split --lint", "count text", "inspect-ranks --id 5"]  # fmt: skip
+
+
+@pytest.mark.parametrize("command", SHOWN)
+def test_closed_standard_output_is_said_and_is_no_internal_error(command: str, files: Path) -> None:
+    """`tokcli encode text >&-` once asked Python's missing stream whether it was a terminal."""
+    ran = shell(f'"$@" {command} >&-', files)
+    assert (ran.returncode, ran.stderr.splitlines()[0]) == (2, b"Error: standard output: closed")
+
+
+@pytest.mark.parametrize(
+    "more", ["-t 'abab abab'", "--hold-back 2 text", "-t abab --checkpoint kept", "-t abab --progress plain"]
+)
+@pytest.mark.parametrize("redirect", ["2>&-", "2>/dev/full"])
+def test_standard_error_that_takes_nothing_does_not_fail_a_training(
+    redirect: str, more: str, files: Path, tmp_path: Path
+) -> None:
+    """With a full one, the vocabulary was once written and the exit status 2."""
+    shutil.copy(files / "text", tmp_path)
+    ran = shell(f'"$@" train {more} --vocab-size 257 -o out {redirect}', tmp_path)
+    assert (ran.returncode, ran.stdout) == (0, b"")
+    assert (tmp_path / "out").read_bytes().count(b"\n") == 257

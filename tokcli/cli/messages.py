@@ -30,8 +30,13 @@ def print_note(text: str) -> None:
 
 
 def _print_for_people(*lines: str) -> None:
-    with suppress(OSError, ValueError):  # nobody can read them
-        sys.stderr.write("".join(f"{shown_to_people(line)}\n" for line in lines if line))
+    print_as_is("".join(f"{shown_to_people(line)}\n" for line in lines if line))
+
+
+def print_as_is(text: str) -> None:
+    """Write a text that has no characters of the data to standard error; a run goes on where that cannot be written."""
+    with suppress(OSError, ValueError):  # nobody can read it
+        sys.stderr.write(text)
         sys.stderr.flush()
 
 

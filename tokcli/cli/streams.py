@@ -97,8 +97,10 @@ def occupy_closed_streams() -> None:
         except OSError:
             _closed_at_start.add(number)
             os.open(os.devnull, os.O_RDWR)
-    if sys.stderr is None or 2 in _closed_at_start:
-        sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - for as long as the process lives
+    for name, number in (("stdout", _STDOUT), ("stderr", 2)):  # Python has None in their place
+        if number in _closed_at_start or getattr(sys, name) is None:
+            _closed_at_start.add(number)
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 - for as long as the process lives
 
 
 def is_standard_output_open() -> bool:

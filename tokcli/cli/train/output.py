@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import os
-import sys
 from collections.abc import Callable
 from contextlib import ExitStack
 from types import TracebackType
 
 from tokcli.cli import streams
 from tokcli.cli.json_stream import line
+from tokcli.cli.messages import print_as_is
 from tokcli.engine.bpe.byte_alphabet import bytes_of
 from tokcli.engine.pretokenizers.known_patterns import GPT2, GPT2_EDUCATIONAL, R50K
 from tokcli.errors import OutputError, VocabularyError, reason_of
@@ -125,4 +125,4 @@ def tell(written: list[tuple[str, str]], tokens: int, merges: int, missing: int)
     few = f" ({grouped(missing)} fewer than asked for: no pair was left)" if missing else ""
     lines = [f"{counted(tokens, 'token')}, {counted(merges, 'merge')}{few}"]
     lines += [f"{visible(os.path.basename(name))} sha256 {digest}" for name, digest in written[:1]]  # noqa: PTH119
-    sys.stderr.write("".join(f"{line}\n" for line in lines))
+    print_as_is("".join(f"{line}\n" for line in lines))

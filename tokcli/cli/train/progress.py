@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from time import monotonic
 
+from tokcli.cli.messages import print_as_is
 from tokcli.render.visible import visible
 
 BAR_SECONDS = 0.1  # between two drawings
@@ -70,8 +71,7 @@ class Progress:
     def end(self) -> None:
         """Clear the line of the bar."""
         if self._is_redrawn:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
+            print_as_is("\r\x1b[K")
 
     def _is_time(self) -> bool:
         if self._kind == "none":
@@ -84,11 +84,10 @@ class Progress:
 
     def _show(self, share: float | None, text: str) -> None:
         if self._kind == "plain":
-            sys.stderr.write(f"{text}\n")
+            print_as_is(f"{text}\n")
         else:
             bar = "" if share is None else f"[{'#' * round(share * WIDTH):<{WIDTH}}] {share:4.0%} "
-            sys.stderr.write(f"\r{bar}{text}\x1b[K" if self._is_redrawn else f"{bar}{text}\n")
-        sys.stderr.flush()
+            print_as_is(f"\r{bar}{text}\x1b[K" if self._is_redrawn else f"{bar}{text}\n")
 
 
 def _time(seconds: float) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from itertools import islice
@@ -186,10 +185,10 @@ def measure(encoding: Encoding, texts: Iterable[bytes]) -> None:
     """Write a line for each encoding to standard error: the bytes per token of what was held back (--hold-back)."""
     held_back = [text.decode("utf-8", "replace") for text in texts]
     size = sum(len(text.encode()) for text in held_back)
-    sys.stderr.write(f"bytes per token on {count_of(size, 'byte')} held back:\n")
+    messages.print_as_is(f"bytes per token on {count_of(size, 'byte')} held back:\n")
     for name, one in [("this", encoding), *((name, get_encoding(name)) for name in BESIDE)]:
         tokens = sum(map(one.count, held_back))
-        sys.stderr.write(f"{name:>12} {size / max(tokens, 1):6.3f}  ({count_of(one.n_vocab, 'id')})\n")
+        messages.print_as_is(f"{name:>12} {size / max(tokens, 1):6.3f}  ({count_of(one.n_vocab, 'id')})\n")
 
 
 def _all(listeners: list[OnMerge]) -> OnMerge | None:
