@@ -8,7 +8,7 @@ import resource
 import threading
 import time
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -18,6 +18,7 @@ from tokcli.engine.base.time_limit import run_within, seconds_allowed, time_limi
 from tokcli.engine.encoding import Encoding
 from tokcli.engine.pretokenizers.pretokenizer import PreTokenizer
 from tokcli.engine.pretokenizers.repeats import MAX_STATES, states
+from tokcli.engine.stream.chunks import BLOCK_BYTES, read_chunks
 from tokcli.engine.stream.parallel import ordered
 from tokcli.errors import PatternError, PatternTimeoutError, VocabularyError
 from tokcli.registry.encodings import load_encoding
@@ -253,3 +254,28 @@ def test_a_watching_thread_that_dies_at_once_is_not_waited_for(monkeypatch: pyte
     """Where memory was short, the thread ended before it could say that it ran, and its starter waited for ever."""
     monkeypatch.setattr("_thread.start_new_thread", lambda *_: 0)
     assert run_within(5, lambda: 7) == 7
+
+
+@pytest.mark.parametrize("pattern", [r"(?=[\s\S]*b)a|[\s\S]", r"(?:a|aa)+b(?<!..)|[\s\S]"])
+def test_a_pattern_that_is_too_slow_in_the_first_block_is_not_tried_on_the_next(pattern: str) -> None:
+    """It once was: a text of 60 MiB took fourteen times the limit, and a longer one hundreds."""
+    read = []
+
+    def blocks() -> Iterator[bytes]:
+        for number in range(20):
+            read.append(number)
+            yield b"a" * BLOCK_BYTES
+
+    pre_tokenizer = PreTokenizer(pattern)
+    with time_limit(0.2), pytest.raises(PatternTimeoutError, match=r"more than 0\.2 s at byte"):
+        list(read_chunks(blocks(), pre_tokenizer))
+    assert read == [0]
+
+
+@pytest.mark.parametrize("depth", [100, 200, 3000])
+@pytest.mark.parametrize(
+    ("before", "after"), [("[", "]"), ("[^b", "]"), ("[b~~[c", "]]"), ("(?:", ")+"), ("(?:b", "){1,2}")]
+)
+def test_classes_and_groups_nested_however_deep_are_a_pattern_or_refused(before: str, after: str, depth: int) -> None:
+    with contextlib.suppress(PatternError):
+        assert PreTokenizer(before * depth + "a" + after * depth + r"|[\s\S]").split("ab") == ["a", "b"]

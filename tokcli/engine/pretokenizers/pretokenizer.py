@@ -118,13 +118,18 @@ class PreTokenizer:
         )
 
     def _spans(
-        self, compiled: regex.Pattern[str], text: str, start: int
+        self, compiled: regex.Pattern[str], text: str, start: int, *, is_whole: bool = True
     ) -> Iterator[tuple[int, int, regex.Match[str]]]:
-        """Yield (start, end, match) of each piece from `start` on: without gaps, not empty, within the time limit."""
+        """Yield (start, end, match) of each piece from `start` on: without gaps, not empty, within the time limit.
+
+        Where the pattern leaves text out, PatternError is raised; in a text that is not whole, the pieces end there.
+        """
         at = start
         try:
             for match in compiled.finditer(text, start, timeout=self._compiled.seconds_allowed()):
                 if match.start() != at or match.end() == at:
+                    if not is_whole:
+                        return
                     raise self._left_out(text, at, match.start() == at)
                 yield at, match.end(), match
                 at = match.end()
@@ -132,7 +137,7 @@ class PreTokenizer:
             raise too_slow(at, self._compiled.seconds_allowed(), self.file) from None
         except MemoryError:
             raise out_of_memory(at, self.file) from None
-        if at != len(text):
+        if at != len(text) and is_whole:
             raise self._left_out(text, at, False)
 
     def _left_out(self, text: str, at: int, empty: bool) -> PatternError:
@@ -225,18 +230,16 @@ class PreTokenizer:
         """Return the end of the pieces from `start` on that no later text can change, for a pattern that is not known.
 
         A piece counts as settled when LOOK_AROUND more characters follow it. (No rule is right for every pattern: one
-        that looks further ahead is applied as if the text ended there.)
+        that looks further ahead is applied as if the text ended there.) PatternError where the pattern exceeds the time
+        limit or the memory: it would do so again for each block of text.
         """
         if (found := self._natively(text, start, is_whole=False)) is not None:
             return start + len(found.data[: found.ends[-1]].decode()) if found.ends else start
         at, limit = start, len(text) - cuts.LOOK_AROUND
-        try:
-            for _, end, _ in self._spans(self.for_text(text), text, start):
-                if end > limit:
-                    break
-                at = end
-        except PatternError:
-            pass  # the text may be missing its end; if that is not the reason, the complete text raises it again
+        for _, end, _ in self._spans(self.for_text(text), text, start, is_whole=False):
+            if end > limit:
+                break
+            at = end
         return at
 
     def safe_cut(self, text: str, searched: int = 0) -> int:

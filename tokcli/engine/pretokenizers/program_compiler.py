@@ -52,10 +52,10 @@ def compile_program(pat_str: str) -> Program:
         raise NotCompiledError("a long pattern")
     try:
         tree = parse(pat_str)
-    except (PatternError, RecursionError):
+        _check(tree)
+        return _Compiler(tree).program()
+    except (PatternError, RecursionError):  # classes and groups are read by recursion; the caller may be deep already
         raise NotCompiledError("a pattern that is wrong, or nested too deep") from None
-    _check(tree)
-    return _Compiler(tree).program()
 
 
 def _check(tree: PatternTree) -> None:

@@ -229,7 +229,7 @@ class _Chunker:
             else:
                 self._cut_free = len(text)
         elif len(text) - self._context > 2 * LOOK_AROUND:
-            end = self._pretokenizer.settled(text, self._context)
+            end = self._within(text, self._pretokenizer.settled)
             if end > self._context:
                 yield self._take(end)
 
@@ -238,11 +238,7 @@ class _Chunker:
         text = self._readable(self._text[:end])
         pieces = None
         if not self._pretokenizer.is_known and end > self._context:
-            try:
-                pieces = tuple(self._pretokenizer.split_from(text, self._context))
-            except PatternError as error:
-                self._place(error)
-                raise
+            pieces = tuple(self._within(text, self._pretokenizer.split_from))
         tail_bytes = tail.encode("utf-8", "surrogateescape")
         chunk = Chunk(text[self._context :], self._offset, pieces=pieces, tail=tail_bytes)
         self._drop(end - self._context + len(tail), keep_context=not tail)
@@ -264,11 +260,15 @@ class _Chunker:
         """Return the number of bytes of the input that a text was decoded from."""
         return len(text) if text.isascii() else len(text.encode("utf-8", _DECODING[self._errors]))
 
-    def _place(self, error: PatternError) -> None:
-        """Convert the offset of an error from characters of `_text` to bytes of the input."""
-        if error.offset is not None and error.unit == "character":
-            before = self._offset - self._size(self._text[: self._context])
-            error.offset, error.unit = before + self._size(self._text[: error.offset]), "byte"
+    def _within(self, text: str, split: Callable[[str, int], Result]) -> Result:
+        """Return `split(text, start)` for the pending text; a PatternError is given its byte of the input."""
+        try:
+            return split(text, self._context)
+        except PatternError as error:
+            if error.offset is not None and error.unit == "character":
+                before = self._offset - self._size(self._text[: self._context])
+                error.offset, error.unit = before + self._size(self._text[: error.offset]), "byte"
+            raise
 
     def _take_beyond_limit(self) -> Iterator[Chunk]:
         """Yield pending text above the limit for a piece, cut between pieces; InputError if all of it is one piece.
@@ -278,7 +278,7 @@ class _Chunker:
         while (pending := len(self._text) - self._context) > MAX_PIECE_BYTES // 4:  # characters have up to four bytes
             if pending <= MAX_PIECE_BYTES and self._size(self._text[self._context :]) <= MAX_PIECE_BYTES:
                 return
-            end = self._pretokenizer.settled(self._readable(self._text), self._context)
+            end = self._within(self._readable(self._text), self._pretokenizer.settled)
             if end == self._context:
                 raise InputError(
                     f"a piece above {MAX_PIECE_BYTES >> 20} MiB begins",
