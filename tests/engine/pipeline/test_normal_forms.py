@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import time
+import unicodedata
 from functools import cache
 from pathlib import Path
 from typing import get_args
@@ -61,3 +63,26 @@ def test_a_byte_level_file_gives_the_same_ids_with_and_without_offsets(tmp_path:
         expected = reference.encode(text).ids
         assert encoding.encode_ordinary(text) == expected, ascii(text)
         assert encoding.tokenizer.encode_spans(Chunk(text, 0)).ids.tolist() == expected, ascii(text)
+
+
+MARKS = ["\u0301\u0323\u0327", "\u0344\u0323", "\u0f73", "\uff9e\u0323", "\u0903\u0323\u0301", "\u0301\u0323e\u0327"]
+
+
+@pytest.mark.parametrize("form", get_args(forms.Form))
+@pytest.mark.parametrize("run", MARKS, ids=ascii)
+def test_long_runs_of_marks_are_sorted_as_short_ones_are(form: forms.Form, run: str) -> None:
+    for text in (f"a{run * 100}b", f"{run * 50}\u1161{run * 100}", f"\u0378{run * 100}\u0378{run * 100}e"):
+        expected = "".join(
+            part if at % 2 else unicodedata.normalize(form, part) for at, part in enumerate(forms.inert().split(text))
+        )
+        assert forms.normalize(form, text) == with_places(form, text) == expected
+
+
+@pytest.mark.clock
+@pytest.mark.parametrize("form", get_args(forms.Form))
+@pytest.mark.parametrize("run", MARKS, ids=ascii)
+def test_a_hundred_thousand_marks_are_sorted_in_time(form: forms.Form, run: str) -> None:
+    """Python's unicodedata takes a minute for them, which Ctrl-C does not end."""
+    began = time.process_time()
+    forms.normalize(form, "a" + run * (100_000 // len(run)))
+    assert time.process_time() - began < 3
