@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support import ROOT, examples, hard_text, ok, refused
 
+from tokcli.engine.bpe.byte_alphabet import CHAR_OF
 from tokcli.engine.encoding import Encoding
 from tokcli.engine.pipeline.models import Unigram
 from tokcli.engine.text_tokenizer import TextTokenizer
@@ -167,3 +168,22 @@ def test_pieces_are_the_text() -> None:
         assert isinstance(encoding, Encoding)
         for text in ("Hello,  wörld 12", " a\n b"):
             assert "".join(encoding.split(text)) == text, name
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFKD"])
+def test_a_mark_whose_bytes_the_vocabulary_lacks_is_encoded_after_normalization(form: str, tmp_path: Path) -> None:
+    tokenizers = pytest.importorskip("tokenizers")
+    file = json.loads((FOLDER / "plain.tokenizer.json").read_bytes())
+    missing = CHAR_OF[0xCD]
+    file["normalizer"] = {"type": form}
+    model = file["model"]
+    model["vocab"] = {token: number for number, token in enumerate(t for t in model["vocab"] if missing not in t)}
+    model["merges"] = [merge for merge in model["merges"] if missing not in "".join(merge)]
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(file))
+    library, encoding = tokenizers.Tokenizer.from_file(str(path)), load_encoding(path)
+    for text in ("q\u0345", "\u1fb3 e\u0301", "\u0345", "a\u0323\u0345b"):
+        expected = library.encode(text, add_special_tokens=False)
+        assert encoding.encode(text, allowed_special="all") == expected.ids, text
+        assert encoding.count(text) == len(expected.ids)
+        assert encoding.encode_with_offsets(text, allowed_special="all") == (expected.ids, expected.offsets), text

@@ -278,7 +278,7 @@ void bind_text(nb::module_& module) {
       .def("__init__", &make_check)
       .def("set_page", &set_page)
       .def("wanted", &wanted_pages)
-      .def("set_run", &set_run)
+      .def("set_run", &set_run, nb::arg("run"), nb::arg("text").none())
       .def("wanted_runs", &wanted_runs)
       .def("read", &read_checked)
       .def("find", &find_checked)
