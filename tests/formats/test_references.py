@@ -170,6 +170,25 @@ def test_pieces_are_the_text() -> None:
             assert "".join(encoding.split(text)) == text, name
 
 
+@pytest.mark.parametrize("first", [{"type": "FixedLength", "length": 2}, {"type": "WhitespaceSplit"}])
+@pytest.mark.parametrize("normalizer", [None, {"type": "NFC"}])
+def test_a_metaspace_after_another_pre_tokenizer_knows_where_the_text_starts(
+    first: dict[str, object], normalizer: dict[str, object] | None, tmp_path: Path
+) -> None:
+    tokenizers = pytest.importorskip("tokenizers")
+    metaspace = {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "first", "split": False}
+    file = json.loads((FOLDER / "unigram.tokenizer.json").read_bytes())
+    file["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": [first, metaspace]}
+    file["normalizer"] = normalizer
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(file))
+    library, encoding = tokenizers.Tokenizer.from_file(str(path)), load_encoding(path)
+    for text in ("abcd", "ab ab", "  ab ab", "<mask>ab ab", "ab"):
+        expected = library.encode(text, add_special_tokens=False)
+        assert encoding.encode(text, allowed_special="all") == expected.ids, text
+        assert encoding.encode_with_offsets(text, allowed_special="all") == (expected.ids, expected.offsets), text
+
+
 @pytest.mark.parametrize("form", ["NFC", "NFKD"])
 def test_a_mark_whose_bytes_the_vocabulary_lacks_is_encoded_after_normalization(form: str, tmp_path: Path) -> None:
     tokenizers = pytest.importorskip("tokenizers")

@@ -20,7 +20,7 @@ from tokcli.engine.pipeline.decoders import ByteLevelDecoder, Decoder, decoded
 from tokcli.engine.pipeline.models import Model
 from tokcli.engine.pipeline.native_normalizer import native_normalizer
 from tokcli.engine.pipeline.normalizers import Normalizer, NormalizerSequence, UnicodeForm
-from tokcli.engine.pipeline.pretokenizers import Splitter
+from tokcli.engine.pipeline.pretokenizers import Metaspace, Splitter
 from tokcli.engine.pipeline.processors import PostProcessor, trims
 from tokcli.engine.pipeline.ranked_segments import RankedSegments
 from tokcli.engine.pretokenizers.native_pattern import native_row
@@ -178,7 +178,7 @@ class Pipeline(HasTwin, TextTokenizer):
 
     def encode_in_python(self, text: str, allowed: frozenset[str]) -> list[int]:
         """Return the ids of a text without the native twin."""
-        if self.needs_start and self.normalizer is not None:
+        if self.needs_start and (self.normalizer is not None or not isinstance(self.splitter, Metaspace)):
             return self.place_in_python(text, allowed).ids.tolist()
         ids: list[int] = []
         is_first = True
