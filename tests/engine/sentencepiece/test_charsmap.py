@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from support import ROOT, read_vocabulary
 
 from tokcli.engine.pipeline.aligned import Aligned
 from tokcli.engine.pipeline.normalizers import Precompiled
+from tokcli.engine.sentencepiece.model import SentencePiece
 
 
 @pytest.mark.parametrize(
@@ -28,3 +31,13 @@ def test_a_charsmap_in_a_tokenizer_json_replaces_clusters(text: str, normalized:
     assert aligned.text == normalized
     tokenizers = pytest.importorskip("tokenizers")
     assert tokenizers.normalizers.Precompiled(charsmap.blob).normalize_str(text) == normalized
+
+
+def test_what_a_denormalizer_gets_may_be_no_utf8() -> None:
+    model = read_vocabulary(ROOT / "tests" / "data" / "formats" / "bpe.model")
+    assert isinstance(model, SentencePiece)
+    unigram = read_vocabulary(ROOT / "tests" / "data" / "formats" / "unigram.model")
+    rules = replace(unigram.normalizer, add_dummy_prefix=False, escape_whitespaces=False)  # type: ignore[union-attr]
+    model = replace(model, denormalizer=rules)
+    ids = [model.tables.byte_ids[byte] for byte in b"\xff\xc2\xbd\xc2\xff"]
+    assert model.decode(ids) == b"\xff1\xe2\x81\x842\xc2\xff"  # the half is denormalized

@@ -139,13 +139,13 @@ class SpmNormalizer:
             return char, 1
         window = _WINDOW
         while True:
-            data = text[at : at + window].encode()
+            data = text[at : at + window].encode("utf-8", "surrogateescape")
             found = self.charsmap.longest(data, 0)
             if found is None or found[0] < len(data) or at + window >= len(text):
                 break
             window *= 2
         if found is None:
-            if not self.charsmap.continues(char.encode()):
+            if not self.charsmap.continues(char.encode("utf-8", "surrogateescape")):
                 self._plain.add(char)  # at most one entry for each character there is
             return char, 1
         size, replacement = found
