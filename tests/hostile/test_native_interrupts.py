@@ -106,6 +106,32 @@ def stacks() -> Any:
     return native.Stacks(A.encode(), [(b"one ", spans), (b"two ", spans)], 80, b"", [], False, GLYPHS)
 
 
+def with_long_token(use: Callable[[Any], object], prefix: bytes = b"") -> Any:
+    """A model with a token that every place of a text of "a" almost is: each is looked at for the whole of it."""
+    tokens = [b"a", prefix + b"a", prefix + b"a" * (1 << 18) + b"b"]
+    tokens = tokens if prefix else [b"a", b"b", tokens[2]]
+    model = native.TextModel(b"".join(tokens), array("I", map(len, tokens)), array("I", range(3)))
+    model.set_words(0, b" ", False)
+    model.set_unknown(0, array("I"), False)
+    use(model)
+    return model
+
+
+def checked() -> Any:
+    check = native.TextCheck(b"a" * (1 << 18) + b"b", array("I", [(1 << 18) + 1]), array("I", [7]))
+    check.set_page(0, bytes(253 if byte == ord("a") else 0 for byte in range(256)))
+    return check
+
+
+def with_kept_symbol() -> Any:
+    def use(model: Any) -> None:
+        model.set_kept([b"a" * (1 << 18) + b"b"])
+        model.set_spaces(array("I"), b"", False, False, False, True, b" ")
+        model.use_whole(True)
+
+    return with_long_token(use)
+
+
 A = "a" * (12 << 20)
 LONG = b"a" * ((1 << 20) + 1)
 GLYPHS = native and native.Glyphs()
@@ -127,6 +153,17 @@ CALLS: dict[str, Callable[[], Callable[[], object]]] = {
     "valid_utf8": lambda: partial(native.valid_utf8, "é中".encode() * (8 << 20)),
     "a Unigram word": lambda: partial(unigram().encode, A, b"", b""),
     "a word of merges": lambda: partial(pairs().count, "ab" * (1 << 20), b"", b""),
+    "a long token of Unigram": lambda: partial(
+        with_long_token(lambda model: model.use_unigram(array("d", [-1.0, -2.0, -3.0]), -10.0, 0)).encode,
+        A[: 1 << 20],
+        b"",
+        b"",
+    ),
+    "a long token of WordPiece": lambda: partial(
+        with_long_token(lambda model: model.use_word_piece(b"#", 1 << 30), b"#").encode, A[: 1 << 20], b"", b""
+    ),
+    "a long token of a check": lambda: partial(checked().find, A[: 1 << 20]),
+    "a long kept symbol of llama.cpp": lambda: partial(with_kept_symbol().encode, A[: 1 << 20], b"", b""),
     "an added token of a megabyte": lambda: partial(added().count, A[: 1 << 20], b"\1", b""),
     "places of tokens": lambda: partial(added().encode_spans, "é" + "b " * (4 << 20), b"\1", b""),
     "one of the longest texts": lambda: partial(native.LongestMatch([LONG]).find, LONG[1:], len(LONG), 1),

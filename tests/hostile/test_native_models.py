@@ -224,6 +224,20 @@ def test_white_space_around_many_added_tokens_is_looked_at_once(left: bool, righ
 
 
 @pytest.mark.clock
+def test_a_long_text_that_is_replaced_is_looked_for_in_time() -> None:
+    assert native is not None
+    model = native.TextModel(b"ab", array("I", [1, 1]), array("I", [0, 1]))
+    model.set_words(0, b" ", False)
+    model.set_unknown(0, array("I"), False)
+    model.add_step(1, b"a" * 100_000 + b"b", b"b", False, False)
+    model.use_whole(True)
+    begin = time.process_time()
+    assert model.count("a" * 1_000_000, b"", b"") == 1_000_000
+    assert model.count("a" * 1_000_000 + "b", b"", b"") == 900_001
+    assert time.process_time() - begin < 2  # it took as many steps as the product of the two
+
+
+@pytest.mark.clock
 def test_places_of_tokens_that_go_back_are_found_in_time() -> None:
     # The first token takes the white space after it, in which others are found: what they take ends earlier.
     assert native is not None

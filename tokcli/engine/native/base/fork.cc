@@ -14,6 +14,7 @@ namespace tokcli {
 struct AllLocks {
   std::mutex brief;
   ForkedLock* first = nullptr;
+  std::atomic<unsigned> forks{0};
 
   static AllLocks& get() {
     static AllLocks* const all = new AllLocks();  // never freed: threads may run to the very end of the process
@@ -25,6 +26,7 @@ struct AllLocks {
 #endif
   }
   static void in_child() {
+    ++get().forks;
     for (ForkedLock* lock = get().first; lock != nullptr; lock = lock->next_) lock->repair();
     get().brief.unlock();
   }
@@ -42,6 +44,7 @@ struct AllLocks {
 };
 
 void prepare_locks() { AllLocks::get(); }
+unsigned forks() { return AllLocks::get().forks; }
 
 BriefLock::BriefLock() { AllLocks::get().brief.lock(); }
 BriefLock::~BriefLock() { AllLocks::get().brief.unlock(); }
@@ -55,7 +58,13 @@ void ReadersLock::lock() {
   }
   mutex_.lock();
 }
-void ReadersLock::repair() noexcept { new (&mutex_) std::shared_mutex(); }
+// A signal handler that runs in a call that reads may fork: then this thread goes on reading.
+void ReadersLock::repair() noexcept {
+  new (&mutex_) std::shared_mutex();
+  for (const Reading* at = Reading::innermost; at != nullptr; at = at->before_) {
+    if (&at->lock_ == this) mutex_.lock_shared();
+  }
+}
 
 void ObjectLock::check() const {
   if (is_broken_) throw std::logic_error("this object was left in the middle of a call; make a new one");
@@ -84,6 +93,7 @@ void ObjectLock::unlock() {
   mutex_.unlock();
 }
 void ObjectLock::repair() noexcept {
+  if (owner_ == std::this_thread::get_id()) return;  // a signal handler in the middle of a call of it has forked
   if (mutex_.try_lock()) mutex_.unlock();
   else is_broken_ = true;
 }

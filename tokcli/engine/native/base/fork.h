@@ -21,6 +21,10 @@ class BriefLock {
 // Makes what the locks below need, before there are threads.
 void prepare_locks();
 
+// Returns how many forks have led to this process since the locks were prepared. Where the number has changed, all other
+// threads are gone.
+unsigned forks();
+
 // A lock that the child of a fork repairs.
 class ForkedLock {
  public:

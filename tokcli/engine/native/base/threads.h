@@ -4,10 +4,13 @@
 #include <condition_variable>
 #include <cstddef>
 #include <exception>
+#include <memory>
 #include <mutex>
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
+#include "base/fork.h"
 #include "base/memory.h"
 #include "base/watch.h"
 
@@ -39,7 +42,8 @@ class Finish {
 
 // Calls work(0) to work(count - 1), each in a thread of its own but the first, and throws the first exception among
 // theirs; after one of them has thrown, the others end early. Where the system gives no more threads, or no memory to one
-// of them, this thread does what is left.
+// of them, this thread does what is left. Where a signal handler forks meanwhile, the child has no other threads: there
+// this throws std::logic_error once its own part is done.
 template <class Work>
 void in_threads(size_t count, const Work& work) {
   if (count == 1) return work(0);
@@ -47,6 +51,7 @@ void in_threads(size_t count, const Work& work) {
   Watch own(nullptr);
   Watch& watch = Watched::watch() == nullptr ? own : *Watched::watch();
   const Watched here(&watch, true);
+  const unsigned forks_before = forks();
   std::vector<std::exception_ptr> errors(count);
   const auto guarded = [&](size_t i) {
     try {
@@ -68,16 +73,16 @@ void in_threads(size_t count, const Work& work) {
     }
     finish.add_one();
   };
-  std::vector<std::thread> threads;
-  threads.reserve(count - 1);  // so that only starting a thread can fail below, while other threads run
+  auto threads = std::make_unique<std::vector<std::thread>>();
+  threads->reserve(count - 1);  // so that only starting a thread can fail below, while other threads run
   size_t started = 1;
   try {
-    for (; started < count; ++started) threads.emplace_back(elsewhere, started);
+    for (; started < count; ++started) threads->emplace_back(elsewhere, started);
   } catch (...) {  // std::system_error, or std::bad_alloc for what a thread is given
   }
   guarded(0);
   for (; started < count; ++started) guarded(started);
-  while (!finish.wait_for(threads.size())) {
+  while (forks() == forks_before && !finish.wait_for(threads->size())) {
     try {
       watch.poll();
     } catch (...) {
@@ -85,7 +90,12 @@ void in_threads(size_t count, const Work& work) {
       watch.stop();
     }
   }
-  for (std::thread& thread : threads) thread.join();
+  if (forks() != forks_before) {
+    (void)threads.release();  // nobody may wait for them, nor for what they hold
+    if (errors[0]) std::rethrow_exception(errors[0]);
+    throw std::logic_error("a fork has left behind the threads that share this call; make it again");
+  }
+  for (std::thread& thread : *threads) thread.join();
   for (size_t i = 0; i < count; ++i) {
     if (is_left[i]) guarded(i);
   }

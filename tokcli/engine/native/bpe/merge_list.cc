@@ -17,7 +17,8 @@ void TextTable::add(std::string_view text, uint32_t id) {
   if (is_short) std::copy(text.begin(), text.end(), padded.begin());
   const Question question = ask(is_short ? std::string_view(padded.data(), text.size()) : text);
   size_t at = question.place;
-  while (slots_[at].id != kNone) at = (at + 1) & (slots_.size() - 1);
+  while (slots_[at].id != kNone && !is_in(slots_[at], question)) at = (at + 1) & (slots_.size() - 1);
+  if (slots_[at].id != kNone) return;  // of equal texts the first counts
   slots_[at] = {question.key, id, static_cast<uint32_t>(longs_.size())};
   if (is_short) return;
   longs_.emplace_back(texts_.size(), text.size());
@@ -28,11 +29,16 @@ uint32_t TextTable::answer(const Question& question) const {
   for (size_t at = question.place;; at = (at + 1) & (slots_.size() - 1)) {  // a third of the slots is free
     const Slot& slot = slots_[at];
     if (slot.id == kNone) return kNone;
-    if (slot.key != question.key) continue;
-    if (question.text.size() <= kKeyBytes) return slot.id;
-    const auto& [begin, size] = longs_[slot.index];
-    if (std::string_view(texts_).substr(begin, size) == question.text) return slot.id;
+    if (is_in(slot, question)) return slot.id;
   }
+}
+
+// Returns whether a slot that is taken has the text that is asked for.
+bool TextTable::is_in(const Slot& slot, const Question& question) const {
+  if (slot.key != question.key) return false;
+  if (question.text.size() <= kKeyBytes) return true;
+  const auto& [begin, size] = longs_[slot.index];
+  return std::string_view(texts_).substr(begin, size) == question.text;
 }
 
 bool MergeReader::add(std::string_view left, std::string_view right) {

@@ -50,6 +50,7 @@ class TextTable {
     Key key;
     uint32_t id = kNone, index = 0;
   };
+  bool is_in(const Slot& slot, const Question& question) const;
   Seed seed_ = process_seed();
   unsigned bits_;
   std::vector<Slot> slots_;

@@ -20,19 +20,23 @@ class Orders {
   explicit Orders(std::span<const Vocabulary::Merge> merges)
       : seed_(process_seed().low), merges_(merges), mask_(std::bit_ceil(merges.size() * 2 + 2) - 1), slots_(mask_ + 1, kNone) {
     for (uint32_t order = 0; order < merges.size(); ++order) {
-      size_t at = place(merges[order][0], merges[order][1]);
-      while (slots_[at] != kNone) at = (at + 1) & mask_;
-      slots_[at] = order;
+      const auto& [left, right, made] = merges[order];
+      size_t at = place(left, right);
+      while (slots_[at] != kNone && !is_of(slots_[at], left, right)) at = (at + 1) & mask_;
+      if (slots_[at] == kNone) slots_[at] = order;  // of equal pairs the first counts
     }
   }
   uint32_t find(uint32_t left, uint32_t right) const {
     for (size_t at = place(left, right);; at = (at + 1) & mask_) {
       const uint32_t order = slots_[at];
-      if (order == kNone || (merges_[order][0] == left && merges_[order][1] == right)) return order;
+      if (order == kNone || is_of(order, left, right)) return order;
     }
   }
 
  private:
+  bool is_of(uint32_t order, uint32_t left, uint32_t right) const {
+    return merges_[order][0] == left && merges_[order][1] == right;
+  }
   size_t place(uint32_t left, uint32_t right) const {
     return static_cast<size_t>(mix((uint64_t{left} << 32 | right) ^ seed_, kHashLow)) & mask_;
   }

@@ -15,12 +15,14 @@ namespace {
 constexpr float kReset = 100000.0f;  // as in engine/sentencepiece/model.py
 
 // Calls visit(end, token) for each token that the text at `begin` begins with, the shortest first. Where its first
-// character, which ends at `single`, is no token, visit(single, kUnknownToken) is called last.
+// character, which ends at `single`, is no token, visit(single, kUnknownToken) is called last. Returns the number of bytes
+// that were looked at.
 template <class Visit>
-void each_token(const Trie& tokens, Bytes word, size_t begin, size_t single, const Visit& visit) {
+size_t each_token(const Trie& tokens, Bytes word, size_t begin, size_t single, const Visit& visit) {
   bool has_single = false;
   uint32_t node = Trie::kRoot;
-  for (size_t end = begin; end < word.size();) {
+  size_t end = begin;
+  while (end < word.size()) {
     node = tokens.step(node, word[end++]);
     if (node == kNone) break;
     const uint32_t token = tokens.value(node);
@@ -29,6 +31,7 @@ void each_token(const Trie& tokens, Bytes word, size_t begin, size_t single, con
     visit(end, token);
   }
   if (!has_single) visit(single, kUnknownToken);
+  return end - begin;
 }
 
 template <class Sum>
@@ -62,7 +65,6 @@ Sum Unigram::search_all(Bytes word, Sum start, WordScratch& scratch) const {
   }
   size_t frontier = 0;
   for (size_t begin = 0, next; begin < word.size(); begin = next) {
-    scratch.pace.step(4);
     next = std::min(begin + utf8_size(word[begin]), word.size());
     Sum here = best[begin];
     if constexpr (std::is_same_v<Sum, float>) {
@@ -74,7 +76,7 @@ Sum Unigram::search_all(Bytes word, Sum start, WordScratch& scratch) const {
       }
     }
     const auto from = kFindsSecond ? paths[begin] : WordScratch::Paths{};
-    each_token(tokens_, word, begin, next, [&](size_t end, uint32_t token) {
+    const size_t seen = each_token(tokens_, word, begin, next, [&](size_t end, uint32_t token) {
       frontier = std::max(frontier, end);
       const double more = score(token);
       const Sum total = static_cast<Sum>(more) + here;
@@ -89,6 +91,7 @@ Sum Unigram::search_all(Bytes word, Sum start, WordScratch& scratch) const {
         to.best = std::max(to.best, first);
       }
     });
+    scratch.pace.step(4 + seen);
   }
   return best[word.size()];
 }

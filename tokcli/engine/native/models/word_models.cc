@@ -310,10 +310,9 @@ bool WordPieceModel::encode(Bytes word, WordScratch& scratch) const {
   bool is_whole = chars <= max_chars_;
   uint32_t from = Trie::kRoot;
   while (is_whole && p < end) {
-    scratch.pace.step();
-    const uint8_t* after = nullptr;  // the end of the longest token so far
+    const uint8_t *after = nullptr, *at = p;  // the end of the longest token so far; the next byte
     uint32_t id = kNone, node = from;
-    for (const uint8_t* at = p; at < end && node != kNone;) {
+    while (at < end && node != kNone) {
       node = tokens_.trie.step(node, *at++);
       if (node == kNone) break;
       if (const uint32_t number = tokens_.trie.value(node); number != kNone) {
@@ -321,6 +320,7 @@ bool WordPieceModel::encode(Bytes word, WordScratch& scratch) const {
         after = at;
       }
     }
+    scratch.pace.step(static_cast<size_t>(at - p));
     is_whole = after != nullptr;
     if (!is_whole) break;
     scratch.add(id, static_cast<size_t>(p - word.data()), static_cast<size_t>(after - word.data()));

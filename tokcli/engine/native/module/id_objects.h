@@ -24,11 +24,13 @@ class IntCache {
 
   nb::list list_of(const uint32_t* ids, size_t count) {
     nb::list list = owned<nb::list>(PyList_New(static_cast<Py_ssize_t>(count)));
+    PyObject_GC_UnTrack(list.ptr());  // a signal handler may ask for all objects, and this one is not filled yet
     for (size_t i = 0; i < count; ++i) {
       if (i % kBetweenSignals == kBetweenSignals - 1) check_signals();
       if (i + kAhead < count) prefetch(ids[i + kAhead]);
       PyList_SET_ITEM(list.ptr(), static_cast<Py_ssize_t>(i), make(ids[i]));
     }
+    PyObject_GC_Track(list.ptr());
     return list;
   }
 

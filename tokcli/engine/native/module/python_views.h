@@ -163,6 +163,18 @@ inline Text text_of(nb::handle text) {
           static_cast<uint8_t>(PyUnicode_KIND(object)), false};
 }
 
+// Defines how a class is called: with these arguments of its constructor, or as `make` does. An object is made before
+// Python sees it. (nb::init constructs in an object that is there already: code that an argument runs, or another thread,
+// could construct a second time in the same place.)
+template <class T, class... Args>
+auto made_of() {
+  return nb::new_([](Args... args) { return new T(args...); });
+}
+template <class T, class... Args>
+auto made_by(std::unique_ptr<T> (*make)(Args...)) {
+  return nb::new_([make](Args... args) { return make(args...).release(); });
+}
+
 // A Python int as an argument. nanobind would raise TypeError for an int that does not fit T; this raises
 // OverflowError, so that TypeError means nothing but a wrong type. It becomes a T in the function that uses it.
 template <std::integral T>
@@ -185,8 +197,13 @@ class Number {
     if (has_failed && !PyErr_ExceptionMatches(PyExc_OverflowError)) throw nb::python_error();
     if (has_failed || value < std::numeric_limits<T>::min() || value > std::numeric_limits<T>::max()) {
       PyErr_Clear();
-      PyErr_Format(PyExc_OverflowError, "%R does not fit into %d bits%s", whole, static_cast<int>(sizeof(T) * 8),
-                   std::is_signed_v<T> ? "" : " without a sign");
+      constexpr int kBits = sizeof(T) * 8;
+      const char* const sign = std::is_signed_v<T> ? "" : " without a sign";
+      PyErr_Format(PyExc_OverflowError, "%R does not fit into %d bits%s", whole, kBits, sign);
+      if (PyErr_ExceptionMatches(PyExc_ValueError)) {  // Python does not print a number of so many digits
+        PyErr_Clear();
+        PyErr_Format(PyExc_OverflowError, "a number of thousands of digits does not fit into %d bits%s", kBits, sign);
+      }
       throw nb::python_error();
     }
     return static_cast<T>(value);

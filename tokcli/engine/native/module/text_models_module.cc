@@ -364,8 +364,8 @@ class PyTextModel {
 
 void bind_text_models(nb::module_& module) {
   nb::class_<PyTextModel>(module, "TextModel")
-      .def(nb::init<nb::handle, nb::handle, nb::handle>())
-      .def(nb::init<nb::handle>())
+      .def(made_of<PyTextModel, nb::handle, nb::handle, nb::handle>())
+      .def(made_of<PyTextModel, nb::handle>())
       .def("image", &PyTextModel::image)
       .def("set_unknown", &PyTextModel::set_unknown)
       .def("set_kept", &PyTextModel::set_kept)

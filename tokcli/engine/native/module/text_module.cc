@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <new>
+#include <memory>
 #include <optional>
 
 #include "input/json_texts.h"
@@ -22,11 +22,12 @@ using namespace tokcli;
 
 namespace {
 
-void make_check(TextCheck* check, nb::handle blob, nb::handle sizes, nb::handle ids) {
+std::unique_ptr<TextCheck> make_check(nb::handle blob, nb::handle sizes, nb::handle ids) {
   const TokenTable table(blob, sizes, ids);
-  new (check) TextCheck();
+  auto check = std::make_unique<TextCheck>();
   for (const Token& token : table.tokens) check->add_token({token.bytes, token.size}, token.id);
   check->sort_tokens();
+  return check;
 }
 
 void set_page(TextCheck& check, Number<uint32_t> number, const nb::bytes& values) {
@@ -84,14 +85,14 @@ size_t valid_size(nb::handle text) {
   return valid_utf8(view.bytes());
 }
 
-void make_match(LongestMatch* match, nb::list given) {
+std::unique_ptr<LongestMatch> make_match(nb::list given) {
   const nb::list texts = own_list(given);
   std::vector<std::string_view> views;
   for (nb::handle text : texts) {
     if (!PyBytes_CheckExact(text.ptr())) raise_wrong_type("bytes", text);
     views.emplace_back(PyBytes_AS_STRING(text.ptr()), static_cast<size_t>(PyBytes_GET_SIZE(text.ptr())));
   }
-  new (match) LongestMatch(views);
+  return std::make_unique<LongestMatch>(views);
 }
 
 nb::bytes find_longest(const LongestMatch& match, nb::handle data, Number<size_t> size, Number<size_t> most) {
@@ -172,8 +173,8 @@ nb::object split_among_noise(nb::handle given, Number<size_t> start, nb::handle 
   return is_split ? nb::object(to_bytes(ends)) : nb::none();
 }
 
-void make_pattern(MatcherPool* pattern, nb::handle firsts, nb::handle classes, nb::handle sets, nb::handle steps,
-                  Number<uint32_t> start) {
+std::unique_ptr<MatcherPool> make_pattern(nb::handle firsts, nb::handle classes, nb::handle sets, nb::handle steps,
+                                          Number<uint32_t> start) {
   Program program;
   const StableView class_view(classes), set_view(sets);
   const std::vector<uint32_t> first_items = items_of<uint32_t>(firsts), step_items = items_of<uint32_t>(steps);
@@ -181,7 +182,7 @@ void make_pattern(MatcherPool* pattern, nb::handle firsts, nb::handle classes, n
     throw nb::value_error("not the program of a pattern");
   Patterns patterns;
   patterns.programs.push_back(std::move(program));
-  new (pattern) MatcherPool(std::move(patterns));
+  return std::make_unique<MatcherPool>(std::move(patterns));
 }
 
 // Makes the patterns of a list, none of which is a row, to one.
@@ -273,9 +274,9 @@ void bind_text(nb::module_& module) {
   module.def("split", &split);
   module.def("split_noise", &split_among_noise);
   module.def("set_instructions", &set_instructions);
-  nb::class_<LongestMatch>(module, "LongestMatch").def("__init__", &make_match).def("find", &find_longest);
+  nb::class_<LongestMatch>(module, "LongestMatch").def(made_by(&make_match)).def("find", &find_longest);
   nb::class_<TextCheck>(module, "TextCheck")
-      .def("__init__", &make_check)
+      .def(made_by(&make_check))
       .def("set_page", &set_page)
       .def("wanted", &wanted_pages)
       .def("set_run", &set_run, nb::arg("run"), nb::arg("text").none())
@@ -284,7 +285,7 @@ void bind_text(nb::module_& module) {
       .def("find", &find_checked)
       .def("find_runs", &find_runs);
   nb::class_<MatcherPool>(module, "Pattern")
-      .def("__init__", &make_pattern)
+      .def(made_by(&make_pattern))
       .def_static("row", &make_row, nb::rv_policy::take_ownership)
       .def("find", &find_matches)
       .def("split", &split_by_pattern, nb::arg("text"), nb::arg("start") = 0, nb::arg("is_whole") = true,

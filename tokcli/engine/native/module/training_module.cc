@@ -33,16 +33,20 @@ class Alone {
   std::scoped_lock<Locks...> lock_;
 };
 
-// Calls `work` alone with an object that is of no use any more where the work ends in the middle.
+// Calls `work` with an object that is of no use any more where the work ends in the middle; `whole` does so alone.
 template <class Work>
-auto whole(ObjectLock& lock, const Work& work) {
-  const Alone alone(lock);
+auto or_broken(ObjectLock& lock, const Work& work) {
   try {
     return work();
   } catch (...) {
     lock.set_broken();
     throw;
   }
+}
+template <class Work>
+auto whole(ObjectLock& lock, const Work& work) {
+  const Alone alone(lock);
+  return or_broken(lock, work);
 }
 
 // For what takes no time: keeps the GIL, unless another thread has the object.
@@ -217,25 +221,22 @@ class PyTrainer {
     const uint64_t count = number;
     check_ids(parts);
     if (count > kMaxCount) overflow();
-    whole(lock_, [&] { trainer_->add(parts.data(), parts.size(), count); });
+    adding([&] { trainer_->add(parts.data(), parts.size(), count); });
   }
   void add_table(PyTable& table, bool in_order) {
     table.use([&](const PieceTable& pieces) {
       const std::lock_guard lock(lock_);
-      try {
-        trainer_->add_table(pieces, in_order);
-      } catch (...) {
-        lock_.set_broken();
-        throw;
-      }
+      check_open();
+      or_broken(lock_, [&] { trainer_->add_table(pieces, in_order); });
     });
   }
   void add_block(nb::handle block) {
     const StableView view(block);
-    const bool is_damaged = whole(lock_, [&] {
+    bool is_damaged = false;
+    adding([&] {
       BlockReader reader(view.bytes());
       while (reader.next()) trainer_->add_bytes(reader.piece(), reader.count());
-      return reader.is_damaged();
+      is_damaged = reader.is_damaged();
     });
     if (is_damaged) throw nb::value_error("a damaged block");
   }
@@ -247,6 +248,7 @@ class PyTrainer {
     bool is_too_large, may_go_on = false;
     whole(lock_, [&] {
       is_too_large = trainer_->is_too_large();
+      has_begun_ |= limit > 0 && !is_too_large;
       if (!is_too_large) may_go_on = trainer_->run(time, limit, merges);
     });
     if (is_too_large) overflow();
@@ -255,6 +257,16 @@ class PyTrainer {
 
  private:
   static constexpr uint32_t kMaxVocabulary = 1u << 30;
+  // Merging makes tables of the pieces there are: none may come afterwards.
+  void check_open() const {
+    if (has_begun_) throw nb::value_error("no pieces can be added after the first merge");
+  }
+  template <class Add>
+  void adding(const Add& add) {
+    const Alone alone(lock_);
+    check_open();
+    or_broken(lock_, add);
+  }
   void check_ids(const std::vector<uint32_t>& ids) const {
     for (const uint32_t id : ids) {
       if (id >= tokens_) throw nb::value_error("an id is no token of the trainer");
@@ -263,13 +275,14 @@ class PyTrainer {
   ObjectLock lock_;
   std::unique_ptr<Trainer> trainer_;
   size_t tokens_ = 0;
+  bool has_begun_ = false;  // the lock guards it
 };
 
 }  // namespace
 
 void bind_training(nb::module_& module) {
   nb::class_<PyTable>(module, "PieceTable")
-      .def(nb::init<>())
+      .def(made_of<PyTable>())
       .def("count", &PyTable::count)
       .def("count_split", &PyTable::count_split)
       .def("add", &PyTable::add)
@@ -284,12 +297,12 @@ void bind_training(nb::module_& module) {
       .def_prop_ro("memory", &PyTable::get<&PieceTable::memory>)
       .def_prop_ro("has_overflown", &PyTable::get<&PieceTable::has_overflown>);
   nb::class_<PyRunMerger>(module, "RunMerger")
-      .def(nb::init<Number<size_t>>())
+      .def(made_of<PyRunMerger, Number<size_t>>())
       .def("feed", &PyRunMerger::feed)
       .def("merge", &PyRunMerger::merge);
   nb::class_<PyTrainer>(module, "Trainer")
-      .def(nb::init<Number<uint32_t>, Number<uint64_t>, Number<uint64_t>, bool, Number<uint64_t>, nb::handle,
-                    nb::handle>())
+      .def(made_of<PyTrainer, Number<uint32_t>, Number<uint64_t>, Number<uint64_t>, bool, Number<uint64_t>, nb::handle,
+                   nb::handle>())
       .def("add", &PyTrainer::add)
       .def("add_table", &PyTrainer::add_table)
       .def("add_block", &PyTrainer::add_block)

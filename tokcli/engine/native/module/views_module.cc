@@ -197,21 +197,21 @@ nb::tuple piece_totals(nb::handle data, nb::handle given_ends, nb::handle given_
 
 void bind_views(nb::module_& module) {
   nb::class_<Glyphs>(module, "Glyphs")
-      .def(nb::init<>())
+      .def(made_of<Glyphs>())
       .def("missing", &missing_glyphs)
       .def("learn", &learn_glyphs);
   module.def("escape_pieces", &escape_pieces, nb::arg("data"), nb::arg("ends"), nb::arg("between"), nb::arg("glyphs"),
              nb::arg("is_json"), nb::arg("is_noise") = false);
   module.def("token_lines", &token_lines);
   nb::class_<PyTokenRows>(module, "TokenRows")
-      .def(nb::init<Number<size_t>, bool, bool, nb::list>(), nb::arg("width"), nb::arg("has_ids"), nb::arg("isolates"),
-           nb::arg("codes"))
+      .def(made_of<PyTokenRows, Number<size_t>, bool, bool, nb::list>(), nb::arg("width"), nb::arg("has_ids"),
+           nb::arg("isolates"), nb::arg("codes"))
       .def("add", &PyTokenRows::add, nb::lock_self())
       .def("finish", &PyTokenRows::finish, nb::lock_self());
   nb::class_<PyStacks>(module, "Stacks")
-      .def(nb::init<nb::handle, nb::list, nb::handle, nb::handle, nb::list, bool, nb::handle>(), nb::arg("text"),
-           nb::arg("tracks"), nb::arg("room").none(), nb::arg("label_code"), nb::arg("codes"), nb::arg("isolates"),
-           nb::arg("glyphs"))
+      .def(made_of<PyStacks, nb::handle, nb::list, nb::handle, nb::handle, nb::list, bool, nb::handle>(),
+           nb::arg("text"), nb::arg("tracks"), nb::arg("room").none(), nb::arg("label_code"), nb::arg("codes"),
+           nb::arg("isolates"), nb::arg("glyphs"))
       .def("rows", &PyStacks::rows);
   module.def("piece_rows", &piece_rows);
   module.def("piece_totals", &piece_totals);

@@ -78,9 +78,9 @@ class PyDecoder {
     return decode_view({reinterpret_cast<const uint8_t*>(given.data()), given.size(), width});
   }
   nb::bytes spans(nb::handle ids, Number<int64_t> at, bool in_chars) const {
-    constexpr int64_t kMostBefore = int64_t{1} << 62;  // to which the size of any text can be added
+    constexpr int64_t kMostBefore = int64_t{1} << 62;  // to which the size of any text can be added, or taken from its negative
     const int64_t before = at;
-    if (before > kMostBefore) throw nb::value_error("no text is so long");
+    if (before > kMostBefore || before < -kMostBefore) throw nb::value_error("no text is so long");
     return numbers<uint64_t>(ids, [&](const IdView& given, uint64_t* out) {
       return decoder_.spans(given, before, in_chars, out);
     });
@@ -118,7 +118,8 @@ class PyDecoder {
   }
   static std::map<uint32_t, std::string> tokens_in(nb::dict special_tokens) {
     std::map<uint32_t, std::string> tokens;
-    for (auto [id, token] : special_tokens) tokens[number_of<uint32_t>(id)] = string_of(token);
+    const auto own = owned<nb::dict>(PyDict_Copy(special_tokens.ptr()));  // which reading its items cannot change
+    for (auto [id, token] : own) tokens[number_of<uint32_t>(id)] = string_of(token);
     return tokens;
   }
   nb::object owner_;
@@ -131,7 +132,7 @@ void bind_vocabulary(nb::module_& module) {
   module.def("build_image", &build_image, nb::arg("blob"), nb::arg("sizes"), nb::arg("ids"), nb::arg("source"),
              nb::arg("merges") = nb::none(), nb::arg("drops_missing") = false);
   nb::class_<PyVocabulary>(module, "Vocabulary")
-      .def(nb::init<nb::handle>())
+      .def(made_of<PyVocabulary, nb::handle>())
       .def("verify", &PyVocabulary::verify)
       .def("source", &PyVocabulary::source)
       .def("count", &PyVocabulary::count, nb::arg("text"), nb::arg("family"), nb::arg("threads") = 1,
@@ -159,7 +160,9 @@ void bind_vocabulary(nb::module_& module) {
       .def("tokens", &PyVocabulary::tokens)
       .def("decode", &PyVocabulary::decode)
       .def("decode_str", &PyVocabulary::decode_str);
-  nb::class_<PyDecoder>(module, "Decoder").def(nb::init<nb::handle, nb::dict>()).def("decode", &PyDecoder::decode)
+  nb::class_<PyDecoder>(module, "Decoder")
+      .def(made_of<PyDecoder, nb::handle, nb::dict>())
+      .def("decode", &PyDecoder::decode)
       .def("spans", &PyDecoder::spans)
       .def("blanks", &PyDecoder::blanks);
 }

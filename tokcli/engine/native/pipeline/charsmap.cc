@@ -1,18 +1,26 @@
 // Walking through the double array: see charsmap.h.
 #include "pipeline/charsmap.h"
 
+#include "base/watch.h"
 #include "input/valid_utf8.h"
 #include "text/utf8.h"
 
 namespace tokcli {
+namespace {
+
+constexpr size_t kFar = 256;  // bytes after which looking for a rule is work that callers do not count
+
+}  // namespace
 
 Charsmap::Found Charsmap::longest(const uint8_t* p, const uint8_t* end, size_t* size, std::string_view* text) const {
   if (units_.empty()) return Found::kNone;
   uint32_t value = 0;
   size_t found = 0;
   size_t at = offset(units_[0]);
+  size_t looked_at = 0;  // bytes
   for (const uint8_t* q = p; q < end;) {
     const uint8_t byte = *q++;
+    ++looked_at;
     at ^= byte;
     if (at >= units_.size()) break;
     const uint32_t unit = units_[at];
@@ -24,6 +32,7 @@ Charsmap::Found Charsmap::longest(const uint8_t* p, const uint8_t* end, size_t* 
       found = static_cast<size_t>(q - p);
     }
   }
+  if (looked_at > kFar) [[unlikely]] work_done(looked_at);
   if (found == 0 || value >= texts_.size()) return Found::kNone;
   *size = found;
   *text = std::string_view(texts_.data() + value);

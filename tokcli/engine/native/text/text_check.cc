@@ -13,6 +13,7 @@ constexpr size_t kBlock = 64;  // units that are looked at together
 // Up to so many special characters of ASCII are compared with each unit of a block; where there are more, the unit's value
 // is looked up.
 constexpr size_t kFew = 4;
+constexpr size_t kFar = 64;  // characters after which looking for a token is work that callers do not count
 
 // Two readers of text, for units that are code points and for UTF-8. `next` returns the code point at a place and moves
 // the place after it.
@@ -159,7 +160,8 @@ const TextCheck::Token* TextCheck::token_at(const Reader& text, size_t at, size_
   if (candidates == tokens_.end()) return nullptr;
   const Token* longest = nullptr;
   const Token *from = candidates->second.data(), *to = from + candidates->second.size();
-  for (size_t depth = 1; from < to; ++depth) {
+  size_t depth = 1;
+  for (; from < to; ++depth) {
     if (from->points.size() == depth) {
       if (text.has_at(at, *from, end)) longest = from;
       ++from;
@@ -169,6 +171,7 @@ const TextCheck::Token* TextCheck::token_at(const Reader& text, size_t at, size_
     from = std::partition_point(from, to, [&](const Token& token) { return token.points[depth] < point; });
     to = std::partition_point(from, to, [&](const Token& token) { return token.points[depth] == point; });
   }
+  if (depth > kFar) [[unlikely]] work_done(4 * depth);
   return longest;
 }
 
