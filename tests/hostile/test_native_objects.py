@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
 from array import array
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
+import children
 import pytest
 
 from tokcli.engine import backend
@@ -56,6 +59,7 @@ def test_an_object_that_init_has_not_seen_is_made_or_refused(name: str) -> None:
 MADE_TWICE = """
 import os
 from array import array
+from children import status_within
 from tokcli.engine import _native as native
 
 class Running:
@@ -72,7 +76,7 @@ make(Running())
 child = os.fork()
 if child == 0:
     os._exit(0)
-print(os.waitpid(child, 0)[1])
+print(status_within(child, 10))
 """
 
 
@@ -85,7 +89,12 @@ def test_an_object_is_made_once(makes: bool) -> None:
 
 def output_of(script: str) -> str:
     ran = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", script], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-W", "ignore", "-c", script],
+        env=os.environ | {"PYTHONPATH": str(Path(children.__file__).parent)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
     assert (ran.returncode, ran.stderr) == (0, "")
     return ran.stdout
@@ -189,6 +198,7 @@ def test_a_signal_handler_sees_no_list_that_is_not_filled() -> None:
 FORKS = """
 import os, signal
 from array import array
+from children import status_within
 from tokcli.engine import _native as native
 
 def fork(*_):
@@ -206,11 +216,9 @@ except RuntimeError as error:
     assert children[0] == 0 and "left behind" in str(error), error
 signal.setitimer(signal.ITIMER_REAL, 0)
 if children[0] == 0:
-    signal.alarm(10)  # by which a child that hangs ends
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)
     AFTER
     os._exit(0)
-print(os.waitpid(children[0], 0)[1])
+print(status_within(children[0], 20))
 """
 VOCABULARY = """
 image = native.build_image(bytes(range(256)), array("I", [1] * 256), array("I", range(256)), bytes(32))

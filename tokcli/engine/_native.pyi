@@ -631,7 +631,10 @@ class RunMerger:
 
 @final
 class Trainer:
-    """Learns the merges of a byte pair encoding: the twin of training/trainer.py. Ids are places of tokens."""
+    """Learns the merges of a byte pair encoding: the twin of training/trainer.py. Ids are places of tokens.
+
+    All pieces are added before the first merge: ValueError afterwards.
+    """
 
     def __init__(
         self,
