@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 import pytest
 from support import ok, refused
@@ -33,10 +35,8 @@ def test_every_row_names_options_and_values_of_its_command(name: str) -> None:
     known = choices_of(command)
     named: list[str] = []
     for row in command.conflicts:
-        if isinstance(row, Apart):
+        if isinstance(row, (Apart, Needs)):
             named += [row.option, *row.others]
-        elif isinstance(row, Needs):
-            named += [row.option, row.other]
         elif isinstance(row, Required):
             named += [row.option, *row.unless]
     assert named
@@ -61,7 +61,27 @@ def test_every_row_names_options_and_values_of_its_command(name: str) -> None:
         (["decode", "--field", "x", "-t", "1"], "--field needs --records jsonl"),
         (["split", "--lint", "-t", "x"], "--lint cannot be combined with --text"),
         (["split", "--why", "0", "--stats", "-t", "x"], "--why cannot be combined with --stats"),
+        (["split", "--lint", "--errors", "bytes"], "--lint cannot be combined with --errors"),
+        (
+            ["split", "--emit", "js", "--special", "allow", "--no-decompress"],
+            "--emit cannot be combined with --no-decompress or --special",
+        ),
+        (
+            ["split", "--find-witness", "--diff", "gpt2", "--add-special-tokens"],
+            "--find-witness cannot be combined with --add-special-tokens",
+        ),
+        (
+            ["split", "--identify", "--allow-special", "<|endoftext|>"],
+            "--identify cannot be combined with --allow-special",
+        ),
+        (["count", "--json", "--jsonl", "-t", "x"], "--jsonl cannot be combined with --json"),
+        (["inspect-ranks", "--json", "--csv"], "--json cannot be combined with --csv"),
         (["inspect-ranks", "--export", "gpt2"], "--export needs --output"),
+        (["inspect-ranks", "--diff", "gpt2", "r50k_base", "-e", "gpt2"], "--diff cannot be combined with --encoding"),
+        (
+            ["train", "-t", "x", "--counts-only", "--format", "gpt2", "--min-frequency", "2", "-o", "y"],
+            "--counts-only cannot be combined with --min-frequency or --format",
+        ),
         (["train", "-t", "x", "-o", "y"], "--vocab-size is missing"),
         (["train", "-t", "x", "--vocab-size", "300"], "--output is missing"),
         (
@@ -72,6 +92,34 @@ def test_every_row_names_options_and_values_of_its_command(name: str) -> None:
 )
 def test_the_message_names_what_was_typed(arguments: list[str], said: str) -> None:
     assert refused(*arguments).startswith(f"Error: {said}\n")
+
+
+@pytest.mark.parametrize("option", [("-e", "gpt2"), ("-e", "nonsense"), ("-m", "gpt-4"), ("--pattern", "(")])
+def test_an_encoding_of_which_nothing_is_asked_is_refused(option: tuple[str, str]) -> None:
+    assert " needs something to look up\n" in refused("inspect-ranks", *option)
+    assert ok("inspect-ranks", env={"TOKCLI_ENCODING": "gpt2"}).startswith(b"name\t")
+
+
+def test_the_values_of_a_preset_are_no_conflict_with_counting(tmp_path: Path) -> None:
+    ok(
+        "train",
+        "-q",
+        "-t",
+        "a b",
+        "--counts-only",
+        "--preset",
+        "gpt4",
+        "--vocab-size",
+        "300",
+        "-o",
+        tmp_path / "counts",
+    )
+    assert (tmp_path / "counts").stat().st_size
+
+
+def test_a_special_token_that_there_is_not_is_refused_beside_all_that_there_are() -> None:
+    said = refused("count", "-t", "x", "--special", "allow", "--allow-special", "nonsense")
+    assert said.startswith("Error: o200k_base has no special token 'nonsense'")
 
 
 def test_a_default_that_is_typed_is_no_conflict() -> None:

@@ -21,11 +21,16 @@ class Apart:
         self.option, self.others, self.hint = option, others, hint
 
 
-class Needs:
-    """An option that has no meaning without another, and is rejected then."""
+class Idle(Apart):
+    """An option beside which the others would change nothing: they are rejected, unless a preset stands for them."""
 
-    def __init__(self, option: str, other: str, hint: str = "") -> None:
-        self.option, self.other, self.hint = option, other, hint
+
+class Needs:
+    """An option that has no meaning without one of the others, and is rejected then; `phrase` may stand for them."""
+
+    def __init__(self, option: str, others: str | tuple[str, ...], hint: str = "", phrase: str = "") -> None:
+        self.option, self.others = option, (others,) if isinstance(others, str) else others
+        self.hint, self.phrase = hint, phrase
 
 
 class Required:
@@ -49,16 +54,16 @@ def one_of(*groups: tuple[str, ...]) -> tuple[Apart, ...]:
 
 def check(conflicts: Iterable[Conflict], ctx: click.Context, optional_values: Collection[str]) -> None:
     """Raise InputError for the first row of a command's table that the given options violate."""
-    given = given_options(ctx)
+    given, typed = given_options(ctx), given_options(ctx, with_preset=False)
 
-    def found(option: str) -> str | None:
+    def found(option: str, among: Mapping[str, object] = given) -> str | None:
         """Return the option as the user may have typed it; None if it was not given, or with none of these values."""
         name, _, values = option.partition("=")
-        if name not in given:
+        if name not in among:
             return None
         if not values:
             return name
-        value = str(given[name])
+        value = str(among[name])
         return f"{name}{'=' if name in optional_values else ' '}{value}" if value in values.split("|") else None
 
     for row in conflicts:
@@ -68,21 +73,27 @@ def check(conflicts: Iterable[Conflict], ctx: click.Context, optional_values: Co
         elif (option := found(row.option)) is None:
             continue
         elif isinstance(row, Needs):
-            if found(row.other) is None:
-                raise InputError(f"{option} needs {_shown(row.other, optional_values)}", row.hint)
-        elif others := [other for name in row.others if (other := found(name)) is not None]:
+            if not any(map(found, row.others)):
+                needed = row.phrase or either([_shown(other, optional_values) for other in row.others])
+                raise InputError(f"{option} needs {needed}", row.hint)
+        elif others := [
+            other
+            for name in row.others
+            if (other := found(name, typed if isinstance(row, Idle) else given)) is not None
+        ]:
             raise InputError(f"{option} cannot be combined with {either(others)}", row.hint)
 
 
-def given_options(ctx: click.Context) -> Mapping[str, object]:
-    """Return the value of each option that was given, under every name that the option has."""
+def given_options(ctx: click.Context, *, with_preset: bool = True) -> Mapping[str, object]:
+    """Return the value of each option that was given, by a preset too, under every name that the option has."""
     given: dict[str, object] = {}
-    sources = click.core.ParameterSource
+    source = click.core.ParameterSource
+    sources = (source.COMMANDLINE, source.DEFAULT_MAP) if with_preset else (source.COMMANDLINE,)
     for param in ctx.command.params:
         value = ctx.params.get(param.name or "")
         if value is None or value is False or value in ((), param.default):
             continue
-        if ctx.get_parameter_source(param.name or "") in (sources.COMMANDLINE, sources.DEFAULT_MAP):
+        if ctx.get_parameter_source(param.name or "") in sources:
             is_option = isinstance(param, click.Option)
             given.update(dict.fromkeys(param.opts if is_option else [param.human_readable_name.strip("[].")], value))
     return given

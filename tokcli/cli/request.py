@@ -155,8 +155,6 @@ class TextRequest(InputRequest[AskedText]):
     def allowed(self) -> frozenset[str]:
         """The special tokens that get their ids."""
         tokens = self.encoding.special_tokens_set
-        if self.options.special == "allow":
-            return frozenset(tokens)
         for name in self.options.allow_special:
             if name not in tokens:
                 more = ", ..." if len(tokens) > SHOWN_NAMES else ""
@@ -164,7 +162,7 @@ class TextRequest(InputRequest[AskedText]):
                     f"{self.encoding.name} has no special token {name!r}{did_you_mean(name, tokens)}",
                     f"Its special tokens: {', '.join(sorted(tokens)[:SHOWN_NAMES])}{more}",
                 )
-        return frozenset(self.options.allow_special)
+        return frozenset(tokens if self.options.special == "allow" else self.options.allow_special)
 
     @cached_property
     def refused(self) -> frozenset[str]:

@@ -69,6 +69,7 @@ CONFLICTS = (
     Apart("--all-fields", ("--total",), "--total prints one number for all records."),
     Apart("--records", ("--jsonl", "--csv", "--tree", "--sort", "--top", "--by"), "They show whole inputs."),
     Apart("--csv", ("--json", "--jsonl")),
+    Apart("--jsonl", ("--json",), "--json writes one document for all inputs, --jsonl an object for each."),
     Apart("--tree", ("--json", "--jsonl", "--csv", "--by", "--total"), "--tree has its own format."),
     Needs("--window", "--budget"),
     Apart("--budget", ("--records", "--jsonl", "--csv", "--tree")),

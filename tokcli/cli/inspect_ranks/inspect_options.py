@@ -82,11 +82,16 @@ LOOK_UPS = ("TOKEN", "--id", "--hex")
 SEARCHES = ("--grep", "--prefix", "--longest", "--not-utf8", "--not-self")
 VIEWS = ("--stats", "--merges", "--bytes", "--diff", "--shards", "--coverage")
 OTHERS = (*SEARCHES, *VIEWS, "--id", "--hex", "--export")
+ALL_BUT_THE_LIST = (*LOOK_UPS, *SEARCHES, *VIEWS, "--export", "--models", "--html")
 CONFLICTS = (
     *options.ENCODING_CONFLICTS,
     Apart("--html", (*LOOK_UPS, *SEARCHES, *VIEWS, "--export", "--json", "--csv", "--output"),
           "The page shows all tokens, in a form of its own."),
     Apart("--models", (*OTHERS, "--html", "--encoding", "--model", "--pattern"), "It lists what -m knows."),
+    Apart("--json", ("--csv",)),
+    Apart("--diff", ("--encoding", "--model"), "--diff names the encodings itself."),
+    *(Needs(option, ALL_BUT_THE_LIST, "Name a TOKEN, or give --stats, --merges, --grep REGEX or another view.",
+            "something to look up") for option in ("--encoding", "--model", "--pattern")),
     Apart("--shards", ("--encoding", "--model", "--pattern"), "The index of the shards names their encoding."),
     Needs("--export", "--output", "--export writes files: name one with -o FILE."),
     *one_of(*((view,) for view in VIEWS), SEARCHES, LOOK_UPS),

@@ -64,6 +64,8 @@ declared = options.group(
 )  # fmt: skip
 
 VIEWS = ("--table", "--why", "--diff", "--stats", "--lint", "--identify", "--emit")
+# What says how text is read, and has nothing to say where none is.
+TEXT_ONLY = ("--no-decompress", "--errors", "--special", "--allow-special", "--add-special-tokens")
 CONFLICTS = (
     *options.TEXT_CONFLICTS,
     *one_of(*((view,) for view in VIEWS)),
@@ -71,6 +73,10 @@ CONFLICTS = (
     Apart("-r", ("--why", "--lint", "--watch")),
     Apart("--watch", ("--files0-from",), "Name the FILEs to watch."),
     *(Apart(view, ("--records",), "Views show whole inputs.") for view in VIEWS),
+    *(
+        Apart(view, TEXT_ONLY, f"{view} reads no text.")
+        for view in ("--lint", "--identify", "--emit", "--find-witness")
+    ),
     Apart("--lint", ("FILE", "--text", "--files0-from"), "--lint reads no text; --stats does."),
     Apart("--identify", ("--text", "--files0-from", "-r", "--watch"), "--identify reads no text."),
     Apart("--emit", ("FILE", "--text", "--files0-from", "-r"), "--emit reads no text."),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 import click
 
 from tokcli.cli import options
-from tokcli.cli.conflicts import Apart, Required
+from tokcli.cli.conflicts import Apart, Idle, Required
 
 if TYPE_CHECKING:
     from tokcli.engine.stream.chunks import Utf8Errors
@@ -144,6 +144,21 @@ CONFLICTS = (
     Apart("--counts", ("--records", "--limit", "--hold-back", "--dask", "--checkpoint"), "Counts are only added up."),
     Apart("--dask", ("--checkpoint", "--limit", "--hold-back", "--records", "--text")),
     Apart("--counts-only", ("--checkpoint",)),
+    Idle(
+        "--counts-only",
+        (
+            "--special",
+            "--min-frequency",
+            "--max-token-bytes",
+            "--seed-vocab",
+            "--ties",
+            "--byte-order",
+            "--format",
+            "--device",
+            "--visualise",
+        ),
+        "Give it when the counts are trained on.",
+    ),
     Apart("--records", ("--hold-back",)),
     Apart("--ties=first", ("--counts", "--memory", "--checkpoint", "--dask", "--device"), _KEPT_ORDER),
     Apart("--counts", ("--pattern",), "The counts name their pattern; leave out --pattern and --preset."),
