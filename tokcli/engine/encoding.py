@@ -41,6 +41,10 @@ def _files() -> ModuleType:
     return files
 
 
+class NoIdError(TypeError, AssertionError):
+    """`is_special_token` was asked of something that is no int (tiktoken raises AssertionError)."""
+
+
 class VocabularySizeError(VocabularyError, AssertionError):
     """`explicit_n_vocab` contradicts the ranks and the special tokens (tiktoken raises AssertionError)."""
 
@@ -386,7 +390,7 @@ class Encoding:
     def is_special_token(self, token: int) -> bool:
         """Return whether a special token has this id."""
         if not isinstance(token, int):
-            raise arguments.wrong_type("token", "an int", token)
+            raise NoIdError(str(arguments.wrong_type("token", "an int", token)))
         return token in self._special_token_values
 
     @property
