@@ -81,6 +81,14 @@ def test_gitignore_counts_in_a_repository_only_and_ignore_everywhere(tree: Path)
     assert files() == ["a.txt"]
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n"], ids=["LF", "CRLF"])
+def test_an_escaped_space_ends_a_pattern_however_the_line_ends(tree: Path, end: str) -> None:
+    for name in ("a ", "a", "b"):
+        write(tree, name)
+    write(tree, ".gitignore", f"a\\ {end}b{end}")
+    assert files() == ["a"]
+
+
 def test_ignore_wins_over_gitignore(tree: Path) -> None:
     for name in ("a.txt", "b.txt", "sub/a.txt"):
         write(tree, name)

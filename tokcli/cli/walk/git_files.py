@@ -27,7 +27,8 @@ def lines_of(path: str) -> list[str]:
         return []
     finally:
         os.close(number)
-    return data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape").split("\n")
+    data = data.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n")
+    return data.decode("utf-8", "surrogateescape").split("\n")
 
 
 def repository_excludes(repository: str) -> list[str]:
