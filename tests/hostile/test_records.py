@@ -8,6 +8,17 @@ from support import ok, refused
 LONE = [b"\\ud800", b"\\udfff", b"a\\ud83d", b"\\ude00\\ud83d", b"\\uD800x\\uDC00"]
 
 
+@pytest.mark.parametrize(
+    ("record", "name"),
+    [("null", "null"), ("[1]", "an array"), ('"a"', "a string"), ("true", "true or false"), ("1", "a number"),
+     ("1.5", "a number")],
+)  # fmt: skip
+def test_what_is_no_object_is_named_in_the_words_of_json(record: str, name: str) -> None:
+    for command in ("count", "encode", "decode"):
+        said = refused(command, "--records", "jsonl", "--json", data=f"{record}\n".encode())
+        assert said.startswith(f"Error: standard input: record 1: not a JSON object but {name}\n")
+
+
 @pytest.mark.parametrize("text", LONE)
 @pytest.mark.parametrize("command", [["count"], ["encode"], ["split"], ["encode", "--json", "--offsets", "byte"]])
 def test_half_of_a_surrogate_pair_is_refused_naming_the_record(command: list[str], text: bytes) -> None:

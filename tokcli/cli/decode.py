@@ -180,6 +180,10 @@ def with_encoding_of(request: DecodeRequest, folders: list[ReadFolder]) -> Decod
         raise InputError("--format and --json are not for shards, whose index says what they hold", "Leave them out.")
     if asked.all_fields:
         raise InputError("--all-fields keeps the members of JSON Lines only", where=str(folders[0].path.parent))
+    if asked.field and len(folders) == len(request.inputs):
+        raise InputError(
+            "--field names a member of JSON Lines, and shards have none", where=str(folders[0].path.parent)
+        )
     if asked.encoding is None and asked.model is None:
         named = folders[0].encoding
         if named not in CATALOG:  # what an index says opens no file, and asks no server

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 
 PAIR = "text_pair"  # the member with the second text of a record
+JSON_NAMES = {list: "an array", str: "a string", bool: "true or false", type(None): "null"}  # what is parsed as these
 SEPARATOR = {"lines": b"\n", "nul": b"\0", "jsonl": b"\n"}
 
 MAX_RECORD_BYTES = MAX_PIECE_BYTES  # a record is held in memory, as a piece is
@@ -258,7 +259,8 @@ def read_object(raw: bytes, where: str | None) -> dict[str, Any]:
     """Return the members of a JSON object, parsed strictly; InputError for anything else."""
     members = read_json(raw, where)
     if not isinstance(members, dict):
-        raise InputError(f"not a JSON object but {type(members).__name__}", where=where)
+        what = JSON_NAMES.get(type(members), "a number")
+        raise InputError(f"not a JSON object but {what}", 'An object is written {"member": value}.', where=where)
     return members
 
 

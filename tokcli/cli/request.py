@@ -157,11 +157,7 @@ class TextRequest(InputRequest[AskedText]):
         tokens = self.encoding.special_tokens_set
         for name in self.options.allow_special:
             if name not in tokens:
-                more = ", ..." if len(tokens) > SHOWN_NAMES else ""
-                raise InputError(
-                    f"{self.encoding.name} has no special token {name!r}{did_you_mean(name, tokens)}",
-                    f"Its special tokens: {', '.join(sorted(tokens)[:SHOWN_NAMES])}{more}",
-                )
+                raise no_special_token(self.encoding, name)
         return frozenset(tokens if self.options.special == "allow" else self.options.allow_special)
 
     @cached_property
@@ -235,6 +231,18 @@ class TextRequest(InputRequest[AskedText]):
         """Print a note where --add-special-tokens has nothing to add."""
         if self.options.add_special_tokens and not self.encoding.tokenizer.has_template:
             self.note(f"{self.encoding.name} has no template of special tokens; nothing is added.")
+
+
+def no_special_token(encoding: Encoding, name: str) -> InputError:
+    """Return the error for a name that is not one of the special tokens; its hint lists the first of them."""
+    tokens = sorted(encoding.special_tokens_set)
+    more = ", ..." if len(tokens) > SHOWN_NAMES else ""
+    return InputError(
+        f"{encoding.name} has no special token {name!r}{did_you_mean(name, tokens)}",
+        f"Its special tokens: {', '.join(tokens[:SHOWN_NAMES])}{more}"
+        if tokens
+        else "It has no special tokens at all.",
+    )
 
 
 def texts_in_folders(asked: FolderOptions, errors: Utf8Errors, *, keeps: bool = True) -> FoundTexts:

@@ -301,6 +301,7 @@ def test_whole_files_and_compressed_ones_belong_to_one_part(parts: int, tmp_path
         (["--shard-of", "-1/3"], "I/N"),
         (["--shard-of", "1/2"], "files"),
         (["--append-special", "<|endoftxt|>"], "<|endoftext|>"),
+        (["--append-special", "nonsense"], "Its special tokens: <|endofprompt|>, <|endoftext|>"),
         (["-o", "out"], "--output"),
         (["--format", "u16"], "--format"),
         (["-n", "3"], "-n"),
@@ -310,6 +311,14 @@ def test_whole_files_and_compressed_ones_belong_to_one_part(parts: int, tmp_path
 def test_options_that_do_not_fit_are_refused(more: list[str], says: str, tmp_path: Path) -> None:
     assert says in refused("encode", "--shards", tmp_path / "shards", *more, data=b"a\n")
     assert not (tmp_path / "shards").exists()
+
+
+def test_shards_have_no_members_to_choose(tmp_path: Path) -> None:
+    ok("encode", "-q", "--shards", tmp_path / "shards", "-t", "a")
+    for option in (["--field", "x"], ["--all-fields", "--json"]):
+        assert f"{option[0]} " in refused("decode", "--records", "jsonl", *option, tmp_path / "shards")
+    (tmp_path / "ids").write_text('{"x": [64]}\n')
+    assert ok("decode", "--records", "jsonl", "--field", "x", tmp_path / "shards", tmp_path / "ids") == b"a\na\n"
 
 
 @pytest.mark.parametrize("option", [["--layout", "npy"], ["--shard-tokens", "5"], ["--shard-of", "1/2"],

@@ -24,8 +24,9 @@ from tokcli.cli.encode.shards.shard_writer import ShardWriter
 from tokcli.cli.encode.shards.shards_on_cluster import ClusterRun
 from tokcli.cli.inputs.columns import import_pyarrow
 from tokcli.cli.inputs.sections import separator_of
+from tokcli.cli.request import no_special_token
 from tokcli.engine.stream.npy import DTYPES
-from tokcli.errors import InputError, OutputError, TokcliError, did_you_mean, reason_of
+from tokcli.errors import InputError, OutputError, TokcliError, reason_of
 
 if TYPE_CHECKING:
     from tokcli.cli.encode.encode_options import EncodeRequest
@@ -97,10 +98,7 @@ def special_id(encoding: Encoding, name: str | None) -> int | None:
         return None
     tokens = encoding.tokenizer.special_tokens
     if name not in tokens:
-        raise InputError(
-            f"{encoding.name} has no special token {name!r}{did_you_mean(name, tokens)}",
-            "List them with tokcli inspect-ranks --grep.",
-        )
+        raise no_special_token(encoding, name)
     return tokens[name]
 
 
