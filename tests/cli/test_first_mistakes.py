@@ -46,8 +46,11 @@ def test_a_list_of_lines_is_told_to_have_nuls(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "given", [["count", "x" * 500], ["count", "a " * 250], ["count", "-e", "x" * 500], ["count", "-m", "y " * 500]]
-)
+    "given",
+    [["count", "x" * 500], ["count", "a " * 250], ["count", "-e", "x" * 500], ["count", "-m", "y " * 500],
+     ["inspect-ranks", "--hex", "x" * 500], ["encode", "--shards", "ids", "--shard-of", "x" * 500],
+     ["count", "-t", "a", "-o", "x" * 500], ["encode", "-t", "a", "--html", "x" * 500]],
+)  # fmt: skip
 def test_what_was_typed_is_repeated_up_to_80_characters(given: list[str]) -> None:
     words = refused(*given, data=b"")
     assert given[-1][:80] in words

@@ -48,5 +48,15 @@ def shown_to_people(text: str) -> str:
         return ascii(text[:MAX_LINE])[1:-1]
 
     text = re.sub(rf"'([^']{{{MAX_QUOTED}}})[^']+'", r"'\1...'", visible(text[:MAX_SHOWN]))
-    line = " ".join(word if len(word) <= MAX_WORD else f"{word[:MAX_WORD]}..." for word in text.split(" "))
+    line = " ".join(map(_cut_word, text.split(" ")))
     return line if len(line) <= MAX_LINE else f"{line[:MAX_LINE]}..."
+
+
+def _cut_word(word: str) -> str:
+    """Return a word cut to MAX_QUOTED characters; a path, whose end matters, to MAX_WORD. A colon at its end stays.
+
+    What is quoted has been cut before.
+    """
+    limit = MAX_WORD if "/" in word or "'" in word else MAX_QUOTED
+    colon = word[-1:] if word.endswith(":") else ""
+    return word if len(word) - len(colon) <= limit else f"{word[:limit]}...{colon}"
