@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from support import HARD_ATOMS, examples, hard_text
 
 from tokcli.engine.pretokenizers import known_patterns
-from tokcli.engine.pretokenizers.cuts import cut_finder
+from tokcli.engine.pretokenizers.cuts import cut_finder, is_stop, last_stop
 from tokcli.engine.pretokenizers.pretokenizer import PreTokenizer
 
 pytestmark = pytest.mark.no_cover
@@ -50,6 +50,18 @@ def test_every_place_that_looks_like_a_cut_is_one(name: str) -> None:
             assert splitter.split(text[:at]) + splitter.split(text[at:]) == whole, (text, at)
             cuts += 1
     assert cuts > 1500  # the rule finds places
+
+
+@examples(1000)
+@given(st.sampled_from(sorted(KNOWN.values())), hard_text(8), st.sampled_from(["", "x" * 200, "\u4e2d" * 5000]))
+def test_looking_at_characters_finds_the_places_that_the_pattern_finds(pattern: str, text: str, end: str) -> None:
+    text += end
+    places = {match.start() for match in cut_finder(pattern).finditer(text)}
+    assert last_stop(pattern, text) == max(places - {0}, default=0)
+    data, at = text.encode(), 0
+    for number, character in enumerate(text[:20]):
+        assert is_stop(pattern, data, at) == (number in places)
+        at += len(character.encode())
 
 
 @pytest.mark.parametrize("name", ["CL100K", "O200K", "LLAMA3"])

@@ -6,8 +6,9 @@ pattern has a piece across such a place, looks across it, or begins elsewhere be
 safe between a letter and an apostrophe or a mark (contractions; o200k takes marks as letters), nor after a newline
 (`\s+(?!\S)`). The tests try all this on adversarial text.
 
-Python's own `re` finds these places, so `regex` need not be loaded. Since its classes depend on Python's release, only
-characters whose class never changed are named here.
+Most cuts are found by looking at a few characters. Where that does not help, Python's own `re` looks further, so
+`regex` need not be loaded; compiling takes 4 ms. Since classes depend on the release of Python, only characters whose
+class never changed are named here.
 """
 
 from __future__ import annotations
@@ -16,30 +17,60 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import accumulate, pairwise
+from typing import NamedTuple
 
 from tokcli.engine.pretokenizers.known_patterns import BLOOM, DEEPSEEK_CODER, LLAMA_CPP_CODER
 
-_WORD = "A-Za-z0-9\u3041-\u3096\u30a1-\u30fa\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3"  # letters and digits
-_STOPS = '\t\n\r !"#$%&()*+,-./:;<=>?@[\\]^_`{|}~\u3001\u3002\uff01\uff0c\uff1f'  # others; no mark, no apostrophe
-_CUT = rf"(?<=[^\s\x85\x1c-\x1f])(?=\x20)|(?<=[{_WORD}])(?=[{re.escape(_STOPS)}])"
+_WORDS = ("AZ", "az", "09", "\u3041\u3096", "\u30a1\u30fa", "\u3400\u4dbf", "\u4e00\u9fff", "\uac00\ud7a3")  # ranges
+
+
+class _Rule(NamedTuple):
+    """Says where text may be cut: between a letter or digit and a stop, and before characters of two more kinds."""
+
+    stops: str = '\t\n\r !"#$%&()*+,-./:;<=>?@[\\]^_`{|}~\u3001\u3002\uff01\uff0c\uff1f'  # no mark, no apostrophe
+    before_space: bool = True  # between a character that is not white space and U+0020
+    before_newline: bool = False  # between any character and a newline
+
+    def allows(self, before: str, after: str) -> bool:
+        """Return whether text may be cut between two characters."""
+        if after == " " and self.before_space and not before.isspace():
+            return True
+        if after in self.stops and any(first <= before <= last for first, last in _WORDS):
+            return True
+        return self.before_newline and after in "\r\n"
+
+    @property
+    def pat_str(self) -> str:
+        """A pattern that finds the same places."""
+        words = "".join(f"{first}-{last}" for first, last in _WORDS)
+        ways = [rf"(?<=[{words}])(?=[{re.escape(self.stops)}])"]
+        if self.before_space:
+            ways.insert(0, r"(?<=[^\s\x85\x1c-\x1f])(?=\x20)")
+        if self.before_newline:
+            ways.append(r"(?<=[\s\S])(?=[\r\n])")
+        return "|".join(ways)
+
+
+_RULE = _Rule()
 # Some patterns take signs, or letters and signs, as one piece; and some cut out each newline.
-_CODER_CUT = rf"(?<=[{_WORD}])(?=[{re.escape(_STOPS)}])|(?<=[\s\S])(?=[\r\n])"
-_CUTS = {
-    DEEPSEEK_CODER: _CODER_CUT,
-    LLAMA_CPP_CODER: _CODER_CUT,
-    BLOOM: rf"(?<=[{_WORD}])(?=[\t\n\r !(),.?|\u3001\u3002\uff0c])",
+_CODER_RULE = _Rule(before_space=False, before_newline=True)
+_RULES = {
+    DEEPSEEK_CODER: _CODER_RULE,
+    LLAMA_CPP_CODER: _CODER_RULE,
+    BLOOM: _Rule("\t\n\r !(),.?|\u3001\u3002\uff0c", before_space=False),
 }
 DIGITS_SEEN = 64  # more than enough to see how a run of digits is cut
 _ENDS_IN_DIGITS = r"[0-9]{8}\Z"
 LOOK_AROUND = 1 << 16  # characters that a user's pattern may look at beside a piece and still be streamed exactly
 MAX_CHARACTER = 4  # bytes
-_WINDOWS = (1 << 8, 1 << 12, 1 << 16)  # characters at the end that are searched before the whole text is
+_FEW = 1 << 7  # characters at the end that are looked at one by one
+_WINDOWS = (1 << 12, 1 << 16)  # characters at the end that are searched before the whole text is
 
 
 @lru_cache(maxsize=32)
 def cut_finder(pat_str: str) -> re.Pattern[str]:
     """Return a pattern that finds the places where the text of a known pattern may be cut."""
-    return re.compile(_CUTS.get(pat_str, _CUT))
+    return re.compile(_RULES.get(pat_str, _RULE).pat_str)
 
 
 def last_stop(pat_str: str, text: str, searched: int = 0) -> int:
@@ -47,8 +78,12 @@ def last_stop(pat_str: str, text: str, searched: int = 0) -> int:
 
     The caller has to know that there is none below `searched`.
     """
-    length = len(text)
-    if not any(text.find(stop, max(0, searched - 1)) >= 0 for stop in _STOPS):  # much faster than the search below
+    length, rule = len(text), _RULES.get(pat_str, _RULE)
+    for cut in range(length - 1, max(0, searched - 1, length - _FEW), -1):
+        if rule.allows(text[cut - 1], text[cut]):
+            return cut
+    stops = _RULE.stops  # those of the other rules are among them
+    if not any(text.find(stop, max(0, searched - 1)) >= 0 for stop in stops):  # much faster than the search below
         return 0
     for window in (*_WINDOWS, length):
         start = max(0, searched - 1, length - window)
@@ -72,7 +107,7 @@ def is_stop(pat_str: str, data: bytes, at: int) -> bool:
         return at > 0
     before = data[max(0, at - MAX_CHARACTER) : at].decode("utf-8", "replace")
     after = data[at : at + MAX_CHARACTER].decode("utf-8", "replace")
-    return cut_finder(pat_str).match(before + after, len(before)) is not None
+    return bool(before and after) and _RULES.get(pat_str, _RULE).allows(before[-1], after[0])
 
 
 def digits_begin(text: str) -> int | None:
