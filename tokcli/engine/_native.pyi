@@ -171,8 +171,15 @@ class Decoder:
 
         They are uint64. Raise KeyError for an id that is no token, ValueError for a `start` above 2**62.
         """
-    def blanks(self, ids: Buffer, /) -> bytes:
-        """Return how many spaces each id (uint32) begins and ends with, as uint32; raise KeyError as spans does."""
+
+    def place(
+        self, ids: Buffer, text: Buffer, start: SupportsIndex, with_blanks: bool, /
+    ) -> tuple[bytes, bytes | None] | None:
+        """Return the spans of ids (uint32) in characters, as `spans` does, if their bytes are those of a text in UTF-8.
+
+        With them come, if they are wanted, the numbers of spaces that each token begins and ends with (uint32). Return
+        None where the bytes are not those of the text.
+        """
 
 # --- patterns --------------------------------------------------------------------------------------------------------
 
@@ -226,10 +233,10 @@ def format_rows(columns: list[tuple[Buffer, Buffer | None]], /) -> bytes:
     lines of text: then a cell is the line with that number. Raise ValueError where columns have different lengths.
     """
 
-def format_spans(ids: Buffer | None, spans: Buffer) -> bytes:
+def format_spans(ids: Buffer | None, spans: Buffer, shift: SupportsIndex = 0) -> bytes:
     """Return `id TAB start TAB end` and a newline for each id (uint32); or `[start, end], ...` for None.
 
-    `spans` has two numbers (uint64) for each id; raise ValueError where it has not.
+    `spans` has two numbers (uint64) for each id, to which `shift` is added; raise ValueError where it has not.
     """
 
 def byte_spans(text: Buffer, spans: Buffer, /) -> bytes:

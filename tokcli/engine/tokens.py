@@ -15,7 +15,8 @@ from tokcli.errors import InputError
 _ANY_SIZE, _GROWTH = 1 << 20, 64  # characters; real rules make a text at most 20 times as long
 
 
-Spans: TypeAlias = "array[int]"  # two numbers (uint64) for each token: its first and its past-the-end character
+Ids: TypeAlias = "array[int] | memoryview"  # uint32; of a memoryview, native code has made the memory
+Spans: TypeAlias = "array[int] | memoryview"  # uint64: for each token its first and its past-the-end character
 
 
 class Tokens:
@@ -37,10 +38,10 @@ class Tokens:
         spans: Iterable[int] | None = None,
         blanks: Iterable[int] | None = None,
     ) -> None:
-        self.ids = _array("I", ids)
+        self.ids: Ids = _numbers("I", ids)
         self._type_ids, self._special = type_ids, special  # None: nothing but zeros, which take 16 bytes a token
-        self.spans = None if spans is None else _array("Q", spans)
-        self.blanks = None if blanks is None else _array("I", blanks)
+        self.spans: Spans | None = None if spans is None else _numbers("Q", spans)
+        self.blanks = None if blanks is None else _numbers("I", blanks)
 
     @property
     def type_ids(self) -> list[int]:
@@ -52,6 +53,10 @@ class Tokens:
     @type_ids.setter
     def type_ids(self, numbers: list[int]) -> None:
         self._type_ids = numbers
+
+    def set_type(self, type_id: int) -> None:
+        """Give all tokens one type."""
+        self._type_ids = [type_id] * len(self.ids) if type_id else None
 
     @property
     def special(self) -> list[int]:
@@ -70,9 +75,9 @@ class Tokens:
             self.type_ids = self.type_ids + more.type_ids
         if self._special or more._special:
             self.special = self.special + more.special
-        self.ids += more.ids
-        self.spans = _longer(self.spans, more.spans)
-        self.blanks = _longer(self.blanks, more.blanks)
+        self.ids = _longer(self.ids, more.ids)
+        self.spans = None if self.spans is None or more.spans is None else _longer(self.spans, more.spans)
+        self.blanks = None if self.blanks is None or more.blanks is None else _longer(self.blanks, more.blanks)
 
 
 def joined_ids(parts: list[memoryview]) -> memoryview:
@@ -80,12 +85,10 @@ def joined_ids(parts: list[memoryview]) -> memoryview:
     return parts[0] if len(parts) == 1 else memoryview(b"".join(parts)).cast("I")
 
 
-def _array(typecode: str, numbers: Iterable[int]) -> array[int]:
-    """Return numbers as an array of this type; a memoryview of the same type is copied in one go."""
+def _numbers(typecode: str, numbers: Iterable[int]) -> array[int] | memoryview:
+    """Return numbers as they are, if they are an array or a memoryview of this type, else as an array of it."""
     if isinstance(numbers, memoryview) and numbers.format == typecode:
-        made = array(typecode)
-        made.frombytes(numbers.cast("B"))
-        return made
+        return numbers
     return numbers if isinstance(numbers, array) and numbers.typecode == typecode else array(typecode, numbers)
 
 
@@ -103,11 +106,11 @@ def joined(sequences: Sequence[Tokens]) -> Tokens:
     return out
 
 
-def _longer(numbers: array[int] | None, more: array[int] | None) -> array[int] | None:
-    """Return the first array with the second one at its end; None where either is missing."""
-    if numbers is None or more is None:
-        return None
-    numbers += more
+def _longer(numbers: array[int] | memoryview, more: array[int] | memoryview) -> array[int]:
+    """Return numbers with more of the same type at their end; an array is changed in place."""
+    if isinstance(numbers, memoryview):
+        numbers = array(numbers.format, numbers.tobytes())
+    numbers.frombytes(memoryview(more).cast("B"))
     return numbers
 
 
@@ -164,7 +167,7 @@ def mapped_spans(spans: Spans, breaks: Spans, shift: int) -> Spans:
     """
     native = backend.native()
     if native is not None:
-        return array("Q", native.mapped_spans(spans, breaks, shift))
+        return memoryview(native.mapped_spans(spans, breaks, shift)).cast("Q")
     at = 0
 
     def origin(place: int) -> int:
@@ -181,15 +184,6 @@ def mapped_spans(spans: Spans, breaks: Spans, shift: int) -> Spans:
     return out
 
 
-def shifted_spans(spans: Spans, shift: int) -> Spans:
-    """Return spans moved on by `shift` characters, or bytes.
-
-    >>> shifted_spans(array("Q", [0, 2]), 5).tolist()
-    [5, 7]
-    """
-    return mapped_spans(spans, array("Q", [0, 0]), shift) if shift else spans
-
-
 def trimmed_spans(spans: Spans, blanks: Sequence[int], *, keeps_first: bool) -> Spans:
     """Return spans without the spaces at the ends of tokens: `blanks` has their numbers, two for each token.
 
@@ -200,7 +194,7 @@ def trimmed_spans(spans: Spans, blanks: Sequence[int], *, keeps_first: bool) -> 
     """
     native = backend.native()
     if native is not None:
-        return array("Q", native.trimmed_spans(spans, blanks, keeps_first))
+        return memoryview(native.trimmed_spans(spans, blanks, keeps_first)).cast("Q")
     out = array("Q")
     for at, ((begin, end), (leading, trailing)) in enumerate(zip(pairs_of(spans), pairs_of(blanks), strict=True)):
         if leading and not (keeps_first and leading == 1 and (at == 0 or begin == 0)):

@@ -16,7 +16,7 @@ from tokcli.cli.request import TextRequest
 from tokcli.cli.terminal import pager
 from tokcli.cli.terminal.colours import is_for_people
 from tokcli.engine.stream.spans import byte_spans
-from tokcli.engine.tokens import pairs_of
+from tokcli.engine.tokens import Spans, pairs_of
 from tokcli.errors import InputError
 from tokcli.render.stacks.comparison import TSV_COLUMNS, EncodingTotal, stack_rows
 from tokcli.render.tables import tsv
@@ -71,7 +71,7 @@ class SideTokens(NamedTuple):
 
     name: str
     ids: Sequence[int]
-    spans: array[int] | None
+    spans: Spans | None
 
 
 def tokens_of(side: EncodeRequest, data: bytes) -> SideTokens:

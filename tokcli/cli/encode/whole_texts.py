@@ -12,10 +12,12 @@ from tokcli.engine.stream.chunks import Chunk
 from tokcli.engine.stream.parallel import with_threads_inside
 from tokcli.engine.stream.spans import byte_spans
 from tokcli.engine.stream.utf8 import utf8_of
-from tokcli.engine.tokens import Spans, Tokens, shifted_spans
+from tokcli.engine.tokens import Spans, Tokens
 from tokcli.errors import InputError
 
 STEP_TOKENS = 1 << 15  # written at once: their lines fit into a cache, and into memory that is used again
+BLOCK_BYTES = 1 << 16  # read at once, for the same reason: the places of tokens take more memory than their text
+WORK = 3  # times as much as ids without places: these are found, mapped and written, too
 
 
 def sees_whole(request: EncodeRequest) -> bool:
@@ -55,13 +57,13 @@ def encode_placed(request: EncodeRequest, source: streams.Input | records.Record
     left, at, is_cut = request.options.limit, 0, False
     with streams.naming(source.shown):
         chunks = enumerate(_chunks(request, source))
-        placed = request.shared(lambda item: _placed(request, *item), chunks, lambda item: len(item[1].text))
+        placed = request.shared(lambda item: _placed(request, *item), chunks, _work_on)
         for tokens, spans, size in placed:
             ids = memoryview(tokens.ids)[:left]
             for first in range(0, len(ids), STEP_TOKENS):
                 some = ids[first : first + STEP_TOKENS]
-                own = None if spans is None else spans[2 * first : 2 * (first + len(some))]
-                writer.add_whole(some, None if own is None else shifted_spans(own, at), {})
+                own = None if spans is None else memoryview(spans)[2 * first : 2 * (first + len(some))]
+                writer.add_whole(some, own, {}, at)
             at += size
             if left is not None:
                 left -= len(ids)
@@ -76,8 +78,15 @@ def _chunks(request: EncodeRequest, source: streams.Input | records.Record) -> I
     if request.encoding.tokenizer.puts_space_first:
         yield from request.chunks(source)
         return
-    for part in request.parts(source):
+    blocks = source.blocks(BLOCK_BYTES) if isinstance(source, streams.Input) else source.blocks()
+    for part in request.encoding.tokenizer.read_parts(blocks, request.read_options):
         yield part if isinstance(part, Chunk) else Chunk(str(utf8_of(part), "utf-8"), 0)
+
+
+def _work_on(item: tuple[int, Chunk]) -> int:
+    """Return how much work a chunk is, in bytes of text; the first one may be the only one, so it is not shared."""
+    number, chunk = item
+    return WORK * len(chunk.text) if number else 0
 
 
 def _placed(request: EncodeRequest, number: int, chunk: Chunk) -> tuple[Tokens, Spans | None, int]:

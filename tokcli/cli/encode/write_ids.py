@@ -55,9 +55,9 @@ class IdWriter:
         del count
         self.output.write(rendered)
 
-    def add_whole(self, ids: memoryview, spans: Spans | None, members: Members) -> None:
-        """Write all ids of an input or record, and their places; `members` go into its JSON object, if there is one."""
-        del spans, members
+    def add_whole(self, ids: memoryview, spans: Spans | None, members: Members, shift: int = 0) -> None:
+        """Write ids of an input or record, and their places moved on by `shift`; `members` go into its JSON object."""
+        del spans, members, shift
         self.add(self.render(ids), len(ids))
 
     def skip(self, ids: memoryview) -> None:
@@ -165,8 +165,8 @@ class JsonWriter(TextWriter):
         if count:
             self._stream.values(rendered)
 
-    def add_whole(self, ids: memoryview, spans: Spans | None, members: Members) -> None:
-        super().add_whole(ids, spans, members)
+    def add_whole(self, ids: memoryview, spans: Spans | None, members: Members, shift: int = 0) -> None:
+        super().add_whole(ids, spans, members, shift)
         self._members = members
 
     def end(self, was_cut: bool = False) -> None:
@@ -218,9 +218,9 @@ class OffsetLines(IdWriter):
         ids = memoryview(rendered)
         self.output.write(format_lines(ids, self._counter.spans(ids)))
 
-    def add_whole(self, ids: memoryview, spans: Spans | None, members: Members) -> None:
+    def add_whole(self, ids: memoryview, spans: Spans | None, members: Members, shift: int = 0) -> None:
         del members
-        self.output.write(format_lines(ids, array("Q") if spans is None else spans))
+        self.output.write(format_lines(ids, array("Q") if spans is None else spans, shift))
 
 
 class OffsetObjects(JsonWriter):
@@ -249,14 +249,14 @@ class OffsetObjects(JsonWriter):
             self._hold(self._counter.spans(ids))
             super().add(super().render(ids), count)
 
-    def _hold(self, spans: Spans) -> None:
+    def _hold(self, spans: Spans, shift: int = 0) -> None:
         if spans:
             if self._spool.size:
                 self._spool.write(b", ")
-            self._spool.write(format_json(spans))
+            self._spool.write(format_json(spans, shift))
 
-    def add_whole(self, ids: memoryview, spans: Spans | None, members: Members) -> None:
-        self._hold(array("Q") if spans is None else spans)
+    def add_whole(self, ids: memoryview, spans: Spans | None, members: Members, shift: int = 0) -> None:
+        self._hold(array("Q") if spans is None else spans, shift)
         super().add(super().render(ids), len(ids))
         self._members = members
 

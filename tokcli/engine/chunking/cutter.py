@@ -82,8 +82,8 @@ def locate(tokenizer: Tokenizer, part: AnyChunk, start: int) -> Located:
         except InputError:  # the tokenizer does not know the places of tokens
             pass
         else:
-            spans = byte_spans(part.data, tokens.spans or array("Q"))
-            shifted = mapped_spans(spans, array("Q", [0, 0]), start) if start else spans
+            own = byte_spans(part.data, tokens.spans or array("Q"))
+            shifted = mapped_spans(own, array("Q", [0, 0]), start) if start else own
             return Located(data, memoryview(tokens.ids), shifted)
     return guessed(data, tokenizer.encode_part(part), start)
 

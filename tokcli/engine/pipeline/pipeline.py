@@ -278,7 +278,7 @@ class Pipeline(HasTwin, TextTokenizer):
     def finish(self, texts: list[Tokens], add: bool) -> Tokens:
         """Return one text or a pair of texts after the post-processor, with its special tokens if `add` is true."""
         for number, tokens in enumerate(texts):
-            tokens.type_ids = [number] * len(tokens.ids)
+            tokens.set_type(number)
         return joined(self.processor(texts, add) if self.processor is not None else texts)
 
     def split(self, text: str) -> list[str]:

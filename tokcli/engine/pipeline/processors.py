@@ -54,7 +54,7 @@ class Template(NamedTuple):
                     out.append(added(part.ids, part.type_id))
             elif part.number < len(texts):
                 tokens = copy(texts[part.number])  # a template may have the same text twice, with different types
-                tokens.type_ids = [part.type_id] * len(tokens.ids)
+                tokens.set_type(part.type_id)
                 out.append(tokens)
         return out
 
@@ -85,7 +85,7 @@ class Roberta(NamedTuple):
             texts = self.trim(texts, add)
         out = []
         for number, tokens in enumerate(texts):
-            tokens.type_ids = [0] * len(tokens.ids)
+            tokens.set_type(0)
             first = self.sep if number else self.cls
             out.append(_enclosed(first, tokens, self.sep, 0) if add else tokens)
         return out

@@ -21,7 +21,10 @@ from typing import NamedTuple
 
 from tokcli.engine.pretokenizers.known_patterns import BLOOM, DEEPSEEK_CODER, LLAMA_CPP_CODER
 
-_WORDS = ("AZ", "az", "09", "\u3041\u3096", "\u30a1\u30fa", "\u3400\u4dbf", "\u4e00\u9fff", "\uac00\ud7a3")  # ranges
+_WORDS = (  # letters and digits
+    *(("A", "Z"), ("a", "z"), ("0", "9")),
+    *(("\u3041", "\u3096"), ("\u30a1", "\u30fa"), ("\u3400", "\u4dbf"), ("\u4e00", "\u9fff"), ("\uac00", "\ud7a3")),
+)
 
 
 class _Rule(NamedTuple):

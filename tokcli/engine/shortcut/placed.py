@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from typing import TYPE_CHECKING
 
-from tokcli.engine.tokens import Tokens
+from tokcli.engine.tokens import Spans, Tokens
 
 if TYPE_CHECKING:
     from tokcli.engine import _native
@@ -23,9 +23,11 @@ def placed(
     """
     plain = shortcut.with_prefix(text)
     ids = native.encode_array(plain)
-    if ids is None or decoder.decode(ids, ids.itemsize) != plain.encode():
+    places = None if ids is None else decoder.place(ids, plain.encode(), start - (len(plain) - len(text)), with_blanks)
+    if ids is None or places is None:
         return None
-    spans = array("Q", decoder.spans(ids, start - (len(plain) - len(text)), True))
+    spans: Spans = memoryview(places[0]).cast("Q")
     if len(plain) > len(text):
+        spans = array("Q", places[0])
         spans[:2] = array("Q", [start, max(spans[1], start + 1)])
-    return Tokens(ids, spans=spans, blanks=memoryview(decoder.blanks(ids)).cast("I") if with_blanks else None)
+    return Tokens(ids, spans=spans, blanks=None if places[1] is None else memoryview(places[1]).cast("I"))

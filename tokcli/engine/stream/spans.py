@@ -11,29 +11,30 @@ from tokcli.engine import backend
 from tokcli.engine.tokens import Spans, pairs_of
 
 
-def format_lines(ids: memoryview, spans: Spans) -> bytes:
-    r"""Return a line for each id (uint32), with the id and its span between tabs.
+def format_lines(ids: memoryview, spans: Spans, shift: int = 0) -> bytes:
+    r"""Return a line for each id (uint32), with the id and its span between tabs, moved on by `shift`.
 
     >>> format_lines(memoryview(array("I", [7])), array("Q", [0, 2]))
     b'7\t0\t2\n'
     """
     native = backend.native()
     if native is None:
-        return b"".join(b"%d\t%d\t%d\n" % (i, a, b) for i, (a, b) in zip(ids, pairs_of(spans), strict=True))
-    lines: bytes = native.format_spans(ids, spans)
+        places = ((begin + shift, end + shift) for begin, end in pairs_of(spans))
+        return b"".join(b"%d\t%d\t%d\n" % (i, *place) for i, place in zip(ids, places, strict=True))
+    lines: bytes = native.format_spans(ids, spans, shift)
     return lines
 
 
-def format_json(spans: Spans) -> bytes:
-    """Return spans as the items of a JSON array.
+def format_json(spans: Spans, shift: int = 0) -> bytes:
+    """Return spans, moved on by `shift`, as the items of a JSON array.
 
-    >>> format_json(array("Q", [0, 2, 2, 3]))
-    b'[0, 2], [2, 3]'
+    >>> format_json(array("Q", [0, 2, 2, 3]), 5)
+    b'[5, 7], [7, 8]'
     """
     native = backend.native()
     if native is None:
-        return b", ".join(b"[%d, %d]" % pair for pair in pairs_of(spans))
-    items: bytes = native.format_spans(None, spans)
+        return b", ".join(b"[%d, %d]" % (begin + shift, end + shift) for begin, end in pairs_of(spans))
+    items: bytes = native.format_spans(None, spans, shift)
     return items
 
 
@@ -45,7 +46,7 @@ def byte_spans(data: bytes, spans: Spans) -> Spans:
     """
     native = backend.native()
     if native is not None:
-        return array("Q", native.byte_spans(data, spans))
+        return memoryview(native.byte_spans(data, spans)).cast("Q")
     starts = [at for at, byte in enumerate(data) if byte & 0xC0 != 0x80]
     starts.append(len(data))
     last = len(starts) - 1

@@ -6,7 +6,6 @@ lies in it, is left to the command.
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -14,6 +13,7 @@ from typing import TypeAlias
 from rich.cells import cell_len, set_cell_size
 
 from tokcli.engine import backend
+from tokcli.engine.tokens import Spans
 from tokcli.render import palette
 from tokcli.render.direction import isolated_text
 from tokcli.render.native_lines import stacks
@@ -25,7 +25,7 @@ _GAP = "  "  # after a name
 MIN_ROOM = 8  # screen cells of text in a row, however narrow the screen is
 
 Track: TypeAlias = tuple[str, Iterable[Segment]]  # the name of an encoding, and its segments of the text
-SpanTrack: TypeAlias = "tuple[str, array[int]]"  # its name, and the span of each token in bytes (two uint64)
+SpanTrack: TypeAlias = "tuple[str, Spans]"  # its name, and the span of each token in bytes (two uint64)
 
 
 def labels(names: Sequence[str], width: int) -> list[str]:

@@ -7,7 +7,6 @@ left to the caller.
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 from unicodedata import category
@@ -15,7 +14,7 @@ from unicodedata import category
 from rich.cells import cell_len
 
 from tokcli.engine.stream.utf8 import valid_utf8
-from tokcli.engine.tokens import pairs_of
+from tokcli.engine.tokens import Spans, pairs_of
 from tokcli.render.visible import BOUNDARY, visible_bytes
 
 _LINE_FEED = 10
@@ -31,7 +30,7 @@ class PlacedToken(NamedTuple):
     end: int
 
 
-def placed_tokens(spans: array[int]) -> Iterator[PlacedToken]:
+def placed_tokens(spans: Spans) -> Iterator[PlacedToken]:
     """Yield a token for each span; its id is its number, from 0."""
     for number, (start, end) in enumerate(pairs_of(spans)):
         yield PlacedToken(number, start, end)

@@ -18,6 +18,12 @@ inline Bytes bytes_of(std::string_view text) {
 }
 inline std::string_view view_of(Bytes bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 
+inline bool is_ascii(Bytes text) {
+  uint8_t all = 0;
+  for (const uint8_t byte : text) all |= byte;
+  return all < 0x80;
+}
+
 // Returns the first place in [p, end) of a text that is not empty, or `end`. Where the text comes every few bytes, as spaces
 // do, this takes half the time of memchr and memcmp, which std::string_view::find calls.
 inline const uint8_t* find_near(const uint8_t* p, const uint8_t* end, std::string_view text) {

@@ -148,51 +148,54 @@ nb::bytes format_rows(nb::list given) {
   return to_bytes(out);
 }
 
-nb::bytes format_spans(nb::handle given, nb::handle numbers) {
+constexpr size_t kSpanBytes = 2 * sizeof(uint64_t);
+
+nb::bytes format_spans(nb::handle given, nb::handle numbers, Number<uint64_t> given_shift) {
   std::optional<IdsView> ids;
   if (!given.is_none()) ids.emplace(given);
-  const std::vector<uint64_t> spans = items_of<uint64_t>(numbers);
-  if (spans.size() % 2 != 0 || (ids && ids->size() != spans.size() / 2))
+  const StableView spans(numbers);
+  const uint64_t shift = given_shift;
+  if (spans.bytes().size() % kSpanBytes != 0 || (ids && ids->size() != spans.bytes().size() / kSpanBytes))
     throw nb::value_error("each id needs two numbers");
-  ByteBuffer out;
-  {
-    const ReleasedGil released;
-    write_spans(ids ? ids->items() : std::span<const uint32_t>(), spans, out);
-  }
-  return to_bytes(view_of({out.data(), out.size()}));
+  const auto own_ids = ids ? ids->items() : std::span<const uint32_t>();
+  size_t size = 0;
+  nb::bytes text = written(most_span_text(!own_ids.empty(), spans.bytes(), shift), [&](char* out) {
+    size = static_cast<size_t>(write_spans(own_ids, spans.bytes(), shift, out) - out);
+  });
+  PyObject* made = text.release().ptr();
+  if (_PyBytes_Resize(&made, static_cast<Py_ssize_t>(size)) != 0) throw nb::python_error();
+  return nb::steal<nb::bytes>(made);
+}
+
+// Returns spans after `change(spans)`.
+template <class Change>
+nb::bytes changed_spans(const StableView& given, const Change& change) {
+  const Bytes bytes = given.bytes();
+  if (bytes.size() % kSpanBytes != 0) throw nb::value_error("a span is two numbers of 8 bytes");
+  return written(bytes.size(), [&](char* out) {
+    std::copy(bytes.begin(), bytes.end(), reinterpret_cast<uint8_t*>(out));
+    change(std::span(reinterpret_cast<uint64_t*>(out), bytes.size() / sizeof(uint64_t)));
+  });
 }
 
 nb::bytes byte_spans(nb::handle text, nb::handle numbers) {
   const StableView view(text);
-  std::vector<uint64_t> spans = items_of<uint64_t>(numbers);
-  {
-    const ReleasedGil released;
-    to_byte_spans(view.bytes(), spans);
-  }
-  return to_bytes(spans);
+  return changed_spans(StableView(numbers), [&](std::span<uint64_t> spans) { to_byte_spans(view.bytes(), spans); });
 }
 
 nb::bytes mapped_spans(nb::handle numbers, nb::handle pairs, Number<uint64_t> given_shift) {
-  std::vector<uint64_t> spans = items_of<uint64_t>(numbers);
   const std::vector<uint64_t> breaks = items_of<uint64_t>(pairs);
   const uint64_t shift = given_shift;
   if (breaks.size() % 2 != 0) throw nb::value_error("a break is a place and its origin");
-  {
-    const ReleasedGil released;
-    map_spans(breaks, shift, spans);
-  }
-  return to_bytes(spans);
+  return changed_spans(StableView(numbers), [&](std::span<uint64_t> spans) { map_spans(breaks, shift, spans); });
 }
 
 nb::bytes trimmed_spans(nb::handle numbers, nb::handle blanks, bool keeps_first) {
-  std::vector<uint64_t> spans = items_of<uint64_t>(numbers);
+  const StableView spans(numbers);
   const std::vector<uint32_t> counts = items_of<uint32_t>(blanks);
-  if (counts.size() != spans.size()) throw nb::value_error("each span needs two numbers of blanks");
-  {
-    const ReleasedGil released;
-    trim_spans(spans, counts, keeps_first);
-  }
-  return to_bytes(spans);
+  if (counts.size() != spans.bytes().size() / sizeof(uint64_t))
+    throw nb::value_error("each span needs two numbers of blanks");
+  return changed_spans(spans, [&](std::span<uint64_t> own) { trim_spans(own, counts, keeps_first); });
 }
 
 nb::object parse_ids(nb::handle text) {
@@ -258,7 +261,7 @@ void bind_ids(nb::module_& module) {
   module.def("format_ids", &format_ids);
   module.def("format_records", &format_records);
   module.def("format_rows", &format_rows);
-  module.def("format_spans", &format_spans, nb::arg("ids").none(), nb::arg("spans"));
+  module.def("format_spans", &format_spans, nb::arg("ids").none(), nb::arg("spans"), nb::arg("shift") = 0);
   module.def("byte_spans", &byte_spans);
   module.def("mapped_spans", &mapped_spans);
   module.def("trimmed_spans", &trimmed_spans);

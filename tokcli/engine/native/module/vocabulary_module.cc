@@ -78,29 +78,39 @@ class PyDecoder {
     return decode_view({reinterpret_cast<const uint8_t*>(given.data()), given.size(), width});
   }
   nb::bytes spans(nb::handle ids, Number<int64_t> at, bool in_chars) const {
-    constexpr int64_t kMostBefore = int64_t{1} << 62;  // to which the size of any text can be added, or taken from its negative
-    const int64_t before = at;
-    if (before > kMostBefore || before < -kMostBefore) throw nb::value_error("no text is so long");
-    return numbers<uint64_t>(ids, [&](const IdView& given, uint64_t* out) {
-      return decoder_.spans(given, before, in_chars, out);
-    });
-  }
-  nb::bytes blanks(nb::handle ids) const {
-    return numbers<uint32_t>(ids, [&](const IdView& given, uint32_t* out) { return decoder_.blanks(given, out); });
-  }
-
- private:
-  // Returns two numbers for each id, which `write` finds.
-  template <class Item, class Write>
-  static nb::bytes numbers(nb::handle ids, const Write& write) {
     const IdsView given(ids);
+    const int64_t before = place_of(at);
     std::optional<uint32_t> unknown;
-    const nb::bytes made = written(given.size() * 2 * sizeof(Item), [&](char* out) {
-      const IdView view{reinterpret_cast<const uint8_t*>(given.data()), given.size(), sizeof(uint32_t)};
-      unknown = write(view, reinterpret_cast<Item*>(out));
+    const nb::bytes made = written(given.size() * 2 * sizeof(uint64_t), [&](char* out) {
+      unknown = decoder_.spans(view_of_ids(given), before, in_chars, reinterpret_cast<uint64_t*>(out));
     });
     if (unknown) raise_unknown_id(*unknown);
     return made;
+  }
+  // A tuple of spans and blanks (None unless they are wanted); None where the ids do not have the bytes of the text.
+  nb::object place(nb::handle ids, nb::handle text, Number<int64_t> at, bool with_blanks) const {
+    const IdsView given(ids);
+    const StableView view(text);
+    const int64_t before = place_of(at);
+    const size_t numbers = given.size() * 2;
+    nb::object blanks = with_blanks ? nb::object(new_bytes(numbers * sizeof(uint32_t))) : nb::none();
+    char* const blanks_out = with_blanks ? PyBytes_AS_STRING(blanks.ptr()) : nullptr;
+    bool is_placed = false;
+    const nb::bytes spans = written(numbers * sizeof(uint64_t), [&](char* out) {
+      is_placed = decoder_.place(view_of_ids(given), view.bytes(), before, reinterpret_cast<uint64_t*>(out),
+                                 reinterpret_cast<uint32_t*>(blanks_out));
+    });
+    return is_placed ? nb::object(nb::make_tuple(spans, blanks)) : nb::none();
+  }
+
+ private:
+  static IdView view_of_ids(const IdsView& ids) {
+    return {reinterpret_cast<const uint8_t*>(ids.data()), ids.size(), sizeof(uint32_t)};
+  }
+  static int64_t place_of(int64_t at) {
+    constexpr int64_t kMost = int64_t{1} << 62;  // to which the size of any text can be added, or taken from its negative
+    if (at > kMost || at < -kMost) throw nb::value_error("no text is so long");
+    return at;
   }
   nb::bytes decode_view(const IdView& ids) const {
     size_t size = 0;
@@ -164,5 +174,5 @@ void bind_vocabulary(nb::module_& module) {
       .def(made_of<PyDecoder, nb::handle, nb::dict>())
       .def("decode", &PyDecoder::decode)
       .def("spans", &PyDecoder::spans)
-      .def("blanks", &PyDecoder::blanks);
+      .def("place", &PyDecoder::place);
 }

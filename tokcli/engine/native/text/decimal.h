@@ -17,6 +17,7 @@ char* write_decimal(const uint32_t* ids, size_t count, std::string_view between,
 
 // Writes one number and returns its end; `out` has room for kMostDigits bytes, whatever the number.
 constexpr size_t kMostDigits = 20;
+constexpr size_t kMostIdDigits = 10;  // of a number of 32 bits
 char* write_number(uint64_t number, char* out);
 
 // Appends the ids in decimal text; ASCII white space and commas separate them. Returns false for any other character,

@@ -2,6 +2,8 @@
 #include "text/spans.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cstring>
 
 #include "base/watch.h"
@@ -36,21 +38,41 @@ class Place {
   uint64_t chars_ = 0;
 };
 
-bool is_ascii(Bytes text) {
-  uint8_t all = 0;
-  for (const uint8_t byte : text) all |= byte;
-  return all < 0x80;
+}  // namespace
+
+namespace {
+
+constexpr size_t kSpanBytes = 2 * sizeof(uint64_t);
+
+std::array<uint64_t, 2> span_at(Bytes spans, size_t i) {
+  std::array<uint64_t, 2> span;
+  std::memcpy(&span, spans.data() + i * sizeof span, sizeof span);
+  return span;
 }
 
 }  // namespace
 
-void write_spans(std::span<const uint32_t> ids, std::span<const uint64_t> spans, ByteBuffer& out) {
-  constexpr size_t kMostRow = 3 * kMostDigits + 8;
+size_t most_span_text(bool has_ids, Bytes spans, uint64_t shift) {
+  uint64_t all = 0;
+  for (size_t i = 0; i < spans.size() / kSpanBytes; ++i) {
+    const auto [start, end] = span_at(spans, i);
+    all |= (start + shift) | (end + shift);
+  }
+  std::array<char, kMostDigits> digits;
+  const auto most = static_cast<size_t>(write_number(std::bit_width(all) == 64 ? all : std::bit_ceil(all + 1), digits.data()) -
+                                        digits.data());
+  return spans.size() / kSpanBytes * (2 * most + (has_ids ? kMostIdDigits + 3 : 6)) + kMostDigits;
+}
+
+// (As a rule a token begins where the one before it ends: then its digits are there already.)
+char* write_spans(std::span<const uint32_t> ids, Bytes spans, uint64_t shift, char* p) {
   Pace pace;
-  for (size_t i = 0; i < spans.size() / 2; ++i) {
+  uint64_t last = 0;
+  std::array<char, kMostDigits> digits{};
+  size_t size = static_cast<size_t>(write_number(last + shift, digits.data()) - digits.data());
+  for (size_t i = 0; i < spans.size() / kSpanBytes; ++i) {
     pace.step();
-    char* const begin = reinterpret_cast<char*>(out.reserve(kMostRow));
-    char* p = begin;
+    const auto [start, end] = span_at(spans, i);
     if (!ids.empty()) {
       p = write_number(ids[i], p);
       *p++ = '\t';
@@ -58,13 +80,18 @@ void write_spans(std::span<const uint32_t> ids, std::span<const uint64_t> spans,
       if (i > 0) p = std::copy_n(", ", 2, p);
       *p++ = '[';
     }
-    p = write_number(spans[2 * i], p);
+    if (start == last) p = std::copy_n(digits.data(), size, p);
+    else p = write_number(start + shift, p);
     if (ids.empty()) p = std::copy_n(", ", 2, p);
     else *p++ = '\t';
-    p = write_number(spans[2 * i + 1], p);
+    char* const end_digits = p;
+    p = write_number(end + shift, p);
+    size = static_cast<size_t>(p - end_digits);
+    std::memcpy(digits.data(), end_digits, size);
+    last = end;
     *p++ = ids.empty() ? ']' : '\n';
-    out.commit(static_cast<size_t>(p - begin));
   }
+  return p;
 }
 
 // (Starts ascend, and so do ends; each has its own place.)

@@ -13,9 +13,11 @@ namespace tokcli {
 
 using Spans = std::vector<uint64_t>;  // two numbers for each token
 
-// Appends `id TAB start TAB end NEWLINE` for each id, or, without ids, `[start, end]` for each span, with ", " between
-// two of them. There are two numbers for each id.
-void write_spans(std::span<const uint32_t> ids, std::span<const uint64_t> spans, ByteBuffer& out);
+// Writes `id TAB start TAB end NEWLINE` for each id, or, without ids, `[start, end]` for each span, with ", " between
+// two of them, and returns the end of the text. `spans` has two numbers (uint64) for each id, to which `shift` is added.
+char* write_spans(std::span<const uint32_t> ids, Bytes spans, uint64_t shift, char* out);
+// Returns how many bytes of memory write_spans may use.
+size_t most_span_text(bool has_ids, Bytes spans, uint64_t shift);
 
 // Turns spans in the characters of a text into spans in its bytes; what is after the last character ends with the text.
 // Characters begin at every byte that is not a continuation byte, so that any bytes are a text.

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/bytes.h"
 #include "bpe/vocabulary.h"
 
 namespace tokcli {
@@ -29,11 +30,13 @@ class Decoder {
   std::optional<uint32_t> measure(const IdView& ids, size_t* size) const;
   // Writes the bytes of the ids, exactly as many as `measure` has found.
   void write(const IdView& ids, char* out, size_t size) const;
-  // Write two numbers for each id: the first and the past-the-end byte or character (`in_chars`) of its bytes, `at` of
-  // which are before the first id (text/spans.h); or how many spaces its bytes begin and end with. They return the first
-  // id that is no token, and then what was written is not to be used.
+  // Writes two numbers for each id: the first and the past-the-end byte or character (`in_chars`) of its bytes, `at` of
+  // which are before the first id (text/spans.h). Returns the first id that is no token, and then what was written is not
+  // to be used.
   std::optional<uint32_t> spans(const IdView& ids, int64_t at, bool in_chars, uint64_t* out) const;
-  std::optional<uint32_t> blanks(const IdView& ids, uint32_t* out) const;
+  // Writes the spans of ids in characters; and, unless `blanks` is null, with how many spaces the bytes of each begin and
+  // end. Returns false, and what was written is not to be used, where the ids do not have the bytes of the text.
+  bool place(const IdView& ids, Bytes text, int64_t at, uint64_t* spans, uint32_t* blanks) const;
 
  private:
   template <class Visit>
