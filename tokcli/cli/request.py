@@ -17,6 +17,7 @@ from tokcli.cli.options import DEFAULT_ENCODING, EncodingOptions, FolderOptions,
 from tokcli.engine.base.arguments import MOST_THREADS
 from tokcli.engine.stream.chunks import ReadOptions
 from tokcli.engine.stream.parallel import ordered, with_threads_inside
+from tokcli.engine.stream.utf8 import work_of
 from tokcli.engine.tokens import Tokens
 from tokcli.errors import InputError, TokcliError, did_you_mean
 
@@ -198,7 +199,7 @@ class TextRequest(InputRequest[AskedText]):
         """Apply `work` to parts of an input, which --jobs threads share."""
         if self.encoding.tokenizer.sees_whole_texts:
             work = with_threads_inside(work, self.threads)
-        return self.shared(work, parts, lambda part: getattr(part, "nbytes", 0))
+        return self.shared(work, parts, work_of)
 
     def finishes(self, batch: Batch) -> bool:
         """Return whether the post-processor changes ids of these records: adds a template, or takes pairs of texts."""

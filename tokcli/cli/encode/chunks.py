@@ -12,6 +12,7 @@ from tokcli.cli.json_stream import dump, line, text_member
 from tokcli.engine.chunking.chunks import check_sizes
 from tokcli.engine.chunking.cutter import Located, Passage, PassageCutter, locate, located_parts
 from tokcli.engine.stream.ids import format_ids
+from tokcli.engine.stream.utf8 import work_of
 from tokcli.errors import CheckFailed, InputError
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def located(request: EncodeRequest, source: streams.Input | records.Record) -> I
     parts = located_parts(tokenizer, source.blocks(), request.read_options)
     if not isinstance(source, streams.Input) or (request.options.keep == "first" and request.options.limit is not None):
         return map(work, parts)
-    return request.shared(work, parts, lambda item: getattr(item[0], "nbytes", 0))
+    return request.shared(work, parts, lambda item: work_of(item[0]))
 
 
 # --- chunks ----------------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from tokcli.cli import records, streams
 from tokcli.cli.encode.encode_options import EncodeRequest
 from tokcli.cli.encode.write_ids import IdWriter
-from tokcli.engine.stream.chunks import Chunk
+from tokcli.engine.stream.chunks import Chunk, ReadOptions
 from tokcli.engine.stream.parallel import with_threads_inside
 from tokcli.engine.stream.spans import byte_spans
 from tokcli.engine.stream.utf8 import utf8_of
@@ -79,7 +79,8 @@ def _chunks(request: EncodeRequest, source: streams.Input | records.Record) -> I
         yield from request.chunks(source)
         return
     blocks = source.blocks(BLOCK_BYTES) if isinstance(source, streams.Input) else source.blocks()
-    for part in request.encoding.tokenizer.read_parts(blocks, request.read_options):
+    options = ReadOptions(request.options.errors, request.allowed, request.refused, BLOCK_BYTES)
+    for part in request.encoding.tokenizer.read_parts(blocks, options):
         yield part if isinstance(part, Chunk) else Chunk(str(utf8_of(part), "utf-8"), 0)
 
 

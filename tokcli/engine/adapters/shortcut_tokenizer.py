@@ -267,7 +267,7 @@ class ShortcutTokenizer(WholeTextTokenizer):
 
     def _for_ranks(self, options: ReadOptions) -> ReadOptions:
         found = special.together(options.allowed, self._always_found)
-        return ReadOptions(options.errors, found, special.without(options.refused, found))
+        return ReadOptions(options.errors, found, special.without(options.refused, found), options.chunk_bytes)
 
     def encode_part(self, part: AnyChunk) -> memoryview:
         """Return the ids of a part of a stream as an array (uint32)."""

@@ -38,7 +38,8 @@ _DECODING = {"strict": "strict", "replace": "tokcli.sizes", "bytes": "surrogatee
 class ReadOptions:
     """How an input is read: bytes that are not UTF-8 are an error, become U+FFFD, or are kept as bytes (`errors`).
 
-    Special tokens in `allowed` become their id; one in `refused` raises DisallowedSpecialTokenError.
+    Special tokens in `allowed` become their id; one in `refused` raises DisallowedSpecialTokenError. Of the blocks that
+    come, native code gets up to `chunk_bytes` at once; None means as many as are read fastest.
     """
 
     def __init__(
@@ -46,8 +47,9 @@ class ReadOptions:
         errors: Utf8Errors = "strict",
         allowed: frozenset[str] = frozenset(),
         refused: frozenset[str] = frozenset(),
+        chunk_bytes: int | None = None,
     ) -> None:
-        self.errors, self.allowed, self.refused = errors, allowed, refused
+        self.errors, self.allowed, self.refused, self.chunk_bytes = errors, allowed, refused, chunk_bytes
 
 
 PLAIN = ReadOptions()

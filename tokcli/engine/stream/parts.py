@@ -40,7 +40,7 @@ def read_parts(
     """
     source = iter(blocks)
     reader = _Reader(pretokenizer, splitter, options)
-    for data, is_last in joined(source):
+    for data, is_last in joined(source, options.chunk_bytes):
         parts = reader.feed(data, is_last)
         if parts is None:
             rest = chain([reader.pending], source)

@@ -47,6 +47,19 @@ class SplitText:
 
 
 AnyChunk = memoryview | SplitText | Chunk  # plain text as UTF-8, the same with its pieces, or any other text
+NOISE_WORK = 6  # times as much as text: no piece of it was seen before, and none is a token
+
+
+def work_of(part: AnyChunk) -> int:
+    """Return how much work a part is for native code, in bytes of text: nothing where Python does it.
+
+    >>> work_of(memoryview(b"text")), work_of(SplitText(memoryview(b"\xff\xfe"), b"", is_noise=True))
+    (4, 12)
+    """
+    if isinstance(part, Chunk):
+        return 0
+    return part.nbytes * (NOISE_WORK if isinstance(part, SplitText) and part.is_noise else 1)
+
 
 FIRST_CHUNK_BYTES = 1 << 16  # a short input is one chunk: its errors come before any output
 MAX_CHUNK_BYTES = 1 << 18  # chunks grow up to this: enough work for a thread, and small enough for a processor's caches
@@ -101,8 +114,11 @@ def without_surrogates(text: str) -> str:
     return text
 
 
-def joined(blocks: Iterator[bytes]) -> Iterator[tuple[bytes, bool]]:
-    """Yield (block, whether it is the last), with blocks joined to the size of a chunk; the last one may be empty."""
+def joined(blocks: Iterator[bytes], most: int | None = None) -> Iterator[tuple[bytes, bool]]:
+    """Yield (block, whether it is the last), with blocks joined to the size of a chunk; the last one may be empty.
+
+    Blocks are joined until they have `most` bytes, or MAX_CHUNK_BYTES.
+    """
     waiting: list[bytes] = []
     size, wanted = 0, FIRST_CHUNK_BYTES
     for block in blocks:
@@ -110,7 +126,7 @@ def joined(blocks: Iterator[bytes]) -> Iterator[tuple[bytes, bool]]:
         size += len(block)
         if size >= wanted:
             yield b"".join(waiting), False
-            waiting, size, wanted = [], 0, min(2 * wanted, MAX_CHUNK_BYTES)
+            waiting, size, wanted = [], 0, min(2 * wanted, most or MAX_CHUNK_BYTES)
     yield b"".join(waiting), True
 
 
