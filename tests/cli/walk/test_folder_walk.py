@@ -89,6 +89,32 @@ def test_an_escaped_space_ends_a_pattern_however_the_line_ends(tree: Path, end: 
     assert files() == ["a"]
 
 
+@pytest.mark.parametrize(
+    ("line", "left"),
+    [
+        ("a\\   ", ["a", "a\t/x", "b/x", "{a,b}"]),  # the first space is escaped, the others are not there
+        ("a\t/", ["a", "a ", "b/x", "{a,b}"]),  # white space before a slash is part of the name
+        ("b//", ["a", "a ", "a\t/x", "b/x", "{a,b}"]),  # no name ends with a slash
+        ("[a/b]", ["a ", "a\t/x", "{a,b}"]),  # a slash in a class is a character that no name has
+        ("/[!/a]", ["a", "a ", "a\t/x", "{a,b}"]),
+        ("b/[!/a]", ["a", "a ", "a\t/x", "{a,b}"]),
+        ("{a,b}", ["a", "a ", "a\t/x", "b/x"]),  # git knows no braces
+    ],
+)
+def test_odd_lines_of_a_gitignore_mean_what_they_mean_to_git(tree: Path, line: str, left: list[str]) -> None:
+    for name in ("a", "a ", "a\t/x", "b/x", "{a,b}"):
+        write(tree, name)
+    write(tree, ".gitignore", f"{line}\n")
+    assert files() == sorted(left)
+
+
+def test_braces_in_an_ignore_file_stand_for_several_names_as_for_ripgrep(tree: Path) -> None:
+    for name in ("a.log", "b.tmp", "c.txt", "d.{log,tmp}"):
+        write(tree, name)
+    write(tree, ".ignore", "*.{log,tmp}\n{c.txt\n" + "{a,b}" * 12 + "\n")  # and lines whose braces mean nothing
+    assert files() == ["c.txt", "d.{log,tmp}"]
+
+
 def test_ignore_wins_over_gitignore(tree: Path) -> None:
     for name in ("a.txt", "b.txt", "sub/a.txt"):
         write(tree, name)
@@ -188,7 +214,7 @@ def test_globs_are_relative_to_the_current_folder(tree: Path) -> None:
         assert len(files(root, globs=("src/**/*.py",))) == 2
 
 
-@pytest.mark.parametrize("glob", ["", "!", "/", "  ", "{a,b}" * 12])
+@pytest.mark.parametrize("glob", ["", "!", "/", "  ", "{a,b}" * 12, "*.{py,md", "*.py}", "a//"])
 def test_a_glob_that_means_nothing_is_refused(glob: str) -> None:
     with pytest.raises(InputError):
         FolderWalk(Choice((glob,)), print)
@@ -291,7 +317,7 @@ def test_a_question_mark_is_one_byte_of_a_name_as_for_git() -> None:
 
 NAMES = ("a", "b", "ab", "a.c", "b c", "c#", "!a", "é")
 SEGMENT = st.sampled_from(
-    ["a", "b", "*", "a*", "*b", "?", "**", "[ab]", "[!a]", "a.c", "b c", "c#", "\\!a", "é", "*.*"]
+    ["a", "b", "*", "a*", "*b", "?", "**", "[ab]", "[!a]", "a.c", "b c", "c#", "\\!a", "é", "*.*", "[a/b]", "{a,b}"]
 )
 PATTERN = st.builds(
     lambda negated, rooted, segments, folder: "!" * negated + "/" * rooted + "/".join(segments) + "/" * folder,
@@ -300,7 +326,9 @@ PATTERN = st.builds(
     st.lists(SEGMENT, min_size=1, max_size=3),
     st.booleans(),
 )
-LINES = st.lists(st.one_of(PATTERN, st.sampled_from(["# a", "", "a ", "\\#", "a\\ ", " a"])), max_size=5)
+LINES = st.lists(
+    st.one_of(PATTERN, st.sampled_from(["# a", "", "a ", "\\#", "a\\ ", "a\\  ", "a//", " a"])), max_size=5
+)
 
 
 @pytest.mark.slow

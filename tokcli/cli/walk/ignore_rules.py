@@ -53,11 +53,11 @@ class IgnoreRules(NamedTuple):
     def within(self, folder: str, cut: int, before: str = "") -> IgnoreRules:
         """Return the rules for a subfolder: these and its own; `cut` and `before` are those of `PlacedPatterns`."""
 
-        def found(lines: list[str]) -> AllPatterns:
-            patterns = Patterns(lines) if lines else None
+        def found(lines: list[str], *, has_braces: bool = False) -> AllPatterns:
+            patterns = Patterns(lines, has_braces=has_braces) if lines else None
             return (PlacedPatterns(patterns, cut, before),) if patterns else ()
 
-        ignore = found(lines_of(os.path.join(folder, ".ignore"))) + self.ignore
+        ignore = found(lines_of(os.path.join(folder, ".ignore")), has_braces=True) + self.ignore
         git_ignore, excludes, in_repository = self.git_ignore, self.excludes, self.in_repository
         if os.path.lexists(os.path.join(folder, GIT)):
             git_ignore, in_repository = (), True

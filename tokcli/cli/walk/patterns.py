@@ -17,6 +17,9 @@ from tokcli.errors import InputError
 MAX_GLOBS = 1000  # that one with braces may stand for
 _STAR = "[^/]*"  # as pathspec writes `*`
 _AND_BELOW = "(?:(?P<ps_d>/)|$)"  # as pathspec ends a pattern; cut off, so that no path below matches
+_ESCAPE = "\\"
+_CLASS = re.compile(r"\\.|\[[!^]?\]?[^\]]*\]", re.DOTALL)  # or a character that is escaped, and so begins none
+_LONE_BRACE = re.compile("[{}]")
 _BRACES = re.compile(r"(?<!\\)\{([^{}]*)(?<!\\)\}")
 
 
@@ -30,7 +33,10 @@ class Patterns:
     (True, None)
     """
 
-    def __init__(self, lines: Iterable[str]) -> None:
+    def __init__(self, lines: Iterable[str], *, has_braces: bool = False) -> None:
+        """With `has_braces`, `{a,b}` stands for `a` and `b`; a line whose braces mean nothing is left out."""
+        if has_braces:
+            lines = [one for line in lines for one in _without_braces(line)]
         found = (_rule(_bytes_in(line), number) for number, line in enumerate(lines))
         self._rules = [rule for rule in found if rule is not None]
         # most paths match none: one expression says so at once
@@ -75,14 +81,21 @@ def globs(given: Iterable[str]) -> Patterns:
     lines: list[str] = []
     for glob in given:
         one = [f"\\{line}" if line.startswith("#") else line for line in _without_braces(glob)]
-        if not all(_rule(line) for line in one):
-            raise InputError(f"-g {glob!r} is not a pattern of file names", "Patterns are those of .gitignore files.")
+        if not one or not all(_rule(line) for line in one):
+            raise InputError(
+                f"-g {glob!r} is not a pattern of file names",
+                f"Patterns are those of .gitignore files; {{a,b}} stands for two, and for at most {MAX_GLOBS}.",
+            )
         lines += one
     return Patterns(lines)
 
 
 def _without_braces(glob: str) -> list[str]:
-    """Return the patterns that a pattern with braces stands for; InputError if they are more than MAX_GLOBS."""
+    """Return the patterns that a pattern with braces stands for: none if a brace has no other, or if they are too many.
+
+    >>> _without_braces("*.{py,md}"), _without_braces("*.{py,md"), _without_braces("{a,b}" * 12)
+    (['*.py', '*.md'], [], [])
+    """
     found = [glob]
     while any(_BRACES.search(line) for line in found):
         found = [
@@ -92,22 +105,48 @@ def _without_braces(glob: str) -> list[str]:
             for choice in (match[1].split(",") if match else [""])
         ]
         if len(found) > MAX_GLOBS:
-            raise InputError(f"-g {glob!r} stands for more than {MAX_GLOBS} patterns", "Write fewer braces.")
-    return found
+            return []
+    return [] if any(_LONE_BRACE.search(_CLASS.sub("", line)) for line in found) else found
 
 
 def _rule(line: str, number: int = 0) -> tuple[re.Pattern[str], bool, bool] | None:
     """Return a line's regex, its verdict, and whether it is for folders only; None for a line without a pattern."""
-    line = line if line.endswith("\\ ") else line.rstrip()
-    only_folders = line.endswith("/")
+    line = _stripped(line)
+    only_folders, line = line.endswith("/"), line.removesuffix("/")
+    if line.endswith("/"):  # no name has another slash at its end
+        return None
+    if line[-1:].isspace() and not line.endswith("\\ "):  # it is part of the name, but pathspec would take it away
+        line = f"{line[:-1].removesuffix(_ESCAPE)}[{line[-1]}]"
     try:
-        text, verdict = GitIgnoreSpecPattern.pattern_to_regex(line.rstrip("/") if line.strip("!/") else "")
+        text, verdict = GitIgnoreSpecPattern.pattern_to_regex(_without_slashes_in_classes(line))
         if text is None or verdict is None:
             return None
         text = text.removesuffix(_AND_BELOW) + r"\Z" if text.endswith(_AND_BELOW) else text
         return _compiled(_without_trials(text, number)), verdict, only_folders
     except (ValueError, re.error, OverflowError):  # git ignores such a line, too
         return None
+
+
+def _stripped(line: str) -> str:
+    r"""Return a line without the white space at its end, but with what a backslash escapes.
+
+    >>> _stripped("a b \t"), _stripped(r"a\   ")
+    ('a b', 'a\\ ')
+    """
+    bare = line.rstrip()
+    escapes = len(bare) - len(bare.rstrip(_ESCAPE))
+    return line[: len(bare) + escapes % 2]
+
+
+def _without_slashes_in_classes(line: str) -> str:
+    """Return a pattern with a NUL, which is in no name, for each slash in `[...]`, where pathspec would cut.
+
+    A pattern with a slash anywhere begins at the folder of its file: then it gets another at its beginning.
+    """
+    made = _CLASS.sub(lambda match: match[0].replace("/", "\0") if match[0][0] == "[" else match[0], line)
+    if made == line or "/" in made:
+        return made
+    return f"!/{made[1:]}" if made.startswith("!") else f"/{made}"
 
 
 def _compiled(expression: str) -> re.Pattern[str]:
