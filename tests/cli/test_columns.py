@@ -118,6 +118,15 @@ def test_columns_that_are_no_text_are_refused(write: Callable[[Path, Any], Path]
 
 
 @pytest.mark.parametrize("write", [parquet, arrow])
+def test_columns_that_are_taken_for_text_get_a_hint(write: Callable[[Path, Any], Path], tmp_path: Path) -> None:
+    path = write(tmp_path / "odd", pa.table({"text": ["hello"], "number": [0x9C9C9C]}))
+    for given in (["count"], ["encode"], ["split"], ["train", "--vocab-size", "300", "-o", tmp_path / "made"]):
+        said = refused(*given, path)
+        assert said.startswith(f"Error: {path}: not UTF-8 at byte "), said
+        assert said.endswith("\nIt is a file of columns: read the texts of one with --records jsonl --field NAME.\n")
+
+
+@pytest.mark.parametrize("write", [parquet, arrow])
 def test_a_file_that_is_cut_or_damaged_is_one_line(write: Callable[[Path, Any], Path], tmp_path: Path) -> None:
     data = write(tmp_path / "rows", pa.Table.from_pylist(ROWS[:999])).read_bytes()
     for size in (6, 8, 100, len(data) // 2, len(data) - 1):

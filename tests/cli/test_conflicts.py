@@ -82,6 +82,10 @@ def test_every_row_names_options_and_values_of_its_command(name: str) -> None:
             ["train", "-t", "x", "--counts-only", "--format", "gpt2", "--min-frequency", "2", "-o", "y"],
             "--counts-only cannot be combined with --min-frequency or --format",
         ),
+        (
+            ["train", "-t", "x", "--counts-only", "--vocab-size", "300", "-o", "y"],
+            "--counts-only cannot be combined with --vocab-size",
+        ),
         (["train", "-t", "x", "-o", "y"], "--vocab-size is missing"),
         (["train", "-t", "x", "--vocab-size", "300"], "--output is missing"),
         (
@@ -101,19 +105,7 @@ def test_an_encoding_of_which_nothing_is_asked_is_refused(option: tuple[str, str
 
 
 def test_the_values_of_a_preset_are_no_conflict_with_counting(tmp_path: Path) -> None:
-    ok(
-        "train",
-        "-q",
-        "-t",
-        "a b",
-        "--counts-only",
-        "--preset",
-        "gpt4",
-        "--vocab-size",
-        "300",
-        "-o",
-        tmp_path / "counts",
-    )
+    ok("train", "-q", "-t", "a b", "--counts-only", "--preset", "gpt4", "-o", tmp_path / "counts")
     assert (tmp_path / "counts").stat().st_size
 
 

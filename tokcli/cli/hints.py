@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from tokcli.cli.inputs.column_files import holds_columns
 from tokcli.errors import (
     DisallowedSpecialTokenError,
     MissingFileError,
@@ -36,6 +37,8 @@ def _special_token(error: DisallowedSpecialTokenError) -> str:
 
 
 def _not_utf8(error: NotUtf8Error) -> str:
+    if holds_columns(error.where or ""):
+        return "It is a file of columns: read the texts of one with --records jsonl --field NAME."
     if error.takes_bytes:
         return "Use --errors replace (U+FFFD for what is not UTF-8) or --errors bytes (lossless)."
     return "Use --errors replace (U+FFFD for what is not UTF-8); this encoding takes text only."

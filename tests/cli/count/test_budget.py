@@ -198,6 +198,8 @@ def test_what_exceeds_is_named_first(tmp_path: Path) -> None:
         return failed("count", *arguments, status=1, data=data, cwd=tmp_path).err
 
     assert error("--max", "2", "a", "b", "c") == "Error: b: 3 tokens, more than --max 2\n"
+    assert error("--max", "0", "a", "b", "c") == "Error: a: 1 token, more than --max 0\n"
+    assert error("--max", "0", "a") == "Error: 1 token, more than --max 0\n"
     assert error("--max", "5", "a", "b", "c") == "Error: total: 6 tokens, more than --max 5\n"
     assert error("--max", "1", "c") == "Error: 2 tokens, more than --max 1\n"
     lines = b"x\n\nhello big world\nhello world\n"

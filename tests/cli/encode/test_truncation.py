@@ -72,6 +72,7 @@ def test_each_record_says_whether_it_was_cut(keep: str) -> None:
 
 def test_the_last_tokens_end_with_1_where_that_is_asked_for() -> None:
     ran = failed("encode", "-n", "1", "--keep", "last", "--fail-if-truncated", "-t", "hello world", status=1)
+    assert ran.err == "Error: there are more tokens than -n 1\n"
     assert ran.out == b"2375\n"
     assert ok("encode", "-n", "2", "--keep", "last", "--fail-if-truncated", "-t", "hello world") == b"24912 2375\n"
 

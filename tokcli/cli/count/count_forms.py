@@ -16,6 +16,7 @@ from tokcli.cli.count.count_tree import Columns, write_tree
 from tokcli.cli.count.many import ManyCounts, Row, one_for_each
 from tokcli.cli.json_stream import JsonStream, line
 from tokcli.errors import InputError
+from tokcli.render.numbers import counted
 from tokcli.render.visible import visible
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ class _Totals:
             self.size += row.size
             self.rows += 1
             if self._limit is not None and self._above is None and max(row.tokens) > self._limit:
-                self._above = f"{row.path}: {max(row.tokens)} tokens"
+                self._above = f"{row.path}: {counted(max(row.tokens), 'token')}"
             yield row
 
     def above(self, *, is_alone: bool) -> str | None:
@@ -81,7 +82,8 @@ class _Totals:
         most = max(self.tokens)
         if self._limit is None or most <= self._limit:
             return None
-        return f"{most} tokens" if is_alone else self._above or f"total: {most} tokens"
+        phrase = counted(most, "token")
+        return phrase if is_alone else self._above or f"total: {phrase}"
 
 
 def write_rows(asked: CountOptions, output: Output, rows: Iterator[Row], totals: _Totals, *, is_alone: bool) -> None:

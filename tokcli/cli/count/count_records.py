@@ -11,6 +11,7 @@ from tokcli.cli.json_stream import around
 from tokcli.cli.options import TextOptions
 from tokcli.cli.request import TextRequest
 from tokcli.engine.stream.ids import format_ids
+from tokcli.render.numbers import counted
 
 if TYPE_CHECKING:
     from tokcli.cli.count.count_options import CountRequest
@@ -34,7 +35,7 @@ class RecordCounts:
             self._total += sum(some)
             if limit is not None and self.above is None and max(some, default=0) > limit:
                 place = next(place for place, tokens in enumerate(some) if tokens > limit)
-                self.above = f"{shown}: record {numbers[at + place]}: {some[place]} tokens"
+                self.above = f"{shown}: record {numbers[at + place]}: {counted(some[place], 'token')}"
             at += len(some)
             if some and not asked.only_total:
                 write_numbers(asked, self._output, some)

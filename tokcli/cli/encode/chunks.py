@@ -35,7 +35,7 @@ def write(request: EncodeRequest) -> None:
                 write_chunks(request, source, output, asked.chunk)
         elif write_ends(request, output) and asked.fail_if_truncated:
             output.flush()
-            raise CheckFailed(f"there are more than -n {asked.limit} tokens")
+            raise CheckFailed(f"there are more tokens than -n {asked.limit}")
         output.flush()
 
 

@@ -93,7 +93,7 @@ def write_ids(request: EncodeRequest) -> None:
         writer.close()
         output.flush()
     if truncated and asked.fail_if_truncated:
-        raise CheckFailed(f"there are more than -n {asked.limit} tokens")
+        raise CheckFailed(f"there are more tokens than -n {asked.limit}")
 
 
 def check_format(request: EncodeRequest, output: streams.Output) -> None:

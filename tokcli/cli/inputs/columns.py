@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from array import array
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from tokcli.cli.inputs.column_files import PARQUET, holds_columns
 from tokcli.cli.streams import STANDARD_INPUT, Input
 from tokcli.errors import InputError
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-PARQUET, ARROW = b"PAR1", b"ARROW1"  # the first bytes of such files
 ROWS = 4096  # in a batch, at most
 
 
@@ -34,13 +33,7 @@ def file_of_columns(source: object) -> str | None:
     source = getattr(source, "source", source)
     if not isinstance(source, Input) or source.data is not None or source.name == STANDARD_INPUT:
         return None
-    try:
-        if not os.path.isfile(source.name):  # noqa: PTH113 - the name may be no valid text
-            return None
-        with open(source.name, "rb", buffering=0) as file:  # noqa: PTH123 - the name may be no valid text
-            return source.name if file.read(len(ARROW)).startswith((PARQUET, ARROW)) else None
-    except (OSError, ValueError):  # whoever reads it gets the error
-        return None
+    return source.name if holds_columns(source.name) else None
 
 
 def texts_of_column(path: str, field: str, first: int) -> Iterator[Texts]:

@@ -147,6 +147,7 @@ CONFLICTS = (
     Idle(
         "--counts-only",
         (
+            "--vocab-size",
             "--special",
             "--min-frequency",
             "--max-token-bytes",
