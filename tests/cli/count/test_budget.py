@@ -100,6 +100,13 @@ def test_what_is_no_conversation_is_refused(data: bytes) -> None:
     refused("count", "--chat", data=data)
 
 
+@pytest.mark.parametrize("content", [5, True, {"type": "text", "text": "hello"}, ["hello"], [{"text": "x"}, None]])
+def test_content_that_would_not_be_counted_is_refused(content: object) -> None:
+    messages = [{"role": "user", "content": "hello"}, {"role": "user", "content": content}]
+    said = refused("count", "--chat", data=json.dumps(messages).encode())
+    assert said == "Error: standard input: the content of message 2 is neither a string nor a list of objects\n"
+
+
 @pytest.mark.parametrize("odd", [{"tools": 1}, {"tools": [1, {"function": 1}, {}]}, {"functions": [{"parameters": 3}]},
                                  {"tools": [{"function": {"parameters": {"properties": {"a": 1}}}}]}])  # fmt: skip
 def test_odd_tools_are_counted_without_a_crash(odd: dict[str, object]) -> None:

@@ -83,6 +83,8 @@ def count_messages(messages: list[Any], overhead: Overhead, count: Count) -> int
     for number, message in enumerate(messages, 1):
         if not isinstance(message, dict):
             raise InputError(f"message {number} is not an object")
+        if not is_content(message.get("content")):
+            raise InputError(f"the content of message {number} is neither a string nor a list of objects")
         tokens += overhead.message + sum(map(count, texts_of(message)))
         tokens += overhead.name if "name" in message else 0
     return tokens
@@ -101,6 +103,15 @@ def texts_of(message: dict[str, Any]) -> Iterator[str]:
         else:
             for part in objects_in(value):
                 yield from members_in(part, PART_MEMBERS)
+
+
+def is_content(value: object) -> bool:
+    """Return whether a value may be the content of a message: a string, a list of parts, or null beside tool calls.
+
+    >>> is_content("hello"), is_content([{"type": "text", "text": "hello"}]), is_content(None), is_content(["hello"])
+    (True, True, True, False)
+    """
+    return value is None or isinstance(value, str) or (isinstance(value, list) and len(objects_in(value)) == len(value))
 
 
 def is_more_than_text(message: object) -> bool:
