@@ -30,7 +30,8 @@ def test_an_example_prints_what_the_readme_says(number: int, tmp_path: Path) -> 
         assert out == example.printed, example.command
 
 
-def test_the_python_examples_are_true() -> None:
+def test_the_python_examples_are_true(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # they write files
     blocks = re.findall(r"^```python\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
     assert blocks
     for block in blocks:
