@@ -26,6 +26,13 @@ def parquet(path: Path, table: Any) -> Path:
     return path
 
 
+def stream(path: Path, table: Any) -> Path:
+    """A stream of Arrow's messages, as the files of Hugging Face's datasets are."""
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, table.schema) as writer:
+        writer.write_table(table, max_chunksize=6000)
+    return path
+
+
 def parquet_of_words(path: Path, table: Any) -> Path:
     """Strings of a dictionary, and pages that are compressed."""
     pq.write_table(table, path, use_dictionary=True, compression="zstd", row_group_size=10_000)
@@ -40,6 +47,11 @@ def arrow(path: Path, table: Any) -> Path:
 
 def large_strings(path: Path, table: Any) -> Path:
     return parquet(path, table.set_column(0, "text", table["text"].cast(pa.large_string())))
+
+
+def views(path: Path, table: Any) -> Path:
+    kind = getattr(pa, "string_view", pa.large_string)()  # from pyarrow 16 on
+    return arrow(path, table.set_column(0, "text", table["text"].cast(kind)))
 
 
 def categories(path: Path, table: Any) -> Path:
@@ -59,7 +71,9 @@ def of_lines(lines: Path, *arguments: str) -> bytes:
     return ok(*arguments, lines)
 
 
-@pytest.mark.parametrize("write", first_in_gate([parquet, arrow, parquet_of_words, large_strings, categories], 2))
+@pytest.mark.parametrize(
+    "write", first_in_gate([parquet, arrow, stream, parquet_of_words, large_strings, categories, views], 3)
+)
 @pytest.mark.parametrize(
     "command",
     [
@@ -92,6 +106,26 @@ def test_shards_of_rows_are_those_of_lines_and_are_resumed(lines: Path, tmp_path
     assert sorted(sizes) == [0, sum((tmp_path / "a" / name).stat().st_size for name in names)]
 
 
+def test_folders_of_columns_are_read_where_records_are(tmp_path: Path) -> None:
+    (tmp_path / "rows").mkdir()
+    for number, write in enumerate((parquet, arrow, stream)):
+        write(tmp_path / "rows" / str(number), pa.table({"text": [f"hello {number}"]}))
+    assert ok("count", "-r", *READ, tmp_path / "rows") == b"3\n" * 3
+    for given in (["count", "-r"], ["encode", "-r", "--chunk", "9", *READ]):  # these read plain text
+        assert noted(*given, tmp_path / "rows").err == "Note: skipped 3 binary files\n"
+
+
+@pytest.mark.slow
+def test_folders_of_columns_become_shards_and_counts(tmp_path: Path) -> None:
+    (tmp_path / "rows").mkdir()
+    for number in range(3):
+        parquet(tmp_path / "rows" / str(number), pa.table({"text": [f"hello {number}"]}))
+    ok("encode", "-r", *READ, "--shards", tmp_path / "ids", tmp_path / "rows")
+    assert ok("decode", "--records", "lines", tmp_path / "ids") == b"hello 0\nhello 1\nhello 2\n"
+    ok("train", "-r", *READ, "--counts-only", "-o", tmp_path / "counts", tmp_path / "rows")
+    assert noted("train", "--counts", tmp_path / "counts", "--vocab-size", "257", "-o", tmp_path / "made")
+
+
 def test_training_reads_rows(lines: Path, tmp_path: Path) -> None:
     path = parquet(tmp_path / "rows", pa.Table.from_pylist(ROWS))
     for source, name in ((path, "a"), (lines, "b")):
@@ -99,7 +133,7 @@ def test_training_reads_rows(lines: Path, tmp_path: Path) -> None:
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
-@pytest.mark.parametrize("write", [parquet, arrow])
+@pytest.mark.parametrize("write", [parquet, arrow, stream])
 def test_a_row_without_a_text_is_named_after_those_before_it(
     write: Callable[[Path, Any], Path], tmp_path: Path
 ) -> None:
@@ -109,7 +143,7 @@ def test_a_row_without_a_text_is_named_after_those_before_it(
     assert ran.out == b"1\n" * 5000
 
 
-@pytest.mark.parametrize("write", [parquet, arrow])
+@pytest.mark.parametrize("write", [parquet, arrow, stream])
 def test_columns_that_are_no_text_are_refused(write: Callable[[Path, Any], Path], tmp_path: Path) -> None:
     path = write(tmp_path / "rows", pa.Table.from_pylist(ROWS[:9]))
     assert "column 'number' is not of strings but of int64" in refused("count", *READ, "--field", "number", path)
@@ -117,7 +151,7 @@ def test_columns_that_are_no_text_are_refused(write: Callable[[Path, Any], Path]
     assert "--all-fields keeps" in refused("count", *READ, "--json", "--all-fields", path)
 
 
-@pytest.mark.parametrize("write", [parquet, arrow])
+@pytest.mark.parametrize("write", [parquet, arrow, stream])
 def test_columns_that_are_taken_for_text_get_a_hint(write: Callable[[Path, Any], Path], tmp_path: Path) -> None:
     path = write(tmp_path / "odd", pa.table({"text": ["hello"], "number": [0x9C9C9C]}))
     for given in (["count"], ["encode"], ["split"], ["train", "--vocab-size", "300", "-o", tmp_path / "made"]):
@@ -126,7 +160,7 @@ def test_columns_that_are_taken_for_text_get_a_hint(write: Callable[[Path, Any],
         assert said.endswith("\nIt is a file of columns: read the texts of one with --records jsonl --field NAME.\n")
 
 
-@pytest.mark.parametrize("write", [parquet, arrow])
+@pytest.mark.parametrize("write", [parquet, arrow, stream])
 def test_a_file_that_is_cut_or_damaged_is_one_line(write: Callable[[Path, Any], Path], tmp_path: Path) -> None:
     data = write(tmp_path / "rows", pa.Table.from_pylist(ROWS[:999])).read_bytes()
     for size in (6, 8, 100, len(data) // 2, len(data) - 1):

@@ -1,10 +1,12 @@
-"""Which files hold columns: Parquet and Arrow files, told by their first bytes. `columns.py` reads them."""
+"""Which files hold columns (Parquet, and Arrow's files and streams), by their first bytes. `columns.py` reads them."""
 
 from __future__ import annotations
 
 import os
 
 PARQUET, ARROW = b"PAR1", b"ARROW1"  # the first bytes of such files
+STREAM = b"\xff" * 4  # those of a stream of Arrow's messages; the length of the first message follows
+LENGTH_BYTES, ALIGNED = 4, 8  # of a length, little-endian and signed; what it is a multiple of
 
 
 def holds_columns(path: str) -> bool:
@@ -13,6 +15,10 @@ def holds_columns(path: str) -> bool:
         if not os.path.isfile(path):  # noqa: PTH113 - the name may be no valid text
             return False
         with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - the name may be no valid text
-            return file.read(len(ARROW)).startswith((PARQUET, ARROW))
+            head = file.read(len(STREAM) + LENGTH_BYTES)
     except (OSError, ValueError):
         return False
+    if head.startswith((PARQUET, ARROW)):
+        return True
+    length = int.from_bytes(head[len(STREAM) :], "little", signed=True)
+    return head.startswith(STREAM) and length > 0 and length % ALIGNED == 0

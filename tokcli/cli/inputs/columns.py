@@ -6,7 +6,7 @@ from array import array
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from tokcli.cli.inputs.column_files import PARQUET, holds_columns
+from tokcli.cli.inputs.column_files import ARROW, PARQUET, holds_columns
 from tokcli.cli.streams import STANDARD_INPUT, Input
 from tokcli.errors import InputError
 
@@ -61,7 +61,8 @@ def texts_of_column(path: str, field: str, first: int) -> Iterator[Texts]:
 def _batches(arrow: Any, path: str, field: str, first: int) -> Iterator[Any]:
     """Yield a column from row `first` on in batches, as arrays of strings with 64-bit offsets."""
     with arrow.memory_map(path) as file:
-        if file.read(len(PARQUET)) == PARQUET:
+        head = file.read(len(ARROW))
+        if head.startswith(PARQUET):
             opened = arrow.parquet.ParquetFile(file)
             column, take = _column(arrow, opened.schema_arrow, path, field)
             for group in range(opened.num_row_groups):
@@ -74,10 +75,10 @@ def _batches(arrow: Any, path: str, field: str, first: int) -> Iterator[Any]:
                     first -= rows
             return
         file.seek(0)
-        opened = arrow.ipc.open_file(file)
+        is_file = head == ARROW  # which has an index of its batches, while a stream is read from its beginning
+        opened = arrow.ipc.open_file(file) if is_file else arrow.ipc.open_stream(file)
         column, take = _column(arrow, opened.schema, path, field)
-        for number in range(opened.num_record_batches):
-            batch = opened.get_batch(number)
+        for batch in map(opened.get_batch, range(opened.num_record_batches)) if is_file else opened:
             for begin in range(0, len(batch), ROWS):
                 part = batch.slice(begin, ROWS)
                 yield from _rest(take(part.column(part.schema.get_field_index(column))), first)
@@ -100,7 +101,7 @@ def _column(arrow: Any, schema: Any, path: str, field: str) -> tuple[str, Callab
         raise InputError(f"no column {field!r} (it has {known})", "Name the column with --field.", where=path)
     if arrow.types.is_dictionary(kind):
         kind = kind.value_type
-    if not (arrow.types.is_string(kind) or arrow.types.is_large_string(kind)):
+    if not _is_text(arrow.types, kind):
         raise InputError(f"column {field!r} is not of strings but of {kind}", where=path)
 
     def take(column: Any) -> Any:
@@ -109,6 +110,11 @@ def _column(arrow: Any, schema: Any, path: str, field: str) -> tuple[str, Callab
         return column.cast(arrow.large_string())
 
     return name, take
+
+
+def _is_text(types: Any, kind: Any) -> bool:
+    is_view = getattr(types, "is_string_view", types.is_string)  # from pyarrow 16 on
+    return bool(types.is_string(kind) or types.is_large_string(kind) or is_view(kind))
 
 
 def _member_type(arrow: Any, kind: Any, name: str) -> Any:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tokcli.cli import messages, streams
+from tokcli.cli.inputs.column_files import holds_columns
 from tokcli.cli.walk.binary_files import is_binary
 from tokcli.cli.walk.folder_walk import Choice, FolderWalk
 from tokcli.errors import EXIT_ERROR, NotUtf8Error, TokcliError
@@ -44,6 +45,8 @@ class FoundTexts:
         self._walk = FolderWalk(
             Choice(asked.globs, asked.no_ignore, asked.hidden, asked.follow), self.failed, _standard_output()
         )
+        own = vars(asked)  # rows of columns are records, but --chunk reads plain text
+        self._takes_columns = own.get("records") == "jsonl" and own.get("chunk") is None
         self._skipped = 0
         self._is_silent = False
         self.status = 0
@@ -104,6 +107,8 @@ class FoundTexts:
     def _checked(self, source: streams.Input) -> streams.Input | None:
         """Return an input that can be read, with its bytes if it is short; None for a binary file."""
         if source.data is not None or source.name == streams.STANDARD_INPUT or _is_stream(source.name):
+            return source
+        if self._takes_columns and holds_columns(source.name):
             return source
         blocks = source.blocks()
         first = next(blocks, b"")
