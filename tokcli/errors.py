@@ -17,7 +17,13 @@ _COMPARED = 100  # characters; no known name is longer, and the time to compare 
 
 
 def reason_of(error: Exception) -> str:
-    """Return why a call of the operating system failed, in its words: "no such file or directory"."""
+    """Return why a call of the operating system failed, in its words: "no such file or directory".
+
+    >>> reason_of(FileNotFoundError("/bucket/name")), reason_of(OSError(13, "Permission denied"))
+    ('no such file or directory', 'permission denied')
+    """
+    if isinstance(error, FileNotFoundError) and not error.strerror:  # fsspec's names the path and nothing else
+        return "no such file or directory"
     return (getattr(error, "strerror", None) or str(error)).lower()
 
 

@@ -25,6 +25,9 @@ from support import ok, program, refused
         (["encode", "--visualize", "tokens"],
          "tokens: no such file or directory\nIf it is the view that you want, write --visualise=tokens."),
         (["encode", "merges"], "merges: no such file or directory"),
+        *((command, "s3://a/b: no such file or directory\nUrls are opened with --dask ADDRESS, or --dask local.")
+          for command in (["count", "s3://a/b"], ["encode", "s3://a/b"])),
+        (["split", "s3://a/b"], "s3://a/b: no such file or directory"),
         (["count", "/tmp/no such"], "/tmp/no such: no such file or directory"),
         (["count", "-e", "gpt-4", "-t", "x"], "unknown encoding 'gpt-4'\nIt is a model: use -m gpt-4."),
         (["count", "-m", "o200k_base", "-t", "x"],

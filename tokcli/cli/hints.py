@@ -27,6 +27,7 @@ from tokcli.registry.models import names_a_model
 
 MAX_NAME_BYTES = 255  # the longest name of a file that Linux takes
 VIEWS = ("tokens", "merges")  # of --visualise
+TAKE_URLS = ("count", "encode", "train")  # the commands with --dask
 
 
 def _special_token(error: DisallowedSpecialTokenError) -> str:
@@ -60,6 +61,8 @@ def _missing_file(error: MissingFileError) -> str:
         return "Separate names by NULs, as `find -print0` and `git ls-files -z` do."
     if name in VIEWS and any(word.startswith("--visuali") for word in sys.argv):
         return f"If it is the view that you want, write --visualise={name}."
+    if "://" in name and sys.argv[1:2] and sys.argv[1] in TAKE_URLS and not any("--dask" in word for word in sys.argv):
+        return "Urls are opened with --dask ADDRESS, or --dask local."
     folder = name.rpartition("/")[0]
     if os.path.isdir(folder):  # noqa: PTH112 - Path raises OSError for a name that is too long
         return error.hint
