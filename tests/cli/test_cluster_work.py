@@ -9,6 +9,7 @@ import random
 import signal
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +18,9 @@ from support import HARD_ATOMS, ROOT, ok, refused
 
 from tokcli.cli import cluster_work
 from tokcli.cli.main import run
+from tokcli.cluster.files import size_of_url
+from tokcli.cluster.tasks import in_order
+from tokcli.errors import InputError
 
 pytest.importorskip("distributed")
 pytestmark = [
@@ -93,6 +97,24 @@ def test_a_cluster_counts_as_this_machine_does(
     del folder
     here = answer(capfdbinary, "count", *arguments)
     assert answer(capfdbinary, "count", "--dask", dask_workers.scheduler_address, *arguments) == here
+
+
+def test_a_cluster_gets_nothing_to_load_where_the_first_input_is_refused() -> None:
+    class NoCluster:
+        def submit(self, *_: object, **__: object) -> None:
+            raise AssertionError("something was sent")
+
+    def items() -> Iterator[str]:
+        raise InputError("not a file")
+        yield ""
+
+    with pytest.raises(InputError):
+        list(in_order(NoCluster(), str.upper, items(), "shared"))
+
+
+def test_a_url_that_is_not_there_says_so() -> None:
+    with pytest.raises(InputError, match=r"^memory://nope: no such file or directory$"):
+        size_of_url("memory://nope")
 
 
 def test_a_wrong_record_ends_the_counts_where_it_is(

@@ -6,6 +6,7 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from itertools import chain, islice
 from typing import Any, TypeVar
 
 Item = TypeVar("Item")
@@ -32,14 +33,17 @@ def in_order(
 ) -> Iterator[tuple[Item, Made]]:
     """Yield (item, `task(item, *shared)`) for each item, in order; the cluster works some items ahead.
 
-    The `shared` objects are sent once, not with each task. When a worker dies, others do its tasks again.
+    The `shared` objects are sent once, not with each task, and not before there is an item. When a worker dies, others
+    do its tasks again.
     """
+    items = iter(items)
+    first = list(islice(items, 1))  # an input may be refused here: a worker that was loading objects would log its end
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that a vocabulary is large
         held = [client.submit(_itself, thing, pure=False) for thing in shared]
     most = max(LEAST_AHEAD, AHEAD * sum(client.nthreads().values()))
     waiting: deque[tuple[Item, Any]] = deque()
-    for item in items:
+    for item in chain(first, items):
         waiting.append((item, client.submit(task, item, *held, pure=False)))
         if len(waiting) >= most:
             done, result = waiting.popleft()
