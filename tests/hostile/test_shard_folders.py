@@ -173,6 +173,93 @@ def test_a_state_of_a_run_that_lies_is_refused(lie: str, died: Path, made: Path)
     assert said.count("\n") <= 2
 
 
+PLACES: dict[str, list[int]] = {
+    "an input that is not there": [1, 0, 0, 0],
+    "the middle of a document": [0, 5, 0, 0],
+    "the end of the input": [0, 6690, 0, 0],
+    "after the end": [0, 1 << 40, 0, 0],
+    "more documents than there are": [0, 0, 301, 0],
+    "a document that was cut": [0, 0, 100, 50],
+    "a cut document in shards that have none": [0, 0, 0, 1],
+}
+
+
+@pytest.mark.parametrize("place", PLACES.values(), ids=PLACES.keys())
+def test_a_place_that_no_run_was_saved_at_is_refused(place: list[int], died: Path, made: Path) -> None:
+    """Such a run once ended with status 0 and an index of other documents."""
+    path = died / NAME / "state.json"
+    state = json.loads(path.read_bytes())
+    state["progress"]["position"] = place
+    path.write_bytes(sealed(state))
+    before = files_of(died)
+    assert "not a valid checkpoint" in refused(*asked_in(made), died)
+    assert files_of(died) == before
+
+
+def files_of(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("place", [[2, 0, 1, 0], [4, 0, 0, 0], [1, 3, 0, 0], [1, 0, 2, 0]])
+def test_files_that_are_documents_are_counted(place: list[int], tmp_path: Path) -> None:
+    names = [f"{number}.txt" for number in range(9)]
+    for name in names:
+        (tmp_path / name).write_text("five words are in here\n")
+    asked = ["encode", "-q", "--shard-tokens", "10", *(str(tmp_path / name) for name in names), "--shards"]
+    assert status_of([*asked, str(tmp_path / "died")], "replace-after:6") == DIED
+    path = tmp_path / "died" / NAME / "state.json"
+    state = json.loads(path.read_bytes())
+    right = state["progress"]["position"]
+    state["progress"]["position"] = place
+    path.write_bytes(sealed(state))
+    assert place != right and "not a valid checkpoint" in refused(*asked, tmp_path / "died")
+    state["progress"]["position"] = right
+    path.write_bytes(sealed(state))
+    ok(*asked, tmp_path / "died")
+
+
+LINES: dict[str, Callable[[bytes], bytes]] = {
+    "ends that go back": lambda line: line.replace(b"[4, 8", b"[8, 4"),
+    "one end less": lambda line: line.replace(b"[4, ", b"["),
+    "an end that is no number": lambda line: line.replace(b"[4, ", b"[x, "),
+    "an end twice": lambda line: line.replace(b"[4, ", b"[4, 4, "),
+    "ends in another form": lambda line: line.replace(b"[4, ", b"[04, "),
+    "another line": lambda line: line.replace(b'"tokens"', b'\n"tokens"'),
+    "another member": lambda line: line.replace(b'"tokens"', b'"x": 1, "tokens"'),
+    "more after it": lambda line: line + b',\n{"file": "shard-00009.bin"}',
+    "no end": lambda line: line[:-2],
+    "a cut": lambda line: line.replace(b', "ends"', b', "continues": true, "ends"'),
+}
+
+
+@pytest.mark.parametrize("lie", LINES.values(), ids=LINES.keys())
+def test_what_is_kept_of_a_shard_is_read_before_it_becomes_the_index(
+    lie: Callable[[bytes], bytes], died: Path, made: Path
+) -> None:
+    """The ends of documents were once copied unread."""
+    path = died / NAME / "shard-00001.json"
+    line = path.read_bytes()
+    assert lie(line) != line
+    path.write_bytes(lie(line))
+    assert "not a valid checkpoint" in refused(*asked_in(made), died)
+
+
+@pytest.mark.parametrize("layout", ["flat", "npy", "datatrove", "megatron"])
+def test_a_shard_of_another_size_is_missed_by_the_run_that_goes_on(layout: str, made: Path, tmp_path: Path) -> None:
+    asked = [*asked_in(made), "died", "--layout", layout]
+    asked[-3] = str(tmp_path / "died")
+    assert status_of(asked, "replace-after:13") == DIED
+    files = [path for path in (tmp_path / "died").iterdir() if "shard-00001" in path.name or "00001_" in path.name]
+    assert files
+    for path in files:
+        data = path.read_bytes()
+        for other in (data[:-2], data + bytes(2), b""):
+            path.write_bytes(other)
+            assert f"{path.name} has {len(other)} bytes, not {len(data)}" in refused(*asked)
+        path.write_bytes(data)
+    ok(*asked)
+
+
 def asked_in(folder: Path) -> list[str]:
     return [str(folder / "docs") if word == "docs" else word for word in ASKED]
 

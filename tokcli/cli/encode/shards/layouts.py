@@ -113,6 +113,12 @@ class Shard:
         return [name] if cls.BESIDE is None else [name, _beside(name, cls.BESIDE)]
 
     @classmethod
+    def sizes(cls, tokens: int, documents: int, form: BinaryFormat) -> list[int]:
+        """Return the bytes of each file of a shard, that of the ids first; none where data is compressed."""
+        del documents
+        return [tokens * WIDTH[form]]
+
+    @classmethod
     def owns(cls, name: str) -> bool:
         """Return whether a file of this name may be one of this layout, or one that is still being written."""
         name = re.sub(r"\A\.(.+)\.[0-9a-f]{12}\.tmp\Z", r"\1", name)
@@ -171,6 +177,11 @@ class NpyShard(Shard):
 
     NAME = "shard-{:05}.npy"
 
+    @classmethod
+    def sizes(cls, tokens: int, documents: int, form: BinaryFormat) -> list[int]:
+        del documents
+        return [npy.HEADER_BYTES + tokens * WIDTH[form]]
+
     def _begin(self) -> None:
         self._files[0].write(npy.header(0, self._form))
 
@@ -182,6 +193,10 @@ class DatatroveShard(Shard):
     """The files of datatrove's TokenizedFile: the ids, and beside them the ends of the documents as uint64."""
 
     NAME, BESIDE = "{:05}_00000.ds", ".ds.index"
+
+    @classmethod
+    def sizes(cls, tokens: int, documents: int, form: BinaryFormat) -> list[int]:
+        return [tokens * WIDTH[form], documents * 8]
 
     def _finish(self) -> None:
         for ends in self.ends():
@@ -197,11 +212,16 @@ class MegatronShard(Shard):
     BESIDE = ".idx"
     HEADER = b"MMIDIDX\x00\x00"
     VERSION = 1
+    ABOUT = struct.Struct("<QBQQ")
     CODES: ClassVar[dict[BinaryFormat, int]] = {"u16": 8, "u32": 4}  # uint16; int32, for it has no uint32
+
+    @classmethod
+    def sizes(cls, tokens: int, documents: int, form: BinaryFormat) -> list[int]:
+        return [tokens * WIDTH[form], len(cls.HEADER) + cls.ABOUT.size + 4 * documents + 8 * (2 * documents + 1)]
 
     def _finish(self) -> None:
         write, count = self._files[1].write, self.documents
-        write(self.HEADER + struct.pack("<QBQQ", self.VERSION, self.CODES[self._form], count, count + 1))
+        write(self.HEADER + self.ABOUT.pack(self.VERSION, self.CODES[self._form], count, count + 1))
         last = 0
         for ends in self.ends():
             write(in_other_order(memoryview(array("i", map(sub, ends, chain([last], ends))))))
@@ -224,6 +244,11 @@ class ParquetShard(Shard):
 
     NAME = "shard-{:05}.parquet"
     INDEX = "_index.json"  # readers of folders leave such names out
+
+    @classmethod
+    def sizes(cls, tokens: int, documents: int, form: BinaryFormat) -> list[int]:
+        del tokens, documents, form
+        return []
 
     def _begin(self) -> None:
         self._arrow = import_pyarrow()

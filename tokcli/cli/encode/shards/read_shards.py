@@ -102,7 +102,7 @@ class ReadFolder(NamedTuple):
                 pass
             while (line := file.readline(MAX_LINE_BYTES)) and line != b"]}\n":
                 if line != b"\n":  # there is no shard
-                    yield _shard_of(line.rstrip(b",\n"), self.path, layout, form)
+                    yield shard_of(line.rstrip(b",\n"), self.path, layout, form)
             if not line:
                 raise _not_ours(self.path)
 
@@ -141,7 +141,8 @@ def _opened(index: Path) -> Iterator[BufferedReader]:
         yield buffered
 
 
-def _shard_of(line: bytes, index: Path, layout: str, form: Literal["u16", "u32", "npy"]) -> ReadShard:
+def shard_of(line: bytes, index: Path, layout: str, form: Literal["u16", "u32", "npy"]) -> ReadShard:
+    """Return the shard that a line of an index describes; InputError if it was not written by tokcli."""
     about, found, ends = line.partition(b', "ends": [')
     said = _parsed(about + b"}", index)
     try:

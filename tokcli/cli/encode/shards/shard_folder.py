@@ -16,12 +16,11 @@ from typing import Any, NamedTuple
 from tokcli.atomic import Replacement, new_file_mode
 from tokcli.cli.checkpoint_folder import NAME, STATE, CheckpointFolder, Work, plan_of
 from tokcli.cli.encode.shards.layouts import LAYOUTS, Shard
-from tokcli.cli.encode.shards.read_shards import FORMAT, VERSION, read_head
+from tokcli.cli.encode.shards.read_shards import FORMAT, MAX_LINE_BYTES, VERSION, ReadShard, read_head, shard_of
 from tokcli.cli.json_stream import dump
 from tokcli.engine.stream.ids import BinaryFormat, format_ids
 from tokcli.errors import EXIT_ERROR, InputError, OutputError, VocabularyError, reason_of
-from tokcli.formats.limits import HEAD_BYTES, open_regular_file
-from tokcli.formats.strict_json import parse_json_strictly
+from tokcli.formats.limits import open_regular_file
 
 ENCODING = Work(
     "encode --shards",
@@ -57,7 +56,7 @@ class ShardFolder:
     """The folder of a run, locked from `open` to `close`. `plan` identifies the run: that of another is rejected."""
 
     def __init__(self, path: str, layout: str, form: BinaryFormat, plan: dict[str, Any], *, resumes: bool) -> None:
-        self.path, self._layout, self._form = path, LAYOUTS[layout], form
+        self.path, self._name, self._layout, self._form = path, layout, LAYOUTS[layout], form
         self._plan = plan_of(plan)
         self._resumes = resumes
         self._files = CheckpointFolder(path, ENCODING)
@@ -136,26 +135,39 @@ class ShardFolder:
 
     def _check_shards(self, progress: WholeShards) -> None:
         """Raise InputError unless the complete shards are there, and their lines of the index fit what was saved."""
-        tokens = documents = 0
+        tokens = documents = cut = 0  # cut: tokens of the document that the next shard goes on with
         for number in range(progress.shards):
-            names = self._layout.names(number)
-            missing = next((name for name in names if not _is_regular_file(Path(self.path, name))), None)
-            if missing is not None:
-                raise self._files.damaged(f"{missing} is missing")
-            line = LINE_NAME.format(number)
-            try:
-                with open_regular_file(self._files.path / line, follow=False) as file:
-                    about, found, _ = file.read(HEAD_BYTES).partition(b', "ends": [')
-                said = parse_json_strictly(about + b"}", line)
-                is_right = bool(found) and [said["file"], *(one["file"] for one in said.get("beside", ()))] == names
-                tokens += said["tokens"]
-                documents += said["documents"] - said.get("continues", False)
-            except (VocabularyError, RecursionError, KeyError, TypeError, AttributeError):
-                is_right = False
-            if not is_right:
-                raise self._files.damaged(f"{line} is not as it was written")
-        if [tokens, documents] != [progress.tokens, progress.documents]:
-            raise self._files.damaged(f"{STATE} does not fit the shards")
+            shard = self._shard(number)
+            documents += len(shard.ends) - shard.continues
+            tokens += shard.tokens
+            cut = cut + shard.tokens if shard.continues else 0
+        if [tokens, documents, cut] != [progress.tokens, progress.documents, progress.position.tokens]:
+            raise self.damaged("does not fit the shards")
+
+    def _shard(self, number: int) -> ReadShard:
+        """Return a complete shard as its line of the index describes it; InputError unless its files are like that."""
+        names, line = self._layout.names(number), LINE_NAME.format(number)
+        found = [_size(Path(self.path, name)) for name in names]
+        if None in found:
+            raise self._files.damaged(f"{names[found.index(None)]} is missing")
+        shard: ReadShard | None = None
+        try:
+            with open_regular_file(self._files.path / line, follow=False) as file:
+                data = file.read(MAX_LINE_BYTES)
+            shard = shard_of(data, self._files.path / line, self._name, self._form)
+        except (VocabularyError, InputError):
+            pass
+        if shard is None or list(shard.files) != names or data != _line(shard):
+            raise self._files.damaged(f"{line} is not as it was written")
+        sizes = self._layout.sizes(shard.tokens, len(shard.ends), self._form)
+        for name, size, right in zip(names, found, sizes, strict=False):
+            if size != right:
+                raise self._files.damaged(f"{name} has {size} bytes, not {right}")
+        return shard
+
+    def damaged(self, why: str) -> InputError:
+        """Return the error for a state that does not fit what lies in the folder, or the inputs."""
+        return self._files.damaged(f"{STATE} {why}")
 
     def new_shard(self) -> Shard:
         """Return the next shard of the run, to be written."""
@@ -169,11 +181,9 @@ class ShardFolder:
         """
         done = self.progress
         with self._files.naming_errors():
-            main, *beside = shard.commit()
-            about = {**main, "tokens": shard.tokens, "documents": shard.documents}
-            about |= ({"beside": beside} if beside else {}) | ({"continues": True} if continues else {})
+            begin = _line_begin(shard.commit(), shard.tokens, shard.documents, continues=continues)
             path = self._files.path / LINE_NAME.format(done.shards)
-            _write(str(path), [f'{dump(about)[:-1]}, "ends": ['.encode(), *_joined(_numbers(shard)), b"]}"])
+            _write(str(path), [begin, *_joined(_numbers(shard)), b"]}"])
         self.progress = WholeShards(
             done.shards + 1, done.tokens + shard.tokens, done.documents + shard.documents - continues, status, position
         )
@@ -208,11 +218,29 @@ class ShardFolder:
             self._files.close()
 
 
-def _is_regular_file(path: Path) -> bool:
+def _size(path: Path) -> int | None:
+    """Return the bytes of a regular file; None if there is none of this name."""
     try:
-        return stat.S_ISREG(path.lstat().st_mode)
+        status = path.lstat()
     except FileNotFoundError:
-        return False
+        return None
+    return status.st_size if stat.S_ISREG(status.st_mode) else None
+
+
+def _line_begin(files: list[dict[str, str]], tokens: int, documents: int, *, continues: bool) -> bytes:
+    """Return the line of the index for a shard, up to the ends of its documents."""
+    main, *beside = files
+    about = {**main, "tokens": tokens, "documents": documents}
+    about |= ({"beside": beside} if beside else {}) | ({"continues": True} if continues else {})
+    return f'{dump(about)[:-1]}, "ends": ['.encode()
+
+
+def _line(shard: ReadShard) -> bytes:
+    """Return the line of the index for a shard that was read."""
+    files = [{"file": name, "sha256": digest} for name, digest in shard.files.items()]
+    tokens = shard.ends[-1] if shard.ends else 0
+    begin = _line_begin(files, tokens, len(shard.ends), continues=bool(shard.continues))
+    return begin + format_ids(shard.ends, b", ") + b"]}"
 
 
 def _numbers(shard: Shard) -> Iterator[bytes]:

@@ -10,9 +10,9 @@ from tokcli.cli.encode.shards.shard_folder import ShardFolder
 from tokcli.cli.encode.shards.shard_writer import ShardWriter
 from tokcli.cli.encode.write_ids import Spool
 from tokcli.cli.inputs.input_facts import size_on_disk
-from tokcli.cli.inputs.sections import Section
+from tokcli.cli.inputs.sections import Section, is_one_piece, record_from
 from tokcli.cli.json_stream import dump
-from tokcli.cli.records import batches_of
+from tokcli.cli.records import SEPARATOR, batches_of
 
 if TYPE_CHECKING:
     from tokcli.cli.encode.encode_options import EncodeRequest
@@ -23,7 +23,7 @@ class Run:
 
     def __init__(self, request: EncodeRequest, folder: ShardFolder, writer: ShardWriter) -> None:
         self._request, self._writer = request, writer
-        self._position = folder.progress.position
+        self._folder, self._position = folder, folder.progress.position
         self._sources = Spool()  # lines of JSON, for the index
 
     def encode(self, found: Iterator[Section]) -> None:
@@ -55,11 +55,14 @@ class Run:
 
     def _left(self, found: Iterator[Section]) -> Iterator[Section]:
         """Yield the sections, or ends of sections, that are still to be encoded; with -r, report unreadable files."""
-        texts = self._request.texts
+        texts, before = self._request.texts, 0
         for section in found:
             self._note(section)
             if section.number < self._position.input:
+                before += 1
                 continue
+            if section.number == self._position.input and not self._may_go_on(section, before):
+                raise self._folder.damaged("names a place where no document begins")
             if not isinstance(texts, list):
                 source = texts.checked(section.source)
                 self._writer.status = texts.status
@@ -69,6 +72,23 @@ class Run:
             if section.number == self._position.input and self._position.offset:
                 section = section._replace(start=self._position.offset)
             yield section
+
+    def _may_go_on(self, section: Section, before: int) -> bool:
+        """Return whether a run may have been saved in this section, with `before` sections done."""
+        done, at, kind = self._folder.progress, self._position, self._request.options.records
+        if not done.shards:
+            return True
+        if kind is None:
+            most = before + at.documents  # with -r, files that could not be read are missing
+            is_right = done.documents == most if isinstance(self._request.texts, list) else done.documents <= most
+            return is_right and at.offset == 0 and at.documents <= 1
+        if at.offset < section.start or at.documents > done.documents:
+            return False
+        if at.offset == section.start or is_one_piece(section.source):  # what is compressed is read first, or rows
+            return True
+        size = size_on_disk(section.source) or 0
+        end = size if section.stop is None else section.stop
+        return at.offset < end and record_from(section.source, size, at.offset, SEPARATOR[kind]) == at.offset
 
     def _encode_all(self, found: Iterator[Section]) -> None:
         """Encode the documents of sections, and write them."""

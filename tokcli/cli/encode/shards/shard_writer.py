@@ -35,11 +35,20 @@ class ShardWriter(IdWriter):
         self._done = 0  # documents since the place
         self._written = 0  # tokens of the next document that are in shards already
         self._skipped, self._dropped = folder.progress.position[2:]  # documents and tokens still to be skipped
+        self._resumed_at = folder.progress.position[:2] if folder.progress.shards else None  # until it is reached
         self.status = folder.progress.status
 
     def at(self, number: int, offset: int) -> None:
         """Set the place of the next document: the first from byte `offset` of input `number` on."""
         self._place, self._done = (number, offset), 0
+        if self._resumed_at is not None:
+            self._check(self._resumed_at == self._place)
+            self._resumed_at = None
+
+    def _check(self, is_there: bool) -> None:
+        """Raise InputError if the place where the run goes on is not in the inputs."""
+        if not is_there:
+            raise self._folder.damaged("names a place that is not in the inputs")
 
     # --- many documents ----------------------------------------------------------------------------------------------
 
@@ -51,6 +60,7 @@ class ShardWriter(IdWriter):
         while first < records:
             fits = self._fitting(offsets, first)
             if fits > first:
+                self._check(not self._dropped)  # what was cut did not fit
                 shard = self._open()
                 shard.write(*self._packed(ids, offsets[first : fits + 1], shard.tokens))
                 self._done, first = self._done + fits - first, fits
@@ -119,6 +129,7 @@ class ShardWriter(IdWriter):
         if self._skipped:
             self._skipped -= 1
             return
+        self._check(not self._dropped)
         shard = self._open()
         if not self._is_alone:
             for block in self._held.blocks():
@@ -142,6 +153,7 @@ class ShardWriter(IdWriter):
 
     def close(self) -> None:
         """End the last shard."""
+        self._check(self._resumed_at is None and not self._skipped and not self._dropped)
         if self._shard is not None:
             self._commit()
 
