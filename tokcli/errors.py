@@ -42,6 +42,11 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f"; did you mean {', '.join(others)}{' or ' if others else ''}{last}?" if near else ""
 
 
+def _seen(name: str) -> str:
+    """Return a name as messages have it: in quotes if there is nothing else to see of it."""
+    return name if name.strip() else repr(name)
+
+
 Unit = Literal["byte", "character"]  # of an offset; both count from 0
 
 
@@ -79,7 +84,7 @@ class TokcliError(Exception):
         self.detail = detail
 
     def __str__(self) -> str:
-        where = "" if self.where is None else f"{self.where}: "
+        where = "" if self.where is None else f"{_seen(self.where)}: "
         place = "" if self.offset is None else f" at {self.unit} {self.offset}"
         return where + self.what + place + (self.detail and f": {self.detail}")
 
@@ -92,7 +97,7 @@ class MissingFileError(InputError):
     """There is no file named `where`; the message shortens a long name without a slash, which is hardly a path."""
 
     def __str__(self) -> str:
-        name = self.where or ""
+        name = _seen(self.where or "")
         is_short = len(name) <= MAX_QUOTED or "/" in name
         return f"{name if is_short else f'{name[:MAX_QUOTED]}...'}: {self.what}"
 

@@ -265,6 +265,16 @@ def test_an_empty_name_is_refused_and_writes_nothing(command: list[str], tmp_pat
     assert [path.name for path in tmp_path.iterdir()] == ["text"]
 
 
+@pytest.mark.parametrize("name", ["", " ", "\n", "\t\u3000"])
+@pytest.mark.parametrize(
+    "command", ["count", "decode", "split", "count -r", "encode --shards made", "train -o out --vocab-size 260"]
+)
+def test_an_input_without_a_name_that_can_be_seen_is_quoted(command: str, name: str, tmp_path: Path) -> None:
+    """`count ''` once said `Error: : no such file or directory`."""
+    assert f"Error: {name!r}: no such file" in refused(*command.split(), name, cwd=tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_an_empty_encoding_is_no_encoding() -> None:
     assert "unknown encoding ''" in refused("count", "-t", "a", "-e", "")
 
