@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import signal
 import subprocess
@@ -239,6 +240,36 @@ def test_a_file_that_is_not_open_for_writing_is_an_error(line: str, tmp_path: Pa
     assert ran.returncode == 2
     assert ran.stderr.startswith(b"Error: /dev/")
     assert b"internal error" not in ran.stderr
+
+
+@pytest.mark.parametrize("form", ["minbpe", "gpt2", "tiktoken"])
+@pytest.mark.parametrize("command", ["train text --vocab-size 257 --format", "inspect-ranks -e ENCODING --export"])
+def test_two_files_are_written_to_no_device_or_pipe(command: str, form: str, files: Path, tmp_path: Path) -> None:
+    """`--format minbpe -o /dev/null` once made /dev/null.model, and merges beside a pipe were lost."""
+    shutil.copy(files / "text", tmp_path)
+    asked = command.replace("ENCODING", str(files / "mine.tiktoken") if form == "minbpe" else "gpt2").split()
+    pair = {"minbpe": ("m.model", "m.vocab"), "gpt2": ("vocab.json", "merges.txt"), "tiktoken": ("m", "m.json")}[form]
+    for number, name in enumerate(pair):
+        if (number, form) == (0, "tiktoken"):
+            continue  # the file is whole without the other one
+        os.mkfifo(tmp_path / name)
+        before = sorted(tmp_path.iterdir())
+        assert f"{name}: not a regular file" in refused(*asked, form, "-o", pair[0], cwd=tmp_path)
+        assert sorted(tmp_path.iterdir()) == before
+        (tmp_path / name).unlink()
+
+
+@pytest.mark.parametrize("name", ["null", "stdout", "fifo", "folder", "folder/", "folder/."])
+def test_a_file_whose_name_is_a_prefix_is_a_regular_file(name: str, files: Path, tmp_path: Path) -> None:
+    """minbpe's files are called NAME.model and NAME.vocab: beside a device, and hidden in a folder."""
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "null").symlink_to("/dev/null")
+    (tmp_path / "stdout").symlink_to("/dev/stdout")
+    before = sorted(tmp_path.rglob("*"))
+    said = refused("train", files / "text", "--vocab-size", "257", "--format", "minbpe", "-o", name, cwd=tmp_path)
+    assert f"{name}: is a directory" in said or f"{name}: not a regular file" in said
+    assert sorted(tmp_path.rglob("*")) == before
 
 
 # --- names of nothing ------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
 from collections.abc import Callable
 from contextlib import ExitStack
 from types import TracebackType
@@ -22,6 +23,7 @@ from tokcli.render.numbers import counted, grouped
 from tokcli.render.visible import visible
 
 MAX_SHOWN = 40  # characters of a special token in messages
+_PAIRS = ("minbpe", "gpt2")  # formats of two files, of which the first is not whole by itself
 _GPT2_NAMES = {"vocab.json": "merges.txt", "encoder.json": "vocab.bpe"}  # a vocabulary and the merges beside it
 
 
@@ -31,6 +33,8 @@ class Files:
     def __init__(self, output: str, form: str, sources: list[streams.Input]) -> None:
         self._form = form
         self._stack = ExitStack()
+        if form == "minbpe":
+            _refuse_irregular(output)  # which is none of the names, perhaps
         self.names = _names(output, form)
         self._outputs: list[streams.Output] = []
         self._sources = sources
@@ -39,10 +43,11 @@ class Files:
         with self._stack:
             # the last entered is the first to get its name: the files beside the main one get theirs before it
             for number, name in enumerate(self.names):
-                beside_none = number > 0 and not self._outputs[0].is_replaced
-                self._outputs.append(
-                    self._stack.enter_context(streams.Output(os.devnull if beside_none else name, self._sources))
-                )
+                if number and self._form not in _PAIRS and not self._outputs[0].is_replaced:
+                    name = os.devnull  # beside standard output or a pipe there is nothing
+                elif number or self._form in _PAIRS:
+                    _refuse_irregular(name)
+                self._outputs.append(self._stack.enter_context(streams.Output(name, self._sources)))
             self._stack = self._stack.pop_all()
         return self
 
@@ -79,6 +84,18 @@ class Files:
         for output in self._outputs:
             output.finish()
         return [(name, hashlib.sha256(data).hexdigest()) for name, data in zip(self.names, contents, strict=True)]
+
+
+def _refuse_irregular(path: str) -> None:
+    """Raise OutputError for a device, a pipe, a folder or an open file of ours, where one of two files is to be."""
+    try:
+        status = os.stat(path)  # noqa: PTH116
+    except OSError:  # there is nothing yet, or it is said when the file is opened
+        return
+    if stat.S_ISDIR(status.st_mode):
+        raise OutputError(f"{path}: is a directory", "Name a file.")
+    if not stat.S_ISREG(status.st_mode) or streams.open_file_at(path) is not None:
+        raise OutputError(f"{path}: not a regular file, and two are written", "Name a new file, or another format.")
 
 
 def _refused(token: str, why: str) -> VocabularyError:
