@@ -245,3 +245,26 @@ def test_a_question_for_completions_that_no_shell_asks_is_refused(instruction: s
     if instruction == "fish_complete" and number is not None:
         return  # fish's COMP_CWORD is the word itself
     assert refused("count", "-t", "a", env=env).startswith("Error: _TOKCLI_COMPLETE is set")
+
+
+ODD_NUMBERS = {
+    "split -t a --timeout": ("nan", "inf", "1e308", "1e10", "-0.0", "-nan"),
+    "train -t abab -o out --vocab-size 257 --hold-back": ("nan", "inf", "-nan"),
+    "train -t abab -o out --vocab-size 257 --checkpoint kept --checkpoint-every": ("nan", "-inf"),
+    "count -t a --price": ("nan", "inf", "-nan"),
+}
+
+
+@pytest.mark.parametrize(("command", "number"), [(command, n) for command in ODD_NUMBERS for n in ODD_NUMBERS[command]])
+def test_what_is_no_finite_number_is_refused(command: str, number: str, tmp_path: Path) -> None:
+    """`--hold-back nan` was an internal error, `--timeout nan` no limit, and `--timeout inf` none that was kept."""
+    assert "Invalid value for" in refused(*command.split(), number, cwd=tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_price_of_nothing_has_no_sign() -> None:
+    assert ok("count", "-t", "a", "--price", "-0", "--json") == b'{"count": 1, "price": 0.0}\n'
+
+
+def test_a_long_time_limit_is_one() -> None:
+    assert ok("split", "--timeout", "1e9", "--pattern", r"(a)\1|\w|\W", "-t", "aab") == b"aa\nb\n"

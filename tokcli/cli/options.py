@@ -6,6 +6,7 @@ What an option leads to is decided in request.py; what cannot be combined, in co
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from math import isnan
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
@@ -35,6 +36,7 @@ RecordKind = Literal["lines", "nul", "jsonl"]
 
 DEFAULT_ENCODING = "o200k_base"
 DEFAULT_SECONDS = 5  # as in engine/base/time_limit.py; a test compares the two
+MAX_SECONDS = 1e9  # 32 years; `regex` takes more, or infinity, for no time at all
 # Options whose value may be left out, and the value that they have then. The next word is a FILE.
 OPTIONAL_VALUES = {
     "--visualise": "tokens",
@@ -249,8 +251,21 @@ def limit_patterns(context: click.Context, _: click.Parameter, seconds: float) -
     return seconds
 
 
+class NumberRange(click.FloatRange):
+    """A number of a range: no NaN, which click takes for a number of any range, and no negative zero."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        number: float = super().convert(value, param, ctx)
+        if isnan(number):
+            self.fail(f"{value!r} is not a number.", param, ctx)
+        return number + 0.0  # -0.0 + 0.0 is 0.0
+
+
 takes_timeout = click.option(
-    "--timeout", metavar="S", type=click.FloatRange(min=0, min_open=True), default=DEFAULT_SECONDS, show_default=True,
+    "--timeout", metavar="S", default=DEFAULT_SECONDS, show_default=True,
+    type=NumberRange(min=0, min_open=True, max=MAX_SECONDS),
     callback=limit_patterns, help="Allow a pattern S seconds for each block of text.",
 )  # fmt: skip
 takes_files = group(

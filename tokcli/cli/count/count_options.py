@@ -55,7 +55,7 @@ declared = options.group(
     click.option("--budget", is_flag=True, help="Print how many tokens are left of the context window."),
     click.option("--window", type=click.IntRange(min=1), metavar="N",
                  help="Take a context window of N tokens instead of the model's."),
-    click.option("--price", type=click.FloatRange(min=0, max=MAX_PRICE), metavar="P",
+    click.option("--price", type=options.NumberRange(min=0, max=MAX_PRICE), metavar="P",
                  help="Print what the tokens cost if a million of them costs P."),
     click.option("--chat", is_flag=True, help="Estimate the tokens of chat messages in JSON, tools included."),
     click.option("--exact-only", is_flag=True, help="Reject counts that are estimates."),
