@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -281,3 +283,40 @@ def test_a_run_that_died_goes_on_where_nothing_was_touched(died: Path, made: Pat
     ok(*asked_in(made), died)
     whole = {path.name: path.read_bytes() for path in (made / "whole").glob("*.bin")}
     assert {path.name: path.read_bytes() for path in died.glob("*.bin")} == whole
+
+
+def test_a_shard_that_was_made_just_before_a_run_died_is_none_of_another_run(made: Path, tmp_path: Path) -> None:
+    """It once stayed beside an index without shards, for whoever opens `*.bin`."""
+    (tmp_path / "nothing").touch()
+    assert status_of([*asked_in(made), str(tmp_path / "died")], "replace-after:1") == DIED
+    assert [path.name for path in (tmp_path / "died").glob("*.bin")] == ["shard-00000.bin"]
+    ok(*ASKED[:-2], tmp_path / "nothing", "--shards", tmp_path / "died")
+    assert [path.name for path in (tmp_path / "died").iterdir()] == ["index.json"]
+
+
+FULL = """
+import errno, io, sys
+from pathlib import Path
+from tokcli.cli.main import run
+
+class Full(io.FileIO):
+    def write(self, data):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+Path.open = lambda path, mode: Full(path, mode)
+sys.exit(run(sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize("command", ["encode -t abab --shards", "train -t abab --vocab-size 257 -o out --checkpoint"])
+def test_a_folder_that_there_is_no_room_for_is_not_left(command: str, tmp_path: Path) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", FULL, *command.split(), "made"],
+        capture_output=True,
+        timeout=60,
+        cwd=tmp_path,
+        check=False,
+    )
+    assert ran.returncode == 2
+    assert b"no space left on device\nFree some space, and run the same command again.\n" in ran.stderr
+    assert list(tmp_path.iterdir()) == []

@@ -6,6 +6,7 @@ contain is left to `train --checkpoint` and `encode --shards`.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -107,7 +108,16 @@ class CheckpointFolder:
         except FileExistsError:
             self._check()
         with suppress(FileExistsError), (self.path / MARKER).open("xb") as file:  # another process may make it first
-            file.write(marker)
+            try:
+                file.write(marker)
+                file.flush()
+            except OSError:
+                with suppress(OSError):  # somebody has put a file into it
+                    (self.path / MARKER).unlink()
+                    self.path.rmdir()
+                    if MADE_PARENT in marker:
+                        self._parent.rmdir()
+                raise
 
     def _check(self) -> None:
         """Raise InputError unless tokcli made the folder: for a link, another user's, or other files without marker."""
@@ -228,7 +238,13 @@ class CheckpointFolder:
             raise
         except OSError as error:
             where = os.fsdecode(getattr(error, "filename", None) or self.path)
-            raise OutputError(reason_of(error), "Name another DIR.", where=where) from None
+            raise OutputError(reason_of(error), hint_about(error), where=where) from None
+
+
+def hint_about(error: OSError) -> str:
+    """Return what to do about an error of a folder in which a run can go on."""
+    is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    return "Free some space, and run the same command again." if is_full else "Name another DIR."
 
 
 def digest_of(data: bytes) -> str:

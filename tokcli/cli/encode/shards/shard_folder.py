@@ -111,6 +111,7 @@ class ShardFolder:
         state = self._files.read_state()
         if state is None:
             self._files.remove_all_but(())
+            self._remove_shards()
             return WholeShards()
         try:
             plan, progress = state["plan"], WholeShards(**state["progress"])
@@ -125,13 +126,17 @@ class ShardFolder:
         self._files.refuse_other(self._plan, plan)
         if not self._resumes:
             progress = WholeShards()
-            with self._files.naming_errors():
-                for path in Path(self.path).iterdir():
-                    if self._layout.owns(path.name):  # the new run may make fewer shards
-                        path.unlink()
+            self._remove_shards()
         self._check_shards(progress)
         self._files.remove_all_but((STATE, *(LINE_NAME.format(number) for number in range(progress.shards))))
         return progress
+
+    def _remove_shards(self) -> None:
+        """Remove the shards of a run that does not go on: the new run may make fewer."""
+        with self._files.naming_errors():
+            for path in list(Path(self.path).iterdir()):
+                if self._layout.owns(path.name):
+                    path.unlink()
 
     def _check_shards(self, progress: WholeShards) -> None:
         """Raise InputError unless the complete shards are there, and their lines of the index fit what was saved."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import errno
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokcli.cli import streams
+from tokcli.cli.checkpoint_folder import hint_about
 from tokcli.cli.cluster_work import reachable
 from tokcli.cli.encode.shards.dealing import (
     Inventory,
@@ -65,9 +65,7 @@ def write(request: EncodeRequest, folder: str) -> None:
     except OSError as error:
         if isinstance(error, TokcliError):
             raise
-        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-        hint = "Free some space, and run the same command again." if full else "Name another DIR."
-        raise OutputError(reason_of(error), hint, where=folder) from None
+        raise OutputError(reason_of(error), hint_about(error), where=folder) from None
     finally:
         shards.close()
 
