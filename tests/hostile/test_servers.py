@@ -212,6 +212,30 @@ def test_a_bundle_of_certificates_that_is_none_is_one_error(
     assert server.asked == []
 
 
+@pytest.mark.parametrize("says_first", [b"", b"\x15\x03\x03\x00\x02\x02\x28", b"\x16\x03\x03\x00\x04junk"])
+def test_a_handshake_that_fails_is_no_matter_of_certificates(says_first: bytes, raw: Callable[[Talk], str]) -> None:
+    """A connection that was cut was once an untrusted certificate, and was not tried again."""
+    tries = []
+
+    def talk(connection: socket.socket) -> None:
+        tries.append(connection)
+        connection.sendall(says_first)
+
+    with pytest.raises(NetworkError) as caught:
+        download(raw(talk).replace("http:", "https:") + "/a", SHA256)
+    assert "certificate" not in str(caught.value)
+    assert len(tries) == transfer.RETRIES + 1
+
+
+@pytest.mark.parametrize("proxy", ["socks9://127.0.0.1:1", "http:///path", "http://:1"])
+def test_a_proxy_that_cannot_be_used_is_not_the_fault_of_the_url(
+    proxy: str, server: Server, monkeypatch: pytest.MonkeyPatch  # noqa: F811
+) -> None:  # fmt: skip
+    monkeypatch.setenv("https_proxy", proxy)
+    with pytest.raises(NetworkError, match="proxy"):
+        download(server.url("/a"), SHA256)
+
+
 def test_a_server_without_tls_is_one_error(raw: Callable[[Talk], str]) -> None:
     url = raw(says(b"HTTP/1.1 400 Bad Request\r\n\r\n")).replace("http:", "https:")
     with pytest.raises(NetworkError):

@@ -5,6 +5,7 @@ download.py runs it in a thread of its own and limits its time.
 
 from __future__ import annotations
 
+import ssl
 import threading
 import time
 import zlib
@@ -110,13 +111,16 @@ class Transfer:
                 if self._is_known is not None and self._is_known(self._headers):
                     return None
                 return self._body(response)
-        except requests.exceptions.SSLError as error:
-            raise NetworkError(f"{self._shown}: its certificate is not trusted: {_reason(error)}") from None
-        except (requests.exceptions.InvalidURL, requests.exceptions.InvalidSchema) as error:
+        except (requests.exceptions.InvalidProxyURL, requests.exceptions.InvalidSchema) as error:
+            # the scheme of the url itself has been checked
+            raise NetworkError(f"{self._shown}: the proxy cannot be used: {_reason(error)}") from None
+        except requests.exceptions.InvalidURL as error:
             raise NetworkError(f"{self._shown}: not a valid url: {error}") from None
         except NetworkError:
             raise
         except (requests.RequestException, urllib3.exceptions.HTTPError, OSError) as error:
+            if any(isinstance(found, ssl.SSLCertVerificationError) for found in _chain(error)):
+                raise NetworkError(f"{self._shown}: its certificate is not trusted: {_reason(error)}") from None
             raise _TryAgainError(_reason(error)) from None
         except ValueError as error:  # of the libraries, for what they cannot parse
             raise NetworkError(f"{self._shown}: not a valid answer: {_reason(error)}") from None
@@ -243,17 +247,23 @@ def _reason(error: BaseException) -> str:
     >>> _reason(ConnectionRefusedError(111, "Connection refused"))
     'connection refused'
     """
-    chain: list[BaseException] = []
-    inner: object = error
-    while isinstance(inner, BaseException) and inner not in chain:
-        chain.append(inner)
-        inner = next((cause for cause in _causes(inner) if isinstance(cause, BaseException)), None)
+    chain = _chain(error)
     for found in reversed(chain):
         if text := getattr(found, "verify_message", None) or getattr(found, "strerror", None):
             return _in_one_line(str(text))
     if any(isinstance(found, (TimeoutError, urllib3.exceptions.TimeoutError)) for found in chain):
         return "no answer in time"
     return _in_one_line(str(chain[-1]))
+
+
+def _chain(error: BaseException) -> list[BaseException]:
+    """Return an exception, the one that caused it, and so on."""
+    chain: list[BaseException] = []
+    inner: object = error
+    while isinstance(inner, BaseException) and inner not in chain:
+        chain.append(inner)
+        inner = next((cause for cause in _causes(inner) if isinstance(cause, BaseException)), None)
+    return chain
 
 
 def _in_one_line(text: str) -> str:
