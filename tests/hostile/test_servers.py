@@ -242,6 +242,20 @@ def test_a_server_without_tls_is_one_error(raw: Callable[[Talk], str]) -> None:
         download(url + "/a", SHA256)
 
 
+@pytest.mark.parametrize("offline", ["", " ", "0", "1", "x", "2", "nope", "\udcff", "\n", "off", "x" * 100_000])
+def test_any_value_of_offline_is_a_yes_or_a_no(offline: str, tmp_path: Path) -> None:
+    """`TOKCLI_OFFLINE=x` was once an invalid value for --offline, of commands that need no network, too."""
+    env = {"HF_ENDPOINT": "http://127.0.0.1:1", "HF_HOME": str(tmp_path), "TOKCLI_OFFLINE": offline}
+    assert ok("count", "-t", "x", env=env) == b"1\n"
+    said = refused("count", "-e", "org/name", "-t", "x", env=env)
+    assert ("network may not be used" in said) == (offline.strip() not in ("", "0", "off"))
+
+
+def test_a_backend_that_is_none_is_named_alone() -> None:
+    said = refused("count", "-t", "x", env={"TOKCLI_BACKEND": "\x1b[31m"})
+    assert said.startswith("Error: TOKCLI_BACKEND=␛[31m: no such backend\n")
+
+
 @pytest.mark.parametrize("offline", ["1", "yes", "x", " true "])
 def test_offline_means_no_connection_at_all(offline: str, tmp_path: Path) -> None:
     with serving() as hub:

@@ -308,7 +308,7 @@ def _takes_encoding(*, several: bool) -> Callable[[F], F]:
                      help="Use the encoding of this model."),
         click.option("--pattern", metavar="P", help="Split with this regex, or with the pattern of the encoding P."),
         takes_timeout,
-        click.option("--offline", is_flag=True, envvar="TOKCLI_OFFLINE", help="Never use the network."),
+        click.option("--offline", is_flag=True, help="Never use the network."),  # network/ reads TOKCLI_OFFLINE
     )  # fmt: skip
 
 

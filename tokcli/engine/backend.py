@@ -28,7 +28,7 @@ def native() -> ModuleType | None:
     """
     wanted = os.environ.get(VARIABLE, "auto") or "auto"
     if wanted not in ("auto", "native", "python"):
-        raise TokcliError(f"{VARIABLE}={wanted}: no such backend", "Set it to auto, native or python.")
+        raise TokcliError("no such backend", "Set it to auto, native or python.", where=f"{VARIABLE}={wanted}")
     if wanted == "python":
         return None
     try:
