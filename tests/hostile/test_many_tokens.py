@@ -11,6 +11,7 @@ from pathlib import Path
 
 import gguf_files
 import pytest
+from support import took_less
 
 from tokcli.engine.base.longest_match import LongestMatch
 from tokcli.registry.encodings import load_encoding
@@ -116,3 +117,12 @@ def test_many_texts_are_found_as_few_are() -> None:
         "abc", "ab", "<a><b>", "<a>", "\u00e9b", "\u00e9", "bc]", "abc",
     ]  # fmt: skip
     assert list(few.everywhere(text)) == list(many.everywhere(text))
+
+
+@pytest.mark.clock
+def test_few_long_texts_that_share_their_beginnings_are_found_in_time() -> None:
+    """A regular expression compared each of them with the text at each place: minutes for 100 kB."""
+    match = LongestMatch(["a" * (20 * size) + "bq" for size in range(1, 251)])
+    began = time.process_time()
+    assert list(match.find("a" * 50_000 + "bq")) == [(45_000, 50_002)]
+    assert took_less(began, 4)
