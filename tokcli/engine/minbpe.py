@@ -71,11 +71,17 @@ class MinBpe(TextTokenizer):
     @property
     def _hides_specials(self) -> bool:
         """Whether a special token is the beginning of a later one, which minbpe then never finds."""
-        earlier: set[str] = set()
-        for name in self.special_tokens:
-            if any(name[:size] in earlier for size in range(1, len(name))):
+        place_of = {name: place for place, name in enumerate(self.special_tokens)}
+        row: list[
+            tuple[str, int]
+        ] = []  # the tokens that one begins with, each with the first place up to it in the row
+        for name in sorted(place_of):
+            while row and not name.startswith(row[-1][0]):
+                row.pop()
+            place = place_of[name]
+            if row and row[-1][1] < place:
                 return True
-            earlier.add(name)
+            row.append((name, min(place, row[-1][1]) if row else place))
         return False
 
     def decoding_facts(self) -> DecodingFacts:

@@ -21,6 +21,7 @@ MAX_MERGES = 2 * MAX_TOKENS  # a token may have several; the most in use are som
 MAX_JSON_WEIGHT = 6_000_000  # values of a JSON document, an object as five; the most in use have some 1,500,000
 MAX_KEYS = 2**16  # values in a GGUF header; the most in use are some 60
 MAX_TOKEN_BYTES = 2**16  # the longest of o200k_base has 128; merging is slowest on long tokens
+MAX_MADE_BYTES = 2**26  # of all tokens of a file that has only their merges; those of o200k_base have 1,500,000
 MAX_PIECE_CHARS = 8000  # SentencePiece's own limit
 MAX_PATTERN_CHARS = 2**16  # the longest in use (DeepSeek's letters by name) has some 2,000
 MAX_COPIES = 64  # of a text that all templates of a post-processor make together; the templates in use make one

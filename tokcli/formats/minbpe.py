@@ -7,7 +7,7 @@ import re
 from tokcli.engine.bpe.ranks import ranks_of_pairs
 from tokcli.engine.minbpe import BYTES, MinBpe
 from tokcli.errors import VocabularyError
-from tokcli.formats.limits import MAX_RANK, MAX_TOKEN_BYTES, MAX_TOKENS
+from tokcli.formats.limits import MAX_MADE_BYTES, MAX_RANK, MAX_TOKEN_BYTES, MAX_TOKENS
 from tokcli.formats.refusals import lines_of, refuse_line, shown_text
 from tokcli.formats.tiktoken import RanksFile
 
@@ -48,7 +48,7 @@ def parse_minbpe(data: bytes, name: str) -> MinBpe | RanksFile:
 def _read_pairs(lines: list[bytes], first: int, name: str) -> list[tuple[int, int]]:
     """Return the pairs of ids in some lines, the first of which is line `first` of the file."""
     pairs: list[tuple[int, int]] = []
-    sizes = [1] * BYTES
+    sizes, made = [1] * BYTES, 0
     seen: dict[tuple[int, int], int] = {}
     for number, line in enumerate(lines, first):
         if not line.strip():
@@ -66,6 +66,9 @@ def _read_pairs(lines: list[bytes], first: int, name: str) -> list[tuple[int, in
         size = sizes[pair[0]] + sizes[pair[1]]
         if size > MAX_TOKEN_BYTES:
             refuse_line(name, number, f"a token of {size} bytes; at most {MAX_TOKEN_BYTES} are allowed")
+        made += size
+        if made > MAX_MADE_BYTES:
+            refuse_line(name, number, f"tokens of {made} bytes together; at most {MAX_MADE_BYTES} are made")
         seen[pair] = number
         pairs.append(pair)
         sizes.append(size)
