@@ -6,14 +6,17 @@ They are built here as its own issues describe them; no such file is ever made b
 from __future__ import annotations
 
 import struct
+import time
 from pathlib import Path
 
 import pytest
 from protobuf import field
-from support import parse_vocabulary, refused
+from support import parse_vocabulary, refused, took_less
 
+from tokcli.engine.sentencepiece.charsmap import LONGEST_RULE, Charsmap
 from tokcli.engine.sentencepiece.model import SentencePiece
-from tokcli.errors import VocabularyError
+from tokcli.errors import InputError, VocabularyError
+from tokcli.registry.encodings import load_encoding
 
 NORMAL, UNKNOWN, USER_DEFINED = 1, 2, 4
 UNIGRAM, BPE, WORD, CHAR = 1, 2, 3, 4
@@ -112,3 +115,27 @@ def test_a_piece_of_a_hundred_thousand_bytes_is_refused() -> None:
     """Building a table of prefixes went as deep as the longest piece (its issue 1263)."""
     with pytest.raises(VocabularyError, match="a piece of 100000 characters; at most 8000 are read"):
         read(model_file([(b"a" * 100_000, NORMAL)], UNIGRAM))
+
+
+LEADS_BACK = ord("a") << 10 | ord("a")  # a unit for `a` from which `a` leads to itself
+
+
+@pytest.mark.clock
+def test_a_charsmap_that_leads_in_circles_takes_linear_time(tmp_path: Path) -> None:
+    """Each place of a text was read to its end: 80 kB took ten seconds."""
+    path = tmp_path / "x.model"
+    path.write_bytes(model_file(LETTERS, BPE, charsmap_of({ord("a"): LEADS_BACK})))
+    encoding = load_encoding(path)
+    began = time.process_time()
+    assert encoding.count("a" * 100_000) == 100_000
+    assert took_less(began, 5)
+
+
+def test_a_rule_of_a_charsmap_that_has_no_end_is_refused(tmp_path: Path) -> None:
+    charsmap = charsmap_of({ord("a"): LEADS_BACK | HAS_VALUE, 0: 0})
+    assert Charsmap(charsmap).longest(b"a" * LONGEST_RULE, 0) is not None
+    path = tmp_path / "x.model"
+    path.write_bytes(model_file(LETTERS, BPE, charsmap))
+    encoding = load_encoding(path)
+    with pytest.raises(InputError, match=f"a rule for more than {LONGEST_RULE} bytes"):
+        encoding.encode("a" * (2 * LONGEST_RULE))

@@ -12,8 +12,11 @@ from array import array
 from collections.abc import Iterator
 from functools import lru_cache
 
-from tokcli.errors import VocabularyError
+from tokcli.errors import InputError, VocabularyError
 
+# bytes, of the text that a rule replaces. Units may lead in circles, and each place of a text would be read to its end;
+# the longest rule of NFKC is for some ten bytes.
+LONGEST_RULE = 1024
 _UNIT_BLOCK = 1024  # bytes: the array grows by 256 units
 
 
@@ -40,7 +43,10 @@ class Charsmap:
         self._first = lru_cache(maxsize=1 << 14)(self._find_first)
 
     def prefixes(self, text: bytes, start: int = 0) -> Iterator[tuple[int, int]]:
-        """Yield (size, value) of each prefix of text[start:] that has a rule, the shortest first."""
+        """Yield (size, value) of each prefix of text[start:] that has a rule, the shortest first.
+
+        InputError where a rule may be for more than LONGEST_RULE bytes.
+        """
         units = self.units
         if not units:
             return
@@ -52,6 +58,8 @@ class Charsmap:
             unit = units[at]
             if unit & 0x800000FF != text[end]:
                 return
+            if end - start >= LONGEST_RULE:
+                raise InputError(f"the charsmap of the vocabulary may have a rule for more than {LONGEST_RULE} bytes")
             at ^= _offset(unit)
             if unit >> 8 & 1:
                 if at >= len(units):

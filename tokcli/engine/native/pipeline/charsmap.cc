@@ -9,6 +9,7 @@ namespace tokcli {
 namespace {
 
 constexpr size_t kFar = 256;  // bytes after which looking for a rule is work that callers do not count
+constexpr size_t kLongestRule = 1024;  // bytes, as LONGEST_RULE in charsmap.py: units may lead in circles
 
 }  // namespace
 
@@ -20,11 +21,11 @@ Charsmap::Found Charsmap::longest(const uint8_t* p, const uint8_t* end, size_t* 
   size_t looked_at = 0;  // bytes
   for (const uint8_t* q = p; q < end;) {
     const uint8_t byte = *q++;
-    ++looked_at;
     at ^= byte;
     if (at >= units_.size()) break;
     const uint32_t unit = units_[at];
     if ((unit & 0x800000FFu) != byte) break;
+    if (++looked_at > kLongestRule) return Found::kBroken;
     at ^= offset(unit);
     if (unit >> 8 & 1) {
       if (at >= units_.size()) break;

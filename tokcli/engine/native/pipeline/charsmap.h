@@ -25,7 +25,8 @@ class Charsmap {
   }
   bool fits() const { return texts_.empty() || texts_[texts_.size() - 1] == '\0'; }
   bool is_empty() const { return units_.empty(); }
-  // kBroken: the rule cuts a character in two, or its text is not UTF-8; only Python can say what becomes of it.
+  // kBroken: the rule cuts a character in two, or is too long, or its text is not UTF-8; only Python can say what becomes
+  // of it.
   enum class Found { kNone, kRule, kBroken };
   // Finds the longest rule for the text at `p`: how many bytes it replaces, and by what.
   Found longest(const uint8_t* p, const uint8_t* end, size_t* size, std::string_view* text) const;
