@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 from tokcli.engine.base.time_limit import run_within, seconds_allowed
 from tokcli.engine.pretokenizers.known_patterns import KNOWN_PATTERNS
 from tokcli.engine.pretokenizers.release import ReleaseCheck, exact_class, matching_ranges, regex_package, release_check
-from tokcli.engine.pretokenizers.repeats import check_repeats
+from tokcli.engine.pretokenizers.repeats import check_calls, check_repeats
 from tokcli.engine.pretokenizers.rewrite import (
     alternatives,
     name_alternatives,
@@ -116,6 +116,7 @@ def compiled(pat_str: str, source: str, *, exact: bool) -> regex.Pattern[str]:
 def _compile(pat_str: str, source: str, exact: bool) -> regex.Pattern[str]:
     if pat_str not in KNOWN_PATTERNS:
         check_repeats(source)
+        check_calls(source)
         if len(source) > LONGEST_REQUIRED:
             source = without_required_text(source)
     return _plain(with_simple_case_folding(rewrite(source, exact_class if exact else lambda *_: None)))

@@ -3,12 +3,17 @@ r"""How large a pattern becomes when it is compiled: `regex` writes out a thousa
 The number of states is estimated from the pattern's text, so that `(?:(?:a{1000}b){1000}c){1000}` is refused before it
 takes all memory. 131,072 states take about 50 MB and 0.2 s. A group that must be repeated is written out once more for
 the loop that follows, so each `+` around another one doubles it: 30 of them, `(?:(?:(?:a)+)+)+`, would take a terabyte.
+A group that calls itself first, `(?R)?a`, never ends: `regex` would take a gigabyte to find out.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
 
+from tokcli.engine.pretokenizers.nodes import Alternation, Group, PatternNode, UnknownSyntax, is_nullable
+from tokcli.engine.pretokenizers.parser import parse
 from tokcli.engine.pretokenizers.rewrite import atoms
 from tokcli.errors import PatternError
 
@@ -17,6 +22,7 @@ _INTERVAL = re.compile(r"\{ *([0-9]*) *(,?) *[0-9]* *\}")
 _GROUP_HEAD = re.compile(r"\(\?(?:<?[=!]|[>|]|P?<\w+>|[\w^-]*:)")
 _VERBOSE = re.compile(r"\(\?[a-zA-Z]*x")
 _COMMENT = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|(?P<comment>#[^\n]*)", re.DOTALL)  # or what may hold a #
+_CALL = re.compile(r"\(\?(?:(?P<number>R|[-+]?[0-9]+)|(?:&|P>)(?P<name>\w+))\)")  # of a group, or of the whole: R, 0
 _MANY_DIGITS = 6  # a number with so many is too large, whatever they are
 
 
@@ -27,6 +33,56 @@ def check_repeats(pattern: str) -> None:
             f"pattern: its repeats make more than {MAX_STATES:,} states",
             "Use smaller numbers in {...}; `{1,1000}` takes no more than `+`.",
         )
+
+
+def check_calls(pattern: str) -> None:
+    """Raise PatternError for a pattern with a group that calls itself before it has matched anything.
+
+    >>> check_calls(r"\\((?:[^()]|(?R))*\\)")
+    >>> check_calls("(a|(?1)b)")
+    Traceback (most recent call last):
+    tokcli.errors.PatternError: pattern: a group calls itself before it matches anything
+    """
+    if not _CALL.search(pattern):
+        return
+    try:
+        tree = parse(pattern)
+    except PatternError:
+        return  # `regex` says what is wrong
+    groups = [node for node in tree.nodes if isinstance(node, Group) and node.captures]
+    numbers = {group.opening.partition("<")[2][:-1]: number for number, group in enumerate(groups, 1)}
+    whole = [alternative.items for alternative in tree.alternatives]
+    called: dict[int, set[int]] = {}
+    for number, parts in enumerate([whole, *([group.children] for group in groups)]):
+        found = [_CALL.fullmatch(tree.text(node)) for items in parts for node in _at_the_beginning(items)]
+        called[number] = {_target(call, numbers) for call in found if call}
+    try:
+        TopologicalSorter(called).prepare()
+    except CycleError:
+        raise PatternError("pattern: a group calls itself before it matches anything") from None
+
+
+def _at_the_beginning(items: Sequence[PatternNode]) -> Iterator[UnknownSyntax]:
+    """Yield the calls and references in a sequence of items that may come before the first character."""
+    waiting = [items]
+    while waiting:
+        for item in waiting.pop():
+            if isinstance(item, UnknownSyntax):
+                yield item
+            elif isinstance(item, Alternation):
+                waiting += [(branch,) for branch in item.children]
+            else:
+                waiting.append(item.children)
+            if isinstance(item, UnknownSyntax) or not is_nullable(item):
+                break
+
+
+def _target(call: re.Match[str], numbers: Mapping[str, int]) -> int:
+    """Return the number of the group that is called, 0 for the whole pattern; -1 for none and for a relative number."""
+    if name := call["name"]:
+        return numbers.get(name, -1)
+    number = call["number"]
+    return 0 if number == "R" else int(number) if number.isdigit() and len(number) < _MANY_DIGITS else -1
 
 
 def _upper_bound(pattern: str) -> int:
