@@ -11,6 +11,7 @@ from typing import get_args
 
 import pytest
 import unicodedata2
+from support import took_less
 
 from tokcli.engine.stream.chunks import Chunk
 from tokcli.engine.unicode import forms
@@ -86,3 +87,18 @@ def test_a_hundred_thousand_marks_are_sorted_in_time(form: forms.Form, run: str)
     began = time.process_time()
     forms.normalize(form, "a" + run * (100_000 // len(run)))
     assert time.process_time() - began < 3
+
+
+@pytest.mark.clock
+def test_a_long_text_is_normalized_as_fast_as_its_parts() -> None:
+    """Looking for characters that stay as they are took a microsecond for each character."""
+    text = forms.normalize("NFD", "Où étiez-vous l’été passé à la forêt ? ") * 50_000
+    began = time.process_time()
+    assert len(forms.normalize("NFC", text)) < len(text)
+    assert took_less(began, 1.2)
+
+
+def test_unassigned_characters_in_long_texts_stay_as_they_are() -> None:
+    text = "e\u0301 " * 100
+    assert forms.normalize("NFC", f"{text}\U0001e6e0") == "\u00e9 " * 100 + "\U0001e6e0"
+    assert forms.normalize("NFC", text) == "\u00e9 " * 100
