@@ -22,6 +22,7 @@ MAX_JSON_WEIGHT = 6_000_000  # values of a JSON document, an object as five; the
 MAX_KEYS = 2**16  # values in a GGUF header; the most in use are some 60
 MAX_TOKEN_BYTES = 2**16  # the longest of o200k_base has 128; merging is slowest on long tokens
 MAX_MADE_BYTES = 2**26  # of all tokens of a file that has only their merges; those of o200k_base have 1,500,000
+MAX_AFFIX_CHARS = 64  # before or after each character or word of a model: `##` and `</w>` are in use
 MAX_PIECE_CHARS = 8000  # SentencePiece's own limit
 MAX_PATTERN_CHARS = 2**16  # the longest in use (DeepSeek's letters by name) has some 2,000
 MAX_COPIES = 64  # of a text that all templates of a post-processor make together; the templates in use make one
@@ -32,6 +33,8 @@ MAX_SIDECAR_BYTES = 2**20  # a pattern and a few thousand special tokens
 MAX_CONFIG_BYTES = 16 * 2**20  # a tokenizer_config.json lists its added tokens, some hundreds of kB
 HEAD_BYTES = 4096  # from the beginning of a file, enough to recognise its format
 MAX_DEPTH = 32  # of components inside components; the deepest in use has 3
+MAX_PARTS = 1000  # components of a tokenizer.json; each reads all of a text, and the most in use are some 20
+MAX_NORMALIZED = 2**21  # normalizers times added tokens that they are applied to; a call takes a microsecond or more
 
 _READ_BYTES = 2**20
 

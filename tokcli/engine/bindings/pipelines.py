@@ -60,8 +60,7 @@ def added_texts(parts: Pipeline) -> tuple[dict[str, AddedToken], dict[str, Added
     """
     found: tuple[dict[str, AddedToken], dict[str, AddedToken]] = {}, {}
     for token in special_first(parts.added):
-        text = parts.normalized(token.content) if token.normalized else token.content
-        if text:
+        if text := parts.added_texts[token.id]:
             found[token.normalized].setdefault(text, token)
     return found
 
@@ -103,7 +102,7 @@ class TextPlan(NamedTuple):
 
 
 def _plan_of(parts: Pipeline) -> TextPlan | None:
-    if any(token.content and not parts.normalized(token.content) for token in parts.added if token.normalized):
+    if any(token.content and not parts.added_texts[token.id] for token in parts.added):
         return None  # an empty token would cut text everywhere
     normalizers: list[norm.Normalizer] = _flat(parts.normalizer)
     steps = _steps_of(normalizers)

@@ -6,7 +6,8 @@ Those that are `normalized` are found in normalized text, the others in the text
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tokcli.engine.base.longest_match import LongestMatch
@@ -14,6 +15,8 @@ from tokcli.engine.unicode import classes
 from tokcli.engine.unicode.ranges import SPACE, SPACES
 
 FoundText = tuple[int, int, int | None]  # begin, end, and the id of the token that is found there (None: text)
+
+_MOST_COMPARED = 1 << 26  # squares of lengths: a fraction of a second; 1,000 tokens of 100 characters have 10,000,000
 
 
 @dataclass(frozen=True)
@@ -98,27 +101,43 @@ def special_first(tokens: Iterable[AddedToken]) -> list[AddedToken]:
 
 
 def finders(
-    tokens: Sequence[AddedToken], normalize: Callable[[str], str], allowed: frozenset[str]
+    tokens: Sequence[AddedToken], texts: Mapping[int, str], allowed: frozenset[str]
 ) -> tuple[AddedTokenFinder, AddedTokenFinder]:
-    """Return the finders for the text as given and for normalized text; special tokens not in `allowed` stay text."""
+    """Return the finders for the text as given and for normalized text, of the text of each id that is looked for.
+
+    Special tokens not in `allowed` stay text.
+    """
     ignored = frozenset(token.content for token in tokens if token.special and token.content not in allowed)
     tokens = special_first(tokens)
-    raw = [(token.content, token) for token in tokens if not token.normalized]
-    normalized = [(normalize(token.content), token) for token in tokens if token.normalized]
-    return AddedTokenFinder(raw, ignored), AddedTokenFinder(normalized, ignored)
+    raw, normalized = (
+        AddedTokenFinder([(texts[token.id], token) for token in tokens if token.normalized == wanted], ignored)
+        for wanted in (False, True)
+    )
+    return raw, normalized
 
 
 def are_apart(some: Sequence[str], others: Sequence[str]) -> bool:
     """Return whether no text of one group can overlap one of the other, so that either group may be found first.
 
+    It also returns False for texts so long that finding out would take long.
+
     >>> are_apart(["<a>", "<b>"], ["<c>"]), are_apart(["<a>"], [">="])
     (True, False)
     """
-    for left, right in ((some, others), (others, some)):
-        beginnings = {text[:end] for text in right for end in range(1, len(text) + 1)}
-        if any(text[start:] in beginnings for text in left for start in range(len(text))):
-            return False
-        all_left = "\n".join(left)
-        if any(text in all_left for text in right):
-            return False
-    return True
+    if sum(len(text) ** 2 for group in (some, others) for text in group) > _MOST_COMPARED:
+        return False
+    return not (_begin_within(some, others) or _begin_within(others, some))
+
+
+def _begin_within(texts: Sequence[str], others: Sequence[str]) -> bool:
+    """Return whether one of `others` begins within one of `texts`, whether or not it also ends there."""
+    firsts, ordered, match = {other[:1] for other in others}, sorted(others), LongestMatch(others)
+    for text in texts:
+        for start, char in enumerate(text):
+            if char not in firsts:
+                continue
+            rest = text[start:]
+            at = bisect_left(ordered, rest)  # the first of those that may start with the rest
+            if (at < len(ordered) and ordered[at].startswith(rest)) or match.end(text, start) > start:
+                return True
+    return False

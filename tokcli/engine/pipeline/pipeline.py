@@ -26,7 +26,7 @@ from tokcli.engine.pipeline.ranked_segments import RankedSegments
 from tokcli.engine.pretokenizers.native_pattern import native_row
 from tokcli.engine.shortcut.shortcut import DecodingFacts, Shortcut, blanks_of
 from tokcli.engine.text_tokenizer import TextTokenizer
-from tokcli.engine.tokens import Tokens, joined
+from tokcli.engine.tokens import Tokens, check_growth, joined, most_made_of
 from tokcli.engine.twins import HasTwin
 from tokcli.engine.unicode.ranges import Ranges
 
@@ -125,7 +125,7 @@ class Pipeline(HasTwin, TextTokenizer):
 
     @cached_property
     def _finders(self) -> Callable[[frozenset[str]], tuple[AddedTokenFinder, AddedTokenFinder]]:
-        return lru_cache(maxsize=8)(lambda allowed: finders(self.added, self.normalized, allowed))
+        return lru_cache(maxsize=8)(lambda allowed: finders(self.added, self.added_texts, allowed))
 
     def normalized(self, text: str) -> str:
         """Return a text as the normalizer leaves it."""
@@ -298,15 +298,23 @@ class Pipeline(HasTwin, TextTokenizer):
 
     @cached_property
     def _texts(self) -> Mapping[int, str]:
-        return {**self.model.texts(), **self._added_texts}
+        return {**self.model.texts(), **self.added_texts}
 
     @cached_property
-    def _added_texts(self) -> Mapping[int, str]:
-        return {t.id: self.normalized(t.content) if t.normalized else t.content for t in self.added}
+    def added_texts(self) -> Mapping[int, str]:
+        """The text by which each added token is found, by id; InputError where the normalizer makes too much."""
+        found, made = {t.id: t.content for t in self.added}, 0
+        most = most_made_of(sum(map(len, found.values())))
+        for token in self.added:
+            if token.normalized:
+                found[token.id] = self.normalized(token.content)
+                made += len(found[token.id])
+                check_growth(made, most, "normalizer")
+        return found
 
     def bytes_of(self, number: int) -> bytes:
         """Return the bytes that an id decodes to by itself."""
-        return decoded([number], self._added_texts if number in self._added_texts else self._texts, self.decoder)
+        return decoded([number], self.added_texts if number in self.added_texts else self._texts, self.decoder)
 
     def decode(self, ids: Sequence[int]) -> bytes:
         """Return the bytes of ids, special tokens included; UnknownTokenError for an id that the vocabulary lacks."""

@@ -7,7 +7,7 @@ from typing import NoReturn
 
 from tokcli.engine.bpe.pairs import SHIFT, MergeList, PairBpe, PairMerges
 from tokcli.engine.pipeline.models import Model, Unigram, WordLevel, WordPiece
-from tokcli.formats.limits import MAX_MERGES, MAX_RANK, MAX_TOKEN_BYTES, MAX_TOKENS
+from tokcli.formats.limits import MAX_AFFIX_CHARS, MAX_MERGES, MAX_RANK, MAX_TOKEN_BYTES, MAX_TOKENS
 from tokcli.formats.refusals import shown_text
 from tokcli.formats.strict_json import JsonNode, check_ids
 
@@ -40,7 +40,7 @@ def _ids(node: JsonNode) -> dict[str, int]:
 
 def _read_bpe(node: JsonNode) -> PairBpe:
     ids = _ids(node.member("vocab"))
-    prefix = node.member("continuing_subword_prefix").text("")
+    prefix, suffix = (_affix(node.member(name)) for name in ("continuing_subword_prefix", "end_of_word_suffix"))
     unk, dropout = node.member("unk_token"), node.member("dropout")
     if dropout.value is not None and not (type(dropout.value) in (int, float) and 0 <= dropout.value <= 1):
         dropout.fail("expected a number from 0 to 1")
@@ -52,9 +52,17 @@ def _read_bpe(node: JsonNode) -> PairBpe:
         byte_fallback=node.member("byte_fallback").flag(False),
         ignore_merges=node.member("ignore_merges").flag(False),
         prefix=prefix,
-        suffix=node.member("end_of_word_suffix").text(""),
+        suffix=suffix,
         name=node.file,
     )
+
+
+def _affix(node: JsonNode) -> str:
+    """Return a text that is put before or after characters; null is an empty one."""
+    text = node.text("")
+    if len(text) > MAX_AFFIX_CHARS:
+        node.fail(f"{len(text)} characters; at most {MAX_AFFIX_CHARS} are read")
+    return text
 
 
 def read_merges(node: JsonNode, ids: dict[str, int], prefix: int) -> PairMerges:

@@ -18,7 +18,7 @@ from tokcli.formats.huggingface.components import asks_for_start, read_normalize
 from tokcli.formats.huggingface.cut_pattern import CutPattern, cut_pattern_of
 from tokcli.formats.huggingface.decoders import decoder_of
 from tokcli.formats.huggingface.model_tables import read_model
-from tokcli.formats.limits import MAX_TOKEN_BYTES
+from tokcli.formats.limits import MAX_NORMALIZED, MAX_PARTS, MAX_TOKEN_BYTES
 from tokcli.formats.strict_json import JsonNode, parse_json_strictly, serde_float
 
 MAX_ID = (1 << 32) - 1
@@ -44,6 +44,12 @@ def parse_huggingface(data: bytes, name: str) -> Pipeline:
 
 def read_components(top: JsonNode, model: Model, added: Sequence[AddedToken]) -> Pipeline:
     """Return the tokenizer made of a model, its added tokens, and the other components that an object describes."""
+    parts_of = {name: _parts(top.member(name).value) for name in COMPONENTS}
+    if (number := sum(parts_of.values())) > MAX_PARTS:
+        top.fail(f"{number} components; at most {MAX_PARTS} are read")
+    normalized = sum(token.normalized for token in added)
+    if (number := parts_of["normalizer"]) * normalized > MAX_NORMALIZED:
+        top.member("normalizer").fail(f"{number} normalizers for {normalized} added tokens, which are too many")
     pre_tokenizer, decoder = top.member("pre_tokenizer"), decoder_of(top)
     splitter = None if pre_tokenizer.value is None else read_pre_tokenizer(pre_tokenizer)
     cuts = CutPattern() if splitter is None else cut_pattern_of(pre_tokenizer.value, splitter)
@@ -64,6 +70,19 @@ def read_components(top: JsonNode, model: Model, added: Sequence[AddedToken]) ->
         prefix_space=cuts.prefix_space,
         parts={key: top.value[key] for key in COMPONENTS if key in top.value},
     )
+
+
+def _parts(value: Any) -> int:
+    """Return the number of components in a component, itself included."""
+    waiting, number = [value], 0
+    while waiting:
+        if isinstance(one := waiting.pop(), dict):
+            number += 1
+            waiting += [part for name in _LISTS if isinstance(parts := one.get(name), list) for part in parts]
+    return number
+
+
+_LISTS = ("normalizers", "pretokenizers", "processors", "decoders")
 
 
 def _types(value: Any) -> set[str]:
