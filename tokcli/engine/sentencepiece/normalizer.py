@@ -110,7 +110,8 @@ class SpmNormalizer:
     def _has_ascii_rules(self) -> bool:
         for first in _ASCII:
             for second in _ASCII:
-                if any(True for _ in self.charsmap.prefixes(bytes([first, second, first]))):
+                both = bytes([first, second])
+                if self.charsmap.continues(both) or self.charsmap.longest(both, 0):
                     return True
         return False
 
@@ -141,7 +142,7 @@ class SpmNormalizer:
         while True:
             data = text[at : at + window].encode("utf-8", "surrogateescape")
             found = self.charsmap.longest(data, 0)
-            if found is None or found[0] < len(data) or at + window >= len(text):
+            if at + window >= len(text) or not self.charsmap.continues(data):
                 break
             window *= 2
         if found is None:
