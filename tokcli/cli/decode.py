@@ -99,10 +99,11 @@ def read_ids(blocks: Iterable[bytes], form: IdFormat) -> Iterator[decoder.Ids]:
 
 def read_binary(blocks: Iterable[bytes], form: IdFormat) -> Iterator[memoryview]:
     """Yield the ids in blocks of a binary format; InputError if a .npy file has more or fewer than its header says."""
-    width, count, read = str(form), None, 0
+    width: decoder.ReadFormat = "u16" if form == "u16" else "u32"
+    count, read = None, 0
     if form == "npy":
         width, count, blocks = npy.read_header(blocks)
-    for ids in decoder.parse_binary(blocks, "u16" if width == "u16" else "u32"):
+    for ids in decoder.parse_binary(blocks, width):
         read += len(ids)
         yield ids
     if count is not None and read != count:

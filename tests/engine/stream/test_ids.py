@@ -83,6 +83,14 @@ def test_we_read_numpys_header(code: str, version: tuple[int, int]) -> None:
     assert [i for some in parse_binary(blocks, form) for i in some] == list(range(1000))
 
 
+@pytest.mark.parametrize("size", [1, 7, 64, 4096])
+def test_a_negative_id_of_a_npy_file_is_refused_where_it_is(size: int) -> None:
+    ids = np.array([5, 2**31 - 1, -1, 7], dtype="<i4")
+    form, _, blocks = npy.read_header(blocks_of(saved(ids), size))
+    with pytest.raises(InputError, match=r"not an id at byte 8: '?-1"):
+        list(parse_binary(blocks, form))
+
+
 def saved(array_: object) -> bytes:
     file = io.BytesIO()
     np.save(file, array_)

@@ -16,9 +16,10 @@ from tokcli.engine import backend
 from tokcli.errors import InputError
 
 BinaryFormat = Literal["u16", "u32"]
+ReadFormat = BinaryFormat | Literal["i32"]  # int32 is read, never written
 Ids = memoryview | list[int]  # a list where an id may be above uint32
 NO_LIMIT = 2**64 - 1
-TYPECODES: dict[BinaryFormat, str] = {"u16": "H", "u32": "I"}
+TYPECODES: dict[ReadFormat, str] = {"u16": "H", "u32": "I", "i32": "I"}
 
 MAX_ID_DIGITS = 10  # 2**32 - 1 has ten
 SHOWN_CHARS = 40  # of an invalid item, in messages
@@ -112,19 +113,29 @@ def _bad_item(item: bytes, offset: int) -> InputError:
     )
 
 
-def parse_binary(blocks: Iterable[bytes], form: BinaryFormat) -> Iterator[memoryview]:
-    """Yield little-endian ids of 2 or 4 bytes each, as buffers; InputError where the last id is cut off."""
+def parse_binary(blocks: Iterable[bytes], form: ReadFormat) -> Iterator[memoryview]:
+    """Yield little-endian ids of 2 or 4 bytes each, as buffers; InputError where one is negative or cut off."""
     size = array(TYPECODES[form]).itemsize
     held, offset = b"", 0
     for block in blocks:
         data = held + block if held else block
         whole = len(data) - len(data) % size
         if whole:
+            if form == "i32":
+                _refuse_negative(data[:whole], offset)
             ids = memoryview(data)[:whole]
             yield in_other_order(ids.cast("H") if form == "u16" else ids.cast("I"))
         held, offset = data[whole:], offset + whole
     if held:
         raise InputError(f"the last id is cut off: {len(held)} of {size} bytes", offset=offset, unit="byte")
+
+
+def _refuse_negative(data: bytes, offset: int) -> None:
+    high = data[3::4]
+    if not high.isascii():  # the highest bit of an id is set
+        at = 4 * next(at for at, byte in enumerate(high) if byte >= 1 << 7)
+        shown = int.from_bytes(data[at : at + 4], "little", signed=True)
+        raise InputError("not an id", "Ids are not negative.", offset=offset + at, unit="byte", detail=repr(shown))
 
 
 def in_other_order(ids: memoryview) -> memoryview:

@@ -9,13 +9,13 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 
-from tokcli.engine.stream.ids import BinaryFormat
+from tokcli.engine.stream.ids import BinaryFormat, ReadFormat
 from tokcli.errors import InputError
 
 MAGIC = b"\x93NUMPY"
 HEADER_BYTES = 128  # fixed, so that it can be written again when the number of ids is known
 DTYPES: dict[BinaryFormat, str] = {"u16": "<u2", "u32": "<u4"}  # as numpy names them
-_FORMS: dict[str, BinaryFormat] = {"<u4": "u32", "<i4": "u32", "<u2": "u16"}
+_FORMS: dict[str, ReadFormat] = {"<u4": "u32", "<i4": "i32", "<u2": "u16"}
 _MAX_HEADER = 1 << 16
 
 
@@ -30,10 +30,10 @@ def header(count: int, form: BinaryFormat = "u32") -> bytes:
     return MAGIC + b"\x01\x00" + size.to_bytes(2, "little") + text.ljust(size - 1).encode() + b"\n"
 
 
-def read_header(blocks: Iterable[bytes]) -> tuple[BinaryFormat, int, Iterator[bytes]]:
+def read_header(blocks: Iterable[bytes]) -> tuple[ReadFormat, int, Iterator[bytes]]:
     """Return (format of the ids, their number, the blocks after the header).
 
-    InputError for anything but one little-endian array of uint32, int32 (read as uint32) or uint16 in one dimension.
+    InputError for anything but one little-endian array of uint32, int32 or uint16 in one dimension.
     """
     source = iter(blocks)
     held = b""
@@ -65,13 +65,13 @@ def read_header(blocks: Iterable[bytes]) -> tuple[BinaryFormat, int, Iterator[by
     return form, count, blocks_after()
 
 
-def _described(raw: bytes) -> tuple[BinaryFormat, int]:
+def _described(raw: bytes) -> tuple[ReadFormat, int]:
     try:
         meaning = ast.literal_eval(re.sub(r"[\s\0]+\Z", "", raw.decode("latin-1")))
         form, shape = _FORMS[meaning["descr"]], meaning["shape"]
     except (ValueError, SyntaxError, KeyError, TypeError, RecursionError, MemoryError):
         raise InputError(
-            "the .npy file does not hold uint32 or uint16 in little-endian order",
+            "the .npy file does not hold uint32, int32 or uint16 in little-endian order",
             "Convert it with numpy: ids.astype('<u4').",
         ) from None
     if not (isinstance(shape, tuple) and len(shape) == 1 and isinstance(shape[0], int) and shape[0] >= 0):
