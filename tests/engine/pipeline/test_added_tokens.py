@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import time
+from pathlib import Path
 
 import pytest
 from support import parse_vocabulary, took_less
 
 from tokcli.engine.adapters.shortcut_tokenizer import adapted
 from tokcli.engine.pipeline.added_tokens import AddedToken, AddedTokenFinder
+from tokcli.registry.encodings import load_encoding
 
 VOCAB = {"a": 0, "b": 1, " ": 2, "<": 3, ">": 4}
 
@@ -85,3 +87,39 @@ def test_a_token_of_which_nothing_is_left_cuts_text(flags: str, text: str) -> No
     expected = tokenizers.Tokenizer.from_str(json.dumps(file)).encode(text).ids
     assert ours.encode(text, frozenset(ours.special_tokens)) == expected  # type: ignore[union-attr]
     assert adapted("x", ours).encode(text, frozenset(ours.special_tokens)) == expected
+
+
+@pytest.mark.parametrize("flags", [("n", ""), ("n", "n"), ("", "n"), ("n", "s", "lr"), ("s", "ns", "s")])
+def test_a_token_that_comes_twice_decodes_to_the_text_that_the_library_gives(
+    flags: tuple[str, ...], tmp_path: Path
+) -> None:
+    tokenizers = pytest.importorskip("tokenizers")
+    path = tmp_path / "tokenizer.json"
+    path.write_text(file_of([added("<X>", 5, some) for some in flags]))
+    library = tokenizers.Tokenizer.from_file(str(path))
+    for _ in range(2):  # read, and opened from the cache
+        encoding = load_encoding(path)
+        assert encoding.decode([5, 0]) == library.decode([5, 0], skip_special_tokens=False)
+        for text in ("<X>a", "b<x>"):
+            assert encoding.encode(text, allowed_special="all") == library.encode(text).ids
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        [{"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True}],
+        [{"type": "Fuse"}],
+        [{"type": "CTC", "pad_token": "", "word_delimiter_token": "", "cleanup": True}],
+        [{"type": "Replace", "pattern": {"Regex": "x*"}, "content": "y"}],
+    ],
+)
+@pytest.mark.parametrize("first", [[], [{"type": "Fuse"}]])
+def test_no_ids_decode_to_what_the_decoder_makes_of_them(
+    first: list[dict[str, object]], parts: list[dict[str, object]]
+) -> None:
+    file = json.loads(file_of([]))
+    file["decoder"] = {"type": "Sequence", "decoders": [*first, *parts]}
+    tokenizers = pytest.importorskip("tokenizers")
+    ours = parse_vocabulary(json.dumps(file).encode(), "x.json")
+    expected = tokenizers.Tokenizer.from_str(json.dumps(file)).decode([])
+    assert ours.decode([]) == expected.encode()  # type: ignore[union-attr]

@@ -132,3 +132,14 @@ def test_a_compiled_file_is_not_read_for_offsets(tmp_path: Path) -> None:
         if backend.native() is not None:
             path.unlink()
         assert encoding.encode_with_offsets("The mask, the end") == before
+
+
+@pytest.mark.parametrize("text", ["a b", "É b", "", " a", "éa a", "<s>a b"])
+def test_a_text_of_nothing_that_is_put_first_takes_the_place_of_the_first_character(text: str, tmp_path: Path) -> None:
+    top = json.loads((FOLDER / "wordpiece.tokenizer.json").read_text())
+    top |= {"normalizer": {"type": "Prepend", "prepend": ""}}
+    top["added_tokens"] = [{"id": 0, "content": "<s>", **ADDED}]
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(top))
+    expected = Tokenizer.from_file(str(path)).encode(text, add_special_tokens=False)
+    assert load_encoding(path).encode_with_offsets(text, allowed_special="all") == (expected.ids, expected.offsets)

@@ -212,6 +212,8 @@ def _steps_of(
     while at < len(steps):
         step = steps[at]
         if isinstance(step, norm.Prepend):
+            if not step.text:
+                return None  # it changes places only, which native code keeps
             made.append((native.PREPEND, b"", step.text.encode(), False, False))
         elif isinstance(step, norm.Strip):
             made.append((native.STRIP, b"", b"", step.left, step.right))

@@ -24,7 +24,7 @@ class AddedToken:
     """A token, its id, and the rules by which it is found.
 
     With `single_word` it is not found beside a word character; with `lstrip` or `rstrip` it takes the white space on
-    that side.
+    that side. `was_normalized` says that the file has the same token before, normalized: it still decodes so.
     """
 
     content: str
@@ -34,6 +34,12 @@ class AddedToken:
     rstrip: bool = False
     normalized: bool = False
     special: bool = False
+    was_normalized: bool = False
+
+    @property
+    def decodes_normalized(self) -> bool:
+        """Whether the token decodes to its normalized text."""
+        return self.normalized or self.was_normalized
 
 
 class AddedTokenFinder:

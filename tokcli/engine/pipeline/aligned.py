@@ -106,12 +106,18 @@ class Aligned:
         self.transform(changes, removed)
 
     def prepend(self, text: str) -> None:
-        """Put `text` before a text that is not empty; it gets the place of the first character."""
+        """Put `text` before a text that is not empty; it gets the place of the first character.
+
+        As in the library, an empty `text` leaves the first character without a place of its own.
+        """
         if not self.text:
             return
         self.check(len(self.text) + len(text))
         if self.spans is not None:
-            self.spans[:0] = [self.spans[0]] * len(text)
+            if text:
+                self.spans[:0] = [self.spans[0]] * len(text)
+            else:
+                self.spans[0] = (self.start, self.start)
         self.text = text + self.text
 
     def substitute(self, matches: Iterable[Span], content: str) -> None:

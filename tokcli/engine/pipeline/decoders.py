@@ -27,8 +27,6 @@ def decoded(ids: Iterable[int], texts: Mapping[int, str], decoder: Decoder) -> b
         tokens = [texts[number] for number in ids]
     except KeyError as error:
         raise UnknownTokenError(f"{error.args[0]} is not an id of the vocabulary") from None
-    if not tokens:
-        return b""
     return "".join(decoder(tokens)).encode("utf-8", "surrogateescape")
 
 

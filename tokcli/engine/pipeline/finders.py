@@ -113,13 +113,13 @@ class OnigPattern:
 
 
 def matches(finder: Finder, text: str) -> Iterator[FoundSpan]:
-    """Yield the matches and the text between them; together they are the whole text.
+    """Yield the matches and the text between them; together they are the whole text. Nothing matches an empty text.
 
     >>> list(matches(LiteralText("-"), "a-b"))
     [(0, 1, False), (1, 2, True), (2, 3, False)]
     """
     at = 0
-    for begin, end in finder.find(text):
+    for begin, end in finder.find(text) if text else ():
         if at != begin:
             yield at, begin, False
         yield begin, end, True

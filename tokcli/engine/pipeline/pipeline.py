@@ -298,7 +298,7 @@ class Pipeline(HasTwin, TextTokenizer):
 
     @cached_property
     def _texts(self) -> Mapping[int, str]:
-        return {**self.model.texts(), **self.added_texts}
+        return {**self.model.texts(), **self._decoded_texts}
 
     @cached_property
     def added_texts(self) -> Mapping[int, str]:
@@ -312,9 +312,15 @@ class Pipeline(HasTwin, TextTokenizer):
                 check_growth(made, most, "normalizer")
         return found
 
+    @cached_property
+    def _decoded_texts(self) -> Mapping[int, str]:
+        """The text to which each added token decodes, by id."""
+        again = (token for token in self.added if token.was_normalized and not token.normalized)
+        return {**self.added_texts, **{token.id: self.normalized(token.content) for token in again}}
+
     def bytes_of(self, number: int) -> bytes:
         """Return the bytes that an id decodes to by itself."""
-        return decoded([number], self.added_texts if number in self.added_texts else self._texts, self.decoder)
+        return decoded([number], self._decoded_texts if number in self._decoded_texts else self._texts, self.decoder)
 
     def decode(self, ids: Sequence[int]) -> bytes:
         """Return the bytes of ids, special tokens included; UnknownTokenError for an id that the vocabulary lacks."""

@@ -129,7 +129,7 @@ def read_added_tokens(node: JsonNode, model: Model) -> list[AddedToken]:
             number = following
             following += 1
         ids[content] = number
-        normalized = members.get("normalized")
+        normalized, before = members.get("normalized"), by_id.get(number)
         by_id[number] = AddedToken(
             content,
             number,
@@ -138,6 +138,7 @@ def read_added_tokens(node: JsonNode, model: Model) -> list[AddedToken]:
             rstrip=members.get("rstrip") or False,
             normalized=not special if normalized is None else normalized,
             special=special,
+            was_normalized=before is not None and before.decodes_normalized,
         )
     return list(by_id.values())
 

@@ -136,7 +136,7 @@ class _TokenTexts(Mapping[int, str]):
     def __getitem__(self, number: int) -> str:
         token = self._added.get(number)
         if token is not None:
-            return self._normalized(token.content) if token.normalized else token.content
+            return self._normalized(token.content) if token.decodes_normalized else token.content
         if not 0 <= number < self._columns.count or not self._columns.kinds[number]:
             raise KeyError(number)
         return self._columns.text(number)
