@@ -107,6 +107,59 @@ def test_a_tokenizer_json_with(what: str, data: bytes, named: str) -> None:
     assert named in str(raised.value)
 
 
+LENGTH = {"direction": "Right", "max_length": 5, "strategy": "LongestFirst", "stride": 0}
+PADDING = {"strategy": "BatchLongest", "direction": "Right", "pad_to_multiple_of": None, "pad_id": 0, "pad_type_id": 0, "pad_token": "x"}  # fmt: skip
+FLAGS = {"add_prefix_space": True, "trim_offsets": True}
+WORDS = {"unk_token": "u", "continuing_subword_prefix": "#", "max_input_chars_per_word": 9, "vocab": {"u": 0}}
+PARTS: dict[str, tuple[str, dict[str, object]]] = {
+    "WordLevel": ("model", {"type": "WordLevel", "vocab": {"u": 0}, "unk_token": "u"}),
+    "WordPiece": ("model", {"type": "WordPiece", **WORDS}),
+    "Unigram": ("model", {"type": "Unigram", "unk_id": 0, "vocab": [["u", 0.0]], "byte_fallback": False}),
+    "BPE": ("model", bpe(dropout=None, unk_token=None, fuse_unk=False, byte_fallback=False, ignore_merges=False)),
+    "BPE's ends": ("model", bpe(continuing_subword_prefix=None, end_of_word_suffix=None)),
+    "ByteLevel": ("pre_tokenizer", {"type": "ByteLevel", **FLAGS, "use_regex": True}),
+    "Split": ("pre_tokenizer", {"type": "Split", "pattern": {"String": "a"}, "behavior": "Isolated", "invert": False}),
+    "Metaspace": ("pre_tokenizer", {"type": "Metaspace", "replacement": "_", "prepend_scheme": "first", "split": True}),
+    "Punctuation": ("pre_tokenizer", {"type": "Punctuation", "behavior": "Isolated"}),
+    "FixedLength": ("pre_tokenizer", {"type": "FixedLength", "length": 5}),
+    "a ByteLevel decoder": ("decoder", {"type": "ByteLevel", **FLAGS, "use_regex": True}),
+    "a Metaspace decoder": (
+        "decoder",
+        {"type": "Metaspace", "replacement": "_", "prepend_scheme": "first", "split": True},
+    ),
+    "a ByteLevel processor": ("post_processor", {"type": "ByteLevel", **FLAGS, "use_regex": True}),
+    "truncation": ("truncation", LENGTH),
+    "padding": ("padding", PADDING),
+    "padding to a length": ("padding", PADDING | {"strategy": {"Fixed": 3}, "pad_to_multiple_of": 8}),
+}
+
+
+@pytest.mark.parametrize("what", PARTS)
+def test_what_may_be_null_or_missing_is_what_the_library_allows(what: str) -> None:
+    tokenizers = pytest.importorskip("tokenizers")
+    place, part = PARTS[what]
+    changed = [part, *({**part, name: None} for name in part), *({**part, name: "x"} for name in part)]
+    changed += [{name: value for name, value in part.items() if name != left_out} for left_out in part]
+    for some in changed:
+        if some.get("type") is None and place in ("decoder", "post_processor"):
+            continue  # the library guesses the type, and we refuse to
+        data = tokenizer_json(**{place: some})
+        try:
+            tokenizers.Tokenizer.from_str(data.decode())
+            is_read = True
+        except Exception:  # noqa: BLE001 - the library raises nothing more exact
+            is_read = False
+        assert reads(data) == is_read, some
+
+
+def reads(data: bytes) -> bool:
+    try:
+        parse_vocabulary(data, "x.json")
+    except VocabularyError:
+        return False
+    return True
+
+
 def test_bytes_for_a_suffix_stand_in_the_last_character() -> None:
     vocab = {f"<0x{byte:02X}>": byte for byte in range(256)}
     model = bpe(vocab=vocab, merges=[], byte_fallback=True, end_of_word_suffix="</w>")
@@ -124,7 +177,7 @@ def test_json_nested_a_million_deep_is_refused() -> None:
 @pytest.mark.clock
 def test_a_pattern_that_backtracks_ends_at_the_time_limit(tmp_path: Path) -> None:
     path = tmp_path / "slow.json"
-    split = {"type": "Split", "pattern": {"Regex": "(a|aa|aaa)+$"}, "behavior": "Isolated"}
+    split = {"type": "Split", "pattern": {"Regex": "(a|aa|aaa)+$"}, "behavior": "Isolated", "invert": False}
     path.write_bytes(tokenizer_json(pre_tokenizer=split))
     assert "more than 0.2 s" in refused("count", "-e", path, "--timeout", "0.2", "-t", "a" * 60 + "b")
 

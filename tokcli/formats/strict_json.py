@@ -40,6 +40,7 @@ class JsonNode(NamedTuple):
     value: Any
     file: str
     path: str = ""
+    is_missing: bool = False  # the object has no such member; one that is null is there
 
     def fail(self, what: str) -> NoReturn:
         """Raise VocabularyError, naming the file and the path."""
@@ -54,7 +55,14 @@ class JsonNode(NamedTuple):
     def member(self, name: str) -> JsonNode:
         """Return a member of an object; null if it is missing."""
         members: dict[str, Any] = self.expect(dict)
-        return JsonNode(members.get(name), self.file, f"{self.path}.{name}" if self.path else name)
+        return JsonNode(
+            members.get(name), self.file, f"{self.path}.{name}" if self.path else name, is_missing=name not in members
+        )
+
+    def nullable(self, name: str) -> JsonNode:
+        """Return a member of an object, for which null is the same as if it were missing."""
+        node = self.member(name)
+        return node._replace(is_missing=node.value is None)
 
     def has(self, name: str) -> bool:
         """Return whether an object has a member that is not null."""
@@ -70,8 +78,8 @@ class JsonNode(NamedTuple):
             yield name, self.member(name)
 
     def text(self, default: str | None = None) -> str:
-        """Return a text; `default` for null."""
-        if self.value is None and default is not None:
+        """Return a text; `default` where it is missing."""
+        if self.is_missing and default is not None:
             return default
         return self.expect(str)
 
@@ -83,14 +91,14 @@ class JsonNode(NamedTuple):
         return text
 
     def flag(self, default: bool | None = None) -> bool:
-        """Return true or false; `default` for null."""
-        if self.value is None and default is not None:
+        """Return true or false; `default` where it is missing."""
+        if self.is_missing and default is not None:
             return default
         return self.expect(bool)
 
     def whole(self, low: int, high: int, default: int | None = None) -> int:
-        """Return a whole number from `low` to `high`; `default` for null."""
-        if self.value is None and default is not None:
+        """Return a whole number from `low` to `high`; `default` where it is missing."""
+        if self.is_missing and default is not None:
             return default
         number = self.expect(int)
         if not low <= number <= high:
@@ -98,7 +106,7 @@ class JsonNode(NamedTuple):
         return number
 
     def choice(self, names: Mapping[str, Choice], default: str | None = None) -> Choice:
-        """Return the value that `names` has for a text; for null, `default` is the text."""
+        """Return the value that `names` has for a text; where it is missing, `default` is the text."""
         name = self.text(default)
         if name not in names:
             self.fail(f"{_shown(name)} is not one of {', '.join(names)}")

@@ -79,7 +79,7 @@ def read_pre_tokenizer(node: JsonNode, depth: int = 0) -> pretokenizers.Splitter
 
 def _split(node: JsonNode, _: int) -> pretokenizers.Splitter:
     finder, _literal = read_finder(node.member("pattern"))
-    return pretokenizers.Split(finder, node.member("behavior").choice(_BEHAVIORS), node.member("invert").flag(False))
+    return pretokenizers.Split(finder, node.member("behavior").choice(_BEHAVIORS), node.member("invert").flag())
 
 
 def _byte_level(node: JsonNode, _: int) -> pretokenizers.Splitter:
@@ -94,7 +94,7 @@ _PRE_TOKENIZERS: Readers[pretokenizers.Splitter] = {
         finders.LiteralText(n.member("delimiter").character()), "Removed"
     ),
     "Metaspace": lambda n, _: pretokenizers.Metaspace(
-        n.member("replacement").character(), read_prepend_scheme(n), n.member("split").flag(True)
+        n.member("replacement").character(), read_prepend_scheme(n), n.nullable("split").flag(True)
     ),
     "Whitespace": lambda *_: pretokenizers.Words(),
     "WhitespaceSplit": lambda *_: pretokenizers.at_class("SPACE", "Removed"),
@@ -144,6 +144,11 @@ def _trim(node: JsonNode, default: bool | None = None) -> processors.TrimOffsets
     return processors.TrimOffsets(spaced) if wanted else None
 
 
+def _byte_level_trim(node: JsonNode, _: int) -> processors.PostProcessor:
+    node.member("use_regex").flag(True)  # it has no effect here
+    return _trim(node) or processors.ProcessorSequence(())
+
+
 def _template(node: JsonNode, _: int) -> processors.PostProcessor:
     special: dict[str, tuple[tuple[int, ...], tuple[str, ...]]] = {}
     for name, token in node.member("special_tokens").items():
@@ -155,6 +160,8 @@ def _template(node: JsonNode, _: int) -> processors.PostProcessor:
         special[name] = ids, texts
 
     def read_item(item: JsonNode) -> processors.TemplateToken | processors.TemplateText:
+        if len(item.expect(dict)) != 1:
+            item.fail("expected a Sequence or a SpecialToken, and only one of them")
         if item.has("Sequence"):
             inner = item.member("Sequence")
             number = inner.member("id").choice(_TEXTS)
@@ -172,7 +179,7 @@ _PROCESSORS: Readers[processors.PostProcessor] = {
     "RobertaProcessing": lambda n, _: processors.Roberta(
         _pair(n.member("sep")), _pair(n.member("cls")), _trim(n, True)
     ),
-    "ByteLevel": lambda n, _: _trim(n) or processors.ProcessorSequence(()),
+    "ByteLevel": _byte_level_trim,
     "TemplateProcessing": _template,
     "Sequence": lambda n, d: processors.ProcessorSequence(
         tuple(read_processor(x, d) for x in n.member("processors").list())

@@ -73,16 +73,20 @@ def read_decoder(node: JsonNode, depth: int = 0) -> decoders.Decoder:
 def _byte_level(node: JsonNode, _: int) -> decoders.Decoder:
     for name in ("add_prefix_space", "trim_offsets"):
         node.member(name).flag()  # they have no effect here, but are required
+    node.member("use_regex").flag(True)
     return decoders.ByteLevelDecoder()
+
+
+def _metaspace(node: JsonNode, _: int) -> decoders.Decoder:
+    node.nullable("split").flag(True)  # it has no effect here
+    return decoders.MetaspaceDecoder(node.member("replacement").character(), read_prepend_scheme(node) != "never")
 
 
 _DECODERS: Readers[decoders.Decoder] = {
     "BPEDecoder": lambda n, _: decoders.BpeSuffix(n.member("suffix").text()),
     "ByteLevel": _byte_level,
     "WordPiece": lambda n, _: decoders.WordPieceDecoder(n.member("prefix").text(), n.member("cleanup").flag()),
-    "Metaspace": lambda n, _: decoders.MetaspaceDecoder(
-        n.member("replacement").character(), read_prepend_scheme(n) != "never"
-    ),
+    "Metaspace": _metaspace,
     "CTC": lambda n, _: decoders.Ctc(
         n.member("pad_token").text(),
         n.member("word_delimiter_token").text(),

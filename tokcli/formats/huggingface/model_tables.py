@@ -16,8 +16,9 @@ _MAX_SCORE = 1e300  # sums of many scores stay finite
 
 def read_model(node: JsonNode) -> Model:
     """Return the model that an object describes; the type of a model in an old file follows from its members."""
-    kind = node.member("type").value
-    if kind is None:
+    named = node.member("type")
+    kind = named.value
+    if named.is_missing:
         if node.has("merges"):
             kind = "BPE"
         elif isinstance(node.member("vocab").value, list):
@@ -40,7 +41,7 @@ def _ids(node: JsonNode) -> dict[str, int]:
 
 def _read_bpe(node: JsonNode) -> PairBpe:
     ids = _ids(node.member("vocab"))
-    prefix, suffix = (_affix(node.member(name)) for name in ("continuing_subword_prefix", "end_of_word_suffix"))
+    prefix, suffix = (_affix(node.nullable(name)) for name in ("continuing_subword_prefix", "end_of_word_suffix"))
     unk, dropout = node.member("unk_token"), node.member("dropout")
     if dropout.value is not None and not (type(dropout.value) in (int, float) and 0 <= dropout.value <= 1):
         dropout.fail("expected a number from 0 to 1")
@@ -48,9 +49,9 @@ def _read_bpe(node: JsonNode) -> PairBpe:
         ids=ids,
         merges=read_merges(node.member("merges"), ids, len(prefix)),
         unk_token=None if unk.value is None else unk.text(),
-        fuse_unk=node.member("fuse_unk").flag(False),
-        byte_fallback=node.member("byte_fallback").flag(False),
-        ignore_merges=node.member("ignore_merges").flag(False),
+        fuse_unk=node.nullable("fuse_unk").flag(False),
+        byte_fallback=node.nullable("byte_fallback").flag(False),
+        ignore_merges=node.nullable("ignore_merges").flag(False),
         prefix=prefix,
         suffix=suffix,
         name=node.file,
@@ -101,14 +102,14 @@ def _refuse_merge(node: JsonNode, at: int, what: str) -> NoReturn:
 def _read_wordpiece(node: JsonNode) -> WordPiece:
     return WordPiece(
         _ids(node.member("vocab")),
-        node.member("unk_token").text("[UNK]"),
-        node.member("continuing_subword_prefix").text("##"),
-        node.member("max_input_chars_per_word").whole(0, MAX_RANK, 100),
+        node.member("unk_token").text(),
+        node.member("continuing_subword_prefix").text(),
+        node.member("max_input_chars_per_word").whole(0, MAX_RANK),
     )
 
 
 def _read_wordlevel(node: JsonNode) -> WordLevel:
-    return WordLevel(_ids(node.member("vocab")), node.member("unk_token").text("<unk>"))
+    return WordLevel(_ids(node.member("vocab")), node.member("unk_token").text())
 
 
 def _read_unigram(node: JsonNode) -> Unigram:

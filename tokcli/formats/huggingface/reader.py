@@ -34,12 +34,33 @@ def parse_huggingface(data: bytes, name: str) -> Pipeline:
         top.member("version").fail('expected "1.0"')
     for member in members.keys() - _MEMBERS:
         top.member(member).fail("no member of a tokenizer.json")
-    for member in ("truncation", "padding"):
-        if top.has(member):
-            top.member(member).expect(dict)
+    _check_batching(top)
     model = read_model(top.member("model"))
     added = read_added_tokens(top.member("added_tokens"), model) if "added_tokens" in members else []
     return read_components(top, model, added)
+
+
+def _check_batching(top: JsonNode) -> None:
+    """Raise VocabularyError unless the library reads the truncation and the padding, neither of which is used here."""
+    sides, sizes = dict.fromkeys(("Left", "Right")), (0, (1 << 64) - 1)
+    if top.has("truncation"):
+        node = top.member("truncation")
+        node.member("direction").choice(sides, "Right")
+        node.member("max_length").whole(*sizes)
+        node.member("strategy").choice(dict.fromkeys(("LongestFirst", "OnlyFirst", "OnlySecond")))
+        node.member("stride").whole(*sizes)
+    if top.has("padding"):
+        node = top.member("padding")
+        strategy = node.member("strategy")
+        if isinstance(strategy.value, dict) and len(strategy.value) == 1:
+            strategy.member("Fixed").whole(*sizes)
+        else:
+            strategy.choice(dict.fromkeys(("BatchLongest",)))
+        node.member("direction").choice(sides)
+        node.nullable("pad_to_multiple_of").whole(*sizes, default=0)
+        for name in ("pad_id", "pad_type_id"):
+            node.member(name).whole(0, MAX_ID)
+        node.member("pad_token").text()
 
 
 def read_components(top: JsonNode, model: Model, added: Sequence[AddedToken]) -> Pipeline:
@@ -121,7 +142,7 @@ def read_added_tokens(node: JsonNode, model: Model) -> list[AddedToken]:
     for at, members in enumerate(node.expect(list)):
         if not _is_added_token(members):
             _check_added_token(JsonNode(members, node.file, f"{node.path}[{at}]"))
-        content, special = members["content"], members.get("special") or False
+        content, special = members["content"], members.get("special", False)
         if not content:
             continue
         number = ids.get(content, model.ids.get(content))
@@ -129,14 +150,14 @@ def read_added_tokens(node: JsonNode, model: Model) -> list[AddedToken]:
             number = following
             following += 1
         ids[content] = number
-        normalized, before = members.get("normalized"), by_id.get(number)
+        before = by_id.get(number)
         by_id[number] = AddedToken(
             content,
             number,
-            single_word=members.get("single_word") or False,
-            lstrip=members.get("lstrip") or False,
-            rstrip=members.get("rstrip") or False,
-            normalized=not special if normalized is None else normalized,
+            single_word=members.get("single_word", False),
+            lstrip=members.get("lstrip", False),
+            rstrip=members.get("rstrip", False),
+            normalized=members.get("normalized", not special),
             special=special,
             was_normalized=before is not None and before.decodes_normalized,
         )
@@ -153,20 +174,18 @@ def _is_added_token(members: Any) -> bool:
         and 0 <= number <= MAX_ID
         and type(content) is str
         and len(content) <= MAX_TOKEN_BYTES
-        and _FLAG_TYPES.issuperset([type(members.get(flag)) for flag in _FLAGS])
+        and all(type(members.get(flag, False)) is bool for flag in _FLAGS)
     )
 
 
 _FLAGS = ("special", "single_word", "lstrip", "rstrip", "normalized")
-_FLAG_TYPES = {bool, type(None)}
 
 
 def _check_added_token(item: JsonNode) -> None:
-    """Raise VocabularyError unless an item is an added token; without content, its only flag checked is `special`."""
+    """Raise VocabularyError unless an item is an added token; flags that it lacks have their usual values."""
     item.member("id").whole(0, MAX_ID)  # it is not used, but must be an id
     content = item.member("content").text()
-    item.member("special").flag(False)
     if len(content) > MAX_TOKEN_BYTES:
         item.fail(f"a token of {len(content)} characters; at most {MAX_TOKEN_BYTES} are read")
-    for flag in _FLAGS[1:] if content else ():
+    for flag in _FLAGS:
         item.member(flag).flag(False)
