@@ -51,7 +51,7 @@ NOISE_WORK = 6  # times as much as text: no piece of it was seen before, and non
 
 
 def work_of(part: AnyChunk) -> int:
-    """Return how much work a part is for native code, in bytes of text: nothing where Python does it.
+    r"""Return how much work a part is for native code, in bytes of text: nothing where Python does it.
 
     >>> work_of(memoryview(b"text")), work_of(SplitText(memoryview(b"\xff\xfe"), b"", is_noise=True))
     (4, 12)
