@@ -16,8 +16,8 @@ from tokcli.engine.tokens import Spans, Tokens
 from tokcli.errors import InputError
 
 STEP_TOKENS = 1 << 15  # written at once: their lines fit into a cache, and into memory that is used again
-BLOCK_BYTES = 1 << 16  # read at once, for the same reason: the places of tokens take more memory than their text
-WORK = 3  # times as much as ids without places: these are found, mapped and written, too
+BLOCK_BYTES = 1 << 15  # read at once, for the same reason: the places of tokens take more memory than their text
+WORK = 8  # times as much as ids without places: these are found, mapped and written, too
 
 
 def sees_whole(request: EncodeRequest) -> bool:

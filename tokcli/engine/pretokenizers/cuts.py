@@ -17,7 +17,6 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import accumulate, pairwise
-from typing import NamedTuple
 
 from tokcli.engine.pretokenizers.known_patterns import BLOOM, DEEPSEEK_CODER, LLAMA_CPP_CODER
 
@@ -27,12 +26,15 @@ _WORDS = (  # letters and digits
 )
 
 
-class _Rule(NamedTuple):
-    """Says where text may be cut: between a letter or digit and a stop, and before characters of two more kinds."""
+class _Rule:
+    """Says where text may be cut: between a letter or digit and a stop, and before characters of two more kinds.
 
-    stops: str = '\t\n\r !"#$%&()*+,-./:;<=>?@[\\]^_`{|}~\u3001\u3002\uff01\uff0c\uff1f'  # no mark, no apostrophe
-    before_space: bool = True  # between a character that is not white space and U+0020
-    before_newline: bool = False  # between any character and a newline
+    With `before_space`, that is between a character that is not white space and U+0020; with `before_newline`, between
+    any character and a newline.
+    """
+
+    def __init__(self, stops: str, *, before_space: bool = False, before_newline: bool = False) -> None:
+        self.stops, self.before_space, self.before_newline = stops, before_space, before_newline
 
     def allows(self, before: str, after: str) -> bool:
         """Return whether text may be cut between two characters."""
@@ -54,13 +56,14 @@ class _Rule(NamedTuple):
         return "|".join(ways)
 
 
-_RULE = _Rule()
+_STOPS = '\t\n\r !"#$%&()*+,-./:;<=>?@[\\]^_`{|}~\u3001\u3002\uff01\uff0c\uff1f'  # no mark, no apostrophe
+_RULE = _Rule(_STOPS, before_space=True)
 # Some patterns take signs, or letters and signs, as one piece; and some cut out each newline.
-_CODER_RULE = _Rule(before_space=False, before_newline=True)
+_CODER_RULE = _Rule(_STOPS, before_newline=True)
 _RULES = {
     DEEPSEEK_CODER: _CODER_RULE,
     LLAMA_CPP_CODER: _CODER_RULE,
-    BLOOM: _Rule("\t\n\r !(),.?|\u3001\u3002\uff0c", before_space=False),
+    BLOOM: _Rule("\t\n\r !(),.?|\u3001\u3002\uff0c"),
 }
 DIGITS_SEEN = 64  # more than enough to see how a run of digits is cut
 _ENDS_IN_DIGITS = r"[0-9]{8}\Z"
@@ -85,8 +88,7 @@ def last_stop(pat_str: str, text: str, searched: int = 0) -> int:
     for cut in range(length - 1, max(0, searched - 1, length - _FEW), -1):
         if rule.allows(text[cut - 1], text[cut]):
             return cut
-    stops = _RULE.stops  # those of the other rules are among them
-    if not any(text.find(stop, max(0, searched - 1)) >= 0 for stop in stops):  # much faster than the search below
+    if not any(text.find(stop, max(0, searched - 1)) >= 0 for stop in _STOPS):  # much faster than the search below
         return 0
     for window in (*_WINDOWS, length):
         start = max(0, searched - 1, length - window)

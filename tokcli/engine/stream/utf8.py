@@ -120,13 +120,14 @@ def joined(blocks: Iterator[bytes], most: int | None = None) -> Iterator[tuple[b
     Blocks are joined until they have `most` bytes, or MAX_CHUNK_BYTES.
     """
     waiting: list[bytes] = []
-    size, wanted = 0, FIRST_CHUNK_BYTES
+    largest = most or MAX_CHUNK_BYTES
+    size, wanted = 0, min(FIRST_CHUNK_BYTES, largest)
     for block in blocks:
         waiting.append(block)
         size += len(block)
         if size >= wanted:
             yield b"".join(waiting), False
-            waiting, size, wanted = [], 0, min(2 * wanted, most or MAX_CHUNK_BYTES)
+            waiting, size, wanted = [], 0, min(2 * wanted, largest)
     yield b"".join(waiting), True
 
 
