@@ -97,6 +97,29 @@ inline bool TextModel::may_share(const Call& call) const {
   return sums == Sums::kPerWord && (call.spans == nullptr || !joins_unknown);
 }
 
+// What is made of a part of a text that is encoded by itself.
+struct alignas(kCacheLine) TextModel::Made {
+  IdBuffer ids;
+  size_t count = 0;
+  Needs needs;
+  Spans spans;
+};
+
+// Encodes a part of the text of a call by itself.
+template <class Encode>
+void TextModel::encode_apart(Bytes text, const Call& call, bool keeps_ids, TextScratch& scratch, Made& made,
+                             const Encode& encode) const {
+  Call part{call.pool, scratch, IdSink(keeps_ids ? &made.ids : nullptr, kNone), made.needs, call.most, 1};
+  part.end = call.end;
+  part.track(call.spans == nullptr ? nullptr : &made.spans, call.raw, text);
+  part.ends_at_next = call.ends_at_next;
+  if (call.spans != nullptr && call.origins != nullptr) part.cut_from(call.begin, *call.origins);
+  encode(text, part);
+  encode_waiting(part);
+  made.count = part.sink.count();
+  scratch.trim(text.size());
+}
+
 // Lets threads share the work on a long text, or piece of one: `encode(part, call)` is called for the parts that parts_of
 // makes, whose ids are appended in order. Each thread takes the next part when it has done one. Returns false, and does
 // nothing, for a text that is not worth it.
@@ -108,28 +131,12 @@ bool TextModel::in_parts(Bytes text, Call& call, const IsCut& is_cut, const Enco
   const std::vector<Bytes> parts = parts_of(text, kPartBytes, is_cut);
   if (parts.size() < 2) return false;
   encode_waiting(call);
-  struct alignas(kCacheLine) Made {
-    IdBuffer ids;
-    size_t count = 0;
-    Needs needs;
-    Spans spans;
-  };
   std::vector<Made> made(parts.size());
   std::atomic<size_t> next{0};
   const bool keeps_ids = call.sink.keeps_ids() || joins_unknown;  // (ids are joined across parts, too)
   in_threads(std::min(threads, parts.size()), [&](size_t) {
     const ScratchPool::Lease scratch(call.pool);
-    for (size_t i; (i = next++) < parts.size();) {
-      Call part{call.pool, *scratch, IdSink(keeps_ids ? &made[i].ids : nullptr, kNone), made[i].needs, call.most, 1};
-      part.end = call.end;
-      part.track(call.spans == nullptr ? nullptr : &made[i].spans, call.raw, parts[i]);
-      part.ends_at_next = call.ends_at_next;
-      if (call.spans != nullptr && call.origins != nullptr) part.cut_from(call.begin, *call.origins);
-      encode(parts[i], part);
-      encode_waiting(part);
-      made[i].count = part.sink.count();
-      scratch->trim(parts[i].size());
-    }
+    for (size_t i; (i = next++) < parts.size();) encode_apart(parts[i], call, keeps_ids, *scratch, made[i], encode);
   });
   for (const Made& part : made) {
     if (keeps_ids) call.sink.add(part.ids.data(), part.ids.size());

@@ -102,7 +102,17 @@ void TextModel::encode_segment(Bytes segment, bool is_first, Bytes states, Call&
   };
   if (!normalized.tokens.empty() || segment.size() < 2 * kPartBytes) return encode_part(segment, Ends{}, is_first, states, call);
   if (in_parts(segment, call, is_cut, encode)) return;
-  for (const Bytes part : parts_of(segment, kPartBytes, is_cut)) encode(part, call);
+  const std::vector<Bytes> parts = parts_of(segment, kPartBytes, is_cut);
+  size_t i = 0;
+  while (i < parts.size() && call.needs.empty()) encode(parts[i++], call);
+  // what the other parts need is learned together with that: asking anew for each of them would take many rounds
+  if (i == parts.size() || call.needs.is_for_python) return;
+  const ScratchPool::Lease scratch(call.pool);
+  for (; i < parts.size(); ++i) {
+    Made made;
+    encode_apart(parts[i], call, false, *scratch, made, encode);
+    call.needs.add(made.needs);
+  }
 }
 
 // Returns whether a text may be cut before a space, and each part be normalized and encoded on its own. Such a space is

@@ -233,6 +233,7 @@ struct TextModel {
 
  private:
   struct Call;
+  struct Made;
   template <class Visit>
   void find_added(const AddedTokens& added, Bytes states, Bytes text, Call& call, const Visit& visit) const;
   void encode_segment(Bytes segment, bool is_first, Bytes states, Call& call) const;
@@ -249,6 +250,9 @@ struct TextModel {
   void add_words(Bytes piece, Call& call) const;
   bool is_cut(const uint8_t* at, const uint8_t* begin, const uint8_t* end) const;
   bool may_share(const Call& call) const;
+  template <class Encode>
+  void encode_apart(Bytes text, const Call& call, bool keeps_ids, TextScratch& scratch, Made& made,
+                    const Encode& encode) const;
   template <class IsCut, class Encode>
   bool in_parts(Bytes text, Call& call, const IsCut& is_cut, const Encode& encode) const;
   void encode_waiting(Call& call) const;
