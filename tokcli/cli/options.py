@@ -6,7 +6,6 @@ What an option leads to is decided in request.py; what cannot be combined, in co
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from math import isnan
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
@@ -258,7 +257,7 @@ class NumberRange(click.FloatRange):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         number: float = super().convert(value, param, ctx)
-        if isnan(number):
+        if f"{number}" == "nan":  # (math takes 0.3 ms to load)
             self.fail(f"{value!r} is not a number.", param, ctx)
         return number + 0.0  # -0.0 + 0.0 is 0.0
 

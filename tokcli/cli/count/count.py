@@ -11,7 +11,6 @@ from tokcli.cli import messages, options, streams
 from tokcli.cli.count.count_options import CONFLICTS, CountOptions, CountRequest, declared
 from tokcli.cli.request import TextRequest
 from tokcli.errors import CheckFailed
-from tokcli.render.numbers import counted
 
 
 @click.command(cls=options.Command, name="count", conflicts=CONFLICTS)
@@ -57,7 +56,9 @@ def write_number(request: CountRequest, output: streams.Output) -> str | None:
         tokens = request.finished_count(sum(counts))
     output.write((b'{"count": %d}\n' if request.options.as_json else b"%d\n") % tokens)
     limit = request.options.limit
-    return counted(tokens, "token") if limit is not None and tokens > limit else None
+    if limit is None or tokens <= limit:
+        return None
+    return f"{tokens:,} token{'' if tokens == 1 else 's'}"  # (render/numbers.py takes 0.4 ms to load)
 
 
 def is_one_number(request: CountRequest) -> bool:
