@@ -9,7 +9,6 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import fields
 from functools import cached_property
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -62,7 +61,8 @@ class WholeTextTokenizer(TokenVocabulary):
 
     def __reduce__(self) -> tuple[Any, ...]:
         rules: Any = self.rules
-        given = {field.name: getattr(rules, field.name) for field in fields(rules) if field.init}
+        # the names of a dataclass's fields (the module dataclasses takes 0.5 ms to load)
+        given = {name: getattr(rules, name) for name in rules.__match_args__}
         given.pop("_cache", None)
         return _restore, (type(self), self.name, type(rules), given)
 

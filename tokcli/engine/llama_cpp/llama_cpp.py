@@ -195,7 +195,8 @@ class LlamaCpp(LlamaVocabulary, TextTokenizer):
         unusual = [number for number, kind in enumerate(self.kinds) if kind != NORMAL]
         settings = self.settings
         ids = range(len(self.texts))
-        return DecodingFacts(ids, unusual, self.bytes_of, settings.add_space_prefix, settings.clean_spaces)
+        drops, cleans = settings.add_space_prefix, settings.clean_spaces
+        return DecodingFacts(ids, unusual, self.bytes_of, drops_space=drops, cleans_spaces=cleans)
 
     @property
     def has_template(self) -> bool:

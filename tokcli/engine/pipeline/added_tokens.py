@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from tokcli.engine.base.longest_match import LongestMatch
 from tokcli.engine.unicode import classes
@@ -19,7 +18,6 @@ FoundText = tuple[int, int, int | None]  # begin, end, and the id of the token t
 _MOST_COMPARED = 1 << 26  # squares of lengths: a fraction of a second; 1,000 tokens of 100 characters have 10,000,000
 
 
-@dataclass(frozen=True)
 class AddedToken:
     """A token, its id, and the rules by which it is found.
 
@@ -27,14 +25,19 @@ class AddedToken:
     that side. `was_normalized` says that the file has the same token before, normalized: it still decodes so.
     """
 
-    content: str
-    id: int
-    single_word: bool = False
-    lstrip: bool = False
-    rstrip: bool = False
-    normalized: bool = False
-    special: bool = False
-    was_normalized: bool = False
+    def __init__(
+        self,
+        content: str,
+        id: int,
+        single_word: bool = False,
+        lstrip: bool = False,
+        rstrip: bool = False,
+        normalized: bool = False,
+        special: bool = False,
+        was_normalized: bool = False,
+    ) -> None:
+        self.content, self.id, self.single_word, self.lstrip, self.rstrip = content, id, single_word, lstrip, rstrip
+        self.normalized, self.special, self.was_normalized = normalized, special, was_normalized
 
     @property
     def decodes_normalized(self) -> bool:

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from tokcli.engine import backend
 from tokcli.engine.unicode.ranges import SPACES, Ranges, class_members, merged, minus
@@ -19,30 +18,41 @@ if TYPE_CHECKING:
     from tokcli.engine.unicode.forms import Form
 
 
-@dataclass(frozen=True)
 class Shortcut:
     """Ranks and a pattern that give a tokenizer's ids, and a description of the text for which they do.
 
     Added tokens are cut out of a text first; the rest is normalized to a Unicode `form`, split by `pat_str` and merged.
     `load_ranks` and `load_image` give the mergeable_ranks and their native image, `max_id` is the largest of the ranks,
-    and `added` maps the added tokens to ids.
+    and `added` maps the added tokens to ids. With `prefix_space`, a text gets a space before it, unless it begins with
+    one. `row` are patterns that cut one after another, in place of `pat_str` (for ranked_segments.py only). `cut` is
+    the pre-tokenizer of GGUF whose pieces of unsafe text the ranks merge.
 
     The shortcut holds for text in which neither `unsafe` finds anything (a regex; "" finds nothing) nor, beyond the
-    Basic Multilingual Plane, `unsafe_astral` (the inside of a character class).
+    Basic Multilingual Plane, `unsafe_astral` (the inside of a character class). `unsafe_is_ascii` says whether `unsafe`
+    may find something in ASCII.
     """
 
-    pat_str: str
-    load_ranks: Callable[[], dict[bytes, int]] = field(repr=False)
-    load_image: Callable[[], Any] = field(repr=False)
-    max_id: int
-    added: Mapping[str, int] = field(repr=False)
-    unsafe: str = field(default="", repr=False)
-    unsafe_is_ascii: bool = False  # whether `unsafe` may find something in ASCII
-    unsafe_astral: str = field(default="", repr=False)
-    form: Form | None = None
-    prefix_space: bool = False  # a text gets a space before it, unless it begins with one
-    row: tuple[str, ...] = ()  # patterns that cut one after another, in place of `pat_str`; for ranked_segments.py only
-    cut: str | None = None  # the pre-tokenizer of GGUF whose pieces of unsafe text the ranks merge
+    # (no dataclass: to make one takes 1 ms of each start)
+    def __init__(
+        self,
+        pat_str: str,
+        load_ranks: Callable[[], dict[bytes, int]],
+        load_image: Callable[[], Any],
+        max_id: int,
+        added: Mapping[str, int],
+        *,
+        unsafe: str = "",
+        unsafe_is_ascii: bool = False,
+        unsafe_astral: str = "",
+        form: Form | None = None,
+        prefix_space: bool = False,
+        row: tuple[str, ...] = (),
+        cut: str | None = None,
+    ) -> None:
+        self.pat_str, self.load_ranks, self.load_image = pat_str, load_ranks, load_image
+        self.max_id, self.added = max_id, added
+        self.unsafe, self.unsafe_is_ascii, self.unsafe_astral = unsafe, unsafe_is_ascii, unsafe_astral
+        self.form, self.prefix_space, self.row, self.cut = form, prefix_space, row, cut
 
     @staticmethod
     def of(
@@ -151,7 +161,7 @@ def blanks_of(text: str) -> tuple[int, int]:
     return len(text) - len(text.lstrip(_BLANKS)), len(text) - len(text.rstrip(_BLANKS))
 
 
-class DecodingFacts(NamedTuple):
+class DecodingFacts:
     """The bytes of each id, and what decoding does besides joining them.
 
     `ids` are all ids; `unusual` are those whose bytes may differ in the image, such as added tokens. `bytes_of` gives
@@ -159,8 +169,14 @@ class DecodingFacts(NamedTuple):
     before English punctuation, as llama.cpp does.
     """
 
-    ids: Sequence[int]
-    unusual: Sequence[int]
-    bytes_of: Callable[[int], bytes]
-    drops_space: bool = False
-    cleans_spaces: bool = False
+    def __init__(
+        self,
+        ids: Sequence[int],
+        unusual: Sequence[int],
+        bytes_of: Callable[[int], bytes],
+        *,
+        drops_space: bool = False,
+        cleans_spaces: bool = False,
+    ) -> None:
+        self.ids, self.unusual, self.bytes_of = ids, unusual, bytes_of
+        self.drops_space, self.cleans_spaces = drops_space, cleans_spaces

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from tokcli.engine.shortcut.shortcut import DecodingFacts, Shortcut
 
 
-@dataclass(frozen=True)
 class TokenizerFacts:
     """The facts that a compiled tokenizer knows without its file.
 
@@ -37,21 +35,30 @@ class TokenizerFacts:
     anything else.
     """
 
-    special_tokens: Mapping[str, int] = field(repr=False)
-    max_id: int
-    is_byte_level: bool
-    has_template: bool
-    decodes_apart: bool
-    other_bytes: Mapping[int, bytes] | None = field(default=None, repr=False)
-    drops_space: bool = False
-    cleans_spaces: bool = False
-    template_ids: tuple[list[int], list[int]] | None = None
-    trimming: Trimming | None = None
+    # (no dataclass: to make one takes 1 ms of each start)
+    def __init__(
+        self,
+        special_tokens: Mapping[str, int],
+        max_id: int,
+        *,
+        is_byte_level: bool,
+        has_template: bool,
+        decodes_apart: bool,
+        other_bytes: Mapping[int, bytes] | None = None,
+        drops_space: bool = False,
+        cleans_spaces: bool = False,
+        template_ids: tuple[list[int], list[int]] | None = None,
+        trimming: Trimming | None = None,
+    ) -> None:
+        self.special_tokens, self.max_id = special_tokens, max_id
+        self.is_byte_level, self.has_template, self.decodes_apart = is_byte_level, has_template, decodes_apart
+        self.other_bytes, self.drops_space, self.cleans_spaces = other_bytes, drops_space, cleans_spaces
+        self.template_ids, self.trimming = template_ids, trimming
 
     def header(self) -> dict[str, Any]:
         """Return the facts as members of a container's header."""
         others = None if self.other_bytes is None else {str(n): data.hex() for n, data in self.other_bytes.items()}
-        return {**{field.name: getattr(self, field.name) for field in fields(self)}, "other_bytes": others}
+        return {**{name: getattr(self, name) for name in FACT_CHECKS}, "other_bytes": others}
 
     @staticmethod
     def from_header(header: Mapping[str, Any]) -> TokenizerFacts:

@@ -17,6 +17,8 @@ from typing import Any, TypeVar, overload
 Item = TypeVar("Item")
 _HEAD = struct.Struct("=II")
 MAX_BYTES = 1 << 31  # of the texts
+# a container's flags of an added token, from the lowest bit on: whether it is a single word, and so on
+ADDED_FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special", "was_normalized")
 
 
 def pack_columns(texts: Sequence[str], scores: Sequence[float], kinds: Sequence[int]) -> bytes:

@@ -43,7 +43,7 @@ def _pack(model: LlamaCpp) -> Packed | None:
 
 
 def _open(container: Container, origin: Origin) -> LlamaCpp:
-    header, sections = container
+    header, sections = container.header, container.sections
     columns = TokenColumns(sections["tokens"])
     given: dict[str, Any] = {key: frozenset(v) if type(v) is list else v for key, v in header["settings"].items()}
     settings = LlamaSettings(**given, charsmap=bytes(sections["charsmap"]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -20,7 +20,7 @@ from tokcli.formats.strict_json import JsonNode
 from tokcli.registry.compiled.compiled_tokenizer import facts_of
 from tokcli.registry.compiled.container import IMAGE, Packed
 from tokcli.registry.compiled.kinds.ranked import shortcut_header
-from tokcli.registry.compiled.token_columns import pack_columns
+from tokcli.registry.compiled.token_columns import ADDED_FLAGS, pack_columns
 
 _SPREAD = 4  # tokens are kept if the ids from 0 to the largest are at most so many times as many as the tokens
 _SPREAD_OF_FEW = 1 << 16  # plus this number
@@ -63,6 +63,14 @@ class PipelineComponents:
         return decoded(ids, texts, self._decoder)
 
 
+def added_tokens(header: Mapping[str, Any]) -> list[AddedToken]:
+    """Return the added tokens in the lists of a container's header."""
+    return [
+        AddedToken(text, number, **{flag: bool(bits >> at & 1) for at, flag in enumerate(ADDED_FLAGS)})
+        for text, number, bits in zip(header["added_texts"], header["added_ids"], header["added_flags"], strict=True)
+    ]
+
+
 def pack(pipeline: Pipeline) -> Packed | None:
     """Return the header and the sections for a pipeline; None if neither a native twin nor ranks do its work."""
     texts = pipeline.model.texts()
@@ -73,12 +81,11 @@ def pack(pipeline: Pipeline) -> Packed | None:
     if made is None:
         return None
     header, image = made
-    flags = [field.name for field in fields(AddedToken)[2:]]
     header |= {
         **facts_of(pipeline).header(),
         "added_texts": [t.content for t in pipeline.added],
         "added_ids": [t.id for t in pipeline.added],
-        "added_flags": [sum(getattr(t, flag) << at for at, flag in enumerate(flags)) for t in pipeline.added],
+        "added_flags": [sum(getattr(t, flag) << at for at, flag in enumerate(ADDED_FLAGS)) for t in pipeline.added],
     }
     rows = [texts.get(number, "") for number in range(size)]
     sections = {

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tokcli.engine.bindings.text_model import Learned, NativeText
-from tokcli.engine.pipeline.added_tokens import AddedToken
 from tokcli.registry.compiled.compiled_tokenizer import FACT_CHECKS, CompiledTokenizer, CompiledWithTwin, TokenizerFacts
 from tokcli.registry.compiled.container import (
     IMAGE,
@@ -28,20 +26,19 @@ from tokcli.registry.compiled.container import (
 )
 from tokcli.registry.compiled.kinds.ranked import SHORTCUT_CHECKS, opened_shortcut
 from tokcli.registry.compiled.learned import learner_that_keeps
-from tokcli.registry.compiled.token_columns import TokenColumns
+from tokcli.registry.compiled.token_columns import ADDED_FLAGS, TokenColumns
 
 if TYPE_CHECKING:
     from types import ModuleType
 
+    from tokcli.engine.pipeline.added_tokens import AddedToken
     from tokcli.engine.pipeline.pipeline import Pipeline
     from tokcli.engine.shortcut.shortcut import Shortcut
     from tokcli.engine.text_tokenizer import TextTokenizer
     from tokcli.engine.tokens import Tokens
     from tokcli.registry.compiled.kinds.pipeline_components import PipelineComponents
 
-
-_FLAGS = [field.name for field in fields(AddedToken)[2:]]
-_SPECIAL = 1 << _FLAGS.index("special")
+_SPECIAL = 1 << ADDED_FLAGS.index("special")
 
 
 def _names_in(header: Mapping[str, Any], places: str) -> list[tuple[str, bool]]:
@@ -53,7 +50,7 @@ class _WithComponents(CompiledTokenizer):
     """A pipeline whose container has all its components but the model, and the texts of its tokens."""
 
     def _set_components(self, container: Container, origin: Origin) -> None:
-        self._header, sections = container
+        self._header, sections = container.header, container.sections
         if len({len(self._header[f"added_{name}"]) for name in ("texts", "ids", "flags")}) > 1:
             raise ValueError("lists of added tokens that differ in length")
         self._name, self._json = origin.name, sections["components"]
@@ -61,11 +58,8 @@ class _WithComponents(CompiledTokenizer):
 
     @cached_property
     def _added(self) -> list[AddedToken]:
-        lists = (self._header[f"added_{name}"] for name in ("texts", "ids", "flags"))
-        return [
-            AddedToken(text, number, *(bool(bits >> at & 1) for at in range(len(_FLAGS))))
-            for text, number, bits in zip(*lists, strict=True)
-        ]
+        tokens: list[AddedToken] = _reader().added_tokens(self._header)
+        return tokens
 
     @cached_property
     def _components(self) -> PipelineComponents:
@@ -171,7 +165,7 @@ _COMMON: Mapping[str, Check] = {
     **FACT_CHECKS,
     "added_texts": are_texts,
     "added_ids": are_ids,
-    "added_flags": are_ids,  # a bit for each of _FLAGS
+    "added_flags": are_ids,  # a bit for each of ADDED_FLAGS
 }
 _SECTIONS = frozenset({IMAGE, "tokens", "components"})
 FAMILY = Family(

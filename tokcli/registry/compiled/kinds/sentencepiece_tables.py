@@ -19,7 +19,7 @@ def model_of(container: Container, native: NativeText) -> SentencePiece | XlmRob
 
     Raise VocabularyError if a charsmap is damaged.
     """
-    header, sections = container
+    header, sections = container.header, container.sections
     columns, names = TokenColumns(sections["tokens"]), header["piece_kinds"]
     back = header["denormalizer"]
 
