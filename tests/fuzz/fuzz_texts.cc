@@ -3,6 +3,7 @@
 //
 // An input: which model, how many changes, how many bytes are cut off; eight bytes for each change; a text.
 #include <algorithm>
+#include <span>
 #include <stdexcept>
 
 #include "input/valid_utf8.h"
@@ -39,8 +40,9 @@ void find_places(TextModel& model, Bytes text, tokcli::ScratchPool& pool) {
     tokcli::Needs needs;
     tokcli::Spans spans;
     model.encode(text, raw, normalized, pool, 2, &ids, needs, &spans);
-    CLAIM(std::all_of(spans.begin(), spans.end(), [&](uint64_t place) { return place <= text.size(); }));
-    tokcli::to_char_spans(text, spans);
+    const std::span<uint64_t> places(spans.data(), spans.size());
+    CLAIM(std::ranges::all_of(places, [&](uint64_t place) { return place <= text.size(); }));
+    tokcli::to_char_spans(text, places);
   }
 }
 

@@ -214,6 +214,9 @@ class Pattern:
 class Ids(Buffer):
     """Ids as a read-only buffer of bytes: `memoryview(ids).cast("I")` has them as numbers."""
 
+class Spans(Buffer):
+    """Spans of tokens as a read-only buffer of bytes: `memoryview(spans).cast("Q")` has two numbers for each."""
+
 def format_ids(ids: Buffer, between: bytes, /) -> bytes:
     """Return ids (uint32) as decimal text with `between` between two of them."""
 
@@ -582,8 +585,8 @@ class TextModel:
         """Return the number of ids of a text, else as encode does."""
     def encode_spans(
         self, text: str | Buffer, raw: Buffer, normalized: Buffer, threads: SupportsIndex = 1
-    ) -> list[Ids | bytes] | Answer | None:
-        """Return the ids of a text (Ids) and the spans of their characters (bytes of uint64), else as encode does."""
+    ) -> list[Ids | Spans] | Answer | None:
+        """Return the ids of a text and the spans of their characters, else as encode does."""
 
 # --- training --------------------------------------------------------------------------------------------------------
 

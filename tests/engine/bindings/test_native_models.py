@@ -251,6 +251,15 @@ def test_normalizers_and_pre_tokenizers(
     assert_twins(parts, text)
 
 
+def test_places_of_characters_that_are_composed_need_no_python() -> None:
+    """What a run of characters comes from was never learned: bound methods of native objects are not equal."""
+    parts = Pipeline(SHOWS_ALL, detokenizer.Fuse(), normalizer=normalizer.UnicodeForm("NFC"))
+    assert parts.native is not None
+    found, expected = parts.native.encode_spans("ae\u0301b", NONE), parts.place_in_python("ae\u0301b", NONE)
+    assert found is not None
+    assert (found.ids, found.spans) == (expected.ids, expected.spans)
+
+
 @examples(75)
 @given(text=st.text("ab <m>\u00a0é", max_size=25), is_allowed=st.booleans(), data=st.data())
 def test_added_tokens(text: str, is_allowed: bool, data: st.DataObject) -> None:

@@ -161,6 +161,26 @@ def test_what_was_learned_of_characters_is_kept(cache: Path, monkeypatch: pytest
     assert MAX_CHARACTERS > len(container.header["chars"]) > 0
 
 
+def test_a_long_text_is_read_once_if_earlier_runs_have_met_its_characters(cache: Path) -> None:
+    file, text = FOLDER / "wordpiece.tokenizer.json", TEXTS[2] * (1 + (1 << 16) // len(TEXTS[2]))
+    ids = load_encoding(file).encode_ordinary(text)
+    gc.collect()
+    assert list(cache.glob("compiled/*.rules"))
+    native, calls = load_encoding(file).tokenizer.inner.native, []
+
+    class Counted:
+        def __init__(self, model: object) -> None:
+            self.learn, self.model = model.learn, model
+
+        def encode(self, *given: object) -> object:
+            calls.append(given)
+            return self.model.encode(*given)
+
+    native.model = Counted(native.model)
+    assert native.encode(text, frozenset()) == ids
+    assert len(calls) == 1
+
+
 @pytest.mark.parametrize("name", ["bpe.model", "unigram.model", "wordpiece.tokenizer.json"])
 def test_a_damaged_container_is_made_again(name: str, cache: Path) -> None:
     first = answers(load_encoding(FOLDER / name))

@@ -26,6 +26,10 @@ from tokcli.engine.twins import register
 if TYPE_CHECKING:
     from tokcli.engine import _native
 
+# Characters that twins know from the start: ASCII, the letters of Western languages, and punctuation. A text with
+# others is read again with what was learned about them.
+USUAL = [*range(0x180), *range(0x2010, 0x2040), 0x20AC, 0x2122]
+
 
 def twin_of_pipeline(parts: Pipeline) -> NativeText | None:
     """Build the twin of a tokenizer; return None if one of its parts has no native form, or if it is byte-level."""
@@ -46,10 +50,9 @@ def twin_of_pipeline(parts: Pipeline) -> NativeText | None:
             bool(normalized), [(text.encode(), t.id, t.single_word, t.lstrip, t.rstrip) for text, t in texts.items()]
         )
     asks_for_classes = parts.splitter is not None or any(token.single_word for token in parts.added)
-    ascii_only = list(range(128))
     if any(isinstance(step, norm.Precompiled) for step in plan.rules):
         made.set_dropping_moves()
-    made.learn(*plan.learn(ascii_only if plan.stages else [], ascii_only if asks_for_classes else [], []))
+    made.learn(*plan.learn(USUAL if plan.stages else [], USUAL if asks_for_classes else [], []))
     return NativeText(made, plan.learn, names[0], names[1], plan.origins)
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tokcli.engine import _native
 
 _ROUNDS = 6  # of learning, for one text: a run of characters may be asked for after its characters are known
+_LONG = 1 << 16  # characters, or bytes
 _FOUND, _IGNORED = 1, 2  # TextModel::kFound, kIgnored
 
 NOTHING = 0xFFFFFFFF  # kNothing
@@ -43,6 +44,7 @@ class NativeText:
     """A native model, the function that answers its questions about new characters, and its added tokens.
 
     `raw` are the added tokens that are found in the text as given, `normalized` those found in normalized text.
+    `learn_first` has answers that a long text is likely to ask for: it would be read once more for each that it lacks.
     """
 
     def __init__(
@@ -52,8 +54,9 @@ class NativeText:
         raw: Iterable[NamedToken] = (),
         normalized: Iterable[NamedToken] = (),
         origins: Origins | None = None,
+        learn_first: Callable[[], Learned] | None = None,
     ) -> None:
-        self.model, self.learn, self.origins = model, learn, origins
+        self.model, self.learn, self.origins, self._learn_first = model, learn, origins, learn_first
         self.raw, self.normalized = tuple(raw), tuple(normalized)
 
         def states(allowed: frozenset[str]) -> tuple[bytes, bytes]:
@@ -84,7 +87,7 @@ class NativeText:
 
     def encode_spans(self, text: TextOrUtf8, allowed: frozenset[str]) -> Tokens | None:
         """Return the tokens of a text with their places."""
-        found = self._ask(self.model.encode_spans, text, allowed)
+        found = self._ask(self.model.encode_spans, text, allowed, learns_origins=True)
         return None if found is None else Tokens(memoryview(found[0]).cast("I"), spans=memoryview(found[1]).cast("Q"))
 
     def _ask(
@@ -92,9 +95,15 @@ class NativeText:
         method: Callable[[TextOrUtf8, bytes, bytes, int], Answer | Questions | None],
         text: TextOrUtf8,
         allowed: frozenset[str],
+        *,
+        learns_origins: bool = False,
     ) -> Answer | None:
         """Call a method of the model until all its questions are answered; return None if only Python can encode."""
         states, threads = self._states(allowed), threads_inside()
+        first = self._learn_first
+        if first is not None and len(text) >= _LONG:
+            self._learn_first = None
+            self.model.learn(*first())
         for _ in range(_ROUNDS):
             answer = method(text, *states, threads)
             if not isinstance(answer, tuple):
@@ -102,7 +111,7 @@ class NativeText:
             if self.learn is None:
                 return None
             self.model.learn(*self.learn(*answer))
-            if method == self.model.encode_spans and self.origins is not None:
+            if learns_origins and self.origins is not None:
                 self.model.learn_origins(self.origins(answer[2]))
         return None
 

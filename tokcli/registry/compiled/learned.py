@@ -7,7 +7,7 @@ answers. It is written when a tokenizer that learned something is released, or t
 from __future__ import annotations
 
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -34,10 +34,16 @@ class LearnedRules:
         self._runs: dict[bytes, bytes] = {}
         self._is_read = self._is_new = False
 
-    def __call__(self, chars: list[int], classes: list[int], runs: list[bytes]) -> Learned:
+    def known(self) -> Learned:
+        """Return what is known already."""
         if not self._is_read:
             self._is_read = True
             self._read()
+        return self._chars, self._classes, self._runs
+
+    def __call__(self, chars: list[int], classes: list[int], runs: list[bytes]) -> Learned:
+        if not self._is_read:
+            self.known()
             asked = (
                 [c for c in chars if c not in self._chars],
                 [c for c in classes if c not in self._classes],
@@ -75,9 +81,13 @@ class LearnedRules:
             self._chars, self._classes = known, classed
 
 
-def learner_that_keeps(path: str | None, sha256: str, learn: Learn) -> Learn:
-    """Return a `Learn` that keeps its answers in the file at `path`; without a path, return `learn` itself."""
-    return learn if path is None else LearnedRules(path, sha256, learn)
+def learners(path: str | None, sha256: str, learn: Learn) -> tuple[Learn, Callable[[], Learned] | None]:
+    """Return a `Learn` that keeps its answers in the file at `path`, and a function that returns those in the file.
+
+    Without a path, return `learn` itself and None.
+    """
+    rules = None if path is None else LearnedRules(path, sha256, learn)
+    return (learn, None) if rules is None else (rules, rules.known)
 
 
 def _write(

@@ -48,6 +48,8 @@ class IdSink {
   // The number of ids that were added to this sink.
   size_t count() const { return count_; }
   bool keeps_ids() const { return out_ != nullptr; }
+  // Returns whether there is an id that may be one with the last id.
+  bool joins_any() const { return joined_ != kNone; }
   // Returns whether an id that is added now is one with the last id.
   bool joins(uint32_t id) const { return id == joined_ && last_ == joined_ && joined_ != kNone; }
 

@@ -17,19 +17,22 @@ using namespace tokcli;
 
 namespace {
 
-// `Ids` hands over what was written, without a copy. One that was not made here (Ids.__new__) has no ids to show.
-int get_id_buffer(PyObject* self, Py_buffer* view, int flags) {
+// `Ids` and `Spans` hand over what was written, without a copy. An object that was not made here (Ids.__new__) has nothing
+// to show.
+template <class T>
+int get_buffer(PyObject* self, Py_buffer* view, int flags) {
   if (!nb::inst_ready(self)) {
     view->obj = nullptr;
-    PyErr_SetString(PyExc_BufferError, "these Ids were not made by the native module");
+    PyErr_Format(PyExc_BufferError, "these %s were not made by the native module", sizeof(T) == sizeof(uint32_t) ? "Ids" : "Spans");
     return -1;
   }
-  IdBuffer* ids = nb::inst_ptr<IdBuffer>(self);
-  static uint32_t none = 0;  // a buffer of no bytes still points somewhere
-  void* data = ids->size() ? const_cast<uint32_t*>(ids->data()) : &none;
-  return PyBuffer_FillInfo(view, self, data, static_cast<Py_ssize_t>(ids->size() * sizeof(uint32_t)), 1, flags);
+  GrowingBuffer<T>* items = nb::inst_ptr<GrowingBuffer<T>>(self);
+  static T none = 0;  // a buffer of no bytes still points somewhere
+  void* data = items->size() ? items->data() : &none;
+  return PyBuffer_FillInfo(view, self, data, static_cast<Py_ssize_t>(items->size() * sizeof(T)), 1, flags);
 }
-PyType_Slot id_buffer_slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(get_id_buffer)}, {0, nullptr}};
+template <class T>
+PyType_Slot buffer_slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(get_buffer<T>)}, {0, nullptr}};
 
 std::string_view view_in(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
 
@@ -257,7 +260,8 @@ nb::tuple pack_records(nb::handle given, nb::handle offsets, Number<uint64_t> be
 }  // namespace
 
 void bind_ids(nb::module_& module) {
-  nb::class_<IdBuffer>(module, "Ids", nb::type_slots(id_buffer_slots));
+  nb::class_<IdBuffer>(module, "Ids", nb::type_slots(buffer_slots<uint32_t>));
+  nb::class_<Spans>(module, "Spans", nb::type_slots(buffer_slots<uint64_t>));
   module.def("format_ids", &format_ids);
   module.def("format_records", &format_records);
   module.def("format_rows", &format_rows);

@@ -249,7 +249,7 @@ class PyTextModel {
     const auto make = [&](IdBuffer ids, size_t) {
       nb::list both;
       both.append(nb::cast(std::move(ids)));
-      both.append(to_bytes(spans));
+      both.append(nb::cast(std::move(spans)));
       return both;
     };
     return encode_with(text, raw, normalized, threads, make, &spans);
@@ -312,7 +312,7 @@ class PyTextModel {
         count = model_.encode(bytes, bytes_of(raw_states), bytes_of(normalized_states), pool_, threads,
                               kKeepsIds ? &ids : nullptr, needs, spans);
         if (spans != nullptr && needs.empty()) {
-          if (spans->size() == 2 * ids.size()) to_char_spans(bytes, *spans);
+          if (spans->size() == 2 * ids.size()) to_char_spans(bytes, {spans->data(), spans->size()});
           else needs.is_for_python = true;
         }
       }

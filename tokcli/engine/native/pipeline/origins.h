@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -50,14 +51,14 @@ class OriginReader {
   OriginReader() = default;
   explicit OriginReader(const Origins& origins) : breaks_(&origins.breaks()) {}
   size_t origin(size_t place) {
-    seek(place);
-    const auto& found = (*breaks_)[at_];
-    return found.origin + (place - found.place);
+    if (place - first_ >= size_) [[unlikely]] seek(place);
+    return place + shift_;
   }
   // Calls visit(place, origin) for all breaks from `place` on, and before `end`.
   template <class Visit>
   void each_break(size_t place, size_t end, const Visit& visit) {
-    visit(place, origin(place));
+    seek(place);
+    visit(place, place + shift_);
     for (; at_ + 1 < breaks_->size() && (*breaks_)[at_ + 1].place < end; ++at_)
       visit((*breaks_)[at_ + 1].place, (*breaks_)[at_ + 1].origin);
   }
@@ -72,9 +73,15 @@ class OriginReader {
       at_ = after == all.begin() ? 0 : static_cast<size_t>(after - all.begin()) - 1;
     }
     while (at_ + 1 < all.size() && all[at_ + 1].place <= place) ++at_;
+    first_ = all[at_].place;
+    size_ = (at_ + 1 < all.size() ? all[at_ + 1].place : SIZE_MAX) - first_;
+    shift_ = all[at_].origin - first_;
   }
   const std::vector<Origins::Break>* breaks_ = nullptr;
   size_t at_ = 0;
+  // of the places from the last break found up to the next: the first of them, how many they are, and how far all of them
+  // are before their origins (modulo 2^64)
+  size_t first_ = 0, size_ = 0, shift_ = 0;
 };
 
 // Keeps the origins of a text while a step makes it of another one. All places are in order.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <vector>
 
@@ -50,7 +51,7 @@ struct TextModel::Call {
   // the last id (SentencePiece's unknown text) makes its span longer.
   void add(uint32_t id, const uint8_t* first, const uint8_t* last) {
     if (spans != nullptr && sink.joins(id)) {
-      spans->back() = reader.origin(static_cast<size_t>(last - begin));
+      spans->data()[spans->size() - 1] = reader.origin(static_cast<size_t>(last - begin));
       return;
     }
     sink.add(id);
@@ -58,18 +59,34 @@ struct TextModel::Call {
   }
   // Adds the span of the characters from `first` up to `last` in the text that is cut.
   void add_span(const uint8_t* first, const uint8_t* last) {
-    if (spans == nullptr) return;
-    if (ends_at_next) {
-      const size_t start = reader.origin(static_cast<size_t>(first - begin));
-      spans->push_back(start);
-      spans->push_back(first == last ? start : reader.origin(static_cast<size_t>(last - begin)));
+    if (spans == nullptr || (first >= last && !ends_at_next)) return;
+    write_span(first, last, spans->reserve(2));
+    spans->commit(2);
+  }
+  // Adds the tokens of a word at `first` in the text that is cut, where places are kept; each is of one byte or more.
+  void add_tokens(const WordCache::Slot& slot, const uint8_t* first, const std::array<uint32_t, WordCache::kMostIds>& sizes) {
+    const size_t count = slot.count();
+    if (sink.joins_any()) {
+      for (size_t i = 0; i < count; first += sizes[i++]) add(slot.ids[i], first, first + sizes[i]);
       return;
     }
-    if (first >= last) return;
+    sink.add_of(slot.ids, count);
+    uint64_t* to = spans->reserve(2 * count);
+    for (size_t i = 0; i < count; first += sizes[i++], to += 2) write_span(first, first + sizes[i], to);
+    spans->commit(2 * count);
+  }
+
+ private:
+  void write_span(const uint8_t* first, const uint8_t* last, uint64_t* to) {
     const size_t start = reader.origin(static_cast<size_t>(first - begin));
+    if (ends_at_next) {
+      to[0] = start;
+      to[1] = first == last ? start : reader.origin(static_cast<size_t>(last - begin));
+      return;
+    }
     const size_t end = reader.origin(static_cast<size_t>(previous_char(last, first) - begin));
-    spans->push_back(std::min(start, raw.size()));
-    spans->push_back(std::min(end < raw.size() ? end + utf8_size(raw[end]) : end, raw.size()));
+    to[0] = std::min(start, raw.size());
+    to[1] = std::min(end < raw.size() ? end + utf8_size(raw[end]) : end, raw.size());
   }
 };
 
@@ -142,7 +159,7 @@ bool TextModel::in_parts(Bytes text, Call& call, const IsCut& is_cut, const Enco
     if (keeps_ids) call.sink.add(part.ids.data(), part.ids.size());
     else call.sink.add_count(part.count);
     call.needs.add(part.needs);
-    if (call.spans != nullptr) call.spans->insert(call.spans->end(), part.spans.begin(), part.spans.end());
+    if (call.spans != nullptr) call.spans->append(part.spans);
   }
   return true;
 }

@@ -37,8 +37,13 @@ size_t TextModel::encode(Bytes text, Bytes raw_states, Bytes normalized_states, 
       encode_segment(segment, is_first, normalized_states, call);
     } else {
       call.sink.add(id);
-      const auto begin = static_cast<uint64_t>(segment.data() - text.data());
-      if (spans != nullptr) spans->insert(spans->end(), {begin, begin + segment.size()});
+      if (spans != nullptr) {
+        const auto begin = static_cast<uint64_t>(segment.data() - text.data());
+        uint64_t* const to = spans->reserve(2);
+        to[0] = begin;
+        to[1] = begin + segment.size();
+        spans->commit(2);
+      }
     }
     is_first = false;
   });

@@ -1,5 +1,6 @@
 // From pieces to words and their ids: see text_model.h.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -112,18 +113,16 @@ void TextModel::place_word(TextScratch::WaitingWord& waiting, Call& call) const 
   const bool is_kept = waiting.is_short() && !tokens.sizes.empty();
   if (const WordCache::Slot* slot = is_kept ? call.scratch.cache.find(waiting.key) : nullptr) {
     const uint32_t prefix_size = models.which == Models::Used::kWordPiece ? models.word_piece.prefix_size() : 0;
-    const auto size_of = [&](size_t i) { return uint64_t{tokens.size_of(slot->ids[i])} - (i > 0 ? prefix_size : 0); };
-    uint64_t total = 0;
-    for (size_t i = 0; i < slot->count(); ++i) total += std::min<uint64_t>(size_of(i), word.size() + 1);
-    if (total == word.size()) {
-      const uint8_t* at = word.data();
-      for (size_t i = 0; i < slot->count(); ++i) {
-        const uint8_t* const end = at + size_of(i);
-        call.add(slot->ids[i], at, end);
-        at = end;
-      }
-      return;
+    const size_t count = slot->count();
+    std::array<uint32_t, WordCache::kMostIds> sizes;
+    size_t total = 0;
+    bool are_sizes = true;
+    for (size_t i = 0; i < count; ++i) {
+      sizes[i] = tokens.size_of(slot->ids[i]) - (i > 0 ? prefix_size : 0);
+      are_sizes &= sizes[i] > 0 && sizes[i] <= word.size();
+      total += sizes[i];
     }
+    if (are_sizes && total == word.size()) return call.add_tokens(*slot, word.data(), sizes);
   }
   if (!model->encode(word, scratch) || scratch.places.size() != scratch.ids.size()) {
     call.needs.is_for_python = true;

@@ -26,15 +26,34 @@ class Place {
   }
   uint64_t character_of(uint64_t byte) {
     while (at_ > byte) step_back();
-    for (const size_t end = std::min<uint64_t>(byte, text_.size()); at_ < end; ++at_) chars_ += begins_char(text_[at_]);
+    const size_t end = std::min<uint64_t>(byte, text_.size());
+    if (at_ < ascii_begin_ || end > ascii_end_) {
+      for (; at_ < end; ++at_) chars_ += begins_char(text_[at_]);
+      ascii_begin_ = at_;
+      ascii_end_ = ascii_run(text_, at_);
+    }
+    chars_ += end - at_;
+    at_ = end;
     return chars_;
   }
   size_t byte() const { return at_; }
 
  private:
   void step_back() { chars_ -= begins_char(text_[--at_]); }
+  // Returns where a run of ASCII that begins at a place ends, or a place in it that is far away.
+  static size_t ascii_run(Bytes text, size_t at) {
+    constexpr size_t kFar = size_t{1} << 10;
+    const size_t most = std::min(text.size(), at + kFar);
+    uint64_t bytes;
+    for (; at + sizeof bytes <= most; at += sizeof bytes) {
+      std::memcpy(&bytes, text.data() + at, sizeof bytes);
+      if ((bytes & 0x8080808080808080u) != 0) break;
+    }
+    return at;
+  }
   Bytes text_;
   size_t at_ = 0;
+  size_t ascii_begin_ = 0, ascii_end_ = 0;  // all bytes from the first up to the second are ASCII
   uint64_t chars_ = 0;
 };
 

@@ -4,14 +4,13 @@
 
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "base/bytes.h"
 #include "base/id_buffer.h"
 
 namespace tokcli {
 
-using Spans = std::vector<uint64_t>;  // two numbers for each token
+using Spans = GrowingBuffer<uint64_t>;  // two numbers for each token
 
 // Writes `id TAB start TAB end NEWLINE` for each id, or, without ids, `[start, end]` for each span, with ", " between
 // two of them, and returns the end of the text. `spans` has two numbers (uint64) for each id, to which `shift` is added.

@@ -20,7 +20,7 @@ from tokcli.registry.compiled.container import (
     is_ids,
     native_model,
 )
-from tokcli.registry.compiled.learned import learner_that_keeps
+from tokcli.registry.compiled.learned import learners
 from tokcli.registry.compiled.token_columns import LazySequence, TokenColumns, pack_columns
 
 
@@ -64,8 +64,9 @@ def _open(container: Container, origin: Origin) -> LlamaCpp:
         rule = word_rule(lowercase=settings.lowercase, strip_accents=settings.strip_accents)
         return learner_of_words(rule)(chars, unclassed, runs)
 
-    learner = learner_that_keeps(origin.rules, header["sha256"], learn) if header["model"] == "bert" else None
-    model.set_native_model(NativeText(native_model(container), learner))
+    is_bert = header["model"] == "bert"
+    learner, known = learners(origin.rules, header["sha256"], learn) if is_bert else (None, None)
+    model.set_native_model(NativeText(native_model(container), learner, learn_first=known))
     return model
 
 

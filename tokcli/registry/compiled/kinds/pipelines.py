@@ -25,7 +25,7 @@ from tokcli.registry.compiled.container import (
     native_model,
 )
 from tokcli.registry.compiled.kinds.ranked import SHORTCUT_CHECKS, opened_shortcut
-from tokcli.registry.compiled.learned import learner_that_keeps
+from tokcli.registry.compiled.learned import learners
 from tokcli.registry.compiled.token_columns import ADDED_FLAGS, TokenColumns
 
 if TYPE_CHECKING:
@@ -82,8 +82,8 @@ class CompiledPipeline(_WithComponents, CompiledWithTwin):
         self._set_components(container, origin)
         header = container.header
         raw, normalized = _names_in(header, "raw"), _names_in(header, "normalized")
-        learn = learner_that_keeps(origin.rules, header["sha256"], self._learn)
-        native = NativeText(native_model(container), learn, raw, normalized, self._origins)
+        learn, known = learners(origin.rules, header["sha256"], self._learn)
+        native = NativeText(native_model(container), learn, raw, normalized, self._origins, known)
         native.encode("", frozenset())  # ValueError: the image was made for other added tokens
         CompiledWithTwin.__init__(self, TokenizerFacts.from_header(header), native, origin.load)
 
