@@ -111,7 +111,7 @@ class NativeText:
             if self.learn is None:
                 return None
             self.model.learn(*self.learn(*answer))
-            if learns_origins and self.origins is not None:
+            if learns_origins and self.origins is not None and answer[2]:
                 self.model.learn_origins(self.origins(answer[2]))
         return None
 
