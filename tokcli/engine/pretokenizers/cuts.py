@@ -85,9 +85,12 @@ def last_stop(pat_str: str, text: str, searched: int = 0) -> int:
     The caller has to know that there is none below `searched`.
     """
     length, rule = len(text), _RULES.get(pat_str, _RULE)
-    for cut in range(length - 1, max(0, searched - 1, length - _FEW), -1):
+    first = max(0, searched - 1, length - _FEW)
+    for cut in range(length - 1, first, -1):
         if rule.allows(text[cut - 1], text[cut]):
             return cut
+    if first > length - _FEW:  # there is no more text
+        return 0
     if not any(text.find(stop, max(0, searched - 1)) >= 0 for stop in _STOPS):  # much faster than the search below
         return 0
     for window in (*_WINDOWS, length):
