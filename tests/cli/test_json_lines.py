@@ -71,7 +71,9 @@ def seen_in_python(data: bytes, field: str) -> list[object]:
 
 TEXTS = st.one_of(
     st.text(max_size=30),
-    st.sampled_from(["a" * 7, '"', "\\", "\x7f", "\0\b\f\n\r\t/", "\U0001f600", "\xe9 \u4e2d" * 9]),
+    st.sampled_from(
+        ["a" * 7, "b" * 15 + '"', "\\" + "c" * 33, '"', "\\", "\x7f", "\0\b\f\n\r\t/", "\U0001f600", "\xe9 \u4e2d" * 9]
+    ),
 )
 NAMES = st.sampled_from(["text", "a", "a.b", "", PAIR, "te", "texts", "caf\xe9", 'a"b', "a\\b"])
 VALUES = st.recursive(

@@ -1,15 +1,19 @@
 // A strict reader of JSON Lines that looks for one member: see json_texts.h.
 //
 // Every line ends in a newline, which no string, number or space of JSON may hold, so whatever reads on byte by byte
-// stops there at the latest; only the eight bytes that are looked at together are compared with the end of the data.
+// stops there at the latest; only where several bytes are looked at together are they compared with the end of the data.
 #include "input/json_texts.h"
 
+#include <array>
 #include <bit>
 #include <cstring>
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 #include "base/watch.h"
 #include "input/valid_utf8.h"
-#include "text/text.h"
 
 namespace tokcli {
 namespace {
@@ -17,19 +21,81 @@ namespace {
 constexpr unsigned kMostDepth = 64;     // a bit each; Python's parser takes some thousand
 constexpr size_t kMostNumber = 256;     // bytes; Python refuses integers of more than 4,300 digits
 
-// For each of the eight bytes of a word, the highest bit is set in the lowest byte that ends plain text in a string: a
-// quote, a backslash or a control character. (Bits above that byte's may be wrong: only the lowest one is looked at.)
-uint64_t string_ends(uint64_t word) {
+// Returns how many of the kAtOnce bytes at `p` are plain text in a string: those before the first quote, backslash or
+// control character.
+#if defined(__SSE2__)
+constexpr size_t kAtOnce = 16;
+size_t plain_bytes(const uint8_t* p) {
+  const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+  const __m128i controls = _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(0x1F)), bytes);
+  const __m128i quotes = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('"'));
+  const __m128i backslashes = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\'));
+  const __m128i found = _mm_or_si128(controls, _mm_or_si128(quotes, backslashes));
+  return static_cast<size_t>(std::countr_zero(static_cast<unsigned>(_mm_movemask_epi8(found)) | 1u << kAtOnce));
+}
+#else
+constexpr size_t kAtOnce = 8;
+size_t plain_bytes(const uint8_t* p) {
   constexpr uint64_t kOnes = 0x0101010101010101, kHigh = kOnes << 7;
+  uint64_t word;
+  std::memcpy(&word, p, kAtOnce);
+  if constexpr (std::endian::native == std::endian::big) word = __builtin_bswap64(word);
+  // The highest bit is set in the first byte that is found. (Bits of later bytes may be wrong: nothing looks at them.)
   const auto zeros = [](uint64_t bytes) { return (bytes - kOnes) & ~bytes; };
   const uint64_t controls = (word - kOnes * 0x20) & ~word;
-  return (zeros(word ^ kOnes * '"') | zeros(word ^ kOnes * '\\') | controls) & kHigh;
+  const uint64_t found = (zeros(word ^ kOnes * '"') | zeros(word ^ kOnes * '\\') | controls) & kHigh;
+  return static_cast<size_t>(std::countr_zero(found)) / 8;
+}
+#endif
+
+// The value of each hexadecimal digit; for all other bytes, kNoDigit, whose bits are above those of four digits.
+constexpr uint32_t kNoDigit = 1 << 16;
+constexpr auto kDigits = [] {
+  std::array<uint32_t, 256> values{};
+  for (uint32_t& value : values) value = kNoDigit;
+  for (unsigned i = 0; i < 10; ++i) values['0' + i] = i;
+  for (unsigned i = 0; i < 6; ++i) values['a' + i] = values['A' + i] = 10 + i;
+  return values;
+}();
+
+// What each letter stands for behind a backslash; 0 for all that stand for nothing by themselves. (A table, for the
+// letters of a text are hard to foresee: a switch takes twice as long.)
+constexpr auto kEscapes = [] {
+  std::array<uint8_t, 256> meant{};
+  meant['"'] = '"', meant['\\'] = '\\', meant['/'] = '/';
+  meant['b'] = '\b', meant['f'] = '\f', meant['n'] = '\n', meant['r'] = '\r', meant['t'] = '\t';
+  return meant;
+}();
+
+// Writes a code point, which is no surrogate, as UTF-8, and returns the place after it.
+uint8_t* write_utf8(uint32_t point, uint8_t* out) {
+  const auto more = [&](unsigned shift) { return static_cast<uint8_t>(0x80 | (point >> shift & 0x3F)); };
+  if (point < 0x80) {
+    *out++ = static_cast<uint8_t>(point);
+    return out;
+  }
+  if (point < 0x800) {
+    *out++ = static_cast<uint8_t>(0xC0 | point >> 6);
+  } else {
+    if (point < 0x10000) {
+      *out++ = static_cast<uint8_t>(0xE0 | point >> 12);
+    } else {
+      *out++ = static_cast<uint8_t>(0xF0 | point >> 18);
+      *out++ = more(12);
+    }
+    *out++ = more(6);
+  }
+  *out++ = more(0);
+  return out;
 }
 
+// Nothing that stands in a string is shorter than what it stands for, so the texts need no more room than the lines.
 class LineReader {
  public:
   LineReader(Bytes lines, std::string_view name, std::string_view other, JsonTexts* out)
-      : p_(lines.data()), end_(p_ + lines.size()), name_(name), other_(other), out_(out) {}
+      : p_(lines.data()), end_(p_ + lines.size()), name_(name), other_(other), out_(out) {
+    text_ = out->texts.reserve(lines.size());
+  }
 
   bool is_at_end() const { return p_ == end_; }
 
@@ -56,6 +122,7 @@ class LineReader {
     }
     skip_space();
     if (!is_found || !take('\n')) return false;
+    out_->texts.commit(static_cast<size_t>(text_ - (out_->texts.data() + out_->texts.size())));
     out_->ends.push_back(out_->texts.size());
     work_done(static_cast<size_t>(p_ - begin));
     return true;
@@ -72,18 +139,21 @@ class LineReader {
   }
   bool is_digit() const { return *p_ >= '0' && *p_ <= '9'; }
 
-  // Goes to the next byte that ends plain text in a string.
-  void skip_plain() {
-    for (; end_ - p_ >= 8; p_ += 8) {
-      uint64_t word;
-      std::memcpy(&word, p_, 8);
-      if constexpr (std::endian::native == std::endian::big) word = __builtin_bswap64(word);
-      if (const uint64_t found = string_ends(word); found != 0) {
-        p_ += std::countr_zero(found) / 8;
+  // Goes to the next byte that ends plain text in a string, and appends the bytes before it if that `is_wanted`.
+  template <bool is_wanted>
+  void pass_plain() {
+    for (; static_cast<size_t>(end_ - p_) >= kAtOnce; p_ += kAtOnce) {
+      if constexpr (is_wanted) std::memcpy(text_, p_, kAtOnce);  // what is too much is overwritten
+      if (const size_t plain = plain_bytes(p_); plain < kAtOnce) {
+        p_ += plain;
+        if constexpr (is_wanted) text_ += plain;
         return;
       }
+      if constexpr (is_wanted) text_ += kAtOnce;
     }
-    while (*p_ != '"' && *p_ != '\\' && *p_ >= 0x20) ++p_;
+    for (; *p_ != '"' && *p_ != '\\' && *p_ >= 0x20; ++p_) {  // at the end of the data
+      if constexpr (is_wanted) *text_++ = *p_;
+    }
   }
 
   // Reads the name of a member, which has no escapes, the colon after it, and white space on all sides.
@@ -91,7 +161,7 @@ class LineReader {
     skip_space();
     if (!take('"')) return false;
     const uint8_t* const begin = p_;
-    skip_plain();
+    pass_plain<false>();
     *key = view_of({begin, static_cast<size_t>(p_ - begin)});
     if (!take('"')) return false;
     skip_space();
@@ -102,43 +172,22 @@ class LineReader {
 
   // Reads the four digits of \uXXXX.
   bool read_unit(uint32_t* unit) {
-    *unit = 0;
-    for (int i = 0; i < 4; ++i, ++p_) {
-      const unsigned letter = *p_ | 0x20u;
-      if (is_digit()) *unit = *unit * 16 + (*p_ - '0');
-      else if (letter >= 'a' && letter <= 'f') *unit = *unit * 16 + (letter - 'a' + 10);
-      else return false;
-    }
-    return true;
-  }
-
-  // Returns what an escape of one letter stands for; 0 for any other letter.
-  static char escaped(uint8_t letter) {
-    switch (letter) {
-      case '"': case '\\': case '/': return static_cast<char>(letter);
-      case 'b': return '\b';
-      case 'f': return '\f';
-      case 'n': return '\n';
-      case 'r': return '\r';
-      case 't': return '\t';
-      default: return 0;
-    }
+    if (end_ - p_ < 4) return false;
+    *unit = kDigits[p_[0]] << 12 | kDigits[p_[1]] << 8 | kDigits[p_[2]] << 4 | kDigits[p_[3]];
+    p_ += 4;
+    return *unit < kNoDigit;
   }
 
   // Reads the rest of a string behind its first quote, and appends what it stands for.
   bool read_text() {
     for (;;) {
-      const uint8_t* const begin = p_;
-      skip_plain();
-      append(view_of({begin, static_cast<size_t>(p_ - begin)}), &out_->texts);
+      pass_plain<true>();
       if (take('"')) return true;
       if (!take('\\')) return false;  // a control character
-      if (!take('u')) {
-        const char meant = escaped(*p_);
-        if (meant == 0) return false;
-        append({&meant, 1}, &out_->texts);
+      if (const uint8_t meant = kEscapes[*p_]; meant != 0) {
+        *text_++ = meant;
         ++p_;
-      } else if (!read_escaped_character()) {
+      } else if (!take('u') || !read_escaped_character()) {
         return false;
       }
     }
@@ -152,23 +201,22 @@ class LineReader {
       if (!take('\\') || !take('u') || !read_unit(&low) || low < 0xDC00 || low >= 0xE000) return false;
       point = 0x10000 + ((point - 0xD800) << 10) + (low - 0xDC00);
     }
-    const size_t size = to_utf8({&point, 1, sizeof(point), false}, out_->texts.reserve(kMostUtf8));
-    if (size == kSurrogate) return false;
-    out_->texts.commit(size);
+    if (point >= 0xDC00 && point < 0xE000) return false;
+    text_ = write_utf8(point, text_);
     return true;
   }
 
   // Skips the rest of a string behind its first quote. (Half a surrogate pair matters to nobody here.)
   bool skip_string() {
     for (;;) {
-      skip_plain();
+      pass_plain<false>();
       if (take('"')) return true;
       if (!take('\\')) return false;
       uint32_t unit;
       if (take('u')) {
         if (!read_unit(&unit)) return false;
       } else {
-        if (escaped(*p_) == 0) return false;
+        if (kEscapes[*p_] == 0) return false;
         ++p_;
       }
     }
@@ -257,6 +305,7 @@ class LineReader {
   const uint8_t* const end_;
   const std::string_view name_, other_;
   JsonTexts* const out_;
+  uint8_t* text_;  // where the next byte of a text goes, in the room of out_->texts
 };
 
 }  // namespace
