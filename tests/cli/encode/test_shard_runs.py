@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import shutil
 import signal
@@ -17,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support import HARD_ATOMS, finished, ok, program, refused, without_coverage
 
+from tokcli.cli.encode.shards import layouts
 from tokcli.cli.encode.shards.dealing import Part, sections
 from tokcli.cli.streams import Input
 
@@ -217,3 +219,26 @@ def test_parts_hold_whole_records_and_each_once(files: list[list[bytes]], ends: 
     assert [number for number, _ in found] == sorted(number for number, _ in found)
     whole = [s.number for n in range(1, parts + 1) for s in sections(inputs, total, Part(n, parts), None)]
     assert whole == list(range(len(inputs)))
+
+
+@pytest.mark.skipif(not hasattr(os, "posix_fadvise"), reason="this system takes no advice about files")
+@pytest.mark.parametrize("takes_advice", [True, False])
+def test_a_shard_goes_to_the_disk_while_it_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, takes_advice: bool
+) -> None:
+    begun = []
+
+    def advise(_: int, begin: int, size: int, advice: int) -> None:
+        assert advice == os.POSIX_FADV_DONTNEED
+        begun.append((begin, size))
+        if not takes_advice:
+            raise OSError
+
+    monkeypatch.setattr(os, "posix_fadvise", advise)
+    monkeypatch.setattr(layouts, "UNSYNCED_BYTES", 100)
+    file = layouts.HashedFile(str(tmp_path), "shard")
+    for _ in range(8):
+        file.write(bytes(40))
+    file.commit()
+    assert begun == [(0, 120), (120, 120)]
+    assert (tmp_path / "shard").read_bytes() == bytes(320)
