@@ -199,7 +199,7 @@ def _whole_records(source: RecordSource, kind: RecordKind, number: Callable[[], 
     for block in source.blocks():
         end = block.rfind(separator) + 1
         if end:
-            whole = b"".join([*parts, block[:end]])
+            whole = b"".join([*parts, memoryview(block)[:end]])
             yield whole, len(block) < BLOCK_BYTES
             parts, size = [], 0
         parts.append(block[end:])
