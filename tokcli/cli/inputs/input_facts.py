@@ -57,10 +57,19 @@ def size_on_disk(source: streams.Input) -> int | None:
     if source.name == streams.STANDARD_INPUT:  # where it begins is not known
         return None
     status = status_of(source)
-    if status is None:
+    if status is None and not _is_stream(source.name):
         with source.opened():  # names what is missing, and what may not be read
             return None
-    return status.st_size
+    return None if status is None else status.st_size
+
+
+def _is_stream(path: str) -> bool:
+    """Return whether a path is that of a pipe or a device: whoever opens a pipe and closes it ends what is written."""
+    try:
+        mode = os.stat(path).st_mode  # noqa: PTH116
+    except (OSError, ValueError):
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode)
 
 
 def is_compressed(source: streams.Input) -> bool:
