@@ -13,8 +13,10 @@ import pytest
 from support import program
 
 from tokcli.cli import streams
+from tokcli.cli.options import FolderOptions
 from tokcli.cli.terminal import reading
 from tokcli.cli.terminal.reading import CLEAR, ProgressLine, watched
+from tokcli.cli.walk.found_texts import FoundTexts
 
 SLOW = """
 import sys, time
@@ -101,3 +103,23 @@ def test_what_else_is_written_takes_the_place_of_the_line() -> None:
     line.write("Note: b\n")
     line.clear()
     assert shown.getvalue() == f"{CLEAR}half{CLEAR}Note: a\nNote: b\n"
+
+
+def test_files_in_folders_are_counted_once_and_the_line_stays_between_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "short").write_bytes(b"x" * 1000)
+    (tmp_path / "long").write_bytes(b"hello " * 200_000)
+    said = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", said)
+    monkeypatch.setattr(reading, "QUIET_S", -1)
+    monkeypatch.setattr(reading, "EVERY_S", 0)
+    inputs = {"text": None, "files": (str(tmp_path),), "files0_from": None, "no_decompress": False, "quiet": False}
+    choice = {"globs": (), "no_ignore": False, "hidden": False, "follow": False, "verbose": False, "recursive": True}
+    found = FoundTexts(FolderOptions(**inputs, **choice))
+    found.named = watched(found.named)
+    assert sum(len(block) for source in found for block in source.blocks()) == 1_201_000
+    shown = said.getvalue().split(CLEAR)
+    assert shown[0] == ""
+    assert all(shown[1:])
+    assert shown[-1].startswith("1 MB, ")

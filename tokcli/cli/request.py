@@ -109,7 +109,11 @@ class InputRequest(Request[AskedInput]):
         if sys.stderr.isatty() and not asked.quiet and is_free:
             from tokcli.cli.terminal.reading import watched  # 1 ms that no pipe needs
 
-            self.inputs = watched(self.inputs)
+            self._watch(watched)
+
+    def _watch(self, watched: Callable[[list[streams.Input]], list[streams.Input]]) -> None:
+        """Replace the inputs by those that `watched` makes of them."""
+        self.inputs = watched(self.inputs)
 
     def open_output(self, *own: str) -> streams.Output:
         """Return the output for the answer, whose JSON objects have the members `own`.
@@ -136,6 +140,13 @@ class TextRequest(InputRequest[AskedText]):
     def texts(self) -> list[streams.Input] | FoundTexts:
         """The inputs, in order; with -r, the texts in folders are looked for while they are used."""
         return texts_in_folders(self.options, self.options.errors) if self.options.recursive else self.inputs
+
+    def _watch(self, watched: Callable[[list[streams.Input]], list[streams.Input]]) -> None:
+        """Replace the inputs, or what -r searches, by those that `watched` makes of them."""
+        if self.options.recursive and not isinstance(self.texts, list):
+            self.texts.named = watched(self.texts.named)
+        else:
+            super()._watch(watched)
 
     @property
     def status(self) -> int:

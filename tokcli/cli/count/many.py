@@ -265,7 +265,8 @@ class _Progress:
 
     def _show(self) -> None:
         if self._line.is_due():
-            self._line.show(f"{self._files:,} files, {self._tokens + self._within:,} tokens")
+            files = f"{self._files:,} file{'s' * (self._files != 1)}"
+            self._line.show(f"{files}, {self._tokens + self._within:,} tokens")
 
     def end(self) -> None:
         """Clear the line."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import sys
 from collections.abc import Iterator
 from time import monotonic
@@ -9,6 +10,7 @@ from typing import Any, BinaryIO, ClassVar, TextIO
 
 from tokcli.cli.inputs.input_facts import status_of
 from tokcli.cli.streams import Input
+from tokcli.engine.stream.chunks import BLOCK_BYTES
 
 QUIET_S, EVERY_S = 1.0, 0.1  # seconds before progress is shown, and from one line of it to the next
 CLEAR = "\r\x1b[K"
@@ -57,14 +59,18 @@ class _Reading:
         self._read = 0
         self._began = monotonic()
 
-    def passing(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
-        """Yield the blocks of an input, and show how much has been read."""
+    def passing(self, blocks: Iterator[bytes], *, is_found: bool) -> Iterator[bytes]:
+        """Yield the blocks of an input, and show how much has been read.
+
+        The line is cleared at the end of an input, but stays from one file that -r found to the next.
+        """
         for block in blocks:
             self._read += len(block)
             if self._line.is_due():
                 self._line.show(self._text())
             yield block
-        self._line.clear()
+        if not is_found:
+            self._line.clear()
 
     def _text(self) -> str:
         rate = self._read / max(monotonic() - self._began, 1e-9)
@@ -82,12 +88,18 @@ class _WatchedInput(Input):
     reading: ClassVar[_Reading]  # of all inputs
 
     def read(self, file: BinaryIO, size: int) -> Iterator[bytes]:
-        return self.reading.passing(super().read(file, size))
+        return self.reading.passing(super().read(file, size), is_found=self.found_in is not None)
+
+    def blocks(self, size: int = BLOCK_BYTES) -> Iterator[bytes]:
+        blocks = super().blocks(size)
+        is_held = self.data is not None and self.found_in is not None  # read by -r already, to see that it is text
+        return self.reading.passing(blocks, is_found=True) if is_held else blocks
 
 
 def watched(inputs: list[Input]) -> list[Input]:
     """Return inputs that show on standard error, which is a terminal, how much of them has been read."""
     sys.stderr = line = ProgressLine(sys.stderr)
+    atexit.register(line.clear)
     files = [status_of(source) for source in inputs if source.data is None]
     total = None if None in files else sum(file.st_size for file in files if file)
     _WatchedInput.reading = _Reading(total, line)

@@ -110,7 +110,7 @@ class FoundTexts:
             return source
         if self._takes_columns and holds_columns(source.name):
             return source
-        blocks = source.blocks()
+        blocks = streams.Input(*source).blocks()  # progress is that of the work, not of this look at the file
         first = next(blocks, b"")
         if is_binary(source, first):
             return None
