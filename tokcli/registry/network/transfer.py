@@ -5,18 +5,23 @@ download.py runs it in a thread of its own and limits its time.
 
 from __future__ import annotations
 
+import http.client
+import os
+import re
 import ssl
+import stat
 import threading
 import time
 import zlib
 from collections.abc import Iterator, Mapping
 from io import BytesIO
+from pathlib import Path
 from urllib.parse import urljoin
 
 import requests
 import urllib3
 
-from tokcli.errors import NetworkError
+from tokcli.errors import NetworkError, reason_of
 from tokcli.registry.network.answers import Answer, IsKnown, Progress, RefusedError
 from tokcli.registry.network.urls import check_characters, origin, shown_url
 
@@ -32,6 +37,8 @@ _WORTH_A_RETRY = frozenset({408, 429, 500, 502, 503, 504})
 _CONTENT_LENGTH_DIGITS = 18  # no file has a length of more digits
 _NO_PROXY = {"http": ""}  # http is for this machine only, so it must not pass through another one
 _SHOWN = 80  # characters of what a server says in a message
+_BUNDLES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")  # the variables that requests reads, the first one first
+_TUNNEL = re.compile("tunnel connection failed: (?=([0-9]{3}))")  # how http.client reports the answer of a proxy
 
 
 class _TryAgainError(Exception):
@@ -118,12 +125,23 @@ class Transfer:
             raise NetworkError(f"{self._shown}: not a valid url: {error}") from None
         except NetworkError:
             raise
+        except requests.exceptions.ProxyError as error:
+            raise self._refused_by_proxy(_reason(error)) from None
         except (requests.RequestException, urllib3.exceptions.HTTPError, OSError) as error:
             if any(isinstance(found, ssl.SSLCertVerificationError) for found in _chain(error)):
-                raise NetworkError(f"{self._shown}: its certificate is not trusted: {_reason(error)}") from None
+                what = f"{self._shown}: its certificate is not trusted: {_reason(error)}"
+                raise NetworkError(what, f"{_BUNDLES[0]}=FILE names the certificates to trust.") from None
             raise _TryAgainError(_reason(error)) from None
         except ValueError as error:  # of the libraries, for what they cannot parse
             raise NetworkError(f"{self._shown}: not a valid answer: {_reason(error)}") from None
+
+    def _refused_by_proxy(self, reason: str) -> Exception:
+        """Return the error for a proxy that gives no connection; one that may do so later is tried again."""
+        status = _TUNNEL.match(reason)
+        if status is None or int(status[1]) in _WORTH_A_RETRY:
+            return _TryAgainError(f"no connection by the proxy: {_TUNNEL.sub('it answers ', reason)}")
+        what = f"{self._shown}: the proxy refuses the connection: {_TUNNEL.sub('', reason)}"
+        return NetworkError(what, "https_proxy or all_proxy names the proxy, and no_proxy the servers that need none.")
 
     def _open(self, session: requests.Session) -> requests.Response:
         """Return the answer that has the file, after redirects, or the first answer if it says that the file is known.
@@ -133,6 +151,8 @@ class Transfer:
         url = self._url
         for hop in range(MAX_REDIRECTS + 1):
             self._check_url(url)
+            if origin(url).scheme == "https":
+                _check_bundle()
             left = self._left()
             response = session.get(
                 url,
@@ -241,6 +261,28 @@ def _gunzip(blocks: Iterator[bytes], limit: int) -> Iterator[bytes]:
         raise zlib.error("cut short")
 
 
+def _check_bundle() -> None:
+    """Raise NetworkError if a variable names certificates that cannot be read: every connection would fail."""
+    name = next((name for name in _BUNDLES if os.environ.get(name)), None)
+    if name is None:
+        return
+    path = os.environ[name]
+    try:
+        kind = Path(path).stat().st_mode
+        if stat.S_ISDIR(kind):
+            return
+        if not stat.S_ISREG(kind):  # nobody knows when a pipe ends
+            reason = "not a regular file"
+        else:
+            ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(path)
+            return
+    except ssl.SSLError:
+        reason = "no certificates in PEM format"
+    except (OSError, ValueError) as error:
+        reason = reason_of(error)
+    raise NetworkError(f"{name} is {path!r}: {reason}", f"Name a file or a folder of certificates, or unset {name}.")
+
+
 def _reason(error: BaseException) -> str:
     """Return why a connection failed, without the names of classes and objects that urllib3 wraps it in.
 
@@ -249,6 +291,12 @@ def _reason(error: BaseException) -> str:
     """
     chain = _chain(error)
     for found in reversed(chain):
+        if isinstance(found, http.client.BadStatusLine) and not isinstance(found, http.client.RemoteDisconnected):
+            return f"an answer that is not HTTP: {str(found).strip()[:_SHOWN]!r}"
+        if isinstance(found, (http.client.IncompleteRead, urllib3.exceptions.IncompleteRead)):
+            return "the connection ended before the file did"
+        if isinstance(found, ssl.SSLError) and found.reason and not hasattr(found, "verify_message"):
+            return f"no TLS connection: {found.reason.replace('_', ' ').lower()}"
         if text := getattr(found, "verify_message", None) or getattr(found, "strerror", None):
             return _in_one_line(str(text))
     if any(isinstance(found, (TimeoutError, urllib3.exceptions.TimeoutError)) for found in chain):
