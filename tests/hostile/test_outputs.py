@@ -272,6 +272,17 @@ def test_a_file_whose_name_is_a_prefix_is_a_regular_file(name: str, files: Path,
     assert sorted(tmp_path.rglob("*")) == before
 
 
+@pytest.mark.parametrize(
+    "wrong", [["--pattern", "("], ["--special", "Ġx"], ["missing"]], ids=["pattern", "token", "text"]
+)
+@pytest.mark.parametrize("folder", ["new", "a/b/new", "old", "./new/."])
+def test_a_training_that_fails_leaves_no_new_folder(wrong: list[str], folder: str, files: Path, tmp_path: Path) -> None:
+    """`train --format gpt2 -o new` once left the folder of the pair, empty."""
+    (tmp_path / "old").mkdir()
+    refused("train", files / "text", *wrong, "--vocab-size", "260", "--format", "gpt2", "-o", folder, cwd=tmp_path)
+    assert list(tmp_path.rglob("*")) == [tmp_path / "old"]
+
+
 # --- names of nothing ------------------------------------------------------------------------------------------------
 
 NAMELESS = {

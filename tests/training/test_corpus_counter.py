@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import random
 import struct
@@ -18,7 +19,7 @@ from hypothesis import strategies as st
 from tokcli.engine import backend
 from tokcli.engine.pretokenizers.known_patterns import CL100K, O200K, QWEN2, R50K
 from tokcli.engine.pretokenizers.pretokenizer import PreTokenizer
-from tokcli.errors import InputError, PatternError
+from tokcli.errors import InputError, OutputError, PatternError
 from tokcli.training import count_blocks
 from tokcli.training.corpus_counter import CorpusCounter, merge_files
 from tokcli.training.count_blocks import merge_runs, rows_of, take_block
@@ -252,3 +253,18 @@ def test_the_native_merger_refuses_what_it_was_not_asked_for() -> None:
     with pytest.raises(ValueError, match="damaged"):
         merger.feed(7, b"\x00\x01a\x01")
     assert merger.merge(10) == 0
+
+
+@pytest.mark.parametrize("is_given", [True, False])
+def test_only_a_folder_of_temporary_files_can_be_moved_by_tmpdir(
+    is_given: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the disk of a checkpoint was full, the advice was once to name another folder for temporary files."""
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(tempfile, "mkstemp", full)
+    with pytest.raises(OutputError, match="no space left on device") as caught:
+        counted(words(1, 20_000), memory=1, **({"folder": tmp_path} if is_given else {}))
+    assert ("TMPDIR" in caught.value.hint) == (not is_given)

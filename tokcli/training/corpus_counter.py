@@ -259,9 +259,11 @@ class CorpusCounter:
                 Path(name).unlink(missing_ok=True)
             if not isinstance(error, OSError) or isinstance(error, TokcliError):
                 raise
+            is_given = self._folder is not None and self._temporary is None
+            elsewhere = "" if is_given else "name another folder with TMPDIR, "
             raise OutputError(
                 reason_of(error),
-                "Free some space, name another folder with TMPDIR, or allow more memory.",
+                f"Free some space, {elsewhere}or allow more memory.",
                 where=str(self._folder or error.filename),
             ) from None
         return Path(name)

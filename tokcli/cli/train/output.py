@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
 from types import TracebackType
 
 from tokcli.cli import streams
@@ -36,11 +37,14 @@ class Files:
         if form == "minbpe":
             _refuse_irregular(output)  # which is none of the names, perhaps
         self.names = _names(output, form)
+        self._folder = output if form == "gpt2" and os.path.dirname(self.names[0]) == output.rstrip("/") else None  # noqa: PTH120
         self._outputs: list[streams.Output] = []
         self._sources = sources
 
     def __enter__(self) -> Files:
         with self._stack:
+            if self._folder is not None:
+                self._stack.enter_context(_made(self._folder))
             # the last entered is the first to get its name: the files beside the main one get theirs before it
             for number, name in enumerate(self.names):
                 if number and self._form not in _PAIRS and not self._outputs[0].is_replaced:
@@ -103,7 +107,7 @@ def _refused(token: str, why: str) -> VocabularyError:
 
 
 def _names(output: str, form: str) -> list[str]:
-    """Return the names of the files of a format; for GPT-2's pair, make a folder where `output` names no file of it."""
+    """Return the names of the files of a format; GPT-2's pair is in a folder where `output` names no file of it."""
     if form == "tiktoken":
         return [output, f"{output}.json"]
     if form == "minbpe":
@@ -115,14 +119,25 @@ def _names(output: str, form: str) -> list[str]:
     for vocab, merges in _GPT2_NAMES.items():
         if name in (vocab, merges):
             return [os.path.join(folder, vocab), os.path.join(folder, merges)]  # noqa: PTH118
-    try:
-        os.makedirs(output, exist_ok=True)  # noqa: PTH103
-    except OSError as error:
-        raise OutputError(
-            f"{output}: {reason_of(error)}",
-            "GPT-2's pair needs a folder, or the name vocab.json or merges.txt.",
-        ) from None
     return [os.path.join(output, "vocab.json"), os.path.join(output, "merges.txt")]  # noqa: PTH118
+
+
+@contextmanager
+def _made(folder: str) -> Iterator[None]:
+    """Make a folder where it is missing, and remove what was made if the work fails before anything is in it."""
+    missing = [path for path in (Path(folder), *Path(folder).parents) if not os.path.lexists(path)]
+    try:
+        try:
+            os.makedirs(folder, exist_ok=True)  # noqa: PTH103
+        except OSError as error:
+            hint = "GPT-2's pair needs a folder, or the name vocab.json or merges.txt."
+            raise OutputError(f"{folder}: {reason_of(error)}", hint) from None
+        yield
+    except BaseException:
+        for path in missing:
+            with suppress(OSError):  # it was not made, or somebody else has put something there
+                path.rmdir()
+        raise
 
 
 def _contents(made: Made, form: str) -> list[bytes]:
