@@ -276,7 +276,7 @@ def test_a_container_whose_checksums_fit_is_still_checked(name: str, cache: Path
     (kept,) = [path for path in (cache / "compiled").iterdir() if path.suffix != ".file" and path.suffix != ".rules"]
     container = containers.unpack(memoryview(kept.read_bytes()))
     assert container is not None
-    header, sections = container
+    header, sections = container.header, container.sections
     wrong = [None, -1, 1 << 70, "x", [], {}, [[]], {"a": -1}, True, 1.5, ["x"], [1 << 40]]
     data = {key: bytes(value) for key, value in sections.items()}
     for member in header:
