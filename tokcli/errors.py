@@ -13,6 +13,7 @@ from typing import Literal
 EXIT_CHECK_FAILED = 1  # a check that the user asked for did not hold (`--max`, `--fail-if-truncated`)
 EXIT_ERROR = 2  # usage, unreadable or invalid input, no vocabulary
 MAX_QUOTED = 80  # characters of what the user typed that a message repeats
+_REASON = 160  # characters of what another package says
 _COMPARED = 100  # characters; no known name is longer, and the time to compare grows with the square
 
 
@@ -25,6 +26,19 @@ def reason_of(error: Exception) -> str:
     if isinstance(error, FileNotFoundError) and not error.strerror:  # fsspec's names the path and nothing else
         return "no such file or directory"
     return (getattr(error, "strerror", None) or str(error)).lower()
+
+
+def not_loaded(error: ImportError, install: str) -> tuple[str, str]:
+    """Return why a package cannot be used, and a hint: it is not installed, or, with too little memory, does not load.
+
+    >>> not_loaded(ModuleNotFoundError("No module named 'torch'"), "pip install torch")
+    ('which is not installed', 'pip install torch')
+    >>> not_loaded(ImportError("libarrow.so: failed to map segment from shared object"), "pip install pyarrow")
+    ('which cannot be loaded: libarrow.so: failed to map segment from shared object', '')
+    """
+    if isinstance(error, ModuleNotFoundError):
+        return "which is not installed", install
+    return f"which cannot be loaded: {' '.join(str(error).split())[:_REASON]}", ""
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -11,7 +11,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from support import ROOT, failed, ok, program, refused, run_tokcli
+from support import ROOT, failed, ok, program, refused, run_tokcli, without_coverage
 
 UNIGRAM = ROOT / "tests" / "data" / "formats" / "unigram.model"
 ESCAPES = "\x1b[2J\x1b]0;title\x07\x9b31m\u202ereversed\u2066\u200b\x7f\r\n\ttext"
@@ -268,3 +268,17 @@ def test_a_price_of_nothing_has_no_sign() -> None:
 
 def test_a_long_time_limit_is_one() -> None:
     assert ok("split", "--timeout", "1e9", "--pattern", r"(a)\1|\w|\W", "-t", "aab") == b"aa\nb\n"
+
+
+def test_a_package_that_does_not_load_is_not_called_missing(tmp_path: Path) -> None:
+    """With little memory pyarrow's libraries could not be mapped, and the advice was to install it."""
+    (tmp_path / "pyarrow").mkdir()
+    (tmp_path / "pyarrow" / "__init__.py").write_text('raise ImportError("libarrow.so: failed to map segment")')
+    (tmp_path / "rows.parquet").write_bytes(b"PAR1" + bytes(8) + b"PAR1")
+    command = ["count", "--records", "jsonl", str(tmp_path / "rows.parquet")]
+    ran = subprocess.run(
+        [*program(), *command], capture_output=True, text=True, check=False,
+        env={**without_coverage(), "PYTHONPATH": str(tmp_path)},
+    )  # fmt: skip
+    assert ran.returncode == 2
+    assert ran.stderr == "Error: parquet needs pyarrow, which cannot be loaded: libarrow.so: failed to map segment\n"

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tokcli.cluster import LOCAL
-from tokcli.errors import TokcliError
+from tokcli.errors import TokcliError, not_loaded
 
 LOOPBACK = "127.0.0.1"
 ANSWER_TIMEOUT = "15s"  # within which a cluster has to answer
@@ -33,8 +33,9 @@ def connected(address: str, workers: int) -> Iterator[Any]:
     """
     try:
         import distributed
-    except ImportError:
-        raise TokcliError("a cluster needs distributed, which is not installed", INSTALL) from None
+    except ImportError as error:
+        why, hint = not_loaded(error, INSTALL)
+        raise TokcliError(f"a cluster needs distributed, {why}", hint) from None
     others = set(multiprocessing.active_children())
     runner = distributed.utils.LoopRunner()
     with ExitStack() as stack:

@@ -11,7 +11,7 @@ from itertools import chain
 from typing import Any
 
 from tokcli.engine.bpe.bpe import encode_piece
-from tokcli.errors import InputError, TokcliError
+from tokcli.errors import InputError, TokcliError, not_loaded
 from tokcli.training.trainer import CountedPieces, Merge, TrainingRules
 
 END = -1  # in the place of an id: between pieces, before the first and after the last
@@ -27,8 +27,9 @@ def merges_on(device: str, counts: CountedPieces, rules: TrainingRules) -> Itera
     """
     try:
         import torch
-    except ImportError:
-        raise TokcliError("training on a device needs torch, which is not installed", INSTALL) from None
+    except ImportError as error:
+        why, hint = not_loaded(error, INSTALL)
+        raise TokcliError(f"training on a device needs torch, {why}", hint) from None
     if device == "cuda" and not torch.cuda.is_available():
         raise TokcliError("torch finds no device 'cuda' here", "Use the device 'cpu'.")
     if rules.ties != "rank":

@@ -358,7 +358,7 @@ def test_an_input_that_is_wrong_is_named_and_leaves_no_folder(tmp_path: Path) ->
 
 
 def test_without_pyarrow_the_extra_is_named(tmp_path: Path) -> None:
-    (tmp_path / "pyarrow.py").write_text("raise ImportError('none')")
+    (tmp_path / "pyarrow.py").write_text("raise ModuleNotFoundError('none', name='pyarrow')")
     env = {"PYTHONPATH": str(tmp_path)}
     said = refused("encode", "--shards", tmp_path / "shards", "--layout", "parquet", data=b"a\n", env=env)
     assert "tokcli[parquet]" in said

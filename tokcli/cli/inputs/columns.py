@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokcli.cli.inputs.column_files import ARROW, PARQUET, holds_columns
 from tokcli.cli.streams import STANDARD_INPUT, Input
-from tokcli.errors import InputError
+from tokcli.errors import InputError, not_loaded
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -135,6 +135,7 @@ def import_pyarrow() -> Any:
     """Return the package pyarrow with its module parquet; InputError names the extra that installs it."""
     try:
         import pyarrow.parquet
-    except ImportError:
-        raise InputError("parquet needs pyarrow, which is not installed", "pip install 'tokcli[parquet]'") from None
+    except ImportError as error:
+        why, hint = not_loaded(error, "pip install 'tokcli[parquet]'")
+        raise InputError(f"parquet needs pyarrow, {why}", hint) from None
     return pyarrow
