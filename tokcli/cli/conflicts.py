@@ -15,10 +15,12 @@ from tokcli.errors import InputError
 
 
 class Apart:
-    """An option that cannot be combined with any of the others."""
+    """An option that cannot be combined with any of the others, unless the option `unless` is given, too."""
 
-    def __init__(self, option: str, others: tuple[str, ...], hint: str = "Leave one of them out.") -> None:
-        self.option, self.others, self.hint = option, others, hint
+    def __init__(
+        self, option: str, others: tuple[str, ...], hint: str = "Leave one of them out.", unless: str = ""
+    ) -> None:
+        self.option, self.others, self.hint, self.unless = option, others, hint, unless
 
 
 class Idle(Apart):
@@ -76,6 +78,8 @@ def check(conflicts: Iterable[Conflict], ctx: click.Context, optional_values: Co
             if not any(map(found, row.others)):
                 needed = row.phrase or either([_shown(other, optional_values) for other in row.others])
                 raise InputError(f"{option} needs {needed}", row.hint)
+        elif row.unless and found(row.unless):
+            continue
         elif others := [
             other
             for name in row.others

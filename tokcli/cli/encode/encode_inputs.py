@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tokcli.cli import records, streams
 from tokcli.cli.encode.encode_options import EncodeRequest
 from tokcli.cli.encode.whole_texts import encode_placed, encode_whole
-from tokcli.cli.encode.write_ids import IdWriter, TextWriter, last_of, limited
+from tokcli.cli.encode.write_ids import IdWriter, last_of, limited
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -77,7 +77,7 @@ def encode_records(request: EncodeRequest, source: streams.Input, writer: IdWrit
     truncated = False
 
     def work(batch: records.Batch) -> tuple[Buffer, bool] | None:
-        if not isinstance(writer, TextWriter) or not writer.takes_batches:
+        if not writer.takes_batches:
             return None
         made = encode_batch(request, batch)
         return made and writer.render_records(*made, request.options.limit)
@@ -85,7 +85,7 @@ def encode_records(request: EncodeRequest, source: streams.Input, writer: IdWrit
     for batch, made in request.shared_batches(records.batches_of(source, request.options), work):
         writer.output.answer(batch.objects)
         if made is not None:
-            writer.output.write(made[0])
+            writer.write_records(made[0])
             truncated |= made[1]
         else:
             for record in batch.records():

@@ -44,7 +44,7 @@ class EncodeOptions(options.ClusterOptions):
 EncodeRequest: TypeAlias = TextRequest[EncodeOptions]
 
 MAX_SHARD_TOKENS = 2**31 - 1  # lengths are int32 in Megatron's index
-SHARDING = ("--layout", "--shard-tokens", "--append-special", "--shard-of", "--dask")
+SHARDING = ("--layout", "--shard-tokens", "--shard-of", "--dask")
 
 declared = options.group(
     options.takes_files,
@@ -75,7 +75,8 @@ declared = options.group(
     click.option("--shard-tokens", type=click.IntRange(min=1, max=MAX_SHARD_TOKENS), default=100_000_000,
                  show_default=True, metavar="N",
                  help="Put at most N tokens into a shard; only a document that is longer is cut."),
-    click.option("--append-special", metavar="NAME", help="End each document in the shards with this special token."),
+    click.option("--append-special", metavar="NAME",
+                 help="End each input or record, in shards or a binary --format, with this special token."),
     click.option("--shard-of", metavar="I/N",
                  help="Encode only part I of N of the input's bytes, in whole documents; each part has its own DIR."),
     options.takes_cluster,
@@ -99,11 +100,15 @@ CONFLICTS = (
                         "--html", "--visualise", "--step", "--ids", "--svg")),
     Apart("--html", ("--records", "--field", "--json", "--format", "--offsets", "--fail-if-truncated", "--visualise",
                      "--ids", "--svg", "--step", "--output"), "The page has its own format."),
-    Apart("--format=u16|u32|npy", ("--records", "--json", "--offsets"), "A binary file holds nothing but ids."),
+    Apart("--format=u16|u32|npy", ("--records", "--json", "--offsets"), "A binary file holds nothing but ids; records "
+          "in it need --append-special NAME, which ends each.", unless="--append-special"),
+    Apart("--format=u16|u32|npy", ("--json", "--offsets"), "A binary file holds nothing but ids."),
     Apart("--visualise", ("--records", "--offsets", "--format"), "The view has its own format."),
     Apart("--shards", ("--output", "--format", "--json", "--offsets", "-n", "--chunk", "--as-text", "--compare",
                        "--html", "--visualise"), "Shards are binary files of whole documents in DIR."),
     *(Needs(option, "--shards") for option in SHARDING),
+    Needs("--append-special", ("--shards", "--format=u16|u32|npy")),
+    Apart("--append-special", ("-n",), "It ends whole documents, which -n would cut."),
     Apart("--dask", ("--text",)),
     Needs("--fail-if-truncated", "-n"),
     Needs("--keep", "-n"),

@@ -11,6 +11,7 @@ from typing import IO, TYPE_CHECKING
 
 from tokcli.cli import records
 from tokcli.cli.json_stream import JsonStream, around, line
+from tokcli.cli.request import no_special_token
 from tokcli.cli.streams import Output
 from tokcli.engine.stream import ids as decoder
 from tokcli.engine.stream import npy
@@ -33,15 +34,16 @@ SPOOL_BYTES = 1 << 22  # of offsets or .npy ids kept in memory before they go to
 class IdWriter:
     """Writes ids: `begin`, any number of `add`, `end` for each input or record; `close` after the last.
 
-    `add` takes what `render` made, which any thread may call. This writer's ids are little-endian, of 2 or 4 bytes,
-    with nothing between inputs; subclasses write other forms.
+    `add` takes what `render` made, and `write_records` what `render_records` made; any thread may call these. This
+    writer's ids are little-endian, of 2 or 4 bytes; the id `extra`, where there is one, ends each input or record.
+    Subclasses write other forms.
     """
 
-    takes_batches = False  # whether `render_records` writes many records at once
+    takes_batches = True  # whether `render_records` makes many records at once
 
-    def __init__(self, output: Output, form: decoder.BinaryFormat = "u32") -> None:
+    def __init__(self, output: Output, form: decoder.BinaryFormat = "u32", extra: int | None = None) -> None:
         self.output = output
-        self._form = form
+        self._form, self._extra = form, extra
 
     def begin(self) -> None:
         """Begin an input or a record."""
@@ -49,6 +51,18 @@ class IdWriter:
     def render(self, ids: memoryview) -> Buffer:
         """Return ids (uint32) as they are written."""
         return decoder.binary_ids(ids, self._form)
+
+    def render_records(self, ids: memoryview, offsets: memoryview, limit: int | None) -> tuple[Buffer, bool]:
+        """Return many records as they are written, up to `limit` ids of each, and whether that cut any.
+
+        The ids of each record begin at one of the `offsets` and end at the next. This writer's records are never cut.
+        """
+        assert limit is None
+        return decoder.packed_records(ids, offsets, 0, self._extra, self._form)[0], False
+
+    def write_records(self, rendered: Buffer) -> None:
+        """Write many records, as `render_records` made them."""
+        self.output.write(rendered)
 
     def add(self, rendered: Buffer, count: int) -> None:
         """Write the next `count` ids of the input or record, as `render` made them."""
@@ -65,6 +79,9 @@ class IdWriter:
 
     def end(self, was_cut: bool = False) -> None:
         """End the input or record; `was_cut` says that it has more ids than were asked for."""
+        del was_cut
+        if self._extra is not None:
+            self.add(self.render(memoryview(array("I", [self._extra]))), 1)
 
     def close(self) -> None:
         """End the output: no input follows."""
@@ -101,8 +118,6 @@ def last_of(buffers: Iterable[memoryview], limit: int, skip: Callable[[memoryvie
 class TextWriter(IdWriter):
     """Writes `1 2 3` and a newline, or `[1, 2, 3]`: ids with text before, between and after those of an input."""
 
-    takes_batches = True
-
     def __init__(self, output: Output, before: bytes, between: bytes, after: bytes) -> None:
         super().__init__(output)
         self._before, self._between, self._after = before, between, after
@@ -116,10 +131,6 @@ class TextWriter(IdWriter):
         return decoder.format_ids(ids, self._between)
 
     def render_records(self, ids: memoryview, offsets: memoryview, limit: int | None) -> tuple[Buffer, bool]:
-        """Return many records as they are written, up to `limit` ids of each, and whether that cut any.
-
-        The ids of each record begin at one of the `offsets` and end at the next.
-        """
         if len(offsets) == 1:
             return b"", False
         joint = self._after + self._before
@@ -200,6 +211,8 @@ class SpanCounter:
 class OffsetLines(IdWriter):
     """Writes a line for each token: id, start and end, separated by tabs."""
 
+    takes_batches = False
+
     def __init__(self, output: Output, counter: SpanCounter) -> None:
         super().__init__(output)
         self._counter = counter
@@ -269,8 +282,8 @@ class OffsetObjects(JsonWriter):
 class NpyWriter(IdWriter):
     """Writes a .npy file of uint32. The header has their number, so it is rewritten at the end, or the ids are held."""
 
-    def __init__(self, output: Output) -> None:
-        super().__init__(output)
+    def __init__(self, output: Output, extra: int | None = None) -> None:
+        super().__init__(output, "u32", extra)
         self._count = 0
         self._spool: Spool | None = None
         if output.is_replaced:
@@ -284,6 +297,9 @@ class NpyWriter(IdWriter):
             super().add(rendered, count)
         else:
             self._spool.write(rendered)
+
+    def write_records(self, rendered: Buffer) -> None:
+        self.add(rendered, len(memoryview(rendered)))
 
     def close(self) -> None:
         if self._spool is None:
@@ -333,8 +349,19 @@ class Spool:
         self.close()
 
 
+def special_id(encoding: Encoding, name: str | None) -> int | None:
+    """Return the id of the special token of --append-special; InputError where there is no such token."""
+    if name is None:
+        return None
+    tokens = encoding.tokenizer.special_tokens
+    if name not in tokens:
+        raise no_special_token(encoding, name)
+    return tokens[name]
+
+
 def make_writer(asked: EncodeOptions, output: Output, encoding: Encoding) -> IdWriter:
     """Return the writer for the options of `encode`."""
+    extra = special_id(encoding, asked.append_special)
     form = asked.form
     if asked.offsets:
         counter = SpanCounter(asked.offsets, encoding)
@@ -342,9 +369,9 @@ def make_writer(asked: EncodeOptions, output: Output, encoding: Encoding) -> IdW
     if asked.as_json:
         return JsonWriter(output)
     if form == "npy":
-        return NpyWriter(output)
+        return NpyWriter(output, extra)
     if form == "u16" or form == "u32":
-        return IdWriter(output, form)
+        return IdWriter(output, form, extra)
     end = records.SEPARATOR[asked.records or "lines"]
     if form == "json":
         return TextWriter(output, b"[", b", ", b"]" + end)

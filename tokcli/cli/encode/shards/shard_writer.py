@@ -6,7 +6,6 @@ new one and is cut wherever a shard is full; its end may be followed by other do
 
 from __future__ import annotations
 
-from array import array
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
@@ -122,9 +121,7 @@ class ShardWriter(IdWriter):
             data = data[len(part) :]
 
     def end(self, was_cut: bool = False) -> None:
-        del was_cut
-        if self._extra is not None:
-            self.add(self.render(_one_id(self._extra)), 1)
+        super().end(was_cut)
         self._done += 1
         if self._skipped:
             self._skipped -= 1
@@ -161,7 +158,3 @@ class ShardWriter(IdWriter):
         """Remove an incomplete shard."""
         if self._shard is not None:
             self._shard.discard()
-
-
-def _one_id(number: int) -> memoryview:
-    return memoryview(array("I", [number]))

@@ -22,15 +22,14 @@ from tokcli.cli.encode.shards.shard_folder import ShardFolder
 from tokcli.cli.encode.shards.shard_run import Run
 from tokcli.cli.encode.shards.shard_writer import ShardWriter
 from tokcli.cli.encode.shards.shards_on_cluster import ClusterRun
+from tokcli.cli.encode.write_ids import special_id
 from tokcli.cli.inputs.columns import import_pyarrow
 from tokcli.cli.inputs.sections import separator_of
-from tokcli.cli.request import no_special_token
 from tokcli.engine.stream.npy import DTYPES
 from tokcli.errors import InputError, OutputError, TokcliError, reason_of
 
 if TYPE_CHECKING:
     from tokcli.cli.encode.encode_options import EncodeRequest
-    from tokcli.engine.encoding import Encoding
     from tokcli.engine.stream.ids import BinaryFormat
 
 U16_IDS = 1 << 16
@@ -88,16 +87,6 @@ def _found(request: EncodeRequest, *, quietly: bool) -> Iterator[streams.Input]:
     for source in texts.quietly() if quietly else texts.files():
         if source.found_in is None or not are_ours(Path(source.name).parent):
             yield source
-
-
-def special_id(encoding: Encoding, name: str | None) -> int | None:
-    """Return the id of the special token of --append-special; InputError where there is no such token."""
-    if name is None:
-        return None
-    tokens = encoding.tokenizer.special_tokens
-    if name not in tokens:
-        raise no_special_token(encoding, name)
-    return tokens[name]
 
 
 def plan(request: EncodeRequest, digest: str, inventory: Inventory) -> dict[str, Any]:
