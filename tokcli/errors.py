@@ -7,6 +7,7 @@ still catch it.
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterable
 from typing import Literal
 
@@ -14,6 +15,7 @@ EXIT_CHECK_FAILED = 1  # a check that the user asked for did not hold (`--max`, 
 EXIT_ERROR = 2  # usage, unreadable or invalid input, no vocabulary
 MAX_QUOTED = 80  # characters of what the user typed that a message repeats
 _REASON = 160  # characters of what another package says
+SHORTAGES = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO)  # which say nothing about the file
 _COMPARED = 100  # characters; no known name is longer, and the time to compare grows with the square
 
 

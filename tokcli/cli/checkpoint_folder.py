@@ -14,12 +14,12 @@ import re
 import stat
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from tokcli.atomic import lock_at_once, replace_file
-from tokcli.errors import InputError, OutputError, VocabularyError, reason_of
+from tokcli.errors import SHORTAGES, InputError, OutputError, VocabularyError, reason_of
 from tokcli.formats.limits import read_regular_file
 from tokcli.formats.strict_json import parse_json_strictly
 
@@ -30,6 +30,7 @@ MAX_MARKER_BYTES = 4096
 STATE = "state.json"
 MAX_STATE_BYTES = 1 << 20  # the digests of a plan, and the names of at most MAX_RUNS files of a training
 PAUSE_S = 0.02
+FILES_AT_ONCE = 3  # the locked marker, a file that is read or written, and the spare one
 ATTEMPTS = 10  # to open the folder, which another run may lock, or remove as it ends, at the same time
 
 
@@ -65,10 +66,12 @@ class CheckpointFolder:
         self._parent = Path(parent)
         self.path = self._parent / NAME
         self._work = work
+        self._spare = ExitStack()  # an open file; closed where the folder is removed, which takes one
 
     def open(self) -> None:
         """Make the folder where there is none, and lock it; InputError where another process has locked it."""
         with self.naming_errors():
+            self._reserve()
             is_new = not self._parent.exists()
             self._parent.mkdir(parents=True, exist_ok=True)
             for _ in range(ATTEMPTS):
@@ -81,6 +84,12 @@ class CheckpointFolder:
             "Wait until it has ended, or name another DIR.",
             where=str(self._parent),
         )
+
+    def _reserve(self) -> None:
+        """Open the spare file; OSError, before anything is made, where too few files may be open for the rest."""
+        with ExitStack() as others:
+            for stack in (*[others] * (FILES_AT_ONCE - 1), self._spare):
+                stack.callback(os.close, os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
 
     def _lock_marker(self) -> bool:
         """Lock the marker; return False if another process has locked it, or has removed or replaced it."""
@@ -100,6 +109,7 @@ class CheckpointFolder:
 
     def close(self) -> None:
         """Unlock the folder."""
+        self._spare.close()
         os.close(self._lock)
 
     def _make(self, marker: bytes) -> None:
@@ -213,7 +223,8 @@ class CheckpointFolder:
 
         `first`, the file that names the others, is removed first: if the process dies then, they are mere leftovers.
         """
-        made_parent = MADE_PARENT in (self.read(MARKER, MAX_MARKER_BYTES) or b"")
+        self._spare.close()
+        made_parent = MADE_PARENT in os.pread(self._lock, MAX_MARKER_BYTES, 0)
         with self.naming_errors():
             (self.path / first).unlink(missing_ok=True)
         self.remove_all_but(())
@@ -243,8 +254,9 @@ class CheckpointFolder:
 
 def hint_about(error: OSError) -> str:
     """Return what to do about an error of a folder in which a run can go on."""
-    is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-    return "Free some space, and run the same command again." if is_full else "Name another DIR."
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return "Free some space, and run the same command again."
+    return "" if error.errno in (*SHORTAGES, errno.EFBIG) else "Name another DIR."
 
 
 def digest_of(data: bytes) -> str:

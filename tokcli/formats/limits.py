@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from tokcli.errors import VocabularyError, reason_of
+from tokcli.errors import SHORTAGES, VocabularyError, reason_of
 
 MAX_FILE_BYTES = 172 * 2**20  # the largest vocabulary in use (a multilingual tokenizer.json) has some 35 MB
 MAX_TOKENS = 2_800_000  # the largest in use have some 260,000; a dictionary of 2.8 million takes about 500 MB
@@ -64,24 +64,36 @@ def read_regular_file(path: str | os.PathLike[str], limit: int = MAX_FILE_BYTES,
 
 @contextmanager
 def open_regular_file(path: str | os.PathLike[str], *, follow: bool = True) -> Iterator[BinaryIO]:
-    """Open a regular file of any size for reading; system errors, also later in reading, become VocabularyError."""
+    """Open a regular file of any size for reading; system errors, also later in reading, become VocabularyError.
+
+    Those that say nothing about the file remain OSError: too many open files, no memory, a disk that fails.
+    """
     name = os.fspath(path)
     flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK  # O_NONBLOCK: opening a pipe must not wait for a writer
     try:
         handle = os.open(path, flags if follow else flags | os.O_NOFOLLOW)
     except FileNotFoundError:
         raise VocabularyError("no such file", where=name) from None
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+    except ValueError as error:  # a NUL in the name
         raise VocabularyError(f"{reason_of(error)}", where=name) from None
+    except OSError as error:
+        raise _told(error, name) from None
     try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             raise VocabularyError("not a regular file", where=name)
         with open(handle, "rb", buffering=0, closefd=False) as file:
             yield file
     except OSError as error:
-        raise VocabularyError(f"{reason_of(error)}", where=name) from None
+        raise _told(error, name) from None
     finally:
         os.close(handle)
+
+
+def _told(error: OSError, name: str) -> Exception:
+    """Return a system error with the name of its file: VocabularyError where it says something about the file."""
+    if error.errno in SHORTAGES:
+        return OSError(error.errno, error.strerror, name)
+    return VocabularyError(reason_of(error), where=name)
 
 
 def shown_name(path: str | os.PathLike[str]) -> str:
