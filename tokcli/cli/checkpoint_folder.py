@@ -16,12 +16,15 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokcli.atomic import lock_at_once, replace_file
 from tokcli.errors import SHORTAGES, InputError, OutputError, VocabularyError, reason_of
 from tokcli.formats.limits import read_regular_file
 from tokcli.formats.strict_json import parse_json_strictly
+
+if TYPE_CHECKING:
+    from tokcli.cli.streams import Input
 
 NAME = ".tokcli-checkpoint"  # hidden, so that `train -r DIR --checkpoint DIR` does not read it
 MARKER = "MARKER"
@@ -262,6 +265,11 @@ def hint_about(error: OSError) -> str:
 def digest_of(data: bytes) -> str:
     """Return the SHA-256 (hex) of some bytes."""
     return hashlib.sha256(data).hexdigest()
+
+
+def digest_of_text(source: Input) -> str | None:
+    """Return the SHA-256 (hex) of the text of --text; None for a file."""
+    return None if source.data is None else digest_of(source.data)
 
 
 def plan_of(values: dict[str, Any]) -> dict[str, str]:

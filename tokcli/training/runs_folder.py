@@ -51,6 +51,12 @@ class RunsFolder:
             os.close(self._lock)
 
 
+def new_run(folder: Path) -> tuple[int, Path]:
+    """Make a new file for a run in a folder; return its descriptor, open for writing, and its path."""
+    number, name = tempfile.mkstemp(prefix=RUN_PREFIX, suffix=RUN_SUFFIX, dir=folder)
+    return number, Path(name)
+
+
 def _lock(folder: Path) -> int:
     """Return a descriptor that holds the lock on a folder; BlockingIOError where another process holds it."""
     number = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)

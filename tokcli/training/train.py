@@ -6,7 +6,6 @@ The pre-tokenizer says what a piece is, and trainer.py which pairs merge. Files 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 
 from tokcli.engine.base import arguments
 from tokcli.engine.encoding import Encoding
@@ -55,7 +54,7 @@ def train(
     if not isinstance(corpus, Iterable):
         raise arguments.wrong_type("corpus", "a list of texts", corpus)
     if seed is not None:
-        rules = replace(rules, seed=seed._mergeable_ranks, seed_special=seed._special_tokens)
+        rules = rules.from_seed(seed._mergeable_ranks, seed._special_tokens)
     counter = CorpusCounter(
         PreTokenizer(pat_str),
         special_tokens=[*special_tokens, *rules.seed_special],

@@ -16,7 +16,6 @@ Special tokens are not part of the ranks. A trainer yields each merge before it 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal, TypeAlias
 
@@ -37,7 +36,6 @@ Ties: TypeAlias = Literal["rank", "first"]
 CountedPieces: TypeAlias = PieceCounts | Mapping[bytes, int]  # distinct pieces and how often each occurs
 
 
-@dataclass(frozen=True)
 class TrainingRules:
     """The rules of a training: the size of the vocabulary, which pairs may merge, and the tokens to begin with.
 
@@ -45,12 +43,21 @@ class TrainingRules:
     special tokens. New tokens get the ids after all of those.
     """
 
-    vocab_size: int
-    min_frequency: int = 1
-    max_token_bytes: int | None = None
-    ties: Ties = "rank"
-    seed: Mapping[bytes, int] = field(default_factory=lambda: BYTES)
-    seed_special: Mapping[str, int] = field(default_factory=dict)
+    def __init__(
+        self,
+        vocab_size: int,
+        min_frequency: int = 1,
+        max_token_bytes: int | None = None,
+        ties: Ties = "rank",
+        seed: Mapping[bytes, int] = BYTES,
+        seed_special: Mapping[str, int] | None = None,
+    ) -> None:
+        self.vocab_size, self.min_frequency, self.max_token_bytes = vocab_size, min_frequency, max_token_bytes
+        self.ties, self.seed, self.seed_special = ties, seed, seed_special or {}
+
+    def from_seed(self, seed: Mapping[bytes, int], special: Mapping[str, int]) -> TrainingRules:
+        """Return the same rules with other tokens to begin with."""
+        return TrainingRules(self.vocab_size, self.min_frequency, self.max_token_bytes, self.ties, seed, special)
 
     @cached_property
     def tokens(self) -> list[bytes]:
@@ -70,7 +77,8 @@ class TrainingRules:
         more = tokens[len(self.seed) :]
         if list(tokens[: len(self.seed)]) != self.tokens:
             raise VocabularyError("the tokens learnt before do not extend this vocabulary")
-        return replace(self, seed={**self.seed, **{token: self.next_id + i for i, token in enumerate(more)}})
+        new = {token: self.next_id + i for i, token in enumerate(more)}
+        return self.from_seed({**self.seed, **new}, self.seed_special)
 
     def check_size(self) -> None:
         """Raise InputError where the vocabulary has no room for the tokens to begin with."""

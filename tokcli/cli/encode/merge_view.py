@@ -13,6 +13,7 @@ from tokcli.cli.encode.encode_options import EncodeRequest
 from tokcli.cli.json_stream import JsonStream, text_member
 from tokcli.cli.terminal import pager, screen
 from tokcli.cli.terminal.colours import is_for_people, wants_color
+from tokcli.cli.terminal.keys import reading_keys
 from tokcli.errors import InputError
 from tokcli.render.merges import MergeTable, heading, pair_of, plain_merge_steps, plain_piece_steps
 
@@ -28,10 +29,6 @@ def write(request: EncodeRequest, output: streams.Output) -> None:
     elif request.options.step:
         if not output.is_terminal:
             raise InputError("--step waits for keys, which only a terminal has", "Leave --step out to see all steps.")
-        try:
-            from tokcli.cli.terminal.keys import reading_keys  # termios, which Windows does not have
-        except ImportError:
-            raise InputError("--step needs a POSIX terminal") from None
         with reading_keys() as key:
             show(request, output, key)
     elif is_for_people(output, request.options.color):

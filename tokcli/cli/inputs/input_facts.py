@@ -1,8 +1,7 @@
-"""What is known about inputs before they are read: sizes, times, digests, and whether they are compressed."""
+"""What is known about inputs before they are read: sizes, times, and whether they are compressed."""
 
 from __future__ import annotations
 
-import hashlib
 import os
 import stat
 from collections.abc import Iterable, Iterator
@@ -30,11 +29,6 @@ def status_of(source: streams.Input) -> os.stat_result | None:
 def changed_at(source: streams.Input) -> int | None:
     """Return when a file was changed last, in nanoseconds; None where there is no such file."""
     return None if (status := status_of(source)) is None else status.st_mtime_ns
-
-
-def digest_of(source: streams.Input) -> str | None:
-    """Return the SHA-256 (hex) of the text of --text; None for a file."""
-    return None if source.data is None else hashlib.sha256(source.data).hexdigest()
 
 
 def size_of(source: streams.Input) -> int | None:

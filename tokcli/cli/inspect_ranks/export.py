@@ -6,7 +6,8 @@ from tokcli.analysis.vocabulary import not_self
 from tokcli.cli import pages, streams
 from tokcli.cli.inspect_ranks.inspect_options import InspectRequest
 from tokcli.cli.request import files_read
-from tokcli.cli.train.output import Files, tell
+from tokcli.cli.train.output import Files
+from tokcli.cli.train.report import tell
 from tokcli.errors import InputError
 from tokcli.formats.export.losses import export
 from tokcli.render.numbers import counted, grouped

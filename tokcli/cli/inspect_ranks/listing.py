@@ -25,10 +25,7 @@ def show_all(request: InspectRequest, show: Callable[[InspectRequest, ShownOn], 
     """Call `show` with the output, -o or standard output; on a terminal, the pager shows what is taller."""
     with streams.Output(request.options.output, files_read(request.options)) as output:
         if output.is_terminal:
-            from tokcli.cli.terminal import pager  # rich: 20 ms that a pipe does not need
-
-            with pager.paged(output, wanted=not request.options.as_json) as shown:
-                show(request, shown)
+            on_screen().show_paged(output, lambda shown: show(request, shown), wanted=not request.options.as_json)
             return
         show(request, output)
         output.flush()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from rich.text import Text
@@ -10,7 +10,8 @@ from rich.text import Text
 from tokcli.analysis.merge_tree import merge_tree
 from tokcli.analysis.vocabulary import Stats, not_self
 from tokcli.cli.inspect_ranks.inspect_options import InspectRequest
-from tokcli.cli.terminal import screen
+from tokcli.cli.streams import Output
+from tokcli.cli.terminal import pager, screen
 from tokcli.cli.terminal.pager import ShownOn
 from tokcli.engine.bpe.merges import ParentTable
 from tokcli.render.console import Color
@@ -21,6 +22,12 @@ from tokcli.render.visible import visible_bytes
 from tokcli.render.vocabulary import draw_tree, statistics_lines
 
 SHOWN_TOKENS = 8  # of those that a token is part of
+
+
+def show_paged(output: Output, show: Callable[[ShownOn], None], *, wanted: bool) -> None:
+    """Call `show` with the pager, which shows what is taller than the screen; without it if that is not `wanted`."""
+    with pager.paged(output, wanted=wanted) as shown:
+        show(shown)
 
 
 def show_table(output: ShownOn, color: Color, columns: Iterable[Column[Any]], rows: Iterable[Any], more: int) -> None:

@@ -11,7 +11,8 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tokcli.cli.checkpoint_folder import STATE, CheckpointFolder, digest_of, plan_of
+from tokcli.cli.checkpoint_folder import STATE, CheckpointFolder, digest_of, digest_of_text, plan_of
+from tokcli.cli.inputs.input_facts import changed_at, size_of
 from tokcli.errors import InputError, VocabularyError
 from tokcli.formats.limits import MAX_FILE_BYTES, read_regular_file
 from tokcli.formats.tiktoken import format_tiktoken, parse_tiktoken
@@ -20,6 +21,8 @@ from tokcli.training.corpus_counter import MAX_RUNS
 if TYPE_CHECKING:
     from types import TracebackType
 
+    from tokcli.cli.streams import Input
+    from tokcli.cli.train.train_options import TrainOptions
     from tokcli.training.corpus_counter import CorpusCounter
     from tokcli.training.trainer import OnMerge, TrainingRules
 
@@ -172,6 +175,26 @@ class Checkpoint:
         except (VocabularyError, InputError) as error:
             raise self._files.damaged(f"{TOKENS}: {error}") from None
         return rules
+
+
+def fingerprint_of(
+    asked: TrainOptions, sources: list[Input], pat_str: str, special_tokens: list[str], tokens: list[bytes]
+) -> dict[str, Any]:
+    """Return what distinguishes a training from others, whose checkpoints are rejected."""
+    return {
+        "records": asked.records,
+        "field": asked.field,
+        "limit": asked.limit,
+        "hold_back": asked.hold_back,
+        "errors": asked.errors,
+        "min_frequency": asked.min_frequency,
+        "max_token_bytes": asked.max_token_bytes,
+        "vocab_size": asked.vocab_size,
+        "pattern": pat_str,
+        "special": special_tokens,
+        "seed": digest_of(repr(tokens).encode()),
+        "files": [[each.name, size_of(each), changed_at(each), digest_of_text(each)] for each in sources],
+    }
 
 
 def _refuse_older(folder: Path) -> None:

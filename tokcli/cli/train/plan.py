@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from typing import Any
 
 from tokcli.cli import streams
-from tokcli.cli.inputs.input_facts import changed_at, digest_of, size_of
 from tokcli.cli.train.corpus_files import path_of
 from tokcli.cli.train.train_options import NO_PATTERN, TrainOptions
 from tokcli.engine.bpe.byte_alphabet import byte_alphabet
@@ -65,16 +63,15 @@ class Plan:
         """The rules of training; InputError or VocabularyError where they cannot be followed."""
         asked = self._asked
         longest = min(asked.max_token_bytes or MAX_TOKEN_BYTES, MAX_TOKEN_BYTES)  # longer ones could not be read
-        base = (asked.vocab_size or 0, asked.min_frequency, longest, asked.ties)
-        rules = TrainingRules(*base)
+        rules = TrainingRules(asked.vocab_size or 0, asked.min_frequency, longest, asked.ties)
         if asked.seed_vocab is not None:
             seed = resolve_encoding(asked.seed_vocab, note=lambda _: None)
             ranks = getattr(seed, "_mergeable_ranks", None)
             if not ranks:
                 raise VocabularyError(f"{asked.seed_vocab}: only a vocabulary of bytes and ranks can be extended")
-            rules = TrainingRules(*base, ranks, seed._special_tokens)
+            rules = rules.from_seed(ranks, seed._special_tokens)
         elif asked.byte_order == "gpt2":
-            rules = TrainingRules(*base, {bytes([byte]): rank for rank, byte in enumerate(byte_alphabet().values())})
+            rules = rules.from_seed({bytes([byte]): rank for rank, byte in enumerate(byte_alphabet().values())}, {})
         rules.check_size()
         return rules
 
@@ -102,21 +99,3 @@ class Plan:
         if merges is None:
             merges = [] if self._asked.form == "tiktoken" else recover_merges(ranks)
         return Made(ranks, merges, self.pat_str, encoding._special_tokens)
-
-    def fingerprint(self) -> dict[str, Any]:
-        """Return what distinguishes this training from others, whose checkpoints are rejected."""
-        asked = self._asked
-        return {
-            "records": asked.records,
-            "field": asked.field,
-            "limit": asked.limit,
-            "hold_back": asked.hold_back,
-            "errors": asked.errors,
-            "min_frequency": asked.min_frequency,
-            "max_token_bytes": asked.max_token_bytes,
-            "vocab_size": asked.vocab_size,
-            "pattern": self.pat_str,
-            "special": self.all_special_tokens,
-            "seed": hashlib.sha256(repr(self.rules.tokens).encode()).hexdigest(),
-            "files": [[each.name, size_of(each), changed_at(each), digest_of(each)] for each in self._sources],
-        }

@@ -13,6 +13,7 @@ from functools import lru_cache
 
 from tokcli.engine.unicode.classes import lower_character
 from tokcli.engine.unicode.ranges import SPACE, Ranges, class_members, merged, minus, parse_ranges
+from tokcli.engine.unicode.tables_16 import CATEGORIES
 from tokcli.engine.unicode.tables_versions import CATEGORIES_15_1
 
 NUMBER, LETTER, PUNCTUATION, MARK, SYMBOL, OTHER, HAN = "\xd1", "\xd2", "\xd3", "\xd4", "\xd5", "\xd0", "\xd6"
@@ -40,7 +41,6 @@ def class_of(kinds: str) -> re.Pattern[str]:
 
     C does not include Cn, the unassigned characters.
     """
-    from tokcli.engine.unicode.tables_16 import CATEGORIES  # 2 ms
 
     def of_kinds(categories: dict[str, str]) -> Ranges:
         wanted = (text for name, text in categories.items() if name[0] in kinds and name != "Cn")

@@ -11,7 +11,7 @@ from bisect import bisect_right
 from functools import lru_cache
 from typing import Literal
 
-from tokcli.engine.unicode import tables_hf
+from tokcli.engine.unicode import tables_16, tables_hf
 from tokcli.engine.unicode.properties import unicode16_ranges
 from tokcli.engine.unicode.ranges import (
     SPACE,
@@ -132,8 +132,6 @@ def lower_character(char: str) -> str:
 @lru_cache(maxsize=1)
 def _scripts() -> tuple[list[int], list[tuple[int, str]]]:
     """Return the first code points of runs of one script, and (last, script) of each run."""
-    from tokcli.engine.unicode import tables_16  # 2 ms, for one pre-tokenizer
-
     moved = [(parse_ranges(item)[0], name) for item, _, name in (i.partition(":") for i in tables_hf.SCRIPTS.split())]
     elsewhere = merged(pair for pair, _ in moved)
     rows = [(first, last, name) for (first, last), name in moved if name]

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from typing import NamedTuple
 
-from tokcli.cli.inputs.input_facts import changed_at, digest_of, size_on_disk
+from tokcli.cli.checkpoint_folder import digest_of_text
+from tokcli.cli.inputs.input_facts import changed_at, size_on_disk
 from tokcli.cli.inputs.sections import Section, is_one_piece, record_from
 from tokcli.cli.streams import Input
 from tokcli.errors import InputError
@@ -57,7 +58,7 @@ def take_inventory(sources: Iterable[Input]) -> Inventory:
     for source in sources:
         size = size_on_disk(source)
         total, is_known = total + (size or 0), is_known and size is not None
-        about = [source.name, size, changed_at(source), digest_of(source)]
+        about = [source.name, size, changed_at(source), digest_of_text(source)]
         digest.update(json.dumps(about).encode() + b"\n")
     return Inventory(total, digest.hexdigest(), is_known)
 
