@@ -56,7 +56,7 @@ def seen_in(data: bytes, field: str = "text") -> list[object]:
     seen: list[object] = []
     try:
         for batch in read_batches(Input("name", data), "jsonl", field):
-            seen += [*(record[:2] for record in batch.records()), *batch.objects, *batch.numbers]
+            seen += [*((record.data, record.shown) for record in batch.records()), *batch.objects, *batch.numbers]
             batch.raise_error()
     except TokcliError as error:
         seen += [str(error), error.hint]

@@ -10,7 +10,6 @@ import base64
 import binascii
 import operator
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from io import BytesIO
 from itertools import islice
 from typing import NoReturn
@@ -24,13 +23,16 @@ _MAX_LINE_BYTES = MAX_TOKEN_BYTES * 2  # longer ones are not even decoded
 EMPTY_TOKEN = b"="  # how whisper's files, which have an empty token, write it; b64encode(b"") would leave nothing
 
 
-@dataclass(frozen=True)
 class RanksFile:
     """The contents of a vocabulary file; `pat_str` is None if the file does not give a pattern."""
 
-    mergeable_ranks: dict[bytes, int] = field(repr=False)
-    special_tokens: dict[str, int] = field(default_factory=dict)
-    pat_str: str | None = None
+    def __init__(
+        self,
+        mergeable_ranks: dict[bytes, int],
+        special_tokens: dict[str, int] | None = None,
+        pat_str: str | None = None,
+    ) -> None:
+        self.mergeable_ranks, self.special_tokens, self.pat_str = mergeable_ranks, special_tokens or {}, pat_str
 
 
 def check_bytes(mergeable_ranks: Mapping[bytes, int], name: str) -> None:

@@ -69,7 +69,7 @@ def _count_batch(request: TextRequest[TextOptions], batch: records.Batch) -> mem
     errors = request.options.errors
     if request.finishes(batch):
         return None
-    batch = batch.readable(errors)
+    batch.replace_noise(errors)
     native = request.encoding.tokenizer.for_records(batch.data, request.looked_for, errors)
     return None if native is None else native.count_records(batch.data, batch.ends, batch.separator_size)
 

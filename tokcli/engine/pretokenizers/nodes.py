@@ -7,7 +7,7 @@ CharacterClass (the space) zero or one times, and a CharacterClass (`\p{L}`) one
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Literal, NamedTuple
+from typing import Literal
 
 Mode = Literal["greedy", "lazy", "possessive"]
 
@@ -108,13 +108,13 @@ class LookAround(PatternNode):
         self.behind = behind
 
 
-class Alternative(NamedTuple):
+class Alternative:
     """A top-level alternative of a pattern: its name (a1, a2, ...), its text, where that begins, and its items."""
 
-    name: str
-    source: str
-    start: int
-    items: tuple[PatternNode, ...]
+    __slots__ = ("items", "name", "source", "start")
+
+    def __init__(self, name: str, source: str, start: int, items: tuple[PatternNode, ...]) -> None:
+        self.name, self.source, self.start, self.items = name, source, start, items
 
     @property
     def end(self) -> int:
@@ -122,12 +122,13 @@ class Alternative(NamedTuple):
         return self.start + len(self.source)
 
 
-class PatternTree(NamedTuple):
+class PatternTree:
     """A whole pattern; `head` are the flags before it, such as `(?i)`, which hold for all alternatives."""
 
-    source: str
-    head: str
-    alternatives: tuple[Alternative, ...]
+    __slots__ = ("alternatives", "head", "source")
+
+    def __init__(self, source: str, head: str, alternatives: tuple[Alternative, ...]) -> None:
+        self.source, self.head, self.alternatives = source, head, alternatives
 
     def text(self, node: PatternNode) -> str:
         """Return the text of a node in the pattern."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from tokcli.engine.pretokenizers.class_ranges import NotCompiledError
 from tokcli.engine.unicode.ranges import Ranges
@@ -19,7 +18,7 @@ _MOST_PATHS = 256  # through a repeat's body, between two characters
 Step = tuple[int, int, int, int]
 
 
-class Program(NamedTuple):
+class Program:
     """A compiled pattern, in the arrays that the native code reads.
 
     Code points from `firsts[i]` up to the next of `firsts` are in class `classes[i]`. A set has 32 bytes, a bit for
@@ -28,11 +27,8 @@ class Program(NamedTuple):
     the adjacent characters are in these sets. MATCH (alternative, -, -). The first step to take is `start`.
     """
 
-    firsts: array[int]
-    classes: bytes
-    sets: bytes
-    steps: array[int]
-    start: int
+    def __init__(self, firsts: array[int], classes: bytes, sets: bytes, steps: array[int], start: int) -> None:
+        self.firsts, self.classes, self.sets, self.steps, self.start = firsts, classes, sets, steps, start
 
 
 def partition(sets: Sequence[Ranges]) -> tuple[list[int], array[int], bytes]:

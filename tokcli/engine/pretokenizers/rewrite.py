@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
 from tokcli.engine.unicode.properties import unicode16_ranges
 
@@ -37,18 +36,20 @@ _BACK_REFERENCE = r"\\[1-9]|\\[gk][<{]|\(\?(?:P[=>]|\(|&|R|[-+]?[0-9])"
 _CAPTURES = r"\((?:\?P?<\w+>|(?![?*]))"  # the opening of a group that captures
 
 
-class Atom(NamedTuple):
+class Atom:
     """One element of a pattern. `kind` is the name of a group of `_ATOM`, or bar, end (`$`), class (`[`), close (`]`).
 
     >>> next(atoms("|")).kind
     'bar'
     """
 
-    kind: str
-    text: str
-    name: str  # of a property, such as L; the digits of a code point
-    depth: int  # the number of groups that enclose it
-    in_class: bool
+    __slots__ = ("depth", "in_class", "kind", "name", "text")
+
+    def __init__(self, kind: str, text: str, name: str, depth: int, in_class: bool) -> None:
+        self.kind, self.text = kind, text
+        self.name = name  # of a property, such as L; the digits of a code point
+        self.depth = depth  # the number of groups that enclose it
+        self.in_class = in_class
 
 
 def atoms(pattern: str) -> Iterator[Atom]:
