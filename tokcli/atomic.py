@@ -29,7 +29,7 @@ _unfinished: dict[str, int] = {}  # temporary files neither in place nor removed
 
 def is_temporary(name: str) -> bool:
     """Return whether `name` is that of a file that is being written, or was left behind by a killed writer."""
-    return re.search(_TEMPORARY, name) is not None
+    return name.endswith(SUFFIX) and re.search(_TEMPORARY, name) is not None
 
 
 class Replacement:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import heapq
 import os
+import re
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from tokcli.cli.count.budget import check_budget, members_of, rows_of
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     from tokcli.cli.count.count_options import CountOptions, CountRequest
     from tokcli.cli.streams import Output
 
+LINES = 1000  # of a table that are written at a time
+_PATH = re.compile(rb"([^\0]*)\0")
 TOKENS = "tokens"  # the column of counts, where there is one encoding
 NO_EXTENSION = "(none)"
 GROUPS: dict[str, Callable[[Row], str]] = {
@@ -166,8 +170,10 @@ def write_object(
 def write_csv(output: Output, names: Sequence[str], rows: Iterable[Row]) -> None:
     """Write a header and a line for each row as in RFC 4180, but end lines with a newline alone."""
 
+    is_terminal = output.is_terminal
+
     def cell(text: str) -> str:
-        text = visible(text) if output.is_terminal else text
+        text = visible(text) if is_terminal else text
         return '"' + text.replace('"', '""') + '"' if any(char in text for char in ',"\r\n') else text
 
     output.write(",".join([*map(cell, names), "bytes,path\n"]).encode("utf-8", "surrogateescape"))
@@ -181,16 +187,16 @@ def write_table(
 ) -> None:
     """Write a line for each row and for the totals, in columns as wide as the totals; several columns get a header."""
     numbers, paths = array("Q"), bytearray()  # less than a fifth of what the rows would take
+    is_terminal = output.is_terminal
     for row in rows:
         numbers.extend(row.tokens)
-        paths += (visible(row.path) if output.is_terminal else row.path).encode("utf-8", "surrogateescape") + b"\0"
+        paths += (visible(row.path) if is_terminal else row.path).encode("utf-8", "surrogateescape") + b"\0"
     columns = Columns(names, totals.tokens)
     output.write(columns.header)
-    begin = 0
-    for at in range(0, len(numbers), len(names)):
-        end = paths.index(0, begin)
-        output.write(columns.cells(numbers[at : at + len(names)]) + paths[begin:end] + b"\n")
-        begin = end + 1
+    cells = map(columns.cells, zip(*[iter(numbers)] * len(names), strict=True))
+    lines = (before + path[1] + b"\n" for before, path in zip(cells, _PATH.finditer(paths), strict=True))
+    while some := b"".join(islice(lines, LINES)):
+        output.write(some)
     shown = len(numbers) // len(names)
     label = f"total ({shown} of {totals.rows} files)" if asked.top and not asked.by and shown < totals.rows else "total"
     output.write(columns.cells(totals.tokens) + label.encode() + b"\n")

@@ -26,13 +26,14 @@ class Columns:
 
     def __init__(self, names: Sequence[str], sums: Sequence[int]) -> None:
         least = map(len, names) if len(names) > 1 else [0]
-        self._widths = [max(len(str(total)), size) for total, size in zip(sums, least, strict=True)]
-        cells = [f"{name:>{width}} " for name, width in zip(names, self._widths, strict=True)]
+        widths = [max(len(str(total)), size) for total, size in zip(sums, least, strict=True)]
+        self._format = "".join(f"%{width}d " for width in widths).encode()
+        cells = [f"{name:>{width}} " for name, width in zip(names, widths, strict=True)]
         self.header = ("".join(cells) + "path\n").encode("utf-8", "surrogateescape") if len(names) > 1 else b""
 
     def cells(self, numbers: Sequence[int]) -> bytes:
         """Return counts as they are printed before a name."""
-        return "".join(f"{number:>{width}} " for number, width in zip(numbers, self._widths, strict=True)).encode()
+        return self._format % tuple(numbers)
 
 
 class Branch:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 import tempfile
@@ -198,6 +199,9 @@ def _read_short(source: streams.Input) -> bytes | None:
     """Return the bytes of a short file (of a binary one, the first); None if it is long, or can be read only once."""
     if source.data is not None or _comes_once(source):
         return None
+    data = _read_at_once(source)
+    if data is not None:
+        return data
     found, size = [], 0
     for block in source.blocks(HEAD_BYTES):  # small, or each would be given fresh pages by the system
         found.append(block)
@@ -207,6 +211,30 @@ def _read_short(source: streams.Input) -> bytes | None:
         if size >= SHORT_BYTES:
             return None
     return b"".join(found)
+
+
+def _read_at_once(source: streams.Input) -> bytes | None:
+    """Return what `_read_short` does, for most files; None for a file that has to be read with `Input.blocks`.
+
+    That is one that is long or compressed, is no local file, or cannot be read. Reading many short files with
+    `Input.blocks` takes three times as long.
+    """
+    if source.opens is not io.FileIO:
+        return None
+    data = b""
+    try:
+        number = os.open(source.name, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            while len(data) < SHORT_BYTES and (block := os.read(number, HEAD_BYTES)):
+                data += block
+                if is_binary(source, data):
+                    break
+        finally:
+            os.close(number)
+    except (OSError, ValueError):
+        return None
+    is_left = len(data) >= SHORT_BYTES or (data.startswith(streams.COMPRESSED) and not source.as_is)
+    return None if is_left else data
 
 
 def _comes_once(source: streams.Input) -> bool:

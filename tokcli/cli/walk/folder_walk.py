@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from tokcli.atomic import is_temporary
-from tokcli.cli.walk.ignore_rules import GIT, IgnoreRules, PlacedPatterns, rules_above
+from tokcli.cli.walk.ignore_rules import GIT, RULE_NAMES, IgnoreRules, PlacedPatterns, rules_above
 from tokcli.cli.walk.patterns import globs
 from tokcli.errors import InputError, reason_of
 
@@ -81,51 +81,63 @@ class FolderWalk:
             identity = _identity(os.stat(path or ".")) if self._choice.follow else None
             if identity and any(folder.identity == identity for folder in above):
                 return _Folder(path, [], rules, identity)
-            if not self._choice.no_ignore:
-                rules = rules.within(path, len(path))
-            with os.scandir(path or ".") as entries:
-                names = [name for entry in entries if (name := self._wanted(entry, path, rules, override))]
+            names, lists = self._scanned(path)
         except OSError as error:
             self._failed(InputError(reason_of(error), where=path.rstrip("/") or path or "."))
             return _Folder(path, [], rules, None)
+        if not self._choice.no_ignore:
+            rules = rules.within(path, len(path), lists=lists)
+        if override is not None or rules.say_anything:
+            names = [name for name in names if self._is_wanted(name, path, rules, override)]
+        elif not self._choice.hidden:
+            names = [name for name in names if name[0] != "."]
         names.sort(reverse=True)
         return _Folder(path, names, rules, identity)
 
-    def _wanted(
-        self, entry: os.DirEntry[str], folder: str, rules: IgnoreRules, override: PlacedPatterns | None
-    ) -> str | None:
-        """Return the name of an entry, with `/` after that of a folder; None for an entry that is not wanted."""
-        name, path = entry.name, folder + entry.name
-        if name == GIT:
-            return None
-        kind = self._kind(entry, path)
-        if kind is None:
-            return None
-        verdict = None
-        if override is not None:
-            verdict = override.verdict(path, is_folder=kind == "/")
-            if verdict is False or (verdict is None and self._globs.has_positive and not kind):
-                return None
-        if verdict is None:
-            kept = rules.verdict(path, is_folder=kind == "/")
-            if kept or (kept is None and name.startswith(".") and not self._choice.hidden):
-                return None
-        if not kind and (is_temporary(name) or (entry.inode() in self._left_out_inodes and self._is_left_out(entry))):
-            return None
-        return name + kind
+    def _scanned(self, path: str) -> tuple[list[str], set[str]]:
+        """Return the names in a folder that may be wanted, and which of RULE_NAMES are in it."""
+        names, lists = [], set()
+        with os.scandir(path or ".") as entries:
+            for entry in entries:
+                if entry.name in RULE_NAMES:
+                    lists.add(entry.name)
+                if name := self._name(entry, path):
+                    names.append(name)
+        return names, lists
 
-    def _kind(self, entry: os.DirEntry[str], path: str) -> str | None:
-        """Return "/" for a folder, "" for a regular file, and None for anything else."""
-        if entry.is_symlink():
-            if not self._choice.follow:
-                return None
+    def _is_wanted(self, name: str, folder: str, rules: IgnoreRules, override: PlacedPatterns | None) -> bool:
+        """Return whether the options and the rules let a name in; that of a folder ends with `/`."""
+        is_folder = name[-1] == "/"
+        path = folder + (name[:-1] if is_folder else name)
+        if override is not None:
+            verdict = override.verdict(path, is_folder=is_folder)
+            if verdict is not None:
+                return verdict
+            if self._globs.has_positive and not is_folder:
+                return False
+        is_left_out = rules.verdict(path, is_folder=is_folder)
+        return not is_left_out and (is_left_out is False or name[0] != "." or self._choice.hidden)
+
+    def _name(self, entry: os.DirEntry[str], folder: str) -> str | None:
+        """Return the name of a file, or that of a folder with `/` at its end; None for what is never wanted."""
+        name = entry.name
+        if entry.is_file(follow_symlinks=False):
+            is_regular = True
+        elif entry.is_dir(follow_symlinks=False):
+            return None if name == GIT else f"{name}/"
+        elif name == GIT or not self._choice.follow or not entry.is_symlink():
+            return None
+        else:
             try:
-                mode = os.stat(path).st_mode
+                mode = os.stat(folder + name).st_mode
             except OSError as error:
-                self._failed(InputError(reason_of(error), where=path))
+                self._failed(InputError(reason_of(error), where=folder + name))
                 return None
-            return "/" if stat.S_ISDIR(mode) else "" if stat.S_ISREG(mode) else None
-        return "/" if entry.is_dir(follow_symlinks=False) else "" if entry.is_file(follow_symlinks=False) else None
+            if stat.S_ISDIR(mode):
+                return f"{name}/"
+            is_regular = stat.S_ISREG(mode)
+        is_left_out = name == GIT or (entry.inode() in self._left_out_inodes and self._is_left_out(entry))
+        return None if not is_regular or is_left_out or is_temporary(name) else name
 
     def _is_left_out(self, entry: os.DirEntry[str]) -> bool:
         try:

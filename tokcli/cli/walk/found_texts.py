@@ -74,7 +74,8 @@ class FoundTexts:
         """Yield the inputs without opening them; report folders that cannot be read."""
         for source in self.named:
             if source.data is None and source.name != streams.STANDARD_INPUT and os.path.isdir(source.name or "."):
-                yield from (source._replace(name=path, found_in=source.name) for path in self._walk.files(source.name))
+                as_found = source._replace(found_in=source.name)[1:]  # of all of them
+                yield from (source._make((path, *as_found)) for path in self._walk.files(source.name))
             else:
                 yield source
 

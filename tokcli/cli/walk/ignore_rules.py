@@ -7,12 +7,13 @@ the repository's info/exclude and the user's excludes file. `.gitignore` applies
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 from typing import NamedTuple
 
 from tokcli.cli.walk.git_files import lines_of, repository_excludes, user_excludes
 from tokcli.cli.walk.patterns import Patterns
 
-GIT = ".git"
+GIT, IGNORE, GIT_IGNORE = RULE_NAMES = (".git", ".ignore", ".gitignore")  # what a folder may have rules in
 
 
 class PlacedPatterns(NamedTuple):
@@ -41,6 +42,11 @@ class IgnoreRules(NamedTuple):
     excludes: AllPatterns = ()
     in_repository: bool = False
 
+    @property
+    def say_anything(self) -> bool:
+        """Whether there are any patterns."""
+        return bool(self.ignore or self.git_ignore or self.excludes)
+
     def verdict(self, path: str, *, is_folder: bool) -> bool | None:
         """Return True for a path that is left out, False for one that a rule with `!` keeps, None for any other."""
         for places in (self.ignore, self.git_ignore, self.excludes):
@@ -50,20 +56,29 @@ class IgnoreRules(NamedTuple):
                     return found
         return None
 
-    def within(self, folder: str, cut: int, before: str = "") -> IgnoreRules:
-        """Return the rules for a subfolder: these and its own; `cut` and `before` are those of `PlacedPatterns`."""
+    def within(
+        self, folder: str, cut: int, before: str = "", *, lists: Collection[str] = RULE_NAMES
+    ) -> IgnoreRules:
+        """Return the rules for a subfolder: these and its own; `cut` and `before` are those of `PlacedPatterns`.
+
+        `lists` are those of RULE_NAMES that may be in the folder.
+        """
+        if not lists:
+            return self
 
         def found(lines: list[str], *, has_braces: bool = False) -> AllPatterns:
             patterns = Patterns(lines, has_braces=has_braces) if lines else None
             return (PlacedPatterns(patterns, cut, before),) if patterns else ()
 
-        ignore = found(lines_of(os.path.join(folder, ".ignore")), has_braces=True) + self.ignore
+        ignore = self.ignore
+        if IGNORE in lists:
+            ignore = found(lines_of(os.path.join(folder, IGNORE)), has_braces=True) + ignore
         git_ignore, excludes, in_repository = self.git_ignore, self.excludes, self.in_repository
-        if os.path.lexists(os.path.join(folder, GIT)):
+        if GIT in lists and os.path.lexists(os.path.join(folder, GIT)):
             git_ignore, in_repository = (), True
             excludes = found(repository_excludes(folder)) + found(user_excludes())
-        if in_repository:
-            git_ignore = found(lines_of(os.path.join(folder, ".gitignore"))) + git_ignore
+        if in_repository and GIT_IGNORE in lists:
+            git_ignore = found(lines_of(os.path.join(folder, GIT_IGNORE))) + git_ignore
         if (ignore, git_ignore, excludes) == (self.ignore, self.git_ignore, self.excludes):
             return self if in_repository == self.in_repository else self._replace(in_repository=in_repository)
         return IgnoreRules(ignore, git_ignore, excludes, in_repository)
