@@ -8,7 +8,9 @@ import sys
 import tempfile
 from array import array
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from itertools import accumulate, chain, islice
+from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokcli.cli import messages, streams
@@ -22,7 +24,8 @@ if TYPE_CHECKING:
 
 SHORT_BYTES = 1 << 18  # a longer file is read in parts, which threads share
 JOINED_BYTES = 1 << 20  # of short files that are counted in one call
-FILES = 64  # that a thread takes at a time
+FILES = 128  # that a thread takes at a time
+PATIENCE_S = 0.02  # several times as long as it takes to find and read so many files that the system has in memory
 
 
 class Row(NamedTuple):
@@ -61,6 +64,7 @@ class ManyCounts:
         self._texts = self.request.texts
         self._is_single = isinstance(self._texts, list) and len(self._texts) == 1
         self._status = 0
+        self._looking = Lock()
         self._progress: _Progress | None = None
         if sys.stderr.isatty() and not asked.quiet:
             sys.stderr = line = ProgressLine(sys.stderr)
@@ -90,7 +94,12 @@ class ManyCounts:
 
     def found(self, sources: Iterator[streams.Input]) -> Iterator[Outcome]:
         """Yield the outcome of each input; threads share the work on short ones."""
-        batches = iter(lambda: list(islice(sources, FILES)), [])
+
+        def batch() -> list[streams.Input]:
+            with self._turn():
+                return list(islice(sources, FILES))
+
+        batches = iter(batch, [])
         yield from chain.from_iterable(
             self.request.shared(self.outcomes, batches, lambda batch: len(batch) * LARGE_BYTES // 8)
         )
@@ -118,39 +127,49 @@ class ManyCounts:
 
     def outcomes(self, sources: list[streams.Input]) -> list[Outcome]:
         """Return the outcomes of some inputs, in order; those that are not short are left for later."""
-        made: dict[int, Outcome] = {}
-        waiting: list[tuple[int, bytes]] = []
-        size = 0
-        for number, source in enumerate(sources):
-            try:
-                data = _read_short(source)
-            except TokcliError as error:
-                made[number] = Outcome(source, error=error)
-                continue
-            if data is None:
-                made[number] = Outcome(source, is_long=True)
-            elif is_binary(source, data):
-                made[number] = Outcome(source)
-            else:
-                waiting.append((number, data))
-                size += len(data)
-                if size > JOINED_BYTES:
-                    made.update(self._joined(sources, waiting))
-                    waiting, size = [], 0
-        made.update(self._joined(sources, waiting))
-        return [made[number] for number in range(len(sources))]
+        left, made = iter(sources), list[Outcome]()
+        while read := self._read(left):
+            made += self._joined(read)
+        return made
 
-    def _joined(self, sources: list[streams.Input], waiting: list[tuple[int, bytes]]) -> dict[int, Outcome]:
+    def _read(self, sources: Iterator[streams.Input]) -> list[tuple[streams.Input, bytes | Outcome]]:
+        """Read the next inputs, about JOINED_BYTES of them; return the text of each, or its outcome if it has none."""
+        read, size = [], 0
+        with self._turn():
+            for source in sources:
+                text = _read_short(source)
+                read.append((source, text))
+                size += len(text) if isinstance(text, bytes) else 0
+                if size > JOINED_BYTES:
+                    break
+        return read
+
+    def _joined(self, read: list[tuple[streams.Input, bytes | Outcome]]) -> list[Outcome]:
         """Return the outcomes of short texts, counted in one call; or one by one, where that is not possible."""
-        texts = [data for _, data in waiting]
-        columns = [_count_joined(request, texts) for request in self.requests]
+        texts = [(source, text) for source, text in read if isinstance(text, bytes)]
+        columns = [_count_joined(request, [text for _, text in texts]) for request in self.requests]
         if None in columns:
-            return {number: self._alone(sources[number], data) for number, data in waiting}
-        tokens = zip(*(column or () for column in columns), strict=True)
-        return {
-            number: Outcome(sources[number], row_of(sources[number], found, len(data)))
-            for (number, data), found in zip(waiting, tokens, strict=True)
-        }
+            found = (self._alone(source, text) for source, text in texts)
+        else:
+            tokens = zip(*(column or () for column in columns), strict=True)
+            found = (
+                Outcome(one[0], row_of(one[0], count, len(one[1]))) for one, count in zip(texts, tokens, strict=True)
+            )
+        return [next(found) if isinstance(made, bytes) else made for _, made in read]
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Let one thread at a time look for files and read them, while others count.
+
+        That is Python's work between short system calls. Threads that do it at once hand Python to one another at each
+        call, which takes longer than the work. Where files come slowly, no thread waits for its turn.
+        """
+        is_held = self._looking.acquire(timeout=PATIENCE_S)
+        try:
+            yield
+        finally:
+            if is_held:
+                self._looking.release()
 
     def _alone(self, source: streams.Input, data: bytes) -> Outcome:
         try:
@@ -195,13 +214,19 @@ def row_of(source: streams.Input, tokens: tuple[int, ...], size: int) -> Row:
     return Row(tokens, size, source.name, source.name if source.found_in is None else source.found_in or os.curdir)
 
 
-def _read_short(source: streams.Input) -> bytes | None:
-    """Return the bytes of a short file (of a binary one, the first); None if it is long, or can be read only once."""
-    if source.data is not None or _comes_once(source):
-        return None
-    data = _read_at_once(source)
-    if data is not None:
-        return data
+def _read_short(source: streams.Input) -> bytes | Outcome:
+    """Return the text of a short file; the outcome of any other input."""
+    try:
+        data = None
+        if source.data is None and not _comes_once(source) and (data := _read_at_once(source)) is None:
+            data = _read_blocks(source)
+    except TokcliError as error:
+        return Outcome(source, error=error)
+    return Outcome(source, is_long=True) if data is None else Outcome(source) if is_binary(source, data) else data
+
+
+def _read_blocks(source: streams.Input) -> bytes | None:
+    """Return the bytes of a short file (of a binary one, the first); None if it is long."""
     found, size = [], 0
     for block in source.blocks(HEAD_BYTES):  # small, or each would be given fresh pages by the system
         found.append(block)
@@ -214,7 +239,7 @@ def _read_short(source: streams.Input) -> bytes | None:
 
 
 def _read_at_once(source: streams.Input) -> bytes | None:
-    """Return what `_read_short` does, for most files; None for a file that has to be read with `Input.blocks`.
+    """Return what `_read_blocks` does, for most files; None for a file that has to be read with `Input.blocks`.
 
     That is one that is long or compressed, is no local file, or cannot be read. Reading many short files with
     `Input.blocks` takes three times as long.

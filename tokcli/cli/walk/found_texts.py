@@ -75,7 +75,7 @@ class FoundTexts:
         for source in self.named:
             if source.data is None and source.name != streams.STANDARD_INPUT and os.path.isdir(source.name or "."):
                 as_found = source._replace(found_in=source.name)[1:]  # of all of them
-                yield from (source._make((path, *as_found)) for path in self._walk.files(source.name))
+                yield from (type(source)(path, *as_found) for path in self._walk.files(source.name))
             else:
                 yield source
 

@@ -56,9 +56,7 @@ class IgnoreRules(NamedTuple):
                     return found
         return None
 
-    def within(
-        self, folder: str, cut: int, before: str = "", *, lists: Collection[str] = RULE_NAMES
-    ) -> IgnoreRules:
+    def within(self, folder: str, cut: int, before: str = "", *, lists: Collection[str] = RULE_NAMES) -> IgnoreRules:
         """Return the rules for a subfolder: these and its own; `cut` and `before` are those of `PlacedPatterns`.
 
         `lists` are those of RULE_NAMES that may be in the folder.
