@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from support import failed, first_in_gate, noted, ok, refused
 
+from tokcli.cli.inputs.columns import BATCH_BYTES, texts_of_column
+
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 
@@ -88,6 +90,20 @@ def test_rows_have_the_answers_of_lines(
     for field in ("text", "meta.title"):
         given = (*command, *READ, "--field", field)
         assert ok(*given, path) == of_lines(lines, *given)
+
+
+@pytest.mark.parametrize("write", [parquet, arrow, stream, parquet_of_words, categories])
+@pytest.mark.parametrize("first", [0, 11])
+def test_a_batch_of_long_rows_is_bounded_in_bytes(
+    write: Callable[[Path, Any], Path], first: int, tmp_path: Path
+) -> None:
+    texts = [*(f"{n} " * 50_000 for n in range(20)), "", "", "é" * BATCH_BYTES, "", *("short" for _ in range(5000)), ""]
+    path = write(tmp_path / "rows", pa.table({"text": texts}))
+    found = list(texts_of_column(str(path), "text", first))
+    assert all(len(batch.data) <= BATCH_BYTES or batch.rows == 1 for batch in found)
+    assert sum(batch.rows for batch in found) == len(texts) - first
+    assert b"".join(batch.data for batch in found) == "".join(texts[first:]).encode()
+    assert len(found) < 20
 
 
 @pytest.mark.slow

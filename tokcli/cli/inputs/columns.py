@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from tokcli.cli.inputs.column_files import ARROW, PARQUET, holds_columns
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 ROWS = 4096  # in a batch, at most
+BATCH_BYTES = 1 << 20  # of the texts in a batch that has several: some batches wait for each thread
 
 
 class Texts:
@@ -44,7 +47,7 @@ def texts_of_column(path: str, field: str, first: int) -> Iterator[Texts]:
     arrow = import_pyarrow()
     at = first
     try:
-        for column in _batches(arrow, path, field, first):
+        for column in chain.from_iterable(map(_parts, _batches(arrow, path, field, first))):
             if column.null_count:
                 null = column.is_null().to_pylist().index(True)
                 yield _texts_in(column.slice(0, null))
@@ -66,9 +69,11 @@ def _batches(arrow: Any, path: str, field: str, first: int) -> Iterator[Any]:
             opened = arrow.parquet.ParquetFile(file)
             column, take = _column(arrow, opened.schema_arrow, path, field)
             for group in range(opened.num_row_groups):
-                rows = opened.metadata.row_group(group).num_rows
+                about = opened.metadata.row_group(group)
+                rows = about.num_rows
                 if first < rows:
-                    for batch in opened.iter_batches(ROWS, row_groups=[group], columns=[column], use_threads=False):
+                    most = _rows_at_once(about, column)
+                    for batch in opened.iter_batches(most, row_groups=[group], columns=[column], use_threads=False):
                         yield from _rest(take(batch.column(0)), first)
                         first = max(0, first - len(batch))
                 else:
@@ -83,6 +88,28 @@ def _batches(arrow: Any, path: str, field: str, first: int) -> Iterator[Any]:
                 part = batch.slice(begin, ROWS)
                 yield from _rest(take(part.column(part.schema.get_field_index(column))), first)
                 first = max(0, first - len(part))
+
+
+def _rows_at_once(group: Any, column: str) -> int:
+    """Return how many rows of a row group of Parquet to read at once: about BATCH_BYTES of a column."""
+    chunks = map(group.column, range(group.num_columns))
+    size: int = sum(one.total_uncompressed_size for one in chunks if f"{one.path_in_schema}.".startswith(f"{column}."))
+    rows: int = group.num_rows
+    return max(1, min(ROWS, BATCH_BYTES * rows // max(1, size)))
+
+
+def _parts(column: Any) -> Iterator[Any]:
+    """Yield a column in parts, each of texts with at most BATCH_BYTES together, or of one text that has more."""
+    places, begin = _places(column), 0
+    while begin < len(column):
+        end = max(begin + 1, bisect_right(places, places[begin] + BATCH_BYTES) - 1)
+        yield column.slice(begin, end - begin)
+        begin = end
+
+
+def _places(column: Any) -> memoryview:
+    """Return where the texts of a column begin in its buffer, and where the last one ends."""
+    return memoryview(column.buffers()[1]).cast("q")[column.offset : column.offset + len(column) + 1]
 
 
 def _rest(column: Any, first: int) -> Iterator[Any]:
@@ -124,8 +151,7 @@ def _member_type(arrow: Any, kind: Any, name: str) -> Any:
 
 
 def _texts_in(column: Any) -> Texts:
-    _, ends, data = column.buffers()
-    places = memoryview(ends).cast("q")[column.offset : column.offset + len(column) + 1]
+    data, places = column.buffers()[2], _places(column)
     begin, end = places[0], places[-1]
     held = b"" if data is None else bytes(memoryview(data)[begin:end])
     return Texts(held, array("Q", (place - begin for place in places[1:])))
