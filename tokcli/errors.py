@@ -16,6 +16,7 @@ EXIT_ERROR = 2  # usage, unreadable or invalid input, no vocabulary
 MAX_QUOTED = 80  # characters of what the user typed that a message repeats
 _REASON = 160  # characters of what another package says
 SHORTAGES = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO)  # which say nothing about the file
+ROOM_BYTES = 1 << 25  # with less free memory than this, any failure may be due to the shortage
 _COMPARED = 100  # characters; no known name is longer, and the time to compare grows with the square
 
 
@@ -28,6 +29,15 @@ def reason_of(error: Exception) -> str:
     if isinstance(error, FileNotFoundError) and not error.strerror:  # fsspec's names the path and nothing else
         return "no such file or directory"
     return (getattr(error, "strerror", None) or str(error)).lower()
+
+
+def is_memory_short(needed: int = ROOM_BYTES) -> bool:
+    """Return whether fewer than `needed` bytes are free; by default, so few that any failure may be due to that."""
+    try:
+        bytes(needed)  # memory that is not touched: this takes 10 µs
+    except MemoryError:
+        return True
+    return False
 
 
 def not_loaded(error: ImportError, install: str) -> tuple[str, str]:

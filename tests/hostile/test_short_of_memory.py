@@ -19,6 +19,7 @@ COMMANDS = {
     "why": ["split", "--why", "3", "text"],
     "visualise": ["encode", "--visualise", "text"],
     "a page": ["encode", "--html", "page", "text"],
+    "a pattern": ["split", "--lint", "--pattern", r"[^\r\n\p{L}]?\p{L}+|\p{N}{1,2}|[\W_]+"],
     "train": ["train", "text", "--vocab-size", "300", "-o", "out"],
     "statistics": ["inspect-ranks", "--stats"],
     "a tokenizer.json": ["count", "-e", str(FORMATS / "byte-level.tokenizer.json"), "text"],
@@ -57,6 +58,26 @@ def check(command: list[str], limits: range, folder: Path) -> None:
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS.keys())
 def test_little_memory_is_one_line_or_enough(command: list[str], tmp_path: Path) -> None:
     check(command, range(FIRST, 60, 18), tmp_path)
+
+
+@pytest.mark.memory
+@pytest.mark.parametrize("mib", range(54, 74, 4))
+def test_little_memory_is_not_blamed_on_the_pattern(mib: int, tmp_path: Path) -> None:
+    done = ran(COMMANDS["a pattern"], mib, tmp_path)
+    assert done.returncode == 0 or b"out of memory" in done.stderr, done.stderr
+
+
+@pytest.mark.memory
+@pytest.mark.parametrize("mib", range(150, 450, 50))
+@pytest.mark.parametrize(
+    "command", [["count", "--records", "jsonl"], ["encode", "--records", "jsonl", "--shards", "s"]]
+)
+def test_little_memory_is_told_where_columns_are_read(command: list[str], mib: int, tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    table = pytest.importorskip("pyarrow").table({"text": ["hello world"] * 500})
+    parquet.write_table(table, tmp_path / "rows.parquet")
+    done = ran([*command, "rows.parquet"], mib, tmp_path)
+    assert done.returncode == 0 or (done.returncode, done.stderr) == (2, b"Error: out of memory\n"), done.stderr
 
 
 @pytest.mark.memory

@@ -20,13 +20,12 @@ from tokcli import __version__
 from tokcli.cli import messages, streams
 from tokcli.cli.options import help_option
 from tokcli.engine import backend
-from tokcli.errors import EXIT_ERROR, InputError, TokcliError, did_you_mean, reason_of
+from tokcli.errors import EXIT_ERROR, InputError, TokcliError, did_you_mean, is_memory_short, reason_of
 
 EXIT_INTERRUPTED = 130  # 128 + SIGINT, as shells do
 EXIT_PIPE_CLOSED = 141  # 128 + SIGPIPE
 ENDED = {128 + number: number for number in (signal.SIGTERM, signal.SIGHUP)}
 
-ROOM_BYTES = 1 << 25  # with less free memory than this, any failure may be due to the shortage
 _RESERVE_BYTES = 1 << 22  # freed before an error is reported, because its message takes memory, too
 
 PROGRAM = "tokcli"
@@ -187,11 +186,7 @@ def is_short_of_memory(error: BaseException) -> bool:
         return True
     if isinstance(error, (TokcliError, click.ClickException)):
         return False
-    try:
-        bytes(ROOM_BYTES)
-    except MemoryError:
-        return True
-    return isinstance(error, OSError) and error.errno == errno.ENOMEM
+    return is_memory_short() or (isinstance(error, OSError) and error.errno == errno.ENOMEM)
 
 
 def _words_for(error: BaseException) -> tuple[str, str]:

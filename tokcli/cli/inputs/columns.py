@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
@@ -10,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from tokcli.cli.inputs.column_files import ARROW, PARQUET, holds_columns
 from tokcli.cli.streams import STANDARD_INPUT, Input
-from tokcli.errors import InputError, not_loaded
+from tokcli.errors import SHORTAGES, InputError, is_memory_short, not_loaded
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
+LOADING_BYTES = 3 << 27  # of memory that pyarrow and NumPy may take until they have been loaded
 ROWS = 4096  # in a batch, at most
 BATCH_BYTES = 1 << 20  # of the texts in a batch that has several: some batches wait for each thread
 
@@ -57,8 +60,7 @@ def texts_of_column(path: str, field: str, first: int) -> Iterator[Texts]:
     except InputError:
         raise
     except (arrow.ArrowException, OSError, ValueError) as error:
-        reason = str(error).partition("\n")[0]
-        raise InputError("cannot be read as columns", where=path, detail=reason) from None
+        raise refused_by_pyarrow(error, "cannot be read as columns", path) from None
 
 
 def _batches(arrow: Any, path: str, field: str, first: int) -> Iterator[Any]:
@@ -157,8 +159,23 @@ def _texts_in(column: Any) -> Texts:
     return Texts(held, array("Q", (place - begin for place in places[1:])))
 
 
+def refused_by_pyarrow(error: Exception, what: str, path: str) -> Exception:
+    """Return the error for a file that pyarrow refuses: a MemoryError or OSError where the file is not to blame."""
+    if isinstance(error, MemoryError) or is_memory_short():
+        return MemoryError()
+    if isinstance(error, OSError) and error.errno in SHORTAGES:
+        return error
+    return InputError(what, where=path, detail=str(error).partition("\n")[0])
+
+
 def import_pyarrow() -> Any:
-    """Return the package pyarrow with its module parquet; InputError names the extra that installs it."""
+    """Return the package pyarrow with its module parquet; InputError names the extra that installs it.
+
+    NumPy, which pyarrow loads, and pyarrow itself end the process where they lack memory: MemoryError comes before that.
+    """
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # of NumPy, each with memory of its own
+    if "pyarrow" not in sys.modules and is_memory_short(LOADING_BYTES):
+        raise MemoryError
     try:
         import pyarrow.parquet
     except ImportError as error:

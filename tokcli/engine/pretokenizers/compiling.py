@@ -22,7 +22,7 @@ from tokcli.engine.pretokenizers.rewrite import (
     with_simple_case_folding,
     without_required_text,
 )
-from tokcli.errors import PatternError, PatternTimeoutError
+from tokcli.errors import PatternError, PatternTimeoutError, is_memory_short
 
 if TYPE_CHECKING:
     import regex
@@ -110,6 +110,8 @@ def compiled(pat_str: str, source: str, *, exact: bool) -> regex.Pattern[str]:
     except PatternError:
         raise
     except (RecursionError, OverflowError, MemoryError, ValueError) as error:
+        if is_memory_short():
+            raise MemoryError from None
         raise PatternError(f"pattern: {type(error).__name__}: too large or too deep") from None
 
 

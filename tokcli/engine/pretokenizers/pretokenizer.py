@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokcli.engine.pretokenizers import cuts
 from tokcli.engine.pretokenizers.known_patterns import KNOWN_PATTERNS
-from tokcli.errors import PatternError, PatternTimeoutError
+from tokcli.errors import PatternError, PatternTimeoutError, is_memory_short
 
 if TYPE_CHECKING:
     import regex
@@ -306,8 +306,13 @@ def too_slow(at: int, seconds: float, file: str | None) -> PatternTimeoutError:
     )
 
 
-def out_of_memory(at: int, file: str | None) -> PatternError:
-    """Return the error for a pattern that ran out of memory at character `at` of the text."""
+def out_of_memory(at: int, file: str | None) -> PatternError | MemoryError:
+    """Return the error for a pattern that ran out of memory at character `at` of the text.
+
+    Where hardly any is left for anything else, the pattern is not to blame.
+    """
+    if is_memory_short():
+        return MemoryError()
     return PatternError("pattern: out of memory", offset=at, unit="character", detail=_of(file))
 
 

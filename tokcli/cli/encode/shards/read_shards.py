@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from tokcli.cli.checkpoint_folder import NAME
 from tokcli.cli.encode.shards.layouts import LAYOUTS, WIDTH, digest_of_file
-from tokcli.cli.inputs.columns import import_pyarrow
+from tokcli.cli.inputs.columns import import_pyarrow, refused_by_pyarrow
 from tokcli.engine.stream.chunks import BLOCK_BYTES
 from tokcli.engine.stream.ids import ids_in
 from tokcli.engine.stream.npy import DTYPES
@@ -176,11 +176,11 @@ def _not_ours(index: Path) -> InputError:
 def _parquet_ids(path: str) -> Iterator[bytes]:
     arrow = import_pyarrow()
     try:
-        for batch in arrow.parquet.ParquetFile(path).iter_batches(columns=["input_ids"]):
+        for batch in arrow.parquet.ParquetFile(path).iter_batches(columns=["input_ids"], use_threads=False):
             ids = batch.column(0).flatten().cast(arrow.uint32())
             yield bytes(memoryview(ids.buffers()[1]).cast("B")[4 * ids.offset : 4 * (ids.offset + len(ids))])
     except (OSError, arrow.ArrowException) as error:
-        raise InputError(f"not a parquet file with the column input_ids: {error}", where=path) from None
+        raise refused_by_pyarrow(error, "not a parquet file with the column input_ids", path) from None
 
 
 def digest_of_encoding(encoding: Encoding) -> str:
