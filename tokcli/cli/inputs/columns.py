@@ -171,7 +171,7 @@ def refused_by_pyarrow(error: Exception, what: str, path: str) -> Exception:
 def import_pyarrow() -> Any:
     """Return the package pyarrow with its module parquet; InputError names the extra that installs it.
 
-    NumPy, which pyarrow loads, and pyarrow itself end the process where they lack memory: MemoryError comes before that.
+    pyarrow, and NumPy, which it loads, end the process where they lack memory: MemoryError comes before that.
     """
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # of NumPy, each with memory of its own
     if "pyarrow" not in sys.modules and is_memory_short(LOADING_BYTES):
