@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support import failed, first_in_gate, noted, ok, refused
+from support import failed, first_in_gate, noted, ok, refused, without_coverage
 
 from tokcli.cli.inputs.columns import BATCH_BYTES, texts_of_column
 
@@ -187,3 +189,20 @@ def test_a_file_that_is_cut_or_damaged_is_one_line(write: Callable[[Path, Any], 
 def test_rows_without_text_and_tables_without_rows_are_counted(tmp_path: Path) -> None:
     assert ok("count", *READ, parquet(tmp_path / "a", pa.table({"text": ["", ""]}))) == b"0\n0\n"
     assert ok("count", *READ, parquet(tmp_path / "b", pa.table({"text": pa.array([], pa.string())}))) == b""
+
+
+READ_AND_COUNT_THREADS = """
+import sys
+from pathlib import Path
+from tokcli.cli.inputs.columns import import_pyarrow, texts_of_column
+import_pyarrow()
+list(texts_of_column(sys.argv[1], "text", 0))
+print(Path("/proc/self/status").read_text().partition("Threads:")[2].split()[0])
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="threads are counted in /proc")
+def test_reading_columns_starts_no_thread(tmp_path: Path) -> None:
+    rows = parquet(tmp_path / "rows", pa.table({"text": ["hello"] * 9000}))
+    script = [sys.executable, "-c", READ_AND_COUNT_THREADS, str(rows)]
+    assert subprocess.check_output(script, env=without_coverage()) == b"1\n"

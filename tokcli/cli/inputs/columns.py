@@ -17,6 +17,8 @@ from tokcli.errors import SHORTAGES, InputError, is_memory_short, not_loaded
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
+# NumPy's OpenBLAS and Arrow's jemalloc start threads, or complain that they cannot, unless these variables are set
+WITHOUT_THREADS = {"OPENBLAS_NUM_THREADS": "1", "JE_ARROW_MALLOC_CONF": "background_thread:false"}
 LOADING_BYTES = 3 << 27  # of memory that pyarrow and NumPy may take until they have been loaded
 ROWS = 4096  # in a batch, at most
 BATCH_BYTES = 1 << 20  # of the texts in a batch that has several: some batches wait for each thread
@@ -68,7 +70,7 @@ def _batches(arrow: Any, path: str, field: str, first: int) -> Iterator[Any]:
     with arrow.memory_map(path) as file:
         head = file.read(len(ARROW))
         if head.startswith(PARQUET):
-            opened = arrow.parquet.ParquetFile(file)
+            opened = arrow.parquet.ParquetFile(file, pre_buffer=False)  # which would start threads
             column, take = _column(arrow, opened.schema_arrow, path, field)
             for group in range(opened.num_row_groups):
                 about = opened.metadata.row_group(group)
@@ -164,7 +166,7 @@ def refused_by_pyarrow(error: Exception, what: str, path: str) -> Exception:
     if isinstance(error, MemoryError) or is_memory_short():
         return MemoryError()
     if isinstance(error, OSError) and error.errno in SHORTAGES:
-        return error
+        return OSError(error.errno, os.strerror(error.errno), path)  # pyarrow's own text has two lines
     return InputError(what, where=path, detail=str(error).partition("\n")[0])
 
 
@@ -173,7 +175,8 @@ def import_pyarrow() -> Any:
 
     pyarrow, and NumPy, which it loads, end the process where they lack memory: MemoryError comes before that.
     """
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # of NumPy, each with memory of its own
+    for name, value in WITHOUT_THREADS.items():
+        os.environ.setdefault(name, value)
     if "pyarrow" not in sys.modules and is_memory_short(LOADING_BYTES):
         raise MemoryError
     try:
@@ -181,4 +184,6 @@ def import_pyarrow() -> Any:
     except ImportError as error:
         why, hint = not_loaded(error, "pip install 'tokcli[parquet]'")
         raise InputError(f"parquet needs pyarrow, {why}", hint) from None
+    pyarrow.set_cpu_count(1)
+    pyarrow.set_io_thread_count(1)
     return pyarrow

@@ -176,7 +176,8 @@ def _not_ours(index: Path) -> InputError:
 def _parquet_ids(path: str) -> Iterator[bytes]:
     arrow = import_pyarrow()
     try:
-        for batch in arrow.parquet.ParquetFile(path).iter_batches(columns=["input_ids"], use_threads=False):
+        opened = arrow.parquet.ParquetFile(path, pre_buffer=False)
+        for batch in opened.iter_batches(columns=["input_ids"], use_threads=False):
             ids = batch.column(0).flatten().cast(arrow.uint32())
             yield bytes(memoryview(ids.buffers()[1]).cast("B")[4 * ids.offset : 4 * (ids.offset + len(ids))])
     except (OSError, arrow.ArrowException) as error:
