@@ -14,6 +14,7 @@ import pytest
 from support import failed, first_in_gate, ok, program, refused, run_tokcli, without_coverage
 
 from tokcli.engine import backend
+from tokcli.engine.stream.chunks import BLOCK_BYTES
 
 LINES = "".join(f"line {i} of the té中xt, isn't it?  {i * 7919 % 1000}\n" for i in range(12_000)).encode()
 
@@ -105,10 +106,11 @@ def test_who_waits_for_the_answer_to_a_record_gets_it(command: list[str], jobs: 
     watchdog = threading.Timer(60, process.kill)
     watchdog.start()
     try:
-        for _ in range(3):
-            process.stdin.write(b"64\n")
+        for records in (1, 1, BLOCK_BYTES // 2, 1):  # also as many as fill a pipe
+            process.stdin.write(b"6\n" * records)
             process.stdin.flush()
-            assert process.stdout.readline()
+            for _ in range(records):
+                assert process.stdout.readline()
         process.stdin.close()
         assert process.stdout.read() == b""
         assert process.wait() == 0

@@ -12,7 +12,7 @@ from tokcli.cli.inputs.columns import file_of_columns, texts_of_column
 from tokcli.cli.json_stream import parse, parse_objects
 from tokcli.cli.streams import Input, Output
 from tokcli.engine import backend
-from tokcli.engine.stream.chunks import BLOCK_BYTES, MAX_PIECE_BYTES, Utf8Errors
+from tokcli.engine.stream.chunks import MAX_PIECE_BYTES, Utf8Errors
 from tokcli.engine.stream.utf8 import valid_utf8, without_surrogates
 from tokcli.errors import InputError, NotUtf8Error, TokcliError
 
@@ -59,11 +59,8 @@ class Batch:
     """Records that were read together: `data` has their texts and separators, `ends` (uint64) where each ends in it.
 
     `objects` are the JSON objects that the texts come from, unparsed. `error` is that of the record after these.
-    `is_awaited` says that more input may only come after answers. `offset` is the byte of the source at which the
-    records begin; of a Parquet or Arrow file, the row.
+    `offset` is the byte of the source at which the records begin; of a Parquet or Arrow file, the row.
     """
-
-    is_awaited = False
 
     def __init__(
         self,
@@ -108,10 +105,9 @@ class Batch:
             raise self.error
 
     def finish(self, output: Output) -> None:
-        """Raise the error of the next record, if there is one; else flush the answers where their reader may wait."""
+        """Raise the error of the next record, if there is one; else flush the answers, which their reader may await."""
         self.raise_error()
-        if self.is_awaited:
-            output.flush()
+        output.flush()
 
 
 def read_batches(
@@ -136,7 +132,7 @@ def read_batches(
     def next_number() -> int:
         return number
 
-    for raw, is_awaited in _whole_records(source, kind, next_number):
+    for raw in _whole_records(source, kind, next_number):
         if kind != "jsonl" or not as_text:
             ends = _ends_in(raw, SEPARATOR[kind])
             batch = Batch(source, range(number, number + len(ends)), raw, ends, 1)
@@ -147,7 +143,7 @@ def read_batches(
         else:
             batch = _texts(source, number, raw, partial(text_of, field=field or "text", errors=errors))
             number += raw.count(b"\n")  # also blank lines
-        batch.is_awaited, batch.offset = is_awaited, offset
+        batch.offset = offset
         yield batch
         offset += len(raw)
 
@@ -199,8 +195,8 @@ def read_all(source: Input, most: int, what: str, hint: str = "") -> bytes:
     return b"".join(held)
 
 
-def _whole_records(source: RecordSource, kind: RecordKind, number: Callable[[], int]) -> Iterator[tuple[bytes, bool]]:
-    """Yield (whole records with their separators, whether more input may only come after answers).
+def _whole_records(source: RecordSource, kind: RecordKind, number: Callable[[], int]) -> Iterator[bytes]:
+    """Yield whole records with their separators, of a block or more at a time.
 
     `number()` is that of the record after those that were yielded, for errors.
     """
@@ -210,15 +206,14 @@ def _whole_records(source: RecordSource, kind: RecordKind, number: Callable[[], 
     for block in source.blocks():
         end = block.rfind(separator) + 1
         if end:
-            whole = b"".join([*parts, memoryview(block)[:end]])
-            yield whole, len(block) < BLOCK_BYTES
+            yield b"".join([*parts, memoryview(block)[:end]])
             parts, size = [], 0
         parts.append(block[end:])
         size += len(parts[-1])
         if size > MAX_RECORD_BYTES:
             raise InputError(f"record {number()} is above {MAX_RECORD_BYTES >> 20} MiB", where=source.shown)
     if size:
-        yield b"".join([*parts, separator]), False
+        yield b"".join([*parts, separator])
 
 
 def _ends_in(data: bytes, separator: bytes) -> memoryview:

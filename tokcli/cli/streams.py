@@ -6,6 +6,7 @@ Nothing is decoded here, and no newline is translated: the commands and the engi
 from __future__ import annotations
 
 import errno
+import fcntl
 import io
 import os
 import re
@@ -178,6 +179,8 @@ class Input(NamedTuple):
         if self.name == STANDARD_INPUT:
             if 0 in _closed_at_start or sys.stdin is None:
                 raise InputError("closed", "Name a FILE, or give the text with -t.", where="standard input")
+            with suppress(OSError, AttributeError):  # with 64 KiB in a pipe, writing and reading would take turns
+                fcntl.fcntl(0, fcntl.F_SETPIPE_SZ, BLOCK_BYTES)
             file: BinaryIO = io.FileIO(0, "rb", closefd=False)
             if self.notes_waiting and file.isatty():
                 from tokcli.cli.terminal.typed import TypedInput  # threading, for people at a terminal only
