@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tokcli.engine.base.time_limit import time_limit
-from tokcli.engine.pretokenizers import release, rewrite
+from tokcli.engine.pretokenizers import compiling, release, rewrite
 from tokcli.engine.pretokenizers.compiling import CompiledPattern
 from tokcli.engine.pretokenizers.known_patterns import CL100K, KNOWN_PATTERNS, O200K
 from tokcli.engine.pretokenizers.pretokenizer import PreTokenizer
@@ -150,3 +150,12 @@ def test_what_a_release_adds_and_lacks_is_corrected(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(release, "class_deltas", other)
     compiled = CompiledPattern(r"\p{L}+|[^\p{L}]+|\P{L}").exact  # here 'b' is no letter, and U+0378 is one
     assert compiled.findall("ab\u0378c") == ["a", "b", "\u0378c"]
+
+
+def test_a_thread_that_cannot_be_made_is_not_blamed_on_the_pattern(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_thread(*_: object) -> None:
+        raise MemoryError("can't start new thread")
+
+    monkeypatch.setattr(compiling, "run_within", no_thread)
+    with pytest.raises(MemoryError):
+        compiling.compiled(r"\w+|\W", r"\w+|\W", exact=False)

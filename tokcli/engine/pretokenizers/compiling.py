@@ -22,7 +22,7 @@ from tokcli.engine.pretokenizers.rewrite import (
     with_simple_case_folding,
     without_required_text,
 )
-from tokcli.errors import PatternError, PatternTimeoutError, is_memory_short
+from tokcli.errors import PatternError, PatternTimeoutError
 
 if TYPE_CHECKING:
     import regex
@@ -97,7 +97,7 @@ def compiled(pat_str: str, source: str, *, exact: bool) -> regex.Pattern[str]:
     """Compile a pattern, with classes that are exact in any text or (faster) as the installed `regex` has them.
 
     Messages show `pat_str`; `source` is what is compiled. PatternTimeoutError as in `within_limit`; PatternError for
-    what is not a pattern, or is too large.
+    what is not a pattern, or is too large; MemoryError, also where no thread can be made, is no fault of the pattern.
     """
     kind = regex_package().error  # loaded before the clock runs
     try:
@@ -109,9 +109,7 @@ def compiled(pat_str: str, source: str, *, exact: bool) -> regex.Pattern[str]:
         raise PatternError(f"{what} at position {at}", place(pat_str, at)) from None
     except PatternError:
         raise
-    except (RecursionError, OverflowError, MemoryError, ValueError) as error:
-        if is_memory_short():
-            raise MemoryError from None
+    except (RecursionError, OverflowError, ValueError) as error:
         raise PatternError(f"pattern: {type(error).__name__}: too large or too deep") from None
 
 
