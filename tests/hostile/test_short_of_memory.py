@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import resource
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from support import ROOT, program, without_coverage
+
+from tokcli.engine import backend
 
 FORMATS = ROOT / "tests" / "data" / "formats"
 COMMANDS = {
@@ -22,6 +25,7 @@ COMMANDS = {
     "a pattern": ["split", "--lint", "--pattern", r"\p{L}+|[^\p{L}]+"],
     "train": ["train", "text", "--vocab-size", "300", "-o", "out"],
     "statistics": ["inspect-ranks", "--stats"],
+    "a page of a vocabulary": ["inspect-ranks", "-e", "gpt2", "--html", "page"],
     "a tokenizer.json": ["count", "-e", str(FORMATS / "byte-level.tokenizer.json"), "text"],
     "a SentencePiece model": ["count", "-e", str(FORMATS / "unigram.model"), "text"],
 }
@@ -78,6 +82,38 @@ def test_little_memory_is_told_where_columns_are_read(command: list[str], mib: i
     parquet.write_table(table, tmp_path / "rows.parquet")
     done = ran([*command, "rows.parquet"], mib, tmp_path)
     assert done.returncode == 0 or (done.returncode, done.stderr) == (2, b"Error: out of memory\n"), done.stderr
+
+
+FILLS_MEMORY = """
+import resource
+from tokcli.engine import backend
+
+backend.native().keep_spare_memory()
+
+class Held:
+    def __enter__(self): return self
+    def __exit__(self, *_): return False
+
+# an error leaves the `with` at an instruction so late that its number needs an int of its own
+exec("def fill(held):\\n with Held():\\n" + "  held.append(1 << 70)\\n" * 60 + "  while True: held.append(len(held) + 999)\\n")
+resource.setrlimit(resource.RLIMIT_AS, (200 << 20, 200 << 20))
+held = []
+try:
+    fill(held)
+except MemoryError:
+    del held
+    print("ended")
+"""
+
+
+@pytest.mark.memory
+@pytest.mark.skipif(backend.name() == "python", reason="native code keeps the memory")
+def test_an_error_ends_a_run_that_has_no_memory_left_at_all() -> None:
+    """CPython once tried without end to make an int; `inspect-ranks --html` hung under a limit that fitted badly."""
+    done = subprocess.run(
+        [sys.executable, "-c", FILLS_MEMORY], capture_output=True, timeout=60, env=without_coverage(), check=False
+    )
+    assert (done.returncode, done.stdout) == (0, b"ended\n"), done.stderr
 
 
 @pytest.mark.memory

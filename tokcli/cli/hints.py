@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from tokcli.cli.inputs.column_files import holds_columns
@@ -38,8 +39,9 @@ def _special_token(error: DisallowedSpecialTokenError) -> str:
 
 
 def _not_utf8(error: NotUtf8Error) -> str:
-    if holds_columns(error.where or ""):
-        return "It is a file of columns: read the texts of one with --records jsonl --field NAME."
+    with suppress(OSError):  # where no more files can be opened, nothing is known about this one
+        if holds_columns(error.where or ""):
+            return "It is a file of columns: read the texts of one with --records jsonl --field NAME."
     if error.takes_bytes:
         return "Use --errors replace (U+FFFD for what is not UTF-8) or --errors bytes (lossless)."
     return "Use --errors replace (U+FFFD for what is not UTF-8); this encoding takes text only."

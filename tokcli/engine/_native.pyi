@@ -31,6 +31,9 @@ TEXT_IMAGE_VERSION: int
 def keep_freed_memory() -> None:
     """Use freed memory again and do not give it back to the system, from now on; with glibc only."""
 
+def keep_spare_memory() -> None:
+    """Keep 4 MiB that Python gets when a small allocation of its own fails, so that it can end; for programs only."""
+
 def end_when_files_are_cut() -> None:
     """From now on, end the process with a line and status 2 where a mapped file is cut off while it is read."""
 

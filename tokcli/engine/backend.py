@@ -47,6 +47,7 @@ def native() -> ModuleType | None:
     if is_program:
         module.end_when_files_are_cut()
         module.keep_freed_memory()
+        module.keep_spare_memory()
     return module
 
 

@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import os
 
+from tokcli.errors import SHORTAGES
+
 PARQUET, ARROW = b"PAR1", b"ARROW1"  # the first bytes of such files
 STREAM = b"\xff" * 4  # those of a stream of Arrow's messages; the length of the first message follows
 LENGTH_BYTES, ALIGNED = 4, 8  # of a length, little-endian and signed; what it is a multiple of
 
 
 def holds_columns(path: str) -> bool:
-    """Return whether a path is that of a Parquet or Arrow file; not if it cannot be read: whoever reads it says why."""
+    """Return whether a path is that of a Parquet or Arrow file; not if it cannot be read: whoever reads it says why.
+
+    OSError where no file can be opened: then nothing is known about this one.
+    """
     try:
         if not os.path.isfile(path):  # noqa: PTH113 - the name may be no valid text
             return False
         with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - the name may be no valid text
             head = file.read(len(STREAM) + LENGTH_BYTES)
-    except (OSError, ValueError):
+    except ValueError:  # a NUL in the name
+        return False
+    except OSError as error:
+        if error.errno in SHORTAGES:
+            raise
         return False
     if head.startswith((PARQUET, ARROW)):
         return True

@@ -18,7 +18,7 @@ from tokcli.cli.inputs.columns import import_pyarrow, refused_by_pyarrow
 from tokcli.engine.stream.chunks import BLOCK_BYTES
 from tokcli.engine.stream.ids import ids_in
 from tokcli.engine.stream.npy import DTYPES
-from tokcli.errors import InputError, TokcliError, VocabularyError
+from tokcli.errors import SHORTAGES, InputError, TokcliError, VocabularyError
 from tokcli.formats.limits import open_regular_file
 from tokcli.formats.strict_json import parse_json_strictly
 
@@ -118,10 +118,17 @@ def read_folder(folder: str) -> ReadFolder | None:
 
 
 def holds_shards(folder: Path) -> bool:
-    """Return whether a folder has finished shards, or those of a run that has not ended."""
+    """Return whether a folder has finished shards, or those of a run that has not ended.
+
+    OSError where no file can be opened: then nothing is known about this folder.
+    """
     try:
         return (folder / NAME).is_dir() or read_folder(str(folder)) is not None
-    except (OSError, TokcliError):
+    except TokcliError:
+        return False
+    except OSError as error:
+        if error.errno in SHORTAGES:
+            raise
         return False
 
 

@@ -213,11 +213,16 @@ class ShardFolder:
         yield b"\n]}\n"
 
     def close(self) -> None:
-        """Unlock the folder; remove its checkpoint if the run is finished, or has not completed any shard."""
+        """Unlock the folder; remove its checkpoint if the run is finished, or has not completed any shard.
+
+        A shard that has its name and could not be recorded goes with the checkpoint: no later run would know it.
+        """
         if not self._is_open:
             return
         try:
             if self._is_ours and (self.is_finished or not self.progress.shards):
+                if not self.is_finished:
+                    self._remove_shards()
                 self._files.remove(STATE)
         finally:
             self._files.close()

@@ -124,7 +124,7 @@ void TextModel::encode_segment(Bytes segment, bool is_first, Bytes states, Call&
 // between two letters or digits of ASCII that the steps of the normalizer change, if at all, each by itself, and that no
 // word holds together with the space.
 bool TextModel::is_cut_before_space(const uint8_t* at, const uint8_t* begin, const uint8_t* end) const {
-  const auto is_plain = [](uint8_t c) { return c - '0' < 10u || (c | 0x20) - 'a' < 26u; };
+  const auto is_plain = [](unsigned c) { return c - '0' < 10 || (c | 0x20) - 'a' < 26; };
   if (at == begin || end - at < 2 || *at != ' ' || !is_plain(at[-1]) || !is_plain(at[1])) return false;
   uint8_t left = at[-1], right = at[1];
   std::string_view between = " ";
