@@ -110,6 +110,15 @@ class Batch:
         output.flush()
 
 
+class Unparsed:
+    """Records that were read together, of `size` bytes; any thread may `parse` them while others are read."""
+
+    __slots__ = ("parse", "size")
+
+    def __init__(self, size: int, parse: Callable[[], Batch]) -> None:
+        self.size, self.parse = size, parse
+
+
 def read_batches(
     source: RecordSource,
     kind: RecordKind,
@@ -123,8 +132,15 @@ def read_batches(
     The text of a JSON object is its member `field` (see `text_of`), or without `as_text` the whole object. A row of a
     Parquet or Arrow file is such an object, too. A batch ends before a line without a text, and has its error.
     """
+    return (unparsed.parse() for unparsed in _unparsed(source, kind, field or "text", errors, as_text=as_text))
+
+
+def _unparsed(
+    source: RecordSource, kind: RecordKind, field: str, errors: Utf8Errors, *, as_text: bool = True
+) -> Iterator[Unparsed]:
+    """Yield the records of an input as `read_batches` does, before JSON is parsed."""
     if kind == "jsonl" and as_text and (path := file_of_columns(source)) is not None:
-        yield from _rows(source, path, field or "text")
+        yield from _rows(source, path, field)
         return
     number = 1  # of the next record
     offset = 0
@@ -133,28 +149,28 @@ def read_batches(
         return number
 
     for raw in _whole_records(source, kind, next_number):
-        if kind != "jsonl" or not as_text:
-            ends = _ends_in(raw, SEPARATOR[kind])
-            batch = Batch(source, range(number, number + len(ends)), raw, ends, 1)
-            number += len(ends)
-        elif (found := _texts_natively(source, number, raw, field or "text")) is not None:
-            batch = found
-            number += len(batch.numbers)
+        ends = _ends_in(raw, SEPARATOR[kind])
+        if kind == "jsonl" and as_text:
+            yield Unparsed(len(raw), partial(_texts_in, source, number, raw, field, errors, offset))
         else:
-            batch = _texts(source, number, raw, partial(text_of, field=field or "text", errors=errors))
-            number += raw.count(b"\n")  # also blank lines
-        batch.offset = offset
-        yield batch
+            batch = Batch(source, range(number, number + len(ends)), raw, ends, 1, offset=offset)
+            yield Unparsed(len(raw), partial(_itself, batch))
+        number += len(ends)  # also blank lines
         offset += len(raw)
 
 
-def _rows(source: RecordSource, path: str, field: str) -> Iterator[Batch]:
+def _itself(batch: Batch) -> Batch:
+    return batch
+
+
+def _rows(source: RecordSource, path: str, field: str) -> Iterator[Unparsed]:
     """Yield the rows of a Parquet or Arrow file in batches, whose `offset` counts rows."""
     first: int = getattr(source, "start", 0)
     at = first
     for texts in texts_of_column(path, field, first):
         numbers = range(at + 1, at + texts.rows + 1)
-        yield Batch(source, numbers, texts.data, texts.ends, 0, _NoObjects(path), offset=at - first)
+        batch = Batch(source, numbers, texts.data, texts.ends, 0, _NoObjects(path), offset=at - first)
+        yield Unparsed(len(texts.data), partial(_itself, batch))
         at += texts.rows
 
 
@@ -178,9 +194,9 @@ class _Lines:
         return iter(self._raw[:-1].split(b"\n"))
 
 
-def batches_of(source: RecordSource, asked: TextOptions) -> Iterator[Batch]:
+def batches_of(source: RecordSource, asked: TextOptions) -> Iterator[Unparsed]:
     """Return the records of an input in batches, read as --records, --field and --errors say."""
-    return read_batches(source, asked.records or "lines", asked.field, asked.errors)
+    return _unparsed(source, asked.records or "lines", asked.field or "text", asked.errors)
 
 
 def read_all(source: Input, most: int, what: str, hint: str = "") -> bytes:
@@ -224,18 +240,25 @@ def _ends_in(data: bytes, separator: bytes) -> memoryview:
     return memoryview(array("Q", sizes))
 
 
-def _texts_natively(source: RecordSource, first: int, raw: bytes, field: str) -> Batch | None:
-    """Return what `_texts` does, without `members`, in a quarter of the time; None if some line is not plain."""
-    native = backend.native()
-    found = None if native is None else native.json_texts(raw, field.encode(errors="surrogatepass"), PAIR.encode())
+def _texts_in(source: RecordSource, first: int, raw: bytes, field: str, errors: Utf8Errors, offset: int) -> Batch:
+    """Return the texts of JSON Lines, and where each ends (uint64); None where Python has to read the lines."""
+    found = _texts_natively(raw, field)
     if found is None:
-        return None
+        return _texts(source, first, raw, partial(text_of, field=field, errors=errors), offset)
     texts, ends = found
-    return Batch(source, range(first, first + len(ends) // 8), texts, ends, 0, _Lines(raw))
+    return Batch(source, range(first, first + len(ends) // 8), texts, ends, 0, _Lines(raw), offset=offset)
 
 
-def _texts(source: RecordSource, first: int, raw: bytes, text_in: Callable[..., bytes]) -> Batch:
-    """Return the texts of JSON Lines as a batch; it ends before the first line without a text, whose error it has."""
+def _texts_natively(raw: bytes, field: str) -> tuple[bytes, bytes] | None:
+    """Return the texts of JSON Lines, and where each ends (uint64); None where Python has to read the lines."""
+    native = backend.native()
+    found: tuple[bytes, bytes] | None = None
+    if native is not None:
+        found = native.json_texts(raw, field.encode(errors="surrogatepass"), PAIR.encode())
+    return found
+
+
+def _texts(source: RecordSource, first: int, raw: bytes, text_in: Callable[..., bytes], offset: int) -> Batch:
     lines = [(number, line) for number, line in enumerate(raw[:-1].split(b"\n"), first) if line.strip()]
     all_members, texts, error = parse_objects([line for _, line in lines]) or [], [], None
     is_parsed = bool(all_members)
@@ -251,7 +274,7 @@ def _texts(source: RecordSource, first: int, raw: bytes, text_in: Callable[..., 
     lines, all_members = lines[: len(texts)], all_members[: len(texts)]
     numbers, objects = [number for number, _ in lines], [line for _, line in lines]
     text_ends = array("Q", accumulate(map(len, texts)))
-    return Batch(source, numbers, b"".join(texts), text_ends, 0, objects, all_members, error)
+    return Batch(source, numbers, b"".join(texts), text_ends, 0, objects, all_members, error, offset)
 
 
 def read_records(source: Input, kind: RecordKind, field: str | None, errors: Utf8Errors) -> Iterator[Record]:

@@ -22,7 +22,7 @@ from tokcli.engine.tokens import Tokens
 from tokcli.errors import InputError, TokcliError, did_you_mean
 
 if TYPE_CHECKING:
-    from tokcli.cli.records import Batch, Record
+    from tokcli.cli.records import Batch, Record, Unparsed
     from tokcli.cli.walk.found_texts import FoundTexts
     from tokcli.engine.encoding import Encoding
     from tokcli.engine.stream.chunks import Chunk, Utf8Errors
@@ -159,9 +159,16 @@ class TextRequest(InputRequest[AskedText]):
         texts = self.texts
         return files_read(self.options, texts if isinstance(texts, list) else texts.quietly())
 
-    def shared_batches(self, batches: Iterator[Batch], work: Callable[[Batch], Made]) -> Iterator[tuple[Batch, Made]]:
-        """Return each batch of records with what `work` makes of it, which --jobs threads share."""
-        return self.shared(lambda batch: (batch, work(batch)), batches, lambda batch: 4 * len(batch.data))
+    def shared_batches(
+        self, batches: Iterator[Unparsed], work: Callable[[Batch], Made]
+    ) -> Iterator[tuple[Batch, Made]]:
+        """Return each batch of records with what `work` makes of it; --jobs threads share that, and the parsing."""
+
+        def parse_and_work(unparsed: Unparsed) -> tuple[Batch, Made]:
+            batch = unparsed.parse()
+            return batch, work(batch)
+
+        return self.shared(parse_and_work, batches, lambda unparsed: 4 * unparsed.size)
 
     @cached_property
     def allowed(self) -> frozenset[str]:

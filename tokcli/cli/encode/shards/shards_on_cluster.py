@@ -102,7 +102,8 @@ def _document(request: EncodeRequest, section: Section) -> Documents:
 
 
 def _records(request: EncodeRequest, section: Section) -> Iterator[Documents]:
-    for batch in batches_of(section, request.options):
+    for unparsed in batches_of(section, request.options):
+        batch = unparsed.parse()
         offset = section.start + batch.offset
         made = encode_batch(request, batch)
         if made is not None:

@@ -92,10 +92,8 @@ uint8_t* write_utf8(uint32_t point, uint8_t* out) {
 // Nothing that stands in a string is shorter than what it stands for, so the texts need no more room than the lines.
 class LineReader {
  public:
-  LineReader(Bytes lines, std::string_view name, std::string_view other, JsonTexts* out)
-      : p_(lines.data()), end_(p_ + lines.size()), name_(name), other_(other), out_(out) {
-    text_ = out->texts.reserve(lines.size());
-  }
+  LineReader(Bytes lines, std::string_view name, std::string_view other, uint8_t* texts, std::vector<uint64_t>* ends)
+      : p_(lines.data()), end_(p_ + lines.size()), name_(name), other_(other), texts_(texts), text_(texts), ends_(ends) {}
 
   bool is_at_end() const { return p_ == end_; }
 
@@ -122,8 +120,7 @@ class LineReader {
     }
     skip_space();
     if (!is_found || !take('\n')) return false;
-    out_->texts.commit(static_cast<size_t>(text_ - (out_->texts.data() + out_->texts.size())));
-    out_->ends.push_back(out_->texts.size());
+    ends_->push_back(static_cast<uint64_t>(text_ - texts_));
     work_done(static_cast<size_t>(p_ - begin));
     return true;
   }
@@ -304,15 +301,17 @@ class LineReader {
   const uint8_t* p_;
   const uint8_t* const end_;
   const std::string_view name_, other_;
-  JsonTexts* const out_;
-  uint8_t* text_;  // where the next byte of a text goes, in the room of out_->texts
+  const uint8_t* const texts_;
+  uint8_t* text_;  // where the next byte of a text goes
+  std::vector<uint64_t>* const ends_;
 };
 
 }  // namespace
 
-bool find_json_texts(Bytes lines, std::string_view name, std::string_view other, JsonTexts* out) {
+bool find_json_texts(Bytes lines, std::string_view name, std::string_view other, uint8_t* texts,
+                     std::vector<uint64_t>* ends) {
   if (lines.empty() || lines.back() != '\n' || valid_utf8(lines) != lines.size()) return false;
-  for (LineReader reader(lines, name, other, out); !reader.is_at_end();) {
+  for (LineReader reader(lines, name, other, texts, ends); !reader.is_at_end();) {
     if (!reader.read_line()) return false;
   }
   return true;

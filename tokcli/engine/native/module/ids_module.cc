@@ -165,9 +165,7 @@ nb::bytes format_spans(nb::handle given, nb::handle numbers, Number<uint64_t> gi
   nb::bytes text = written(most_span_text(!own_ids.empty(), spans.bytes(), shift), [&](char* out) {
     size = static_cast<size_t>(write_spans(own_ids, spans.bytes(), shift, out) - out);
   });
-  PyObject* made = text.release().ptr();
-  if (_PyBytes_Resize(&made, static_cast<Py_ssize_t>(size)) != 0) throw nb::python_error();
-  return nb::steal<nb::bytes>(made);
+  return shortened(std::move(text), size);
 }
 
 // Returns spans after `change(spans)`.

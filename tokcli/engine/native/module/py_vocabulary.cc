@@ -242,6 +242,7 @@ void PyVocabulary::each_record(nb::handle data, nb::handle given_ends, size_t se
   {
     const ReleasedGil released;
     EncoderPool::Lease encoder(pool_);
+    if (ids != nullptr) ids->reserve(text.bytes().size() / 3);  // once for all records: growing with each copies again and again
     begin = 0;
     for (const uint64_t end : ends) {
       const Bytes record = text.bytes().subspan(begin, end - begin - separator_size);

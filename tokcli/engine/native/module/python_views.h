@@ -37,6 +37,12 @@ class BufferView {
   Py_buffer view_{};
 };
 
+// Returns the object whose memory a memoryview shows; any other object is its own.
+inline nb::handle owner_of(nb::handle object) {
+  const bool is_view = PyMemoryView_Check(object.ptr()) && PyMemoryView_GET_BASE(object.ptr()) != nullptr;
+  return is_view ? nb::handle(PyMemoryView_GET_BASE(object.ptr())) : object;
+}
+
 // What may be read in place beside bytes objects: nothing, or a file that is mapped for reading.
 enum class Mapped { kCopied, kInPlace };
 
@@ -46,8 +52,7 @@ class StableView {
  public:
   explicit StableView(nb::handle object, Mapped mapped = Mapped::kCopied)
       : view_(std::make_unique<BufferView>(object)), bytes_(view_->bytes()) {
-    PyObject* owner = object.ptr();
-    if (PyMemoryView_Check(owner) && PyMemoryView_GET_BASE(owner) != nullptr) owner = PyMemoryView_GET_BASE(owner);
+    PyObject* const owner = owner_of(object).ptr();
     if (PyBytes_CheckExact(owner)) return;
     const bool is_mapped = view_->is_readonly() && std::string_view(Py_TYPE(owner)->tp_name) == "mmap.mmap";
     if (is_mapped && mapped == Mapped::kInPlace) return;
@@ -125,6 +130,13 @@ nb::bytes written(size_t size, const Write& write) {
     write(out);
   }
   return made;
+}
+
+// Returns the first `size` bytes of a bytes object that nobody else has seen yet.
+inline nb::bytes shortened(nb::bytes made, size_t size) {
+  PyObject* object = made.release().ptr();
+  if (_PyBytes_Resize(&object, static_cast<Py_ssize_t>(size)) != 0) throw nb::python_error();
+  return nb::steal<nb::bytes>(object);
 }
 
 [[noreturn]] inline void raise_wrong_type(const char* expected, nb::handle given) {

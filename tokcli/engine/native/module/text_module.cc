@@ -128,14 +128,14 @@ nb::bytes ends_of_records(nb::handle data, Number<uint8_t> separator) {
 nb::object json_texts(nb::handle lines, const nb::bytes& name, const nb::bytes& other) {
   const StableView view(lines);
   const std::string_view names[] = {{name.c_str(), name.size()}, {other.c_str(), other.size()}};
-  JsonTexts found;
+  std::vector<uint64_t> ends;
   bool are_plain;
-  {
-    const ReleasedGil released;
-    are_plain = find_json_texts(view.bytes(), names[0], names[1], &found);
-  }
+  nb::bytes texts = written(view.bytes().size(), [&](char* out) {
+    are_plain = find_json_texts(view.bytes(), names[0], names[1], reinterpret_cast<uint8_t*>(out), &ends);
+  });
   if (!are_plain) return nb::none();
-  return nb::make_tuple(to_bytes(view_of({found.texts.data(), found.texts.size()})), to_bytes(found.ends));
+  const size_t size = ends.back();
+  return nb::make_tuple(shortened(std::move(texts), size), to_bytes(ends));
 }
 
 nb::bytes split(nb::handle text, Number<int> number) {
