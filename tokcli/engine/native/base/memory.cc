@@ -29,6 +29,14 @@ void* allocate(size_t size) {
 }
 void release(void* p, size_t size) { munmap(p, size); }
 
+void make_pages(void* p, size_t size) {
+#if defined(MADV_POPULATE_WRITE)
+  madvise(p, size, MADV_POPULATE_WRITE);  // Linux 5.14; older ones refuse it
+#else
+  (void)p, (void)size;
+#endif
+}
+
 void use_large_pages(void* p, size_t size) {
   constexpr size_t kLargePage = size_t{1} << 21;
   const uintptr_t begin = reinterpret_cast<uintptr_t>(p);
@@ -43,6 +51,7 @@ void* allocate(size_t size) {
   return p;
 }
 void release(void* p, size_t) { ::operator delete(p, std::align_val_t{64}); }
+void make_pages(void*, size_t) {}  // all of it has been written
 void use_large_pages(void*, size_t) {}
 #endif
 

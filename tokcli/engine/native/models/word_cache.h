@@ -108,6 +108,7 @@ class WordCache {
   }
   void grow() {
     ZeroedArray<SlotPair> old = std::exchange(pairs_, ZeroedArray<SlotPair>(pair_count() << kGrowth));
+    pairs_.make_pages();  // words go to all of them
     const size_t count = pair_count();
     shift_ -= kGrowth;
     for (size_t i = 0; i < count; ++i) {

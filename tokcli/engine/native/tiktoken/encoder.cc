@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <stdexcept>
+#include <utility>
 
 #include "base/watch.h"
 #include "input/valid_utf8.h"
@@ -142,6 +143,10 @@ void Encoder::encode_pieces(const Find& find_ends, Bytes text, IdBuffer* out, Re
   Batch& batch = *batch_;
   const uint8_t* p = text.data();
   const uint8_t* const end = p + text.size();
+  if (text.size() >= kLongText && !std::exchange(has_pages_, true)) {
+    cache_.make_pages();
+    long_cache_.make_pages();
+  }
   while (p < end) {
     batch.starts[0] = p;
     const size_t pieces = find_ends(p, batch.starts + 1, kBatch);

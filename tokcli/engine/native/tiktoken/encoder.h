@@ -112,6 +112,7 @@ class Encoder {
   static constexpr size_t kLongPieces = size_t{1} << kLongBits;
 
   // Pieces are found until there are kBatch of them; the last window may add as many as it has bytes.
+  static constexpr size_t kLongText = size_t{1} << 14;  // bytes, whose pieces use most pages of the caches
   static constexpr size_t kBatch = 256, kRoom = kBatch + kWindow;
   struct Batch {
     const uint8_t* starts[kRoom + 1];  // where each piece begins, and where the last one ends
@@ -143,6 +144,7 @@ class Encoder {
   const Vocabulary& vocabulary_;
   ZeroedArray<CacheLine> cache_;
   ZeroedArray<CachedLongPiece> long_cache_;
+  bool has_pages_ = false;
   std::unique_ptr<Batch> batch_;
   size_t missing_ = 0, longer_ = 0, jobs_ = 0;
   std::vector<uint8_t> utf8_;   // a segment of a text that is not UTF-8, as UTF-8
