@@ -241,7 +241,7 @@ def _ends_in(data: bytes, separator: bytes) -> memoryview:
 
 
 def _texts_in(source: RecordSource, first: int, raw: bytes, field: str, errors: Utf8Errors, offset: int) -> Batch:
-    """Return the texts of JSON Lines, and where each ends (uint64); None where Python has to read the lines."""
+    """Return the texts of JSON Lines as a batch; it ends before the first line without a text, whose error it has."""
     found = _texts_natively(raw, field)
     if found is None:
         return _texts(source, first, raw, partial(text_of, field=field, errors=errors), offset)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from itertools import chain
+from typing import TYPE_CHECKING, NamedTuple
 
 from tokcli.cli import records, streams
 from tokcli.cli.encode.encode_options import EncodeRequest
@@ -11,13 +12,16 @@ from tokcli.cli.encode.write_ids import IdWriter
 from tokcli.engine.stream.chunks import Chunk, ReadOptions
 from tokcli.engine.stream.parallel import with_threads_inside
 from tokcli.engine.stream.spans import byte_spans
-from tokcli.engine.stream.utf8 import utf8_of
+from tokcli.engine.stream.utf8 import AnyChunk, utf8_of
 from tokcli.engine.tokens import Spans, Tokens
 from tokcli.errors import InputError
 
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
 STEP_TOKENS = 1 << 15  # written at once: their lines fit into a cache, and into memory that is used again
 BLOCK_BYTES = 1 << 15  # read at once, for the same reason: the places of tokens take more memory than their text
-WORK = 8  # times as much as ids without places: these are found, mapped and written, too
+TOKEN_BYTES = 4  # of text, as a rule
 
 
 def sees_whole(request: EncodeRequest) -> bool:
@@ -54,54 +58,104 @@ def encode_placed(request: EncodeRequest, source: streams.Input | records.Record
 
     A tokenizer that has to see a text whole reads it as a single chunk.
     """
-    left, at, is_cut = request.options.limit, 0, False
-    with streams.naming(source.shown):
-        chunks = enumerate(_chunks(request, source))
-        placed = request.shared(lambda item: _placed(request, *item), chunks, _work_on)
-        for tokens, spans, size in placed:
-            ids = memoryview(tokens.ids)[:left]
-            for first in range(0, len(ids), STEP_TOKENS):
-                some = ids[first : first + STEP_TOKENS]
-                own = None if spans is None else memoryview(spans)[2 * first : 2 * (first + len(some))]
-                writer.add_whole(some, own, {}, at)
-            at += size
+    left, is_cut = request.options.limit, False
+
+    def place(chunk: _PlacedChunk) -> list[_Step]:
+        steps = _steps(request, chunk)
+        if left is None and len(steps) == 1:  # of several each is rendered by itself
+            steps[0].render(writer)
+        return steps
+
+    def kept(found: Iterable[list[_Step]]) -> Iterator[_Step]:
+        nonlocal left, is_cut
+        for step in chain.from_iterable(found):
             if left is not None:
-                left -= len(ids)
-                is_cut = len(ids) < len(tokens.ids)
-                if is_cut:
-                    break
+                is_cut = step.cut(left)
+                left -= len(step.ids)
+            yield step
+            if is_cut:
+                return
+
+    def render(step: _Step) -> _Step:
+        step.render(writer)
+        return step
+
+    with streams.naming(source.shown):
+        placed = request.shared(place, _chunks(request, source), lambda chunk: chunk.work)
+        for step in request.shared(render, kept(placed), lambda step: step.work):
+            writer.add_whole(step.rendered, len(step.ids), {})
     return is_cut
 
 
-def _chunks(request: EncodeRequest, source: streams.Input | records.Record) -> Iterator[Chunk]:
+class _PlacedChunk:
+    """A chunk, and the place of its first character (or byte) in the input."""
+
+    def __init__(self, chunk: Chunk, place: int, *, is_first: bool) -> None:
+        self.chunk, self.place, self.is_first = chunk, place, is_first
+
+    @property
+    def work(self) -> int:
+        """How much work the chunk is, in bytes of text; the first one may be the only one, so it is not shared."""
+        return 0 if self.is_first else len(self.chunk.text)
+
+
+class _Step:
+    """Some tokens of a text: ids (uint32), spans to be moved on by `shift`, and both as they are written."""
+
+    rendered: tuple[Buffer, Buffer]
+
+    def __init__(self, ids: memoryview, spans: memoryview | None, shift: int) -> None:
+        self.ids, self.spans, self.shift = ids, spans, shift
+        self.work = TOKEN_BYTES * len(ids)  # in bytes of text, until it is rendered
+
+    def cut(self, limit: int) -> bool:
+        """Keep at most `limit` tokens, and return whether there were more."""
+        is_cut = len(self.ids) > limit
+        if is_cut:
+            self.ids = self.ids[:limit]
+            self.spans = None if self.spans is None else self.spans[: 2 * limit]
+        return is_cut
+
+    def render(self, writer: IdWriter) -> None:
+        """Make `rendered`, once."""
+        if self.work:
+            self.rendered = writer.render_whole(self.ids, self.spans, self.shift)
+            self.work = 0
+
+
+def _chunks(request: EncodeRequest, source: streams.Input | records.Record) -> Iterator[_PlacedChunk]:
     """Yield an input as chunks, made of parts, which are faster to read, unless these begin with an added space."""
+    in_bytes, at = request.options.offsets == "byte", 0
+    for number, part in enumerate(_parts(request, source)):
+        chunk = part if isinstance(part, Chunk) else Chunk(str(utf8_of(part), "utf-8"), 0)
+        yield _PlacedChunk(chunk, at, is_first=not number)
+        at += len(chunk.text.encode()) if in_bytes else len(chunk.text)
+
+
+def _parts(request: EncodeRequest, source: streams.Input | records.Record) -> Iterator[AnyChunk]:
     if request.encoding.tokenizer.puts_space_first:
-        yield from request.chunks(source)
-        return
+        return request.chunks(source)
     blocks = source.blocks(BLOCK_BYTES) if isinstance(source, streams.Input) else source.blocks()
     options = ReadOptions(request.options.errors, request.allowed, request.refused, BLOCK_BYTES)
-    for part in request.encoding.tokenizer.read_parts(blocks, options):
-        yield part if isinstance(part, Chunk) else Chunk(str(utf8_of(part), "utf-8"), 0)
+    return request.encoding.tokenizer.read_parts(blocks, options)
 
 
-def _work_on(item: tuple[int, Chunk]) -> int:
-    """Return how much work a chunk is, in bytes of text; the first one may be the only one, so it is not shared."""
-    number, chunk = item
-    return WORK * len(chunk.text) if number else 0
-
-
-def _placed(request: EncodeRequest, number: int, chunk: Chunk) -> tuple[Tokens, Spans | None, int]:
-    """Return the tokens of a chunk, their places in it, and its size, in the unit that was asked for."""
-    tokenizer = request.encoding.tokenizer
+def _steps(request: EncodeRequest, placed: _PlacedChunk) -> list[_Step]:
+    """Return the tokens of a chunk and their places in it, in the unit that was asked for."""
+    tokenizer, chunk = request.encoding.tokenizer, placed.chunk
     if chunk.allowed is None:
         chunk = Chunk(chunk.text, chunk.offset, pieces=chunk.pieces, tail=chunk.tail, allowed=request.allowed)
     found = with_threads_inside(tokenizer.encode_spans, request.threads)(chunk)
-    found.begins = not number
+    found.begins = placed.is_first
     tokens = tokenizer.finish([found], False)
-    if request.options.offsets == "byte" and tokens.spans is not None:
-        data = chunk.text.encode()
-        return tokens, byte_spans(data, tokens.spans), len(data)
-    return tokens, tokens.spans, len(chunk.text)
+    ids, spans = memoryview(tokens.ids), tokens.spans
+    if request.options.offsets == "byte" and spans is not None:
+        spans = byte_spans(chunk.text.encode(), spans)
+    places = None if spans is None else memoryview(spans)
+    return [
+        _Step(ids[at : at + STEP_TOKENS], places and places[2 * at : 2 * (at + STEP_TOKENS)], placed.place)
+        for at in range(0, len(ids), STEP_TOKENS)
+    ]
 
 
 def encode_whole(request: EncodeRequest, source: streams.Input | records.Record, writer: IdWriter) -> bool:
@@ -116,11 +170,10 @@ def encode_whole(request: EncodeRequest, source: streams.Input | records.Record,
     size = len(tokens.ids)
     limit = size if asked.limit is None else min(size, asked.limit)
     begin, end = (0, limit) if asked.keep == "first" else (size - limit, size)
-    writer.add_whole(
-        memoryview(tokens.ids[begin:end]),
-        None if spans is None else spans[2 * begin : 2 * end],
-        {name: values[begin:end] for name, values in members.items()},
+    rendered = writer.render_whole(
+        memoryview(tokens.ids[begin:end]), None if spans is None else spans[2 * begin : 2 * end]
     )
+    writer.add_whole(rendered, limit, {name: values[begin:end] for name, values in members.items()})
     return limit < size
 
 

@@ -34,9 +34,9 @@ SPOOL_BYTES = 1 << 22  # of offsets or .npy ids kept in memory before they go to
 class IdWriter:
     """Writes ids: `begin`, any number of `add`, `end` for each input or record; `close` after the last.
 
-    `add` takes what `render` made, and `write_records` what `render_records` made; any thread may call these. This
-    writer's ids are little-endian, of 2 or 4 bytes; the id `extra`, where there is one, ends each input or record.
-    Subclasses write other forms.
+    `add` takes what `render` made, `add_whole` what `render_whole` made, and `write_records` what `render_records`
+    made; any thread may call these. This writer's ids are little-endian, of 2 or 4 bytes; the id `extra`, where there
+    is one, ends each input or record. Subclasses write other forms.
     """
 
     takes_batches = True  # whether `render_records` makes many records at once
@@ -69,10 +69,15 @@ class IdWriter:
         del count
         self.output.write(rendered)
 
-    def add_whole(self, ids: memoryview, spans: Spans | None, members: Members, shift: int = 0) -> None:
-        """Write ids of an input or record, and their places moved on by `shift`; `members` go into its JSON object."""
-        del spans, members, shift
-        self.add(self.render(ids), len(ids))
+    def render_whole(self, ids: memoryview, spans: Spans | None, shift: int = 0) -> tuple[Buffer, Buffer]:
+        """Return ids as they are written; beside them, where they are written apart, spans moved on by `shift`."""
+        del spans, shift
+        return self.render(ids), b""
+
+    def add_whole(self, rendered: tuple[Buffer, Buffer], count: int, members: Members) -> None:
+        """Write `count` ids of an input or record, and their places; `members` go into its JSON object."""
+        del members
+        self.add(rendered[0], count)
 
     def skip(self, ids: memoryview) -> None:
         """Pass over ids that are not written, but whose text comes before that of the ids that are added."""
@@ -176,8 +181,8 @@ class JsonWriter(TextWriter):
         if count:
             self._stream.values(rendered)
 
-    def add_whole(self, ids: memoryview, spans: Spans | None, members: Members, shift: int = 0) -> None:
-        super().add_whole(ids, spans, members, shift)
+    def add_whole(self, rendered: tuple[Buffer, Buffer], count: int, members: Members) -> None:
+        super().add_whole(rendered, count, members)
         self._members = members
 
     def end(self, was_cut: bool = False) -> None:
@@ -231,9 +236,12 @@ class OffsetLines(IdWriter):
         ids = memoryview(rendered)
         self.output.write(format_lines(ids, self._counter.spans(ids)))
 
-    def add_whole(self, ids: memoryview, spans: Spans | None, members: Members, shift: int = 0) -> None:
-        del members
-        self.output.write(format_lines(ids, array("Q") if spans is None else spans, shift))
+    def render_whole(self, ids: memoryview, spans: Spans | None, shift: int = 0) -> tuple[Buffer, Buffer]:
+        return format_lines(ids, array("Q") if spans is None else spans, shift), b""
+
+    def add_whole(self, rendered: tuple[Buffer, Buffer], count: int, members: Members) -> None:
+        del count, members
+        self.output.write(rendered[0])
 
 
 class OffsetObjects(JsonWriter):
@@ -259,18 +267,18 @@ class OffsetObjects(JsonWriter):
     def add(self, rendered: Buffer, count: int) -> None:
         if count:
             ids = memoryview(rendered)
-            self._hold(self._counter.spans(ids))
-            super().add(super().render(ids), count)
+            self.add_whole(self.render_whole(ids, self._counter.spans(ids)), count, {})
 
-    def _hold(self, spans: Spans, shift: int = 0) -> None:
-        if spans:
+    def render_whole(self, ids: memoryview, spans: Spans | None, shift: int = 0) -> tuple[Buffer, Buffer]:
+        return super().render(ids), format_json(spans, shift) if spans else b""
+
+    def add_whole(self, rendered: tuple[Buffer, Buffer], count: int, members: Members) -> None:
+        ids, offsets = rendered
+        if offsets:
             if self._spool.size:
                 self._spool.write(b", ")
-            self._spool.write(format_json(spans, shift))
-
-    def add_whole(self, ids: memoryview, spans: Spans | None, members: Members, shift: int = 0) -> None:
-        self._hold(array("Q") if spans is None else spans, shift)
-        super().add(super().render(ids), len(ids))
+            self._spool.write(offsets)
+        super().add(ids, count)
         self._members = members
 
     def _write_more(self) -> None:
