@@ -67,6 +67,12 @@ def split_noise(data: Buffer, start: SupportsIndex, by: SupportsIndex | Pattern,
     `by` is the number of a family, or a pattern, which may look at the data before `start`. None: the pattern fails.
     """
 
+def noise_size(data: Buffer, is_whole: bool, /) -> int:
+    """Return where the last run of bytes that are not UTF-8 ends that nothing after the data can change; 0 without one.
+
+    The data begins with a whole character, or with such bytes. `is_whole`: nothing follows it.
+    """
+
 def set_instructions(most: Literal["portable", "sse2", "avx2", "avx512"], /) -> str:
     """Use no wider instructions of the processor than these from now on; return the ones that are used then."""
 

@@ -135,13 +135,12 @@ class _Reader:
         """
         data = self._text
         if self._is_noisy and self._options.errors == "bytes":
-            ends = self._native.split_noise(memoryview(data)[begin:end], at - begin, self._splitter, is_whole)
-            if ends is None:
+            noise = self._noise(memoryview(data)[begin:end], at - begin, is_whole)
+            if noise is None:
                 return None
-            if ends:
-                size = _last_end(ends)
-                found.append(SplitText(memoryview(data)[at : at + size], ends, is_noise=True))
-                begin = at = at + size
+            if noise.nbytes:
+                found.append(noise)
+                begin = at = at + noise.nbytes
             end = at + valid_utf8(memoryview(data)[at:end])
         if self._pretokenizer.is_known:
             cut = end if is_whole else _last_cut(data, at, end, self._pretokenizer)
@@ -162,6 +161,24 @@ class _Reader:
         size = _last_end(ends)
         found.append(SplitText(text[start : start + size], ends))
         return begin, at + (self._native.replace_noise(memoryview(data)[at:end], size)[1] if self._is_noisy else size)
+
+    def _noise(self, data: memoryview, start: int, is_whole: bool) -> SplitText | None:
+        """Return the text among bytes that are not UTF-8, from byte `start` on, as `split_noise` has it; or None."""
+        split_noise, by = self._native.split_noise, self._splitter
+        if isinstance(by, int):  # which splits any text, and never looks back
+            text = data[start:]
+            text = text[: self._native.noise_size(text, is_whole)]
+
+            def find_ends() -> bytes:
+                ends: bytes | None = split_noise(text, 0, by, True)
+                assert ends is not None
+                return ends
+
+            return SplitText(text, find_ends, is_noise=True)
+        ends = split_noise(data, start, by, is_whole)
+        if ends is None:
+            return None
+        return SplitText(data[start : start + _last_end(ends)], ends, is_noise=True)
 
     def _is_too_long(self, begin: int, end: int) -> bool:
         """Return whether the last piece of data[begin:end] is certainly longer than a piece may be."""

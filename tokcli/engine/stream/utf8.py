@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property, lru_cache
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
@@ -22,11 +22,19 @@ if TYPE_CHECKING:
 class SplitText:
     """A part of a stream: plain text as UTF-8, and the bytes at which its pieces end (uint64).
 
-    With `is_noise` it has bytes that are not UTF-8, too; each run of them belongs to the last piece before it.
+    Ends may be given as a callable that finds them: then whoever asks first does that work. With `is_noise` the part
+    has bytes that are not UTF-8, too; each run of them belongs to the last piece before it.
     """
 
-    def __init__(self, data: memoryview, ends: bytes, is_noise: bool = False) -> None:
-        self.data, self.ends, self.is_noise = data, ends, is_noise
+    def __init__(self, data: memoryview, ends: bytes | Callable[[], bytes], is_noise: bool = False) -> None:
+        self.data, self._ends, self.is_noise = data, ends, is_noise
+
+    @property  # a cached one would hold a lock that all parts share, up to Python 3.11
+    def ends(self) -> bytes:
+        """The bytes at which the pieces end."""
+        if not isinstance(self._ends, bytes):
+            self._ends = self._ends()
+        return self._ends
 
     @classmethod
     def of(cls, pieces: Iterable[str]) -> SplitText:

@@ -173,6 +173,16 @@ nb::object split_among_noise(nb::handle given, Number<size_t> start, nb::handle 
   return is_split ? nb::object(to_bytes(ends)) : nb::none();
 }
 
+nb::object noise_size(nb::handle data, bool is_whole) {
+  const StableView view(data);
+  size_t size;
+  {
+    const ReleasedGil released;
+    size = last_noise(view.bytes(), is_whole);
+  }
+  return nb::int_(size);
+}
+
 std::unique_ptr<MatcherPool> make_pattern(nb::handle firsts, nb::handle classes, nb::handle sets, nb::handle steps,
                                           Number<uint32_t> start) {
   Program program;
@@ -273,6 +283,7 @@ void bind_text(nb::module_& module) {
   module.def("json_texts", &json_texts);
   module.def("split", &split);
   module.def("split_noise", &split_among_noise);
+  module.def("noise_size", &noise_size);
   module.def("set_instructions", &set_instructions);
   nb::class_<LongestMatch>(module, "LongestMatch").def(made_by(&make_match)).def("find", &find_longest);
   nb::class_<TextCheck>(module, "TextCheck")

@@ -11,8 +11,9 @@ bool split_noise(const Splitting& by, Bytes data, size_t start, bool is_whole, s
   std::array<const uint8_t*, kRoom + kWindow> found;
   size_t begin = 0;  // of the text that a pattern sees
   ends->reserve(std::min(data.size() / 2, kMostReserved));
+  NoiseReader reader(data, start, is_whole);
   for (size_t at = start; at < data.size();) {
-    const NoisyRun run = next_run(data, at, is_whole);
+    const NoisyRun run = reader.next();
     if (run.is_open || run.bad == run.end) break;
     const uint8_t *p = data.data() + at, *const end = data.data() + run.bad;
     const bool has_text = p < end;
