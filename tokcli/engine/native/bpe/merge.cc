@@ -121,10 +121,9 @@ template <size_t width, class Job>
 }
 
 [[gnu::always_inline]] inline void merge_queues(const Vocabulary& v, MergeScratch& s) {
-  merge_in_turns<8>(v, std::span(s.queues[0]));
-  merge_in_turns<16>(v, std::span(s.queues[1]));
-  merge_in_turns<32>(v, std::span(s.queues[2]));
-  merge_in_turns<64>(v, std::span(s.queues[3]));
+  merge_in_turns<16>(v, std::span(s.queues[0]));
+  merge_in_turns<32>(v, std::span(s.queues[1]));
+  merge_in_turns<64>(v, std::span(s.queues[2]));
 }
 void merge_portable(const Vocabulary& v, MergeScratch& s) { merge_queues(v, s); }
 void merge_windows_portable(const Vocabulary& v, std::span<MergeWindow*> windows) { merge_in_turns<64>(v, windows); }
@@ -146,10 +145,9 @@ void merge(const Vocabulary& v, std::span<MergeJob> jobs, MergeScratch& scratch)
   for (auto& queue : scratch.queues) queue.clear();
   scratch.long_pieces.clear();
   for (MergeJob& job : jobs) {
-    if (job.size <= Lane<8>::kMostBytes) scratch.queues[0].push_back(&job);
-    else if (job.size <= Lane<16>::kMostBytes) scratch.queues[1].push_back(&job);
-    else if (job.size <= Lane<32>::kMostBytes) scratch.queues[2].push_back(&job);
-    else if (job.size <= Lane<64>::kMostBytes) scratch.queues[3].push_back(&job);
+    if (job.size <= Lane<16>::kMostBytes) scratch.queues[0].push_back(&job);
+    else if (job.size <= Lane<32>::kMostBytes) scratch.queues[1].push_back(&job);
+    else if (job.size <= Lane<64>::kMostBytes) scratch.queues[2].push_back(&job);
     else scratch.long_pieces.push_back({.job = &job, .next = job.out});
   }
   if (!scratch.long_pieces.empty()) merge_long(v, scratch);

@@ -47,7 +47,7 @@ struct LongPiece {
 struct MergeScratch {
   GrowingBuffer<uint64_t> heap;
   GrowingBuffer<uint32_t> end, previous, rank, parts;
-  std::array<std::vector<MergeJob*>, 4> queues;  // jobs by size
+  std::array<std::vector<MergeJob*>, 3> queues;  // jobs by size
   std::vector<LongPiece> long_pieces;
   std::vector<MergeWindow> windows;
   std::vector<MergeWindow*> window_queue;

@@ -60,13 +60,12 @@ class IntCache {
   std::vector<PyObject*> items_;
 };
 
-// The ids (uint32) in a buffer, which do not change while they are read: those of `Ids`, of bytes, and of memoryviews of
-// these never do, and those of any other object are copied, since another thread may write to it as soon as the GIL is
-// released.
+// The ids (uint32) in a buffer, which do not change while they are read: those of some objects and of memoryviews of these
+// never do, and those of any other object are copied, since another thread may write to it as soon as the GIL is released.
 class IdsView {
  public:
   explicit IdsView(nb::handle object) {
-    if (const nb::handle owner = owner_of(object); nb::isinstance<IdBuffer>(owner) || PyBytes_CheckExact(owner.ptr())) {
+    if (never_changes(owner_of(object))) {
       view_ = std::make_unique<BufferView>(object);
       const Bytes bytes = view_->bytes();
       const bool is_aligned = reinterpret_cast<uintptr_t>(bytes.data()) % alignof(uint32_t) == 0;

@@ -15,6 +15,7 @@
 #include "base/id_buffer.h"
 #include "base/memory.h"
 #include "module/gil.h"
+#include "text/spans.h"
 #include "text/text.h"
 
 namespace tokcli {
@@ -43,18 +44,23 @@ inline nb::handle owner_of(nb::handle object) {
   return is_view ? nb::handle(PyMemoryView_GET_BASE(object.ptr())) : object;
 }
 
-// What may be read in place beside bytes objects: nothing, or a file that is mapped for reading.
+// Returns whether the memory of an object never changes: that of bytes, and of the arrays that this module makes.
+inline bool never_changes(nb::handle object) {
+  return PyBytes_CheckExact(object.ptr()) || nb::isinstance<IdBuffer>(object) || nb::isinstance<Spans>(object);
+}
+
+// What may be read in place beside such objects: nothing, or a file that is mapped for reading.
 enum class Mapped { kCopied, kInPlace };
 
-// The bytes in a buffer, which stay as they are while they are read without the GIL: those of a bytes object, or of a
-// memoryview of one, never change; those of any other object are copied, since another thread may write to it meanwhile.
+// The bytes in a buffer, which stay as they are while they are read without the GIL: those of some objects and of
+// memoryviews of these never change; those of any other are copied, since another thread may write to it meanwhile.
 class StableView {
  public:
   explicit StableView(nb::handle object, Mapped mapped = Mapped::kCopied)
       : view_(std::make_unique<BufferView>(object)), bytes_(view_->bytes()) {
-    PyObject* const owner = owner_of(object).ptr();
-    if (PyBytes_CheckExact(owner)) return;
-    const bool is_mapped = view_->is_readonly() && std::string_view(Py_TYPE(owner)->tp_name) == "mmap.mmap";
+    const nb::handle owner = owner_of(object);
+    if (never_changes(owner)) return;
+    const bool is_mapped = view_->is_readonly() && std::string_view(Py_TYPE(owner.ptr())->tp_name) == "mmap.mmap";
     if (is_mapped && mapped == Mapped::kInPlace) return;
     if (!bytes_.empty()) std::memcpy(copy_.reserve(bytes_.size()), bytes_.data(), bytes_.size());
     copy_.commit(bytes_.size());

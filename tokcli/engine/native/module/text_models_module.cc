@@ -297,14 +297,14 @@ class PyTextModel {
     if (text.size > kMostUnits) return nb::none();
     {
       const ReleasedGil released;
-      std::vector<uint8_t> utf8;
+      ByteBuffer utf8;
       Bytes bytes = text.bytes();
       if (given && valid_utf8(bytes) != bytes.size()) throw std::invalid_argument("the text is not UTF-8");
       if (!text.is_utf8) {
-        utf8.resize(text.size * (text.unit == 1 ? 2 : text.unit == 2 ? 3 : 4) + kMostUtf8);
-        const size_t size = to_utf8(text, utf8.data());
+        uint8_t* const room = utf8.reserve(text.size * (text.unit == 1 ? 2 : text.unit == 2 ? 3 : 4) + kMostUtf8);
+        const size_t size = to_utf8(text, room);
         if (size == kSurrogate) needs.is_for_python = true;
-        bytes = {utf8.data(), size == kSurrogate ? 0 : size};
+        bytes = {room, size == kSurrogate ? 0 : size};
       }
       if (!needs.is_for_python) {
         if (spans != nullptr) measure_tokens();
