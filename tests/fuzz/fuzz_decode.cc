@@ -1,6 +1,6 @@
 // Ids and bytes of any kind: what is decoded is what a map of the tokens says, ids are printed as the standard library
-// prints them and read back as they were, UTF-8 is what the Unicode standard's table says, and any text is found again
-// in JSON Lines.
+// prints them and read back as they were, UTF-8 is what the Unicode standard's table says, what is not UTF-8 is found 64
+// bytes at a time as it is byte by byte, and any text is found again in JSON Lines.
 //
 // An input: flags, how many special tokens; the rest is ids (2 or 4 bytes each), then taken as text.
 #include <algorithm>
@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "input/json_texts.h"
+#include "input/noise.h"
 #include "input/valid_utf8.h"
 #include "samples.h"
 #include "text/decimal.h"
@@ -138,6 +139,32 @@ std::string json_string(std::string_view text, unsigned how) {
   return out + '"';
 }
 
+// Runs of noise, and what stands in place of them, are those that are found sequence by sequence.
+void check_noise(Bytes data, bool is_whole) {
+  tokcli::NoiseReader reader(data, 0, is_whole);
+  size_t at = 0, last = 0, bad_sequences = 0, text = 0;
+  do {
+    const size_t begin = at;
+    tokcli::Utf8Sequence sequence;
+    while (at < data.size() && (sequence = tokcli::first_sequence(data.subspan(at))).is_character) at += sequence.size;
+    const size_t bad = at;
+    while (at < data.size() && !(sequence = tokcli::first_sequence(data.subspan(at))).is_character) {
+      at += sequence.size;
+      ++bad_sequences;
+    }
+    const tokcli::NoisyRun run = reader.next();
+    CLAIM(run.bad == bad && run.end == at && run.is_open == (!is_whole && at == data.size()));
+    if (bad < at && !run.is_open) last = at;
+    text += bad - begin;
+  } while (at < data.size());
+  CLAIM(tokcli::last_noise(data, is_whole) == last);
+  tokcli::ByteBuffer replaced;
+  CLAIM(tokcli::replace_noise(data, SIZE_MAX, &replaced) == data.size());
+  CLAIM(replaced.size() == text + 3 * bad_sequences);
+  const std::string_view made(reinterpret_cast<const char*>(replaced.data()), replaced.size());
+  CLAIM(tokcli::valid_utf8(bytes_of(made)) == made.size());
+}
+
 // Any bytes are read without harm; a text in UTF-8 is found as it is, and alone after a line that is cut short.
 void check_json(Bytes data, unsigned how) {
   const auto find = [](Bytes lines, std::string_view name, std::string* texts, std::vector<uint64_t>* ends) {
@@ -173,6 +200,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   check_decimal(bytes, (const char*[]){" ", ",", "\n", ", ", "][", "0123456789"}[flags / 4 % 6]);
   check_text(bytes);
   check_json(bytes, flags);
+  check_noise(bytes, flags & 8);
   if (flags & 1) {  // make most of the ids tokens
     for (size_t i = 0; i < rest.size(); ++i) {
       if (i % (flags & 2 ? 4 : 2) != 0) rest[i] = i % 4 == 1 ? rest[i] & 1 : 0;

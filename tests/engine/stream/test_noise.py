@@ -54,6 +54,25 @@ def by_characters(enc: tokcli.Encoding, data: bytes, options: ReadOptions) -> li
     return [number for part in parts for number in enc.tokenizer.encode_part(part)]
 
 
+def runs_of_noise(data: bytes) -> list[tuple[int, int]]:
+    """Return where each run of bytes that belong to no character begins and ends, as Python finds them."""
+    at, runs = 0, []
+    for character in data.decode("utf-8", "surrogateescape"):
+        is_noise = "\udc80" <= character <= "\udcff"
+        end = at + (1 if is_noise else len(character.encode()))
+        if is_noise:
+            begin = runs.pop()[0] if runs and runs[-1][1] == at else at
+            runs.append((begin, end))
+        at = end
+    return runs
+
+
+@given(st.lists(noise, max_size=8).map(b"".join), st.booleans())
+def test_noise_is_found_wherever_it_lies_in_the_data(data: bytes, is_whole: bool) -> None:
+    certain = [end for _, end in runs_of_noise(data) if is_whole or end < len(data)]
+    assert native.noise_size(data, is_whole) == max(certain, default=0)
+
+
 @given(noise, st.integers(0, 60))
 def test_replacing_is_what_python_does_and_tells_how_far_it_came(data: bytes, characters: int) -> None:
     expected = data.decode("utf-8", "replace")
