@@ -146,16 +146,17 @@ class Input(NamedTuple):
         """The name of the input in messages."""
         return "standard input" if self.name == STANDARD_INPUT else self.name
 
-    def blocks(self, size: int = BLOCK_BYTES) -> Iterator[bytes]:
+    def blocks(self, size: int = BLOCK_BYTES, most: int = 0) -> Iterator[bytes]:
         """Yield the bytes, decompressed unless `as_is`, in blocks; InputError where they cannot be read.
 
-        A block has at most `size` bytes, unless the data begins as compressed data does.
+        A block has at most `size` bytes, and each may have twice as many as the one before it, up to `most`. Blocks are
+        larger where the data begins as compressed data does.
         """
         if self.data is not None:
             yield from (self.data[i : i + size] for i in range(0, len(self.data), size))
             return
         with self.opened() as file:
-            blocks = self.read(file, size)
+            blocks = self.read(file, size, most)
             first = next(blocks, b"")
             while first in _BEGUN and (block := next(blocks, b"")):
                 first += block
@@ -166,10 +167,12 @@ class Input(NamedTuple):
                 return
             yield from chain([first] if first else (), blocks)
 
-    def read(self, file: BinaryIO, size: int) -> Iterator[bytes]:
-        """Yield the rest of the opened file in blocks of at most `size` bytes; InputError where it cannot be read."""
+    def read(self, file: BinaryIO, size: int, most: int = 0) -> Iterator[bytes]:
+        """Yield the rest of the opened file in blocks, as `blocks` does; InputError where it cannot be read."""
         try:
-            yield from iter(lambda: file.read(size), b"")
+            while block := file.read(size):
+                yield block
+                size = max(size, min(2 * size, most))
         except OSError as error:
             raise InputError(reason_of(error), where=self.shown) from None
 

@@ -121,12 +121,17 @@ class Tokenizer(TokenVocabulary, Protocol):
         """Return the pieces of a chunk; a special token is one piece."""
 
     def for_records(
-        self, data: bytes, special_tokens: frozenset[str] = NONE, errors: Utf8Errors = "strict"
+        self,
+        data: bytes,
+        special_tokens: frozenset[str] = NONE,
+        errors: Utf8Errors = "strict",
+        *,
+        is_utf8: bool = False,
     ) -> NativeEncoder | None:
         """Return the native code that encodes all records in a buffer at once; None where they go one by one.
 
         Records go one by one where one of `special_tokens` may occur in `data`, or where `data` is not all UTF-8 and
-        `errors` is not "bytes".
+        `errors` is not "bytes". Where `is_utf8`, the caller knows that it is all UTF-8.
         """
 
     def read_whole(self, blocks: Blocks, options: ReadOptions = PLAIN) -> Chunk | None:

@@ -70,7 +70,7 @@ def _count_batch(request: TextRequest[TextOptions], batch: records.Batch) -> mem
     if request.finishes(batch):
         return None
     batch.replace_noise(errors)
-    native = request.encoding.tokenizer.for_records(batch.data, request.looked_for, errors)
+    native = request.encoding.tokenizer.for_records(batch.data, request.looked_for, errors, is_utf8=batch.is_utf8)
     return None if native is None else native.count_records(batch.data, batch.ends, batch.separator_size)
 
 

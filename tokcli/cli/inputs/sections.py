@@ -39,15 +39,18 @@ class Section(NamedTuple):
         """Whether all of the input is read."""
         return not self.start and self.stop is None
 
-    def blocks(self) -> Iterator[bytes]:
-        """Yield the bytes of the section in blocks; those before it are not read where the file is seekable."""
+    def blocks(self, size: int = BLOCK_BYTES, most: int = 0) -> Iterator[bytes]:
+        """Yield the bytes of the section in blocks, as `Input.blocks` does those of an input.
+
+        The bytes before the section are not read where the file is seekable.
+        """
         if self.is_whole or self.source.data is not None or is_compressed(self.source):
-            yield from between(self.source.blocks(), self.start, self.stop)
+            yield from between(self.source.blocks(size, most), self.start, self.stop)
             return
         with self.source.opened() as file:
             file.seek(self.start)
             stop = None if self.stop is None else self.stop - self.start
-            yield from between(self.source.read(file, BLOCK_BYTES), 0, stop)
+            yield from between(self.source.read(file, size, most), 0, stop)
 
     def parts(self, size: int, step: int, cut_from: CutFrom) -> Iterator[Section]:
         """Yield the section in parts of about `step` bytes; the input has `size` bytes."""

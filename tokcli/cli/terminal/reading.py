@@ -87,11 +87,11 @@ class _WatchedInput(Input):
 
     reading: ClassVar[_Reading]  # of all inputs
 
-    def read(self, file: BinaryIO, size: int) -> Iterator[bytes]:
-        return self.reading.passing(super().read(file, size), is_found=self.found_in is not None)
+    def read(self, file: BinaryIO, size: int, most: int = 0) -> Iterator[bytes]:
+        return self.reading.passing(super().read(file, size, most), is_found=self.found_in is not None)
 
-    def blocks(self, size: int = BLOCK_BYTES) -> Iterator[bytes]:
-        blocks = super().blocks(size)
+    def blocks(self, size: int = BLOCK_BYTES, most: int = 0) -> Iterator[bytes]:
+        blocks = super().blocks(size, most)
         is_held = self.data is not None and self.found_in is not None  # read by -r already, to see that it is text
         return self.reading.passing(blocks, is_found=True) if is_held else blocks
 

@@ -298,13 +298,19 @@ class ShortcutTokenizer(WholeTextTokenizer):
         return self.shortcut.normalized(text) == text and self.shortcut.holds_for(text)
 
     def for_records(
-        self, data: bytes, special_tokens: frozenset[str] = NONE, errors: stream.Utf8Errors = "strict"
+        self,
+        data: bytes,
+        special_tokens: frozenset[str] = NONE,
+        errors: stream.Utf8Errors = "strict",
+        *,
+        is_utf8: bool = False,
     ) -> NativeEncoder | None:
         """Return the native code that takes all records at once; None where the shortcut does not hold for all."""
         if self.shortcut.prefix_space:
             return None
         known = special.together(special_tokens, self._always_found)
-        native = self.fast.for_records(data, known, "strict" if self.shortcut.looks_at_text else errors)
+        errors = "strict" if self.shortcut.looks_at_text else errors
+        native = self.fast.for_records(data, known, errors, is_utf8=is_utf8)
         return native if native is None or self._takes(memoryview(data)) else None
 
     def split_chunk(self, chunk: stream.Chunk) -> list[bytes]:

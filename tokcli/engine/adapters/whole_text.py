@@ -221,10 +221,15 @@ class WholeTextTokenizer(TokenVocabulary):
         return self.inner.count(_text_or_utf8(part), allowed_in(part))
 
     def for_records(
-        self, data: bytes, special_tokens: frozenset[str] = NONE, errors: Utf8Errors = "strict"
+        self,
+        data: bytes,
+        special_tokens: frozenset[str] = NONE,
+        errors: Utf8Errors = "strict",
+        *,
+        is_utf8: bool = False,
     ) -> NativeEncoder | None:
         """Return None: records are encoded one by one."""
-        del data, special_tokens, errors
+        del data, special_tokens, errors, is_utf8
         return None
 
     def split_chunk(self, chunk: stream.Chunk) -> list[bytes]:

@@ -265,12 +265,17 @@ class RankTokenizer(RankVocabulary):
         return len(self.encode_in_python(str(part, "utf-8")))
 
     def for_records(
-        self, data: bytes, special_tokens: frozenset[str] = NONE, errors: stream.Utf8Errors = "strict"
+        self,
+        data: bytes,
+        special_tokens: frozenset[str] = NONE,
+        errors: stream.Utf8Errors = "strict",
+        *,
+        is_utf8: bool = False,
     ) -> NativeEncoder | None:
         """Return the native code that takes all records in a buffer at once; see `Tokenizer`."""
         if self.native is None or utf8.special_finder(special_tokens).is_in(data):
             return None
-        if utf8.valid_utf8(data) == len(data):
+        if is_utf8 or utf8.valid_utf8(data) == len(data):
             return self.native
         return self.native.for_noise() if errors == "bytes" else None
 

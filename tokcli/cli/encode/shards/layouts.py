@@ -57,12 +57,13 @@ class HashedFile:
     def _begin_sync(self) -> None:
         """Have the system send the new bytes to the disk while more are made, so that `finish` waits for the last only.
 
-        By itself Linux holds back hundreds of megabytes, and then all threads wait until they are synced.
+        By itself Linux holds back hundreds of megabytes, and then all threads wait until they are synced. What is on
+        the disk already gives its memory back, which the next bytes take.
         """
-        begin, self._begun = self._begun, self._size
+        self._begun = self._size
         if hasattr(os, "posix_fadvise"):
             with suppress(OSError):  # a file system may know no advice; "not needed again" makes Linux write
-                os.posix_fadvise(self._made.file.fileno(), begin, self._size - begin, os.POSIX_FADV_DONTNEED)
+                os.posix_fadvise(self._made.file.fileno(), 0, self._size, os.POSIX_FADV_DONTNEED)
 
     def flush(self) -> None:
         """Do nothing; pyarrow calls it."""

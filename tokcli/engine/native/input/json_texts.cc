@@ -8,10 +8,13 @@
 #include <bit>
 #include <cstring>
 
-#if defined(__SSE2__)
+#if defined(__x86_64__) && defined(__GNUC__)
+#include <immintrin.h>
+#elif defined(__SSE2__)
 #include <emmintrin.h>
 #endif
 
+#include "base/processor.h"
 #include "base/watch.h"
 #include "input/valid_utf8.h"
 
@@ -46,6 +49,26 @@ size_t plain_bytes(const uint8_t* p) {
   const uint64_t found = (zeros(word ^ kOnes * '"') | zeros(word ^ kOnes * '\\') | controls) & kHigh;
   return static_cast<size_t>(std::countr_zero(found)) / 8;
 }
+#endif
+
+// The same for as many bytes at once as the instructions of the processor take.
+using PlainBytes = size_t(const uint8_t* p);
+#if defined(__x86_64__) && defined(__GNUC__)
+constexpr size_t kWide = 64;
+[[gnu::target("avx2,bmi")]] size_t plain_bytes_avx2(const uint8_t* p) {
+  const auto found_in = [](const uint8_t* from) __attribute__((target("avx2,bmi"))) {
+    const __m256i bytes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
+    const __m256i controls = _mm256_cmpeq_epi8(_mm256_min_epu8(bytes, _mm256_set1_epi8(0x1F)), bytes);
+    const __m256i quotes = _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8('"'));
+    const __m256i backslashes = _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8('\\'));
+    const __m256i found = _mm256_or_si256(controls, _mm256_or_si256(quotes, backslashes));
+    return uint64_t{static_cast<uint32_t>(_mm256_movemask_epi8(found))};
+  };
+  return static_cast<size_t>(std::countr_zero(found_in(p) | found_in(p + 32) << 32));
+}
+#else
+constexpr size_t kWide = kAtOnce;
+constexpr auto plain_bytes_avx2 = plain_bytes;
 #endif
 
 // The value of each hexadecimal digit; for all other bytes, kNoDigit, whose bits are above those of four digits.
@@ -90,6 +113,7 @@ uint8_t* write_utf8(uint32_t point, uint8_t* out) {
 }
 
 // Nothing that stands in a string is shorter than what it stands for, so the texts need no more room than the lines.
+template <size_t kAtOnceInText, PlainBytes plain_bytes_of_text>
 class LineReader {
  public:
   LineReader(Bytes lines, std::string_view name, std::string_view other, uint8_t* texts, std::vector<uint64_t>* ends)
@@ -136,17 +160,24 @@ class LineReader {
   }
   bool is_digit() const { return *p_ >= '0' && *p_ <= '9'; }
 
-  // Goes to the next byte that ends plain text in a string, and appends the bytes before it if that `is_wanted`.
+  // Goes on over up to `most` bytes of plain text, and appends them if that `is_wanted`. Returns whether they ended.
+  template <bool is_wanted, size_t most, PlainBytes count>
+  bool take_plain() {
+    if constexpr (is_wanted) std::memcpy(text_, p_, most);  // what is too much is overwritten
+    const size_t plain = count(p_);
+    p_ += plain;
+    if constexpr (is_wanted) text_ += plain;
+    return plain < most;
+  }
+
+  // Goes to the next byte that ends plain text in a string, and appends the bytes before it if that `is_wanted`. Many
+  // strings are short; those that are not are read in larger steps.
   template <bool is_wanted>
   void pass_plain() {
-    for (; static_cast<size_t>(end_ - p_) >= kAtOnce; p_ += kAtOnce) {
-      if constexpr (is_wanted) std::memcpy(text_, p_, kAtOnce);  // what is too much is overwritten
-      if (const size_t plain = plain_bytes(p_); plain < kAtOnce) {
-        p_ += plain;
-        if constexpr (is_wanted) text_ += plain;
-        return;
-      }
-      if constexpr (is_wanted) text_ += kAtOnce;
+    const auto left = [&] { return static_cast<size_t>(end_ - p_); };
+    if (left() >= kAtOnce && take_plain<is_wanted, kAtOnce, plain_bytes>()) return;
+    while (left() >= kAtOnceInText) {
+      if (take_plain<is_wanted, kAtOnceInText, plain_bytes_of_text>()) return;
     }
     for (; *p_ != '"' && *p_ != '\\' && *p_ >= 0x20; ++p_) {  // at the end of the data
       if constexpr (is_wanted) *text_++ = *p_;
@@ -311,10 +342,14 @@ class LineReader {
 bool find_json_texts(Bytes lines, std::string_view name, std::string_view other, uint8_t* texts,
                      std::vector<uint64_t>* ends) {
   if (lines.empty() || lines.back() != '\n' || valid_utf8(lines) != lines.size()) return false;
-  for (LineReader reader(lines, name, other, texts, ends); !reader.is_at_end();) {
-    if (!reader.read_line()) return false;
-  }
-  return true;
+  const auto read = [](auto reader) {
+    while (!reader.is_at_end()) {
+      if (!reader.read_line()) return false;
+    }
+    return true;
+  };
+  if (instructions() >= Instructions::kAvx2) return read(LineReader<kWide, plain_bytes_avx2>(lines, name, other, texts, ends));
+  return read(LineReader<kAtOnce, plain_bytes>(lines, name, other, texts, ends));
 }
 
 }  // namespace tokcli
