@@ -1,5 +1,6 @@
 """Atomic replacement of files: a new file is written beside the old one, and then takes its name.
 
+A file that is open already, under a name such as /dev/stdout, is not replaced: `open_file_at` tells which those are.
 A writer locks its new file while it writes, so that a later writer can recognise and remove what a killed one left.
 What is written, and where, is up to the caller. Errors are those of the operating system (OSError).
 """
@@ -22,9 +23,23 @@ SUFFIX = ".tmp"  # of a file that is not complete yet
 _NAME_CHARACTERS = 48  # of the final name, with which the temporary name begins
 _BUFFER_BYTES = 1 << 16  # as much as a pipe holds
 _LOCK_PAUSE_S = 0.02
+_MAX_LINKS = 40  # from one name to another, as Linux follows them
 _TEMPORARY = r"\.[0-9a-f]{12}" + re.escape(SUFFIX) + r"\Z"  # compiled where a folder is swept: most runs write none
 _left_in: dict[str, list[str]] = {}  # by folder: the temporary files in it when this process first wrote there
 _unfinished: dict[str, int] = {}  # temporary files neither in place nor removed: the id of the process that made them
+
+
+def open_file_at(path: str) -> int | None:
+    """Return the number of our open file that a path such as /dev/stdout or /dev/fd/3 names, or None."""
+    for _ in range(_MAX_LINKS):
+        folder, name = os.path.split(path)
+        if re.fullmatch("[0-9]{1,9}", name) and os.path.realpath(folder) in (f"/proc/{os.getpid()}/fd", "/dev/fd"):
+            return int(name)
+        try:
+            path = os.path.join(folder, os.readlink(path))
+        except (OSError, ValueError):
+            return None
+    return None
 
 
 def is_temporary(name: str) -> bool:

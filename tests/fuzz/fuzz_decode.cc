@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 
+#include "base/processor.h"
 #include "input/json_texts.h"
 #include "input/noise.h"
 #include "input/valid_utf8.h"
@@ -174,9 +175,12 @@ void check_json(Bytes data, unsigned how) {
     *texts = chars(Bytes(room).first(ends->back()));
     return true;
   };
-  std::string found;
-  std::vector<uint64_t> ends;
-  find(data, "a", &found, &ends);
+  std::string found, narrow;
+  std::vector<uint64_t> ends, narrow_ends;
+  tokcli::limit_instructions(tokcli::Instructions::kSse2);
+  const bool is_narrow = find(data, "a", &narrow, &narrow_ends);
+  tokcli::limit_instructions(tokcli::Instructions::kAvx512);
+  CLAIM(find(data, "a", &found, &ends) == is_narrow && (!is_narrow || (found == narrow && ends == narrow_ends)));
   const std::string_view text = chars(data.first(tokcli::valid_utf8(data)));
   const std::string string = json_string(text, how);
   std::string lines = "{\"c\": [" + string + ", {" + string + ":1e5}], \"text\" :" + string + "}\n";

@@ -9,7 +9,6 @@ import errno
 import fcntl
 import io
 import os
-import re
 import signal
 import stat
 import sys
@@ -36,7 +35,6 @@ FOLDER_HINTS = "Name the files in it.", "Use -r to read the files in it, or name
 BUFFER_BYTES = 1 << 16  # of output, as much as a pipe holds
 _STDOUT = 1
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-MAX_LINKS = 40  # from one name to another, as Linux follows them
 NOTICE_SECONDS = 0.25  # within which a signal is noticed
 _raised: list[BaseException] = []  # exceptions raised by signals, until the run ends
 _closed_at_start: set[int] = set()  # the numbers of standard streams
@@ -271,7 +269,7 @@ class Output:
         return self
 
     def _open_file(self, path: str) -> BinaryIO:
-        from tokcli.atomic import Replacement, new_file_mode  # 0.3 ms that standard output does not need
+        from tokcli.atomic import Replacement, new_file_mode, open_file_at  # 0.3 ms that standard output does not need
 
         try:
             if (number := open_file_at(path)) is not None and number in _closed_at_start:
@@ -376,19 +374,6 @@ class Output:
             self._replacement.discard()
         for number in self._signals:
             signal.signal(number, signal.SIG_DFL)
-
-
-def open_file_at(path: str) -> int | None:
-    """Return the number of our open file that a path such as /dev/stdout or /dev/fd/3 names, or None."""
-    for _ in range(MAX_LINKS):
-        folder, name = os.path.split(path)
-        if re.fullmatch("[0-9]{1,9}", name) and os.path.realpath(folder) in (f"/proc/{os.getpid()}/fd", "/dev/fd"):
-            return int(name)
-        try:
-            path = os.path.join(folder, os.readlink(path))
-        except (OSError, ValueError):
-            return None
-    return None
 
 
 def _closed_output() -> OutputError:

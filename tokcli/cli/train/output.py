@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from types import TracebackType
 
+from tokcli.atomic import open_file_at
 from tokcli.cli import streams
 from tokcli.cli.json_stream import line
 from tokcli.engine.bpe.byte_alphabet import bytes_of
@@ -93,7 +94,7 @@ def _refuse_irregular(path: str) -> None:
         return
     if stat.S_ISDIR(status.st_mode):
         raise OutputError(f"{path}: is a directory", "Name a file.")
-    if not stat.S_ISREG(status.st_mode) or streams.open_file_at(path) is not None:
+    if not stat.S_ISREG(status.st_mode) or open_file_at(path) is not None:
         raise OutputError(f"{path}: not a regular file, and two are written", "Name a new file, or another format.")
 
 
