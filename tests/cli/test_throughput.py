@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import signal
 import subprocess
@@ -9,10 +10,13 @@ import sys
 import threading
 import time
 from contextlib import suppress
+from importlib import import_module
 
+import click
 import pytest
 from support import failed, first_in_gate, ok, program, refused, run_tokcli, without_coverage
 
+from tokcli.cli.main import COMMANDS
 from tokcli.engine import backend
 from tokcli.engine.stream.chunks import BLOCK_BYTES
 
@@ -157,5 +161,21 @@ def test_counting_loads_no_more_than_it_needs() -> None:
     assert ran.stdout == "2\n"
     loaded = set(ran.stderr.split())
     heavy = {"regex", "rich", "requests", "platformdirs", "dataclasses", "pathlib", "json", "tempfile", "hashlib",
-             "importlib.metadata", "locale", "numpy", "filelock"}  # fmt: skip
+             "importlib.metadata", "locale", "numpy", "filelock", "dis"}  # fmt: skip
     assert heavy & loaded == set()
+
+
+def test_help_needs_no_cleaning_for_which_click_would_load_more() -> None:
+    commands: list[click.Command] = [import_module(module).command for module, _ in COMMANDS.values()]
+    helps = {param.help for command in commands for param in command.params if isinstance(param, click.Option)}
+    assert len(helps) > 50
+    assert [text for text in helps if not text or inspect.cleandoc(text) != text] == []
+
+
+def test_a_module_that_is_seldom_used_is_loaded_when_something_of_it_is_used() -> None:
+    code = (
+        "import sys; from tokcli.__main__ import _load_when_used as seldom; seldom('colorsys'); import colorsys\n"
+        "unused = 'hsv_to_rgb' in vars(sys.modules['colorsys']); from colorsys import hsv_to_rgb\n"
+        "print(unused, 'hsv_to_rgb' in vars(sys.modules['colorsys']), colorsys.hsv_to_rgb is hsv_to_rgb)"
+    )
+    assert subprocess.check_output([sys.executable, "-c", code], env=without_coverage()) == b"False True True\n"

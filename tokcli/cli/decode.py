@@ -12,6 +12,7 @@ import click
 from tokcli.cli import options, records, streams
 from tokcli.cli.conflicts import Apart
 from tokcli.cli.json_stream import line, text_member
+from tokcli.cli.options import option
 from tokcli.cli.request import InputRequest
 from tokcli.engine.stream import ids as decoder
 from tokcli.engine.stream import npy
@@ -45,8 +46,8 @@ CONFLICTS = (
 @options.takes_files
 @options.takes_encoding
 @options.takes_records
-@click.option("--format", "form", type=click.Choice(["text", "u16", "u32", "npy"]), default="text", show_default=True,
-              help="Read decimal ids, little-endian binary or NumPy.")  # fmt: skip
+@option("--format", "form", type=click.Choice(["text", "u16", "u32", "npy"]), default="text", show_default=True,
+        help="Read decimal ids, little-endian binary or NumPy.")  # fmt: skip
 @options.takes_output
 @options.common
 def command(**given: Any) -> None:

@@ -18,7 +18,7 @@ import click
 
 from tokcli import __version__
 from tokcli.cli import messages, streams
-from tokcli.cli.options import help_option
+from tokcli.cli.options import help_option, option
 from tokcli.engine import backend
 from tokcli.errors import EXIT_ERROR, InputError, TokcliError, did_you_mean, is_memory_short, reason_of
 
@@ -90,7 +90,7 @@ def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
 
 
 @click.group(cls=LazyGroup, help=HELP, context_settings={"help_option_names": ["-h", "--help"]})
-@click.option(
+@option(
     "--version",
     is_flag=True,
     is_eager=True,
