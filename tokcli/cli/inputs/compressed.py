@@ -44,7 +44,7 @@ except ImportError:
     except ImportError:
         zstd = None
 
-OUT_BYTES = 1 << 18  # of a block of decompressed data
+OUT_BYTES = 1 << 20  # of a block of decompressed data: the size that blocks of records grow to
 # More than ALLOWED_BYTES and MAX_RATIO times the compressed size together are taken for a decompression bomb. English
 # text expands 4 times, logs up to 50 times.
 MAX_RATIO, ALLOWED_BYTES = 200, 1 << 28
