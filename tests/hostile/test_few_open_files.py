@@ -17,7 +17,7 @@ from tokcli.cli.inputs import column_files
 
 
 @pytest.mark.memory
-@pytest.mark.parametrize("most", range(4, 9))
+@pytest.mark.parametrize("most", range(5, 9))  # with 4, a Python that has setuptools does not start
 @pytest.mark.parametrize(
     "command",
     [
