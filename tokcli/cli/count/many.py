@@ -18,6 +18,7 @@ from tokcli.cli.request import LARGE_BYTES, TextRequest
 from tokcli.cli.terminal.reading import ProgressLine
 from tokcli.cli.walk.binary_files import HEAD_BYTES, is_binary
 from tokcli.errors import EXIT_ERROR, TokcliError
+from tokcli.render.numbers import counted
 
 if TYPE_CHECKING:
     from tokcli.cli.count.count_options import CountRequest
@@ -318,8 +319,8 @@ class _Progress:
 
     def _show(self) -> None:
         if self._line.is_due():
-            files = f"{self._files:,} file{'s' * (self._files != 1)}"
-            self._line.show(f"{files}, {self._tokens + self._within:,} tokens")
+            tokens = self._tokens + self._within
+            self._line.show(f"{counted(self._files, 'file')}, {counted(tokens, 'token')}")
 
     def end(self) -> None:
         """Clear the line."""

@@ -11,10 +11,10 @@ from tokcli.cli.encode.encode_inputs import encode_all
 from tokcli.cli.encode.encode_options import CONFLICTS, EncodeOptions, EncodeRequest, declared
 from tokcli.cli.encode.write_ids import make_writer
 from tokcli.cli.request import TextRequest
+from tokcli.engine.stream.ids import U16_IDS
 from tokcli.errors import CheckFailed, InputError
 
 BINARY = ("u16", "u32", "npy")
-U16_IDS = 1 << 16
 
 
 @click.command(cls=options.Command, name="encode", conflicts=CONFLICTS)

@@ -16,6 +16,7 @@ from tokcli.cli.inputs.column_files import holds_columns
 from tokcli.cli.walk.binary_files import is_binary
 from tokcli.cli.walk.folder_walk import Choice, FolderWalk
 from tokcli.errors import EXIT_ERROR, NotUtf8Error, TokcliError
+from tokcli.render.numbers import counted
 
 if TYPE_CHECKING:
     from tokcli.cli.options import FolderOptions
@@ -102,7 +103,7 @@ class FoundTexts:
     def end(self) -> None:
         """Print how many files were binary, now that all inputs have been seen."""
         if self._skipped and not self._quiet:
-            messages.print_note(f"skipped {self._skipped} binary file{'s' * (self._skipped > 1)}")
+            messages.print_note(f"skipped {counted(self._skipped, 'binary file')}")
         self._skipped = 0
 
     def _checked(self, source: streams.Input) -> streams.Input | None:

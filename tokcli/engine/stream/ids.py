@@ -19,6 +19,7 @@ BinaryFormat = Literal["u16", "u32"]
 ReadFormat = BinaryFormat | Literal["i32"]  # int32 is read, never written
 Ids = memoryview | list[int]  # a list where an id may be above uint32
 NO_LIMIT = 2**64 - 1
+U16_IDS = 1 << 16  # the ids that two bytes can hold are those below
 TYPECODES: dict[ReadFormat, str] = {"u16": "H", "u32": "I", "i32": "I"}
 
 MAX_ID_DIGITS = 10  # 2**32 - 1 has ten

@@ -25,14 +25,13 @@ from tokcli.cli.encode.shards.shards_on_cluster import ClusterRun
 from tokcli.cli.encode.write_ids import special_id
 from tokcli.cli.inputs.columns import import_pyarrow
 from tokcli.cli.inputs.sections import separator_of
+from tokcli.engine.stream.ids import U16_IDS, BinaryFormat
 from tokcli.engine.stream.npy import DTYPES
 from tokcli.errors import InputError, OutputError, TokcliError, reason_of
 
 if TYPE_CHECKING:
     from tokcli.cli.encode.encode_options import EncodeRequest
-    from tokcli.engine.stream.ids import BinaryFormat
 
-U16_IDS = 1 << 16
 FOLDERS_KEPT = 1024  # of which it is remembered whether they hold shards
 
 
