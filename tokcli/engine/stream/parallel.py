@@ -14,12 +14,16 @@ from itertools import chain
 from time import monotonic
 from typing import Any, TypeVar
 
+from tokcli.errors import is_memory_short
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 PATIENCE = 0.2  # seconds to wait for threads whose results are no longer wanted, or that may have ended without notice
 PATIENCE_TO_BEGIN = 10.0  # seconds after which a thread that has not begun is given up
-ROOM_BYTES = 1 << 26  # of memory that must be free before a thread is started: for its stack and its first allocations
+THREAD_BYTES = (
+    1 << 26
+)  # of memory that must be free before a thread is started: for its stack and its first allocations
 _threads_inside = ContextVar("tokcli_threads_inside", default=1)
 AHEAD = 2  # results that may wait for each thread: a bound on memory, and on how far reading runs ahead
 
@@ -132,8 +136,8 @@ class _Crew:
         """Start as many of the threads as the system allows."""
         while self._started < self._wanted:
             try:
-                # This costs 10 us, as the memory is not touched. A thread without memory to begin aborts the process.
-                bytes(ROOM_BYTES)
+                if is_memory_short(THREAD_BYTES):  # a thread without memory to begin aborts the process
+                    return
                 _thread.start_new_thread(copy_context().run, (self._run,))
             except (RuntimeError, MemoryError):  # there is no memory for it, or there are too many
                 return
