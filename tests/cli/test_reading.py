@@ -123,3 +123,13 @@ def test_files_in_folders_are_counted_once_and_the_line_stays_between_them(
     assert shown[0] == ""
     assert all(shown[1:])
     assert shown[-1].startswith("1 MB, ")
+
+
+def test_blocks_grow_up_to_the_size_that_is_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "data"
+    path.write_bytes(bytes(range(256)) * 10)
+    source = streams.Input(str(path))
+    blocks = list(source.blocks(100, 500))
+    assert [len(block) for block in blocks] == [100, 200, 400, 500, 500, 500, 360]
+    assert b"".join(blocks) == path.read_bytes()
+    assert {len(block) for block in source.blocks(640)} == {640}
