@@ -27,11 +27,15 @@ for number in range(12):
 """
 
 
-def run_beside_terminal(*arguments: str, feed: str = SLOW) -> tuple[int, str, bytes]:
-    """Return the status of a run, what it says on the terminal that is its standard error, and its output."""
+def run_beside_terminal(*arguments: str, feed: str = SLOW, to_pipe: bool = True) -> tuple[int, str, bytes]:
+    """Return the status of a run, what it says on the terminal that is its standard error, and its output.
+
+    The output goes `to_pipe`, or to the terminal, too.
+    """
     master, slave = pty.openpty()
     with subprocess.Popen([sys.executable, "-c", feed], stdout=subprocess.PIPE) as fed:
-        process = subprocess.Popen([*program(), *arguments], stdin=fed.stdout, stdout=subprocess.PIPE, stderr=slave)
+        out_to = subprocess.PIPE if to_pipe else slave
+        process = subprocess.Popen([*program(), *arguments], stdin=fed.stdout, stdout=out_to, stderr=slave)
         os.close(slave)
         out, _ = process.communicate(timeout=60)
     said = b""
@@ -55,6 +59,15 @@ def test_a_long_run_says_how_much_it_has_read_and_leaves_no_trace(arguments: tup
     assert " MB, " in said
     assert " MB/s" in said
     assert said.endswith(CLEAR)
+
+
+@pytest.mark.clock
+@pytest.mark.parametrize(("arguments", "answer"), [([], 3_600_000), (["--records", "lines", "--total"], 2_400_000)])
+def test_an_answer_that_comes_last_leaves_the_terminal_to_the_progress(arguments: list[str], answer: int) -> None:
+    status, said, _ = run_beside_terminal("count", *arguments, to_pipe=False)
+    assert status == 0
+    assert " MB/s" in said
+    assert said.endswith(f"{CLEAR}{answer}\r\n")
 
 
 @pytest.mark.clock

@@ -31,7 +31,7 @@ def command(**given: Any) -> int:
     is_alone, status = is_one_number(request), 0
     is_plain = is_alone and not (asked.chat or asked.budget or asked.price is not None or asked.dask)
     if is_plain or (asked.records and not asked.dask):
-        request.show_reading(answers_last=is_plain)
+        request.show_reading(answers_last=is_plain or asked.only_total)
     with request.open_output("count") as output:
         if is_plain:
             above = write_number(request, output)
