@@ -176,7 +176,10 @@ class Input(NamedTuple):
 
     @contextmanager
     def opened(self) -> Iterator[BinaryIO]:
-        """Open the file, or standard input; InputError where that is not possible."""
+        """Open the file, standard input, or bytes that were read already; InputError where that is not possible."""
+        if self.data is not None:
+            yield io.BytesIO(self.data)
+            return
         if self.name == STANDARD_INPUT:
             if 0 in _closed_at_start or sys.stdin is None:
                 raise InputError("closed", "Name a FILE, or give the text with -t.", where="standard input")

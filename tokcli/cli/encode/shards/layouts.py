@@ -21,16 +21,23 @@ from tokcli.atomic import Replacement, new_file_mode
 from tokcli.cli.encode.write_ids import Spool
 from tokcli.cli.inputs.columns import import_pyarrow
 from tokcli.engine.stream import npy
-from tokcli.engine.stream.ids import BinaryFormat, in_other_order
+from tokcli.engine.stream.ids import U16_IDS, BinaryFormat, in_other_order
 from tokcli.formats.limits import open_regular_file
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
+    from tokcli.engine.encoding import Encoding
+
 WIDTH: dict[BinaryFormat, int] = {"u16": 2, "u32": 4}  # bytes of an id
 READ_BYTES = 1 << 20
 UNSYNCED_BYTES = 1 << 23  # of a file that the system may hold back while it is being written
 GROUP_TOKENS, GROUP_DOCUMENTS = 1 << 20, 1 << 18  # either ends a row group of parquet: readers hold one in memory
+
+
+def form_of(encoding: Encoding) -> BinaryFormat:
+    """Return how the shards of an encoding have its ids: as two bytes if these hold all of them, else as four."""
+    return "u16" if encoding.n_vocab <= U16_IDS else "u32"
 
 
 class HashedFile:

@@ -6,6 +6,7 @@ new one and is cut wherever a shard is full; its end may be followed by other do
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
@@ -28,7 +29,7 @@ class ShardWriter(IdWriter):
 
     def __init__(self, folder: ShardFolder, form: BinaryFormat, limit: int, extra: int | None) -> None:
         self._folder, self._form, self._limit, self._extra = folder, form, limit, extra
-        self._width = WIDTH[form]
+        self.width = WIDTH[form]
         self._shard: Shard | None = None
         self._place = (0, 0)
         self._done = 0  # documents since the place
@@ -53,35 +54,38 @@ class ShardWriter(IdWriter):
 
     def add_records(self, ids: memoryview, offsets: memoryview) -> None:
         """Write documents whose ids (uint32) begin at `offsets` (uint64); the last offset ends the last of them."""
-        records = len(offsets) - 1
-        first = min(self._skipped, records)
+        begin = self._tokens
+        data, ends = packed_records(ids, offsets, begin, self._extra, self._form)
+        self.add_packed(data.cast("B"), ends, begin)
+
+    def add_packed(self, data: memoryview, ends: memoryview, begin: int = 0) -> None:
+        """Write documents whose ids and ends are as `packed_records` makes them; `data` has the bytes of the ids."""
+        first = min(self._skipped, len(ends))
         self._skipped, self._done = self._skipped - first, self._done + first
-        while first < records:
-            fits = self._fitting(offsets, first)
+        while first < len(ends):
+            at = ends[first - 1] if first else begin  # where the next document begins
+            fits = bisect_right(ends, at + self._limit - self._tokens, first)
+            last = max(fits, first + 1)
+            some = data[(at - begin) * self.width : (ends[last - 1] - begin) * self.width]
             if fits > first:
                 self._check(not self._dropped)  # what was cut did not fit
                 shard = self._open()
-                shard.write(*self._packed(ids, offsets[first : fits + 1], shard.tokens))
-                self._done, first = self._done + fits - first, fits
+                shard.write(some, _moved(ends[first:fits], shard.tokens - at))
+                self._done += fits - first
             elif self._shard is not None:
                 self._commit()
+                continue
             else:
-                one = ids[offsets[first] : offsets[first + 1]]
+                count = ends[first] - at - (self._extra is not None)  # `end` adds the extra id
                 self.begin()
-                self.add(self.render(one), len(one))
+                self.add(some[: count * self.width], count)
                 self.end()
-                first += 1
+            first = last
 
-    def _fitting(self, offsets: memoryview, first: int) -> int:
-        """Return the number of the first document, from `first` on, that does not fit into the shard any more."""
-        room = self._limit - (0 if self._shard is None else self._shard.tokens)
-        each = self._extra is not None
-        begin = offsets[first]
-        places = range(first + 1, len(offsets))
-        return first + bisect_right(places, room, key=lambda n: offsets[n] - begin + (n - first) * each)
-
-    def _packed(self, ids: memoryview, offsets: memoryview, begin: int) -> tuple[memoryview, memoryview]:
-        return packed_records(ids, offsets, begin, self._extra, self._form)
+    @property
+    def _tokens(self) -> int:
+        """The tokens in the shard so far."""
+        return 0 if self._shard is None else self._shard.tokens
 
     # --- one document ------------------------------------------------------------------------------------------------
 
@@ -92,7 +96,7 @@ class ShardWriter(IdWriter):
     def add(self, rendered: Buffer, count: int) -> None:
         if self._skipped or not count:
             return
-        size = self._held.size // self._width + count
+        size = self._held.size // self.width + count
         if not self._is_alone and self._open().tokens + size > self._limit:
             self._commit()
             self._is_alone = True
@@ -106,18 +110,18 @@ class ShardWriter(IdWriter):
 
     def _add_cut(self, data: memoryview) -> None:
         """Write ids of a document that began a shard, and begin another shard whenever one is full."""
-        dropped = min(self._dropped, len(data) // self._width)
+        dropped = min(self._dropped, len(data) // self.width)
         self._dropped, self._written = self._dropped - dropped, self._written + dropped
-        data = data[dropped * self._width :]
+        data = data[dropped * self.width :]
         while data:
             shard = self._open()
             if shard.tokens == self._limit:
                 shard.end_document()
                 self._commit(continues=True)
                 continue
-            part = data[: (self._limit - shard.tokens) * self._width]
+            part = data[: (self._limit - shard.tokens) * self.width]
             shard.write_part(part)
-            self._written += len(part) // self._width
+            self._written += len(part) // self.width
             data = data[len(part) :]
 
     def end(self, was_cut: bool = False) -> None:
@@ -158,3 +162,8 @@ class ShardWriter(IdWriter):
         """Remove an incomplete shard."""
         if self._shard is not None:
             self._shard.discard()
+
+
+def _moved(ends: memoryview, by: int) -> memoryview:
+    """Return ends (uint64) with a number added to each."""
+    return memoryview(array("Q", map(by.__add__, ends))) if by else ends

@@ -6,19 +6,22 @@ So the shards are those of a run without a cluster, byte for byte, and are resum
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterator
+from pickle import PickleBuffer
+from typing import TYPE_CHECKING, Any
 
 from tokcli.cli import streams
 from tokcli.cli.cluster_work import ClusterWork, cluster_of, in_tasks, shift, work_of
 from tokcli.cli.encode.encode_inputs import encode_batch, encode_one
+from tokcli.cli.encode.shards.layouts import WIDTH, form_of
 from tokcli.cli.encode.shards.shard_run import Run
-from tokcli.cli.encode.write_ids import IdWriter
+from tokcli.cli.encode.write_ids import IdWriter, special_id
 from tokcli.cli.inputs.sections import Section
 from tokcli.cli.records import batches_of
 from tokcli.cli.request import TextRequest
 from tokcli.cluster.tasks import in_order
 from tokcli.engine.base.time_limit import time_limit
+from tokcli.engine.stream.ids import packed_records
 from tokcli.errors import TokcliError
 
 if TYPE_CHECKING:
@@ -26,17 +29,24 @@ if TYPE_CHECKING:
 
     from tokcli.cli.encode.encode_options import EncodeRequest
 
+NO_ENDS = memoryview(b"").cast("Q")
 
-class Documents(NamedTuple):
-    """The ids (uint32) of documents, and `places`, where each begins and the last ends in the ids (uint64).
+
+class Documents:
+    """Encoded documents: `data`, the bytes of their ids as a shard has them, and `ends` (uint64), counted in ids.
 
     `offset` is the byte of the input at which the first document begins. `error` is that of the document after them.
+    A part of a document has no end.
     """
 
-    offset: int
-    ids: bytes
-    places: bytes
-    error: TokcliError | None = None
+    def __init__(self, offset: int, data: Buffer, ends: Buffer = NO_ENDS, error: TokcliError | None = None) -> None:
+        self.offset, self.error = offset, error
+        self.data, self.ends = memoryview(data).cast("B"), memoryview(ends).cast("B").cast("Q")
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        """Return what makes these documents anew; from protocol 5 on pickle does not copy the ids."""
+        as_buffer: Callable[[memoryview], Any] = PickleBuffer if protocol >= 5 else bytes
+        return Documents, (self.offset, as_buffer(self.data), as_buffer(self.ends), self.error)
 
 
 class ClusterRun(Run):
@@ -54,15 +64,14 @@ class ClusterRun(Run):
     def _write(self, section: Section, made: Documents) -> None:
         """Write documents of a section, or the part of a document that the section is; raise their error."""
         writer = self._writer
-        ids = memoryview(made.ids).cast("I")
         if self._request.options.records is not None:
             writer.at(section.number, made.offset)
-            writer.add_records(ids, memoryview(made.places).cast("Q"))
+            writer.add_packed(made.data, made.ends)
         elif made.error is None:
             if not section.start:
                 writer.at(section.number, 0)
                 writer.begin()
-            writer.add(writer.render(ids), len(ids))
+            writer.add(made.data, len(made.data) // writer.width)
             if section.stop is None:
                 writer.end()
         if made.error is not None:
@@ -83,58 +92,53 @@ def _encoded(request: EncodeRequest, section: Section) -> Iterator[Documents]:
         else:
             yield from _records(request, section)
     except TokcliError as error:
-        yield Documents(section.start, b"", array("Q", [0]).tobytes(), shift(error, section))
+        yield Documents(section.start, b"", error=shift(error, section))
 
 
 def _document(request: EncodeRequest, section: Section) -> Documents:
-    """Return the ids of a document, or of the part of one that a section is."""
-    held = _Held()
+    """Return the ids of a document, or of the part of one that a section is; without the id that ends it."""
+    held = _Held(request, None)
     if section.is_whole:
         encode_one(request, section.source, held)
-        return held.documents(0)
-    tokenizer = request.encoding.tokenizer
-    with streams.naming(section.source.shown):
-        for part in tokenizer.read_parts(section.blocks(), request.read_options):
-            ids = tokenizer.encode_part(part)
-            held.add(ids, len(ids))
-    held.end()
-    return held.documents(0)
+    else:
+        tokenizer = request.encoding.tokenizer
+        with streams.naming(section.source.shown):
+            for part in tokenizer.read_parts(section.blocks(), request.read_options):
+                ids = tokenizer.encode_part(part)
+                held.add(held.render(ids), len(ids))
+    return Documents(0, held.data)
 
 
 def _records(request: EncodeRequest, section: Section) -> Iterator[Documents]:
+    extra = special_id(request.encoding, request.options.append_special)
     for unparsed in batches_of(section, request.options):
         batch = unparsed.parse()
         offset = section.start + batch.offset
         made = encode_batch(request, batch)
         if made is not None:
-            ids, places = made
-            yield Documents(offset, ids.tobytes(), places.tobytes())
+            yield Documents(offset, *packed_records(*made, 0, extra, form_of(request.encoding)))
         else:
-            held = _Held()
+            held = _Held(request, extra)
             for record in batch.records():
                 encode_one(request, record, held)
-            yield held.documents(offset)
+            yield Documents(offset, held.data, held.ends)
         if batch.error is not None:
-            yield Documents(offset + len(batch.data), b"", array("Q", [0]).tobytes(), batch.error)
+            yield Documents(offset + len(batch.data), b"", error=batch.error)
 
 
 class _Held(IdWriter):
-    """A writer that holds the ids of documents in memory, for a task to return."""
+    """A writer that holds documents in memory, as `Documents` has them."""
 
-    def __init__(self) -> None:
-        super().__init__(streams.Output(None))
-        self._ids, self._places = array("I"), array("Q", [0])
-
-    def render(self, ids: memoryview) -> Buffer:
-        return ids
+    def __init__(self, request: EncodeRequest, extra: int | None) -> None:
+        form = form_of(request.encoding)
+        super().__init__(streams.Output(None), form, extra)
+        self.data, self.ends = bytearray(), array("Q")
+        self._width = WIDTH[form]
 
     def add(self, rendered: Buffer, count: int) -> None:
         del count
-        self._ids.frombytes(memoryview(rendered).cast("B"))
+        self.data += memoryview(rendered).cast("B")
 
     def end(self, was_cut: bool = False) -> None:
-        del was_cut
-        self._places.append(len(self._ids))
-
-    def documents(self, offset: int) -> Documents:
-        return Documents(offset, self._ids.tobytes(), self._places.tobytes())
+        super().end(was_cut)
+        self.ends.append(len(self.data) // self._width)

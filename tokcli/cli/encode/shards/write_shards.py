@@ -17,6 +17,7 @@ from tokcli.cli.encode.shards.dealing import (
     sections,
     take_inventory,
 )
+from tokcli.cli.encode.shards.layouts import form_of
 from tokcli.cli.encode.shards.read_shards import digest_of_encoding, holds_shards
 from tokcli.cli.encode.shards.shard_folder import ShardFolder
 from tokcli.cli.encode.shards.shard_run import Run
@@ -25,7 +26,7 @@ from tokcli.cli.encode.shards.shards_on_cluster import ClusterRun
 from tokcli.cli.encode.write_ids import special_id
 from tokcli.cli.inputs.columns import import_pyarrow
 from tokcli.cli.inputs.sections import separator_of
-from tokcli.engine.stream.ids import U16_IDS, BinaryFormat
+from tokcli.engine.stream.ids import BinaryFormat
 from tokcli.engine.stream.npy import DTYPES
 from tokcli.errors import InputError, OutputError, TokcliError, reason_of
 
@@ -48,7 +49,7 @@ def write(request: EncodeRequest, folder: str) -> None:
     inventory = take_inventory(inputs(request, quietly=True))
     if asked.shard_of is not None and not inventory.is_known:
         raise InputError("--shard-of needs files: the length of a stream is not known", "Name the FILEs.")
-    form: BinaryFormat = "u16" if request.encoding.n_vocab <= U16_IDS else "u32"
+    form = form_of(request.encoding)
     digest = digest_of_encoding(request.encoding)
     shards = ShardFolder(folder, asked.layout, form, plan(request, digest, inventory), resumes=inventory.is_known)
     try:
