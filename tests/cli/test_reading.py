@@ -146,3 +146,8 @@ def test_blocks_grow_up_to_the_size_that_is_asked_for(tmp_path: Path) -> None:
     assert [len(block) for block in blocks] == [100, 200, 400, 500, 500, 500, 360]
     assert b"".join(blocks) == path.read_bytes()
     assert {len(block) for block in source.blocks(640)} == {640}
+
+
+def test_what_was_read_already_is_not_read_from_the_disk_again() -> None:
+    with streams.Input("gone.txt.gz", b"its text, decompressed").opened() as file:
+        assert (file.seek(4), file.read()) == (4, b"text, decompressed")

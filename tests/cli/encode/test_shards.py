@@ -5,9 +5,11 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import pickle
 import struct
 import subprocess
 import sys
+from array import array
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,6 +18,8 @@ import pytest
 from support import HARD_ATOMS, first_in_gate, noted, ok, refused
 
 import tokcli
+from tokcli.cli.encode.shards import shards_on_cluster
+from tokcli.errors import InputError
 
 TEXTS = [
     "",
@@ -405,3 +409,16 @@ def test_memory_does_not_grow_with_the_input(tmp_path: Path) -> None:
     asked = ["encode", "--records", "lines", "--shards", str(tmp_path / "shards"), str(path)]
     done = subprocess.run([sys.executable, "-c", PEAK, *asked], capture_output=True, check=True)
     assert int(done.stdout) < 300 << 10
+
+
+@pytest.mark.parametrize("protocol", [4, 5])
+def test_documents_survive_pickle_which_copies_no_ids_where_it_can_pass_them_on(protocol: int) -> None:
+    ids, ends = bytearray(range(12)), array("Q", [1, 3])
+    taken: list[pickle.PickleBuffer] = []
+    made = shards_on_cluster.Documents(7, ids, ends, InputError("wrong", offset=9, unit="byte"))
+    pickled = pickle.dumps(made, protocol, buffer_callback=taken.append if protocol == 5 else None)
+    found = pickle.loads(pickled, buffers=taken)
+    assert (found.offset, bytes(found.data), found.ends.tolist()) == (7, bytes(ids), [1, 3])
+    assert (str(found.error), found.error.offset) == (str(made.error), 9)
+    ids[0] = 99
+    assert (found.data[0] == 99) == (protocol == 5)
