@@ -23,11 +23,8 @@ INSTALL = "pip install 'tokcli[dask]'"
 REPORTERS = ("distributed", "tornado", "asyncio")  # they would log the end of the workers
 LOOP_THREAD = "IO loop"  # distributed's name for it
 # Dask has workers give every freed page back, and the next task fetches its pages again: a fifth of the time of a run.
-# With these limits (bytes; mallopt(3)) they keep what one task needs.
-KEEPING_MEMORY = {
-    f"distributed.nanny.pre-spawn-environ.MALLOC_{limit}_THRESHOLD_": size
-    for limit, size in (("TRIM", 1 << 28), ("MMAP", 1 << 25))
-}
+# Workers that find these in their environment keep what a task needs (bytes; mallopt(3)).
+KEEPING_MEMORY = {"MALLOC_TRIM_THRESHOLD_": 1 << 28, "MALLOC_MMAP_THRESHOLD_": 1 << 25}
 SPAWNING_S = 0.2  # for Dask's threads to finish starting the processes that they were starting when Ctrl-C came
 
 
@@ -38,7 +35,6 @@ def connected(address: str, workers: int) -> Iterator[Any]:
     TokcliError where there is no Dask, or no cluster. Ctrl-C kills the processes that were started.
     """
     try:
-        import dask
         import distributed
     except ImportError as error:
         why, hint = not_loaded(error, INSTALL)
@@ -51,15 +47,16 @@ def connected(address: str, workers: int) -> Iterator[Any]:
             if address == LOCAL:
                 runner.start()
                 stack.callback(runner.stop)
-                with dask.config.set(KEEPING_MEMORY):
-                    made = distributed.LocalCluster(
-                        loop=runner.loop,
-                        n_workers=workers,
-                        threads_per_worker=1,
-                        host=LOOPBACK,
-                        dashboard_address=None,
-                        scheduler_kwargs={"dashboard_address": f"{LOOPBACK}:0"},  # else a fixed port, and a warning
-                    )
+                for name, size in KEEPING_MEMORY.items():
+                    os.environ.setdefault(name, str(size))
+                made = distributed.LocalCluster(
+                    loop=runner.loop,
+                    n_workers=workers,
+                    threads_per_worker=1,
+                    host=LOOPBACK,
+                    dashboard_address=None,
+                    scheduler_kwargs={"dashboard_address": f"{LOOPBACK}:0"},  # else a fixed port, and a warning
+                )
                 address = stack.enter_context(made)
             yield stack.enter_context(_client(distributed, address, is_local=made is not None))
         except KeyboardInterrupt:
