@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support import ROOT, refused
 from trainers import counted, train_ranks
 
 import tokcli
 from tokcli.engine import backend
 from tokcli.engine.bpe.bpe import encode_piece
-from tokcli.errors import InputError, TokcliError
+from tokcli.errors import InputError, TokcliError, VocabularyError
 from tokcli.training.native_trainer import native_merges
 from tokcli.training.train import train
 from tokcli.training.trainer import BYTES, TrainingRules
@@ -139,6 +140,22 @@ def test_a_seeds_ids_stay_and_new_ones_stand_behind_its_special_tokens() -> None
 def test_a_seed_larger_than_the_vocabulary_asked_for_is_refused() -> None:
     with pytest.raises(InputError, match="vocabulary size 300: too small"):
         train(["ab"], 300, seed=tokcli.get_encoding("r50k_base"))
+
+
+@pytest.mark.parametrize("name", ["unigram.tokenizer.json", "suffix.tokenizer.json", "wordpiece.tokenizer.json", "bpe.model",
+                                  "unigram.model", "char.model", "word.model"])  # fmt: skip
+def test_a_seed_that_is_no_vocabulary_of_ranks_is_refused(name: str) -> None:
+    path = str(ROOT / "tests" / "data" / "formats" / name)
+    with pytest.raises(VocabularyError, match="only a vocabulary of ranks that has all 256 bytes"):
+        train(["ab"], 10_000, seed=tokcli.load_encoding(path))
+    said = refused("train", "--seed-vocab", path, "--vocab-size", "10000", "-o", "-", data=b"ab")
+    assert said.startswith(f"Error: {path}: only a vocabulary of ranks")
+
+
+def test_a_seed_that_lacks_a_byte_is_refused() -> None:
+    seed = tokcli.Encoding("few", pat_str=r"[\s\S]", mergeable_ranks={b"a": 0, b"b": 1}, special_tokens={})
+    with pytest.raises(VocabularyError, match="all 256 bytes"):
+        train(["ab"], 300, seed=seed)
 
 
 def test_a_token_is_never_longer_than_asked_for() -> None:

@@ -54,7 +54,7 @@ def train(
     if not isinstance(corpus, Iterable):
         raise arguments.wrong_type("corpus", "a list of texts", corpus)
     if seed is not None:
-        rules = rules.from_seed(seed._mergeable_ranks, seed._special_tokens)
+        rules = rules.extending(seed)
     counter = CorpusCounter(
         PreTokenizer(pat_str),
         special_tokens=[*special_tokens, *rules.seed_special],

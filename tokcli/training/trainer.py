@@ -17,10 +17,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from tokcli.errors import InputError, VocabularyError
 from tokcli.training.corpus_counter import PieceCounts
+
+if TYPE_CHECKING:
+    from tokcli.engine.encoding import Encoding
 
 BYTES = {bytes([value]): value for value in range(256)}  # the tokens to begin with: any input can be encoded
 
@@ -58,6 +61,14 @@ class TrainingRules:
     def from_seed(self, seed: Mapping[bytes, int], special: Mapping[str, int]) -> TrainingRules:
         """Return the same rules with other tokens to begin with."""
         return TrainingRules(self.vocab_size, self.min_frequency, self.max_token_bytes, self.ties, seed, special)
+
+    def extending(self, seed: Encoding) -> TrainingRules:
+        """Return the same rules with the tokens of an encoding to begin with; VocabularyError where it has no ranks."""
+        rules = seed.tokenizer.rules
+        ranks = seed._mergeable_ranks if rules is None or rules.shortcut is not None else {}
+        if any(bytes([byte]) not in ranks for byte in range(256)):
+            raise VocabularyError("only a vocabulary of ranks that has all 256 bytes can be extended")
+        return self.from_seed(ranks, seed._special_tokens)
 
     @cached_property
     def tokens(self) -> list[bytes]:

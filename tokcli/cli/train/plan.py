@@ -14,7 +14,7 @@ from tokcli.engine.bpe.byte_alphabet import byte_alphabet
 from tokcli.engine.encoding import Encoding
 from tokcli.engine.pretokenizers.known_patterns import GPT4, O200K, R50K
 from tokcli.engine.pretokenizers.pretokenizer import PreTokenizer
-from tokcli.errors import InputError, VocabularyError
+from tokcli.errors import InputError
 from tokcli.formats.export.writers import WHOLE_TEXT, Made, recover_merges
 from tokcli.formats.limits import MAX_TOKEN_BYTES
 from tokcli.registry.encodings import resolve_encoding, resolve_pattern
@@ -65,11 +65,8 @@ class Plan:
         longest = min(asked.max_token_bytes or MAX_TOKEN_BYTES, MAX_TOKEN_BYTES)  # longer ones could not be read
         rules = TrainingRules(asked.vocab_size or 0, asked.min_frequency, longest, asked.ties)
         if asked.seed_vocab is not None:
-            seed = resolve_encoding(asked.seed_vocab, note=lambda _: None)
-            ranks = getattr(seed, "_mergeable_ranks", None)
-            if not ranks:
-                raise VocabularyError(f"{asked.seed_vocab}: only a vocabulary of bytes and ranks can be extended")
-            rules = rules.from_seed(ranks, seed._special_tokens)
+            with streams.naming(asked.seed_vocab):
+                rules = rules.extending(resolve_encoding(asked.seed_vocab, note=lambda _: None))
         elif asked.byte_order == "gpt2":
             rules = rules.from_seed({bytes([byte]): rank for rank, byte in enumerate(byte_alphabet().values())}, {})
         rules.check_size()
