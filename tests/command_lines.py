@@ -203,10 +203,13 @@ def broken_rule(line: CommandLine, status: int, said: bytes, before: dict[str, b
     if "Traceback" in text or "internal error" in text:
         return "internal error"
     most = MAX_LINES + 4 * ("--hold-back" in " ".join(line.arguments))  # a line for each encoding it is compared with
-    usage = "Usage:" in text  # a command without arguments shows its help
     # of several inputs, each that cannot be read; what can be is used
-    reports_each = bool({"count", "-r", "--recursive"} & set(line.arguments))
-    if not usage and text.count("\n") > (2 * len(line.arguments) if reports_each else most):
+    if reports_each := bool({"count", "-r", "--recursive"} & set(line.arguments)):
+        most = 2 * len(line.arguments)
+    if {"-v", "--verbose"} & set(line.arguments):
+        most += text.count(": binary, skipped\n")
+    usage = "Usage:" in text  # a command without arguments shows its help
+    if not usage and text.count("\n") > most:
         return f"{text.count(chr(10))} lines"
     if any(not char.isprintable() and char != "\n" for char in text):
         return "control characters"
