@@ -207,7 +207,7 @@ def broken_rule(line: CommandLine, status: int, said: bytes, before: dict[str, b
     most = MAX_LINES + 4 * ("--hold-back" in " ".join(line.arguments))  # a line for each encoding it is compared with
     # of several inputs, each that cannot be read; what can be is used
     if reports_each := bool({"count", "-r", "--recursive"} & set(line.arguments)):
-        most = 2 * len(line.arguments)
+        most = 2 * len(line.arguments) + text.count("\nError: ") * bool({"-r", "--recursive"} & set(line.arguments))
     if {"-v", "--verbose"} & set(line.arguments):
         most += text.count(": binary, skipped\n")
     usage = "Usage:" in text  # a command without arguments shows its help

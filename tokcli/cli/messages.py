@@ -12,11 +12,13 @@ MAX_WORD, MAX_LINE = 300, 900  # characters of a path, and of a message
 MAX_SHOWN = 1 << 16  # characters of a message that are looked at
 
 
-def report(error: TokcliError) -> None:
-    """Print an error and what to do next, in the words of the command line, to standard error."""
+def report(error: TokcliError, hinted: str = "") -> str:
+    """Print an error to standard error, and what to do next unless `hinted` says the same; return what to do next."""
     from tokcli.cli.hints import hint_for  # 0.4 ms that runs without an error do not need
 
-    print_error(str(error), hint_for(error))
+    hint = hint_for(error)
+    print_error(str(error), "" if hint == hinted else hint)
+    return hint
 
 
 def print_error(what: str, hint: str = "") -> None:

@@ -97,6 +97,15 @@ def test_what_is_not_utf_8_is_reported_and_the_rest_goes_on(command: list[str], 
     assert (ran.status, ran.err) == (2, "Error: gone: no such file or directory\n")
 
 
+@pytest.mark.parametrize("command", [["count", "-r"], ["encode", "-r"], ["count", "1", "2", "3"]])
+def test_what_to_do_about_many_files_is_said_once(command: list[str], tree: Path) -> None:
+    for name in "123":
+        (tree / name).write_bytes(b"\xff")
+    ran = run_tokcli(*command)
+    assert [line.partition(":")[0] for line in ran.err.splitlines()].count("Error") == 3
+    assert ran.err.count("Use --errors replace") == 1
+
+
 @pytest.mark.parametrize("command", [["count", "--total"], ["encode"], ["split"]])
 def test_compressed_data_that_are_damaged_are_left_out_whatever_errors_says(command: list[str], tree: Path) -> None:
     expected = ok(*command, "-r")

@@ -65,6 +65,7 @@ class ManyCounts:
         self._texts = self.request.texts
         self._is_single = isinstance(self._texts, list) and len(self._texts) == 1
         self._status = 0
+        self._hinted = ""  # what the last error that was reported said to do
         self._looking = Lock()
         self._progress: _Progress | None = None
         if sys.stderr.isatty() and not asked.quiet:
@@ -117,7 +118,7 @@ class ManyCounts:
         except TokcliError as error:
             if self._is_single:
                 raise
-            messages.report(error)
+            self._hinted = messages.report(error, self._hinted)
             self._status = EXIT_ERROR
             return None
         if outcome.row is None and not isinstance(self._texts, list):

@@ -49,6 +49,7 @@ class FoundTexts:
         own = vars(asked)  # rows of columns are records, but --chunk reads plain text
         self._takes_columns = own.get("records") == "jsonl" and own.get("chunk") is None
         self._skipped = 0
+        self._hinted = ""  # what the last error that was reported said to do
         self._is_silent = False
         self.status = 0
 
@@ -91,7 +92,7 @@ class FoundTexts:
     def failed(self, error: TokcliError) -> None:
         """Report an input that cannot be read."""
         if not self._is_silent:
-            messages.report(error)
+            self._hinted = messages.report(error, self._hinted)
             self.status = EXIT_ERROR
 
     def skipped(self, source: streams.Input) -> None:
