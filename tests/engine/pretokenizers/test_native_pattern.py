@@ -311,17 +311,27 @@ def test_native_arrays_are_checked() -> None:
     assert native is not None
     program = compile_program(OWN)
     arrays = [program.firsts, program.classes, program.sets, program.steps, program.start]
+    count, sets = len(program.steps) // 4, len(program.sets) // 32
+    take, fork, check, match = range(4)
     wrong = [
         (0, array("I", [1])),
         (0, array("I")),
+        (0, array("I", [1, *program.firsts[1:]])),
+        (0, array("I", [*program.firsts[:-1], 0x110000])),
+        (0, array("I", [*program.firsts[:-1], program.firsts[-2]])),
         (1, program.classes[:-1]),
         (1, b"\xff" * len(program.classes)),
         (2, program.sets[:-1]),
         (2, program.sets[:32]),
+        (2, b""),
         (3, program.steps[:-1]),
-        (3, array("I", [9, 0, 0, 0])),
+        (3, array("I")),
+        (3, array("I", [match, 1, 0, 0]) * (1 << 17)),
         (4, len(program.steps)),
-    ]
+        *((3, array("I", step) + program.steps[4:]) for step in (
+            [9, 0, 0, 0], [take, sets, 0, 0], [take, 0, 0, count], [fork, count, 0, 0], [fork, 0, count, 0],
+            [check, sets, 0, 0], [check, 0, sets, 0], [check, 0, 0, count], [match, 0, 0, 0], [match, 1 << 16, 0, 0])),
+    ]  # fmt: skip
     for place, value in wrong:
         with pytest.raises(ValueError, match="not the program"):
             native.Pattern(*arrays[:place], value, *arrays[place + 1 :])
