@@ -86,6 +86,46 @@ def test_a_character_that_is_refused_unless_a_token_begins_with_it() -> None:
     assert numbers_in(check.find("a yz1 b"))[2::3] == [NO_TOKEN, 2]  # what is refused ends where a token begins
 
 
+def test_bytes_that_look_like_characters_and_are_none_are_not_missing() -> None:
+    too_long, surrogate, too_large = b"\xe0\x80\x80\xf0\x80\x80\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80"
+    data = too_long + "é".encode() + surrogate + too_large + "中".encode() + b"\xe4\xb8"
+    assert numbers_in(native.Glyphs().missing(data), "I") == [0xE9, 0x4E2D]
+
+
+def vocabulary_of(*tokens: bytes, drops_missing: bool = False) -> Any:
+    sizes, numbers = ids(*map(len, tokens)), ids(*range(len(tokens)))
+    image = native.build_image(b"".join(tokens), sizes, numbers, bytes(32), drops_missing=drops_missing)
+    return native.Vocabulary(image)
+
+
+def test_ids_are_placed_only_in_their_own_text() -> None:
+    tokens = [b"a", b"b", b"0123456789", b"", "é".encode()]
+    decoder = native.Decoder(vocabulary_of(*tokens), {9: b"<x>"})
+    for numbers in ([0, 2, 1], [0, 3, 1, 9, 2], [4, 4, 0], [3]):
+        text = b"".join(b"<x>" if number == 9 else tokens[number] for number in numbers)
+        assert decoder.place(ids(*numbers), text, 0, False) == (decoder.spans(ids(*numbers), 0, True), None)
+        for other in (text + b"a", text[:-1] + b"x", b"x" + text, text[:-1]):
+            if other != text:
+                assert decoder.place(ids(*numbers), other, 0, False) is None
+    assert decoder.place(ids(0, 7), b"aa", 0, False) is None
+
+
+@pytest.mark.parametrize("drops_missing", [False, True])
+def test_noise_under_a_vocabulary_that_lacks_a_byte(drops_missing: bool) -> None:
+    vocabulary = vocabulary_of(b"a", b" ", b"\xff", drops_missing=drops_missing)
+    data, ends = b"a \xff", array("Q", [1, 3])
+    whole = "a\xff".encode("latin-1")
+    if drops_missing:  # which bytes are joined with the tokens before them is known of whole vocabularies only
+        with pytest.raises(KeyError):
+            vocabulary.encode_split(data, ends, True)
+        return
+    assert numbers_in(vocabulary.encode_split(data, ends, True), "I") == [0, 1, 2]
+    assert numbers_in(vocabulary.encode_split(whole, array("Q", [2]), True), "I") == [0, 2]
+    for text in (b"\x80\xff", b"a \x80", b"z\xff", b" z\xff"):
+        with pytest.raises(KeyError):
+            vocabulary.encode_split(text, array("Q", [len(text)]), True)
+
+
 # --- whole tokenizers: the native answer is Python's -------------------------------------------------------------------
 
 
