@@ -95,8 +95,8 @@ def nested(depth: int) -> object:
         ("a WordPiece decoder that says nothing", tokenizer_json(decoder={"type": "WordPiece"}), "decoder.prefix"),
         ("a CTC decoder that says nothing", tokenizer_json(decoder={"type": "CTC"}), "decoder.pad_token"),
         ("a ByteLevel processor that says nothing", tokenizer_json(post_processor={"type": "ByteLevel"}), "post_processor.trim_offsets"),
-        *((f"a template with {what}", tokenizer_json(post_processor={"type": "TemplateProcessing", "single": [{"Sequence": {"id": text, "type_id": 0}} for text in texts], "pair": [], "special_tokens": {}}), "post_processor.single: expected the Sequence A once")
-          for what, texts in (("no text", ""), ("a text twice", "AA"), ("the text of a pair", "B"), ("two texts", "AB"))),
+        *((f"a template with {what}", tokenizer_json(post_processor={"type": "TemplateProcessing", "single": [{"Sequence": {"id": text, "type_id": 0}} for text in texts], "pair": [], "special_tokens": {}}), "post_processor.single: expected the Sequence A, and no other")
+          for what, texts in (("no text", ""), ("the text of a pair", "B"), ("two texts", "AB"))),
         ("a template's token without a name", tokenizer_json(post_processor={"type": "TemplateProcessing", "single": [], "pair": [], "special_tokens": {"X": {"ids": [1], "tokens": ["a"]}}}), "special_tokens.X.id"),
         ("a score beyond any", tokenizer_json(model={"type": "Unigram", "unk_id": 0, "vocab": [["a", 1e999]]}), "vocab[0]"),
     ],

@@ -171,9 +171,9 @@ def _template(node: JsonNode, _: int) -> processors.PostProcessor:
         return processors.TemplateToken(ids, texts, inner.member("type_id").whole(0, MAX_RANK))
 
     single, pair = (tuple(read_item(item) for item in node.member(name).list()) for name in ("single", "pair"))
-    if [part.number for part in single if isinstance(part, processors.TemplateText)] != [0]:
-        # tokenizers would drop or repeat every text, with and without special tokens
-        node.member("single").fail("expected the Sequence A once, and no other")
+    if {part.number for part in single if isinstance(part, processors.TemplateText)} != {0}:
+        # without A, tokenizers drops every text, with and without special tokens; with B it panics
+        node.member("single").fail("expected the Sequence A, and no other")
     return processors.Template(single, pair)
 
 
