@@ -19,7 +19,7 @@ from support import HARD_ATOMS, ROOT, ok, refused
 from tokcli.cli import cluster_work
 from tokcli.cli.main import run
 from tokcli.cluster.files import size_of_url
-from tokcli.cluster.tasks import in_order
+from tokcli.cluster.tasks import connected, in_order
 from tokcli.errors import InputError
 
 pytest.importorskip("distributed")
@@ -237,3 +237,15 @@ def test_a_cluster_reads_files_only() -> None:
     assert "--dask reads files and urls" in refused("count", "--dask", "local", "-", data=b"x")
     assert "--text" in refused("count", "--dask", "local", "-t", "x")
     assert "--shards" in refused("encode", "--dask", "local", "x")
+
+
+def test_ctrl_c_in_the_middle_of_a_lock_is_a_ctrl_c(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(**_: object) -> None:
+        try:
+            raise KeyboardInterrupt
+        finally:
+            threading.Lock().release()  # as Condition.__exit__ does
+
+    monkeypatch.setattr("distributed.LocalCluster", interrupted)
+    with pytest.raises(KeyboardInterrupt), connected("local", 1):
+        pass

@@ -59,7 +59,9 @@ def connected(address: str, workers: int) -> Iterator[Any]:
                 )
                 address = stack.enter_context(made)
             yield stack.enter_context(_client(distributed, address, is_local=made is not None))
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, RuntimeError) as error:
+            if not _came_of_ctrl_c(error):
+                raise
             # closing waits for workers that are starting or busy, for 10 s and more: they are killed instead
             stack.pop_all()
             atexit.unregister(distributed.deploy.spec.close_clusters)
@@ -76,7 +78,14 @@ def connected(address: str, workers: int) -> Iterator[Any]:
                         worker.kill()
                     _kill_spawned()
                     time.sleep(SPAWNING_S / 20)
-            raise
+            raise KeyboardInterrupt from None
+
+
+def _came_of_ctrl_c(error: BaseException | None) -> bool:
+    """Return whether an error is a Ctrl-C, or came of one: in the middle of a lock, `threading` makes an error of it."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__context__
+    return error is not None
 
 
 def _stop_loop(runner: Any) -> None:
