@@ -82,7 +82,7 @@ def connected(address: str, workers: int) -> Iterator[Any]:
 
 
 def _came_of_ctrl_c(error: BaseException | None) -> bool:
-    """Return whether an error is a Ctrl-C, or came of one: in the middle of a lock, `threading` makes an error of it."""
+    """Return whether an error is a Ctrl-C or came of one: in the middle of a lock, `threading` makes an error of it."""
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__context__
     return error is not None
