@@ -88,6 +88,11 @@ class TokenVocabulary(Protocol):
         """Whether `finish` can add special tokens."""
         return False
 
+    @property
+    def copies(self) -> int:
+        """How many times `encode` gives the ids of a text: once, unless a template repeats texts."""
+        return 1
+
     def finish(self, texts: list[Tokens], add: bool) -> Tokens:
         """Return one text or a pair of texts after the post-processor, with its special tokens if `add` is true."""
         del add

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from support import ROOT, ok
 
+from tokcli import load_encoding
+
 WORDPIECE = ROOT / "tests" / "data" / "formats" / "wordpiece.tokenizer.json"
 RECORDS = [{"text": "hello b", "text_pair": "wo"}, {"text": "hello b"}, {"text": "", "text_pair": ""}, {"text": ""}]
 ADDED = [[], ["--add-special-tokens"]]
@@ -56,3 +58,25 @@ def test_records_and_pairs_of_texts_count_as_many_as_are_encoded(encoding: Path,
     given = ["-q", "-e", encoding, *added, "--records"]
     assert list(map(int, ok("count", *given, "jsonl", data=data).split())) == ids(*given, "jsonl", data=data)
     assert list(map(int, ok("count", *given, "lines", data=data).split())) == ids(*given, "lines", data=data)
+
+
+def test_a_text_that_a_template_repeats_is_repeated_without_special_tokens_too(tmp_path: Path) -> None:
+    """The numbers are those of tokenizers 0.23.3; the second text of a pair is in its template once."""
+    text, separator = ({"Sequence": {"id": "A", "type_id": 0}}, {"SpecialToken": {"id": "[SEP]", "type_id": 0}})
+    described = json.loads(WORDPIECE.read_text())
+    described["post_processor"]["single"] = [text, separator, text]
+    made = tmp_path / "repeats.json"
+    made.write_text(json.dumps(described))
+    encoding = load_encoding(made)
+    once = load_encoding(WORDPIECE).encode("hello wo")
+    assert encoding.encode("hello wo") == once * 2
+    ids, places = encoding.encode_with_offsets("hello wo")
+    assert (ids, places[: len(once)]) == (once * 2, places[len(once) :])
+    pair = b'{"text": "hello wo", "text_pair": "hello wo"}'
+    assert ok("encode", "-q", "-e", made, "--records", "jsonl", data=pair).split() == [
+        b"%d" % number for number in once * 2
+    ]
+    added = described["post_processor"]["special_tokens"]["[SEP]"]["ids"]
+    assert ok("encode", "-q", "-e", made, "--add-special-tokens", data=b"hello wo").split() == [
+        b"%d" % number for number in once + added + once
+    ]

@@ -245,6 +245,11 @@ class WholeTextTokenizer(TokenVocabulary):
         return self.inner.finish(texts, add)
 
     @property
+    def copies(self) -> int:
+        """How many times `encode` gives the ids of a text."""
+        return self.inner.copies
+
+    @property
     def has_template(self) -> bool:
         """Whether `finish` can add special tokens."""
         return self.inner.has_template

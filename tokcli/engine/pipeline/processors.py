@@ -118,6 +118,11 @@ def trims(processor: PostProcessor | None) -> bool:
     return isinstance(processor, TrimOffsets) or (isinstance(processor, Roberta) and processor.trim is not None)
 
 
+def repeats(processor: PostProcessor) -> bool:
+    """Return whether a post-processor takes a single text more than once, which it then does without `add`, too."""
+    return len(joined(processor([Tokens([0])], False)).ids) > 1
+
+
 def growth(processor: PostProcessor) -> tuple[int, int]:
     """Return the most that a post-processor makes of any text: the number of its copies, and of the ids added."""
     copies, more = 1, 4  # of Roberta and BertProcessing: a token before each of two texts and after it

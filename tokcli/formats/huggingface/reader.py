@@ -14,6 +14,8 @@ from tokcli.engine.bpe.byte_alphabet import bytes_of
 from tokcli.engine.pipeline.added_tokens import AddedToken
 from tokcli.engine.pipeline.models import Model, Unigram
 from tokcli.engine.pipeline.pipeline import Pipeline
+from tokcli.engine.pipeline.processors import repeats
+from tokcli.engine.pipeline.repeating import RepeatingPipeline
 from tokcli.formats.huggingface.components import asks_for_start, read_normalizer, read_pre_tokenizer, read_processor
 from tokcli.formats.huggingface.cut_pattern import CutPattern, cut_pattern_of
 from tokcli.formats.huggingface.decoders import decoder_of
@@ -75,12 +77,14 @@ def read_components(top: JsonNode, model: Model, added: Sequence[AddedToken]) ->
     splitter = None if pre_tokenizer.value is None else read_pre_tokenizer(pre_tokenizer)
     cuts = CutPattern() if splitter is None else cut_pattern_of(pre_tokenizer.value, splitter)
     is_byte_level = "ByteLevel" in _types(pre_tokenizer.value) | _types(top.value.get("decoder"))
-    return Pipeline(
+    processor = read_processor(top.member("post_processor")) if top.has("post_processor") else None
+    kind = Pipeline if processor is None or not repeats(processor) else RepeatingPipeline
+    return kind(
         model=model,
         decoder=decoder,
         normalizer=read_normalizer(top.member("normalizer")) if top.has("normalizer") else None,
         splitter=splitter,
-        processor=read_processor(top.member("post_processor")) if top.has("post_processor") else None,
+        processor=processor,
         added=added,
         token_text=_byte_level_text if is_byte_level else _text_of,
         is_byte_level=is_byte_level,
