@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,8 @@ def connected(address: str, workers: int) -> Iterator[Any]:
     with ExitStack() as stack:
         try:
             if address == LOCAL:
+                with _silent_children():  # what this one has to say at Ctrl-C is that it removed a semaphore
+                    resource_tracker.ensure_running()
                 runner.start()
                 stack.callback(runner.stop)
                 for name, size in KEEPING_MEMORY.items():
@@ -68,7 +71,7 @@ def connected(address: str, workers: int) -> Iterator[Any]:
             for name in list(logging.root.manager.loggerDict):  # some have handlers of their own
                 if name.partition(".")[0] in REPORTERS:
                     logging.getLogger(name).handlers, logging.getLogger(name).propagate = [logging.NullHandler()], False
-            with _silent_children():
+            with _undisturbed(), _silent_children():
                 for worker in set(multiprocessing.active_children()) - others:
                     worker.kill()  # before they say that nobody answers them
                 _stop_loop(runner)
@@ -95,6 +98,22 @@ def _stop_loop(runner: Any) -> None:
         for thread in threading.enumerate():
             if thread.name == LOOP_THREAD:
                 thread.join(SPAWNING_S)
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Put off signals of the main thread while workers are ended: another Ctrl-C, or a timer that repeats the first."""
+    is_main = threading.current_thread() is threading.main_thread()
+    kept = {number: signal.signal(number, _ignore) for number in (signal.SIGINT, signal.SIGALRM) if is_main}
+    try:
+        yield
+    finally:
+        for number, handler in kept.items():
+            signal.signal(number, handler)
+
+
+def _ignore(_: int, __: object) -> None:
+    """Handle a signal by doing nothing; children do not inherit that, as they do SIG_IGN."""
 
 
 @contextmanager
