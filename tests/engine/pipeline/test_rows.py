@@ -134,6 +134,20 @@ def test_ids_are_those_of_the_library(name: str, form: str | None, tmp_path: Pat
         assert found == library.encode(text, add_special_tokens=False).ids
 
 
+@pytest.mark.parametrize("inner", [[], [split(r"\s+")], [{"type": "Sequence", "pretokenizers": [DIGITS]}]])
+@pytest.mark.parametrize("cuts", [False, True])
+def test_bytes_that_are_written_as_characters_twice_have_the_ids_of_the_library(
+    inner: list[dict[str, Any]], cuts: bool, tmp_path: Path
+) -> None:
+    """The bytes of "Ġ", which the first ByteLevel makes of a space, are characters again after the second."""
+    tokenizers = pytest.importorskip("tokenizers")
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(table_of([BYTES, *inner, {**BYTES, "use_regex": cuts}])))
+    library, encoding = tokenizers.Tokenizer.from_file(str(path)), load_encoding(path)
+    for text in hard_texts(7, 100):
+        assert encoding.encode(text, disallowed_special=()) == library.encode(text, add_special_tokens=False).ids
+
+
 @pytest.mark.parametrize("name", ROWS)
 def test_rows_are_cut_natively(name: str) -> None:
     pipeline = parse_huggingface(json.dumps(table_of(ROWS[name])).encode(), "tokenizer.json")

@@ -30,7 +30,9 @@ def cut_pattern_of(pre_tokenizer: dict[str, Any], splitter: split.Splitter) -> C
     """Return the patterns of a pre-tokenizer, read as `splitter`, if only ByteLevel comes after them; else none."""
     is_sequence = pre_tokenizer.get("type") == "Sequence"
     steps = pre_tokenizer["pretokenizers"] if is_sequence else [pre_tokenizer]
-    if not steps or steps[-1].get("type") != "ByteLevel":
+    if (
+        not steps or steps[-1].get("type") != "ByteLevel" or _byte_levels(splitter) > 1
+    ):  # each turns bytes into characters
         return CutPattern()
     byte_level, patterns, has_digits = steps[-1], [], False
     for step in steps[:-1]:
@@ -68,6 +70,12 @@ def _keeps_all(split: dict[str, Any], pattern: str) -> bool:
     if split["behavior"] == "Isolated":
         return True
     return split["behavior"] == "Removed" and bool(split.get("invert")) and pattern in KNOWN_ALIKE
+
+
+def _byte_levels(splitter: split.Splitter) -> int:
+    if isinstance(splitter, split.SplitterSequence):
+        return sum(map(_byte_levels, splitter.splitters))
+    return int(isinstance(splitter, split.ByteLevel))
 
 
 def _row_of(splitter: split.Splitter) -> list[str | None]:
