@@ -18,6 +18,7 @@ from support import HARD_ATOMS, ROOT, ok, refused
 
 from tokcli.cli import cluster_work
 from tokcli.cli.main import run
+from tokcli.cluster import connection
 from tokcli.cluster.files import size_of_url
 from tokcli.cluster.tasks import connected, in_order
 from tokcli.errors import InputError
@@ -237,6 +238,15 @@ def test_a_cluster_reads_files_only() -> None:
     assert "--dask reads files and urls" in refused("count", "--dask", "local", "-", data=b"x")
     assert "--text" in refused("count", "--dask", "local", "-t", "x")
     assert "--shards" in refused("encode", "--dask", "local", "x")
+
+
+def test_the_end_of_the_workers_is_not_cut_off_by_the_same_ctrl_c() -> None:
+    """A timer repeats Ctrl-C every quarter of a second, and once cut off what ends the workers: some lived on."""
+    handlers = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGALRM)]
+    with connection._undisturbed():
+        for number in (signal.SIGINT, signal.SIGALRM):
+            signal.raise_signal(number)
+    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGALRM)] == handlers
 
 
 def test_ctrl_c_in_the_middle_of_a_lock_is_a_ctrl_c(monkeypatch: pytest.MonkeyPatch) -> None:
