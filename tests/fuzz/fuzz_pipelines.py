@@ -2,7 +2,7 @@
 
     PYTHONPATH=tests python tests/fuzz/fuzz_pipelines.py FILES [SEED]
 
-prints how many answers were compared and every difference. Compared are the ids, places and types of texts and of pairs,
+prints every difference, and how many answers were compared. Compared are the ids, places and types of texts and of pairs,
 with and without special tokens, those of a long text that two threads share, and decoded text. Not compared is what the
 library itself leaves open, or gets wrong: see `leaves_open`.
 """
@@ -350,7 +350,14 @@ def fuzz(files: int, seed: int, folder: Path) -> Outcome:
     return Outcome(compared, different)
 
 
+def main(files: int, seed: int) -> None:
+    """Print the differences of every hundred files, and the totals so far."""
+    folder, compared, differ = Path(tempfile.mkdtemp()), 0, 0
+    for at in range(0, files, 100):
+        outcome = fuzz(min(100, files - at), seed + at, folder)
+        compared, differ = compared + outcome.compared, differ + len(outcome.different)
+        print(*outcome.different, f"{compared} answers compared, {differ} differ", sep="\n", flush=True)
+
+
 if __name__ == "__main__":
-    outcome = fuzz(int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 1, Path(tempfile.mkdtemp()))
-    print(*outcome.different, sep="\n")
-    print(f"{outcome.compared} answers compared, {len(outcome.different)} differ")
+    main(int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 1)
