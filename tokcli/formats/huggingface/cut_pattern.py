@@ -30,9 +30,7 @@ def cut_pattern_of(pre_tokenizer: dict[str, Any], splitter: split.Splitter) -> C
     """Return the patterns of a pre-tokenizer, read as `splitter`, if only ByteLevel comes after them; else none."""
     is_sequence = pre_tokenizer.get("type") == "Sequence"
     steps = pre_tokenizer["pretokenizers"] if is_sequence else [pre_tokenizer]
-    if (
-        not steps or steps[-1].get("type") != "ByteLevel" or _byte_levels(splitter) > 1
-    ):  # each turns bytes into characters
+    if not steps or steps[-1].get("type") != "ByteLevel" or _byte_levels(splitter) > 1:
         return CutPattern()
     byte_level, patterns, has_digits = steps[-1], [], False
     for step in steps[:-1]:
@@ -73,6 +71,7 @@ def _keeps_all(split: dict[str, Any], pattern: str) -> bool:
 
 
 def _byte_levels(splitter: split.Splitter) -> int:
+    """Return the number of ByteLevels in a pre-tokenizer; a second one writes the characters of the first as bytes."""
     if isinstance(splitter, split.SplitterSequence):
         return sum(map(_byte_levels, splitter.splitters))
     return int(isinstance(splitter, split.ByteLevel))
