@@ -90,7 +90,7 @@ class TokenVocabulary(Protocol):
 
     @property
     def copies(self) -> int:
-        """How many times `encode` gives the ids of a text: once, unless a template repeats texts."""
+        """The number of times that `encode` gives the ids of a text: once, unless a template repeats texts."""
         return 1
 
     def finish(self, texts: list[Tokens], add: bool) -> Tokens:

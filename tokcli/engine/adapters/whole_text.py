@@ -246,7 +246,7 @@ class WholeTextTokenizer(TokenVocabulary):
 
     @property
     def copies(self) -> int:
-        """How many times `encode` gives the ids of a text."""
+        """The number of times that `encode` gives the ids of a text."""
         return self.inner.copies
 
     @property

@@ -23,7 +23,7 @@ class RepeatingPipeline(Pipeline):
 
     @cached_property
     def copies(self) -> int:
-        """How many times `encode` gives the ids of a text: as often as the post-processor takes a text."""
+        """The number of times that `encode` gives the ids of a text: as often as the post-processor takes a text."""
         return len(super().finish([Tokens([0])], False).ids)
 
     def encode(self, text: str, allowed: frozenset[str]) -> list[int]:
