@@ -37,9 +37,10 @@ WORDS = [
     *("ﬁn", "İstanbul", "<s>", "[MASK]", "<x>", "ab<x>", "▁a", "##b", "e\u0301", "Σας", "...", "\u00a0x"),
     "\U0001f468\u200d\U0001f469\u200d\U0001f467",
 ]
+MATCHES_NOTHING = r"[a-c]*"  # also the empty text
 REGEXES = [
     *(r"\s+", r"\p{L}+", r"\d{1,3}", r"\s", r"[^\s\w]+", r"\w+|[^\w\s]+", r"a|b", r"\p{P}", r"(?<=a)b", r"^a", r"b$"),
-    *(r"[a-c]*", r"(?i:'s|'t)|\p{L}+|\p{N}+|\s+", r" ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"),
+    *(MATCHES_NOTHING, r"(?i:'s|'t)|\p{L}+|\p{N}+|\s+", r" ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"),
 ]
 ADDED = ["<s>", "[MASK]", "<x>", "ab", "<pad>", " hello", "▁a", "É", "hello", "\n", "e\u0301"]
 SINGLE, PAIR = ["A", "A", "A", "AA"], ["AB", "AB", "BA", "ABA"]
@@ -303,6 +304,9 @@ def leaves_open(file: Node, encoding: Encoding, part: str, answer: Node) -> bool
         )
     if part == "text":  # it has U+FFFD where bytes are no UTF-8, and its decoders see these, not the bytes
         return "\ufffd" in answer["text"] or "ByteFallback" in json.dumps(file["decoder"])
+    # where it replaces empty text before a ByteLevel, its `encode` and its pre-tokenizer disagree, or it panics
+    if MATCHES_NOTHING in json.dumps(file["normalizer"]) and "ByteLevel" in json.dumps(file["pre_tokenizer"]):
+        return True
     # of two added tokens with the same normalized text it finds one, another each time that it reads the file
     rules: Any = encoding.tokenizer.rules
     normalized = [rules.normalized(token["content"]) for token in file["added_tokens"] if token["normalized"]]
