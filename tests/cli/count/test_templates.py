@@ -61,7 +61,7 @@ def test_records_and_pairs_of_texts_count_as_many_as_are_encoded(encoding: Path,
 
 
 def test_a_text_that_a_template_repeats_is_repeated_without_special_tokens_too(tmp_path: Path) -> None:
-    """The numbers are those of tokenizers 0.23.3; the second text of a pair is in its template once."""
+    """So does tokenizers 0.23.3 (tests/fuzz/fuzz_pipelines.py compares the ids); a pair's template has each text once."""
     text, separator = ({"Sequence": {"id": "A", "type_id": 0}}, {"SpecialToken": {"id": "[SEP]", "type_id": 0}})
     described = json.loads(WORDPIECE.read_text())
     described["post_processor"]["single"] = [text, separator, text]

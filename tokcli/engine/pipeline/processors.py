@@ -118,9 +118,9 @@ def trims(processor: PostProcessor | None) -> bool:
     return isinstance(processor, TrimOffsets) or (isinstance(processor, Roberta) and processor.trim is not None)
 
 
-def repeats(processor: PostProcessor) -> bool:
-    """Return whether a post-processor takes a single text more than once, which it then does without `add`, too."""
-    return len(joined(processor([Tokens([0])], False)).ids) > 1
+def copies(processor: PostProcessor | None) -> int:
+    """Return how often a post-processor takes a single text, which it does without `add`, too."""
+    return 1 if processor is None else len(joined(processor([Tokens([0])], False)).ids)
 
 
 def growth(processor: PostProcessor) -> tuple[int, int]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import ClassVar
 
+from tokcli.engine.pipeline import processors
 from tokcli.engine.pipeline.pipeline import Pipeline
 from tokcli.engine.shortcut.shortcut import Shortcut
 from tokcli.engine.tokens import Tokens, joined
@@ -24,7 +25,7 @@ class RepeatingPipeline(Pipeline):
     @cached_property
     def copies(self) -> int:
         """The number of times that `encode` gives the ids of a text: as often as the post-processor takes a text."""
-        return len(super().finish([Tokens([0])], False).ids)
+        return processors.copies(self.processor)
 
     def encode(self, text: str, allowed: frozenset[str]) -> list[int]:
         """Return the ids of a text, `copies` times."""

@@ -14,7 +14,7 @@ from tokcli.engine.bpe.byte_alphabet import bytes_of
 from tokcli.engine.pipeline.added_tokens import AddedToken
 from tokcli.engine.pipeline.models import Model, Unigram
 from tokcli.engine.pipeline.pipeline import Pipeline
-from tokcli.engine.pipeline.processors import repeats
+from tokcli.engine.pipeline.processors import copies
 from tokcli.engine.pipeline.repeating import RepeatingPipeline
 from tokcli.formats.huggingface.components import asks_for_start, read_normalizer, read_pre_tokenizer, read_processor
 from tokcli.formats.huggingface.cut_pattern import CutPattern, cut_pattern_of
@@ -78,7 +78,7 @@ def read_components(top: JsonNode, model: Model, added: Sequence[AddedToken]) ->
     cuts = CutPattern() if splitter is None else cut_pattern_of(pre_tokenizer.value, splitter)
     is_byte_level = "ByteLevel" in _types(pre_tokenizer.value) | _types(top.value.get("decoder"))
     processor = read_processor(top.member("post_processor")) if top.has("post_processor") else None
-    kind = Pipeline if processor is None or not repeats(processor) else RepeatingPipeline
+    kind = RepeatingPipeline if copies(processor) > 1 else Pipeline
     return kind(
         model=model,
         decoder=decoder,
