@@ -98,10 +98,11 @@ def joined(sequences: Sequence[Tokens]) -> Tokens:
     >>> joined([Tokens([1]), Tokens([2, 3], type_ids=[1, 1])]).type_ids
     [0, 1, 1]
     """
-    if len(sequences) == 1:
-        return sequences[0]
+    full = [tokens for tokens in sequences if len(tokens.ids)]
+    if len(full) == 1:
+        return full[0]  # not copied: it may be all of a long text
     out = Tokens([], spans=[], blanks=[])
-    for tokens in sequences:
+    for tokens in full:
         out.add(tokens)
     return out
 
