@@ -71,9 +71,16 @@ class WordCache {
     std::swap(pair.first, pair.second);
     return &pair.first;
   }
+  // Makes room for the words of a long text at once. (Growing step by step costs two threads that do so at the same time
+  // as much as all else: each step takes new pages and gives old ones back.)
+  void expect_text(size_t size) {
+    constexpr size_t kLong = size_t{1} << 16;  // bytes
+    if (size >= kLong && shift_ > 64 - kLongBits) grow(kLongBits);
+  }
   void keep(const Key& key, const std::vector<uint32_t>& ids, float limit) {
     if (ids.size() > kMostIds) return;
-    if (++kept_ > pair_count() && shift_ > 64 - kMostBits) grow();
+    const size_t pairs = pair_count();
+    if (++kept_ > pairs + pairs / 2 && shift_ > 64 - kMostBits) grow(64 - shift_ + kGrowth);
     Slot& slot = place_for(key.hash);
     slot.words = key.words;
     slot.words[3] |= ids.size() * kCountUnit;
@@ -83,7 +90,7 @@ class WordCache {
 
  private:
   static constexpr size_t kBytes = 32;
-  static constexpr unsigned kFirstBits = 9, kMostBits = 15;  // from 64 kB to 4 MB
+  static constexpr unsigned kFirstBits = 9, kLongBits = 13, kMostBits = 15;  // 64 kB, 1 MB, 4 MB
   static constexpr unsigned kGrowth = 2;  // bits: four times the size
   static constexpr auto kMask = [] {
     std::array<uint8_t, 2 * kBytes> mask{};
@@ -106,11 +113,11 @@ class WordCache {
     SlotPair& pair = pairs_[hash >> shift_];
     return pair.first.words[3] == 0 ? pair.first : pair.second;  // (free: no word has the size 0)
   }
-  void grow() {
-    ZeroedArray<SlotPair> old = std::exchange(pairs_, ZeroedArray<SlotPair>(pair_count() << kGrowth));
+  void grow(unsigned bits) {
+    ZeroedArray<SlotPair> old = std::exchange(pairs_, ZeroedArray<SlotPair>(size_t{1} << bits));
     pairs_.make_pages();  // words go to all of them
     const size_t count = pair_count();
-    shift_ -= kGrowth;
+    shift_ = 64 - bits;
     for (size_t i = 0; i < count; ++i) {
       for (const Slot& slot : {old[i].first, old[i].second}) {
         const auto& [a, b, c, d] = slot.words;

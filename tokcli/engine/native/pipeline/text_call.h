@@ -129,6 +129,7 @@ void TextModel::encode_apart(Bytes text, const Call& call, bool keeps_ids, TextS
   Call part{call.pool, scratch, IdSink(keeps_ids ? &made.ids : nullptr, kNone), made.needs, call.most, 1};
   part.end = call.end;
   part.track(call.spans == nullptr ? nullptr : &made.spans, call.raw, text);
+  scratch.cache.expect_text(text.size());
   part.ends_at_next = call.ends_at_next;
   if (call.spans != nullptr && call.origins != nullptr) part.cut_from(call.begin, *call.origins);
   encode(text, part);
