@@ -137,8 +137,8 @@ class Tokenizer(TokenVocabulary, Protocol):
     def read_whole(self, blocks: Blocks, options: ReadOptions = PLAIN) -> Chunk | None:
         """Return blocks of bytes as one chunk; None where they are empty, InputError above MAX_PIECE_BYTES."""
 
-    def encode_spans(self, chunk: Chunk) -> Tokens:
-        """Return the tokens of a chunk with their places in characters; InputError where these are not known."""
+    def encode_spans(self, part: AnyChunk) -> Tokens:
+        """Return the tokens of a part with their places in characters; InputError where these are not known."""
 
     # --- ids to text -------------------------------------------------------------------------------------------------
 

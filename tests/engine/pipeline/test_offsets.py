@@ -143,3 +143,15 @@ def test_a_text_of_nothing_that_is_put_first_takes_the_place_of_the_first_charac
     path.write_text(json.dumps(top))
     expected = Tokenizer.from_file(str(path)).encode(text, add_special_tokens=False)
     assert load_encoding(path).encode_with_offsets(text, allowed_special="all") == (expected.ids, expected.offsets)
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+@examples(40)
+@given(text=TEXTS)
+def test_utf8_has_the_places_of_its_text(
+    made: Callable[[str], tuple[list[Encoding], Tokenizer]], name: str, text: str
+) -> None:
+    for encoding in made(name)[0]:
+        place = encoding.tokenizer.encode_spans
+        text_, utf8 = place(Chunk(text, 0)), place(memoryview(text.encode()))
+        assert (utf8.ids.tolist(), pairs_of(utf8.spans or ())) == (text_.ids.tolist(), pairs_of(text_.spans or ()))

@@ -12,7 +12,7 @@ from tokcli.cli.encode.write_ids import IdWriter
 from tokcli.engine.stream.chunks import Chunk, ReadOptions
 from tokcli.engine.stream.parallel import with_threads_inside
 from tokcli.engine.stream.spans import byte_spans
-from tokcli.engine.stream.utf8 import AnyChunk, utf8_of
+from tokcli.engine.stream.utf8 import AnyChunk, text_of, utf8_of
 from tokcli.engine.tokens import Spans, Tokens
 from tokcli.errors import InputError
 
@@ -60,8 +60,8 @@ def encode_placed(request: EncodeRequest, source: streams.Input | records.Record
     """
     left, is_cut = request.options.limit, False
 
-    def place(chunk: _PlacedChunk) -> list[_Step]:
-        steps = _steps(request, chunk)
+    def place(part: _PlacedPart) -> list[_Step]:
+        steps = _steps(request, part)
         if left is None and len(steps) == 1:  # of several each is rendered by itself
             steps[0].render(writer)
         return steps
@@ -81,22 +81,22 @@ def encode_placed(request: EncodeRequest, source: streams.Input | records.Record
         return step
 
     with streams.naming(source.shown):
-        placed = request.shared(place, _chunks(request, source), lambda chunk: chunk.work)
+        placed = request.shared(place, _placed_parts(request, source), lambda part: part.work)
         for step in request.shared(render, kept(placed), lambda step: step.work):
             writer.add_whole(step.rendered, len(step.ids), {})
     return is_cut
 
 
-class _PlacedChunk:
-    """A chunk, and the place of its first character (or byte) in the input."""
+class _PlacedPart:
+    """A part of an input, and the place of its first character (or byte) there."""
 
-    def __init__(self, chunk: Chunk, place: int, *, is_first: bool) -> None:
-        self.chunk, self.place, self.is_first = chunk, place, is_first
+    def __init__(self, part: AnyChunk, place: int, *, is_first: bool) -> None:
+        self.part, self.place, self.is_first = part, place, is_first
 
     @property
     def work(self) -> int:
-        """How much work the chunk is, in bytes of text; the first one may be the only one, so it is not shared."""
-        return 0 if self.is_first else len(self.chunk.text)
+        """How much work the part is, in bytes of text; the first one may be the only one, so it is not shared."""
+        return 0 if self.is_first else _size(self.part, in_bytes=True)
 
 
 class _Step:
@@ -123,16 +123,24 @@ class _Step:
             self.work = 0
 
 
-def _chunks(request: EncodeRequest, source: streams.Input | records.Record) -> Iterator[_PlacedChunk]:
-    """Yield an input as chunks, made of parts, which are faster to read, unless these begin with an added space."""
+def _placed_parts(request: EncodeRequest, source: streams.Input | records.Record) -> Iterator[_PlacedPart]:
     in_bytes, at = request.options.offsets == "byte", 0
-    for number, part in enumerate(_parts(request, source)):
-        chunk = part if isinstance(part, Chunk) else Chunk(str(utf8_of(part), "utf-8"), 0)
-        yield _PlacedChunk(chunk, at, is_first=not number)
-        at += len(chunk.text.encode()) if in_bytes else len(chunk.text)
+    before: AnyChunk | None = None
+    for part in _parts(request, source):
+        at += 0 if before is None else _size(before, in_bytes=in_bytes)
+        yield _PlacedPart(part, at, is_first=before is None)
+        before = part
+
+
+def _size(part: AnyChunk, *, in_bytes: bool) -> int:
+    """Return the number of bytes of a part, or of characters."""
+    if not in_bytes:
+        return len(text_of(part))
+    return len(part.text.encode()) if isinstance(part, Chunk) else part.nbytes
 
 
 def _parts(request: EncodeRequest, source: streams.Input | records.Record) -> Iterator[AnyChunk]:
+    """Yield the parts of an input, or chunks where parts would begin with an added space, which has no place."""
     if request.encoding.tokenizer.puts_space_first:
         return request.chunks(source)
     blocks = source.blocks(BLOCK_BYTES) if isinstance(source, streams.Input) else source.blocks()
@@ -140,17 +148,17 @@ def _parts(request: EncodeRequest, source: streams.Input | records.Record) -> It
     return request.encoding.tokenizer.read_parts(blocks, options)
 
 
-def _steps(request: EncodeRequest, placed: _PlacedChunk) -> list[_Step]:
-    """Return the tokens of a chunk and their places in it, in the unit that was asked for."""
-    tokenizer, chunk = request.encoding.tokenizer, placed.chunk
-    if chunk.allowed is None:
-        chunk = Chunk(chunk.text, chunk.offset, pieces=chunk.pieces, tail=chunk.tail, allowed=request.allowed)
-    found = with_threads_inside(tokenizer.encode_spans, request.threads)(chunk)
+def _steps(request: EncodeRequest, placed: _PlacedPart) -> list[_Step]:
+    """Return the tokens of a part and their places in it, in the unit that was asked for."""
+    tokenizer, part = request.encoding.tokenizer, placed.part
+    if isinstance(part, Chunk) and part.allowed is None:
+        part = Chunk(part.text, part.offset, pieces=part.pieces, tail=part.tail, allowed=request.allowed)
+    found = with_threads_inside(tokenizer.encode_spans, request.threads)(part)
     found.begins = placed.is_first
     tokens = tokenizer.finish([found], False)
     ids, spans = memoryview(tokens.ids), tokens.spans
     if request.options.offsets == "byte" and spans is not None:
-        spans = byte_spans(chunk.text.encode(), spans)
+        spans = byte_spans(part.text.encode() if isinstance(part, Chunk) else utf8_of(part), spans)
     places = None if spans is None else memoryview(spans)
     return [
         _Step(ids[at : at + STEP_TOKENS], places and places[2 * at : 2 * (at + STEP_TOKENS)], placed.place)

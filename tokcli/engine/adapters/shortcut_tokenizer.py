@@ -13,7 +13,7 @@ from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, TypeVar
 
-from tokcli.engine.adapters.whole_text import NONE, WholeTextTokenizer, allowed_in, text_of
+from tokcli.engine.adapters.whole_text import NONE, WholeTextTokenizer
 from tokcli.engine.bpe.merges import ParentTable, for_ids
 from tokcli.engine.shortcut.placed import placed
 from tokcli.engine.shortcut.shortcut import Shortcut, blanks_of
@@ -21,7 +21,7 @@ from tokcli.engine.shortcut.text_check import Checks, TextCheck
 from tokcli.engine.stream import chunks as stream
 from tokcli.engine.stream import special_tokens as special
 from tokcli.engine.stream.chunks import PLAIN, ReadOptions
-from tokcli.engine.stream.utf8 import SplitText, utf8_of, without_surrogates
+from tokcli.engine.stream.utf8 import SplitText, allowed_in, text_of, utf8_of, without_surrogates
 from tokcli.engine.text_tokenizer import TextTokenizer
 from tokcli.engine.tiktoken.native_encoder import NativeEncoder
 from tokcli.engine.tiktoken.rank_tokenizer import RankTokenizer
@@ -186,18 +186,18 @@ class ShortcutTokenizer(WholeTextTokenizer):
         found = [ids for ids in pieces if ids is not None]
         return list(chain.from_iterable(found)) if len(found) == len(pieces) else self.inner.encode(text, NONE)
 
-    def encode_spans(self, chunk: stream.Chunk) -> Tokens:
+    def encode_spans(self, part: AnyChunk) -> Tokens:
         """Return the tokens of a whole text with their places in characters; InputError where these are not known."""
-        checks, found = self._checks, (chunk.allowed or NONE) | self._always_found
+        checks, found = self._checks, allowed_in(part) | self._always_found
         if checks is None:
-            return super().encode_spans(chunk)
+            return super().encode_spans(part)
         parts, at = [], 0
-        for part, is_added in checks.parts(chunk.text, found):
+        for text, is_added in checks.parts(text_of(part), found):
             if is_added:
-                parts.append(Tokens([self.shortcut.added[part]], spans=[at, at + len(part)], blanks=blanks_of(part)))
+                parts.append(Tokens([self.shortcut.added[text]], spans=[at, at + len(text)], blanks=blanks_of(text)))
             else:
-                parts.append(self._plain_spans(checks, part, at))
-            at += len(part)
+                parts.append(self._plain_spans(checks, text, at))
+            at += len(text)
         return joined(parts)
 
     def _plain_spans(self, checks: Checks, text: str, start: int) -> Tokens:

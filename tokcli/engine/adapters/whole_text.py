@@ -20,7 +20,7 @@ from tokcli.engine.stream import chunks as stream
 from tokcli.engine.stream import special_tokens as special
 from tokcli.engine.stream.chunks import PLAIN, ReadOptions, Utf8Errors
 from tokcli.engine.stream.parallel import ordered
-from tokcli.engine.stream.utf8 import special_finder, utf8_of, valid_utf8, without_surrogates
+from tokcli.engine.stream.utf8 import allowed_in, special_finder, text_of, utf8_of, valid_utf8, without_surrogates
 from tokcli.engine.text_tokenizer import TextTokenizer
 from tokcli.engine.token_vocabulary import TokenVocabulary
 from tokcli.engine.tokens import Tokens
@@ -236,9 +236,11 @@ class WholeTextTokenizer(TokenVocabulary):
         """Return the pieces of a chunk as bytes."""
         return [piece.encode() for piece in self.inner.split(chunk.text)]
 
-    def encode_spans(self, chunk: stream.Chunk) -> Tokens:
+    def encode_spans(self, part: AnyChunk) -> Tokens:
         """Return the tokens of a whole text with their places in characters; InputError where these are not known."""
-        return self.inner.encode_spans(chunk.text, chunk.allowed or NONE)
+        allowed, native = allowed_in(part), None if self.inner.trims_spans else self.inner.native
+        found = None if native is None else native.encode_spans(_text_or_utf8(part), allowed)
+        return self.inner.encode_spans(text_of(part), allowed) if found is None else found
 
     def finish(self, texts: list[Tokens], add: bool) -> Tokens:
         """Return one text or a pair of texts after the post-processor, which adds its special tokens if `add`."""
@@ -338,19 +340,9 @@ class WholeTextTokenizer(TokenVocabulary):
         del piece
 
 
-def text_of(part: AnyChunk) -> str:
-    """Return the text of a part of a stream."""
-    return part.text if isinstance(part, stream.Chunk) else str(utf8_of(part), "utf-8")
-
-
 def _text_or_utf8(part: AnyChunk) -> TextOrUtf8:
     """Return the text of a part of a stream: a str if it was decoded before, else UTF-8."""
     return part.text if isinstance(part, stream.Chunk) else utf8_of(part)
-
-
-def allowed_in(part: AnyChunk) -> frozenset[str]:
-    """Return the special tokens allowed in a part of a stream: none where they have been cut out before."""
-    return (isinstance(part, stream.Chunk) and part.allowed) or NONE
 
 
 def _restore(kind: type[WholeTextTokenizer], name: str, rules: type[Any], given: dict[str, Any]) -> WholeTextTokenizer:

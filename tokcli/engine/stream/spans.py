@@ -38,7 +38,7 @@ def format_json(spans: Spans, shift: int = 0) -> bytes:
     return items
 
 
-def byte_spans(data: bytes, spans: Spans) -> Spans:
+def byte_spans(data: bytes | memoryview, spans: Spans) -> Spans:
     """Return spans in the characters of a text as spans in its bytes; a place past the end of the text is its end.
 
     >>> byte_spans("aé!".encode(), array("Q", [0, 2, 2, 3])).tolist()

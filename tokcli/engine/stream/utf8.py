@@ -80,6 +80,16 @@ def utf8_of(part: memoryview | SplitText) -> memoryview:
     return part.data if isinstance(part, SplitText) else part
 
 
+def text_of(part: AnyChunk) -> str:
+    """Return the text of a part of a stream."""
+    return part.text if isinstance(part, Chunk) else str(utf8_of(part), "utf-8")
+
+
+def allowed_in(part: AnyChunk) -> frozenset[str]:
+    """Return the special tokens allowed in a part of a stream: none where they have been cut out before."""
+    return (isinstance(part, Chunk) and part.allowed) or frozenset()
+
+
 def valid_utf8(data: Buffer) -> int:
     """Return how many bytes at the beginning are whole characters of UTF-8.
 

@@ -287,7 +287,8 @@ class RankTokenizer(RankVocabulary):
                 return pieces
         return stream.split_chunk(chunk, self.pretokenizer)
 
-    def encode_spans(self, chunk: stream.Chunk) -> Tokens:
-        """Return the tokens of a chunk with their places in characters, as tiktoken's `decode_with_offsets` counts."""
-        ids = Tokens(self.encode(chunk.text, chunk.allowed)).ids if chunk.allowed else self.encode_part(chunk)
+    def encode_spans(self, part: AnyChunk) -> Tokens:
+        """Return the tokens of a part with their places in characters, as tiktoken's `decode_with_offsets` counts."""
+        allowed = utf8.allowed_in(part)
+        ids = Tokens(self.encode(utf8.text_of(part), allowed)).ids if allowed else self.encode_part(part)
         return Tokens(ids, spans=self.token_spans(memoryview(ids)))
