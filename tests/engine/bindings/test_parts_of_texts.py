@@ -170,6 +170,16 @@ def test_files_have_the_ids_and_places_of_the_whole(name: str) -> None:
     assert spans_with(tokenizer, TEXT, 3) == spans_with(tokenizer, TEXT, 1)
 
 
+def test_threads_that_share_sums_through_the_whole_text_give_its_ids() -> None:
+    """Sums begin at 0 again, unknown characters are one id across parts, and some words are too long for the cache."""
+    encoding = load_encoding(FORMATS / "unigram.model")
+    text = TEXT * 4 + "the" * 40_000 + " \U00012000" * 60_000 + " " + TEXT
+    ids = bytes(encoding.encode_array(text))
+    for threads in (2, 3):
+        assert bytes(with_threads_inside(encoding.encode_array, threads)(text)) == ids
+        assert with_threads_inside(encoding.count, threads)(text) == len(ids) // 4
+
+
 @pytest.mark.parametrize("name", ["bpe.model", "unigram.tokenizer.json", "wordpiece.tokenizer.json"])
 def test_a_text_and_its_utf8_have_the_same_ids(name: str) -> None:
     tokenizer = load_encoding(FORMATS / name).tokenizer

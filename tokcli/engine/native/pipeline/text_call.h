@@ -1,4 +1,4 @@
-// One call of TextModel::encode, and how threads share it: for text_model.cc and text_words.cc alone.
+// One call of TextModel::encode, and how threads share it: for the files of TextModel (text_*.cc) alone.
 #pragma once
 
 #include <algorithm>
@@ -21,6 +21,7 @@ struct TextModel::Call {
   size_t most;                   // bytes of normalized text
   size_t threads;                // that may share the work
   double sum = 0;                // the scores so far, for sums through the whole text
+  FoundWords* found = nullptr;   // of a part of the text before which the sum is not known yet: its words
   size_t waiting = 0;            // the number of words that wait
   const uint8_t* end = nullptr;  // the end of the memory that the waiting words are in
   // Where places are kept: the spans so far, the text as given, and the text that is being cut into words, in which
@@ -109,6 +110,23 @@ std::vector<Bytes> parts_of(Bytes text, size_t size, const IsCut& is_cut) {
   return parts;
 }
 
+// The words of a part of a text, as they are found before the sum of the scores before them is known (text_sums.cc).
+struct TextModel::FoundWords {
+  // The number of bytes and of tokens, and the largest sum before the word for which these are its tokens (below 0: none).
+  struct Word {
+    uint32_t size, count;
+    float limit;
+  };
+  std::string text;  // of all words, in a row
+  std::vector<Word> words;
+  std::vector<uint32_t> tokens;  // their numbers
+  void clear() {
+    text.clear();
+    words.clear();
+    tokens.clear();
+  }
+};
+
 // Returns whether parts of a text can be encoded at the same time: none needs to know what is before it.
 inline bool TextModel::may_share(const Call& call) const {
   return sums == Sums::kPerWord && (call.spans == nullptr || !joins_unknown);
@@ -120,6 +138,7 @@ struct alignas(kCacheLine) TextModel::Made {
   size_t count = 0;
   Needs needs;
   Spans spans;
+  FoundWords found;  // where sums go through the whole text; then there is nothing else
 };
 
 // Encodes a part of the text of a call by itself.
@@ -128,6 +147,7 @@ void TextModel::encode_apart(Bytes text, const Call& call, bool keeps_ids, TextS
                              const Encode& encode) const {
   Call part{call.pool, scratch, IdSink(keeps_ids ? &made.ids : nullptr, kNone), made.needs, call.most, 1};
   part.end = call.end;
+  if (sums != Sums::kPerWord) part.found = &made.found;
   part.track(call.spans == nullptr ? nullptr : &made.spans, call.raw, text);
   scratch.cache.expect_text(text.size());
   part.ends_at_next = call.ends_at_next;
@@ -163,6 +183,36 @@ bool TextModel::in_parts(Bytes text, Call& call, const IsCut& is_cut, const Enco
     if (call.spans != nullptr) call.spans->append(part.spans);
   }
   return true;
+}
+
+// Lets threads share the work on a text whose sums go through all of it. They find the words of some parts; then this
+// thread adds these up in order. Returns how many parts are done: none where there is not enough to share, or where places
+// are kept.
+template <class Encode>
+size_t TextModel::share_sums(const std::vector<Bytes>& parts, Call& call, const Encode& encode) const {
+  constexpr size_t kPartsAtOnce = 4;  // for each thread: they take five times as much memory as their text
+  const size_t threads = std::min(call.threads, parts.size() / 2);
+  if (sums == Sums::kPerWord || threads < 2 || call.spans != nullptr) return 0;
+  encode_waiting(call);
+  std::vector<Made> made(std::min(parts.size(), threads * kPartsAtOnce));
+  size_t done = 0;
+  while (done < parts.size() && call.needs.empty()) {
+    const size_t count = std::min(made.size(), parts.size() - done);
+    std::atomic<size_t> next{0};
+    in_threads(std::min(threads, count), [&](size_t) {
+      const ScratchPool::Lease scratch(call.pool);
+      for (size_t i; (i = next++) < count;) {
+        made[i].found.clear();
+        encode_apart(parts[done + i], call, false, *scratch, made[i], encode);
+      }
+    });
+    for (size_t i = 0; i < count; ++i) {
+      call.needs.add(made[i].needs);
+      if (call.needs.empty()) add_found(made[i].found, call);
+    }
+    done += count;
+  }
+  return done;
 }
 
 }  // namespace tokcli

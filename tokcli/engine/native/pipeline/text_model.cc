@@ -108,7 +108,7 @@ void TextModel::encode_segment(Bytes segment, bool is_first, Bytes states, Call&
   if (!normalized.tokens.empty() || segment.size() < 2 * kPartBytes) return encode_part(segment, Ends{}, is_first, states, call);
   if (in_parts(segment, call, is_cut, encode)) return;
   const std::vector<Bytes> parts = parts_of(segment, kPartBytes, is_cut);
-  size_t i = 0;
+  size_t i = share_sums(parts, call, encode);
   while (i < parts.size() && call.needs.empty()) encode(parts[i++], call);
   // what the other parts need is learned together with that: asking anew for each of them would take many rounds
   if (i == parts.size() || call.needs.is_for_python) return;

@@ -59,19 +59,18 @@ struct AddedTokens {
   }
 };
 
-// The ids of characters that are words by themselves. They need no model: there is only one path through one character.
+// The tokens of characters that are words by themselves. They need no model: there is only one path through one character.
 class SingleChars {
  public:
   struct Single {
-    double score;
-    uint32_t c, id;  // id kNone: the character is unknown (Unigram)
+    uint32_t c, token;  // token: its id; its number, where sums go through the whole text
   };
   // Returns the place of a character, where another one may be.
   Single& place_of(uint32_t c) { return singles_[c % kCount]; }
 
  private:
-  static constexpr size_t kCount = 2048;  // 32 kB
-  std::vector<Single> singles_ = std::vector<Single>(kCount, Single{0.0, kNone, kNone});
+  static constexpr size_t kCount = 2048;  // 16 kB
+  std::vector<Single> singles_ = std::vector<Single>(kCount, Single{kNone, kNone});
 };
 
 // The memory that encoding a text needs, for one thread.
@@ -233,6 +232,7 @@ struct TextModel {
 
  private:
   struct Call;
+  struct FoundWords;
   struct Made;
   template <class Visit>
   void find_added(const AddedTokens& added, Bytes states, Bytes text, Call& call, const Visit& visit) const;
@@ -258,12 +258,27 @@ struct TextModel {
   void encode_waiting(Call& call) const;
   void encode_word(TextScratch::WaitingWord& waiting, Call& call) const;
   void place_word(TextScratch::WaitingWord& waiting, Call& call) const;
-  template <class Sum>
+  template <class Encode>
+  size_t share_sums(const std::vector<Bytes>& parts, Call& call, const Encode& encode) const;
   void encode_sums(size_t count, Call& call) const;
   template <class Sum>
-  void search(const TextScratch::WaitingWord& waiting, bool keeps, Call& call) const;
+  void sum_words(size_t count, Call& call) const;
+  template <class Sum>
+  void find_words(size_t count, Call& call) const;
+  void add_found(const FoundWords& found, Call& call) const;
+  template <class Sum>
+  void add_found_words(const FoundWords& found, Call& call) const;
+  template <class Sum>
+  bool sum_tokens(Bytes word, const uint32_t* numbers, size_t count, Sum limit, Sum& sum, Call& call) const;
+  template <class Sum>
+  struct Searched {
+    Sum sum;
+    float limit;
+  };
+  template <class Sum>
+  Searched<Sum> search(const TextScratch::WaitingWord& waiting, Sum sum, bool keeps, Call& call) const;
+  const uint32_t& token_of(const TextScratch::WaitingWord& waiting, Call& call) const;
   void add_tokens(Bytes word, const uint32_t* numbers, size_t count, Call& call) const;
-  void find_single(Bytes word, uint32_t c, SingleChars::Single& single) const;
   void add_unknown_word(Bytes word, Call& call) const;
   uint16_t class_of(uint32_t c, Needs& needs) const {
     const uint16_t found = classes[c];
