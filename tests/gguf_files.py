@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from pathlib import Path
 
-UINT8, UINT32, INT32, FLOAT32 = (0, "B"), (4, "I"), (5, "i"), (6, "f")
+UINT8, UINT32, INT32, FLOAT32, BOOL = (0, "B"), (4, "I"), (5, "i"), (6, "f"), (7, "?")
 BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
 
 
@@ -67,7 +67,7 @@ def bert(path: Path) -> Path:
     )
 
 
-def t5(path: Path) -> Path:
+def t5(path: Path, **more: object) -> Path:
     tokens = ["<pad>", "</s>", "<unk>", "\u2581", "hello", "\u2581hello", "w", "o", "\u2581world", "<x>"]
     return gguf(
         path,
@@ -77,4 +77,5 @@ def t5(path: Path) -> Path:
         token_type=([3, 3, 2, 1, 1, 1, 1, 1, 1, 4], INT32),
         unknown_token_id=(2, UINT32),
         eos_token_id=(1, UINT32),
+        **more,
     )

@@ -21,12 +21,11 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from gguf_files import BYTES, FLOAT32, INT32, UINT32, gguf, string
+from gguf_files import BOOL, BYTES, FLOAT32, INT32, UINT32, gguf, string
 from mutate_files import LibraryEnded, run
 
 from tokcli.engine.bpe.byte_alphabet import byte_alphabet
 
-BOOL = (7, "?")
 WORDS = [
     "\u2581",
     "a",

@@ -75,9 +75,7 @@ inline void fill(tokcli::TextModel& model, tokcli::Models::Used used) {
   model.steps.push_back({tokcli::Step::Kind::kChars, "", "", false, false});
   model.spaces.charsmap.open(charsmap_units(), std::string("b\0", 2));
   model.spaces.prepare();
-  model.raw.tokens.push_back({7, true, true, true});
-  model.raw.trie.build({"<unk>"}, {0});
-  model.raw.begins['<'] = true;
+  model.raw.build({"<unk>"}, {{7, true, true, true}});
   model.has_metaspace = model.metaspace_splits = used == tokcli::Models::Used::kPairs;
   model.model = model.models.used();
 }

@@ -5,36 +5,29 @@ They are built here as its own issues describe them; no such file is ever made b
 
 from __future__ import annotations
 
-import struct
 import time
 from pathlib import Path
 
 import pytest
-from protobuf import field
+from sentencepiece_files import (
+    BPE,
+    CHAR,
+    HAS_VALUE,
+    NORMAL,
+    UNIGRAM,
+    USER_DEFINED,
+    WORD,
+    Pieces,
+    charsmap_of,
+    model_file,
+    rule_for,
+)
 from support import parse_vocabulary, refused, took_less
 
 from tokcli.engine.sentencepiece.charsmap import LONGEST_RULE, Charsmap
 from tokcli.engine.sentencepiece.model import SentencePiece
 from tokcli.errors import InputError, VocabularyError
 from tokcli.registry.encodings import load_encoding
-
-NORMAL, UNKNOWN, USER_DEFINED = 1, 2, 4
-UNIGRAM, BPE, WORD, CHAR = 1, 2, 3, 4
-HAS_VALUE = 1 << 8
-Pieces = list[tuple[bytes, int]]
-
-
-def model_file(pieces: Pieces, model_type: int, charsmap: bytes = b"") -> bytes:
-    data = b""
-    for text, kind in [(b"<unk>", UNKNOWN), *pieces]:
-        data += field(1, field(1, text) + b"\x15" + struct.pack("<f", -1.0) + b"\x18" + bytes([kind]))
-    data += field(2, b"\x18" + bytes([model_type]))
-    return data + field(3, (field(2, charsmap) if charsmap else b"") + b"\x18\0")  # no dummy prefix
-
-
-def charsmap_of(units: dict[int, int], texts: bytes = b"x\0") -> bytes:
-    table = [units.get(at, 0) for at in range(256)]
-    return struct.pack("<I", 1024) + struct.pack("<256I", *table) + texts
 
 
 def read(data: bytes) -> SentencePiece:
@@ -136,15 +129,7 @@ def test_a_charsmap_that_leads_in_circles_is_refused_in_time(tmp_path: Path) -> 
 @pytest.mark.parametrize("size", [2, 3, 4, 40, 100])
 def test_a_rule_for_many_characters_of_ascii_is_applied(size: int) -> None:
     """Python looked for rules of two or three characters, and missed those for 64 and more."""
-    units, at = {0: 1 << 10}, 1 ^ ord("a")
-    for number in range(1, size + 1):
-        is_free = {0, at, *units}.isdisjoint
-        offset = next(o for o in range(1, 256) if is_free({at ^ o, at ^ o ^ ord("a")}))
-        units[at] = ord("a") | offset << 10
-        if number == size:
-            units |= {at: units[at] | HAS_VALUE, at ^ offset: 1 << 31}
-        at ^= offset ^ ord("a")
-    model = read(model_file(LETTERS, BPE, charsmap_of(units)))
+    model = read(model_file(LETTERS, BPE, charsmap_of(rule_for(b"a" * size))))
     text = "b" + "a" * (2 * size - 1) + "b" * 200
     expected = [2, 3, *[1] * (size - 1), *[2] * 200]
     assert list(model.encode(text, frozenset())) == model.encode_in_python(text, frozenset()) == expected

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import random
+from array import array
 from pathlib import Path
 from typing import Any
 
 import pytest
+from gguf_files import BOOL, INT32, llama, t5
 from gguf_files import BYTES as BYTE_TOKENS
-from gguf_files import INT32, llama
+from sentencepiece_files import BPE, NORMAL, UNIGRAM, charsmap_of, model_file, rule_for
 from support import HARD_ATOMS, ROOT, first_in_gate
 
 from tokcli.engine import backend
@@ -178,6 +180,61 @@ def test_threads_that_share_sums_through_the_whole_text_give_its_ids() -> None:
     for threads in (2, 3):
         assert bytes(with_threads_inside(encoding.encode_array, threads)(text)) == ids
         assert with_threads_inside(encoding.count, threads)(text) == len(ids) // 4
+
+
+@pytest.mark.parametrize("model_type", [BPE, UNIGRAM])
+def test_a_rule_over_a_space_is_applied_in_all_of_a_long_text(model_type: int, tmp_path: Path) -> None:
+    """The text was cut between "a" and the space: no rule begins there."""
+    path = tmp_path / "x.model"
+    pieces = [(letter.encode(), NORMAL) for letter in ("a", "b", "x", "▁")]
+    path.write_bytes(model_file(pieces, model_type, charsmap_of(rule_for(b"ba b"))))
+    encoding = load_encoding(path)
+    one = encoding.encode("x ba b")
+    assert one == [3, 4, 3]
+    assert encoding.encode("x ba b " * 60_000) == [*one, 4] * 59_999 + one
+
+
+@pytest.mark.parametrize(("prefix", "trims"), [(True, True), (True, False), (False, True), (False, False)])
+@pytest.mark.parametrize("more", [0, 1, 2, 3])
+def test_parts_of_a_text_have_the_spaces_of_llama_cpp(more: int, prefix: bool, trims: bool, tmp_path: Path) -> None:
+    path = t5(tmp_path / "t5.gguf", add_space_prefix=(prefix, BOOL), remove_extra_whitespaces=(trims, BOOL))
+    encoding = load_encoding(path)
+    text = "  " * more + "hello wo  how hello <x>" * 20_000
+    ids = encoding.tokenizer.inner.whole.encode(text, frozenset())
+    assert encoding.encode(text) == ids
+    assert with_threads_inside(encoding.encode_array, 2)(text).tolist() == ids
+
+
+ADDED: dict[str, tuple[str, dict[str, bool], str]] = {  # a token, and a text whose words hold it
+    "takes the space after it": ("ab", {"rstrip": True}, "ab "),
+    "takes the space before it": ("ab", {"lstrip": True}, "ab x "),
+    "holds a space": ("b a", {}, "b a "),
+    "begins with a space": (" a", {}, "a b "),
+    "is one word with a space": (" a", {"single_word": True}, "a b "),
+    "is one word with what a space becomes": ("▁a", {"single_word": True}, "a b "),
+    "is one word": ("a", {"single_word": True}, "a ab "),
+}
+
+
+@pytest.mark.parametrize("what", ADDED)
+@pytest.mark.parametrize("cuts", ["spaces", "a metaspace before each", "nothing"])
+def test_parts_have_the_added_tokens_of_the_whole(what: str, cuts: str, tmp_path: Path) -> None:
+    content, flags, text = ADDED[what]
+    path = tmp_path / "tokenizer.json"
+    replaces = STEPS["a character in the place of spaces"][0] if "▁" in content else None
+    token = {"id": 99, "content": content, "normalized": True, "special": False}
+    token |= {"single_word": False, "lstrip": False, "rstrip": False, **flags}
+    made = {"version": "1.0", "added_tokens": [token], "normalizer": replaces, "pre_tokenizer": CUTS[cuts]}
+    path.write_text(json.dumps(made | {"model": MODELS["BPE"]}))
+    tokenizer = load_encoding(path).tokenizer
+    long = text * (SIZE // len(text) + 1)
+    expected = tokenizer.inner.whole.place_in_python(long, frozenset())
+    assert tokenizer.encode_array(long) == memoryview(array("I", expected.ids))
+    for threads in (1, 2):
+        assert spans_with(tokenizer, long, threads) == (
+            bytes(array("I", expected.ids)),
+            bytes(array("Q", expected.spans)),
+        )
 
 
 @pytest.mark.parametrize("name", ["bpe.model", "unigram.tokenizer.json", "wordpiece.tokenizer.json"])

@@ -2,6 +2,7 @@
 // characters grow under a lock, and any number of threads encode.
 #include <nanobind/nanobind.h>
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <numeric>
@@ -82,6 +83,8 @@ class PyTextModel {
     model_.tokens.kept.build(keys, std::vector<uint32_t>(keys.size(), 1));
     model_.spaces.kept.build(keys, std::vector<uint32_t>(keys.size(), 1));
     model_.tokens.has_kept = model_.spaces.has_kept = !keys.empty();
+    model_.spaces.spans_spaces |=
+        std::any_of(keys.begin(), keys.end(), [](std::string_view text) { return text.find(' ', 1) != text.npos; });
   }
   void use_pieces(nb::handle orders, nb::handle kept) {
     const Change change(*this);
@@ -146,21 +149,18 @@ class PyTextModel {
   }
   void set_added(bool normalized, nb::list tokens) {
     const Change change(*this);
-    AddedTokens& added = normalized ? model_.normalized : model_.raw;
     std::vector<std::string> texts;
-    std::vector<uint32_t> numbers;
+    std::vector<AddedTokens::AddedToken> added;
     for (nb::handle item : own_list(tokens)) {
       if (!PyTuple_Check(item.ptr())) raise_wrong_type("tuple", item);
       const auto token = nb::borrow<nb::tuple>(item);
       if (token.size() != 5) throw nb::value_error("an added token is a text, an id, single_word, lstrip and rstrip");
       texts.push_back(string_of(token[0]));
       if (texts.back().empty()) throw nb::value_error("an added token is empty");
-      added.begins[static_cast<uint8_t>(texts.back()[0])] = true;
-      numbers.push_back(static_cast<uint32_t>(added.tokens.size()));
       const auto flag = [&](size_t i) { return nb::bool_(token[i]); };
-      added.tokens.push_back({number_of<uint32_t>(token[1]), bool(flag(2)), bool(flag(3)), bool(flag(4))});
+      added.push_back({number_of<uint32_t>(token[1]), bool(flag(2)), bool(flag(3)), bool(flag(4))});
     }
-    added.trie.build({texts.begin(), texts.end()}, numbers);
+    (normalized ? model_.normalized : model_.raw).build({texts.begin(), texts.end()}, std::move(added));
   }
   void add_step(Number<int> kind, nb::handle from, nb::handle to, bool left, bool right) {
     const Change change(*this);
@@ -177,6 +177,10 @@ class PyTextModel {
     if (!all.empty() && all.back() != '\0')
       throw nb::value_error("the last text of a charsmap does not end with a zero");
     rules.charsmap.open(items_of<uint32_t>(units), all);
+    {
+      const ReleasedGil released;
+      rules.spans_spaces |= rules.charsmap.has_later(' ');
+    }
     rules.add_prefix = add_prefix;
     rules.trim = trim;
     rules.as_suffix = as_suffix;

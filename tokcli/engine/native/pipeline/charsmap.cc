@@ -60,4 +60,23 @@ uint64_t Charsmap::third_bytes(uint8_t first, uint8_t second) const {
   return found;
 }
 
+bool Charsmap::has_later(uint8_t wanted) const {
+  if (units_.empty()) return false;
+  std::vector<bool> is_seen(units_.size());  // units may lead in circles
+  std::vector<size_t> waiting{offset(units_[0])};
+  while (!waiting.empty()) {
+    const size_t from = waiting.back();
+    waiting.pop_back();
+    for (size_t byte = 0; byte < 256; ++byte) {
+      const size_t at = from ^ byte;
+      if (at >= units_.size() || (units_[at] & 0x800000FFu) != byte) continue;
+      if (byte == wanted && from != offset(units_[0])) return true;
+      if (!is_seen[at]) waiting.push_back(at ^ offset(units_[at]));
+      is_seen[at] = true;
+    }
+    work_done(256);
+  }
+  return false;
+}
+
 }  // namespace tokcli

@@ -35,6 +35,8 @@ class Charsmap {
   // Returns the third bytes of such rules: a bit for the low six bits of each; all bits where a rule has only two
   // bytes.
   uint64_t third_bytes(uint8_t first, uint8_t second) const;
+  // Returns whether a rule holds a byte after its first one. It looks at all rules.
+  bool has_later(uint8_t byte) const;
 
  private:
   static uint32_t offset(uint32_t unit) { return unit >> 10 << ((unit & 0x200) >> 6); }

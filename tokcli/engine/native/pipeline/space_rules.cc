@@ -118,9 +118,9 @@ bool SpaceRules::next_segment(const uint8_t*& p, const uint8_t* end, std::string
   return true;
 }
 
-bool SpaceRules::as_llama(Bytes in, size_t most, std::string& out) const {
+bool SpaceRules::as_llama(Bytes in, Ends ends, size_t most, std::string& out) const {
   const uint8_t *p = in.data(), *end = p + in.size();
-  bool in_word = false, has_prefix = false;
+  bool in_word = !ends.begin, has_prefix = !ends.begin;  // a part is cut off after a word
   Pace pace;
   while (p < end) {
     pace.step();

@@ -17,6 +17,7 @@ struct SpaceRules {
   Charsmap charsmap;
   Trie kept;  // symbols that no rule changes
   bool has_kept = false;
+  bool spans_spaces = false;  // a rule or a kept symbol holds a space after its first byte
   bool add_prefix = true, trim = true, as_suffix = false;
   // llama.cpp's normalizer: what a kept symbol begins with is kept too, and a space is put before each word.
   bool is_llama = false;
@@ -28,25 +29,24 @@ struct SpaceRules {
   void fields(Archive& archive) {
     charsmap.fields(archive);
     kept.fields(archive);
-    for (bool* flag : {&has_kept, &add_prefix, &trim, &as_suffix, &is_llama}) archive.flag(*flag);
+    for (bool* flag : {&has_kept, &spans_spaces, &add_prefix, &trim, &as_suffix, &is_llama}) archive.flag(*flag);
     archive.text(space);
     if (Archive::kReads && fits()) prepare();
   }
   bool fits() const { return charsmap.fits() && kept.fits(kNone); }
-  // Writes what a part of a text becomes to `out`, which is empty; llama.cpp's has both ends. Returns false where only
-  // Python can say it, or it is more than `most` bytes. `kept` (null where places are not kept; never for llama.cpp) also
-  // gets the end of the text.
+  // Writes what a part of a text becomes to `out`, which is empty. Returns false where only Python can say it, or it is
+  // more than `most` bytes. `kept` (null where places are not kept; never for llama.cpp) also gets the end of the text.
   bool apply(Bytes in, Ends ends, size_t most, std::string& out, Tracking* kept) const {
-    return is_llama ? as_llama(in, most, out) : as_sentencepiece(in, ends, most, out, kept);
+    return is_llama ? as_llama(in, ends, most, out) : as_sentencepiece(in, ends, most, out, kept);
   }
   // Returns whether a text may be cut before a space between these characters of ASCII, and its parts be normalized.
   bool is_cut(uint8_t left, uint8_t right) const {
-    return !is_llama && !as_suffix && is_plain_[left][' '] && is_plain_[' '][right];
+    return !spans_spaces && !as_suffix && is_plain_[left][' '] && is_plain_[' '][right];
   }
 
  private:
   bool as_sentencepiece(Bytes in, Ends ends, size_t most, std::string& out, Tracking* kept) const;
-  bool as_llama(Bytes in, size_t most, std::string& out) const;
+  bool as_llama(Bytes in, Ends ends, size_t most, std::string& out) const;
   bool next_segment(const uint8_t*& p, const uint8_t* end, std::string_view& segment) const;
   size_t kept_size(const uint8_t* p, const uint8_t* end) const;
   size_t plain_size(const uint8_t* p) const;

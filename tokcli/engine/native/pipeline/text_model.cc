@@ -2,6 +2,7 @@
 #include "pipeline/text_model.h"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -19,6 +20,19 @@ size_t most_normalized(Bytes text) {
 }
 
 }  // namespace
+
+void AddedTokens::build(const std::vector<std::string_view>& texts, std::vector<AddedToken> given) {
+  tokens = std::move(given);
+  std::vector<uint32_t> numbers(texts.size());
+  std::iota(numbers.begin(), numbers.end(), 0u);
+  trie.build(texts, numbers);
+  for (size_t i = 0; i < texts.size(); ++i) {
+    begins[static_cast<uint8_t>(texts[i].front())] = true;
+    takes_after[static_cast<uint8_t>(texts[i].back())] |= tokens[i].right;
+    for (const std::string_view space : {" ", "\u2581"})
+      spans_spaces |= texts[i].find(space, tokens[i].single_word ? 0 : 1) != std::string_view::npos;
+  }
+}
 
 size_t TextModel::encode(Bytes text, Bytes raw_states, Bytes normalized_states, ScratchPool& pool, size_t threads,
                          IdBuffer* out, Needs& needs, Spans* spans) const {
@@ -105,7 +119,8 @@ void TextModel::encode_segment(Bytes segment, bool is_first, Bytes states, Call&
     const Ends ends{part.data() == segment.data(), part.data() + part.size() == segment.data() + segment.size()};
     encode_part(part, ends, is_first && ends.begin, states, one);
   };
-  if (!normalized.tokens.empty() || segment.size() < 2 * kPartBytes) return encode_part(segment, Ends{}, is_first, states, call);
+  const bool finds_alike = normalized.tokens.empty() || (!normalized.spans_spaces && sums == Sums::kPerWord);
+  if (!finds_alike || segment.size() < 2 * kPartBytes) return encode_part(segment, Ends{}, is_first, states, call);
   if (in_parts(segment, call, is_cut, encode)) return;
   const std::vector<Bytes> parts = parts_of(segment, kPartBytes, is_cut);
   size_t i = share_sums(parts, call, encode);
@@ -122,7 +137,7 @@ void TextModel::encode_segment(Bytes segment, bool is_first, Bytes states, Call&
 
 // Returns whether a text may be cut before a space, and each part be normalized and encoded on its own. Such a space is
 // between two letters or digits of ASCII that the steps of the normalizer change, if at all, each by itself, and that no
-// word holds together with the space.
+// word or added token holds together with the space.
 bool TextModel::is_cut_before_space(const uint8_t* at, const uint8_t* begin, const uint8_t* end) const {
   const auto is_plain = [](unsigned c) { return c - '0' < 10 || (c | 0x20) - 'a' < 26; };
   if (at == begin || end - at < 2 || *at != ' ' || !is_plain(at[-1]) || !is_plain(at[1])) return false;
@@ -150,7 +165,7 @@ bool TextModel::is_cut_before_space(const uint8_t* at, const uint8_t* begin, con
         break;
     }
   }
-  return is_cut_at(left, between);
+  return !normalized.takes_after[left] && is_cut_at(left, between);
 }
 
 // Returns whether no word holds a character of ASCII and what is after it: a space, or what spaces become.

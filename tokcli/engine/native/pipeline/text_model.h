@@ -51,11 +51,19 @@ struct AddedTokens {
   std::vector<AddedToken> tokens;
   Trie trie;                       // from texts to numbers of tokens
   std::array<bool, 256> begins{};  // the bytes that tokens begin with
+  // Whether text may be cut before a space (or U+2581, which spaces become), so that the same tokens are found in its
+  // parts: a token may hold one across the cut, look at what is before it, or, after its last byte, take it.
+  bool spans_spaces = false;
+  std::array<bool, 256> takes_after{};
+  // Sets the tokens, once; each has a text that is not empty, and no two have the same.
+  void build(const std::vector<std::string_view>& texts, std::vector<AddedToken> given);
   template <class Archive>
   void fields(Archive& archive) {
     each_item(archive, tokens);
     trie.fields(archive);
     for (bool& begins_one : begins) archive.flag(begins_one);
+    archive.flag(spans_spaces);
+    for (bool& takes_one : takes_after) archive.flag(takes_one);
   }
 };
 
