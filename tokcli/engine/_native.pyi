@@ -596,6 +596,8 @@ class TextModel:
         self, text: str | Buffer, raw: Buffer, normalized: Buffer, threads: SupportsIndex = 1
     ) -> list[Ids | Spans] | Answer | None:
         """Return the ids of a text and the spans of their characters, else as encode does."""
+    def find_tokens(self, text: str | Buffer, raw: Buffer, normalized: Buffer) -> list[Ids | Spans] | Answer | None:
+        """Return the same of the added tokens alone that are found in the text as given."""
 
 # --- training --------------------------------------------------------------------------------------------------------
 

@@ -39,6 +39,9 @@ class TextTwin(Protocol):
     def encode_spans(self, text: TextOrUtf8, allowed: frozenset[str]) -> Tokens | None:
         """Return the tokens of a text with their places."""
 
+    def find(self, text: TextOrUtf8, allowed: frozenset[str]) -> Tokens | None:
+        """Return the added tokens alone that are found in a text as given, with their places."""
+
     def image(self) -> bytes:
         """Return the tables, and what was learned about characters, in the form that is kept in the cache."""
 

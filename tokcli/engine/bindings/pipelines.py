@@ -17,7 +17,7 @@ from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE
 from tokcli.engine.bpe.pairs import PairBpe, in_order
 from tokcli.engine.pipeline import normalizers as norm
 from tokcli.engine.pipeline import pretokenizers as split
-from tokcli.engine.pipeline.added_tokens import AddedToken, special_first
+from tokcli.engine.pipeline.added_tokens import AddedToken, AddedTokenFinder, special_first
 from tokcli.engine.pipeline.finders import LiteralText, OnigPattern
 from tokcli.engine.pipeline.models import Model, Unigram, WordLevel, WordPiece
 from tokcli.engine.pipeline.pipeline import Pipeline
@@ -46,14 +46,32 @@ def twin_of_pipeline(parts: Pipeline) -> NativeText | None:
     names: list[list[NamedToken]] = []
     for normalized, texts in enumerate(added_texts(parts)):
         names.append([(token.content, token.special) for token in texts.values()])
-        made.set_added(
-            bool(normalized), [(text.encode(), t.id, t.single_word, t.lstrip, t.rstrip) for text, t in texts.items()]
-        )
+        made.set_added(bool(normalized), _native_tokens(texts))
     asks_for_classes = parts.splitter is not None or any(token.single_word for token in parts.added)
     if any(isinstance(step, norm.Precompiled) for step in plan.rules):
         made.set_dropping_moves()
     made.learn(*plan.learn(USUAL if plan.stages else [], USUAL if asks_for_classes else [], []))
     return NativeText(made, plan.learn, names[0], names[1], plan.origins)
+
+
+def twin_of_finder(finder: AddedTokenFinder) -> NativeText | None:
+    """Build the twin of a finder: a model of no tokens but those that are added. None if one of these is empty."""
+    if "" in finder.tokens:
+        return None
+    made = native.model_of({})
+    made.use_whole(False)
+    made.set_added(False, _native_tokens(finder.tokens))
+    groups = Groups([])
+
+    def learn(chars: list[int], unclassed: list[int], runs: list[bytes]) -> Learned:
+        del chars, runs
+        return {}, {c: groups.value(chr(c)) for c in unclassed}, {}
+
+    if any(token.single_word for token in finder.tokens.values()):
+        made.learn(*learn([], USUAL, []))
+    return NativeText(
+        made, learn, [(token.content, token.content in finder.ignored) for token in finder.tokens.values()]
+    )
 
 
 def added_texts(parts: Pipeline) -> tuple[dict[str, AddedToken], dict[str, AddedToken]]:
@@ -66,6 +84,10 @@ def added_texts(parts: Pipeline) -> tuple[dict[str, AddedToken], dict[str, Added
         if text := parts.added_texts[token.id]:
             found[token.normalized].setdefault(text, token)
     return found
+
+
+def _native_tokens(texts: Mapping[str, AddedToken]) -> list[tuple[bytes, int, bool, bool, bool]]:
+    return [(text.encode(), token.id, token.single_word, token.lstrip, token.rstrip) for text, token in texts.items()]
 
 
 def plan_of(parts: Pipeline) -> TextPlan:
@@ -270,3 +292,4 @@ def _finds_nothing(splitter: split.Splitter, last: norm.Normalizer | None) -> bo
 
 
 register(Pipeline, twin_of_pipeline)
+register(AddedTokenFinder, twin_of_finder)

@@ -90,6 +90,11 @@ class NativeText:
         found = self._ask(self.model.encode_spans, text, allowed, learns_origins=True)
         return None if found is None else Tokens(memoryview(found[0]).cast("I"), spans=memoryview(found[1]).cast("Q"))
 
+    def find(self, text: TextOrUtf8, allowed: frozenset[str]) -> Tokens | None:
+        """Return the added tokens alone that are found in a text as given, with their places."""
+        found = self._ask(lambda text, *states: self.model.find_tokens(text, *states[:2]), text, allowed)
+        return None if found is None else Tokens(memoryview(found[0]).cast("I"), spans=memoryview(found[1]).cast("Q"))
+
     def _ask(
         self,
         method: Callable[[TextOrUtf8, bytes, bytes, int], Answer | Questions | None],

@@ -10,11 +10,13 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from tokcli.engine.base.longest_match import LongestMatch
+from tokcli.engine.twins import HasTwin
 from tokcli.engine.unicode import classes
 from tokcli.engine.unicode.ranges import SPACE, SPACES
 
 FoundText = tuple[int, int, int | None]  # begin, end, and the id of the token that is found there (None: text)
 
+_LONG = 1 << 14  # characters: building a twin for fewer takes longer than it saves
 _MOST_COMPARED = 1 << 26  # squares of lengths: a fraction of a second; 1,000 tokens of 100 characters have 10,000,000
 
 
@@ -45,7 +47,7 @@ class AddedToken:
         return self.normalized or self.was_normalized
 
 
-class AddedTokenFinder:
+class AddedTokenFinder(HasTwin):
     """Finds added tokens in text, each by the text given with it. Tokens whose content is in `ignored` stay text.
 
     A token that the normalizer makes empty is found wherever no other begins: it cuts the text there, without an id.
@@ -56,19 +58,28 @@ class AddedTokenFinder:
     """
 
     def __init__(self, tokens: Iterable[tuple[str, AddedToken]], ignored: frozenset[str] = frozenset()) -> None:
-        self._tokens: dict[str, AddedToken] = {}
+        self.tokens: dict[str, AddedToken] = {}
         for text, token in tokens:
             if token.content:
-                self._tokens.setdefault(text, token)
-        self._ignored = ignored  # contents; where one of them is found, no other token is
-        self._match = LongestMatch(self._tokens)
+                self.tokens.setdefault(text, token)
+        self.ignored = ignored  # contents; where one of them is found, no other token is
+        self._match = LongestMatch(self.tokens)
 
     def find(self, text: str) -> Iterator[FoundText]:
         """Yield the tokens in a text and the stretches between them; together they are the whole text."""
+        if len(text) >= max(_LONG, len(self.tokens)) and self.native is not None:
+            found = self.native.find(text, frozenset())
+            if found is not None and found.spans is not None:
+                yield from _with_stretches(zip(found.spans[::2], found.spans[1::2], found.ids, strict=True), len(text))
+                return
+        yield from _with_stretches(self._found(text), len(text))
+
+    def _found(self, text: str) -> Iterator[tuple[int, int, int]]:
+        """Yield where each token begins and ends, and its id, without the twin."""
         at, blanks_end = 0, -1  # the end of the white space that `rstrip` takes: kept, for many tokens may be in it
         for begin, end in self._matches(text):
-            token = self._tokens[text[begin:end]]
-            if token.content in self._ignored or (token.single_word and not _is_single_word(text, begin, end)):
+            token = self.tokens[text[begin:end]]
+            if token.content in self.ignored or (token.single_word and not _is_single_word(text, begin, end)):
                 continue
             if token.lstrip:
                 begin = at + len(text[at:begin].rstrip(SPACES))
@@ -76,16 +87,11 @@ class AddedTokenFinder:
                 if end > blanks_end and (blanks := _SPACES.match(text, end)):
                     blanks_end = blanks.end()
                 end = blanks_end
-            if at < begin:
-                yield at, begin, None
-            if begin < end:  # else the token before has taken this one as white space
-                yield begin, end, token.id
+            yield begin, end, token.id
             at = end
-        if at < len(text):
-            yield at, len(text), None
 
     def _matches(self, text: str) -> Iterator[tuple[int, int]]:
-        if "" not in self._tokens:
+        if "" not in self.tokens:
             yield from self._match.find(text)
             return
         at, before = 0, -1
@@ -94,6 +100,19 @@ class AddedTokenFinder:
             yield begin, end
             at = before = end
         yield from ((place, place) for place in range(at, len(text) + 1) if place != before)
+
+
+def _with_stretches(found: Iterable[tuple[int, int, int]], size: int) -> Iterator[FoundText]:
+    """Yield the tokens that were found in a text of `size` characters, and the stretches of text between them."""
+    at = 0
+    for begin, end, number in found:
+        if at < begin:
+            yield at, begin, None
+        if begin < end:  # else the token before has taken this one as white space, or it is empty
+            yield begin, end, number
+        at = end
+    if at < size:
+        yield at, size, None
 
 
 def _is_single_word(text: str, begin: int, end: int) -> bool:

@@ -22,7 +22,7 @@ from tokcli.engine.pipeline.native_normalizer import native_normalizer
 from tokcli.engine.pipeline.normalizers import Normalizer, NormalizerSequence, UnicodeForm
 from tokcli.engine.pipeline.pretokenizers import Metaspace, Splitter
 from tokcli.engine.pipeline.processors import PostProcessor, trims
-from tokcli.engine.pipeline.ranked_segments import RankedSegments
+from tokcli.engine.pipeline.ranked_segments import RankedSegments, Segment
 from tokcli.engine.pretokenizers.native_pattern import native_row
 from tokcli.engine.shortcut.shortcut import DecodingFacts, Shortcut, blanks_of
 from tokcli.engine.text_tokenizer import TextTokenizer
@@ -150,11 +150,11 @@ class Pipeline(HasTwin, TextTokenizer):
             segment.text = text
             segment.check(len(text))
 
-    def segments(self, text: str, allowed: frozenset[str], spans: bool) -> list[tuple[Aligned, int | None]]:
+    def segments(self, text: str, allowed: frozenset[str], spans: bool) -> list[Segment]:
         """Return the segments of a text, cut at its added tokens: (added token, its id), or (normalized text, None)."""
         raw, normalized = self._finders(allowed)
         whole = Aligned.of(text) if spans else Aligned(text)
-        out: list[tuple[Aligned, int | None]] = []
+        out: list[Segment] = []
         made = 0
         for begin, end, number in raw.find(text):
             segment = whole if (begin, end) == (0, len(text)) else whole.part(begin, end)
@@ -194,15 +194,15 @@ class Pipeline(HasTwin, TextTokenizer):
                     ids += self._cache[piece.text]
         return ids
 
-    def encode_segments(self, text: str, allowed: frozenset[str]) -> list[int] | None:
-        """Return the ids of a text; None where native code cannot encode all text between its added tokens."""
-        ids: list[int] = []
-        for segment, number in self.segments(text, allowed, spans=False):
-            found = [number] if number is not None else self._natively(segment.text)
-            if found is None:
-                return None
-            ids += found
-        return ids
+    def encode_segments(self, text: str, allowed: frozenset[str]) -> memoryview | None:
+        """Return the ids of a text (uint32); None where native code cannot encode all text between its added tokens."""
+        ranked = self._ranked_segments
+        return None if ranked is None else ranked.encode_all(self.segments(text, allowed, spans=False))
+
+    def count_segments(self, text: str, allowed: frozenset[str]) -> int | None:
+        """Return the number of ids that `encode_segments` gives."""
+        ranked = self._ranked_segments
+        return None if ranked is None else ranked.count_all(self.segments(text, allowed, spans=False))
 
     def _natively(self, text: str) -> list[int] | None:
         """Return the ids of a normalized segment; None for one that native code cannot encode exactly."""

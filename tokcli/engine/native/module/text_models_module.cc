@@ -250,13 +250,18 @@ class PyTextModel {
   // A list of the ids and the spans of their characters (uint64, two for each).
   nb::object encode_spans(nb::handle text, nb::handle raw, nb::handle normalized, Number<size_t> threads) {
     Spans spans;
-    const auto make = [&](IdBuffer ids, size_t) {
-      nb::list both;
-      both.append(nb::cast(std::move(ids)));
-      both.append(nb::cast(std::move(spans)));
-      return both;
-    };
+    const auto make = [&](IdBuffer ids, size_t) { return both(std::move(ids), std::move(spans)); };
     return encode_with(text, raw, normalized, threads, make, &spans);
+  }
+  // The same of the added tokens that are found in the text as given.
+  nb::object find_tokens(nb::handle text, nb::handle raw, nb::handle normalized) {
+    IdBuffer ids;
+    Spans spans;
+    const auto find = [&](Bytes bytes, Bytes raw_states, Bytes, Needs& needs) {
+      model_.find_tokens(bytes, raw_states, ids, needs, spans);
+      if (needs.empty()) to_char_spans(bytes, {spans.data(), spans.size()});
+    };
+    return ask(text, raw, normalized, find, [&] { return both(std::move(ids), std::move(spans)); });
   }
 
  private:
@@ -284,10 +289,33 @@ class PyTextModel {
     if (!making_.compare_exchange_strong(from, Making::kClosed) && from != Making::kClosed) throw_in_use();
   }
 
+  static nb::list both(IdBuffer ids, Spans spans) {
+    nb::list out;
+    out.append(nb::cast(std::move(ids)));
+    out.append(nb::cast(std::move(spans)));
+    return out;
+  }
+
   // Calls make(ids, count). Without `kKeepsIds`, the ids are counted only.
   template <bool kKeepsIds = true, class Make>
-  nb::object encode_with(nb::handle object, nb::handle raw, nb::handle normalized, size_t threads, const Make& make,
+  nb::object encode_with(nb::handle text, nb::handle raw, nb::handle normalized, size_t threads, const Make& make,
                          Spans* spans = nullptr) {
+    IdBuffer ids;
+    size_t count = 0;
+    const auto encode = [&](Bytes bytes, Bytes raw_states, Bytes normalized_states, Needs& needs) {
+      count = model_.encode(bytes, raw_states, normalized_states, pool_, threads, kKeepsIds ? &ids : nullptr, needs, spans);
+      if (spans == nullptr || !needs.empty()) return;
+      if (spans->size() == 2 * ids.size()) to_char_spans(bytes, {spans->data(), spans->size()});
+      else needs.is_for_python = true;
+    };
+    return ask(text, raw, normalized, encode, [&] { return make(std::move(ids), count); }, spans != nullptr);
+  }
+
+  // Calls work(UTF-8, states, states, needs) without the GIL, and make() where nothing is needed afterwards. `measures`: the
+  // work needs to know how long tokens are.
+  template <class Work, class Make>
+  nb::object ask(nb::handle object, nb::handle raw, nb::handle normalized, const Work& work, const Make& make,
+                 bool measures = false) {
     close();
     std::optional<StableView> given;
     if (!PyUnicode_Check(object.ptr())) given.emplace(object);
@@ -295,8 +323,6 @@ class PyTextModel {
     const std::string raw_states = string_of(raw), normalized_states = string_of(normalized);
     if (raw_states.size() != model_.raw.tokens.size() || normalized_states.size() != model_.normalized.tokens.size())
       throw nb::value_error("each added token needs a state");
-    IdBuffer ids;
-    size_t count = 0;
     Needs needs;
     if (text.size > kMostUnits) return nb::none();
     {
@@ -311,17 +337,12 @@ class PyTextModel {
         bytes = {room, size == kSurrogate ? 0 : size};
       }
       if (!needs.is_for_python) {
-        if (spans != nullptr) measure_tokens();
+        if (measures) measure_tokens();
         const ReadersLock::Reading reading(rules_lock_);
-        count = model_.encode(bytes, bytes_of(raw_states), bytes_of(normalized_states), pool_, threads,
-                              kKeepsIds ? &ids : nullptr, needs, spans);
-        if (spans != nullptr && needs.empty()) {
-          if (spans->size() == 2 * ids.size()) to_char_spans(bytes, {spans->data(), spans->size()});
-          else needs.is_for_python = true;
-        }
+        work(bytes, bytes_of(raw_states), bytes_of(normalized_states), needs);
       }
     }
-    if (needs.empty()) return make(std::move(ids), count);
+    if (needs.empty()) return make();
     if (needs.is_for_python) return nb::none();
     nb::list chars, classes, runs;
     for (const uint32_t c : needs.chars) chars.append(c);
@@ -392,5 +413,6 @@ void bind_text_models(nb::module_& module) {
            nb::arg("threads") = 1)
       .def("encode_spans", &PyTextModel::encode_spans, nb::arg("text"), nb::arg("raw"), nb::arg("normalized"),
            nb::arg("threads") = 1)
+      .def("find_tokens", &PyTextModel::find_tokens)
       .def("count", &PyTextModel::count, nb::arg("text"), nb::arg("raw"), nb::arg("normalized"), nb::arg("threads") = 1);
 }

@@ -19,6 +19,14 @@ size_t most_normalized(Bytes text) {
   return std::min(kMost, kAnyText + kGrowth * text.size());
 }
 
+// Appends the place of a part of a text: its first and its past-the-end byte.
+void add_place(Bytes part, Bytes text, Spans& spans) {
+  uint64_t* const to = spans.reserve(2);
+  to[0] = static_cast<uint64_t>(part.data() - text.data());
+  to[1] = to[0] + part.size();
+  spans.commit(2);
+}
+
 }  // namespace
 
 void AddedTokens::build(const std::vector<std::string_view>& texts, std::vector<AddedToken> given) {
@@ -45,19 +53,13 @@ size_t TextModel::encode(Bytes text, Bytes raw_states, Bytes normalized_states, 
   }
   call.ends_at_next = has_space_rules();
   bool is_first = true;
-  find_added(raw, raw_states, text, call, [&](Bytes segment, uint32_t id) {
+  find_added(raw, raw_states, text, needs, [&](Bytes segment, uint32_t id) {
     call.scratch.word.pace.step(segment.size());
     if (id == kNone) {
       encode_segment(segment, is_first, normalized_states, call);
     } else {
       call.sink.add(id);
-      if (spans != nullptr) {
-        const auto begin = static_cast<uint64_t>(segment.data() - text.data());
-        uint64_t* const to = spans->reserve(2);
-        to[0] = begin;
-        to[1] = begin + segment.size();
-        spans->commit(2);
-      }
+      if (spans != nullptr) add_place(segment, text, *spans);
     }
     is_first = false;
   });
@@ -65,13 +67,22 @@ size_t TextModel::encode(Bytes text, Bytes raw_states, Bytes normalized_states, 
   return call.sink.count();
 }
 
+void TextModel::find_tokens(Bytes text, Bytes raw_states, IdBuffer& out, Needs& needs, Spans& spans) const {
+  find_added(raw, raw_states, text, needs, [&](Bytes segment, uint32_t id) {
+    if (id == kNone) return;
+    *out.reserve(1) = id;
+    out.commit(1);
+    add_place(segment, text, spans);
+  });
+}
+
 // Calls visit(segment, id) for each added token in a text, and visit(segment, kNone) for what is between them.
 template <class Visit>
-void TextModel::find_added(const AddedTokens& added, Bytes states, Bytes text, Call& call, const Visit& visit) const {
+void TextModel::find_added(const AddedTokens& added, Bytes states, Bytes text, Needs& needs, const Visit& visit) const {
   const uint8_t *const begin = text.data(), *const end = begin + text.size(), *at = begin;
   const uint8_t* blanks_end = begin;  // of the white space after a token that takes it: it may hold many tokens
   if (added.tokens.empty()) return text.empty() ? void() : visit(text, kNone);
-  const auto is_word = [&](const uint8_t* p) { return (class_of(next_char(p, end), call.needs) & kWordChar) != 0; };
+  const auto is_word = [&](const uint8_t* p) { return (class_of(next_char(p, end), needs) & kWordChar) != 0; };
   Pace pace;
   for (const uint8_t* p = begin; p < end;) {
     if (!added.begins[*p]) [[likely]] {
@@ -191,7 +202,7 @@ bool TextModel::is_cut_at(uint32_t left, std::string_view between) const {
 void TextModel::encode_part(Bytes part, Ends ends, bool is_first, Bytes states, Call& call) const {
   const Bytes text = normalize(part, ends, call);
   if (!call.needs.empty()) return;
-  find_added(normalized, states, text, call, [&](Bytes segment, uint32_t id) {
+  find_added(normalized, states, text, call.needs, [&](Bytes segment, uint32_t id) {
     if (id == kNone) {
       encode_pieces(segment, is_first, call);
     } else {

@@ -237,13 +237,15 @@ struct TextModel {
   // which are between characters of the text.
   size_t encode(Bytes text, Bytes raw_states, Bytes normalized_states, ScratchPool& pool, size_t threads, IdBuffer* out,
                 Needs& needs, Spans* spans = nullptr) const;
+  // Does so with the added tokens alone that are found in the text as it is given.
+  void find_tokens(Bytes text, Bytes raw_states, IdBuffer& out, Needs& needs, Spans& spans) const;
 
  private:
   struct Call;
   struct FoundWords;
   struct Made;
   template <class Visit>
-  void find_added(const AddedTokens& added, Bytes states, Bytes text, Call& call, const Visit& visit) const;
+  void find_added(const AddedTokens& added, Bytes states, Bytes text, Needs& needs, const Visit& visit) const;
   void encode_segment(Bytes segment, bool is_first, Bytes states, Call& call) const;
   void encode_part(Bytes part, Ends ends, bool is_first, Bytes states, Call& call) const;
   bool is_cut_before_space(const uint8_t* at, const uint8_t* begin, const uint8_t* end) const;

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tokcli.engine.bindings.text_model import Learned, NativeText
+from tokcli.engine.text_tokenizer import plain_text
 from tokcli.registry.compiled.compiled_tokenizer import FACT_CHECKS, CompiledTokenizer, CompiledWithTwin, TokenizerFacts
 from tokcli.registry.compiled.container import (
     IMAGE,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from tokcli.engine.shortcut.shortcut import Shortcut
     from tokcli.engine.text_tokenizer import TextTokenizer
     from tokcli.engine.tokens import Tokens
+    from tokcli.engine.twins import TextOrUtf8
     from tokcli.registry.compiled.kinds.pipeline_components import PipelineComponents
 
 _SPECIAL = 1 << ADDED_FLAGS.index("special")
@@ -108,7 +110,15 @@ class CompiledSegments(_WithComponents):
 
     def encode(self, text: str, allowed: frozenset[str]) -> list[int]:
         found = self._pipeline.encode_segments(text, allowed)
-        return self.whole.encode(text, allowed) if found is None else found
+        return self.whole.encode(text, allowed) if found is None else found.tolist()
+
+    def encode_array(self, text: TextOrUtf8, allowed: frozenset[str]) -> memoryview:
+        found = self._pipeline.encode_segments(plain := plain_text(text), allowed)
+        return self.whole.encode_array(plain, allowed) if found is None else found
+
+    def count(self, text: TextOrUtf8, allowed: frozenset[str]) -> int:
+        found = self._pipeline.count_segments(plain := plain_text(text), allowed)
+        return self.whole.count(plain, allowed) if found is None else found
 
     def encode_spans(self, text: str, allowed: frozenset[str]) -> Tokens:
         found = self._pipeline.place_segments(text, allowed)
