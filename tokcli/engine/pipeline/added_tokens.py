@@ -70,7 +70,8 @@ class AddedTokenFinder(HasTwin):
         if len(text) >= max(_LONG, len(self.tokens)) and self.native is not None:
             found = self.native.find(text, frozenset())
             if found is not None and found.spans is not None:
-                yield from _with_stretches(zip(found.spans[::2], found.spans[1::2], found.ids, strict=True), len(text))
+                places = found.spans.tolist()
+                yield from _with_stretches(zip(places[::2], places[1::2], found.ids, strict=True), len(text))
                 return
         yield from _with_stretches(self._found(text), len(text))
 

@@ -238,6 +238,22 @@ T number_of(nb::handle object) {
   return Number<T>(object);
 }
 
+// Returns the choice with a number from 0 to `count` - 1; ValueError for any other number.
+template <class Choice>
+Choice choice_of(Number<int> given, int count) {
+  const int number = given;
+  if (number < 0 || number >= count) throw nb::value_error("there is no choice with this number");
+  return static_cast<Choice>(number);
+}
+
+// Returns a copy of a mapping.
+inline nb::dict dict_of(nb::handle mapping) {
+  if (!PyMapping_Check(mapping.ptr())) raise_wrong_type("a mapping", mapping);
+  nb::dict copy;
+  if (PyDict_Update(copy.ptr(), mapping.ptr()) != 0) throw nb::python_error();
+  return copy;
+}
+
 }  // namespace tokcli
 
 namespace nanobind::detail {

@@ -18,22 +18,6 @@ using namespace tokcli;
 
 namespace {
 
-// Returns the choice with a number from 0 to `count` - 1; ValueError for any other number.
-template <class Choice>
-Choice choice_of(Number<int> given, int count) {
-  const int number = given;
-  if (number < 0 || number >= count) throw nb::value_error("there is no choice with this number");
-  return static_cast<Choice>(number);
-}
-
-// Returns a copy of a mapping.
-nb::dict dict_of(nb::handle mapping) {
-  if (!PyMapping_Check(mapping.ptr())) raise_wrong_type("a mapping", mapping);
-  nb::dict copy;
-  if (PyDict_Update(copy.ptr(), mapping.ptr()) != 0) throw nb::python_error();
-  return copy;
-}
-
 class PyTextModel {
  public:
   PyTextModel(nb::handle blob, nb::handle sizes, nb::handle ids) {
@@ -194,7 +178,6 @@ class PyTextModel {
     const Change change(*this);
     model_.has_classes = true;
   }
-
   void set_dropping_moves() {
     const Change change(*this);
     model_.chars.set_dropping_moves();
@@ -290,10 +273,7 @@ class PyTextModel {
   }
 
   static nb::list both(IdBuffer ids, Spans spans) {
-    nb::list out;
-    out.append(nb::cast(std::move(ids)));
-    out.append(nb::cast(std::move(spans)));
-    return out;
+    return nb::list(nb::make_tuple(nb::cast(std::move(ids)), nb::cast(std::move(spans))));
   }
 
   // Calls make(ids, count). Without `kKeepsIds`, the ids are counted only.
