@@ -98,6 +98,12 @@ def vocabulary_of(*tokens: bytes, drops_missing: bool = False) -> Any:
     return native.Vocabulary(image)
 
 
+def test_the_last_record_needs_no_separator() -> None:
+    assert numbers_in(native.record_ends(b"a\nbc", 10)) == [2]
+    assert numbers_in(native.record_ends(b"a\nbc\n", 10)) == [2, 5]
+    assert numbers_in(native.record_ends(b"", 10)) == []
+
+
 def test_ids_are_placed_only_in_their_own_text() -> None:
     tokens = [b"a", b"b", b"0123456789", b"", "é".encode()]
     decoder = native.Decoder(vocabulary_of(*tokens), {9: b"<x>"})

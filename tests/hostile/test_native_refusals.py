@@ -58,9 +58,9 @@ def trainer(vocab_size: int = 300, tokens: int = 256, byte_ids: int = 256) -> An
     return native.Trainer(vocab_size, 1, 100, False, 0, ids(*[1] * tokens), ids(*range(byte_ids)))
 
 
-def row(text: str = "a") -> bytes:
+def row(text: str = "a", count: int = 1) -> bytes:
     """One row of a block: the block of one piece."""
-    made = table(text.encode())
+    made = table(text.encode(), count=count)
     made.sort()
     block: bytes = made.next_block(100)
     return block
@@ -144,6 +144,10 @@ REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     "a count above the largest": (lambda: table().add(b"a", MOST_COUNT + 1), OverflowError, r"beyond 2\*\*62"),
     "a sum above the largest count": (merged_above_the_largest_count, OverflowError, r"beyond 2\*\*62"),
     "blocks above the largest count": (added_blocks_above_the_largest_count, OverflowError, r"beyond 2\*\*62"),
+    "pieces above the largest count": (lambda: table(b"a", b"a", count=MOST_COUNT), OverflowError, r"beyond 2\*\*62"),
+    "runs above the largest count": (lambda: merged(row(count=MOST_COUNT), row()), OverflowError, r"beyond 2\*\*62"),
+    "a block of a run that does not exist": (lambda: native.RunMerger(1).feed(1, row()), ValueError, "damaged"),
+    "a damaged block for a table": (lambda: table().add_block(row()[:-1] + b"\xff"), ValueError, "damaged"),
     "a table added to itself": (added_to_itself, ValueError, "to itself"),
     "a piece that does not exist": (lambda: table(b"a").item(1), IndexError, "not so many"),
     "a trainer of 255 bytes": (lambda: trainer(byte_ids=255), ValueError, "256 bytes"),
@@ -185,12 +189,13 @@ def lines_of(text: bytes, ends: array[int]) -> object:
     return native.token_lines(text, ends, [], False, 0, False, native.Glyphs())
 
 
-def merged(block: bytes) -> list[object]:
-    merger = native.RunMerger(1)
+def merged(*blocks: bytes) -> list[object]:
+    """What a merger of runs of one block each returns."""
+    merger, waiting = native.RunMerger(len(blocks)), dict(enumerate(blocks))
     found = []
     while (made := merger.merge(1000)) is not None:
         if isinstance(made, int):
-            merger.feed(made, b"" if found else block)
+            merger.feed(made, waiting.pop(made, b""))
         found.append(made)
     return found
 

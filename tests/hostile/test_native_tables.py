@@ -254,6 +254,19 @@ def test_a_model_that_was_opened_from_a_file_does_not_need_it_any_more(how: str,
     os.close(handle)
 
 
+def test_a_model_whose_image_is_damaged_is_refused() -> None:
+    model = text_model([b"a", b"b"])
+    model.set_words(0, b" ", False)
+    model.use_whole(False)
+    image = bytearray(model.image())
+    assert native.TextModel(bytes(image)).encode("b", b"", b"") == [1]
+    for at in (0, 8, len(image) - 1):
+        damaged = bytearray(image)
+        damaged[at] ^= 1
+        with pytest.raises(ValueError, match="not an image of a text model"):
+            native.TextModel(bytes(damaged))
+
+
 # --- texts that grow -------------------------------------------------------------------------------------------------------
 
 

@@ -223,6 +223,7 @@ NORMALIZERS: list[list[normalizer.Normalizer]] = [
     [normalizer.Bert(True, True, False, True)],
     [normalizer.Bert(False, False, True, False)],
     [normalizer.Nmt(), normalizer.Precompiled(Charsmap(b"")), normalizer.Strip(True, True)],
+    [normalizer.Replace(matching.LiteralText("a"), " ", "a"), normalizer.Strip(True, True)],
 ]
 SPLITTERS: list[splitters.Splitter | None] = [
     None,
@@ -249,6 +250,30 @@ def test_normalizers_and_pre_tokenizers(
         SHOWS_ALL, detokenizer.Fuse(), normalizer=normalizer.NormalizerSequence(tuple(steps)), splitter=splitter
     )
     assert_twins(parts, text)
+
+
+@pytest.mark.parametrize("text", ["  a  b  ", "a", "  ", "a  ", "aa bb", "aaa"])
+def test_places_of_spaces_that_are_squeezed_and_stripped(text: str) -> None:
+    for steps in ([SQUEEZE], NORMALIZERS[-1]):
+        assert_twins(Pipeline(SHOWS_ALL, detokenizer.Fuse(), normalizer.NormalizerSequence(tuple(steps))), text)
+
+
+@pytest.mark.parametrize("size", [3, 300])  # short words are merged another way
+def test_merges_that_later_ones_undo(size: int) -> None:
+    """When the turn of "ab" comes, its "b" has become "bc"; after "abc" there is a letter that goes with it, or none."""
+    ids = {text: number for number, text in enumerate(["a", "b", "c", "d", "bc", "abc", "ab", "abcd"])}
+    pairs = [("b", "c"), ("a", "bc"), ("a", "b"), ("abc", "d")]
+    merges = {ids[a] << SHIFT | ids[b]: (rank, ids[a + b]) for rank, (a, b) in enumerate(pairs)}
+    for word in ("abc", "abcd", "ab", "abbc"):
+        assert_twins(Pipeline(PairBpe(ids, merges), detokenizer.Fuse()), word * (size // 3))
+
+
+def test_a_replacement_that_makes_too_much_is_left_to_python() -> None:
+    grows = normalizer.Replace(matching.LiteralText("a"), "b" * 1000, "a")
+    parts = Pipeline(SHOWS_ALL, detokenizer.Fuse(), normalizer=grows)
+    assert parts.native is not None
+    assert parts.native.count("a" * 10, NONE) == len(parts.encode_in_python("a" * 10, NONE))
+    assert parts.native.count("a" * 5000, NONE) is None
 
 
 def test_places_of_characters_that_are_composed_need_no_python() -> None:

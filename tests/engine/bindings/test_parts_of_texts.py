@@ -175,11 +175,12 @@ def test_files_have_the_ids_and_places_of_the_whole(name: str) -> None:
 def test_threads_that_share_sums_through_the_whole_text_give_its_ids() -> None:
     """Sums begin at 0 again, unknown characters are one id across parts, and some words are too long for the cache."""
     encoding = load_encoding(FORMATS / "unigram.model")
-    text = TEXT * 4 + "the" * 40_000 + " \U00012000" * 60_000 + " " + TEXT
+    text = TEXT * 4 + "the" * 40_000 + " \U00012000" * 60_000 + (" " + "er" * 500) * 400 + " " + TEXT
     ids = bytes(encoding.encode_array(text))
     for threads in (2, 3):
         assert bytes(with_threads_inside(encoding.encode_array, threads)(text)) == ids
         assert with_threads_inside(encoding.count, threads)(text) == len(ids) // 4
+    assert spans_with(encoding.tokenizer, text, 2) == spans_with(encoding.tokenizer, text, 1)
 
 
 @pytest.mark.parametrize("model_type", [BPE, UNIGRAM])

@@ -7,8 +7,11 @@ import time
 from pathlib import Path
 
 import pytest
-from support import parse_vocabulary, took_less
+from hypothesis import given
+from hypothesis import strategies as st
+from support import examples, parse_vocabulary, took_less
 
+from tokcli.engine import backend
 from tokcli.engine.adapters.shortcut_tokenizer import adapted
 from tokcli.engine.pipeline.added_tokens import AddedToken, AddedTokenFinder
 from tokcli.registry.encodings import load_encoding
@@ -65,6 +68,32 @@ def test_of_two_tokens_that_are_one_when_normalized_one_is_always_chosen(
     here, there = ids_here_and_there(tokens, text, loads=64)
     assert here == ids
     assert ids in there
+
+
+CONTENTS = st.text("abé \u1680\u2005\u2028\u2029\u202f\u205f", min_size=1, max_size=3)
+FOUND = st.builds(
+    AddedToken, CONTENTS, st.integers(0, 9), st.booleans(), st.booleans(), st.booleans(), special=st.booleans()
+)
+
+
+@pytest.mark.skipif(backend.native() is None, reason="there is no native backend")
+@examples(200)
+@given(
+    tokens=st.lists(FOUND, min_size=1, max_size=6),
+    text=st.text("abé_ \u1680\u2005\u2028\u2029\u202f\u205f\u4e2d", max_size=20),
+    ignores=st.booleans(),
+)
+def test_native_code_finds_the_tokens_that_python_finds(tokens: list[AddedToken], text: str, ignores: bool) -> None:
+    ignored = frozenset(token.content for token in tokens if token.special and ignores)
+    finder = AddedTokenFinder([(token.content, token) for token in tokens], ignored)
+    assert finder.native is not None
+    expected = list(finder.find(text))
+    times = 20_000 // max(len(text), 1) + 1
+    long = text * times + "x"  # long enough for native code
+    assert list(finder.find(long)) == list(finder.find_in_python(long))
+    found = finder.native.find(text, frozenset())
+    assert found is not None
+    assert found.ids.tolist() == [number for _, _, number in expected if number is not None]
 
 
 @pytest.mark.clock

@@ -73,10 +73,13 @@ class AddedTokenFinder(HasTwin):
                 places = found.spans.tolist()
                 yield from _with_stretches(zip(places[::2], places[1::2], found.ids, strict=True), len(text))
                 return
+        yield from self.find_in_python(text)
+
+    def find_in_python(self, text: str) -> Iterator[FoundText]:
+        """Yield what `find` yields, without the native twin."""
         yield from _with_stretches(self._found(text), len(text))
 
     def _found(self, text: str) -> Iterator[tuple[int, int, int]]:
-        """Yield where each token begins and ends, and its id, without the twin."""
         at, blanks_end = 0, -1  # the end of the white space that `rstrip` takes: kept, for many tokens may be in it
         for begin, end in self._matches(text):
             token = self.tokens[text[begin:end]]
