@@ -184,15 +184,24 @@ def test_threads_that_share_sums_through_the_whole_text_give_its_ids() -> None:
 
 
 @pytest.mark.parametrize("model_type", [BPE, UNIGRAM])
-def test_a_rule_over_a_space_is_applied_in_all_of_a_long_text(model_type: int, tmp_path: Path) -> None:
-    """The text was cut between "a" and the space: no rule begins there."""
+@pytest.mark.parametrize(
+    ("rule", "makes", "ids"),
+    [
+        (b"ba b", b"x", [3, 4, 3]),  # no rule begins at "a": the text was cut after it
+        (b"ba", b"x ", [3, 4, 3, 4, 2]),  # the space that it makes and the next one are one
+        (b"ba", b"", [3, 4, 2]),  # the spaces before and after it are one
+        (b"ba", b"a", [3, 4, 1, 4, 2]),
+    ],
+)
+def test_rules_around_a_space_are_applied_in_all_of_a_long_text(
+    rule: bytes, makes: bytes, ids: list[int], model_type: int, tmp_path: Path
+) -> None:
     path = tmp_path / "x.model"
     pieces = [(letter.encode(), NORMAL) for letter in ("a", "b", "x", "▁")]
-    path.write_bytes(model_file(pieces, model_type, charsmap_of(rule_for(b"ba b"))))
+    path.write_bytes(model_file(pieces, model_type, charsmap_of(rule_for(rule), makes + b"\0")))
     encoding = load_encoding(path)
-    one = encoding.encode("x ba b")
-    assert one == [3, 4, 3]
-    assert encoding.encode("x ba b " * 60_000) == [*one, 4] * 59_999 + one
+    assert encoding.encode("x ba b") == ids
+    assert encoding.encode("x ba b " * 60_000) == [*ids, 4] * 59_999 + ids
 
 
 @pytest.mark.parametrize(("prefix", "trims"), [(True, True), (True, False), (False, True), (False, False)])

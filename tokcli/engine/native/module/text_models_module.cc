@@ -163,7 +163,7 @@ class PyTextModel {
     rules.charsmap.open(items_of<uint32_t>(units), all);
     {
       const ReleasedGil released;
-      rules.spans_spaces |= rules.charsmap.has_later(' ');
+      rules.spans_spaces |= rules.charsmap.spans_spaces();
     }
     rules.add_prefix = add_prefix;
     rules.trim = trim;

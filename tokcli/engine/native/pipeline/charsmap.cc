@@ -60,23 +60,35 @@ uint64_t Charsmap::third_bytes(uint8_t first, uint8_t second) const {
   return found;
 }
 
-bool Charsmap::has_later(uint8_t wanted) const {
+bool Charsmap::spans_spaces() const {
   if (units_.empty()) return false;
+  const size_t root = offset(units_[0]);
+  std::vector<size_t> waiting{root};
   std::vector<bool> is_seen(units_.size());  // units may lead in circles
-  std::vector<size_t> waiting{offset(units_[0])};
   while (!waiting.empty()) {
     const size_t from = waiting.back();
     waiting.pop_back();
+    work_done(256);
     for (size_t byte = 0; byte < 256; ++byte) {
       const size_t at = from ^ byte;
-      if (at >= units_.size() || (units_[at] & 0x800000FFu) != byte) continue;
-      if (byte == wanted && from != offset(units_[0])) return true;
-      if (!is_seen[at]) waiting.push_back(at ^ offset(units_[at]));
+      if (at >= units_.size() || (units_[at] & 0x800000FFu) != byte || is_seen[at]) continue;
+      const size_t next = at ^ offset(units_[at]);
+      if (next == root || (from != root && (byte == ' ' || (byte < 128 && may_end_in_space(at))))) return true;
       is_seen[at] = true;
+      waiting.push_back(next);
     }
-    work_done(256);
   }
   return false;
+}
+
+// Returns whether a rule ends at a unit and makes nothing, or a text that ends with a space.
+bool Charsmap::may_end_in_space(size_t at) const {
+  const size_t leaf = at ^ offset(units_[at]);
+  if ((units_[at] >> 8 & 1) == 0 || leaf >= units_.size()) return false;
+  const size_t value = units_[leaf] & 0x7FFFFFFF;
+  if (value >= texts_.size()) return false;
+  const std::string_view text(texts_.data() + value);
+  return text.empty() || text.back() == ' ';
 }
 
 }  // namespace tokcli

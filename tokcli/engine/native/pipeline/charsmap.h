@@ -35,10 +35,12 @@ class Charsmap {
   // Returns the third bytes of such rules: a bit for the low six bits of each; all bits where a rule has only two
   // bytes.
   uint64_t third_bytes(uint8_t first, uint8_t second) const;
-  // Returns whether a rule holds a byte after its first one. It looks at all rules.
-  bool has_later(uint8_t byte) const;
+  // Returns whether a text cannot be cut before a space, without looking for rules that begin far before it: one may hold
+  // the space; or end with the character before it, and make nothing, or a space, which hides the other. It looks at all.
+  bool spans_spaces() const;
 
  private:
+  bool may_end_in_space(size_t at) const;
   static uint32_t offset(uint32_t unit) { return unit >> 10 << ((unit & 0x200) >> 6); }
   Table<uint32_t> units_;
   Table<char> texts_;  // each ends with a zero

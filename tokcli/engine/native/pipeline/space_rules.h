@@ -17,7 +17,7 @@ struct SpaceRules {
   Charsmap charsmap;
   Trie kept;  // symbols that no rule changes
   bool has_kept = false;
-  bool spans_spaces = false;  // a rule or a kept symbol holds a space after its first byte
+  bool spans_spaces = false;  // a rule or a kept symbol may go over a space (Charsmap::spans_spaces)
   bool add_prefix = true, trim = true, as_suffix = false;
   // llama.cpp's normalizer: what a kept symbol begins with is kept too, and a space is put before each word.
   bool is_llama = false;
