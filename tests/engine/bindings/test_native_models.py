@@ -252,6 +252,17 @@ def test_normalizers_and_pre_tokenizers(
     assert_twins(parts, text)
 
 
+@pytest.mark.parametrize("scheme", ["always", "never"])
+def test_many_pieces_with_and_without_spaces_that_get_a_metaspace(scheme: str) -> None:
+    """Short pieces wait in a row until it is full; a piece with a space, or with a metaspace, is written by itself."""
+    metaspace = splitters.Metaspace("▁", scheme, True)  # type: ignore[arg-type]
+    splitter = splitters.SplitterSequence((splitters.at_class("NUMERIC", "Contiguous"), metaspace))
+    steps = normalizer.NormalizerSequence((NFKD, MARKS, LOWER, SQUEEZE))
+    parts = Pipeline(SHOWS_ALL, detokenizer.Fuse(), normalizer=steps, splitter=splitter)
+    for text in ("Aé1ﬁ2" * 2000, "aé1b  ﬁ2▁c3 d4" * 1000 + "É5" * 70, "a1" + "é" * 20_000 + "1b c", "a b1" * 70):
+        assert_twins(parts, text)
+
+
 @pytest.mark.parametrize("text", ["  a  b  ", "a", "  ", "a  ", "aa bb", "aaa"])
 def test_places_of_spaces_that_are_squeezed_and_stripped(text: str) -> None:
     for steps in ([SQUEEZE], NORMALIZERS[-1]):

@@ -54,6 +54,8 @@ class OriginReader {
     if (place - first_ >= size_) [[unlikely]] seek(place);
     return place + shift_;
   }
+  // The text has become longer.
+  void has_grown() { size_ = 0; }
   // Calls visit(place, origin) for all breaks from `place` on, and before `end`.
   template <class Visit>
   void each_break(size_t place, size_t end, const Visit& visit) {
@@ -89,6 +91,8 @@ class Tracking {
  public:
   // `base`: the place of the text that is read in the text that `from` is about.
   Tracking(const Origins& from, Origins& to, size_t base = 0) : from_(from), to_(&to), base_(base) { to.cut(0); }
+  // What is read next begins at `base` in the text that `from` is about.
+  void read_from(size_t base) { base_ = base; }
   // Forgets what was made from `to` on.
   void cut(size_t to) { to_->cut(to); }
   // The text that is made ends at `to`, where what is at `from` would come next.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <optional>
 #include <vector>
 
 #include "base/threads.h"
@@ -31,6 +32,9 @@ struct TextModel::Call {
   const uint8_t* begin = nullptr;
   const Origins* origins = nullptr;
   OriginReader reader{};
+  // Where pieces are written with their metaspaces before they are cut: how, and the text that they come from.
+  std::optional<Tracking> writing{};
+  const uint8_t* written_from = nullptr;
   // SentencePiece: a span ends where what comes next begins, and of a character's bytes only the last has one.
   bool ends_at_next = false;
 
@@ -47,6 +51,17 @@ struct TextModel::Call {
     begin = text;
     origins = &of;
     reader = OriginReader(of);
+  }
+  // Pieces of the text that is being cut will be written anew, to scratch.piece: their origins go to scratch.piece_origins.
+  void write_pieces() {
+    writing.emplace(*origins, scratch.piece_origins);
+    written_from = begin;
+  }
+  // Returns what keeps the origins of a piece that is written; null where places are not kept.
+  Tracking* begin_piece(Bytes piece) {
+    if (!writing) return nullptr;
+    writing->read_from(static_cast<size_t>(piece.data() - written_from));
+    return &*writing;
   }
   // Adds an id, and the span of the characters from `first` up to `last` in the text that is cut. An id that is one with
   // the last id (SentencePiece's unknown text) makes its span longer.

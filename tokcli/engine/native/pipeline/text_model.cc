@@ -256,21 +256,23 @@ Bytes TextModel::normalize(Bytes segment, Ends ends, Call& call) const {
 }
 
 void TextModel::encode_pieces(Bytes text, bool is_first, Call& call) const {
-  call.end = text.data() + text.size();
-  if (!has_classes) {
-    if (!text.empty()) encode_piece(text, is_first, call);
-    encode_waiting(call);
-    return;
-  }
   const auto is_after_removed = [&](const uint8_t* at, const uint8_t* first, const uint8_t* end) {
     const uint8_t* before = previous_char(at, first);
     return static_cast<uint8_t>(classes[next_char(before, end)]) == kRemoved;
   };
-  if (in_parts(text, call, is_after_removed, [&](Bytes part, Call& one) { encode_pieces(part, is_first, one); })) return;
-  const uint8_t *p = text.data(), *end = p + text.size(), *begin = p;
-  uint8_t last = kRemoved;
+  call.end = text.data() + text.size();
+  if (has_classes &&
+      in_parts(text, call, is_after_removed, [&](Bytes part, Call& one) { encode_pieces(part, is_first, one); }))
+    return;
+  const uint8_t* const normalized_begin = call.begin;
+  const Origins* const normalized_origins = call.origins;
+  const bool tracks = call.spans != nullptr && has_metaspace;
+  call.scratch.piece.clear();
+  if (tracks) call.write_pieces();
+  const uint8_t *p = text.data(), *const end = p + text.size(), *begin = p;
+  uint8_t last = has_classes ? kRemoved : kIsolated;
   Pace pace;
-  while (p < end) {
+  while (has_classes && p < end) {
     pace.step();
     const uint8_t* at = p;
     const auto group = static_cast<uint8_t>(class_of(next_char(p, end), call.needs));
@@ -281,36 +283,32 @@ void TextModel::encode_pieces(Bytes text, bool is_first, Call& call) const {
   }
   if (begin < end && last != kRemoved) encode_piece({begin, end}, is_first, call);
   encode_waiting(call);
+  if (tracks) call.cut_from(normalized_begin, *normalized_origins);
 }
 
 void TextModel::encode_piece(Bytes piece, bool is_first, Call& call) const {
   if (!call.needs.empty()) return;
-  if (!has_metaspace) {
-    encode_words(piece, call);
-    return;
-  }
-  if (prefixes_blindly) {
-    encode_prefixed(piece, call);
-    return;
-  }
-  std::string& text = call.scratch.piece;
-  text.clear();
-  const uint8_t* const normalized_begin = call.begin;
-  const Origins* const normalized_origins = call.origins;
-  std::optional<Tracking> tracking;
-  if (call.spans != nullptr)
-    tracking.emplace(*normalized_origins, call.scratch.piece_origins, static_cast<size_t>(piece.data() - call.begin));
-  const bool is_wanted = prefix == MetaspacePrefix::kAlways || (prefix == MetaspacePrefix::kFirst && is_first);
+  if (!has_metaspace) return encode_words(piece, call);
   const std::string_view given = view_of(piece);
   const bool has_one = given.starts_with(space) || given.starts_with(' ');
-  if (is_wanted && !has_one && !piece.empty()) {
-    text = space;
-    if (tracking) tracking->replaced(0, text, 0);
+  const bool is_wanted = prefix == MetaspacePrefix::kAlways || (prefix == MetaspacePrefix::kFirst && is_first);
+  const std::string_view before = prefixes_blindly || (is_wanted && !has_one) ? std::string_view(space) : "";
+  const auto lacks = [&](std::string_view text) {
+    return find_near(piece.data(), piece.data() + piece.size(), text) == piece.data() + piece.size();
+  };
+  if (prefixes_blindly || (lacks(" ") && lacks(space))) return encode_in_row(before, piece, call);
+  std::string& text = call.scratch.piece;
+  encode_waiting(call);
+  text = before;
+  Tracking* const tracking = call.begin_piece(piece);
+  if (tracking != nullptr) {
+    call.scratch.piece_origins.cut(0);
+    tracking->replaced(0, before, 0);
   }
-  if (!replace_all(piece, " ", space, call.most, text, tracking ? &*tracking : nullptr)) call.needs.is_for_python = true;
+  if (!replace_all(piece, " ", space, call.most, text, tracking)) call.needs.is_for_python = true;
   if (!call.needs.empty()) return;
   const Bytes whole = bytes_of(text);
-  if (call.spans != nullptr) call.cut_from(whole.data(), call.scratch.piece_origins);
+  if (tracking != nullptr) call.cut_from(whole.data(), call.scratch.piece_origins);
   call.end = whole.data() + whole.size();
   const auto encode_spaced = [&](Bytes part, Call& one) {
     if (part.empty()) return;
@@ -324,22 +322,31 @@ void TextModel::encode_piece(Bytes piece, bool is_first, Call& call) const {
   };
   if (!metaspace_splits || !in_parts(whole, call, is_at_space, encode_spaced)) encode_spaced(whole, call);
   encode_waiting(call);  // before the next piece is written over this one
-  if (call.spans != nullptr) call.cut_from(normalized_begin, *normalized_origins);
+  text.clear();
 }
 
-// Encodes a piece with a metaspace before it. As a rule there are many and short ones: they are put in a row, so that their
-// words may wait together. (Places are not kept here: see knows_places.)
-void TextModel::encode_prefixed(Bytes piece, Call& call) const {
+// Encodes a piece that is written with `before` before it, and not changed. As a rule there are many and short ones: they
+// are put in a row, so that their words may wait together.
+void TextModel::encode_in_row(std::string_view before, Bytes piece, Call& call) const {
   constexpr size_t kRoom = size_t{1} << 14;
-  const size_t size = space.size() + piece.size();
+  const size_t size = before.size() + piece.size();
   std::string& row = call.scratch.piece;
-  if (row.capacity() - row.size() < size) {
+  if (row.empty() || row.capacity() - row.size() < size) {
     encode_waiting(call);
     row.clear();
     row.reserve(std::max(size, kRoom));
+    if (call.spans != nullptr) {
+      call.scratch.piece_origins.cut(0);
+      call.cut_from(bytes_of(row).data(), call.scratch.piece_origins);
+    }
   }
   const size_t begin = row.size();
-  row += space;
+  if (Tracking* const tracking = call.begin_piece(piece)) {
+    tracking->replaced(0, before, begin);
+    tracking->copied(0, piece.size(), begin + before.size());
+    call.reader.has_grown();
+  }
+  row += before;
   row += view_of(piece);
   call.end = bytes_of(row).data() + row.size();
   encode_words(bytes_of(row).subspan(begin), call);

@@ -255,7 +255,7 @@ struct TextModel {
   bool knows_places() const;
   void encode_pieces(Bytes text, bool is_first, Call& call) const;
   void encode_piece(Bytes piece, bool is_first, Call& call) const;
-  void encode_prefixed(Bytes piece, Call& call) const;
+  void encode_in_row(std::string_view before, Bytes piece, Call& call) const;
   void encode_words(Bytes piece, Call& call) const;
   void add_words(Bytes piece, Call& call) const;
   bool is_cut(const uint8_t* at, const uint8_t* begin, const uint8_t* end) const;
