@@ -112,9 +112,9 @@ def _in_parts(request: EncodeRequest, source: streams.Input, tally: Tally) -> It
 def _as_whole(request: EncodeRequest, source: streams.Input, tally: Tally) -> ShownPart:
     """Return the tokens of a text that is normalized or has a template, with the text of the input each stands for."""
     data, limit = source.data or b"", request.options.limit
-    found = whole_tokens(request, [data] if data else [])
-    ids = found.ids[:limit]
-    places = None if found.spans is None or not _is_utf8(data) else pairs_of(byte_spans(data, found.spans))[:limit]
+    _, whole_ids, spans = whole_tokens(request, [data] if data else [])
+    ids = whole_ids[:limit]
+    places = None if spans is None or not _is_utf8(data) else pairs_of(byte_spans(data, spans))[:limit]
     tokens = request.encoding.decode_tokens_bytes(ids)
     tally.tokens += len(tokens)
     if limit is None:

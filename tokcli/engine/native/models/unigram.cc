@@ -42,12 +42,25 @@ std::vector<Sum>& sums_of(WordScratch& scratch) {
 
 }  // namespace
 
-void Unigram::build(std::vector<double> scores, double unknown_score) {
+template <class Sum>
+void Unigram::build(std::vector<double> scores, double unknown_score, const Strings& texts) {
   scores_ = std::move(scores);
   unknown_score_ = unknown_score;
   largest_ = std::abs(unknown_score);
   for (const double score : scores_) largest_ = std::max(largest_, std::abs(score));
+  WordScratch scratch;
+  std::vector<float> whole;
+  for (uint32_t token = 0; token < scores_.size(); ++token) {
+    float limit = -1;
+    search(bytes_of(texts[token]), Sum{0}, scratch, &limit);
+    tokens(bytes_of(texts[token]), scratch);
+    const bool is_whole = scratch.ids.size() == 1 && scratch.ids[0] == token;
+    whole.push_back(is_whole ? limit : -1.0f);
+  }
+  whole_ = std::move(whole);
 }
+template void Unigram::build<float>(std::vector<double>, double, const Strings&);
+template void Unigram::build<double>(std::vector<double>, double, const Strings&);
 
 // `kFindsSecond`: finds the score of the second path as well, in the same walk.
 template <class Sum, bool kFindsSecond>
@@ -97,7 +110,7 @@ Sum Unigram::search_all(Bytes word, Sum start, WordScratch& scratch) const {
 }
 
 template <class Sum>
-Sum Unigram::search(Bytes word, Sum start, WordScratch& scratch, double* sure_up_to) const {
+Sum Unigram::search(Bytes word, Sum start, WordScratch& scratch, float* sure_up_to) const {
   if (sure_up_to == nullptr) return search_all<Sum, false>(word, start, scratch);
   const Sum found = search_all<Sum, true>(word, start, scratch);
   const auto chars = static_cast<double>(std::count_if(word.begin(), word.end(), begins_char));
@@ -105,11 +118,12 @@ Sum Unigram::search(Bytes word, Sum start, WordScratch& scratch, double* sure_up
   const double margin = (paths.best - paths.second) * 0.999 - 1e-6;
   // A sum of n scores is rounded n times, and is off by at most n * unit * (the largest sum on the path).
   constexpr double kUnit = std::numeric_limits<Sum>::epsilon() / 2;
-  *sure_up_to = std::min(margin / (2.02 * chars * kUnit), double{most<Sum>}) - chars * largest_;
+  const double limit = std::min(margin / (2.02 * chars * kUnit), double{most<Sum>}) - chars * largest_;
+  *sure_up_to = static_cast<float>(limit * 0.999);
   return found;
 }
-template float Unigram::search(Bytes, float, WordScratch&, double*) const;
-template double Unigram::search(Bytes, double, WordScratch&, double*) const;
+template float Unigram::search(Bytes, float, WordScratch&, float*) const;
+template double Unigram::search(Bytes, double, WordScratch&, float*) const;
 
 void Unigram::tokens(Bytes word, WordScratch& scratch) const {
   auto& ids = scratch.ids;
@@ -119,14 +133,19 @@ void Unigram::tokens(Bytes word, WordScratch& scratch) const {
 }
 
 bool UnigramModel::encode(Bytes word, WordScratch& scratch) const {
-  unigram_.search(word, 0.0, scratch, nullptr);
+  const auto is_unknown_token = [&](uint32_t token) { return unknown_.id != kNone && tokens_.ids[token] == unknown_.id; };
   scratch.clear();
+  if (const uint32_t token = unigram_.whole(word, 0); token != kNone && !is_unknown_token(token)) {
+    scratch.add(tokens_.ids[token], 0, word.size());
+    return true;
+  }
+  unigram_.search(word, 0.0, scratch, nullptr);
   // from the end, as steps point backwards; the symbol of unknown characters is all that is fused
   auto& symbols = scratch.symbols;
   symbols.clear();
   for (size_t end = word.size(); end > 0;) {
     const auto [begin, token] = scratch.steps[end];
-    const bool is_unknown = token == kUnknownToken || (unknown_.id != kNone && tokens_.ids[token] == unknown_.id);
+    const bool is_unknown = token == kUnknownToken || is_unknown_token(token);
     const uint32_t id = is_unknown ? kNone : tokens_.ids[token];
     if (is_unknown && !symbols.empty() && symbols.back().id == kNone) symbols.back().begin = begin;
     else symbols.push_back({id, begin, static_cast<uint32_t>(end), 0, 0});

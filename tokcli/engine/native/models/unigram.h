@@ -12,22 +12,32 @@ constexpr uint32_t kUnknownToken = kNone - 1;  // stands for a character that is
 class Unigram {
  public:
   explicit Unigram(const Trie& tokens) : tokens_(tokens) {}
-  // `scores` are in the order of the values in the trie.
-  void build(std::vector<double> scores, double unknown_score);
+  // `scores` are in the order of the values in the trie, and of `texts`. `Sum`: what words are searched with.
+  template <class Sum>
+  void build(std::vector<double> scores, double unknown_score, const Strings& texts);
   template <class Archive>
   void fields(Archive& archive) {
     archive.table(scores_);
     archive.plain(unknown_score_);
     archive.plain(largest_);
+    archive.table(whole_);
   }
-  bool fits() const { return tokens_.fits(scores_.size()); }
+  bool fits() const { return tokens_.fits(scores_.size()) && whole_.size() == scores_.size(); }
 
   // Fills scratch.steps with the best path by sums (float or double) that begin with `start`, and returns the sum at
   // the end. Floats begin at 0 again when they become large. `sure_up_to` (null where it is not wanted) becomes the
   // largest sum before the word for which the best path is sure to be this one: with a larger one, rounding may put
   // another first. A value below 0 means that it never is sure.
   template <class Sum>
-  Sum search(Bytes word, Sum start, WordScratch& scratch, double* sure_up_to) const;
+  Sum search(Bytes word, Sum start, WordScratch& scratch, float* sure_up_to) const;
+  // Returns the token that is a word, where it is its best path for sums up to `sum` before it; kNone: search for the path.
+  uint32_t whole(Bytes word, double sum) const {
+    uint32_t token;
+    const bool is_one = tokens_.longest(word.data(), word.data() + word.size(), &token) == word.size();
+    return is_one && sum <= double{whole_[token]} ? token : kNone;
+  }
+  // The largest sum before a word that is a token for which this is the best path; below 0: none.
+  float whole_up_to(uint32_t token) const { return whole_[token]; }
   // Writes the tokens on the best path, from left to right, to scratch.ids.
   void tokens(Bytes word, WordScratch& scratch) const;
   // Sums up to this size never begin at 0 again.
@@ -41,6 +51,7 @@ class Unigram {
 
   const Trie& tokens_;
   Table<double> scores_;
+  Table<float> whole_;  // see whole_up_to: most words are tokens, and their paths are found once, when the model is made
   double unknown_score_ = 0, largest_ = 0;
 };
 

@@ -112,7 +112,9 @@ class PyTextModel {
     auto all = items_of<double>(scores);
     if (all.size() != model_.tokens.ids.size()) throw nb::value_error("each token needs a score");
     build_trie();
-    model_.models.unigram.build(std::move(all), unknown_score);
+    Unigram& unigram = model_.models.unigram;
+    if (sums == Sums::kPerText32) unigram.build<float>(std::move(all), unknown_score, model_.tokens.strings);
+    else unigram.build<double>(std::move(all), unknown_score, model_.tokens.strings);
     model_.sums = sums;
     use(Models::Used::kUnigram);
   }

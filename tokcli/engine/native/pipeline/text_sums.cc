@@ -99,13 +99,18 @@ bool TextModel::sum_tokens(Bytes word, const uint32_t* numbers, size_t count, Su
 template <class Sum>
 TextModel::Searched<Sum> TextModel::search(const TextScratch::WaitingWord& waiting, Sum sum, bool keeps, Call& call) const {
   WordScratch& scratch = call.scratch.word;
-  double limit = -1;
-  const Sum after = models.unigram.search(waiting.word, sum, scratch, keeps ? &limit : nullptr);
-  models.unigram.tokens(waiting.word, scratch);
-  limit *= 0.999;  // it is rounded to a float
-  const auto rounded = static_cast<float>(limit);
-  if (keeps && std::abs(double{sum}) <= limit) call.scratch.cache.keep(waiting.key, scratch.ids, rounded);
-  return {after, rounded};
+  float limit = -1;
+  Sum after;
+  if (const uint32_t token = models.unigram.whole(waiting.word, std::abs(double{sum})); token != kNone) {
+    scratch.ids.assign(1, token);
+    after = static_cast<Sum>(models.unigram.score(token)) + sum;
+    limit = models.unigram.whole_up_to(token);
+  } else {
+    after = models.unigram.search(waiting.word, sum, scratch, keeps ? &limit : nullptr);
+    models.unigram.tokens(waiting.word, scratch);
+  }
+  if (keeps && std::abs(double{sum}) <= double{limit}) call.scratch.cache.keep(waiting.key, scratch.ids, limit);
+  return {after, limit};
 }
 
 // Returns the number of the token that a word of one character is, kUnknownToken where it is none.
