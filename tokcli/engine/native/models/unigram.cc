@@ -13,6 +13,7 @@ namespace tokcli {
 namespace {
 
 constexpr float kReset = 100000.0f;  // as in engine/sentencepiece/model.py
+constexpr size_t kLongest = 32;      // bytes of a token whose own path is found: it may take the square of its size
 
 // Calls visit(end, token) for each token that the text at `begin` begins with, the shortest first. Where its first
 // character, which ends at `single`, is no token, visit(single, kUnknownToken) is called last. Returns the number of bytes
@@ -51,11 +52,14 @@ void Unigram::build(std::vector<double> scores, double unknown_score, const Stri
   WordScratch scratch;
   std::vector<float> whole;
   for (uint32_t token = 0; token < scores_.size(); ++token) {
+    const Bytes word = bytes_of(texts[token]);
     float limit = -1;
-    search(bytes_of(texts[token]), Sum{0}, scratch, &limit);
-    tokens(bytes_of(texts[token]), scratch);
-    const bool is_whole = scratch.ids.size() == 1 && scratch.ids[0] == token;
-    whole.push_back(is_whole ? limit : -1.0f);
+    if (word.size() <= kLongest) {
+      search(word, Sum{0}, scratch, &limit);
+      tokens(word, scratch);
+      if (scratch.ids.size() != 1 || scratch.ids[0] != token) limit = -1;
+    }
+    whole.push_back(limit);
   }
   whole_ = std::move(whole);
 }
