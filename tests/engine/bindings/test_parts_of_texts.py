@@ -209,7 +209,7 @@ def test_rules_around_a_space_are_applied_in_all_of_a_long_text(
 def test_parts_of_a_text_have_the_spaces_of_llama_cpp(more: int, prefix: bool, trims: bool, tmp_path: Path) -> None:
     path = t5(tmp_path / "t5.gguf", add_space_prefix=(prefix, BOOL), remove_extra_whitespaces=(trims, BOOL))
     encoding = load_encoding(path)
-    text = "  " * more + "hello wo  how hello <x>" * 20_000
+    text = "  " * more + "hello wo  how hello " * 30_000 + "hello" * 9 + " <x> hello"  # no added token in the long part
     ids = encoding.tokenizer.inner.whole.encode(text, frozenset())
     assert encoding.encode(text) == ids
     assert with_threads_inside(encoding.encode_array, 2)(text).tolist() == ids
@@ -245,6 +245,15 @@ def test_parts_have_the_added_tokens_of_the_whole(what: str, cuts: str, tmp_path
             bytes(array("I", expected.ids)),
             bytes(array("Q", expected.spans)),
         )
+
+
+@pytest.mark.parametrize("space", "\t\n\v\f\r \x85\xa0\u1680\u2000\u200a\u2028\u2029\u202f\u205f\u3000")
+def test_a_token_takes_every_white_space_around_it(space: str, tmp_path: Path) -> None:
+    token = {"id": 99, "content": "ab", "lstrip": True, "rstrip": True, "single_word": False, "normalized": False}
+    made = {"version": "1.0", "added_tokens": [token | {"special": False}], "model": MODELS["BPE"]}
+    (tmp_path / "tokenizer.json").write_text(json.dumps(made))
+    tokenizer = load_encoding(tmp_path / "tokenizer.json").tokenizer
+    assert spans_with(tokenizer, f"b{space}{space}ab{space}b", 1)[1] == bytes(array("Q", [0, 1, 1, 6, 6, 7]))
 
 
 @pytest.mark.parametrize("name", ["bpe.model", "unigram.tokenizer.json", "wordpiece.tokenizer.json"])
