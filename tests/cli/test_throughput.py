@@ -11,12 +11,15 @@ import threading
 import time
 from contextlib import suppress
 from importlib import import_module
+from pathlib import Path
+from typing import Any
 
 import click
 import pytest
 from support import failed, first_in_gate, ok, program, refused, run_tokcli, without_coverage
 
 from tokcli.cli.main import COMMANDS
+from tokcli.cli.request import LARGE_BYTES, Request
 from tokcli.engine import backend
 from tokcli.engine.stream.chunks import BLOCK_BYTES
 
@@ -43,6 +46,30 @@ def test_jobs_change_nothing(command: list[str]) -> None:
     assert ok(*command, "-j", "3", data=LINES) == one
     if "u16" not in command and "npy" not in command:
         assert ok(*command, data=LINES, env={"TOKCLI_BACKEND": "python"}) == one
+
+
+def test_threads_share_from_its_first_part_what_is_known_to_be_long() -> None:
+    request = Request[Any](None)
+    vars(request)["threads"] = 2
+
+    def threads_for(known: int) -> set[int]:
+        return set(request.shared(lambda _: threading.get_ident(), iter([1] * 8), lambda size: size, known))
+
+    assert threads_for(0) == {threading.get_ident()}
+    assert threading.get_ident() not in threads_for(LARGE_BYTES)
+
+
+@pytest.mark.parametrize("command", [["count"], ["encode"], ["encode", "--offsets", "byte"], ["encode", "-n", "9"]])
+def test_a_file_and_a_pipe_have_the_same_answer(command: list[str], tmp_path: Path) -> None:
+    """Of a file the size is known before it is read."""
+    (tmp_path / "lines").write_bytes(LINES)
+    assert ok(*command, "-j", "3", str(tmp_path / "lines")) == ok(*command, "-j", "3", data=LINES)
+
+
+def test_what_is_wrong_in_a_long_file_is_told_with_its_place(tmp_path: Path) -> None:
+    (tmp_path / "lines").write_bytes(LINES + b"\xff" + LINES)
+    message = refused("count", "-j", "3", str(tmp_path / "lines"))
+    assert f"byte {len(LINES)}" in message.replace(",", "")
 
 
 @pytest.mark.parametrize("form", ["text", "json", "u32", "npy"])

@@ -73,15 +73,19 @@ class Request(Generic[Asked]):
         return thread_count(self.options.jobs) if self.encoding.tokenizer.is_native else 1
 
     def shared(
-        self, work: Callable[[Item], Made], items: Iterator[Item], size: Callable[[Item], int]
+        self, work: Callable[[Item], Made], items: Iterator[Item], size: Callable[[Item], int], known: int = 0
     ) -> Iterator[Made]:
-        """Return `map(work, items)`; once the items have more than LARGE_BYTES, --jobs threads share the work."""
-        seen = 0
+        """Return `map(work, items)`; once the items have more than LARGE_BYTES, --jobs threads share the work.
+
+        `known`: the size that all of them are known to have together.
+        """
+        seen = known
 
         def is_large(item: Item) -> bool:
             nonlocal seen
-            seen += size(item)
-            return seen > LARGE_BYTES
+            more = size(item)
+            seen += more
+            return more > 0 and seen > LARGE_BYTES
 
         return map(work, items) if self.threads == 1 else ordered(work, items, self.threads, is_large=is_large)
 
@@ -210,14 +214,18 @@ class TextRequest(InputRequest[AskedText]):
 
     def shared_parts(self, work: Callable[[AnyChunk], Made], source: streams.Input | Record) -> Iterator[Made]:
         """Apply `work` to each part of an input or a record, which --jobs threads share."""
-        apply = self.shared_over if isinstance(source, streams.Input) else map
-        return apply(work, self.parts(source))
+        if not isinstance(source, streams.Input):
+            return map(work, self.parts(source))
+        status = source.status()
+        return self.shared_over(work, self.parts(source), 0 if status is None else status.st_size)
 
-    def shared_over(self, work: Callable[[AnyChunk], Made], parts: Iterator[AnyChunk]) -> Iterator[Made]:
-        """Apply `work` to parts of an input, which --jobs threads share."""
+    def shared_over(
+        self, work: Callable[[AnyChunk], Made], parts: Iterator[AnyChunk], known: int = 0
+    ) -> Iterator[Made]:
+        """Apply `work` to parts of an input, which --jobs threads share; `known` is as for `shared`."""
         if self.encoding.tokenizer.sees_whole_texts:
             work = with_threads_inside(work, self.threads)
-        return self.shared(work, parts, work_of)
+        return self.shared(work, parts, work_of, known)
 
     def finishes(self, batch: Batch) -> bool:
         """Return whether the post-processor changes ids of these records: adds a template, or takes pairs of texts."""

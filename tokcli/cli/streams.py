@@ -144,6 +144,16 @@ class Input(NamedTuple):
         """The name of the input in messages."""
         return "standard input" if self.name == STANDARD_INPUT else self.name
 
+    def status(self) -> os.stat_result | None:
+        """Return the status of the file of this name, as `os.stat` gives it; None if it is not a regular file."""
+        if self.data is not None:
+            return None
+        try:
+            status = os.fstat(0) if self.name == STANDARD_INPUT else os.stat(self.name)
+        except (OSError, ValueError):
+            return None
+        return status if stat.S_ISREG(status.st_mode) else None
+
     def blocks(self, size: int = BLOCK_BYTES, most: int = 0) -> Iterator[bytes]:
         """Yield the bytes, decompressed unless `as_is`, in blocks; InputError where they cannot be read.
 

@@ -17,13 +17,7 @@ def is_url(source: streams.Input) -> bool:
 
 def status_of(source: streams.Input) -> os.stat_result | None:
     """Return the status of an input's file, as `os.stat` gives it; None if it is not a regular file."""
-    if source.data is not None or is_url(source):
-        return None
-    try:
-        status = os.fstat(0) if source.name == streams.STANDARD_INPUT else os.stat(source.name)  # noqa: PTH116
-    except (OSError, ValueError):
-        return None
-    return status if stat.S_ISREG(status.st_mode) else None
+    return None if is_url(source) else source.status()
 
 
 def changed_at(source: streams.Input) -> int | None:
