@@ -36,7 +36,8 @@ class Maker:
     def __init__(self, seed: int) -> None:
         self._dice = dice = random.Random(seed)
         self.rules = {self._of(RULED, 1, 4): self._of("abQ z", 0, 3) for _ in range(dice.randint(0, 5))}
-        self.rules = {text: made for text, made in self.rules.items() if text.strip()}
+        # (the library refuses a rule that changes nothing)
+        self.rules = {text: made for text, made in self.rules.items() if text.strip() and text != made}
         symbols = [self._of("abx yé", 2, 4).strip() for _ in range(dice.randint(0, 3))]
         self.symbols = [symbol for symbol in dict.fromkeys(symbols) if len(symbol) > 1]
 
