@@ -598,6 +598,32 @@ class TextModel:
         """Return the ids of a text and the spans of their characters, else as encode does."""
     def find_tokens(self, text: str | Buffer, raw: Buffer, normalized: Buffer) -> list[Ids | Spans] | Answer | None:
         """Return the same of the added tokens alone that are found in the text as given."""
+    def encode_records(
+        self,
+        data: str | Buffer,
+        ends: Buffer,
+        separator_size: SupportsIndex,
+        raw: Buffer,
+        normalized: Buffer,
+        before: Buffer,
+        /,
+    ) -> list[Ids | Spans] | Answer | None:
+        """Return the ids of all records, and where those of each begin and the last ones end; else as encode does.
+
+        Records are in one text. In its UTF-8, each ends before one of `ends` (uint64), where its separator ends.
+        `before` (UTF-8) is put before each record that is not empty.
+        """
+    def count_records(
+        self,
+        data: str | Buffer,
+        ends: Buffer,
+        separator_size: SupportsIndex,
+        raw: Buffer,
+        normalized: Buffer,
+        before: Buffer,
+        /,
+    ) -> bytes | Answer | None:
+        """Return the number of ids of each record (uint32), else as encode_records does."""
 
 # --- training --------------------------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from tokcli.engine.shortcut.shortcut import DecodingFacts, Shortcut
 from tokcli.engine.stream.utf8 import without_surrogates
 from tokcli.engine.token_vocabulary import TokenVocabulary
 from tokcli.engine.tokens import Tokens
-from tokcli.engine.twins import TextOrUtf8, TextTwin
+from tokcli.engine.twins import RecordEncoder, TextOrUtf8, TextTwin
 
 Pairs = list[tuple[int, int]]
 
@@ -41,6 +41,11 @@ class TextTokenizer(TokenVocabulary, Protocol):
         if self.native is not None and (count := self.native.count(text, allowed)) is not None:
             return count
         return len(self.encode(plain_text(text), allowed))
+
+    def for_records(self, data: bytes, allowed: frozenset[str]) -> RecordEncoder | None:
+        """Return the native code that encodes all records in a buffer of UTF-8; None where they go one by one."""
+        del data
+        return None if self.native is None else self.native.for_records(allowed)
 
     def encode_spans(self, text: str, allowed: frozenset[str]) -> Tokens:
         """Return the tokens of a text with their places; InputError where these are not known."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from tokcli.engine.stream.chunks import PLAIN, ReadOptions, Utf8Errors
+from tokcli.engine.stream.chunks import PLAIN, ReadOptions
 from tokcli.engine.token_vocabulary import TokenVocabulary
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from tokcli.engine.stream.chunks import Blocks, Chunk
     from tokcli.engine.stream.utf8 import AnyChunk, SplitText
     from tokcli.engine.text_tokenizer import TextTokenizer
-    from tokcli.engine.tiktoken.native_encoder import NativeEncoder
     from tokcli.engine.tokens import Tokens
+    from tokcli.engine.twins import RecordEncoder
 
 NONE: frozenset[str] = frozenset()
 
@@ -120,18 +120,11 @@ class Tokenizer(TokenVocabulary, Protocol):
     def split_chunk(self, chunk: Chunk) -> list[bytes]:
         """Return the pieces of a chunk; a special token is one piece."""
 
-    def for_records(
-        self,
-        data: bytes,
-        special_tokens: frozenset[str] = NONE,
-        errors: Utf8Errors = "strict",
-        *,
-        is_utf8: bool = False,
-    ) -> NativeEncoder | None:
+    def for_records(self, data: bytes, options: ReadOptions = PLAIN, *, is_utf8: bool = False) -> RecordEncoder | None:
         """Return the native code that encodes all records in a buffer at once; None where they go one by one.
 
-        Records go one by one where one of `special_tokens` may occur in `data`, or where `data` is not all UTF-8 and
-        `errors` is not "bytes". Where `is_utf8`, the caller knows that it is all UTF-8.
+        Records go one by one where a special token that the options name may occur in `data`, or where `data` is not
+        all UTF-8 and `options.errors` is not "bytes". Where `is_utf8`, the caller knows that it is all UTF-8.
         """
 
     def read_whole(self, blocks: Blocks, options: ReadOptions = PLAIN) -> Chunk | None:

@@ -14,11 +14,27 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from tokcli.engine import backend
 
 if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
     from tokcli.engine.tokens import Tokens
 
 
 TextOrUtf8 = str | memoryview
 """A text, or its UTF-8, which native code takes without a copy."""
+
+
+class RecordEncoder(Protocol):
+    """Encodes many records in one call.
+
+    The records are in one buffer of UTF-8; each ends before one of `ends` (uint64), where its separator ends. Each
+    method returns None where records have to be encoded one by one.
+    """
+
+    def encode_records(self, data: Buffer, ends: Buffer, separator_size: int) -> tuple[memoryview, memoryview] | None:
+        """Return the ids of all records (uint32), and where those of each begin and the last ones end (uint64)."""
+
+    def count_records(self, data: Buffer, ends: Buffer, separator_size: int) -> memoryview | None:
+        """Return the number of ids of each record (uint32)."""
 
 
 class TextTwin(Protocol):
@@ -41,6 +57,12 @@ class TextTwin(Protocol):
 
     def find(self, text: TextOrUtf8, allowed: frozenset[str]) -> Tokens | None:
         """Return the added tokens alone that are found in a text as given, with their places."""
+
+    def for_records(self, allowed: frozenset[str], before: bytes = b"") -> RecordEncoder:
+        """Return what encodes many records at once; the special tokens in `allowed` become ids.
+
+        `before` (UTF-8) is put before each record that is not empty.
+        """
 
     def image(self) -> bytes:
         """Return the tables, and what was learned about characters, in the form that is kept in the cache."""

@@ -133,7 +133,7 @@ def test_records_of_noise_have_the_ids_of_each_alone(name: str, texts: list[byte
     enc = encoding(name)
     data = b"".join(text + b"\n" for text in texts)
     ends = array("Q", accumulate(len(text) + 1 for text in texts))
-    native_code = enc.tokenizer.for_records(data, errors="bytes")
+    native_code = enc.tokenizer.for_records(data, ReadOptions("bytes"))
     assert native_code is not None
     ids, offsets = native_code.encode_records(data, ends, 1)
     expected = [by_characters(enc, text, ReadOptions("bytes")) for text in texts]

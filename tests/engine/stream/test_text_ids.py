@@ -224,8 +224,8 @@ def test_records_that_need_care_are_left_to_whoever_names_them() -> None:
     enc = tokcli.get_encoding("cl100k_base")
     special = frozenset(enc.special_tokens_set)
     assert enc.tokenizer.for_records(b"\xff\xff\xff\n") is None
-    assert enc.tokenizer.for_records(b"<|endoftext|>\n", special) is None
-    native = enc.tokenizer.for_records(b"abc\n", special)
+    assert enc.tokenizer.for_records(b"<|endoftext|>\n", ReadOptions(refused=special)) is None
+    native = enc.tokenizer.for_records(b"abc\n", ReadOptions(refused=special))
     assert native.count_records(b"abc\n", array("Q", [4]), 1).tolist() == [1]
 
 

@@ -17,6 +17,7 @@ from tokcli.cli import messages, streams
 from tokcli.cli.request import LARGE_BYTES, TextRequest
 from tokcli.cli.terminal.reading import ProgressLine
 from tokcli.cli.walk.binary_files import HEAD_BYTES, is_binary
+from tokcli.engine.stream.chunks import ReadOptions
 from tokcli.errors import EXIT_ERROR, TokcliError
 from tokcli.render.numbers import counted
 
@@ -273,8 +274,8 @@ def _count_joined(request: CountRequest, texts: list[bytes]) -> list[int] | None
     """Return the count of each text; None where native code does not take them all."""
     ends = list(accumulate(map(len, texts)))
     data = b"".join(texts)
-    special = request.allowed | request.refused
-    native = request.encoding.tokenizer.for_records(data, special)
+    options = ReadOptions(allowed=request.allowed, refused=request.refused)
+    native = request.encoding.tokenizer.for_records(data, options)
     # a character of UTF-8 may not begin in one text and end in the next
     if native is None or any(data[end] & 0xC0 == 0x80 for end in ends if end < len(data)):
         return None

@@ -102,6 +102,5 @@ def encode_batch(request: EncodeRequest, batch: records.Batch) -> tuple[memoryvi
     if request.options.keep == "last" or request.finishes(batch):
         return None
     batch.replace_noise(request.options.errors)
-    tokenizer, errors = request.encoding.tokenizer, request.options.errors
-    native = tokenizer.for_records(batch.data, request.looked_for, errors, is_utf8=batch.is_utf8)
+    native = request.encoding.tokenizer.for_records(batch.data, request.read_options, is_utf8=batch.is_utf8)
     return None if native is None else native.encode_records(batch.data, batch.ends, batch.separator_size)

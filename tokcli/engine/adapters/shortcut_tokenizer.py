@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from tokcli.engine.shortcut.text_check import SegmentKind
     from tokcli.engine.stream.utf8 import AnyChunk
+    from tokcli.engine.twins import RecordEncoder
 
 Answer = TypeVar("Answer")
 
@@ -297,20 +298,13 @@ class ShortcutTokenizer(WholeTextTokenizer):
         text = text_of(part)
         return self.shortcut.normalized(text) == text and self.shortcut.holds_for(text)
 
-    def for_records(
-        self,
-        data: bytes,
-        special_tokens: frozenset[str] = NONE,
-        errors: stream.Utf8Errors = "strict",
-        *,
-        is_utf8: bool = False,
-    ) -> NativeEncoder | None:
+    def for_records(self, data: bytes, options: ReadOptions = PLAIN, *, is_utf8: bool = False) -> RecordEncoder | None:
         """Return the native code that takes all records at once; None where the shortcut does not hold for all."""
         if self.shortcut.prefix_space:
             return None
-        known = special.together(special_tokens, self._always_found)
-        errors = "strict" if self.shortcut.looks_at_text else errors
-        native = self.fast.for_records(data, known, errors, is_utf8=is_utf8)
+        known = special.together(special.together(options.allowed, options.refused), self._always_found)
+        errors = "strict" if self.shortcut.looks_at_text else options.errors
+        native = self.fast.for_records(data, ReadOptions(errors, known), is_utf8=is_utf8)
         return native if native is None or self._takes(memoryview(data)) else None
 
     def split_chunk(self, chunk: stream.Chunk) -> list[bytes]:

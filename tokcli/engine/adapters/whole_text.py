@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
     from tokcli.engine.stream.utf8 import AnyChunk, SplitText
-    from tokcli.engine.tiktoken.native_encoder import NativeEncoder
+    from tokcli.engine.twins import RecordEncoder
 
 Ids = TypeVar("Ids", list[int], memoryview)
 
@@ -220,17 +220,11 @@ class WholeTextTokenizer(TokenVocabulary):
         """Return the number of ids of a part of a stream."""
         return self.inner.count(_text_or_utf8(part), allowed_in(part))
 
-    def for_records(
-        self,
-        data: bytes,
-        special_tokens: frozenset[str] = NONE,
-        errors: Utf8Errors = "strict",
-        *,
-        is_utf8: bool = False,
-    ) -> NativeEncoder | None:
-        """Return None: records are encoded one by one."""
-        del data, special_tokens, errors, is_utf8
-        return None
+    def for_records(self, data: bytes, options: ReadOptions = PLAIN, *, is_utf8: bool = False) -> RecordEncoder | None:
+        """Return the native code that encodes all records in a buffer at once; see `Tokenizer`."""
+        if special_finder(options.refused).is_in(data) or not (is_utf8 or valid_utf8(data) == len(data)):
+            return None
+        return self.inner.for_records(data, options.allowed)
 
     def split_chunk(self, chunk: stream.Chunk) -> list[bytes]:
         """Return the pieces of a chunk as bytes."""

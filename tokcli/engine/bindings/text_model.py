@@ -19,6 +19,8 @@ from tokcli.engine.tokens import Tokens
 from tokcli.engine.twins import TextOrUtf8
 
 if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
     from tokcli.engine import _native
 
 _ROUNDS = 6  # of learning, for one text: a run of characters may be asked for after its characters are known
@@ -74,28 +76,32 @@ class NativeText:
 
     def encode(self, text: TextOrUtf8, allowed: frozenset[str]) -> list[int] | None:
         """Return the ids of a text, in which the special tokens in `allowed` become ids."""
-        return self._ask(self.model.encode, text, allowed)
+        return self.ask(self.model.encode, text, allowed)
 
     def encode_array(self, text: TextOrUtf8, allowed: frozenset[str]) -> memoryview | None:
         """Return the ids of a text as an array (uint32)."""
-        ids = self._ask(self.model.encode_ids, text, allowed)
+        ids = self.ask(self.model.encode_ids, text, allowed)
         return None if ids is None else memoryview(ids).cast("I")
 
     def count(self, text: TextOrUtf8, allowed: frozenset[str]) -> int | None:
         """Return the number of ids of a text."""
-        return self._ask(self.model.count, text, allowed)
+        return self.ask(self.model.count, text, allowed)
 
     def encode_spans(self, text: TextOrUtf8, allowed: frozenset[str]) -> Tokens | None:
         """Return the tokens of a text with their places."""
-        found = self._ask(self.model.encode_spans, text, allowed, learns_origins=True)
+        found = self.ask(self.model.encode_spans, text, allowed, learns_origins=True)
         return None if found is None else Tokens(memoryview(found[0]).cast("I"), spans=memoryview(found[1]).cast("Q"))
 
     def find(self, text: TextOrUtf8, allowed: frozenset[str]) -> Tokens | None:
         """Return the added tokens alone that are found in a text as given, with their places."""
-        found = self._ask(lambda text, *states: self.model.find_tokens(text, *states[:2]), text, allowed)
+        found = self.ask(lambda text, *states: self.model.find_tokens(text, *states[:2]), text, allowed)
         return None if found is None else Tokens(memoryview(found[0]).cast("I"), spans=memoryview(found[1]).cast("Q"))
 
-    def _ask(
+    def for_records(self, allowed: frozenset[str], before: bytes = b"") -> NativeRecords:
+        """Return what encodes many records at once, each with `before` in front of it; see `TextTwin`."""
+        return NativeRecords(self, allowed, before)
+
+    def ask(
         self,
         method: Callable[[TextOrUtf8, bytes, bytes, int], Answer | Questions | None],
         text: TextOrUtf8,
@@ -119,6 +125,33 @@ class NativeText:
             if learns_origins and self.origins is not None and answer[2]:
                 self.model.learn_origins(self.origins(answer[2]))
         return None
+
+
+class NativeRecords:
+    """Encodes many records at once with a native model: see `RecordEncoder`."""
+
+    def __init__(self, text: NativeText, allowed: frozenset[str], before: bytes) -> None:
+        self._text, self._allowed, self._before = text, allowed, before
+
+    def encode_records(self, data: Buffer, ends: Buffer, separator_size: int) -> tuple[memoryview, memoryview] | None:
+        """Return the ids of all records, and where those of each begin and the last ones end (uint64)."""
+        encode = self._text.model.encode_records
+        found = self._text.ask(
+            lambda text, raw, normalized, _: encode(text, ends, separator_size, raw, normalized, self._before),
+            memoryview(data),
+            self._allowed,
+        )
+        return None if found is None else (memoryview(found[0]).cast("I"), memoryview(found[1]).cast("Q"))
+
+    def count_records(self, data: Buffer, ends: Buffer, separator_size: int) -> memoryview | None:
+        """Return the number of ids of each record."""
+        count = self._text.model.count_records
+        found = self._text.ask(
+            lambda text, raw, normalized, _: count(text, ends, separator_size, raw, normalized, self._before),
+            memoryview(data),
+            self._allowed,
+        )
+        return None if found is None else memoryview(found).cast("I")
 
 
 def model_of(ids: Mapping[str, int]) -> _native.TextModel:

@@ -21,13 +21,14 @@ from tokcli.engine.shortcut.shortcut import DecodingFacts, Shortcut
 from tokcli.engine.stream.utf8 import special_finder
 from tokcli.engine.text_tokenizer import TextTokenizer
 from tokcli.engine.tokens import Tokens, added, joined, joined_ids, spans_of
-from tokcli.engine.twins import TextOrUtf8, TextTwin, twin_of
+from tokcli.engine.twins import RecordEncoder, TextOrUtf8, TextTwin, twin_of
 from tokcli.errors import InputError
 
 if TYPE_CHECKING:
     from tokcli.engine.llama_cpp.stretch_models import StretchModel
 
 _ASCII_SPACE = " \t\n\v\f\r"
+_NONE: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -97,12 +98,26 @@ class LlamaCpp(LlamaVocabulary, TextTokenizer):
         """Return the number of ids of a text."""
         return sum(len(ids) for ids, _ in self._encoded(text, allowed))
 
+    def for_records(self, data: bytes, allowed: frozenset[str]) -> RecordEncoder | None:
+        """Return the native code that encodes all records in a buffer; None where a token may have to be cut out."""
+        if self.native_model is None or self._holds_token(data, allowed):
+            return None
+        return self.native_model.for_records(_NONE, b" " if self._adds_space else b"")
+
+    @property
+    def _adds_space(self) -> bool:
+        return self.kind == "llama" and self.settings.add_space_prefix
+
+    def _holds_token(self, data: bytes, allowed: frozenset[str]) -> bool:
+        """Return whether a token that is cut out of text may be in its UTF-8."""
+        return special_finder(frozenset(self._cutting(allowed)[2])).is_in(data)
+
     def _encoded(self, text: TextOrUtf8, allowed: frozenset[str]) -> Iterator[tuple[memoryview, bool]]:
         """Yield the ids (uint32) of each fragment of a text, and whether a space was put before it."""
-        adds_space = self.kind == "llama" and self.settings.add_space_prefix
+        adds_space = self._adds_space
         if isinstance(text, memoryview):
             data = bytes(text)
-            if not special_finder(frozenset(self._cutting(allowed)[2])).is_in(data):
+            if not self._holds_token(data, allowed):
                 yield self._encode_fragment(memoryview(b" " + data) if adds_space else text), adds_space
                 return
             text = data.decode()
@@ -166,7 +181,7 @@ class LlamaCpp(LlamaVocabulary, TextTokenizer):
 
     def _encode_fragment(self, text: TextOrUtf8) -> memoryview:
         """Return the ids (uint32) of text between special tokens."""
-        ids = None if self.native_model is None else self.native_model.encode_array(text, frozenset())
+        ids = None if self.native_model is None else self.native_model.encode_array(text, _NONE)
         if ids is None:
             text = str(text, "utf-8") if isinstance(text, memoryview) else text
             ids = memoryview(array("I", self.model.encode(text)))

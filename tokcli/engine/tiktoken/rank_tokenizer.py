@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from tokcli.engine.bpe.bpe import PieceCache
     from tokcli.engine.stream.utf8 import AnyChunk
-    from tokcli.engine.tiktoken.native_encoder import NativeEncoder
+    from tokcli.engine.twins import RecordEncoder
 
 NONE: frozenset[str] = frozenset()
 
@@ -264,20 +264,14 @@ class RankTokenizer(RankVocabulary):
             return count
         return len(self.encode_in_python(str(part, "utf-8")))
 
-    def for_records(
-        self,
-        data: bytes,
-        special_tokens: frozenset[str] = NONE,
-        errors: stream.Utf8Errors = "strict",
-        *,
-        is_utf8: bool = False,
-    ) -> NativeEncoder | None:
+    def for_records(self, data: bytes, options: ReadOptions = PLAIN, *, is_utf8: bool = False) -> RecordEncoder | None:
         """Return the native code that takes all records in a buffer at once; see `Tokenizer`."""
+        special_tokens = special.together(options.allowed, options.refused)
         if self.native is None or utf8.special_finder(special_tokens).is_in(data):
             return None
         if is_utf8 or utf8.valid_utf8(data) == len(data):
             return self.native
-        return self.native.for_noise() if errors == "bytes" else None
+        return self.native.for_noise() if options.errors == "bytes" else None
 
     def split_chunk(self, chunk: stream.Chunk) -> list[bytes]:
         """Return the pieces of a chunk as bytes; a special token is one piece."""

@@ -1,5 +1,6 @@
 // The Python module `_native`. Only the files of this folder include Python.h: they check arguments, release the GIL
-// and make Python's objects; all else is computed in the other folders (tiktoken/encoder.h has a map of them).
+// and make Python's objects; all else is computed in the other folders (tiktoken/encoder.h has a map of them). The two
+// classes with most methods, Vocabulary and TextModel, are in classes/.
 #include <nanobind/nanobind.h>
 
 #include <atomic>

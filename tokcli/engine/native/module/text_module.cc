@@ -14,7 +14,7 @@
 #include "input/valid_utf8.h"
 #include "models/longest_match.h"
 #include "module/bindings.h"
-#include "module/py_vocabulary.h"
+#include "module/classes/py_vocabulary.h"
 #include "text/text_check.h"
 #include "text/utf8.h"
 

@@ -8,7 +8,7 @@
 
 #include "base/fork.h"
 #include "module/bindings.h"
-#include "module/py_vocabulary.h"
+#include "module/classes/py_vocabulary.h"
 #include "training/blocks.h"
 #include "training/trainer.h"
 

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "module/bindings.h"
-#include "module/py_vocabulary.h"
+#include "module/classes/py_vocabulary.h"
 #include "tiktoken/decoder.h"
 
 using namespace tokcli;

@@ -1,10 +1,11 @@
 // Checking arguments and releasing the GIL around encoding: see py_vocabulary.h; _native.pyi says what each call
 // promises.
-#include "module/py_vocabulary.h"
+#include "module/classes/py_vocabulary.h"
 
 #include <algorithm>
 #include <array>
 
+#include "input/records.h"
 #include "input/valid_utf8.h"
 
 namespace tokcli {
@@ -232,26 +233,17 @@ void PyVocabulary::each_record(nb::handle data, nb::handle given_ends, size_t se
                                bool is_noise, IdBuffer* ids, const Done& done) {
   const StableView text(data);
   const std::vector<uint64_t> ends = items_of<uint64_t>(given_ends);
-  uint64_t begin = 0;
-  for (const uint64_t end : ends) {
-    if (end < begin || end - begin < separator_size || end > text.bytes().size())
-      throw nb::value_error("the ends of the records do not ascend within the text");
-    begin = end;
-  }
   Result all;
   {
     const ReleasedGil released;
     EncoderPool::Lease encoder(pool_);
     if (ids != nullptr) ids->reserve(text.bytes().size() / 3);  // once for all records: growing with each copies again and again
-    begin = 0;
-    for (const uint64_t end : ends) {
-      const Bytes record = text.bytes().subspan(begin, end - begin - separator_size);
+    visit_records(text.bytes(), ends, separator_size, [&](Bytes record) {
       const Result result = is_noise ? encoder->encode_noise(by, record, ids) : encoder->encode(by, Text::of(record), ids);
       all.missing_byte |= result.missing_byte;
       all.left_out |= result.left_out;
       done(result.count);
-      begin = end;
-    }
+    });
   }
   raise(all);
 }

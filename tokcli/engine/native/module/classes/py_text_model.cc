@@ -1,0 +1,198 @@
+// Encoding with a TextModel, and what it learns from Python: see py_text_model.h.
+#include "module/classes/py_text_model.h"
+
+#include <algorithm>
+
+#include "input/records.h"
+#include "input/valid_utf8.h"
+#include "text/utf8.h"
+
+namespace tokcli {
+namespace {
+
+constexpr size_t kMostUnits = size_t{1} << 28;  // of a text
+
+nb::object both(IdBuffer ids, Spans spans) {
+  return nb::list(nb::make_tuple(nb::cast(std::move(ids)), nb::cast(std::move(spans))));
+}
+
+}  // namespace
+
+// Calls work(UTF-8, states, states, needs) without the GIL, and make() where nothing is needed afterwards. `measures`: the
+// work needs to know how long tokens are.
+template <class Work, class Make>
+nb::object PyTextModel::ask(nb::handle object, nb::handle raw, nb::handle normalized, const Work& work, const Make& make,
+               bool measures) {
+  close();
+  std::optional<StableView> given;
+  if (!PyUnicode_Check(object.ptr())) given.emplace(object);
+  const Text text = given ? Text::of(given->bytes()) : text_of(object);
+  const StableView raw_states(raw), normalized_states(normalized);
+  const auto fit = [](const StableView& states, const AddedTokens& added) {
+    return states.bytes().size() == added.tokens.size();
+  };
+  if (!fit(raw_states, model_.raw) || !fit(normalized_states, model_.normalized))
+    throw nb::value_error("each added token needs a state");
+  Needs needs;
+  if (text.size > kMostUnits) return nb::none();
+  {
+    const ReleasedGil released;
+    ByteBuffer utf8;
+    Bytes bytes = text.bytes();
+    if (given && valid_utf8(bytes) != bytes.size()) throw std::invalid_argument("the text is not UTF-8");
+    if (!text.is_utf8) {
+      uint8_t* const room = utf8.reserve(text.size * (text.unit == 1 ? 2 : text.unit == 2 ? 3 : 4) + kMostUtf8);
+      const size_t size = to_utf8(text, room);
+      if (size == kSurrogate) needs.is_for_python = true;
+      bytes = {room, size == kSurrogate ? 0 : size};
+    }
+    if (!needs.is_for_python) {
+      if (measures) measure_tokens();
+      const ReadersLock::Reading reading(rules_lock_);
+      work(bytes, raw_states.bytes(), normalized_states.bytes(), needs);
+    }
+  }
+  if (needs.empty()) return make();
+  if (needs.is_for_python) return nb::none();
+  nb::list chars, classes, runs;
+  for (const uint32_t c : needs.chars) chars.append(c);
+  for (const uint32_t c : needs.classes) classes.append(c);
+  for (const std::string& run : needs.runs) runs.append(to_bytes(run));
+  return nb::make_tuple(chars, classes, runs);
+}
+
+// Calls make(ids, count). Without `kKeepsIds`, the ids are counted only.
+template <bool kKeepsIds, class Make>
+nb::object PyTextModel::encode_with(nb::handle text, nb::handle raw, nb::handle normalized, size_t threads, const Make& make,
+                       Spans* spans) {
+  IdBuffer ids;
+  size_t count = 0;
+  const auto encode = [&](Bytes bytes, Bytes raw_states, Bytes normalized_states, Needs& needs) {
+    count = model_.encode(bytes, raw_states, normalized_states, pool_, threads, kKeepsIds ? &ids : nullptr, needs, spans);
+    if (spans == nullptr || !needs.empty()) return;
+    if (spans->size() == 2 * ids.size()) to_char_spans(bytes, {spans->data(), spans->size()});
+    else needs.is_for_python = true;
+  };
+  return ask(text, raw, normalized, encode, [&] { return make(std::move(ids), count); }, spans != nullptr);
+}
+
+// Finds out how long tokens are, when places are first asked for.
+void PyTextModel::measure_tokens() {
+  if (is_measured_) return;
+  const std::lock_guard lock(rules_lock_);
+  if (is_measured_) return;
+  const Models::Used which = model_.models.which;
+  const bool is_plain = which != Models::Used::kPairs || model_.models.pairs.is_plain();
+  const BriefLock writing;
+  if (is_plain) model_.tokens.measure(model_.unknown);
+  is_measured_ = true;
+}
+
+// --- what is learned from Python -----------------------------------------------------------------------------------
+
+void PyTextModel::learn(nb::handle given_chars, nb::handle given_classes, nb::handle given_runs) {
+  const nb::dict chars = dict_of(given_chars), classes = dict_of(given_classes), runs = dict_of(given_runs);
+  std::vector<std::pair<uint32_t, std::string>> rules;
+  std::vector<uint32_t> unsafe;
+  for (auto [c, text] : chars) {
+    if (text.is_none()) unsafe.push_back(number_of<uint32_t>(c));
+    else rules.emplace_back(number_of<uint32_t>(c), string_of(text));
+  }
+  std::vector<std::pair<uint32_t, uint16_t>> found;
+  for (auto [c, value] : classes) found.emplace_back(number_of<uint32_t>(c), number_of<uint16_t>(value));
+  std::vector<std::pair<std::string, std::string>> texts;
+  for (auto [run, text] : runs) texts.emplace_back(string_of(run), string_of(text));
+  const ReleasedGil released;
+  const std::lock_guard lock(rules_lock_);
+  const BriefLock writing;
+  for (const auto& [c, text] : rules) model_.chars.set(c, text);
+  for (const uint32_t c : unsafe) model_.chars.set_unsafe(c);
+  for (const auto& [c, value] : found) model_.classes.set(c, value | TextModel::kKnown);
+  for (const auto& [run, text] : texts) model_.chars.set_run(run, text);
+}
+
+void PyTextModel::learn_origins(nb::handle given) {
+  std::vector<std::pair<std::string, std::vector<uint32_t>>> found;
+  for (auto [run, origins] : dict_of(given)) found.emplace_back(string_of(run), items_of<uint32_t>(origins));
+  const ReleasedGil released;
+  const std::lock_guard lock(rules_lock_);
+  const BriefLock writing;
+  for (auto& [run, origins] : found) model_.chars.set_origins(run, std::move(origins));
+}
+
+// --- encoding ------------------------------------------------------------------------------------------------------
+
+nb::object PyTextModel::encode(nb::handle text, nb::handle raw, nb::handle normalized, Number<size_t> threads) {
+  const auto make = [&](IdBuffer ids, size_t) { return ints_.list_of(ids.data(), ids.size()); };
+  return encode_with(text, raw, normalized, threads, make);
+}
+nb::object PyTextModel::encode_ids(nb::handle text, nb::handle raw, nb::handle normalized, Number<size_t> threads) {
+  return encode_with(text, raw, normalized, threads, [&](IdBuffer ids, size_t) { return nb::cast(std::move(ids)); });
+}
+nb::object PyTextModel::count(nb::handle text, nb::handle raw, nb::handle normalized, Number<size_t> threads) {
+  return encode_with<false>(text, raw, normalized, threads, [&](IdBuffer, size_t count) { return nb::int_(count); });
+}
+nb::object PyTextModel::encode_spans(nb::handle text, nb::handle raw, nb::handle normalized, Number<size_t> threads) {
+  Spans spans;
+  const auto make = [&](IdBuffer ids, size_t) { return both(std::move(ids), std::move(spans)); };
+  return encode_with(text, raw, normalized, threads, make, &spans);
+}
+nb::object PyTextModel::find_tokens(nb::handle text, nb::handle raw, nb::handle normalized) {
+  IdBuffer ids;
+  Spans spans;
+  const auto find = [&](Bytes bytes, Bytes raw_states, Bytes, Needs& needs) {
+    model_.find_tokens(bytes, raw_states, ids, needs, spans);
+    if (needs.empty()) to_char_spans(bytes, {spans.data(), spans.size()});
+  };
+  return ask(text, raw, normalized, find, [&] { return both(std::move(ids), std::move(spans)); });
+}
+
+// Calls done(number of ids) after each record, whose ids are appended to `ids`, unless that is null; then make(). What any
+// of the records needs is learned for all of them together.
+template <class Done, class Make>
+nb::object PyTextModel::each_record(nb::handle data, nb::handle given_ends, size_t separator_size, nb::handle raw,
+                                    nb::handle normalized, nb::handle before, IdBuffer* ids, const Done& done,
+                                    const Make& make) {
+  const std::vector<uint64_t> ends = items_of<uint64_t>(given_ends);
+  const std::string prefix = string_of(before);
+  if (valid_utf8(bytes_of(prefix)) != prefix.size()) throw nb::value_error("what is put before records is not UTF-8");
+  const auto encode = [&](Bytes text, Bytes raw_states, Bytes normalized_states, Needs& needs) {
+    const auto is_whole = [&](const uint8_t* at) { return at == text.data() + text.size() || begins_char(*at); };
+    Needs more;
+    std::string whole;
+    if (ids != nullptr) ids->reserve(text.size() / 3);  // once for all records
+    visit_records(text, ends, separator_size, [&](Bytes record) {
+      if (!is_whole(record.data()) || !is_whole(record.data() + record.size()))
+        throw std::invalid_argument("a character begins in one record and ends in another");
+      if (needs.is_for_python) return;
+      if (!prefix.empty() && !record.empty()) record = bytes_of(whole.assign(prefix).append(view_of(record)));
+      done(model_.encode(record, raw_states, normalized_states, pool_, 1, ids, more));
+      if (more.empty()) return;
+      needs.add(more);
+      more = Needs();
+    });
+  };
+  return ask(data, raw, normalized, encode, make);
+}
+nb::object PyTextModel::encode_records(nb::handle data, nb::handle ends, Number<size_t> separator_size, nb::handle raw,
+                                       nb::handle normalized, nb::handle before) {
+  IdBuffer ids;
+  Spans offsets;
+  *offsets.reserve(1) = 0;
+  offsets.commit(1);
+  const auto add = [&](size_t) {
+    *offsets.reserve(1) = ids.size();
+    offsets.commit(1);
+  };
+  const auto make = [&] { return both(std::move(ids), std::move(offsets)); };
+  return each_record(data, ends, separator_size, raw, normalized, before, &ids, add, make);
+}
+nb::object PyTextModel::count_records(nb::handle data, nb::handle ends, Number<size_t> separator_size, nb::handle raw,
+                                      nb::handle normalized, nb::handle before) {
+  std::vector<uint32_t> counts;
+  const auto add = [&](size_t count) { counts.push_back(static_cast<uint32_t>(count)); };
+  const auto make = [&] { return to_bytes(counts); };
+  return each_record(data, ends, separator_size, raw, normalized, before, nullptr, add, make);
+}
+
+}  // namespace tokcli

@@ -1,0 +1,106 @@
+// `TextModel` of the Python module: a tokenizer that is not byte-level. It is made once, from checked tables; after that
+// its rules for characters grow under a lock, and any number of threads encode.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+
+#include "base/fork.h"
+#include "module/id_objects.h"
+#include "pipeline/text_model.h"
+
+namespace tokcli {
+
+class PyTextModel {
+ public:
+  PyTextModel(nb::handle blob, nb::handle sizes, nb::handle ids);
+  // Opens what image() returned, in a buffer that has to stay as it is.
+  // (A file that is mapped is copied: what was checked once may not be changed or cut off afterwards.)
+  explicit PyTextModel(nb::handle image);
+  nb::bytes image();
+
+  // --- making it (text_models_module.cc) -----------------------------------------------------------------------------
+
+  void set_unknown(Number<uint32_t> id, nb::handle bytes, bool joins);
+  void set_kept(nb::list texts);
+  void use_pieces(nb::handle orders, nb::handle kept);
+  void use_pairs(nb::handle pairs, nb::handle ranks, nb::handle made, bool has_unknown, bool fuses, bool whole_first,
+                 nb::handle prefix, nb::handle suffix);
+  void use_word_piece(nb::handle prefix, Number<size_t> max_chars);
+  void use_whole(bool by_character);
+  void use_unigram(nb::handle scores, double unknown_score, Number<int> number);
+  void set_words(Number<int> cut, nb::handle space, bool before_known);
+  void set_metaspace(bool splits, bool blindly, Number<int> prefix);
+  void set_added(bool normalized, nb::list tokens);
+  void add_step(Number<int> kind, nb::handle from, nb::handle to, bool left, bool right);
+  void set_spaces(nb::handle units, nb::handle texts, bool add_prefix, bool trim, bool as_suffix, bool is_llama,
+                  nb::handle space);
+  void use_classes();
+  void set_dropping_moves();
+
+  // --- what is learned from Python -----------------------------------------------------------------------------------
+
+  void learn(nb::handle given_chars, nb::handle given_classes, nb::handle given_runs);
+  // Where the characters of runs come from: buffers of uint32, which CharRules::set_origins takes.
+  void learn_origins(nb::handle given);
+
+  // --- encoding ------------------------------------------------------------------------------------------------------
+
+  // Each of these takes a str, or a buffer of UTF-8 (ValueError: it is none). It returns what it promises; or three lists
+  // of what has to be learned first; or None where only Python can encode the text.
+  nb::object encode(nb::handle text, nb::handle raw, nb::handle normalized, Number<size_t> threads);
+  nb::object encode_ids(nb::handle text, nb::handle raw, nb::handle normalized, Number<size_t> threads);
+  nb::object count(nb::handle text, nb::handle raw, nb::handle normalized, Number<size_t> threads);
+  // A list of the ids and the spans of their characters (uint64, two for each).
+  nb::object encode_spans(nb::handle text, nb::handle raw, nb::handle normalized, Number<size_t> threads);
+  // The same of the added tokens that are found in the text as given.
+  nb::object find_tokens(nb::handle text, nb::handle raw, nb::handle normalized);
+  // Records in one buffer, as PyVocabulary takes them; `before` (UTF-8) is put before each that is not empty. A list of
+  // the ids, and of where those of each record begin and the last end (uint64); the number of ids of each (uint32).
+  nb::object encode_records(nb::handle data, nb::handle ends, Number<size_t> separator_size, nb::handle raw,
+                            nb::handle normalized, nb::handle before);
+  nb::object count_records(nb::handle data, nb::handle ends, Number<size_t> separator_size, nb::handle raw,
+                           nb::handle normalized, nb::handle before);
+
+ private:
+  // One call at a time makes the model, and none once a text was encoded: encoding reads without a lock what was made.
+  enum class Making : uint8_t { kOpen, kChanging, kClosed };
+  class Change {
+   public:
+    explicit Change(PyTextModel& model) : making_(model.making_) {
+      Making from = Making::kOpen;
+      if (!making_.compare_exchange_strong(from, Making::kChanging)) throw_in_use();
+    }
+    ~Change() { making_ = Making::kOpen; }
+    Change(const Change&) = delete;
+    Change& operator=(const Change&) = delete;
+
+   private:
+    std::atomic<Making>& making_;
+  };
+  [[noreturn]] static void throw_in_use();
+  void close();
+  template <bool kKeepsIds = true, class Make>
+  nb::object encode_with(nb::handle text, nb::handle raw, nb::handle normalized, size_t threads, const Make& make,
+                         Spans* spans = nullptr);
+  template <class Done, class Make>
+  nb::object each_record(nb::handle data, nb::handle given_ends, size_t separator_size, nb::handle raw,
+                         nb::handle normalized, nb::handle before, IdBuffer* ids, const Done& done, const Make& make);
+  template <class Work, class Make>
+  nb::object ask(nb::handle object, nb::handle raw, nb::handle normalized, const Work& work, const Make& make,
+                 bool measures = false);
+  void measure_tokens();
+  void use(Models::Used which);
+  void build_trie();
+
+  std::unique_ptr<StableView> image_;  // holds the image that the model was opened from, if it was
+  TextModel model_;
+  std::atomic<Making> making_{Making::kOpen};
+  IntCache ints_;
+  ReadersLock rules_lock_;
+  std::atomic<bool> is_measured_{false};
+  ScratchPool pool_{TextScratch::Source{}};
+};
+
+}  // namespace tokcli
