@@ -139,11 +139,15 @@ class Vocabulary:
         separator_size: SupportsIndex,
         family: SupportsIndex | Pattern,
         is_noise: bool = False,
-    ) -> tuple[Ids, bytes]:
+        tokens: Buffer = b"",
+        puts_space: bool = False,
+    ) -> tuple[Ids, bytes] | None:
         """Return the ids of all records, and where each record's ids begin and the last one's end (uint64).
 
         Records are in one buffer of UTF-8, which is not checked; of any bytes where it `is_noise`. Each ends before one
-        of `ends` (uint64), where its separator ends.
+        of `ends` (uint64), where its separator ends. `tokens` are those that become their ids, as find_in_records gives
+        them; None where one of these is not in one record. With `puts_space`, the text before, between and after them
+        gets a space in front, unless it begins with one or is empty.
         """
     def count_records(
         self,
@@ -152,7 +156,9 @@ class Vocabulary:
         separator_size: SupportsIndex,
         family: SupportsIndex | Pattern,
         is_noise: bool = False,
-    ) -> bytes:
+        tokens: Buffer = b"",
+        puts_space: bool = False,
+    ) -> bytes | None:
         """Return the number of ids of each record (uint32); records are given as to encode_records."""
     def parents(self) -> bytes:
         """Return the two ids that merge into each id (uint32): all left ones, then all right ones.
@@ -288,6 +294,8 @@ class LongestMatch:
         """Take texts that differ."""
     def find(self, data: Buffer, size: SupportsIndex, most: SupportsIndex, /) -> bytes:
         """Return where texts in the first `size` bytes of data begin and end (uint64), at most `most` of them."""
+    def find_numbered(self, data: Buffer, numbers: Buffer, /) -> bytes:
+        """Return where texts in data begin and end, and the number of each (uint64): `numbers` has one for each."""
 
 def replace_noise(data: Buffer, limit: SupportsIndex = ...) -> tuple[bytes, int]:
     """Return data with U+FFFD for what is not UTF-8, up to `limit` bytes, and how many bytes of the data that took."""
@@ -597,7 +605,14 @@ class TextModel:
     ) -> list[Ids | Spans] | Answer | None:
         """Return the ids of a text and the spans of their characters, else as encode does."""
     def find_tokens(self, text: str | Buffer, raw: Buffer, normalized: Buffer) -> list[Ids | Spans] | Answer | None:
-        """Return the same of the added tokens alone that are found in the text as given."""
+        """Return the same of the added tokens alone, in a text that no step of the normalizer changes."""
+    def find_in_records(
+        self, data: str | Buffer, ends: Buffer, separator_size: SupportsIndex, raw: Buffer, normalized: Buffer, /
+    ) -> bytes | Answer | None:
+        """Return these tokens in records, else as encode_records does.
+
+        Three numbers (uint64) for each: its first and its past-the-end byte, and its id.
+        """
     def encode_records(
         self,
         data: str | Buffer,

@@ -64,6 +64,13 @@ class TextTwin(Protocol):
         `before` (UTF-8) is put before each record that is not empty.
         """
 
+    def find_in_records(self, data: Buffer, ends: Buffer, separator_size: int) -> memoryview | None:
+        """Return the added tokens in records, which are given as to a `RecordEncoder`, of a twin that looks for all.
+
+        They are three numbers (uint64) for each: the first and the past-the-end byte, and the id. No step of the
+        normalizer may change the records.
+        """
+
     def image(self) -> bytes:
         """Return the tables, and what was learned about characters, in the form that is kept in the cache."""
 

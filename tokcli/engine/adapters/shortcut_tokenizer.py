@@ -300,11 +300,9 @@ class ShortcutTokenizer(WholeTextTokenizer):
 
     def for_records(self, data: bytes, options: ReadOptions = PLAIN, *, is_utf8: bool = False) -> RecordEncoder | None:
         """Return the native code that takes all records at once; None where the shortcut does not hold for all."""
-        if self.shortcut.prefix_space:
-            return None
-        known = special.together(special.together(options.allowed, options.refused), self._always_found)
-        errors = "strict" if self.shortcut.looks_at_text else options.errors
-        native = self.fast.for_records(data, ReadOptions(errors, known), is_utf8=is_utf8)
+        errors = "strict" if self.shortcut.looks_at_text or self.shortcut.prefix_space else options.errors
+        found = self._for_ranks(ReadOptions(errors, options.allowed, options.refused))
+        native = self.fast.for_records(data, found, is_utf8=is_utf8, puts_space=self.shortcut.prefix_space)
         return native if native is None or self._takes(memoryview(data)) else None
 
     def split_chunk(self, chunk: stream.Chunk) -> list[bytes]:

@@ -17,7 +17,7 @@ from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE
 from tokcli.engine.bpe.pairs import PairBpe, in_order
 from tokcli.engine.pipeline import normalizers as norm
 from tokcli.engine.pipeline import pretokenizers as split
-from tokcli.engine.pipeline.added_tokens import AddedToken, AddedTokenFinder, special_first
+from tokcli.engine.pipeline.added_tokens import AddedToken, AddedTokenFinder, RecordFinder, special_first
 from tokcli.engine.pipeline.finders import LiteralText, OnigPattern
 from tokcli.engine.pipeline.models import Model, Unigram, WordLevel, WordPiece
 from tokcli.engine.pipeline.pipeline import Pipeline
@@ -56,22 +56,36 @@ def twin_of_pipeline(parts: Pipeline) -> NativeText | None:
 
 def twin_of_finder(finder: AddedTokenFinder) -> NativeText | None:
     """Build the twin of a finder: a model of no tokens but those that are added. None if one of these is empty."""
-    if "" in finder.tokens:
+    return _twin_of_tokens(finder.tokens, {}, finder.ignored)
+
+
+def twin_of_record_finder(finder: RecordFinder) -> NativeText | None:
+    """Build the twin of a finder as `twin_of_finder` does, with all of its tokens."""
+    return _twin_of_tokens(finder.raw, finder.normalized, finder.ignored)
+
+
+def _twin_of_tokens(
+    raw: Mapping[str, AddedToken], normalized: Mapping[str, AddedToken], ignored: frozenset[str]
+) -> NativeText | None:
+    if "" in raw or "" in normalized:
         return None
     made = native.model_of({})
     made.use_whole(False)
-    made.set_added(False, _native_tokens(finder.tokens))
+    made.set_added(False, _native_tokens(raw))
+    made.set_added(True, _native_tokens(normalized))
     groups = Groups([])
 
     def learn(chars: list[int], unclassed: list[int], runs: list[bytes]) -> Learned:
         del chars, runs
         return {}, {c: groups.value(chr(c)) for c in unclassed}, {}
 
-    if any(token.single_word for token in finder.tokens.values()):
+    if any(token.single_word for tokens in (raw, normalized) for token in tokens.values()):
         made.learn(*learn([], USUAL, []))
-    return NativeText(
-        made, learn, [(token.content, token.content in finder.ignored) for token in finder.tokens.values()]
-    )
+
+    def names(tokens: Mapping[str, AddedToken]) -> list[NamedToken]:
+        return [(token.content, token.content in ignored) for token in tokens.values()]
+
+    return NativeText(made, learn, names(raw), names(normalized))
 
 
 def added_texts(parts: Pipeline) -> tuple[dict[str, AddedToken], dict[str, AddedToken]]:
@@ -293,3 +307,4 @@ def _finds_nothing(splitter: split.Splitter, last: norm.Normalizer | None) -> bo
 
 register(Pipeline, twin_of_pipeline)
 register(AddedTokenFinder, twin_of_finder)
+register(RecordFinder, twin_of_record_finder)

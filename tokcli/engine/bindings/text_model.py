@@ -97,6 +97,16 @@ class NativeText:
         found = self.ask(lambda text, *states: self.model.find_tokens(text, *states[:2]), text, allowed)
         return None if found is None else Tokens(memoryview(found[0]).cast("I"), spans=memoryview(found[1]).cast("Q"))
 
+    def find_in_records(self, data: Buffer, ends: Buffer, separator_size: int) -> memoryview | None:
+        """Return the added tokens in records as three numbers (uint64) for each; see `TextTwin`."""
+        find = self.model.find_in_records
+        found = self.ask(
+            lambda text, raw, normalized, _: find(text, ends, separator_size, raw, normalized),
+            memoryview(data),
+            frozenset(),
+        )
+        return None if found is None else memoryview(found).cast("Q")
+
     def for_records(self, allowed: frozenset[str], before: bytes = b"") -> NativeRecords:
         """Return what encodes many records at once, each with `before` in front of it; see `TextTwin`."""
         return NativeRecords(self, allowed, before)

@@ -8,11 +8,15 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from tokcli.engine.base.longest_match import LongestMatch
 from tokcli.engine.twins import HasTwin
 from tokcli.engine.unicode import classes
 from tokcli.engine.unicode.ranges import SPACE, SPACES
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 FoundText = tuple[int, int, int | None]  # begin, end, and the id of the token that is found there (None: text)
 
@@ -104,6 +108,23 @@ class AddedTokenFinder(HasTwin):
             yield begin, end
             at = before = end
         yield from ((place, place) for place in range(at, len(text) + 1) if place != before)
+
+
+class RecordFinder(HasTwin):
+    """Finds added tokens in records whose text the normalizer does not change, with the tokens of two finders.
+
+    Those of `normalized` are found in what those of `raw` leave.
+    """
+
+    def __init__(self, raw: AddedTokenFinder, normalized: AddedTokenFinder) -> None:
+        self.raw, self.normalized, self.ignored = raw.tokens, normalized.tokens, raw.ignored
+
+    def find(self, data: Buffer, ends: Buffer, separator_size: int) -> memoryview | None:
+        """Return the first and the past-the-end byte and the id of each token (uint64, three numbers for each).
+
+        The records are given as to a `RecordEncoder`. Return None where only Python can find the tokens.
+        """
+        return None if self.native is None else self.native.find_in_records(data, ends, separator_size)
 
 
 def _with_stretches(found: Iterable[tuple[int, int, int]], size: int) -> Iterator[FoundText]:

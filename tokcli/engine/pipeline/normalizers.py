@@ -201,3 +201,10 @@ def _chinese_changes(text: str) -> list[Change] | None:
     for char in text:
         changes += [(" ", 0), (char, 1), (" ", 1)] if _CHINESE.match(char) else [(char, 0)]
     return changes
+
+
+def one_of(normalizer: Normalizer | None) -> Normalizer | None:
+    """Return a normalizer; of a sequence of at most one, that one, and None where that is empty."""
+    if isinstance(normalizer, NormalizerSequence) and len(normalizer.normalizers) <= 1:
+        return next(iter(normalizer.normalizers), None)
+    return normalizer

@@ -19,7 +19,7 @@ from tokcli.engine.pipeline.aligned import Aligned
 from tokcli.engine.pipeline.decoders import ByteLevelDecoder, Decoder, decoded
 from tokcli.engine.pipeline.models import Model
 from tokcli.engine.pipeline.native_normalizer import native_normalizer
-from tokcli.engine.pipeline.normalizers import Normalizer, NormalizerSequence, UnicodeForm
+from tokcli.engine.pipeline.normalizers import Normalizer, UnicodeForm, one_of
 from tokcli.engine.pipeline.pretokenizers import Metaspace, Splitter
 from tokcli.engine.pipeline.processors import PostProcessor, trims
 from tokcli.engine.pipeline.ranked_segments import RankedSegments, Segment
@@ -27,7 +27,7 @@ from tokcli.engine.pretokenizers.native_pattern import native_row
 from tokcli.engine.shortcut.shortcut import DecodingFacts, Shortcut, blanks_of
 from tokcli.engine.text_tokenizer import TextTokenizer
 from tokcli.engine.tokens import Tokens, check_growth, joined, most_made_of
-from tokcli.engine.twins import HasTwin
+from tokcli.engine.twins import HasTwin, RecordEncoder
 from tokcli.engine.unicode.ranges import Ranges
 
 
@@ -68,11 +68,9 @@ class Pipeline(HasTwin, TextTokenizer):
     @cached_property
     def shortcut(self) -> Shortcut | None:
         """Ranks and one pattern that give the same ids; None where they cannot express all of the tokenizer."""
-        normalizer = self.normalizer
+        normalizer = one_of(self.normalizer)
         if self.pat_str is None:
             return None
-        if isinstance(normalizer, NormalizerSequence) and len(normalizer.normalizers) <= 1:
-            normalizer = next(iter(normalizer.normalizers), None)
         if not (normalizer is None or isinstance(normalizer, UnicodeForm)) or not self._finds_alike(normalizer):
             return None
         ranked = self._ranked
@@ -203,6 +201,16 @@ class Pipeline(HasTwin, TextTokenizer):
         """Return the number of ids that `encode_segments` gives."""
         ranked = self._ranked_segments
         return None if ranked is None else ranked.count_all(self.segments(text, allowed, spans=False))
+
+    def for_records(self, data: bytes, allowed: frozenset[str]) -> RecordEncoder | None:
+        """Return the native code that encodes all records in a buffer; None where they go one by one."""
+        if self._ranked_segments is None:
+            return super().for_records(data, allowed)
+        if not isinstance(one_of(self.normalizer), UnicodeForm | None):
+            return None
+        segment = Aligned(text := data.decode())
+        self._normalize(segment)
+        return self._ranked_segments.for_records(*self._finders(allowed), text) if segment.text == text else None
 
     def _natively(self, text: str) -> list[int] | None:
         """Return the ids of a normalized segment; None for one that native code cannot encode exactly."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from tokcli.engine.pipeline.added_tokens import AddedTokenFinder, RecordFinder
 from tokcli.engine.pipeline.aligned import Aligned
 from tokcli.engine.pretokenizers.native_pattern import native_row
 from tokcli.engine.pretokenizers.pretokenizer import PreTokenizer
@@ -15,10 +17,32 @@ from tokcli.engine.tiktoken.native_encoder import NativeEncoder, native_splitter
 from tokcli.engine.tokens import Tokens, mapped_spans
 
 if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
     from tokcli.engine import _native
+    from tokcli.engine.twins import RecordEncoder
 
 Segment = tuple[Aligned, int | None]
 """An added token and its id, or normalized text between two of them and None."""
+
+
+class _SegmentedRecords:
+    """Encodes many records at once, cut at the added tokens that a finder finds in them: see `RecordEncoder`."""
+
+    def __init__(self, shortcut: Shortcut, encoder: NativeEncoder, finder: RecordFinder) -> None:
+        self._puts_space, self._encoder, self._finder = shortcut.prefix_space, encoder, finder
+
+    def encode_records(self, data: Buffer, ends: Buffer, separator_size: int) -> tuple[memoryview, memoryview] | None:
+        native = self._with_tokens(data, ends, separator_size)
+        return None if native is None else native.encode_records(data, ends, separator_size)
+
+    def count_records(self, data: Buffer, ends: Buffer, separator_size: int) -> memoryview | None:
+        native = self._with_tokens(data, ends, separator_size)
+        return None if native is None else native.count_records(data, ends, separator_size)
+
+    def _with_tokens(self, data: Buffer, ends: Buffer, separator_size: int) -> NativeEncoder | None:
+        tokens = self._finder.find(data, ends, separator_size)
+        return None if tokens is None else self._encoder.with_tokens(tokens, puts_space=self._puts_space)
 
 
 class RankedSegments:
@@ -27,6 +51,7 @@ class RankedSegments:
     def __init__(self, shortcut: Shortcut, encoder: NativeEncoder) -> None:
         self._shortcut, self._encoder = shortcut, encoder
         self._decoder: _native.Decoder = encoder.decoder({})
+        self._finder_of = lru_cache(maxsize=8)(RecordFinder)
 
     @staticmethod
     def of(shortcut: Shortcut) -> RankedSegments | None:
@@ -66,6 +91,15 @@ class RankedSegments:
         """Return the number of ids that `encode_all` gives."""
         encoded = self._encoded(segments)
         return None if encoded is None else len(encoded[0]) + sum(number is not None for _, number in segments)
+
+    def for_records(self, raw: AddedTokenFinder, normalized: AddedTokenFinder, text: str) -> RecordEncoder | None:
+        """Return what encodes records at once, given the finders of their added tokens and all of their text.
+
+        The normalizer does not change the text. Return None where native code cannot encode all of it.
+        """
+        if not self._shortcut.holds_for(text):
+            return None
+        return _SegmentedRecords(self._shortcut, self._encoder, self._finder_of(raw, normalized))
 
     def _encoded(self, segments: Sequence[Segment]) -> tuple[memoryview, memoryview] | None:
         """Return the ids of all segments but the added tokens, and where those of each begin (uint64)."""

@@ -31,6 +31,10 @@ class RepeatingPipeline(Pipeline):
         """Return the ids of a text, `copies` times."""
         return super().encode(text, allowed) * self.copies
 
+    def for_records(self, data: bytes, allowed: frozenset[str]) -> None:
+        """Return None: native code gives the ids of each record once."""
+        del data, allowed
+
     def encode_own_text(self, text: str) -> list[int]:
         """Return the ids of a token's text, once."""
         return super().encode(text, _NO_ALLOWED)

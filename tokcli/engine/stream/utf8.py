@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 from array import array
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property, lru_cache
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
@@ -162,6 +162,7 @@ class SpecialFinder:
             (i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last))
         )
         self._beginning = first[:same].encode()
+        self._numbers: tuple[Mapping[str, int] | None, array[int]] = None, array("Q")  # ids, and those of `_listed`
 
     @cached_property
     def longest(self) -> int:
@@ -169,9 +170,13 @@ class SpecialFinder:
         return max(map(len, map(str.encode, self._names)), default=0)
 
     @cached_property
+    def _listed(self) -> list[str]:
+        return list(self._names)
+
+    @cached_property
     def _native(self) -> _native.LongestMatch | None:
         native = backend.native()
-        return None if native is None else native.LongestMatch([name.encode() for name in self._names])
+        return None if native is None else native.LongestMatch(list(map(str.encode, self._listed)))
 
     def _places(self, data: bytes, size: int, most: int) -> Iterable[tuple[int, int]]:
         if self._native is None:
@@ -195,6 +200,20 @@ class SpecialFinder:
         """Return whether any of the tokens is in the data."""
         is_likely = bool(self._names) and self._may_be_in(data, len(data))
         return is_likely and any(True for _ in self._places(data, len(data), 1))
+
+    def found_in(self, data: bytes, ids: Mapping[str, int]) -> array[int]:
+        """Return the first and the past-the-end byte and the id of each token in the data: three numbers (uint64)."""
+        if not self.is_in(data):
+            return array("Q")
+        native = self._native
+        if native is None:
+            found = self.find(data, len(data))
+            return array("Q", [n for at, token in found for n in (at, at + len(token.encode()), ids[token])])
+        known, numbers = self._numbers
+        if known is not ids:
+            numbers = array("Q", map(ids.__getitem__, self._listed))
+            self._numbers = ids, numbers
+        return array("Q", native.find_numbered(data, numbers))
 
 
 @lru_cache(maxsize=8)

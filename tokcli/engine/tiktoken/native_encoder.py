@@ -82,11 +82,13 @@ class NativeEncoder:
         check: _native.TextCheck | None = None,
         *,
         is_noise: bool = False,
+        tokens: Buffer = b"",
+        puts_space: bool = False,
     ) -> None:
         self._vocabulary = vocabulary
         self._family = family
         self._check = check
-        self._is_noise = is_noise
+        self._of_records = is_noise, tokens, puts_space
 
     def checked(self, check: _native.TextCheck) -> NativeEncoder:
         """Return a twin that answers None for texts in which the check finds something."""
@@ -95,6 +97,14 @@ class NativeEncoder:
     def for_noise(self) -> NativeEncoder:
         """Return a twin whose records may have bytes that are not UTF-8, which are encoded as errors="bytes" does."""
         return NativeEncoder(self._vocabulary, self._family, is_noise=True)
+
+    def with_tokens(self, tokens: Buffer, *, puts_space: bool = False) -> NativeEncoder:
+        """Return a twin for records in which these tokens become their ids.
+
+        Of each token, `tokens` has its first and its past-the-end byte and its id (uint64). With `puts_space`, the text
+        before, between and after them gets a space in front, unless it begins with one.
+        """
+        return NativeEncoder(self._vocabulary, self._family, tokens=tokens, puts_space=puts_space)
 
     @or_none
     def count(self, text: str, threads: int = 1) -> int | None:
@@ -128,16 +138,16 @@ class NativeEncoder:
         return self._vocabulary.count_buffer(data, self._family)
 
     @or_none
-    def encode_records(self, data: Buffer, ends: Buffer, separator_size: int) -> tuple[memoryview, memoryview]:
+    def encode_records(self, data: Buffer, ends: Buffer, separator_size: int) -> tuple[memoryview, memoryview] | None:
         """Return the ids of all records in `data`, which end at `ends` (uint64), and where each record's ids begin."""
-        ids, offsets = self._vocabulary.encode_records(data, ends, separator_size, self._family, self._is_noise)
-        return memoryview(ids).cast("I"), memoryview(offsets).cast("Q")
+        made = self._vocabulary.encode_records(data, ends, separator_size, self._family, *self._of_records)
+        return None if made is None else (memoryview(made[0]).cast("I"), memoryview(made[1]).cast("Q"))
 
     @or_none
-    def count_records(self, data: Buffer, ends: Buffer, separator_size: int) -> memoryview:
+    def count_records(self, data: Buffer, ends: Buffer, separator_size: int) -> memoryview | None:
         """Return the number of ids of each record as an array."""
-        counts = self._vocabulary.count_records(data, ends, separator_size, self._family, self._is_noise)
-        return memoryview(counts).cast("I")
+        counts = self._vocabulary.count_records(data, ends, separator_size, self._family, *self._of_records)
+        return None if counts is None else memoryview(counts).cast("I")
 
     @or_none
     def encode_batch(self, texts: list[str], threads: int) -> tuple[memoryview, memoryview] | None:

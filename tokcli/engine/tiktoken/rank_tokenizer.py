@@ -264,14 +264,20 @@ class RankTokenizer(RankVocabulary):
             return count
         return len(self.encode_in_python(str(part, "utf-8")))
 
-    def for_records(self, data: bytes, options: ReadOptions = PLAIN, *, is_utf8: bool = False) -> RecordEncoder | None:
-        """Return the native code that takes all records in a buffer at once; see `Tokenizer`."""
-        special_tokens = special.together(options.allowed, options.refused)
-        if self.native is None or utf8.special_finder(special_tokens).is_in(data):
+    def for_records(
+        self, data: bytes, options: ReadOptions = PLAIN, *, is_utf8: bool = False, puts_space: bool = False
+    ) -> RecordEncoder | None:
+        """Return the native code that takes all records in a buffer at once; see `Tokenizer`.
+
+        With `puts_space`, text between special tokens gets a space in front, unless it begins with one.
+        """
+        native = self.native
+        if native is None or utf8.special_finder(options.refused).is_in(data):
             return None
-        if is_utf8 or utf8.valid_utf8(data) == len(data):
-            return self.native
-        return self.native.for_noise() if options.errors == "bytes" else None
+        tokens = utf8.special_finder(options.allowed).found_in(data, self.special_tokens)
+        if not is_utf8 and utf8.valid_utf8(data) < len(data):
+            return native.for_noise() if options.errors == "bytes" and not tokens else None
+        return native.with_tokens(tokens, puts_space=puts_space) if tokens or puts_space else native
 
     def split_chunk(self, chunk: stream.Chunk) -> list[bytes]:
         """Return the pieces of a chunk as bytes; a special token is one piece."""

@@ -9,6 +9,11 @@
 
 namespace tokcli {
 
+// An added token in a text: its first and its past-the-end byte.
+struct FoundToken {
+  uint64_t begin, end, id;
+};
+
 // Calls visit(record), without its separator, for each record in a text. Throws std::invalid_argument, before the first call,
 // where the ends of the records do not ascend within the text.
 template <class Visit>

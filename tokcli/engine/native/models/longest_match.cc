@@ -2,6 +2,7 @@
 #include "models/longest_match.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/watch.h"
 
@@ -20,8 +21,10 @@ bool has_pair(const uint8_t* p, uint8_t first, uint8_t second) {
 
 }  // namespace
 
-LongestMatch::LongestMatch(const std::vector<std::string_view>& texts) {
-  trie_.build(texts, std::vector<uint32_t>(texts.size()));
+LongestMatch::LongestMatch(const std::vector<std::string_view>& texts) : size_(texts.size()) {
+  std::vector<uint32_t> numbers(texts.size());
+  std::iota(numbers.begin(), numbers.end(), 0u);
+  trie_.build(texts, numbers);
   for (const std::string_view text : texts) {
     if (!text.empty()) begins_[static_cast<uint8_t>(text[0])] = true;
   }
@@ -32,23 +35,43 @@ LongestMatch::LongestMatch(const std::vector<std::string_view>& texts) {
   }
 }
 
-std::vector<uint64_t> LongestMatch::find(Bytes data, size_t most) const {
-  std::vector<uint64_t> places;
+// Calls visit(first byte, past-the-end byte, number) for each text that is found, until it returns false.
+template <class Visit>
+void LongestMatch::each(Bytes data, const Visit& visit) const {
   const uint8_t *const begin = data.data(), *const end = begin + data.size();
   Pace pace;
   const auto first = static_cast<uint8_t>(pair_.empty() ? 0 : pair_[0]), second = static_cast<uint8_t>(pair_.empty() ? 0 : pair_[1]);
   const uint8_t* next_look = begin;  // up to here, every byte is tried
-  for (const uint8_t* p = begin; p < end && places.size() / 2 < most;) {
+  for (const uint8_t* p = begin; p < end;) {
     if (!pair_.empty() && p >= next_look) {
       for (; static_cast<size_t>(end - p) > kBlock && !has_pair(p, first, second); p += kBlock) pace.step(kBlock / 8);
       next_look = p + std::min(kBlock, static_cast<size_t>(end - p));
     }
     pace.step();
-    uint32_t value;
-    const size_t size = begins_[*p] ? trie_.longest(p, end, &value) : 0;
-    if (size > 0) places.insert(places.end(), {static_cast<uint64_t>(p - begin), static_cast<uint64_t>(p - begin + size)});
+    uint32_t number;
+    const size_t size = begins_[*p] ? trie_.longest(p, end, &number) : 0;
+    const auto at = static_cast<uint64_t>(p - begin);
+    if (size > 0 && !visit(at, at + size, number)) return;
     p += size > 0 ? size : 1;
   }
+}
+
+std::vector<uint64_t> LongestMatch::find(Bytes data, size_t most) const {
+  std::vector<uint64_t> places;
+  if (most == 0) return places;
+  each(data, [&](uint64_t begin, uint64_t end, uint32_t) {
+    places.insert(places.end(), {begin, end});
+    return places.size() / 2 < most;
+  });
+  return places;
+}
+
+std::vector<uint64_t> LongestMatch::find_numbered(Bytes data, const std::vector<uint64_t>& numbers) const {
+  std::vector<uint64_t> places;
+  each(data, [&](uint64_t begin, uint64_t end, uint32_t number) {
+    places.insert(places.end(), {begin, end, numbers[number]});
+    return true;
+  });
   return places;
 }
 

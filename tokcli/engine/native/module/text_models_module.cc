@@ -223,5 +223,6 @@ void bind_text_models(nb::module_& module) {
       .def("encode_records", &PyTextModel::encode_records)
       .def("count_records", &PyTextModel::count_records)
       .def("find_tokens", &PyTextModel::find_tokens)
+      .def("find_in_records", &PyTextModel::find_in_records)
       .def("count", &PyTextModel::count, nb::arg("text"), nb::arg("raw"), nb::arg("normalized"), nb::arg("threads") = 1);
 }

@@ -107,6 +107,18 @@ nb::bytes find_longest(const LongestMatch& match, nb::handle data, Number<size_t
   return to_bytes(places);
 }
 
+nb::bytes find_numbered(const LongestMatch& match, nb::handle data, nb::handle given) {
+  const StableView view(data);
+  const std::vector<uint64_t> numbers = items_of<uint64_t>(given);
+  if (numbers.size() != match.size()) throw nb::value_error("each text needs a number");
+  std::vector<uint64_t> places;
+  {
+    const ReleasedGil released;
+    places = match.find_numbered(view.bytes(), numbers);
+  }
+  return to_bytes(places);
+}
+
 nb::tuple replaced(nb::handle data, Number<size_t> limit) {
   const StableView view(data);
   const size_t most = limit;
@@ -285,7 +297,10 @@ void bind_text(nb::module_& module) {
   module.def("split_noise", &split_among_noise);
   module.def("noise_size", &noise_size);
   module.def("set_instructions", &set_instructions);
-  nb::class_<LongestMatch>(module, "LongestMatch").def(made_by(&make_match)).def("find", &find_longest);
+  nb::class_<LongestMatch>(module, "LongestMatch")
+      .def(made_by(&make_match))
+      .def("find", &find_longest)
+      .def("find_numbered", &find_numbered);
   nb::class_<TextCheck>(module, "TextCheck")
       .def(made_by(&make_check))
       .def("set_page", &set_page)

@@ -162,9 +162,11 @@ void bind_vocabulary(nb::module_& module) {
       .def("encode_batch_lists", &PyVocabulary::encode_batch_lists, nb::arg("texts"), nb::arg("family"),
            nb::arg("threads") = 1, nb::arg("check").none() = nb::none())
       .def("encode_records", &PyVocabulary::encode_records, nb::arg("data"), nb::arg("ends"), nb::arg("separator_size"),
-           nb::arg("family"), nb::arg("is_noise") = false)
+           nb::arg("family"), nb::arg("is_noise") = false, nb::arg("tokens") = nb::bytes("", 0),
+           nb::arg("puts_space") = false)
       .def("count_records", &PyVocabulary::count_records, nb::arg("data"), nb::arg("ends"), nb::arg("separator_size"),
-           nb::arg("family"), nb::arg("is_noise") = false)
+           nb::arg("family"), nb::arg("is_noise") = false, nb::arg("tokens") = nb::bytes("", 0),
+           nb::arg("puts_space") = false)
       .def("parents", &PyVocabulary::parents)
       .def("unknown", &PyVocabulary::unknown)
       .def("tokens", &PyVocabulary::tokens)

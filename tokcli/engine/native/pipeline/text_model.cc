@@ -67,12 +67,14 @@ size_t TextModel::encode(Bytes text, Bytes raw_states, Bytes normalized_states, 
   return call.sink.count();
 }
 
-void TextModel::find_tokens(Bytes text, Bytes raw_states, IdBuffer& out, Needs& needs, Spans& spans) const {
+void TextModel::find_tokens(Bytes text, Bytes raw_states, Bytes normalized_states, Needs& needs,
+                            const VisitToken& visit) const {
+  const auto take = [&](Bytes segment, uint32_t id) {
+    if (id != kNone) visit(segment, id);
+  };
   find_added(raw, raw_states, text, needs, [&](Bytes segment, uint32_t id) {
-    if (id == kNone) return;
-    *out.reserve(1) = id;
-    out.commit(1);
-    add_place(segment, text, spans);
+    if (id == kNone) find_added(normalized, normalized_states, segment, needs, take);
+    else visit(segment, id);
   });
 }
 

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -237,8 +238,9 @@ struct TextModel {
   // which are between characters of the text.
   size_t encode(Bytes text, Bytes raw_states, Bytes normalized_states, ScratchPool& pool, size_t threads, IdBuffer* out,
                 Needs& needs, Spans* spans = nullptr) const;
-  // Does so with the added tokens alone that are found in the text as it is given.
-  void find_tokens(Bytes text, Bytes raw_states, IdBuffer& out, Needs& needs, Spans& spans) const;
+  // Calls visit(part of the text, id) for each added token that is found in a text which the steps do not change.
+  using VisitToken = std::function<void(Bytes, uint32_t)>;
+  void find_tokens(Bytes text, Bytes raw_states, Bytes normalized_states, Needs& needs, const VisitToken& visit) const;
 
  private:
   struct Call;

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from tokcli.engine.shortcut.shortcut import Shortcut
     from tokcli.engine.text_tokenizer import TextTokenizer
     from tokcli.engine.tokens import Tokens
-    from tokcli.engine.twins import TextOrUtf8
+    from tokcli.engine.twins import RecordEncoder, TextOrUtf8
     from tokcli.registry.compiled.kinds.pipeline_components import PipelineComponents
 
 _SPECIAL = 1 << ADDED_FLAGS.index("special")
@@ -119,6 +119,9 @@ class CompiledSegments(_WithComponents):
     def count(self, text: TextOrUtf8, allowed: frozenset[str]) -> int:
         found = self._pipeline.count_segments(plain := plain_text(text), allowed)
         return self.whole.count(plain, allowed) if found is None else found
+
+    def for_records(self, data: bytes, allowed: frozenset[str]) -> RecordEncoder | None:
+        return self._pipeline.for_records(data, allowed)
 
     def encode_spans(self, text: str, allowed: frozenset[str]) -> Tokens:
         found = self._pipeline.place_segments(text, allowed)

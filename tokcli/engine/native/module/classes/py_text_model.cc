@@ -16,6 +16,14 @@ nb::object both(IdBuffer ids, Spans spans) {
   return nb::list(nb::make_tuple(nb::cast(std::move(ids)), nb::cast(std::move(spans))));
 }
 
+// Throws std::invalid_argument where a record begins or ends within a character of its text.
+void check_whole(Bytes record, Bytes text) {
+  for (const uint8_t* at : {record.data(), record.data() + record.size()}) {
+    if (at < text.data() + text.size() && !begins_char(*at))
+      throw std::invalid_argument("a character begins in one record and ends in another");
+  }
+}
+
 }  // namespace
 
 // Calls work(UTF-8, states, states, needs) without the GIL, and make() where nothing is needed afterwards. `measures`: the
@@ -140,11 +148,35 @@ nb::object PyTextModel::encode_spans(nb::handle text, nb::handle raw, nb::handle
 nb::object PyTextModel::find_tokens(nb::handle text, nb::handle raw, nb::handle normalized) {
   IdBuffer ids;
   Spans spans;
-  const auto find = [&](Bytes bytes, Bytes raw_states, Bytes, Needs& needs) {
-    model_.find_tokens(bytes, raw_states, ids, needs, spans);
+  const auto find = [&](Bytes bytes, Bytes raw_states, Bytes normalized_states, Needs& needs) {
+    model_.find_tokens(bytes, raw_states, normalized_states, needs, [&](Bytes token, uint32_t id) {
+      *ids.reserve(1) = id;
+      ids.commit(1);
+      uint64_t* const to = spans.reserve(2);
+      to[0] = static_cast<uint64_t>(token.data() - bytes.data());
+      to[1] = to[0] + token.size();
+      spans.commit(2);
+    });
     if (needs.empty()) to_char_spans(bytes, {spans.data(), spans.size()});
   };
   return ask(text, raw, normalized, find, [&] { return both(std::move(ids), std::move(spans)); });
+}
+nb::object PyTextModel::find_in_records(nb::handle data, nb::handle given_ends, Number<size_t> given_size, nb::handle raw,
+                                        nb::handle normalized) {
+  const std::vector<uint64_t> ends = items_of<uint64_t>(given_ends);
+  const size_t separator_size = given_size;
+  std::vector<FoundToken> found;
+  const auto find = [&](Bytes text, Bytes raw_states, Bytes normalized_states, Needs& needs) {
+    const auto add = [&](Bytes token, uint32_t id) {
+      const auto begin = static_cast<uint64_t>(token.data() - text.data());
+      found.push_back({begin, begin + token.size(), id});
+    };
+    visit_records(text, ends, separator_size, [&](Bytes record) {
+      check_whole(record, text);
+      model_.find_tokens(record, raw_states, normalized_states, needs, add);
+    });
+  };
+  return ask(data, raw, normalized, find, [&] { return to_bytes(found); });
 }
 
 // Calls done(number of ids) after each record, whose ids are appended to `ids`, unless that is null; then make(). What any
@@ -157,13 +189,11 @@ nb::object PyTextModel::each_record(nb::handle data, nb::handle given_ends, size
   const std::string prefix = string_of(before);
   if (valid_utf8(bytes_of(prefix)) != prefix.size()) throw nb::value_error("what is put before records is not UTF-8");
   const auto encode = [&](Bytes text, Bytes raw_states, Bytes normalized_states, Needs& needs) {
-    const auto is_whole = [&](const uint8_t* at) { return at == text.data() + text.size() || begins_char(*at); };
     Needs more;
     std::string whole;
     if (ids != nullptr) ids->reserve(text.size() / 3);  // once for all records
     visit_records(text, ends, separator_size, [&](Bytes record) {
-      if (!is_whole(record.data()) || !is_whole(record.data() + record.size()))
-        throw std::invalid_argument("a character begins in one record and ends in another");
+      check_whole(record, text);
       if (needs.is_for_python) return;
       if (!prefix.empty() && !record.empty()) record = bytes_of(whole.assign(prefix).append(view_of(record)));
       done(model_.encode(record, raw_states, normalized_states, pool_, 1, ids, more));

@@ -54,8 +54,11 @@ class PyTextModel {
   nb::object count(nb::handle text, nb::handle raw, nb::handle normalized, Number<size_t> threads);
   // A list of the ids and the spans of their characters (uint64, two for each).
   nb::object encode_spans(nb::handle text, nb::handle raw, nb::handle normalized, Number<size_t> threads);
-  // The same of the added tokens that are found in the text as given.
+  // The same of the added tokens alone that are found in the text, which no step of the normalizer may change.
   nb::object find_tokens(nb::handle text, nb::handle raw, nb::handle normalized);
+  // These tokens in records, as encode_records takes them: a FoundToken for each.
+  nb::object find_in_records(nb::handle data, nb::handle ends, Number<size_t> separator_size, nb::handle raw,
+                             nb::handle normalized);
   // Records in one buffer, as PyVocabulary takes them; `before` (UTF-8) is put before each that is not empty. A list of
   // the ids, and of where those of each record begin and the last end (uint64); the number of ids of each (uint32).
   nb::object encode_records(nb::handle data, nb::handle ends, Number<size_t> separator_size, nb::handle raw,

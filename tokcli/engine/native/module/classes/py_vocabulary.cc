@@ -227,42 +227,71 @@ nb::list PyVocabulary::encode_batch_lists(nb::list texts, nb::handle by, Number<
 
 // --- records in one buffer -------------------------------------------------------------------------------------------
 
-// Calls done(number of ids) after each record; its ids are appended to `ids`, unless that is null.
+// Calls done(number of ids) after each record; its ids are appended to `ids`, unless that is null. Returns false where a
+// token is not in one record.
 template <class Done>
-void PyVocabulary::each_record(nb::handle data, nb::handle given_ends, size_t separator_size, const Splitting& by,
-                               bool is_noise, IdBuffer* ids, const Done& done) {
-  const StableView text(data);
+bool PyVocabulary::each_record(nb::handle data, nb::handle given_ends, size_t separator_size, const Splitting& by,
+                               bool is_noise, nb::handle given_tokens, bool puts_space, IdBuffer* ids, const Done& done) {
+  const StableView view(data);
+  const Bytes text = view.bytes();
   const std::vector<uint64_t> ends = items_of<uint64_t>(given_ends);
+  const std::vector<FoundToken> tokens = items_of<FoundToken>(given_tokens);
+  auto token = tokens.begin();
+  bool are_inside = true;
   Result all;
   {
     const ReleasedGil released;
     EncoderPool::Lease encoder(pool_);
-    if (ids != nullptr) ids->reserve(text.bytes().size() / 3);  // once for all records: growing with each copies again and again
-    visit_records(text.bytes(), ends, separator_size, [&](Bytes record) {
-      const Result result = is_noise ? encoder->encode_noise(by, record, ids) : encoder->encode(by, Text::of(record), ids);
+    if (ids != nullptr) ids->reserve(text.size() / 3);  // once for all records: growing with each copies again and again
+    uint64_t count = 0;
+    std::string spaced;
+    const auto encode = [&](Bytes part) {
+      if (puts_space && !part.empty() && part[0] != ' ') part = bytes_of(spaced.assign(1, ' ').append(view_of(part)));
+      const Result result = is_noise ? encoder->encode_noise(by, part, ids) : encoder->encode(by, Text::of(part), ids);
       all.missing_byte |= result.missing_byte;
       all.left_out |= result.left_out;
-      done(result.count);
+      count += result.count;
+    };
+    visit_records(text, ends, separator_size, [&](Bytes record) {
+      auto at = static_cast<uint64_t>(record.data() - text.data());
+      const uint64_t end = at + record.size();
+      count = 0;
+      for (; are_inside && token != tokens.end() && token->begin < end; at = (token++)->end) {
+        are_inside = at <= token->begin && token->begin <= token->end && token->end <= end && token->id < kNone;
+        if (!are_inside) return;
+        encode(text.subspan(at, token->begin - at));
+        if (ids != nullptr) {
+          *ids->reserve(1) = static_cast<uint32_t>(token->id);
+          ids->commit(1);
+        }
+        ++count;
+      }
+      encode(text.subspan(at, end - at));
+      done(count);
     });
   }
   raise(all);
+  return are_inside && token == tokens.end();
 }
 
-nb::tuple PyVocabulary::encode_records(nb::handle data, nb::handle ends, Number<size_t> separator_size,
-                                       nb::handle by, bool is_noise) {
+nb::object PyVocabulary::encode_records(nb::handle data, nb::handle ends, Number<size_t> separator_size, nb::handle by,
+                                        bool is_noise, nb::handle tokens, bool puts_space) {
   IdBuffer ids;
   std::vector<uint64_t> offsets{0};
-  each_record(data, ends, separator_size, splitting_of(by), is_noise, &ids,
-              [&](uint64_t count) { offsets.push_back(offsets.back() + count); });
+  const auto add = [&](uint64_t count) { offsets.push_back(offsets.back() + count); };
+  if (!each_record(data, ends, separator_size, splitting_of(by), is_noise, tokens, puts_space, &ids, add))
+    return nb::none();
   return nb::make_tuple(nb::cast(std::move(ids)), to_bytes(offsets));
 }
 
-nb::bytes PyVocabulary::count_records(nb::handle data, nb::handle ends, Number<size_t> separator_size,
-                                      nb::handle by, bool is_noise) {
+nb::object PyVocabulary::count_records(nb::handle data, nb::handle ends, Number<size_t> separator_size, nb::handle by,
+                                       bool is_noise, nb::handle tokens, bool puts_space) {
   std::vector<uint32_t> counts;
-  each_record(data, ends, separator_size, splitting_of(by), is_noise, nullptr, [&](uint64_t count) {
+  const auto add = [&](uint64_t count) {
     counts.push_back(static_cast<uint32_t>(std::min<uint64_t>(count, UINT32_MAX)));
-  });
+  };
+  if (!each_record(data, ends, separator_size, splitting_of(by), is_noise, tokens, puts_space, nullptr, add))
+    return nb::none();
   return to_bytes(counts);
 }
 

@@ -43,10 +43,10 @@ class PyVocabulary {
   nb::bytes count_pieces(nb::list pieces);
   nb::object encode_batch(nb::list texts, nb::handle by, Number<int> threads, const TextCheck* check);
   nb::list encode_batch_lists(nb::list texts, nb::handle by, Number<int> threads, const TextCheck* check);
-  nb::tuple encode_records(nb::handle data, nb::handle ends, Number<size_t> separator_size, nb::handle by,
-                           bool is_noise);
-  nb::bytes count_records(nb::handle data, nb::handle ends, Number<size_t> separator_size, nb::handle by,
-                           bool is_noise);
+  nb::object encode_records(nb::handle data, nb::handle ends, Number<size_t> separator_size, nb::handle by,
+                            bool is_noise, nb::handle tokens, bool puts_space);
+  nb::object count_records(nb::handle data, nb::handle ends, Number<size_t> separator_size, nb::handle by,
+                           bool is_noise, nb::handle tokens, bool puts_space);
   // Of a text whose pieces end at known places (uint64), as `split` or, where `is_noise`, `split_noise` has them.
   nb::object count_split(nb::handle data, nb::handle ends, bool is_noise);
   IdBuffer encode_split(nb::handle data, nb::handle ends, bool is_noise);
@@ -61,8 +61,8 @@ class PyVocabulary {
   std::vector<BatchShare> run_batch(nb::list given, const Splitting& by, int threads, const TextCheck* check, bool all_or_none,
                                     const EncoderPool::TakeShares& take = {});
   template <class Done>
-  void each_record(nb::handle data, nb::handle given_ends, size_t separator_size, const Splitting& by, bool is_noise,
-                   IdBuffer* ids, const Done& done);
+  bool each_record(nb::handle data, nb::handle given_ends, size_t separator_size, const Splitting& by, bool is_noise,
+                   nb::handle given_tokens, bool puts_space, IdBuffer* ids, const Done& done);
   ByteBuffer decoded(nb::handle given) const;
   std::string_view token_of(nb::handle item) const;
   Result run_piece(Bytes piece, IdBuffer* out);
