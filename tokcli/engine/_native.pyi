@@ -580,6 +580,22 @@ class TextModel:
         /,
     ) -> None:
         """Learn what code points become (None: they are normalized in runs), their classes, and what runs become."""
+    def learn_packed(
+        self,
+        chars: Buffer,
+        sizes: Buffer,
+        texts: Buffer,
+        unsafe: Buffer,
+        classed: Buffer,
+        classes: Buffer,
+        run_sizes: Buffer,
+        run_texts: Buffer,
+        /,
+    ) -> None:
+        """Learn the same from buffers: code points, and the sizes and UTF-8 of what they become; then those in runs.
+
+        Then code points and their classes (uint16), and two sizes for each run: of itself, and of what it becomes.
+        """
     def set_dropping_moves(self) -> None:
         """Say that a normalizer which drops a character may change the place of the one before it."""
     def learn_origins(self, runs: Mapping[bytes, Buffer], /) -> None:
@@ -601,9 +617,25 @@ class TextModel:
     ) -> int | Answer | None:
         """Return the number of ids of a text, else as encode does."""
     def encode_spans(
-        self, text: str | Buffer, raw: Buffer, normalized: Buffer, threads: SupportsIndex = 1
+        self,
+        text: str | Buffer,
+        raw: Buffer,
+        normalized: Buffer,
+        threads: SupportsIndex = 1,
+        begins: bool = True,
+        ends: bool = True,
     ) -> list[Ids | Spans] | Answer | None:
-        """Return the ids of a text and the spans of their characters, else as encode does."""
+        """Return the ids of a text and the spans of their characters, else as encode does.
+
+        Of a part, as part_ends gives them, `begins` and `ends` say whether the whole text begins and ends with it.
+        """
+    def part_ends(
+        self, text: str | Buffer, raw: Buffer, normalized: Buffer, size: SupportsIndex, /
+    ) -> bytes | Answer | None:
+        """Return the bytes (uint64) at which parts of a text end that may be encoded one by one, else as encode does.
+
+        Each has `size` bytes or a few more. There are none where the text has to be encoded whole.
+        """
     def find_tokens(self, text: str | Buffer, raw: Buffer, normalized: Buffer) -> list[Ids | Spans] | Answer | None:
         """Return the same of the added tokens alone, in a text that no step of the normalizer changes."""
     def find_in_records(

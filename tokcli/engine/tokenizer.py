@@ -133,6 +133,19 @@ class Tokenizer(TokenVocabulary, Protocol):
     def encode_spans(self, part: AnyChunk) -> Tokens:
         """Return the tokens of a part with their places in characters; InputError where these are not known."""
 
+    def part_ends(self, part: AnyChunk, size: int) -> Sequence[int]:
+        """Return the bytes at which parts of a part end that `encode_part_spans` takes one by one.
+
+        Each has `size` bytes or a few more. There are none where `encode_spans` has to take all of it.
+        """
+
+    def encode_part_spans(self, part: memoryview, *, begins: bool, ends: bool) -> Tokens | None:
+        """Return the tokens of a part that `part_ends` gave, with their places in its characters.
+
+        `begins` and `ends` say whether what it was cut out of begins and ends with it. Return None for a part whose
+        places only `encode_spans` of the whole tells.
+        """
+
     # --- ids to text -------------------------------------------------------------------------------------------------
 
     def decode_array(self, ids: memoryview) -> bytes:

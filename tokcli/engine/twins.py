@@ -52,8 +52,19 @@ class TextTwin(Protocol):
     def count(self, text: TextOrUtf8, allowed: frozenset[str]) -> int | None:
         """Return the number of ids of a text."""
 
-    def encode_spans(self, text: TextOrUtf8, allowed: frozenset[str]) -> Tokens | None:
-        """Return the tokens of a text with their places."""
+    def encode_spans(
+        self, text: TextOrUtf8, allowed: frozenset[str], *, begins: bool = True, ends: bool = True
+    ) -> Tokens | None:
+        """Return the tokens of a text, or of a part of one, with their places.
+
+        Of a part, as `part_ends` gives them, `begins` and `ends` say whether the whole text begins and ends with it.
+        """
+
+    def part_ends(self, text: memoryview, size: int) -> memoryview | None:
+        """Return the bytes (uint64) at which parts of a text end whose tokens and places are found one by one.
+
+        Each has `size` bytes or a few more. There are none where the text has to be seen whole, or has added tokens.
+        """
 
     def find(self, text: TextOrUtf8, allowed: frozenset[str]) -> Tokens | None:
         """Return the added tokens alone that are found in a text as given, with their places."""

@@ -142,6 +142,20 @@ def spans_with(tokenizer: Any, text: str, threads: int) -> tuple[bytes, bytes]:
     return bytes(found.ids), bytes(found.spans)
 
 
+def parts_spans(tokenizer: Any, text: str, size: int) -> tuple[int, tuple[bytes, bytes]]:
+    """The number of parts, and the ids and places of all of them."""
+    data, ids, spans, begin, at = memoryview(text.encode()), array("I"), array("Q"), 0, 0
+    ends = list(tokenizer.part_ends(data, size))
+    for end in ends:
+        found = tokenizer.encode_part_spans(data[begin:end], begins=begin == 0, ends=end == len(data))
+        ids.extend(found.ids)
+        spans.extend(at + place for place in found.spans)
+        at += len(str(data[begin:end], "utf-8"))
+        begin = end
+    assert not ends or begin == len(data)
+    return len(ends), (bytes(ids), bytes(spans))
+
+
 @pytest.mark.parametrize(("steps", "cuts", "model"), first_in_gate(ALL, 15))
 def test_parts_have_the_ids_and_places_of_the_whole(steps: str, cuts: str, model: str, tmp_path: Path) -> None:
     path = tmp_path / "tokenizer.json"
@@ -163,13 +177,29 @@ def test_parts_have_the_ids_and_places_of_the_whole(steps: str, cuts: str, model
     ids = bytes(encoding.encode_array(TEXT))
     for threads in (2, 3):
         assert bytes(with_threads_inside(encoding.encode_array, threads)(TEXT)) == ids
-    assert spans_with(tokenizer, TEXT, 3) == spans_with(tokenizer, TEXT, 1)
+    whole = spans_with(tokenizer, TEXT, 1)
+    assert spans_with(tokenizer, TEXT, 3) == whole
+    count, found = parts_spans(tokenizer, TEXT, SIZE // 40)
+    assert count == 0 or found == whole
 
 
 @pytest.mark.parametrize("name", ["bpe.model", "word.model", "char.model", "unigram.model", "wordpiece.tokenizer.json"])
 def test_files_have_the_ids_and_places_of_the_whole(name: str) -> None:
     tokenizer = load_encoding(FORMATS / name).tokenizer
-    assert spans_with(tokenizer, TEXT, 3) == spans_with(tokenizer, TEXT, 1)
+    whole = spans_with(tokenizer, TEXT, 1)
+    assert spans_with(tokenizer, TEXT, 3) == whole
+    count, found = parts_spans(tokenizer, TEXT, SIZE // 40)
+    assert (count > 20, found if count else whole) == (name == "wordpiece.tokenizer.json", whole)
+
+
+@pytest.mark.parametrize("text", [f"{'the a ' * 40}<mask>{' the a' * 40}", "x", ""])
+def test_text_with_an_added_token_or_of_one_part_is_encoded_whole(text: str, tmp_path: Path) -> None:
+    token = {"id": 99, "content": "<mask>", "lstrip": True, "rstrip": False, "single_word": False, "normalized": False}
+    made = {"version": "1.0", "added_tokens": [token | {"special": False}], "pre_tokenizer": CUTS["words"]}
+    (tmp_path / "tokenizer.json").write_text(json.dumps(made | {"model": MODELS["WordPiece"]}))
+    tokenizer = load_encoding(tmp_path / "tokenizer.json").tokenizer
+    assert parts_spans(tokenizer, text, 20)[0] == (1 if text == "x" else 0)
+    assert parts_spans(tokenizer, text.replace("<mask>", ""), 20)[0] >= min(1, len(text))
 
 
 def test_threads_that_share_sums_through_the_whole_text_give_its_ids() -> None:

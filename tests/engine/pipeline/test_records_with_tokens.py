@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from array import array
 from itertools import accumulate, pairwise
 from pathlib import Path
@@ -97,6 +98,17 @@ def test_records_have_the_ids_of_each_alone(tokens: str, normalizer: str, puts_s
     )
     if special:
         assert encoding.tokenizer.for_records(f"a{MASK}\n".encode(), ReadOptions(refused=special)) is None
+
+
+@pytest.mark.parametrize("puts_space", [False, True])
+@pytest.mark.parametrize("tokens", TOKENS)
+def test_a_long_text_has_the_ids_that_python_gives(tokens: str, puts_space: bool, tmp_path: Path) -> None:
+    encoding = made(tmp_path / "tokenizer.json", tokens, "NFC", puts_space=puts_space)
+    text = "".join(random.Random(3).choices([atom for atom in ATOMS if atom not in ("\u2126", "e\u0301")], k=12_000))
+    for allowed in (NONE, frozenset(encoding.special_tokens_set)):
+        expected = encoding.tokenizer.rules.encode_in_python(text, allowed)
+        assert encoding.tokenizer.encode_array(text, allowed).tolist() == expected
+        assert encoding.tokenizer.count(text, allowed) == len(expected)
 
 
 @given(st.lists(st.one_of(hard_text(6), st.lists(st.sampled_from(HARD_ATOMS[-30:])).map("".join)), max_size=6))

@@ -153,12 +153,22 @@ def test_what_was_learned_of_characters_is_kept(cache: Path, monkeypatch: pytest
     monkeypatch.undo()
     container = containers.unpack(memoryview(rules.read_bytes()))
     assert container is not None
-    for wrong in ({"chars": {"x": "y"}}, {"chars": 5}, {"classes": {"5": -1}}, {"runs": {"a": None}}, {"sha256": "z"}):
-        rules.write_bytes(containers.pack({**container.header, **wrong}, {}))
+    right = {name: bytes(section) for name, section in container.sections.items()}
+    assert MAX_CHARACTERS > len(right["chars"]) // 4 > 0
+    few, many = b"\1\0\0\0", b"\xff\xff\xff\x7f"
+    damaged = [{name: data[:-1] for name, data in right.items() if data}, dict.fromkeys(right, b"\xff" * 8), {}]
+    damaged += [right | {name: wrong} for name in right for wrong in (b"?", few, many, right[name] + many, b"\xc3")]
+    for sections in damaged:
+        rules.write_bytes(containers.pack(container.header, sections))
+        wrong = load_encoding(file)  # what the file says of characters is believed if it can be true
+        assert wrong.encode_ordinary(TEXTS[2]) == ids or sections["unsafe"] != right["unsafe"]
+    for block in (b"?", containers.pack({"sha256": "z"}, right), containers.pack({}, right)):
+        rules.write_bytes(block)
         assert load_encoding(file).encode_ordinary(TEXTS[2]) == ids
-    rules.write_bytes(b"?")
-    assert load_encoding(file).encode_ordinary(TEXTS[2]) == ids
-    assert MAX_CHARACTERS > len(container.header["chars"]) > 0
+    gc.collect()
+    kept = containers.unpack(memoryview(rules.read_bytes()))
+    assert kept is not None
+    assert {name: section.nbytes for name, section in kept.sections.items()} == {n: len(s) for n, s in right.items()}
 
 
 def test_a_long_text_is_read_once_if_earlier_runs_have_met_its_characters(cache: Path) -> None:
@@ -170,7 +180,7 @@ def test_a_long_text_is_read_once_if_earlier_runs_have_met_its_characters(cache:
 
     class Counted:
         def __init__(self, model: object) -> None:
-            self.learn, self.model = model.learn, model
+            self.learn_packed, self.model = model.learn_packed, model
 
         def encode(self, *given: object) -> object:
             calls.append(given)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, TypeAlias
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from tokcli.cli import records, streams
 from tokcli.cli.encode.encode_options import EncodeRequest
 from tokcli.cli.encode.write_ids import IdWriter
+from tokcli.cli.request import LARGE_BYTES
 from tokcli.engine.stream.chunks import Chunk, ReadOptions
 from tokcli.engine.stream.parallel import with_threads_inside
 from tokcli.engine.stream.spans import byte_spans
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 STEP_TOKENS = 1 << 15  # written at once: their lines fit into a cache, and into memory that is used again
 BLOCK_BYTES = 1 << 15  # read at once, for the same reason: the places of tokens take more memory than their text
 TOKEN_BYTES = 4  # of text, as a rule
+LEAST_FOR_PARTS = 1 << 17  # bytes of a text that is seen whole; a shorter one is encoded before threads have started
+PART_BYTES = 1 << 16  # of its parts
 
 
 def sees_whole(request: EncodeRequest) -> bool:
@@ -95,6 +99,40 @@ class _PlacedPart:
         """How much work the part is, in bytes of text; the first one may be the only one, so it is not shared."""
         return 0 if self.is_first else _size(self.part, in_bytes=True)
 
+    def tokens(self, request: EncodeRequest) -> Tokens:
+        """Return the tokens of the part with their places in its characters."""
+        tokenizer, part = request.encoding.tokenizer, self.part
+        if isinstance(part, Chunk) and part.allowed is None:
+            part = Chunk(part.text, part.offset, pieces=part.pieces, tail=part.tail, allowed=request.allowed)
+        return with_threads_inside(tokenizer.encode_spans, request.threads)(part)
+
+
+class _PartOfWhole(_PlacedPart):
+    """Bytes `begin` to `end` of a text that is seen whole, which `Tokenizer.part_ends` has cut."""
+
+    def __init__(self, whole: memoryview, begin: int, end: int, place: int) -> None:
+        super().__init__(whole[begin:end], place, is_first=begin == 0)
+        self._whole, self._begin, self._end = whole, begin, end
+
+    @property
+    def work(self) -> int:
+        """More than any other work: the text is known to be long, and its first part is not the only one."""
+        return LARGE_BYTES + 1
+
+    def tokens(self, request: EncodeRequest) -> Tokens:
+        """Return the tokens of the part with their places in its characters."""
+        tokenizer, whole = request.encoding.tokenizer, self._whole
+        begin, end = self._begin, self._end
+        part = tokenizer.encode_part_spans(whole[begin:end], begins=begin == 0, ends=end == whole.nbytes)
+        if part is not None:
+            return part
+        found = tokenizer.encode_spans(whole)  # rarely, and then most of its parts are encoded by Python
+        first, last = (len(text_of(whole[:at])) for at in (begin, end))
+        starts = (found.spans or ())[::2]
+        kept = slice(bisect_left(starts, first), bisect_left(starts, last) if end < whole.nbytes else None)
+        spans = [place - first for place in (found.spans or ())[2 * kept.start : 2 * (kept.stop or len(starts))]]
+        return Tokens(found.ids[kept], spans=spans)
+
 
 class _Step:
     """Some tokens of a text: ids (uint32), spans to be moved on by `shift`, and both as they are written."""
@@ -121,12 +159,26 @@ class _Step:
 
 
 def _placed_parts(request: EncodeRequest, source: streams.Input | records.Record) -> Iterator[_PlacedPart]:
-    in_bytes, at = request.options.offsets == "byte", 0
-    before: AnyChunk | None = None
+    in_bytes, at, is_first = request.options.offsets == "byte", 0, True
     for part in _parts(request, source):
-        at += 0 if before is None else _size(before, in_bytes=in_bytes)
-        yield _PlacedPart(part, at, is_first=before is None)
-        before = part
+        begin = 0
+        for end in _part_ends(request, part):
+            assert isinstance(part, memoryview)
+            yield _PartOfWhole(part, begin, end, at)
+            at += _size(part[begin:end], in_bytes=in_bytes)
+            begin = end
+        if not begin:
+            yield _PlacedPart(part, at, is_first=is_first)
+            at += _size(part, in_bytes=in_bytes)
+        is_first = False
+
+
+def _part_ends(request: EncodeRequest, part: AnyChunk) -> Sequence[int]:
+    """Return where the parts of a part end that threads take one by one; nothing where that is not worth it."""
+    if not isinstance(part, memoryview) or part.nbytes < LEAST_FOR_PARTS:
+        return ()
+    ends = request.encoding.tokenizer.part_ends(part, PART_BYTES)
+    return ends if len(ends) > 1 else ()
 
 
 def _size(part: AnyChunk, *, in_bytes: bool) -> int:
@@ -147,12 +199,9 @@ def _parts(request: EncodeRequest, source: streams.Input | records.Record) -> It
 
 def _steps(request: EncodeRequest, placed: _PlacedPart) -> list[_Step]:
     """Return the tokens of a part and their places in it, in the unit that was asked for."""
-    tokenizer, part = request.encoding.tokenizer, placed.part
-    if isinstance(part, Chunk) and part.allowed is None:
-        part = Chunk(part.text, part.offset, pieces=part.pieces, tail=part.tail, allowed=request.allowed)
-    found = with_threads_inside(tokenizer.encode_spans, request.threads)(part)
+    part, found = placed.part, placed.tokens(request)
     found.begins = placed.is_first
-    tokens = tokenizer.finish([found], False)
+    tokens = request.encoding.tokenizer.finish([found], False)
     ids, spans = memoryview(tokens.ids), tokens.spans
     if request.options.offsets == "byte" and spans is not None:
         spans = byte_spans(part.text.encode() if isinstance(part, Chunk) else utf8_of(part), spans)

@@ -236,6 +236,18 @@ class WholeTextTokenizer(TokenVocabulary):
         found = None if native is None else native.encode_spans(_text_or_utf8(part), allowed)
         return self.inner.encode_spans(text_of(part), allowed) if found is None else found
 
+    def part_ends(self, part: AnyChunk, size: int) -> Sequence[int]:
+        """Return the bytes at which parts of a text end for `encode_part_spans`; see `Tokenizer`."""
+        native = None if self.inner.trims_spans else self.inner.native
+        if native is None or not isinstance(part, memoryview):
+            return ()
+        return native.part_ends(part, size) or ()
+
+    def encode_part_spans(self, part: memoryview, *, begins: bool, ends: bool) -> Tokens | None:
+        """Return the tokens of a part that `part_ends` gave, with their places in it; see `Tokenizer`."""
+        native = self.inner.native
+        return None if native is None else native.encode_spans(part, NONE, begins=begins, ends=ends)
+
     def finish(self, texts: list[Tokens], add: bool) -> Tokens:
         """Return one text or a pair of texts after the post-processor, which adds its special tokens if `add`."""
         return self.inner.finish(texts, add)

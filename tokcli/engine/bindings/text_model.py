@@ -46,7 +46,8 @@ class NativeText:
     """A native model, the function that answers its questions about new characters, and its added tokens.
 
     `raw` are the added tokens that are found in the text as given, `normalized` those found in normalized text.
-    `learn_first` has answers that a long text is likely to ask for: it would be read once more for each that it lacks.
+    `learn_first` teaches the model answers that were given before. It is called for the first question, and for a long
+    text at once, since that would be read once more for each round of questions.
     """
 
     def __init__(
@@ -56,7 +57,7 @@ class NativeText:
         raw: Iterable[NamedToken] = (),
         normalized: Iterable[NamedToken] = (),
         origins: Origins | None = None,
-        learn_first: Callable[[], Learned] | None = None,
+        learn_first: Callable[[_native.TextModel], None] | None = None,
     ) -> None:
         self.model, self.learn, self.origins, self._learn_first = model, learn, origins, learn_first
         self.raw, self.normalized = tuple(raw), tuple(normalized)
@@ -87,10 +88,24 @@ class NativeText:
         """Return the number of ids of a text."""
         return self.ask(self.model.count, text, allowed)
 
-    def encode_spans(self, text: TextOrUtf8, allowed: frozenset[str]) -> Tokens | None:
-        """Return the tokens of a text with their places."""
-        found = self.ask(self.model.encode_spans, text, allowed, learns_origins=True)
+    def encode_spans(
+        self, text: TextOrUtf8, allowed: frozenset[str], *, begins: bool = True, ends: bool = True
+    ) -> Tokens | None:
+        """Return the tokens of a text, or of a part of one, with their places; see `TextTwin`."""
+        encode = self.model.encode_spans
+        found = self.ask(
+            lambda text, raw, normalized, threads: encode(text, raw, normalized, threads, begins, ends),
+            text,
+            allowed,
+            learns_origins=True,
+        )
         return None if found is None else Tokens(memoryview(found[0]).cast("I"), spans=memoryview(found[1]).cast("Q"))
+
+    def part_ends(self, text: memoryview, size: int) -> memoryview | None:
+        """Return the bytes (uint64) at which parts of a text end; see `TextTwin`."""
+        cut = self.model.part_ends
+        found = self.ask(lambda text, raw, normalized, _: cut(text, raw, normalized, size), text, frozenset())
+        return None if found is None else memoryview(found).cast("Q")
 
     def find(self, text: TextOrUtf8, allowed: frozenset[str]) -> Tokens | None:
         """Return the added tokens alone that are found in a text as given, with their places."""
@@ -124,9 +139,14 @@ class NativeText:
         first = self._learn_first
         if first is not None and len(text) >= _LONG:
             self._learn_first = None
-            self.model.learn(*first())
+            first(self.model)
         for _ in range(_ROUNDS):
             answer = method(text, *states, threads)
+            first = self._learn_first
+            if isinstance(answer, tuple) and first is not None:
+                self._learn_first = None
+                first(self.model)
+                answer = method(text, *states, threads)
             if not isinstance(answer, tuple):
                 return answer
             if self.learn is None:

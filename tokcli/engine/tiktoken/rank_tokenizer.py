@@ -287,6 +287,15 @@ class RankTokenizer(RankVocabulary):
                 return pieces
         return stream.split_chunk(chunk, self.pretokenizer)
 
+    def part_ends(self, part: AnyChunk, size: int) -> Sequence[int]:
+        """Return nothing: parts of a stream are short already."""
+        del part, size
+        return ()
+
+    def encode_part_spans(self, part: memoryview, *, begins: bool, ends: bool) -> None:
+        """Return None: `encode_spans` takes each part."""
+        del part, begins, ends
+
     def encode_spans(self, part: AnyChunk) -> Tokens:
         """Return the tokens of a part with their places in characters, as tiktoken's `decode_with_offsets` counts."""
         allowed = utf8.allowed_in(part)

@@ -214,12 +214,14 @@ void bind_text_models(nb::module_& module) {
       .def("use_classes", &PyTextModel::use_classes)
       .def("set_dropping_moves", &PyTextModel::set_dropping_moves)
       .def("learn", &PyTextModel::learn)
+      .def("learn_packed", &PyTextModel::learn_packed)
       .def("learn_origins", &PyTextModel::learn_origins)
       .def("encode", &PyTextModel::encode, nb::arg("text"), nb::arg("raw"), nb::arg("normalized"), nb::arg("threads") = 1)
       .def("encode_ids", &PyTextModel::encode_ids, nb::arg("text"), nb::arg("raw"), nb::arg("normalized"),
            nb::arg("threads") = 1)
       .def("encode_spans", &PyTextModel::encode_spans, nb::arg("text"), nb::arg("raw"), nb::arg("normalized"),
-           nb::arg("threads") = 1)
+           nb::arg("threads") = 1, nb::arg("begins") = true, nb::arg("ends") = true)
+      .def("part_ends", &PyTextModel::part_ends)
       .def("encode_records", &PyTextModel::encode_records)
       .def("count_records", &PyTextModel::count_records)
       .def("find_tokens", &PyTextModel::find_tokens)

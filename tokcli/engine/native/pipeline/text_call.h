@@ -21,6 +21,7 @@ struct TextModel::Call {
   Needs& needs;
   size_t most;                   // bytes of normalized text
   size_t threads;                // that may share the work
+  Ends ends{};                   // whether the text is the beginning and the end of what is encoded
   double sum = 0;                // the scores so far, for sums through the whole text
   FoundWords* found = nullptr;   // of a part of the text before which the sum is not known yet: its words
   size_t waiting = 0;            // the number of words that wait

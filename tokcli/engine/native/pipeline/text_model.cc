@@ -43,7 +43,7 @@ void AddedTokens::build(const std::vector<std::string_view>& texts, std::vector<
 }
 
 size_t TextModel::encode(Bytes text, Bytes raw_states, Bytes normalized_states, ScratchPool& pool, size_t threads,
-                         IdBuffer* out, Needs& needs, Spans* spans) const {
+                         IdBuffer* out, Needs& needs, Spans* spans, Ends ends) const {
   const ScratchPool::Lease scratch(pool);
   Call call{pool, *scratch, IdSink(out, joins_unknown ? unknown.id : kNone), needs, most_normalized(text), threads};
   call.track(spans, text, text);
@@ -52,7 +52,8 @@ size_t TextModel::encode(Bytes text, Bytes raw_states, Bytes normalized_states, 
     return 0;
   }
   call.ends_at_next = has_space_rules();
-  bool is_first = true;
+  call.ends = ends;
+  bool is_first = ends.begin;
   find_added(raw, raw_states, text, needs, [&](Bytes segment, uint32_t id) {
     call.scratch.word.pace.step(segment.size());
     if (id == kNone) {
@@ -65,6 +66,20 @@ size_t TextModel::encode(Bytes text, Bytes raw_states, Bytes normalized_states, 
   });
   scratch->trim(text.size());
   return call.sink.count();
+}
+
+std::vector<uint64_t> TextModel::part_ends(Bytes text, Bytes raw_states, size_t size, Needs& needs) const {
+  std::vector<uint64_t> ends;
+  // (also a token that is taken as text hides others: none may be found in a part alone)
+  bool is_plain = finds_in_parts() && sums == Sums::kPerWord && !joins_unknown && knows_places() && !raw.spans_spaces;
+  if (is_plain) find_added(raw, raw_states, text, needs, [&](Bytes, uint32_t id) { is_plain &= id == kNone; });
+  if (!is_plain) return ends;
+  const auto is_cut = [&](const uint8_t* at, const uint8_t* begin, const uint8_t* end) {
+    return is_cut_before_space(at, begin, end);
+  };
+  for (const Bytes part : parts_of(text, size, is_cut))
+    ends.push_back(static_cast<uint64_t>(part.data() - text.data()) + part.size());
+  return ends;
 }
 
 void TextModel::find_tokens(Bytes text, Bytes raw_states, Bytes normalized_states, Needs& needs,
@@ -128,12 +143,13 @@ void TextModel::encode_segment(Bytes segment, bool is_first, Bytes states, Call&
   const auto is_cut = [&](const uint8_t* at, const uint8_t* begin, const uint8_t* end) {
     return is_cut_before_space(at, begin, end);
   };
+  const Ends whole = call.ends;
   const auto encode = [&](Bytes part, Call& one) {
-    const Ends ends{part.data() == segment.data(), part.data() + part.size() == segment.data() + segment.size()};
+    const Ends ends{whole.begin && part.data() == segment.data(),
+                    whole.end && part.data() + part.size() == segment.data() + segment.size()};
     encode_part(part, ends, is_first && ends.begin, states, one);
   };
-  const bool finds_alike = normalized.tokens.empty() || (!normalized.spans_spaces && sums == Sums::kPerWord);
-  if (!finds_alike || segment.size() < 2 * kPartBytes) return encode_part(segment, Ends{}, is_first, states, call);
+  if (!finds_in_parts() || segment.size() < 2 * kPartBytes) return encode_part(segment, whole, is_first, states, call);
   if (in_parts(segment, call, is_cut, encode)) return;
   const std::vector<Bytes> parts = parts_of(segment, kPartBytes, is_cut);
   size_t i = share_sums(parts, call, encode);

@@ -235,9 +235,12 @@ struct TextModel {
   // Returns the number of ids of a text, and appends them to `out` if that is not null. At most `threads` share the work; the
   // two strings of states have a byte for each added token. Where `needs` is not empty afterwards, the ids are not to be
   // used. `spans` (null where they are not wanted) gets two numbers for each id: the first and the past-the-end byte,
-  // which are between characters of the text.
+  // which are between characters of the text. `ends` are those of a part that part_ends has cut out of a longer text.
   size_t encode(Bytes text, Bytes raw_states, Bytes normalized_states, ScratchPool& pool, size_t threads, IdBuffer* out,
-                Needs& needs, Spans* spans = nullptr) const;
+                Needs& needs, Spans* spans = nullptr, Ends ends = {}) const;
+  // Returns where parts of a text end, each of `size` bytes or a few more, that have its ids and their places also one by
+  // one. There are none where it has to be encoded whole.
+  std::vector<uint64_t> part_ends(Bytes text, Bytes raw_states, size_t size, Needs& needs) const;
   // Calls visit(part of the text, id) for each added token that is found in a text which the steps do not change.
   using VisitToken = std::function<void(Bytes, uint32_t)>;
   void find_tokens(Bytes text, Bytes raw_states, Bytes normalized_states, Needs& needs, const VisitToken& visit) const;
@@ -250,6 +253,7 @@ struct TextModel {
   void find_added(const AddedTokens& added, Bytes states, Bytes text, Needs& needs, const Visit& visit) const;
   void encode_segment(Bytes segment, bool is_first, Bytes states, Call& call) const;
   void encode_part(Bytes part, Ends ends, bool is_first, Bytes states, Call& call) const;
+  bool finds_in_parts() const { return normalized.tokens.empty() || (!normalized.spans_spaces && sums == Sums::kPerWord); }
   bool is_cut_before_space(const uint8_t* at, const uint8_t* begin, const uint8_t* end) const;
   bool is_cut_at(uint32_t left, std::string_view between) const;
   Bytes normalize(Bytes segment, Ends ends, Call& call) const;

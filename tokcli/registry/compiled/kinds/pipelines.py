@@ -9,7 +9,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tokcli.engine.bindings.text_model import Learned, NativeText
 from tokcli.engine.text_tokenizer import plain_text
@@ -40,6 +40,9 @@ if TYPE_CHECKING:
     from tokcli.engine.twins import RecordEncoder, TextOrUtf8
     from tokcli.registry.compiled.kinds.pipeline_components import PipelineComponents
 
+Found = TypeVar("Found")
+
+_LONG = 1 << 14  # characters: below, a finder of many added tokens takes longer to make than it saves
 _SPECIAL = 1 << ADDED_FLAGS.index("special")
 
 
@@ -113,12 +116,24 @@ class CompiledSegments(_WithComponents):
         return self.whole.encode(text, allowed) if found is None else found.tolist()
 
     def encode_array(self, text: TextOrUtf8, allowed: frozenset[str]) -> memoryview:
-        found = self._pipeline.encode_segments(plain := plain_text(text), allowed)
+        at_once = self._at_once(plain := plain_text(text), allowed, lambda native, *text: native.encode_records(*text))
+        found = self._pipeline.encode_segments(plain, allowed) if at_once is None else at_once[0]
         return self.whole.encode_array(plain, allowed) if found is None else found
 
     def count(self, text: TextOrUtf8, allowed: frozenset[str]) -> int:
-        found = self._pipeline.count_segments(plain := plain_text(text), allowed)
+        at_once = self._at_once(plain := plain_text(text), allowed, lambda native, *text: native.count_records(*text))
+        found = self._pipeline.count_segments(plain, allowed) if at_once is None else at_once[0]
         return self.whole.count(plain, allowed) if found is None else found
+
+    def _at_once(
+        self, text: str, allowed: frozenset[str], ask: Callable[[RecordEncoder, bytes, array[int], int], Found | None]
+    ) -> Found | None:
+        """Return what native code gives for a long text, which is one record; None where segments go one by one."""
+        if len(text) < _LONG:
+            return None
+        data = text.encode()
+        native = self._pipeline.for_records(data, allowed)
+        return None if native is None else ask(native, data, array("Q", [len(data)]), 0)
 
     def for_records(self, data: bytes, allowed: frozenset[str]) -> RecordEncoder | None:
         return self._pipeline.for_records(data, allowed)

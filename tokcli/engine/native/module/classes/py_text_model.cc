@@ -24,6 +24,22 @@ void check_whole(Bytes record, Bytes text) {
   }
 }
 
+// Returns texts that are in a row; ValueError where their sizes (uint32) are not those of whole characters of UTF-8.
+std::vector<std::string> cut_up(nb::handle texts, nb::handle given_sizes) {
+  const StableView view(texts);
+  const Bytes row = view.bytes();
+  std::vector<std::string> made;
+  size_t at = 0;
+  for (const uint32_t size : items_of<uint32_t>(given_sizes)) {
+    if (size > row.size() - at) throw nb::value_error("a text ends after all of them");
+    made.emplace_back(view_of(row.subspan(at, size)));
+    at += size;
+    if (at < row.size() && !begins_char(row[at])) throw nb::value_error("a text ends within a character");
+  }
+  if (at != row.size() || valid_utf8(row) != row.size()) throw nb::value_error("the texts are not UTF-8, or have no sizes");
+  return made;
+}
+
 }  // namespace
 
 // Calls work(UTF-8, states, states, needs) without the GIL, and make() where nothing is needed afterwards. `measures`: the
@@ -72,11 +88,12 @@ nb::object PyTextModel::ask(nb::handle object, nb::handle raw, nb::handle normal
 // Calls make(ids, count). Without `kKeepsIds`, the ids are counted only.
 template <bool kKeepsIds, class Make>
 nb::object PyTextModel::encode_with(nb::handle text, nb::handle raw, nb::handle normalized, size_t threads, const Make& make,
-                       Spans* spans) {
+                       Spans* spans, Ends ends) {
   IdBuffer ids;
   size_t count = 0;
   const auto encode = [&](Bytes bytes, Bytes raw_states, Bytes normalized_states, Needs& needs) {
-    count = model_.encode(bytes, raw_states, normalized_states, pool_, threads, kKeepsIds ? &ids : nullptr, needs, spans);
+    count = model_.encode(bytes, raw_states, normalized_states, pool_, threads, kKeepsIds ? &ids : nullptr, needs, spans,
+                          ends);
     if (spans == nullptr || !needs.empty()) return;
     if (spans->size() == 2 * ids.size()) to_char_spans(bytes, {spans->data(), spans->size()});
     else needs.is_for_python = true;
@@ -98,25 +115,48 @@ void PyTextModel::measure_tokens() {
 
 // --- what is learned from Python -----------------------------------------------------------------------------------
 
-void PyTextModel::learn(nb::handle given_chars, nb::handle given_classes, nb::handle given_runs) {
-  const nb::dict chars = dict_of(given_chars), classes = dict_of(given_classes), runs = dict_of(given_runs);
-  std::vector<std::pair<uint32_t, std::string>> rules;
+struct PyTextModel::Rules {
+  std::vector<std::pair<uint32_t, std::string>> chars;
   std::vector<uint32_t> unsafe;
-  for (auto [c, text] : chars) {
-    if (text.is_none()) unsafe.push_back(number_of<uint32_t>(c));
-    else rules.emplace_back(number_of<uint32_t>(c), string_of(text));
-  }
-  std::vector<std::pair<uint32_t, uint16_t>> found;
-  for (auto [c, value] : classes) found.emplace_back(number_of<uint32_t>(c), number_of<uint16_t>(value));
-  std::vector<std::pair<std::string, std::string>> texts;
-  for (auto [run, text] : runs) texts.emplace_back(string_of(run), string_of(text));
+  std::vector<std::pair<uint32_t, uint16_t>> classes;
+  std::vector<std::pair<std::string, std::string>> runs;
+};
+
+void PyTextModel::learn_all(const Rules& rules) {
   const ReleasedGil released;
   const std::lock_guard lock(rules_lock_);
   const BriefLock writing;
-  for (const auto& [c, text] : rules) model_.chars.set(c, text);
-  for (const uint32_t c : unsafe) model_.chars.set_unsafe(c);
-  for (const auto& [c, value] : found) model_.classes.set(c, value | TextModel::kKnown);
-  for (const auto& [run, text] : texts) model_.chars.set_run(run, text);
+  for (const auto& [c, text] : rules.chars) model_.chars.set(c, text);
+  for (const uint32_t c : rules.unsafe) model_.chars.set_unsafe(c);
+  for (const auto& [c, value] : rules.classes) model_.classes.set(c, value | TextModel::kKnown);
+  for (const auto& [run, text] : rules.runs) model_.chars.set_run(run, text);
+}
+
+void PyTextModel::learn(nb::handle given_chars, nb::handle given_classes, nb::handle given_runs) {
+  const nb::dict chars = dict_of(given_chars), classes = dict_of(given_classes), runs = dict_of(given_runs);
+  Rules rules;
+  for (auto [c, text] : chars) {
+    if (text.is_none()) rules.unsafe.push_back(number_of<uint32_t>(c));
+    else rules.chars.emplace_back(number_of<uint32_t>(c), string_of(text));
+  }
+  for (auto [c, value] : classes) rules.classes.emplace_back(number_of<uint32_t>(c), number_of<uint16_t>(value));
+  for (auto [run, text] : runs) rules.runs.emplace_back(string_of(run), string_of(text));
+  learn_all(rules);
+}
+
+void PyTextModel::learn_packed(nb::handle chars, nb::handle sizes, nb::handle texts, nb::handle unsafe,
+                               nb::handle classed, nb::handle classes, nb::handle run_sizes, nb::handle run_texts) {
+  Rules rules{{}, items_of<uint32_t>(unsafe), {}, {}};
+  const auto points = items_of<uint32_t>(chars), class_points = items_of<uint32_t>(classed);
+  const auto values = items_of<uint16_t>(classes);
+  std::vector<std::string> made = cut_up(texts, sizes), runs = cut_up(run_texts, run_sizes);
+  const bool are_few = std::all_of(values.begin(), values.end(), [](uint16_t v) { return v < TextModel::kKnown; });
+  if (made.size() != points.size() || values.size() != class_points.size() || runs.size() % 2 || !are_few)
+    throw nb::value_error("each character and run needs what it becomes, or its class");
+  for (size_t i = 0; i < points.size(); ++i) rules.chars.emplace_back(points[i], std::move(made[i]));
+  for (size_t i = 0; i < values.size(); ++i) rules.classes.emplace_back(class_points[i], values[i]);
+  for (size_t i = 0; i < runs.size(); i += 2) rules.runs.emplace_back(std::move(runs[i]), std::move(runs[i + 1]));
+  learn_all(rules);
 }
 
 void PyTextModel::learn_origins(nb::handle given) {
@@ -140,10 +180,20 @@ nb::object PyTextModel::encode_ids(nb::handle text, nb::handle raw, nb::handle n
 nb::object PyTextModel::count(nb::handle text, nb::handle raw, nb::handle normalized, Number<size_t> threads) {
   return encode_with<false>(text, raw, normalized, threads, [&](IdBuffer, size_t count) { return nb::int_(count); });
 }
-nb::object PyTextModel::encode_spans(nb::handle text, nb::handle raw, nb::handle normalized, Number<size_t> threads) {
+nb::object PyTextModel::encode_spans(nb::handle text, nb::handle raw, nb::handle normalized, Number<size_t> threads,
+                                     bool begins, bool ends) {
   Spans spans;
   const auto make = [&](IdBuffer ids, size_t) { return both(std::move(ids), std::move(spans)); };
-  return encode_with(text, raw, normalized, threads, make, &spans);
+  return encode_with(text, raw, normalized, threads, make, &spans, {begins, ends});
+}
+nb::object PyTextModel::part_ends(nb::handle text, nb::handle raw, nb::handle normalized, Number<size_t> given_size) {
+  const size_t size = given_size;
+  if (size == 0) throw nb::value_error("parts have a size");
+  std::vector<uint64_t> found;
+  const auto cut = [&](Bytes bytes, Bytes raw_states, Bytes, Needs& needs) {
+    found = model_.part_ends(bytes, raw_states, size, needs);
+  };
+  return ask(text, raw, normalized, cut, [&] { return to_bytes(found); });
 }
 nb::object PyTextModel::find_tokens(nb::handle text, nb::handle raw, nb::handle normalized) {
   IdBuffer ids;

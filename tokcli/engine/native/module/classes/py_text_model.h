@@ -42,6 +42,10 @@ class PyTextModel {
   // --- what is learned from Python -----------------------------------------------------------------------------------
 
   void learn(nb::handle given_chars, nb::handle given_classes, nb::handle given_runs);
+  // The same in a few buffers: characters (uint32), the sizes (uint32) and texts of what they become; those that are not
+  // safe (uint32); characters (uint32) and their classes (uint16); two sizes (uint32) and texts of each run.
+  void learn_packed(nb::handle chars, nb::handle sizes, nb::handle texts, nb::handle unsafe, nb::handle classed,
+                    nb::handle classes, nb::handle run_sizes, nb::handle run_texts);
   // Where the characters of runs come from: buffers of uint32, which CharRules::set_origins takes.
   void learn_origins(nb::handle given);
 
@@ -52,8 +56,12 @@ class PyTextModel {
   nb::object encode(nb::handle text, nb::handle raw, nb::handle normalized, Number<size_t> threads);
   nb::object encode_ids(nb::handle text, nb::handle raw, nb::handle normalized, Number<size_t> threads);
   nb::object count(nb::handle text, nb::handle raw, nb::handle normalized, Number<size_t> threads);
-  // A list of the ids and the spans of their characters (uint64, two for each).
-  nb::object encode_spans(nb::handle text, nb::handle raw, nb::handle normalized, Number<size_t> threads);
+  // A list of the ids and the spans of their characters (uint64, two for each). `begins`, `ends`: where the text is in a
+  // longer one that part_ends has cut.
+  nb::object encode_spans(nb::handle text, nb::handle raw, nb::handle normalized, Number<size_t> threads, bool begins,
+                          bool ends);
+  // The ends of parts of a text (uint64), as TextModel has them.
+  nb::object part_ends(nb::handle text, nb::handle raw, nb::handle normalized, Number<size_t> size);
   // The same of the added tokens alone that are found in the text, which no step of the normalizer may change.
   nb::object find_tokens(nb::handle text, nb::handle raw, nb::handle normalized);
   // These tokens in records, as encode_records takes them: a FoundToken for each.
@@ -86,7 +94,7 @@ class PyTextModel {
   void close();
   template <bool kKeepsIds = true, class Make>
   nb::object encode_with(nb::handle text, nb::handle raw, nb::handle normalized, size_t threads, const Make& make,
-                         Spans* spans = nullptr);
+                         Spans* spans = nullptr, Ends ends = {});
   template <class Done, class Make>
   nb::object each_record(nb::handle data, nb::handle given_ends, size_t separator_size, nb::handle raw,
                          nb::handle normalized, nb::handle before, IdBuffer* ids, const Done& done, const Make& make);
@@ -94,6 +102,8 @@ class PyTextModel {
   nb::object ask(nb::handle object, nb::handle raw, nb::handle normalized, const Work& work, const Make& make,
                  bool measures = false);
   void measure_tokens();
+  struct Rules;
+  void learn_all(const Rules& rules);
   void use(Models::Used which);
   void build_trie();
 
