@@ -46,6 +46,28 @@ void find_places(TextModel& model, Bytes text, tokcli::ScratchPool& pool) {
   }
 }
 
+// Encodes a text in the parts that it may be cut into: they have its ids and its places.
+void encode_parts(TextModel& model, Bytes text, tokcli::ScratchPool& pool) {
+  constexpr size_t kSize = 8;
+  const std::vector<uint8_t> raw(model.raw.tokens.size(), TextModel::kFound), normalized(model.normalized.tokens.size());
+  tokcli::Needs needs;
+  tokcli::IdBuffer ids, part_ids;
+  tokcli::Spans spans, part_spans;
+  const std::vector<uint64_t> ends = model.part_ends(text, raw, kSize, needs);
+  model.encode(text, raw, normalized, pool, 1, &ids, needs, &spans);
+  size_t begin = 0;
+  for (const uint64_t end : ends) {
+    const size_t before = part_spans.size();
+    const tokcli::Ends which{begin == 0, end == text.size()};
+    model.encode(text.subspan(begin, end - begin), raw, normalized, pool, 1, &part_ids, needs, &part_spans, which);
+    for (size_t i = before; i < part_spans.size(); ++i) part_spans.data()[i] += begin;
+    begin = end;
+  }
+  if (ends.empty() || !needs.empty()) return;
+  CLAIM(std::ranges::equal(std::span(ids.data(), ids.size()), std::span(part_ids.data(), part_ids.size())));
+  CLAIM(std::ranges::equal(std::span(spans.data(), spans.size()), std::span(part_spans.data(), part_spans.size())));
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -71,5 +93,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   CLAIM(encode(model, text, pool) == ids);     // from the cache
   CLAIM(encode(model, text, pool, 1) == ids);  // in one thread
   find_places(model, text, pool);
+  encode_parts(model, text, pool);
   return 0;
 }

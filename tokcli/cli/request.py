@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import os
 import sys
+from array import array
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
-from itertools import chain
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from tokcli.cli import messages, streams
@@ -34,6 +35,7 @@ Asked = TypeVar("Asked", bound=EncodingOptions, covariant=True)
 AskedInput = TypeVar("AskedInput", bound=InputOptions, covariant=True)
 AskedText = TypeVar("AskedText", bound=TextOptions, covariant=True)
 
+_TEXT = 0xFFFFFFFF  # no id: stands for the ids of a text
 LARGE_BYTES = 1 << 19  # of work; with less, threads lose more by learning the text's words each anew than they gain
 SMALL_BLOCK = 1 << 15  # bytes read at a time, so that a view has its first rows at once
 READ_BY_OPTION = ("files0_from", "pattern_file", "coverage", "shards")  # options that name files or folders to be read
@@ -227,9 +229,36 @@ class TextRequest(InputRequest[AskedText]):
             work = with_threads_inside(work, self.threads)
         return self.shared(work, parts, work_of, known)
 
-    def finishes(self, batch: Batch) -> bool:
-        """Return whether the post-processor changes ids of these records: adds a template, or takes pairs of texts."""
-        return self.encoding.tokenizer.sees_whole_texts and (self.options.add_special_tokens or batch.has_pairs())
+    def has_pairs(self, batch: Batch) -> bool:
+        """Return whether records of a batch are pairs of texts, which are encoded one by one."""
+        return self.encoding.tokenizer.sees_whole_texts and batch.has_pairs()
+
+    @cached_property
+    def _template(self) -> tuple[array[int], array[int]]:
+        """The ids that the post-processor puts before and after a text (uint32), if it takes it once."""
+        if not (self.options.add_special_tokens and self.encoding.tokenizer.sees_whole_texts):
+            return array("I"), array("I")
+        ids = array("I", self.encoding.tokenizer.finish([Tokens([_TEXT])], True).ids)
+        at = ids.index(_TEXT)
+        return ids[:at], ids[at + 1 :]
+
+    def finished_records(self, ids: memoryview, offsets: memoryview) -> tuple[memoryview, memoryview]:
+        """Return the ids of single texts after the post-processor, and where those of each begin (uint64)."""
+        before, after = self._template
+        if not (before or after):
+            return ids, offsets
+        made, ends, data = array("I"), array("Q", [0]), ids.cast("B")
+        for begin, end in pairwise(offsets):
+            made += before
+            made.frombytes(data[begin * ids.itemsize : end * ids.itemsize])
+            made += after
+            ends.append(len(made))
+        return memoryview(made), memoryview(ends)
+
+    def finished_counts(self, counts: memoryview) -> memoryview:
+        """Return the number of ids of each single text after the post-processor (uint32)."""
+        more = sum(map(len, self._template))
+        return memoryview(array("I", [count + more for count in counts])) if more else counts
 
     def finished_count(self, *counts: int) -> int:
         """Return the number of ids that the post-processor makes of a text, or a pair of texts, with these counts."""

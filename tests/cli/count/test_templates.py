@@ -53,6 +53,25 @@ def test_each_of_several_inputs_short_or_long_has_its_own_template(
 
 
 @pytest.mark.parametrize("added", ADDED)
+@pytest.mark.parametrize("name", ["wordpiece.tokenizer.json", "byte-level.tokenizer.json"])
+def test_records_taken_together_have_the_template_that_each_has_alone(
+    name: str, added: list[str], tmp_path: Path
+) -> None:
+    described = json.loads((WORDPIECE.parent / name).read_text())
+    described["post_processor"] = json.loads(WORDPIECE.read_text())["post_processor"]
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps(described))
+    texts = ["hello b", "", "wo", "the b hello"]
+    alone = b"".join(ok("encode", "-q", "-e", path, *added, "-t", text) for text in texts)
+    data = "\n".join(texts).encode()
+    assert ok("encode", "-q", "-e", path, *added, "--records", "lines", data=data) == alone
+    counts = [len(line.split()) for line in alone.splitlines()]
+    assert list(map(int, ok("count", "-q", "-e", path, *added, "--records", "lines", data=data).split())) == counts
+    cut = ok("encode", "-q", "-e", path, *added, "--records", "lines", "-n", "2", data=data).splitlines()
+    assert [line.split() for line in cut] == [line.split()[:2] for line in alone.splitlines()]
+
+
+@pytest.mark.parametrize("added", ADDED)
 def test_records_and_pairs_of_texts_count_as_many_as_are_encoded(encoding: Path, added: list[str]) -> None:
     data = "".join(json.dumps(record) + "\n" for record in RECORDS).encode()
     given = ["-q", "-e", encoding, *added, "--records"]

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+from itertools import accumulate, pairwise
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from gguf_files import INT32, llama
@@ -13,7 +16,9 @@ from hypothesis import strategies as st
 from support import HARD_ATOMS, ok
 
 import tokcli
+from tokcli.cli.encode.whole_texts import LEAST_FOR_PARTS, PartOfWhole
 from tokcli.cli.main import run
+from tokcli.engine import backend
 
 MODELS = Path(__file__).resolve().parents[2] / "data" / "formats"
 TEXT = "Héllo wörld, 中文"
@@ -31,6 +36,36 @@ def test_places_in_a_pipe_are_those_in_a_file(name: str, unit: str, tmp_path: Pa
     assert json.loads(expected)["offsets"][-1][1] == len(TEXT.encode() if unit == "byte" else TEXT)
     assert ok(*arguments, data=TEXT.encode()) == expected
     assert ok(*arguments, "-t", TEXT) == expected
+
+
+@pytest.mark.parametrize("unit", ["byte", "char"])
+def test_a_long_text_that_is_seen_whole_is_written_in_parts(unit: str, tmp_path: Path) -> None:
+    """Its parts begin between words of ASCII; what is around them has characters of several bytes."""
+    text = (TEXT + " the words. ") * (2 * LEAST_FOR_PARTS // len(TEXT.encode()))
+    file = tmp_path / "text"
+    file.write_text(text)
+    found = json.loads(ok("encode", "-e", MODELS / "wordpiece.tokenizer.json", "--offsets", unit, "--json", file))
+    ids, spans = tokcli.load_encoding(MODELS / "wordpiece.tokenizer.json").encode_with_offsets(text)
+    assert found["ids"] == ids
+    if unit == "byte":
+        places = list(accumulate((len(char.encode()) for char in text), initial=0))
+        spans = [(places[begin], places[end]) for begin, end in spans]
+    assert [tuple(span) for span in found["offsets"]] == spans
+
+
+@pytest.mark.skipif(backend.native() is None, reason="there are no parts there")
+def test_parts_that_only_python_places_have_the_tokens_of_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    encoding = tokcli.load_encoding(MODELS / "wordpiece.tokenizer.json")
+    data = memoryview((f"{TEXT} the words. " * 40).encode())
+    ends = [0, *encoding.tokenizer.part_ends(data, 200)]
+    assert len(ends) > 3
+    parts = [PartOfWhole(data, begin, end, 0) for begin, end in pairwise(ends)]
+    request: Any = SimpleNamespace(encoding=encoding)
+    expected = [part.tokens(request) for part in parts]
+    monkeypatch.setattr(type(encoding.tokenizer), "encode_part_spans", lambda *_, **__: None)
+    found = [part.tokens(request) for part in parts]
+    assert [list(tokens.ids) for tokens in found] == [list(tokens.ids) for tokens in expected]
+    assert [list(tokens.spans or ()) for tokens in found] == [list(tokens.spans or ()) for tokens in expected]
 
 
 @pytest.mark.parametrize("name", ["byte-level.tokenizer.json", "wordpiece.tokenizer.json"])

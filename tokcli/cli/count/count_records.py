@@ -66,11 +66,12 @@ def counts_of(
 
 def _count_batch(request: TextRequest[TextOptions], batch: records.Batch) -> memoryview | None:
     """Return the counts of a batch of records, made in one call; None where records have to be counted one by one."""
-    if request.finishes(batch):
+    if request.has_pairs(batch):
         return None
     batch.replace_noise(request.options.errors)
     native = request.encoding.tokenizer.for_records(batch.data, request.read_options, is_utf8=batch.is_utf8)
-    return None if native is None else native.count_records(batch.data, batch.ends, batch.separator_size)
+    counts = None if native is None else native.count_records(batch.data, batch.ends, batch.separator_size)
+    return None if counts is None else request.finished_counts(counts)
 
 
 def _one_by_one(request: TextRequest[TextOptions], batch: records.Batch) -> Iterator[memoryview]:

@@ -280,9 +280,7 @@ def _count_joined(request: CountRequest, texts: list[bytes]) -> list[int] | None
     if native is None or any(data[end] & 0xC0 == 0x80 for end in ends if end < len(data)):
         return None
     counts = native.count_records(data, array("Q", ends), 0)
-    if counts is None or not request.options.add_special_tokens:
-        return None if counts is None else counts.tolist()
-    return list(map(request.finished_count, counts))
+    return None if counts is None else request.finished_counts(counts).tolist()
 
 
 class _Measured:

@@ -99,8 +99,9 @@ def encode_batch(request: EncodeRequest, batch: records.Batch) -> tuple[memoryvi
 
     None means that the records have to be encoded one by one.
     """
-    if request.options.keep == "last" or request.finishes(batch):
+    if request.options.keep == "last" or request.has_pairs(batch):
         return None
     batch.replace_noise(request.options.errors)
     native = request.encoding.tokenizer.for_records(batch.data, request.read_options, is_utf8=batch.is_utf8)
-    return None if native is None else native.encode_records(batch.data, batch.ends, batch.separator_size)
+    made = None if native is None else native.encode_records(batch.data, batch.ends, batch.separator_size)
+    return None if made is None else request.finished_records(*made)

@@ -107,7 +107,7 @@ class _PlacedPart:
         return with_threads_inside(tokenizer.encode_spans, request.threads)(part)
 
 
-class _PartOfWhole(_PlacedPart):
+class PartOfWhole(_PlacedPart):
     """Bytes `begin` to `end` of a text that is seen whole, which `Tokenizer.part_ends` has cut."""
 
     def __init__(self, whole: memoryview, begin: int, end: int, place: int) -> None:
@@ -164,7 +164,7 @@ def _placed_parts(request: EncodeRequest, source: streams.Input | records.Record
         begin = 0
         for end in _part_ends(request, part):
             assert isinstance(part, memoryview)
-            yield _PartOfWhole(part, begin, end, at)
+            yield PartOfWhole(part, begin, end, at)
             at += _size(part[begin:end], in_bytes=in_bytes)
             begin = end
         if not begin:
