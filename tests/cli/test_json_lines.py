@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tokcli.cli.json_stream import parse, parse_objects
-from tokcli.cli.records import PAIR, read_batches
+from tokcli.cli.record import PAIR
+from tokcli.cli.records import read_batches
 from tokcli.cli.streams import Input
 from tokcli.engine import backend
 from tokcli.errors import TokcliError

@@ -13,6 +13,7 @@ from tokcli.cli import options, records, streams
 from tokcli.cli.conflicts import Apart
 from tokcli.cli.json_stream import line, text_member
 from tokcli.cli.options import option
+from tokcli.cli.record import SEPARATOR, ids_of
 from tokcli.cli.request import InputRequest
 from tokcli.engine.stream import ids as decoder
 from tokcli.engine.stream import npy
@@ -139,7 +140,7 @@ def decode_json(request: DecodeRequest, source: streams.Input, output: streams.O
     form = request.options.form
     data = records.read_all(source, MAX_JSON_BYTES, "for one JSON object", "Leave --json out.")
     if form == "text" and data.lstrip()[:1] == b"{":
-        made = decode(request, records.ids_of(records.read_object(data, source.shown), "ids", source.shown))
+        made = decode(request, ids_of(records.read_object(data, source.shown), "ids", source.shown))
     else:
         made = b"".join(decode(request, ids) for ids in read_ids([data], form))
     output.write(line(text_member(made)))
@@ -155,11 +156,11 @@ def decode_records(request: DecodeRequest, source: streams.Input, output: stream
                     data = b"".join(decode(request, ids) for ids in decoder.parse_ids([record.data]))
                 elif record.data.strip():
                     members = records.read_object(record.data, record.shown)
-                    data = decode(request, records.ids_of(members, field, record.shown))
+                    data = decode(request, ids_of(members, field, record.shown))
                     output.answer([record.data])
                 else:
                     continue
-            output.write(line(text_member(data)) if request.options.as_json else data + records.SEPARATOR[kind])
+            output.write(line(text_member(data)) if request.options.as_json else data + SEPARATOR[kind])
         batch.finish(output)
 
 
@@ -214,7 +215,7 @@ def decode_shards(request: DecodeRequest, shards: Iterable[ReadShard], output: s
         data = decode(request, ids)
         if asked.as_json:
             data = line(text_member(data))
-        output.write(data + (records.SEPARATOR[asked.records] if asked.records and not asked.as_json else b""))
+        output.write(data + (SEPARATOR[asked.records] if asked.records and not asked.as_json else b""))
 
 
 def documents_of(shards: Iterable[ReadShard]) -> Iterator[memoryview]:

@@ -23,7 +23,8 @@ from tokcli.engine.tokens import Tokens
 from tokcli.errors import InputError, TokcliError, did_you_mean
 
 if TYPE_CHECKING:
-    from tokcli.cli.records import Batch, Record, Unparsed
+    from tokcli.cli.record import Record
+    from tokcli.cli.records import Batch, Unparsed
     from tokcli.cli.walk.found_texts import FoundTexts
     from tokcli.engine.encoding import Encoding
     from tokcli.engine.stream.chunks import Chunk, Utf8Errors
@@ -75,9 +76,14 @@ class Request(Generic[Asked]):
         return thread_count(self.options.jobs) if self.encoding.tokenizer.is_native else 1
 
     def shared(
-        self, work: Callable[[Item], Made], items: Iterator[Item], size: Callable[[Item], int], known: int = 0
+        self,
+        work: Callable[[Item], Made],
+        items: Iterator[Item],
+        size: Callable[[Item], int],
+        known: int = 0,
+        large: int = LARGE_BYTES,
     ) -> Iterator[Made]:
-        """Return `map(work, items)`; once the items have more than LARGE_BYTES, --jobs threads share the work.
+        """Return `map(work, items)`; once the items have more than `large` bytes, --jobs threads share the work.
 
         `known`: the size that all of them are known to have together.
         """
@@ -87,7 +93,7 @@ class Request(Generic[Asked]):
             nonlocal seen
             more = size(item)
             seen += more
-            return more > 0 and seen > LARGE_BYTES
+            return more > 0 and seen > large
 
         return map(work, items) if self.threads == 1 else ordered(work, items, self.threads, is_large=is_large)
 
@@ -218,8 +224,7 @@ class TextRequest(InputRequest[AskedText]):
         """Apply `work` to each part of an input or a record, which --jobs threads share."""
         if not isinstance(source, streams.Input):
             return map(work, self.parts(source))
-        status = source.status()
-        return self.shared_over(work, self.parts(source), 0 if status is None else status.st_size)
+        return self.shared_over(work, self.parts(source), known_size(source))
 
     def shared_over(
         self, work: Callable[[AnyChunk], Made], parts: Iterator[AnyChunk], known: int = 0
@@ -289,6 +294,12 @@ class TextRequest(InputRequest[AskedText]):
         """Print a note where --add-special-tokens has nothing to add."""
         if self.options.add_special_tokens and not self.encoding.tokenizer.has_template:
             self.note(f"{self.encoding.name} has no template of special tokens; nothing is added.")
+
+
+def known_size(source: streams.Input) -> int:
+    """Return the size of an input in bytes, where that is known before it is read; else 0."""
+    status = source.status()
+    return 0 if status is None else status.st_size
 
 
 def no_special_token(encoding: Encoding, name: str) -> InputError:

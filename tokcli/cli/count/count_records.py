@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from tokcli.cli import records, streams
 from tokcli.cli.json_stream import around
 from tokcli.cli.options import TextOptions
+from tokcli.cli.record import SEPARATOR, pair_of
 from tokcli.cli.request import TextRequest
 from tokcli.engine.stream.ids import format_ids
 from tokcli.render.numbers import counted
@@ -79,7 +80,7 @@ def _one_by_one(request: TextRequest[TextOptions], batch: records.Batch) -> Iter
     tokenizer = request.encoding.tokenizer
     for record in batch.records():
         with streams.naming(record.shown):
-            pair = records.pair_of(record, request.options.errors) if tokenizer.sees_whole_texts else None
+            pair = pair_of(record, request.options.errors) if tokenizer.sees_whole_texts else None
             texts = [record] if pair is None else [record, pair]
             counts = [sum(request.shared_parts(tokenizer.count_part, text)) for text in texts]
             yield memoryview(array("Q", [request.finished_count(*counts)]))
@@ -87,7 +88,7 @@ def _one_by_one(request: TextRequest[TextOptions], batch: records.Batch) -> Iter
 
 def write_numbers(asked: TextOptions, output: streams.Output, counts: memoryview) -> None:
     """Write counts (uint32; or one uint64) as lines or as JSON objects."""
-    before, after = b"", records.SEPARATOR[asked.records or "lines"]
+    before, after = b"", SEPARATOR[asked.records or "lines"]
     if asked.as_json:
         before, after = around("count")
     numbers = b"%d" % counts[0] if len(counts) == 1 else format_ids(counts, after + before)

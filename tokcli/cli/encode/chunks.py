@@ -9,6 +9,7 @@ from tokcli.cli import records, streams
 from tokcli.cli.encode.encode_options import EncodeRequest
 from tokcli.cli.encode.write_ids import TRUNCATED
 from tokcli.cli.json_stream import dump, line, text_member
+from tokcli.cli.record import SEPARATOR, Record
 from tokcli.engine.chunking.chunks import check_sizes
 from tokcli.engine.chunking.cutter import Located, Passage, PassageCutter, locate, located_parts
 from tokcli.engine.stream.ids import format_ids
@@ -39,7 +40,7 @@ def write(request: EncodeRequest) -> None:
         output.flush()
 
 
-def located(request: EncodeRequest, source: streams.Input | records.Record) -> Iterator[Located]:
+def located(request: EncodeRequest, source: streams.Input | Record) -> Iterator[Located]:
     """Return the parts of an input with their tokens, which --jobs threads compute unless only the first are wanted."""
     tokenizer = request.encoding.tokenizer
 
@@ -66,7 +67,7 @@ def write_chunks(request: EncodeRequest, source: streams.Input, output: streams.
     is_alone = isinstance(request.texts, list) and len(request.texts) == 1
     path = b"" if is_alone else f'"path": {dump(source.name)}, '.encode()
     before, between, after = (b"[", b", ", b"]") if asked.form == "json" else (b"", b" ", b"")
-    after += records.SEPARATOR[asked.records or "lines"]
+    after += SEPARATOR[asked.records or "lines"]
     with streams.naming(source.shown):
         for index, passage in enumerate(cutter.passages(located(request, source))):
             if is_json:
@@ -99,14 +100,12 @@ def write_ends(request: EncodeRequest, output: streams.Output) -> bool:
         for batch in records.read_batches(source, asked.records, asked.field, asked.errors):
             output.answer(batch.objects)
             for record in batch.records():
-                was_cut |= write_end(request, record, output, records.SEPARATOR[asked.records])
+                was_cut |= write_end(request, record, output, SEPARATOR[asked.records])
             batch.finish(output)
     return was_cut
 
 
-def write_end(
-    request: EncodeRequest, source: streams.Input | records.Record, output: streams.Output, separator: bytes
-) -> bool:
+def write_end(request: EncodeRequest, source: streams.Input | Record, output: streams.Output, separator: bytes) -> bool:
     """Write the text of at most -n tokens at one end of an input or record; return whether more text was left out."""
     asked = request.options
     cutter = PassageCutter(request.encoding.tokenizer, asked.limit or 0, options=request.read_options)

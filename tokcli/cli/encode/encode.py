@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import click
 
 from tokcli.cli import options, streams
-from tokcli.cli.encode.encode_inputs import encode_all
+from tokcli.cli.encode.encode_inputs import encode_one
 from tokcli.cli.encode.encode_options import CONFLICTS, EncodeOptions, EncodeRequest, declared
-from tokcli.cli.encode.write_ids import make_writer
+from tokcli.cli.encode.write_ids import IdWriter, make_writer
 from tokcli.cli.request import TextRequest
 from tokcli.engine.stream.ids import U16_IDS
 from tokcli.errors import CheckFailed, InputError
@@ -89,10 +90,15 @@ def write_ids(request: EncodeRequest) -> None:
     with request.open_output("ids", "offsets", "truncated", "type_ids", "special_tokens_mask") as output:
         check_format(request, output)
         writer = make_writer(asked, output, request.encoding)
-        truncated = encode_all(request, writer)
+        encode: Callable[[EncodeRequest, streams.Input, IdWriter], bool] = encode_one
+        if asked.records:
+            from tokcli.cli.encode import encode_records  # 2 ms that whole inputs do not need
+
+            encode = encode_records.encode_records
+        cuts = [encode(request, source, writer) for source in request.texts]
         writer.close()
         output.flush()
-    if truncated and asked.fail_if_truncated:
+    if any(cuts) and asked.fail_if_truncated:
         raise CheckFailed(f"there are more tokens than -n {asked.limit}")
 
 

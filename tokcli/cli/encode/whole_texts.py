@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, TypeAlias
 
-from tokcli.cli import records, streams
+from tokcli.cli import streams
 from tokcli.cli.encode.encode_options import EncodeRequest
 from tokcli.cli.encode.write_ids import IdWriter
-from tokcli.cli.request import LARGE_BYTES
+from tokcli.cli.record import Record, pair_of
+from tokcli.cli.request import known_size
 from tokcli.engine.stream.chunks import Chunk, ReadOptions
 from tokcli.engine.stream.parallel import with_threads_inside
 from tokcli.engine.stream.spans import byte_spans
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 STEP_TOKENS = 1 << 15  # written at once: their lines fit into a cache, and into memory that is used again
 BLOCK_BYTES = 1 << 15  # read at once, for the same reason: the places of tokens take more memory than their text
 TOKEN_BYTES = 4  # of text, as a rule
-LEAST_FOR_PARTS = 1 << 17  # bytes of a text that is seen whole; a shorter one is encoded before threads have started
+LARGE_BYTES = 1 << 17  # of text; one with fewer is encoded before threads have started
 PART_BYTES = 1 << 16  # of its parts
 
 
@@ -54,12 +55,13 @@ def whole_tokens(request: EncodeRequest, blocks: Iterable[bytes]) -> WholeTokens
     return "" if whole is None else whole.text, found.ids, found.spans
 
 
-def encode_placed(request: EncodeRequest, source: streams.Input | records.Record, writer: IdWriter) -> bool:
+def encode_placed(request: EncodeRequest, source: streams.Input | Record, writer: IdWriter) -> bool:
     """Encode one input or record with the places of its tokens, as it is read; return whether -n cut it.
 
     A tokenizer that has to see a text whole reads it as a single chunk.
     """
     left, is_cut = request.options.limit, False
+    known = known_size(source) if isinstance(source, streams.Input) and left is None else 0
 
     def place(part: _PlacedPart) -> list[_Step]:
         steps = _steps(request, part)
@@ -82,22 +84,18 @@ def encode_placed(request: EncodeRequest, source: streams.Input | records.Record
         return step
 
     with streams.naming(source.shown):
-        placed = request.shared(place, _placed_parts(request, source), lambda part: part.work)
-        for step in request.shared(render, kept(placed), lambda step: step.work):
+        placed = request.shared(place, _placed_parts(request, source), lambda part: part.size, known, LARGE_BYTES)
+        for step in request.shared(render, kept(placed), lambda step: step.work, 0, LARGE_BYTES):
             writer.add_whole(step.rendered, len(step.ids), {})
     return is_cut
 
 
 class _PlacedPart:
-    """A part of an input, and the place of its first character (or byte) there."""
+    """A part of an input, its size in bytes, and the place of its first character (or byte) in the input."""
 
     def __init__(self, part: AnyChunk, place: int, *, is_first: bool) -> None:
         self.part, self.place, self.is_first = part, place, is_first
-
-    @property
-    def work(self) -> int:
-        """How much work the part is, in bytes of text; the first one may be the only one, so it is not shared."""
-        return 0 if self.is_first else _size(self.part, in_bytes=True)
+        self.size = _size(part, in_bytes=True)
 
     def tokens(self, request: EncodeRequest) -> Tokens:
         """Return the tokens of the part with their places in its characters."""
@@ -113,11 +111,6 @@ class PartOfWhole(_PlacedPart):
     def __init__(self, whole: memoryview, begin: int, end: int, place: int) -> None:
         super().__init__(whole[begin:end], place, is_first=begin == 0)
         self._whole, self._begin, self._end = whole, begin, end
-
-    @property
-    def work(self) -> int:
-        """More than any other work: the text is known to be long, and its first part is not the only one."""
-        return LARGE_BYTES + 1
 
     def tokens(self, request: EncodeRequest) -> Tokens:
         """Return the tokens of the part with their places in its characters."""
@@ -158,7 +151,7 @@ class _Step:
             self.work = 0
 
 
-def _placed_parts(request: EncodeRequest, source: streams.Input | records.Record) -> Iterator[_PlacedPart]:
+def _placed_parts(request: EncodeRequest, source: streams.Input | Record) -> Iterator[_PlacedPart]:
     in_bytes, at, is_first = request.options.offsets == "byte", 0, True
     for part in _parts(request, source):
         begin = 0
@@ -175,7 +168,7 @@ def _placed_parts(request: EncodeRequest, source: streams.Input | records.Record
 
 def _part_ends(request: EncodeRequest, part: AnyChunk) -> Sequence[int]:
     """Return where the parts of a part end that threads take one by one; nothing where that is not worth it."""
-    if not isinstance(part, memoryview) or part.nbytes < LEAST_FOR_PARTS:
+    if not isinstance(part, memoryview) or part.nbytes < LARGE_BYTES:
         return ()
     ends = request.encoding.tokenizer.part_ends(part, PART_BYTES)
     return ends if len(ends) > 1 else ()
@@ -188,7 +181,7 @@ def _size(part: AnyChunk, *, in_bytes: bool) -> int:
     return len(part.text.encode()) if isinstance(part, Chunk) else part.nbytes
 
 
-def _parts(request: EncodeRequest, source: streams.Input | records.Record) -> Iterator[AnyChunk]:
+def _parts(request: EncodeRequest, source: streams.Input | Record) -> Iterator[AnyChunk]:
     """Yield the parts of an input, or chunks where parts would begin with an added space, which has no place."""
     if request.encoding.tokenizer.puts_space_first:
         return request.chunks(source)
@@ -212,11 +205,11 @@ def _steps(request: EncodeRequest, placed: _PlacedPart) -> list[_Step]:
     ]
 
 
-def encode_whole(request: EncodeRequest, source: streams.Input | records.Record, writer: IdWriter) -> bool:
+def encode_whole(request: EncodeRequest, source: streams.Input | Record, writer: IdWriter) -> bool:
     """Encode one input or record, seen whole, for the writer; return whether -n cut it."""
     asked = request.options
     with streams.naming(source.shown):
-        pair = records.pair_of(source, asked.errors)
+        pair = pair_of(source, asked.errors)
         texts, found = zip(*(_tokens_of(request, one) for one in (source, pair) if one is not None), strict=True)
         tokens = request.encoding.tokenizer.finish(list(found), asked.add_special_tokens)
     spans = _in_unit(tokens.spans, asked.offsets, texts)
@@ -231,7 +224,7 @@ def encode_whole(request: EncodeRequest, source: streams.Input | records.Record,
     return limit < size
 
 
-def _tokens_of(request: EncodeRequest, source: streams.Input | records.Record) -> tuple[str, Tokens]:
+def _tokens_of(request: EncodeRequest, source: streams.Input | Record) -> tuple[str, Tokens]:
     """Return the text that was read, and its tokens with their places; without --offsets, no text and no places."""
     tokenizer = request.encoding.tokenizer
     if not request.options.offsets:

@@ -9,8 +9,8 @@ from functools import partial
 from itertools import pairwise
 from typing import IO, TYPE_CHECKING
 
-from tokcli.cli import records
 from tokcli.cli.json_stream import JsonStream, around, line
+from tokcli.cli.record import SEPARATOR
 from tokcli.cli.request import no_special_token
 from tokcli.cli.streams import Output
 from tokcli.engine.stream import ids as decoder
@@ -380,7 +380,7 @@ def make_writer(asked: EncodeOptions, output: Output, encoding: Encoding) -> IdW
         return NpyWriter(output, extra)
     if form == "u16" or form == "u32":
         return IdWriter(output, form, extra)
-    end = records.SEPARATOR[asked.records or "lines"]
+    end = SEPARATOR[asked.records or "lines"]
     if form == "json":
         return TextWriter(output, b"[", b", ", b"]" + end)
     return TextWriter(output, b"", b" ", end)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from tokcli.cli.inputs.columns import file_of_columns
 from tokcli.cli.inputs.input_facts import between, is_compressed
-from tokcli.cli.records import SEPARATOR
+from tokcli.cli.record import SEPARATOR
 from tokcli.cli.streams import Input
 from tokcli.engine.stream.chunks import BLOCK_BYTES
 

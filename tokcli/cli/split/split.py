@@ -15,6 +15,7 @@ import click
 
 from tokcli.cli import messages, options, records, streams
 from tokcli.cli.json_stream import JsonStream, dump
+from tokcli.cli.record import SEPARATOR, Record
 from tokcli.cli.request import TextRequest
 from tokcli.cli.split.native_pieces import printed_pieces
 from tokcli.cli.split.split_options import CONFLICTS, SplitOptions, SplitRequest, declared
@@ -132,7 +133,7 @@ def write_pieces(request: SplitRequest, output: streams.Output) -> None:
             batch.finish(output)
 
 
-def split_one(request: SplitRequest, source: streams.Input | records.Record, output: streams.Output) -> None:
+def split_one(request: SplitRequest, source: streams.Input | Record, output: streams.Output) -> None:
     """Write the pieces of an input or a record: a JSON object, or a line each (of a record: one line, with tabs)."""
     kind = request.options.records
     if request.options.as_json:
@@ -146,12 +147,12 @@ def split_one(request: SplitRequest, source: streams.Input | records.Record, out
         output.write(some if is_first else between + some)
         is_first = False
     if kind is not None:
-        output.write(records.SEPARATOR[kind])
+        output.write(SEPARATOR[kind])
     elif not is_first:
         output.write(b"\n")
 
 
-def shown_pieces(request: SplitRequest, source: streams.Input | records.Record, between: bytes) -> Iterator[bytes]:
+def shown_pieces(request: SplitRequest, source: streams.Input | Record, between: bytes) -> Iterator[bytes]:
     """Yield the pieces of an input or a record as they are printed, those of each part joined by `between`."""
     tokenizer, is_json = request.encoding.tokenizer, request.options.as_json
     with streams.naming(source.shown):

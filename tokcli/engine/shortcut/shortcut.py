@@ -11,11 +11,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tokcli.engine import backend
+from tokcli.engine.unicode.forms import Form, normalize
 from tokcli.engine.unicode.ranges import SPACES, Ranges, class_members, merged, minus
 
 if TYPE_CHECKING:
     from tokcli.engine.bpe.ranks import Ranked
-    from tokcli.engine.unicode.forms import Form
 
 
 class Shortcut:
@@ -105,8 +105,6 @@ class Shortcut:
         """Return a text in the form in which it is split and merged."""
         if self.form is None or text.isascii():
             return text
-        from tokcli.engine.unicode.forms import normalize
-
         return normalize(self.form, text)
 
     def with_prefix(self, text: str) -> str:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from tokcli.cli import streams
 from tokcli.cli.cluster_work import ClusterWork, cluster_of, in_tasks, shift, work_of
-from tokcli.cli.encode.encode_inputs import encode_batch, encode_one
+from tokcli.cli.encode.encode_inputs import encode_one
+from tokcli.cli.encode.encode_records import encode_batch
 from tokcli.cli.encode.shards.layouts import WIDTH, form_of
 from tokcli.cli.encode.shards.shard_run import Run
 from tokcli.cli.encode.write_ids import IdWriter, special_id

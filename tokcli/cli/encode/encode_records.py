@@ -1,0 +1,49 @@
+"""`encode --records`: the records of an input encoded for a writer, many at once where that is possible."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tokcli.cli import streams
+from tokcli.cli.encode.encode_inputs import encode_one
+from tokcli.cli.encode.encode_options import EncodeRequest
+from tokcli.cli.encode.write_ids import IdWriter
+from tokcli.cli.records import Batch, batches_of
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+
+def encode_records(request: EncodeRequest, source: streams.Input, writer: IdWriter) -> bool:
+    """Encode the records of an input, many at once where that is possible; return whether -n cut any."""
+    truncated = False
+
+    def work(batch: Batch) -> tuple[Buffer, bool] | None:
+        if not writer.takes_batches:
+            return None
+        made = encode_batch(request, batch)
+        return made and writer.render_records(*made, request.options.limit)
+
+    for batch, made in request.shared_batches(batches_of(source, request.options), work):
+        writer.output.answer(batch.objects)
+        if made is not None:
+            writer.write_records(made[0])
+            truncated |= made[1]
+        else:
+            for record in batch.records():
+                truncated |= encode_one(request, record, writer)
+        batch.finish(writer.output)
+    return truncated
+
+
+def encode_batch(request: EncodeRequest, batch: Batch) -> tuple[memoryview, memoryview] | None:
+    """Return the ids (uint32) of a batch of records, and where those of each begin and the last end (uint64); or None.
+
+    None means that the records have to be encoded one by one.
+    """
+    if request.options.keep == "last" or request.has_pairs(batch):
+        return None
+    batch.replace_noise(request.options.errors)
+    native = request.encoding.tokenizer.for_records(batch.data, request.read_options, is_utf8=batch.is_utf8)
+    made = None if native is None else native.encode_records(batch.data, batch.ends, batch.separator_size)
+    return None if made is None else request.finished_records(*made)
