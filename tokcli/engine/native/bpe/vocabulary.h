@@ -130,6 +130,11 @@ class Vocabulary {
     *out = {reinterpret_cast<const char*>(blob_) + start, end - start};
     return start != end || id == empty_id_;
   }
+  // What `token` reads of two ids, soon to be asked for: of `far` where its bytes are, of `near` these bytes.
+  void prefetch_tokens(uint32_t far, uint32_t near) const {
+    if (far < id_count_) __builtin_prefetch(&starts_[far]);
+    if (near < id_count_) __builtin_prefetch(blob_ + starts_[near]);
+  }
   // Returns the two ids that merge into each id: all left ones, then all right ones; kNone where no two tokens do.
   std::vector<uint32_t> parents() const;
   // Returns whether `size` bytes may be read from a place in the bytes of a token on.

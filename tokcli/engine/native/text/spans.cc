@@ -85,10 +85,11 @@ size_t most_span_text(bool has_ids, Bytes spans, uint64_t shift) {
 
 // (As a rule a token begins where the one before it ends: then its digits are there already.)
 char* write_spans(std::span<const uint32_t> ids, Bytes spans, uint64_t shift, char* p) {
+  constexpr size_t kWord = sizeof(uint64_t);  // bytes that are copied at once; what is too much is overwritten
   Pace pace;
   uint64_t last = 0;
-  std::array<char, kMostDigits> digits{};
-  size_t size = static_cast<size_t>(write_number(last + shift, digits.data()) - digits.data());
+  const char* digits = p;  // of the end of the last span
+  size_t size = 0;
   for (size_t i = 0; i < spans.size() / kSpanBytes; ++i) {
     pace.step();
     const auto [start, end] = span_at(spans, i);
@@ -99,14 +100,19 @@ char* write_spans(std::span<const uint32_t> ids, Bytes spans, uint64_t shift, ch
       if (i > 0) p = std::copy_n(", ", 2, p);
       *p++ = '[';
     }
-    if (start == last) p = std::copy_n(digits.data(), size, p);
-    else p = write_number(start + shift, p);
+    if (i == 0 || start != last) {
+      p = write_number(start + shift, p);
+    } else if (size <= kWord && static_cast<size_t>(p - digits) >= kWord) {
+      std::memcpy(p, digits, kWord);
+      p += size;
+    } else {
+      p = std::copy_n(digits, size, p);
+    }
     if (ids.empty()) p = std::copy_n(", ", 2, p);
     else *p++ = '\t';
-    char* const end_digits = p;
+    digits = p;
     p = write_number(end + shift, p);
-    size = static_cast<size_t>(p - end_digits);
-    std::memcpy(digits.data(), end_digits, size);
+    size = static_cast<size_t>(p - digits);
     last = end;
     *p++ = ids.empty() ? ']' : '\n';
   }
