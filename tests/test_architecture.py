@@ -168,7 +168,6 @@ LATE = {
     "tokcli.engine.llama_cpp.llama_cpp": "the models of GGUF files, which one with a shortcut does not need",
     "tokcli.engine.pretokenizers.pretokenizer": "compiling, 4 ms, which a pattern that native code splits by does not need",
     "tokcli.engine.stream.special_tokens": "what finds them in Python, 0.3 ms, which native code does by itself",
-    "tokcli.engine.shortcut.shortcut": "normal forms, 3 ms: only some files have a normalizer",
     "tokcli.engine.unicode.properties": "tables of Unicode, 2 ms, which the known patterns do not need",
     "tokcli.formats.read": "a reader each, 10 to 30 ms",
     "tokcli.training.corpus_counter": "temporary files, 5 ms, which counts in memory do not need",

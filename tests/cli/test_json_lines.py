@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tokcli.cli.inputs.records import read_batches
 from tokcli.cli.json_stream import parse, parse_objects
 from tokcli.cli.record import PAIR
-from tokcli.cli.records import read_batches
 from tokcli.cli.streams import Input
 from tokcli.engine import backend
 from tokcli.errors import TokcliError
@@ -47,7 +47,7 @@ def test_records_are_the_same_however_they_are_parsed(texts: list[str]) -> None:
     data = "\n".join(texts).encode()
     made = [seen_in(data)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tokcli.cli.records.parse_objects", lambda _: None)
+        patch.setattr("tokcli.cli.inputs.records.parse_objects", lambda _: None)
         made.append(seen_in(data))
     assert made[0] == made[1]
 
@@ -66,7 +66,7 @@ def seen_in(data: bytes, field: str = "text") -> list[object]:
 
 def seen_in_python(data: bytes, field: str) -> list[object]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tokcli.cli.records._texts_natively", lambda *_: None)
+        patch.setattr("tokcli.cli.inputs.records._texts_natively", lambda *_: None)
         return seen_in(data, field)
 
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import click
 
-from tokcli.cli import options, records, streams
+from tokcli.cli import options, streams
 from tokcli.cli.conflicts import Apart
+from tokcli.cli.inputs import records
 from tokcli.cli.json_stream import line, text_member
 from tokcli.cli.options import option
 from tokcli.cli.record import SEPARATOR, ids_of

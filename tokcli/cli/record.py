@@ -1,6 +1,6 @@
 """A record of --records: its text, its name in messages, and the members of the JSON object that it comes from.
 
-How inputs become records is told by `records.py`, which most runs do not load.
+How inputs become records is told by `inputs/records.py`, which most runs do not load.
 """
 
 from __future__ import annotations

@@ -23,8 +23,8 @@ from tokcli.engine.tokens import Tokens
 from tokcli.errors import InputError, TokcliError, did_you_mean
 
 if TYPE_CHECKING:
+    from tokcli.cli.inputs.records import Batch, Unparsed
     from tokcli.cli.record import Record
-    from tokcli.cli.records import Batch, Unparsed
     from tokcli.cli.walk.found_texts import FoundTexts
     from tokcli.engine.encoding import Encoding
     from tokcli.engine.stream.chunks import Chunk, Utf8Errors

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
-from tokcli.cli import records, streams
+from tokcli.cli import streams
 from tokcli.cli.count.many import ManyCounts, Outcome, row_of
+from tokcli.cli.inputs import records
 from tokcli.cli.walk.binary_files import is_binary
 from tokcli.errors import InputError, TokcliError
 

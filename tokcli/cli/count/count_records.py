@@ -6,7 +6,8 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from tokcli.cli import records, streams
+from tokcli.cli import streams
+from tokcli.cli.inputs import records
 from tokcli.cli.json_stream import around
 from tokcli.cli.options import TextOptions
 from tokcli.cli.record import SEPARATOR, pair_of

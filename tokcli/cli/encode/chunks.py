@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tokcli.cli import records, streams
+from tokcli.cli import streams
 from tokcli.cli.encode.encode_options import EncodeRequest
 from tokcli.cli.encode.write_ids import TRUNCATED
+from tokcli.cli.inputs import records
 from tokcli.cli.json_stream import dump, line, text_member
 from tokcli.cli.record import SEPARATOR, Record
 from tokcli.engine.chunking.chunks import check_sizes

@@ -8,7 +8,7 @@ from tokcli.cli import streams
 from tokcli.cli.encode.encode_inputs import encode_one
 from tokcli.cli.encode.encode_options import EncodeRequest
 from tokcli.cli.encode.write_ids import IdWriter
-from tokcli.cli.records import Batch, batches_of
+from tokcli.cli.inputs.records import Batch, batches_of
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

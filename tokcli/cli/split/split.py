@@ -13,7 +13,8 @@ from typing import Any, TypeAlias
 
 import click
 
-from tokcli.cli import messages, options, records, streams
+from tokcli.cli import messages, options, streams
+from tokcli.cli.inputs import records
 from tokcli.cli.json_stream import JsonStream, dump
 from tokcli.cli.record import SEPARATOR, Record
 from tokcli.cli.request import TextRequest

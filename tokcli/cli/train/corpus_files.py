@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from tokcli.cli import records, streams
+from tokcli.cli import streams
+from tokcli.cli.inputs import records
 from tokcli.cli.inputs.input_facts import between, size_of
 from tokcli.engine.stream.utf8 import cut_at_end
 from tokcli.errors import InputError

@@ -11,10 +11,10 @@ from tokcli.cli.encode.shards.shard_folder import ShardFolder
 from tokcli.cli.encode.shards.shard_writer import ShardWriter
 from tokcli.cli.encode.write_ids import Spool
 from tokcli.cli.inputs.input_facts import size_on_disk
+from tokcli.cli.inputs.records import batches_of
 from tokcli.cli.inputs.sections import Section, is_one_piece, record_from
 from tokcli.cli.json_stream import dump
 from tokcli.cli.record import SEPARATOR
-from tokcli.cli.records import batches_of
 
 if TYPE_CHECKING:
     from tokcli.cli.encode.encode_options import EncodeRequest

@@ -17,8 +17,8 @@ from tokcli.cli.encode.encode_records import encode_batch
 from tokcli.cli.encode.shards.layouts import WIDTH, form_of
 from tokcli.cli.encode.shards.shard_run import Run
 from tokcli.cli.encode.write_ids import IdWriter, special_id
+from tokcli.cli.inputs.records import batches_of
 from tokcli.cli.inputs.sections import Section
-from tokcli.cli.records import batches_of
 from tokcli.cli.request import TextRequest
 from tokcli.cluster.tasks import in_order
 from tokcli.engine.base.time_limit import time_limit
