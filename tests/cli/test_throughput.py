@@ -125,6 +125,16 @@ def test_records_in_batches_are_answered_as_one_by_one(command: list[str], kind:
     assert not batches.status or any(f"record {number}" in batches.err for number in (1, 2, 3))
 
 
+@pytest.mark.parametrize("special", ["allow", "error"])
+def test_a_special_token_is_none_where_two_records_only_together_have_it(special: str) -> None:
+    """The texts of JSON objects are one after the other in memory."""
+    data = b'{"text": "one <|endof"}\n{"text": "text|> two"}\n'
+    alone = ok("encode", "--special", "text", "-t", "one <|endof") + ok(
+        "encode", "--special", "text", "-t", "text|> two"
+    )
+    assert ok("encode", "--records", "jsonl", "--special", special, data=data) == alone
+
+
 @pytest.mark.parametrize("command", [["count"], ["encode"], ["decode"]])
 @pytest.mark.parametrize("jobs", ["1", "3"])
 def test_who_waits_for_the_answer_to_a_record_gets_it(command: list[str], jobs: str) -> None:

@@ -12,6 +12,7 @@ from tokcli.cli.json_stream import around
 from tokcli.cli.options import TextOptions
 from tokcli.cli.record import SEPARATOR, pair_of
 from tokcli.cli.request import TextRequest
+from tokcli.engine.adapters import record_runs
 from tokcli.engine.stream.ids import format_ids
 from tokcli.render.numbers import counted
 
@@ -71,8 +72,7 @@ def _count_batch(request: TextRequest[TextOptions], batch: records.Batch) -> mem
     if request.has_pairs(batch):
         return None
     batch.replace_noise(request.options.errors)
-    native = request.encoding.tokenizer.for_records(batch.data, request.read_options, is_utf8=batch.is_utf8)
-    counts = None if native is None else native.count_records(batch.data, batch.ends, batch.separator_size)
+    counts = record_runs.count_records(request.encoding.tokenizer, batch.texts, request.read_options)
     return None if counts is None else request.finished_counts(counts)
 
 

@@ -9,6 +9,7 @@ from tokcli.cli.encode.encode_inputs import encode_one
 from tokcli.cli.encode.encode_options import EncodeRequest
 from tokcli.cli.encode.write_ids import IdWriter
 from tokcli.cli.inputs.records import Batch, batches_of
+from tokcli.engine.adapters import record_runs
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -44,6 +45,5 @@ def encode_batch(request: EncodeRequest, batch: Batch) -> tuple[memoryview, memo
     if request.options.keep == "last" or request.has_pairs(batch):
         return None
     batch.replace_noise(request.options.errors)
-    native = request.encoding.tokenizer.for_records(batch.data, request.read_options, is_utf8=batch.is_utf8)
-    made = None if native is None else native.encode_records(batch.data, batch.ends, batch.separator_size)
+    made = record_runs.encode_records(request.encoding.tokenizer, batch.texts, request.read_options)
     return None if made is None else request.finished_records(*made)

@@ -13,6 +13,7 @@ from tokcli.cli.json_stream import parse, parse_objects
 from tokcli.cli.record import PAIR, SEPARATOR, Record, text_of
 from tokcli.cli.streams import Input, Output
 from tokcli.engine import backend
+from tokcli.engine.adapters.record_runs import Records
 from tokcli.engine.stream.chunks import BLOCK_BYTES, MAX_PIECE_BYTES, Utf8Errors
 from tokcli.engine.stream.utf8 import valid_utf8
 from tokcli.errors import InputError, TokcliError
@@ -67,6 +68,11 @@ class Batch:
         self.data, self.ends, self.separator_size = data, ends, separator_size
         self.objects, self.members = objects, members
         self.error, self.offset = error, offset
+
+    @property
+    def texts(self) -> Records:
+        """The texts of all records, as native code takes them."""
+        return Records(self.data, self.ends, self.separator_size, is_utf8=self.is_utf8)
 
     def records(self) -> Iterator[Record]:
         """Yield the records one by one."""

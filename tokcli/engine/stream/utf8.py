@@ -202,13 +202,13 @@ class SpecialFinder:
         return is_likely and any(True for _ in self._places(data, len(data), 1))
 
     def found_in(self, data: bytes, ids: Mapping[str, int]) -> array[int]:
-        """Return the first and the past-the-end byte and the id of each token in the data: three numbers (uint64)."""
-        if not self.is_in(data):
-            return array("Q")
+        """Return the first and the past-the-end byte and the id of each token in the data: three numbers (uint64).
+
+        This is for native code that encodes many records at once: without any, there is nothing to tell.
+        """
         native = self._native
-        if native is None:
-            found = self.find(data, len(data))
-            return array("Q", [n for at, token in found for n in (at, at + len(token.encode()), ids[token])])
+        if native is None or not self.is_in(data):
+            return array("Q")
         known, numbers = self._numbers
         if known is not ids:
             numbers = array("Q", map(ids.__getitem__, self._listed))

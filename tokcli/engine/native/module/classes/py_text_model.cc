@@ -46,7 +46,7 @@ std::vector<std::string> cut_up(nb::handle texts, nb::handle given_sizes) {
 // work needs to know how long tokens are.
 template <class Work, class Make>
 nb::object PyTextModel::ask(nb::handle object, nb::handle raw, nb::handle normalized, const Work& work, const Make& make,
-               bool measures) {
+                            bool measures) {
   close();
   std::optional<StableView> given;
   if (!PyUnicode_Check(object.ptr())) given.emplace(object);
@@ -88,7 +88,7 @@ nb::object PyTextModel::ask(nb::handle object, nb::handle raw, nb::handle normal
 // Calls make(ids, count). Without `kKeepsIds`, the ids are counted only.
 template <bool kKeepsIds, class Make>
 nb::object PyTextModel::encode_with(nb::handle text, nb::handle raw, nb::handle normalized, size_t threads, const Make& make,
-                       Spans* spans, Ends ends) {
+                                    Spans* spans, Ends ends) {
   IdBuffer ids;
   size_t count = 0;
   const auto encode = [&](Bytes bytes, Bytes raw_states, Bytes normalized_states, Needs& needs) {
