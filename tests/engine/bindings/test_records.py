@@ -95,3 +95,32 @@ def test_what_one_record_lacks_is_learned_for_all() -> None:
     """Characters that no record before had, and runs of them: the answer comes after some rounds, for all records."""
     texts = [chr(c) + "e\u0301\u0323" + chr(c + 1) for c in range(0x1E00, 0x1F00, 3)]
     assert_as_alone(load_encoding(FORMATS / "wordpiece.tokenizer.json"), texts)
+
+
+def test_a_record_that_only_python_can_answer_leaves_all_to_it(tmp_path: Path) -> None:
+    """Here it is an error: a word that is no token, of a vocabulary without an unknown token."""
+    model = {"type": "WordLevel", "vocab": {"a": 0, "b": 1}, "unk_token": "<unk>"}
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps({"version": "1.0", "added_tokens": [], "model": model}))
+    tokenizer = load_encoding(path).tokenizer
+    for texts, counts in ((["a", "b"], [1, 1]), (["a", "zz", "b"], None)):
+        data, ends = records_of(texts, 1)
+        native = tokenizer.for_records(data)
+        assert native is not None
+        found = native.count_records(data, ends, 1)
+        assert (found and found.tolist()) == counts
+        assert (native.encode_records(data, ends, 1) is None) == (counts is None)
+
+
+def test_what_does_not_fit_a_model_is_refused() -> None:
+    twin: Any = load_encoding(FORMATS / "unigram.model").tokenizer.inner.native
+    ends = array("Q", [2])
+    for last, why in (
+        ((b"x", b"", b""), "needs a state"),
+        ((b"", b"x", b""), "needs a state"),
+        ((b"", b"", b"\xff"), "UTF-8"),
+    ):
+        with pytest.raises(ValueError, match=why):
+            twin.model.encode_records(b"a\n", ends, 1, *last)
+    with pytest.raises(ValueError, match="have a size"):
+        twin.model.part_ends("a", b"", b"", 0)
