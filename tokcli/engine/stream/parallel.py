@@ -14,6 +14,7 @@ from itertools import chain
 from time import monotonic
 from typing import Any, TypeVar
 
+from tokcli.engine.stream.processors import Processors, free_thread
 from tokcli.errors import is_memory_short
 
 Item = TypeVar("Item")
@@ -76,8 +77,11 @@ def with_threads_inside(work: Callable[[Item], Result], threads: int) -> Callabl
 
 
 def threads_inside() -> int:
-    """Return how many threads may share the work on one text."""
-    return _threads_inside.get()
+    """Return how many threads may share the work on one text, which the calling thread starts: it is freed for that."""
+    threads = _threads_inside.get()
+    if threads > 1:
+        free_thread()
+    return threads
 
 
 class _Crew:
@@ -94,35 +98,38 @@ class _Crew:
         self._done = threading.Condition()
         self._room = threading.Semaphore(threads * AHEAD)
         self._results: dict[int, tuple[Any, BaseException | None]] = {}
-        self._asked = 0
+        self._asked = self._awaited = 0  # the numbers of the item that is taken next, and of the result
         self._ends = False  # whether there are no more items, or no more are wanted
         self._failed: BaseException | None = None  # what ended a thread that could not even keep its result
         self._wanted, self._started = threads, 0
         self._begun, self._ended = threading.Semaphore(0), threading.Semaphore(0)
+        self._processors = Processors(threads)
 
     def results(self) -> Iterator[Any]:
         """Yield the results in order."""
-        self._start()
+        try:
+            self._start()
+        finally:
+            self._processors.free()
         if not self._started:
             with self._turn:
                 self._ends = True  # for a thread that begins after all
             yield from map(self._work, chain(self._first, self._items))
             return
-        number = 0
         try:
             while True:
                 with self._done:
-                    while number not in self._results:
+                    while self._awaited not in self._results:
                         if self._failed is not None:
                             raise self._failed
-                        if self._ends and number >= self._asked:
+                        if self._ends and self._awaited >= self._asked:
                             return
                         self._done.wait(PATIENCE)  # a thread without memory may end without a notification
-                    result, error = self._results.pop(number)
+                    result, error = self._results.pop(self._awaited)
+                    self._awaited += 1
                 if error is not None:
                     raise error
                 self._room.release()
-                number += 1
                 yield result
         finally:
             self._ends = True
@@ -138,7 +145,8 @@ class _Crew:
             try:
                 if is_memory_short(THREAD_BYTES):  # a thread without memory to begin aborts the process
                     return
-                _thread.start_new_thread(copy_context().run, (self._run,))
+                with self._processors.starting(self._started):
+                    _thread.start_new_thread(copy_context().run, (self._run,))
             except (RuntimeError, MemoryError):  # there is no memory for it, or there are too many
                 return
             if not self._begun.acquire(timeout=PATIENCE_TO_BEGIN):
@@ -147,6 +155,7 @@ class _Crew:
 
     def _run(self) -> None:
         try:
+            self._processors.stay()
             self._begun.release()
             self._take_turns()
         except BaseException as error:  # noqa: BLE001 - it is raised where the results are taken
@@ -156,25 +165,8 @@ class _Crew:
                 self._ended.release()
 
     def _take_turns(self) -> None:
-        while True:
-            self._room.acquire()
-            with self._turn:
-                if self._ends:
-                    return
-                number = self._asked
-                item, error, found = None, None, True
-                try:
-                    item = self._first.pop() if self._first else next(self._items)
-                except StopIteration:
-                    found = False
-                except BaseException as raised:  # noqa: BLE001 - it is raised where the results are taken
-                    error = raised
-                with self._done:
-                    self._ends = self._ends or not found or error is not None
-                    self._asked += found
-                    self._done.notify()
-                if not found:
-                    return
+        while (taken := self._take()) is not None:
+            number, item, error = taken
             result = None
             if error is None:
                 try:
@@ -183,4 +175,27 @@ class _Crew:
                     error = raised
             with self._done:
                 self._results[number] = (result, error)
-                self._done.notify()
+                if number == self._awaited:
+                    self._done.notify()
+            self._processors.free_in_time()
+
+    def _take(self) -> tuple[int, Any, BaseException | None] | None:
+        """Return the number of the next item, and the item or what was raised instead; None where there are no more."""
+        self._room.acquire()
+        with self._turn:
+            if self._ends:
+                return None
+            number = self._asked
+            item, error, found = None, None, True
+            try:
+                item = self._first.pop() if self._first else next(self._items)
+            except StopIteration:
+                found = False
+            except BaseException as raised:  # noqa: BLE001 - it is raised where the results are taken
+                error = raised
+            with self._done:
+                self._asked += found
+                if not found or error is not None:
+                    self._ends = True
+                    self._done.notify()
+            return (number, item, error) if found else None
