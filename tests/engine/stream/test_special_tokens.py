@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import pickle
+import random
 
 import pytest
 
 import tokcli
+from tokcli.engine import backend
 from tokcli.engine.stream import special_tokens
+from tokcli.engine.stream.utf8 import LONG_TEXT, SpecialFinder
 from tokcli.errors import DisallowedSpecialTokenError
 
 
@@ -41,3 +44,18 @@ def test_without_special_tokens_all_is_text() -> None:
 
 def test_an_empty_special_token_is_never_found() -> None:
     assert list(special_tokens.segments("ab", frozenset({""}))) == [("ab", False)]
+
+
+@pytest.mark.skipif(backend.native() is None, reason="needs the native backend")
+@pytest.mark.parametrize("first", ["[", "[<", "[<{", "[<{@", "[<{@#", "\u4e2d\u4e8c", ""])
+@pytest.mark.parametrize("every", [3, 40, 200, 9000])
+def test_native_code_finds_tokens_that_begin_with_few_bytes_or_many(first: str, every: int) -> None:
+    rnd = random.Random(every)
+    tokens = frozenset(letter + name for letter in first for name in ("a]", "b>", "b>}"))
+    others = [*first, "a]", "b>", "ab", " ", "\u4e2d", "\u4e8c"]
+    text = "".join(rnd.choice([*tokens, *others] if rnd.randrange(every) == 0 else ["x"]) for _ in range(3 * LONG_TEXT))
+    data = text.encode()
+    found = list(SpecialFinder(tokens).find(data, len(data)))
+    begins = [len(text[:begin].encode()) for begin, _ in special_tokens.finder(tokens).find(text)]
+    assert [begin for begin, _ in found] == begins
+    assert all(data.startswith(token.encode(), begin) for begin, token in found)

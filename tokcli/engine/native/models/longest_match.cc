@@ -26,7 +26,7 @@ LongestMatch::LongestMatch(const std::vector<std::string_view>& texts) : size_(t
   std::iota(numbers.begin(), numbers.end(), 0u);
   trie_.build(texts, numbers);
   for (const std::string_view text : texts) {
-    if (!text.empty()) begins_[static_cast<uint8_t>(text[0])] = true;
+    if (!text.empty()) begins_.add(static_cast<uint8_t>(text[0]));
   }
   if (texts.empty()) return;
   pair_ = texts[0].substr(0, 2);
@@ -47,9 +47,14 @@ void LongestMatch::each(Bytes data, const Visit& visit) const {
       for (; static_cast<size_t>(end - p) > kBlock && !has_pair(p, first, second); p += kBlock) pace.step(kBlock / 8);
       next_look = p + std::min(kBlock, static_cast<size_t>(end - p));
     }
+    if (pair_.empty()) {
+      const uint8_t* const found = begins_.find(p, end);
+      pace.step(static_cast<size_t>(found - p) / 8);
+      if ((p = found) == end) break;
+    }
     pace.step();
     uint32_t number;
-    const size_t size = begins_[*p] ? trie_.longest(p, end, &number) : 0;
+    const size_t size = begins_.has(*p) ? trie_.longest(p, end, &number) : 0;
     const auto at = static_cast<uint64_t>(p - begin);
     if (size > 0 && !visit(at, at + size, number)) return;
     p += size > 0 ? size : 1;

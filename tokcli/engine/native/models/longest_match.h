@@ -1,12 +1,12 @@
 // Of many texts, the longest one that is at a place of another text: the twin of engine/base/longest_match.py.
 #pragma once
 
-#include <array>
 #include <string>
 #include <vector>
 
 #include "base/bytes.h"
 #include "models/trie.h"
+#include "text/byte_set.h"
 
 namespace tokcli {
 
@@ -25,8 +25,8 @@ class LongestMatch {
   void each(Bytes data, const Visit& visit) const;
   Trie trie_;
   size_t size_;
-  std::array<bool, 256> begins_{};  // the bytes that texts begin with
-  std::string pair_;                // the two bytes that all texts begin with, if they do
+  ByteSet begins_;    // the bytes that texts begin with
+  std::string pair_;  // the two bytes that all texts begin with, if they do
 };
 
 }  // namespace tokcli

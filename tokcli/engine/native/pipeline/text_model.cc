@@ -35,7 +35,7 @@ void AddedTokens::build(const std::vector<std::string_view>& texts, std::vector<
   std::iota(numbers.begin(), numbers.end(), 0u);
   trie.build(texts, numbers);
   for (size_t i = 0; i < texts.size(); ++i) {
-    begins[static_cast<uint8_t>(texts[i].front())] = true;
+    begins.add(static_cast<uint8_t>(texts[i].front()));
     takes_after[static_cast<uint8_t>(texts[i].back())] |= tokens[i].right;
     for (const std::string_view space : {" ", "\u2581"})
       spans_spaces |= texts[i].find(space, tokens[i].single_word ? 0 : 1) != std::string_view::npos;
@@ -102,11 +102,9 @@ void TextModel::find_added(const AddedTokens& added, Bytes states, Bytes text, N
   const auto is_word = [&](const uint8_t* p) { return (class_of(next_char(p, end), needs) & kWordChar) != 0; };
   Pace pace;
   for (const uint8_t* p = begin; p < end;) {
-    if (!added.begins[*p]) [[likely]] {
-      ++p;
-      continue;
-    }
-    pace.step();
+    const uint8_t* const found = added.begins.find(p, end);
+    pace.step(1 + static_cast<size_t>(found - p) / 8);
+    if ((p = found) == end) break;
     uint32_t number;
     const size_t size = added.trie.longest(p, end, &number);
     if (size == 0) {

@@ -22,6 +22,7 @@
 #include "pipeline/char_rules.h"
 #include "pipeline/space_rules.h"
 #include "pipeline/steps.h"
+#include "text/byte_set.h"
 #include "text/spans.h"
 
 namespace tokcli {
@@ -51,7 +52,7 @@ struct AddedTokens {
   };
   std::vector<AddedToken> tokens;
   Trie trie;                       // from texts to numbers of tokens
-  std::array<bool, 256> begins{};  // the bytes that tokens begin with
+  ByteSet begins;  // the bytes that tokens begin with
   // Whether text may be cut before a space (or U+2581, which spaces become), so that the same tokens are found in its
   // parts: a token may hold one across the cut, look at what is before it, or, after its last byte, take it.
   bool spans_spaces = false;
@@ -62,7 +63,11 @@ struct AddedTokens {
   void fields(Archive& archive) {
     each_item(archive, tokens);
     trie.fields(archive);
-    for (bool& begins_one : begins) archive.flag(begins_one);
+    for (unsigned byte = 0; byte < 256; ++byte) {
+      bool begins_one = begins.has(static_cast<uint8_t>(byte));
+      archive.flag(begins_one);
+      if (begins_one) begins.add(static_cast<uint8_t>(byte));
+    }
     archive.flag(spans_spaces);
     for (bool& takes_one : takes_after) archive.flag(takes_one);
   }
