@@ -70,11 +70,15 @@ void return_memory() {
 }
 
 // From 32 MiB on, the most that glibc allows here, an allocation still has pages of its own, which are given back; of
-// smaller ones, up to 256 MiB are kept. (Both numbers fixed: by itself glibc raises them step by step.)
+// smaller ones, up to 256 MiB are kept. (Both numbers fixed: by itself glibc raises them step by step.) All threads use one
+// heap, which has what the thread before them has freed: each would else get a heap of its own, all of new pages, which
+// grows by a system call for every few of them.
 void keep_freed_memory() {
 #if defined(__GLIBC__)
   mallopt(M_MMAP_THRESHOLD, 1 << 25);
   mallopt(M_TRIM_THRESHOLD, 1 << 28);
+  mallopt(M_TOP_PAD, 1 << 22);
+  mallopt(M_ARENA_MAX, 1);
 #endif
 }
 
