@@ -286,6 +286,9 @@ def pack_records(
 def valid_utf8(text: Buffer, /) -> int:
     """Return the number of bytes, from the beginning, that are whole characters of UTF-8."""
 
+def count_chars(text: Buffer, /) -> int:
+    """Return the number of characters of a text in UTF-8; of other bytes, how many do not continue a character."""
+
 @final
 class LongestMatch:
     """Texts in UTF-8, the longest of which is found at each place."""

@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 from support import FAMILIES, HARD_ATOMS, examples, hard_text, reference
 
 import tokcli
+from tokcli.engine import backend
 from tokcli.engine.stream import chunks as stream
-from tokcli.engine.stream.chunks import ReadOptions, read_chunks
+from tokcli.engine.stream import utf8
+from tokcli.engine.stream.chunks import Chunk, ReadOptions, read_chunks
 from tokcli.errors import DisallowedSpecialTokenError, InputError, PatternError
 
 families = st.sampled_from(FAMILIES)
@@ -179,3 +181,14 @@ def test_chunks_know_where_they_begin() -> None:
         assert chunk.offset == at
         at += len(chunk.data)
     assert at == len(data)
+
+
+@pytest.mark.parametrize("is_native", [False, True])
+def test_characters_are_counted_in_every_form_of_a_part(monkeypatch: pytest.MonkeyPatch, is_native: bool) -> None:
+    if not is_native:
+        monkeypatch.setattr(backend, "native", lambda: None)
+    text = "a\u00e9\u4e2d\U0001f600" * 50
+    assert utf8.char_count(memoryview(text.encode())) == 200
+    assert utf8.char_count(utf8.SplitText.of([text, text])) == 400
+    assert utf8.char_count(Chunk(text, 0)) == 200
+    assert utf8.char_count(memoryview(b"")) == 0

@@ -15,7 +15,7 @@ from tokcli.cli.request import known_size
 from tokcli.engine.stream.chunks import Chunk, ReadOptions
 from tokcli.engine.stream.parallel import with_threads_inside
 from tokcli.engine.stream.spans import byte_spans
-from tokcli.engine.stream.utf8 import AnyChunk, text_of, utf8_of
+from tokcli.engine.stream.utf8 import AnyChunk, char_count, utf8_of
 from tokcli.engine.tokens import Spans, Tokens
 from tokcli.errors import InputError
 
@@ -120,7 +120,7 @@ class PartOfWhole(_PlacedPart):
         if part is not None:
             return part
         found = tokenizer.encode_spans(whole)  # rarely, and then most of its parts are encoded by Python
-        first, last = (len(text_of(whole[:at])) for at in (begin, end))
+        first, last = (char_count(whole[:at]) for at in (begin, end))
         starts = (found.spans or ())[::2]
         kept = slice(bisect_left(starts, first), bisect_left(starts, last) if end < whole.nbytes else None)
         spans = [place - first for place in (found.spans or ())[2 * kept.start : 2 * (kept.stop or len(starts))]]
@@ -177,7 +177,7 @@ def _part_ends(request: EncodeRequest, part: AnyChunk) -> Sequence[int]:
 def _size(part: AnyChunk, *, in_bytes: bool) -> int:
     """Return the number of bytes of a part, or of characters."""
     if not in_bytes:
-        return len(text_of(part))
+        return char_count(part)
     return len(part.text.encode()) if isinstance(part, Chunk) else part.nbytes
 
 

@@ -85,6 +85,19 @@ def text_of(part: AnyChunk) -> str:
     return part.text if isinstance(part, Chunk) else str(utf8_of(part), "utf-8")
 
 
+def char_count(part: AnyChunk) -> int:
+    """Return the number of characters of a part of a stream.
+
+    >>> char_count(memoryview("a\u4e2d".encode()))
+    2
+    """
+    native = backend.native()
+    if native is None or isinstance(part, Chunk):
+        return len(text_of(part))
+    count: int = native.count_chars(utf8_of(part))
+    return count
+
+
 def allowed_in(part: AnyChunk) -> frozenset[str]:
     """Return the special tokens allowed in a part of a stream: none where they have been cut out before."""
     return (isinstance(part, Chunk) and part.allowed) or frozenset()

@@ -85,6 +85,13 @@ size_t valid_size(nb::handle text) {
   return valid_utf8(view.bytes());
 }
 
+size_t count_chars(nb::handle text) {
+  const StableView view(text);
+  const ReleasedGil released;
+  const Bytes bytes = view.bytes();
+  return static_cast<size_t>(std::count_if(bytes.begin(), bytes.end(), begins_char));
+}
+
 std::unique_ptr<LongestMatch> make_match(nb::list given) {
   const nb::list texts = own_list(given);
   std::vector<std::string_view> views;
@@ -290,6 +297,7 @@ const char* set_instructions(const std::string& most) {
 
 void bind_text(nb::module_& module) {
   module.def("valid_utf8", &valid_size);
+  module.def("count_chars", &count_chars);
   module.def("replace_noise", &replaced, nb::arg("data"), nb::arg("limit") = std::numeric_limits<int64_t>::max());
   module.def("record_ends", &ends_of_records);
   module.def("json_texts", &json_texts);

@@ -2,6 +2,7 @@
 #include "module/classes/py_text_model.h"
 
 #include <algorithm>
+#include <deque>
 
 #include "input/records.h"
 #include "input/valid_utf8.h"
@@ -25,10 +26,8 @@ void check_whole(Bytes record, Bytes text) {
 }
 
 // Returns texts that are in a row; ValueError where their sizes (uint32) are not those of whole characters of UTF-8.
-std::vector<std::string> cut_up(nb::handle texts, nb::handle given_sizes) {
-  const StableView view(texts);
-  const Bytes row = view.bytes();
-  std::vector<std::string> made;
+std::vector<std::string_view> cut_up(Bytes row, nb::handle given_sizes) {
+  std::vector<std::string_view> made;
   size_t at = 0;
   for (const uint32_t size : items_of<uint32_t>(given_sizes)) {
     if (size > row.size() - at) throw nb::value_error("a text ends after all of them");
@@ -116,10 +115,10 @@ void PyTextModel::measure_tokens() {
 // --- what is learned from Python -----------------------------------------------------------------------------------
 
 struct PyTextModel::Rules {
-  std::vector<std::pair<uint32_t, std::string>> chars;
+  std::vector<std::pair<uint32_t, std::string_view>> chars;
   std::vector<uint32_t> unsafe;
   std::vector<std::pair<uint32_t, uint16_t>> classes;
-  std::vector<std::pair<std::string, std::string>> runs;
+  std::vector<std::pair<std::string_view, std::string_view>> runs;
 };
 
 void PyTextModel::learn_all(const Rules& rules) {
@@ -135,12 +134,14 @@ void PyTextModel::learn_all(const Rules& rules) {
 void PyTextModel::learn(nb::handle given_chars, nb::handle given_classes, nb::handle given_runs) {
   const nb::dict chars = dict_of(given_chars), classes = dict_of(given_classes), runs = dict_of(given_runs);
   Rules rules;
+  std::deque<std::string> texts;
+  const auto text_of = [&](nb::handle text) -> std::string_view { return texts.emplace_back(string_of(text)); };
   for (auto [c, text] : chars) {
     if (text.is_none()) rules.unsafe.push_back(number_of<uint32_t>(c));
-    else rules.chars.emplace_back(number_of<uint32_t>(c), string_of(text));
+    else rules.chars.emplace_back(number_of<uint32_t>(c), text_of(text));
   }
   for (auto [c, value] : classes) rules.classes.emplace_back(number_of<uint32_t>(c), number_of<uint16_t>(value));
-  for (auto [run, text] : runs) rules.runs.emplace_back(string_of(run), string_of(text));
+  for (auto [run, text] : runs) rules.runs.emplace_back(text_of(run), text_of(text));
   learn_all(rules);
 }
 
@@ -149,13 +150,14 @@ void PyTextModel::learn_packed(nb::handle chars, nb::handle sizes, nb::handle te
   Rules rules{{}, items_of<uint32_t>(unsafe), {}, {}};
   const auto points = items_of<uint32_t>(chars), class_points = items_of<uint32_t>(classed);
   const auto values = items_of<uint16_t>(classes);
-  std::vector<std::string> made = cut_up(texts, sizes), runs = cut_up(run_texts, run_sizes);
+  const StableView texts_view(texts), run_texts_view(run_texts);
+  const auto made = cut_up(texts_view.bytes(), sizes), runs = cut_up(run_texts_view.bytes(), run_sizes);
   const bool are_few = std::all_of(values.begin(), values.end(), [](uint16_t v) { return v < TextModel::kKnown; });
   if (made.size() != points.size() || values.size() != class_points.size() || runs.size() % 2 || !are_few)
     throw nb::value_error("each character and run needs what it becomes, or its class");
-  for (size_t i = 0; i < points.size(); ++i) rules.chars.emplace_back(points[i], std::move(made[i]));
+  for (size_t i = 0; i < points.size(); ++i) rules.chars.emplace_back(points[i], made[i]);
   for (size_t i = 0; i < values.size(); ++i) rules.classes.emplace_back(class_points[i], values[i]);
-  for (size_t i = 0; i < runs.size(); i += 2) rules.runs.emplace_back(std::move(runs[i]), std::move(runs[i + 1]));
+  for (size_t i = 0; i < runs.size(); i += 2) rules.runs.emplace_back(runs[i], runs[i + 1]);
   learn_all(rules);
 }
 
