@@ -44,7 +44,7 @@ std::vector<Sum>& sums_of(WordScratch& scratch) {
 }  // namespace
 
 template <class Sum>
-void Unigram::build(std::vector<double> scores, double unknown_score, const Strings& texts) {
+void Unigram::build(std::vector<double> scores, double unknown_score) {
   scores_ = std::move(scores);
   unknown_score_ = unknown_score;
   largest_ = std::abs(unknown_score);
@@ -52,7 +52,7 @@ void Unigram::build(std::vector<double> scores, double unknown_score, const Stri
   WordScratch scratch;
   std::vector<float> whole;
   for (uint32_t token = 0; token < scores_.size(); ++token) {
-    const Bytes word = bytes_of(texts[token]);
+    const Bytes word = bytes_of(tokens_.strings[token]);
     float limit = -1;
     if (word.size() <= kLongest) {
       search(word, Sum{0}, scratch, &limit);
@@ -63,8 +63,8 @@ void Unigram::build(std::vector<double> scores, double unknown_score, const Stri
   }
   whole_ = std::move(whole);
 }
-template void Unigram::build<float>(std::vector<double>, double, const Strings&);
-template void Unigram::build<double>(std::vector<double>, double, const Strings&);
+template void Unigram::build<float>(std::vector<double>, double);
+template void Unigram::build<double>(std::vector<double>, double);
 
 // `kFindsSecond`: finds the score of the second path as well, in the same walk.
 template <class Sum, bool kFindsSecond>
@@ -93,7 +93,7 @@ Sum Unigram::search_all(Bytes word, Sum start, WordScratch& scratch) const {
       }
     }
     const auto from = kFindsSecond ? paths[begin] : WordScratch::Paths{};
-    const size_t seen = each_token(tokens_, word, begin, next, [&](size_t end, uint32_t token) {
+    const size_t seen = each_token(tokens_.trie, word, begin, next, [&](size_t end, uint32_t token) {
       frontier = std::max(frontier, end);
       const double more = score(token);
       const Sum total = static_cast<Sum>(more) + here;

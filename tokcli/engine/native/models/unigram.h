@@ -11,10 +11,11 @@ constexpr uint32_t kUnknownToken = kNone - 1;  // stands for a character that is
 // The scores of tokens, and the best path through a word.
 class Unigram {
  public:
-  explicit Unigram(const Trie& tokens) : tokens_(tokens) {}
-  // `scores` are in the order of the values in the trie, and of `texts`. `Sum`: what words are searched with.
+  // The tokens have a trie.
+  explicit Unigram(const Tokens& tokens) : tokens_(tokens) {}
+  // `scores` are in the order of the tokens. `Sum`: what words are searched with.
   template <class Sum>
-  void build(std::vector<double> scores, double unknown_score, const Strings& texts);
+  void build(std::vector<double> scores, double unknown_score);
   template <class Archive>
   void fields(Archive& archive) {
     archive.table(scores_);
@@ -22,7 +23,7 @@ class Unigram {
     archive.plain(largest_);
     archive.table(whole_);
   }
-  bool fits() const { return tokens_.fits(scores_.size()) && whole_.size() == scores_.size(); }
+  bool fits() const { return tokens_.trie.fits(scores_.size()) && whole_.size() == scores_.size(); }
 
   // Fills scratch.steps with the best path by sums (float or double) that begin with `start`, and returns the sum at
   // the end. Floats begin at 0 again when they become large. `sure_up_to` (null where it is not wanted) becomes the
@@ -32,9 +33,8 @@ class Unigram {
   Sum search(Bytes word, Sum start, WordScratch& scratch, float* sure_up_to) const;
   // Returns the token that is a word, where it is its best path for sums up to `sum` before it; kNone: search for the path.
   uint32_t whole(Bytes word, double sum) const {
-    uint32_t token;
-    const bool is_one = tokens_.longest(word.data(), word.data() + word.size(), &token) == word.size();
-    return is_one && sum <= double{whole_[token]} ? token : kNone;
+    const uint32_t token = tokens_.strings.find(word.data(), word.size());
+    return token != kNone && sum <= double{whole_[token]} ? token : kNone;
   }
   // The largest sum before a word that is a token for which this is the best path; below 0: none.
   float whole_up_to(uint32_t token) const { return whole_[token]; }
@@ -49,7 +49,7 @@ class Unigram {
   template <class Sum, bool kFindsSecond>
   Sum search_all(Bytes word, Sum start, WordScratch& scratch) const;
 
-  const Trie& tokens_;
+  const Tokens& tokens_;
   Table<double> scores_;
   Table<float> whole_;  // see whole_up_to: most words are tokens, and their paths are found once, when the model is made
   double unknown_score_ = 0, largest_ = 0;

@@ -308,6 +308,11 @@ bool WordPieceModel::encode(Bytes word, WordScratch& scratch) const {
   const uint8_t *p = word.data(), *end = p + word.size();
   const auto chars = static_cast<size_t>(std::count_if(p, end, begins_char));
   bool is_whole = chars <= max_chars_;
+  const uint32_t token = is_whole ? tokens_.strings.find(p, word.size()) : kNone;
+  if (token != kNone) {  // as most words are: there is no longer one
+    scratch.add(tokens_.ids[token], 0, word.size());
+    return ids[0] != kNone;
+  }
   uint32_t from = Trie::kRoot;
   while (is_whole && p < end) {
     const uint8_t *after = nullptr, *at = p;  // the end of the longest token so far; the next byte

@@ -118,8 +118,8 @@ void PyTextModel::use_unigram(nb::handle scores, double unknown_score, Number<in
   if (all.size() != model_.tokens.ids.size()) throw nb::value_error("each token needs a score");
   build_trie();
   Unigram& unigram = model_.models.unigram;
-  if (sums == Sums::kPerText32) unigram.build<float>(std::move(all), unknown_score, model_.tokens.strings);
-  else unigram.build<double>(std::move(all), unknown_score, model_.tokens.strings);
+  if (sums == Sums::kPerText32) unigram.build<float>(std::move(all), unknown_score);
+  else unigram.build<double>(std::move(all), unknown_score);
   model_.sums = sums;
   use(Models::Used::kUnigram);
 }

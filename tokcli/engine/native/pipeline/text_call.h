@@ -36,6 +36,7 @@ struct TextModel::Call {
   // Where pieces are written with their metaspaces before they are cut: how, and the text that they come from.
   std::optional<Tracking> writing{};
   const uint8_t* written_from = nullptr;
+  bool has_spaces = true;  // whether pieces may have spaces, which become metaspaces, or metaspaces
   // SentencePiece: a span ends where what comes next begins, and of a character's bytes only the last has one.
   bool ends_at_next = false;
 

@@ -19,6 +19,11 @@ size_t most_normalized(Bytes text) {
   return std::min(kMost, kAnyText + kGrowth * text.size());
 }
 
+bool has(Bytes text, std::string_view found) {
+  const uint8_t* const end = text.data() + text.size();
+  return find_near(text.data(), end, found) < end;
+}
+
 // Appends the place of a part of a text: its first and its past-the-end byte.
 void add_place(Bytes part, Bytes text, Spans& spans) {
   uint64_t* const to = spans.reserve(2);
@@ -170,7 +175,7 @@ bool TextModel::is_cut_before_space(const uint8_t* at, const uint8_t* begin, con
   if (at == begin || end - at < 2 || *at != ' ' || !is_plain(at[-1]) || !is_plain(at[1])) return false;
   uint8_t left = at[-1], right = at[1];
   std::string_view between = " ";
-  const auto has = [](std::string_view text, uint8_t c) { return text.find(static_cast<char>(c)) != text.npos; };
+  const auto holds = [](std::string_view text, uint8_t c) { return text.find(static_cast<char>(c)) != text.npos; };
   for (const Step& step : steps) {
     switch (step.kind) {
       case Step::Kind::kPrepend:
@@ -178,7 +183,7 @@ bool TextModel::is_cut_before_space(const uint8_t* at, const uint8_t* begin, con
       case Step::Kind::kSqueeze: break;  // more than one space
       case Step::Kind::kReplace:
         if (step.from == between) between = step.to;
-        else if (has(step.from, left) || has(step.from, right) || step.from.find(between) != std::string::npos) return false;
+        else if (holds(step.from, left) || holds(step.from, right) || step.from.find(between) != std::string::npos) return false;
         if (between != " " && between != space) return false;
         break;
       case Step::Kind::kChars:
@@ -285,6 +290,8 @@ void TextModel::encode_pieces(Bytes text, bool is_first, Call& call) const {
   const bool tracks = call.spans != nullptr && has_metaspace;
   call.scratch.piece.clear();
   if (tracks) call.write_pieces();
+  const bool are_removed = has_classes && static_cast<uint8_t>(classes[' ']) == kRemoved;
+  call.has_spaces = has_metaspace && ((!are_removed && has(text, " ")) || has(text, space));
   const uint8_t *p = text.data(), *const end = p + text.size(), *begin = p;
   uint8_t last = has_classes ? kRemoved : kIsolated;
   Pace pace;
@@ -309,10 +316,8 @@ void TextModel::encode_piece(Bytes piece, bool is_first, Call& call) const {
   const bool has_one = given.starts_with(space) || given.starts_with(' ');
   const bool is_wanted = prefix == MetaspacePrefix::kAlways || (prefix == MetaspacePrefix::kFirst && is_first);
   const std::string_view before = prefixes_blindly || (is_wanted && !has_one) ? std::string_view(space) : "";
-  const auto lacks = [&](std::string_view text) {
-    return find_near(piece.data(), piece.data() + piece.size(), text) == piece.data() + piece.size();
-  };
-  if (prefixes_blindly || (lacks(" ") && lacks(space))) return encode_in_row(before, piece, call);
+  if (prefixes_blindly || !call.has_spaces || !(has(piece, " ") || has(piece, space)))
+    return encode_in_row(before, piece, call);
   std::string& text = call.scratch.piece;
   encode_waiting(call);
   text = before;

@@ -132,7 +132,7 @@ enum class Sums : uint8_t { kPerWord, kPerText32, kPerText64 };
 struct Models {
   Models(const Tokens& tokens, const Unknown& unknown)
       : pieces(tokens, unknown), pairs(tokens, unknown), word_piece(tokens, unknown), whole(tokens, unknown),
-        unigram(tokens.trie), unigram_words(unigram, tokens, unknown) {}
+        unigram(tokens), unigram_words(unigram, tokens, unknown) {}
   PieceBpe pieces;
   PairBpeModel pairs;
   WordPieceModel word_piece;
