@@ -6,10 +6,9 @@ import io
 import os
 import sys
 import tempfile
-from array import array
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from itertools import accumulate, chain, islice
+from itertools import chain, islice
 from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,7 +16,7 @@ from tokcli.cli import messages, streams
 from tokcli.cli.request import LARGE_BYTES, TextRequest
 from tokcli.cli.terminal.reading import ProgressLine
 from tokcli.cli.walk.binary_files import HEAD_BYTES, is_binary
-from tokcli.engine.stream.chunks import ReadOptions
+from tokcli.engine.adapters.record_runs import Records, count_records
 from tokcli.errors import EXIT_ERROR, TokcliError
 from tokcli.render.numbers import counted
 
@@ -272,14 +271,11 @@ def _comes_once(source: streams.Input) -> bool:
 
 def _count_joined(request: CountRequest, texts: list[bytes]) -> list[int] | None:
     """Return the count of each text; None where native code does not take them all."""
-    ends = list(accumulate(map(len, texts)))
-    data = b"".join(texts)
-    options = ReadOptions(allowed=request.allowed, refused=request.refused)
-    native = request.encoding.tokenizer.for_records(data, options)
-    # a character of UTF-8 may not begin in one text and end in the next
-    if native is None or any(data[end] & 0xC0 == 0x80 for end in ends if end < len(data)):
+    if any(
+        text and text[0] & 0xC0 == 0x80 for text in texts
+    ):  # a character would begin in one text and end in the next
         return None
-    counts = native.count_records(data, array("Q", ends), 0)
+    counts = count_records(request.encoding.tokenizer, Records.of(texts), request.read_options)
     return None if counts is None else request.finished_counts(counts).tolist()
 
 

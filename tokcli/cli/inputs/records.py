@@ -21,8 +21,6 @@ from tokcli.errors import InputError, TokcliError
 if TYPE_CHECKING:
     from typing import Protocol
 
-    from typing_extensions import Buffer
-
     from tokcli.cli.options import RecordKind, TextOptions
 
     class RecordSource(Protocol):
@@ -43,44 +41,31 @@ MAX_BLOCK_BYTES = 1 << 20  # of records that are encoded together: with 256 KiB,
 
 
 class Batch:
-    """Records that were read together: `data` has their texts and separators, `ends` (uint64) where each ends in it.
+    """Records that were read together: their numbers in the source, and their `texts`.
 
     `objects` are the JSON objects that the texts come from, unparsed. `error` is that of the record after these.
-    `offset` is the byte of the source at which the records begin; of a Parquet or Arrow file, the row. Where `is_utf8`,
-    the texts are known to be UTF-8.
+    `offset` is the byte of the source at which the records begin; of a Parquet or Arrow file, the row.
     """
-
-    is_utf8 = False
 
     def __init__(
         self,
         source: RecordSource,
         numbers: Sequence[int],
-        data: bytes,
-        ends: Buffer,
-        separator_size: int,
+        texts: Records,
         objects: Iterable[bytes] = (),
         members: list[dict[str, Any]] | None = None,
         error: TokcliError | None = None,
         offset: int = 0,
     ) -> None:
-        self.source, self.numbers = source, numbers
-        self.data, self.ends, self.separator_size = data, ends, separator_size
+        self.source, self.numbers, self.texts = source, numbers, texts
         self.objects, self.members = objects, members
         self.error, self.offset = error, offset
 
-    @property
-    def texts(self) -> Records:
-        """The texts of all records, as native code takes them."""
-        return Records(self.data, self.ends, self.separator_size, is_utf8=self.is_utf8)
-
     def records(self) -> Iterator[Record]:
         """Yield the records one by one."""
-        at = 0
-        for i, (number, end) in enumerate(zip(self.numbers, memoryview(self.ends).cast("B").cast("Q"), strict=True)):
+        for i, (number, text) in enumerate(zip(self.numbers, self.texts, strict=True)):
             members = None if self.members is None else self.members[i]
-            yield Record(self.data[at : end - self.separator_size], f"{self.source.shown}: record {number}", members)
-            at = end
+            yield Record(text, f"{self.source.shown}: record {number}", members)
 
     def has_pairs(self) -> bool:
         """Return whether a record has a second text."""
@@ -88,13 +73,12 @@ class Batch:
 
     def replace_noise(self, errors: Utf8Errors) -> None:
         """Put U+FFFD in place of what is not UTF-8, where `errors` is "replace"."""
-        native = backend.native()
-        if errors != "replace" or native is None or self.is_utf8:
+        native, data = backend.native(), self.texts.data
+        if errors != "replace" or native is None or self.texts.is_utf8:
             return
-        if valid_utf8(self.data) < len(self.data):
-            separator = self.data[-1:]
-            self.data = native.replace_noise(self.data)[0]
-            self.ends = _ends_in(self.data, separator)
+        if valid_utf8(data) < len(data):
+            replaced = native.replace_noise(data)[0]
+            self.texts = Records(replaced, _ends_in(replaced, data[-1:]), self.texts.separator_size)
 
     def raise_error(self) -> None:
         """Raise the error of the next record, if there is one."""
@@ -150,7 +134,7 @@ def _unparsed(
         if kind == "jsonl" and as_text:
             yield Unparsed(len(raw), partial(_texts_in, source, number, raw, field, errors, offset))
         else:
-            batch = Batch(source, range(number, number + len(ends)), raw, ends, 1, offset=offset)
+            batch = Batch(source, range(number, number + len(ends)), Records(raw, ends, 1), offset=offset)
             yield Unparsed(len(raw), partial(_itself, batch))
         number += len(ends)  # also blank lines
         offset += len(raw)
@@ -164,11 +148,11 @@ def _rows(source: RecordSource, path: str, field: str) -> Iterator[Unparsed]:
     """Yield the rows of a Parquet or Arrow file in batches, whose `offset` counts rows."""
     first: int = getattr(source, "start", 0)
     at = first
-    for texts in texts_of_column(path, field, first):
-        numbers = range(at + 1, at + texts.rows + 1)
-        batch = Batch(source, numbers, texts.data, texts.ends, 0, _NoObjects(path), offset=at - first)
-        yield Unparsed(len(texts.data), partial(_itself, batch))
-        at += texts.rows
+    for rows in texts_of_column(path, field, first):
+        numbers = range(at + 1, at + rows.rows + 1)
+        batch = Batch(source, numbers, Records(rows.data, rows.ends, 0), _NoObjects(path), offset=at - first)
+        yield Unparsed(len(rows.data), partial(_itself, batch))
+        at += rows.rows
 
 
 class _NoObjects:
@@ -242,10 +226,8 @@ def _texts_in(source: RecordSource, first: int, raw: bytes, field: str, errors: 
     found = _texts_natively(raw, field)
     if found is None:
         return _texts(source, first, raw, partial(text_of, field=field, errors=errors), offset)
-    texts, ends = found
-    batch = Batch(source, range(first, first + len(ends) // 8), texts, ends, 0, _Lines(raw), offset=offset)
-    batch.is_utf8 = True
-    return batch
+    texts = Records(*found, 0, is_utf8=True)
+    return Batch(source, range(first, first + len(texts.ends)), texts, _Lines(raw), offset=offset)
 
 
 def _texts_natively(raw: bytes, field: str) -> tuple[bytes, bytes] | None:
@@ -272,8 +254,7 @@ def _texts(source: RecordSource, first: int, raw: bytes, text_in: Callable[..., 
             break
     lines, all_members = lines[: len(texts)], all_members[: len(texts)]
     numbers, objects = [number for number, _ in lines], [line for _, line in lines]
-    text_ends = array("Q", accumulate(map(len, texts)))
-    return Batch(source, numbers, b"".join(texts), text_ends, 0, objects, all_members, error, offset)
+    return Batch(source, numbers, Records.of(texts), objects, all_members, error, offset)
 
 
 def read_records(source: Input, kind: RecordKind, field: str | None, errors: Utf8Errors) -> Iterator[Record]:

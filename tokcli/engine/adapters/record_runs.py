@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterator
+from itertools import accumulate
 from typing import TYPE_CHECKING, TypeVar
 
 from tokcli.engine import backend
@@ -29,6 +30,8 @@ VAIN = 64  # records that are encoded by themselves before any run is found: the
 class Records:
     """Texts in one buffer; each ends `separator_size` bytes before one of `ends` (uint64).
 
+    Where `is_utf8`, all of them are known to be UTF-8.
+
     >>> records = Records(b"one\\ntwo\\nthree\\n", array("Q", [4, 8, 14]), 1)
     >>> [(half.data, list(half.ends)) for half in records.halves()]
     [(b'one\\n', [4]), (b'two\\nthree\\n', [4, 10])]
@@ -37,6 +40,17 @@ class Records:
     def __init__(self, data: bytes, ends: Buffer, separator_size: int, *, is_utf8: bool = False) -> None:
         self.data, self.separator_size, self.is_utf8 = data, separator_size, is_utf8
         self.ends = memoryview(ends).cast("B").cast("Q")
+
+    @classmethod
+    def of(cls, texts: list[bytes]) -> Records:
+        """Return texts as records without separators."""
+        return cls(b"".join(texts), array("Q", accumulate(map(len, texts))), 0)
+
+    def __iter__(self) -> Iterator[bytes]:
+        begin = 0
+        for end in self.ends:
+            yield self.data[begin : end - self.separator_size]
+            begin = end
 
     def halves(self) -> Iterator[Records]:
         """Yield the first half of the records, and the others."""

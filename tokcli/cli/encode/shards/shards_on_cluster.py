@@ -124,7 +124,7 @@ def _records(request: EncodeRequest, section: Section) -> Iterator[Documents]:
                 encode_one(request, record, held)
             yield Documents(offset, held.data, held.ends)
         if batch.error is not None:
-            yield Documents(offset + len(batch.data), b"", error=batch.error)
+            yield Documents(offset + len(batch.texts.data), b"", error=batch.error)
 
 
 class _Held(IdWriter):
