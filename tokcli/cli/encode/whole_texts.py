@@ -74,7 +74,7 @@ def encode_placed(request: EncodeRequest, source: streams.Input | Record, writer
         for step in chain.from_iterable(found):
             if left is not None:
                 is_cut = step.cut(left)
-                left -= len(step.ids)
+                left -= step.count
             yield step
             if is_cut:
                 return
@@ -86,7 +86,7 @@ def encode_placed(request: EncodeRequest, source: streams.Input | Record, writer
     with streams.naming(source.shown):
         placed = request.shared(place, _placed_parts(request, source), lambda part: part.size, known, LARGE_BYTES)
         for step in request.shared(render, kept(placed), lambda step: step.work, 0, LARGE_BYTES):
-            writer.add_whole(step.rendered, len(step.ids), {})
+            writer.add_whole(step.rendered, step.count, {})
     return is_cut
 
 
@@ -128,27 +128,28 @@ class PartOfWhole(_PlacedPart):
 
 
 class _Step:
-    """Some tokens of a text: ids (uint32), spans to be moved on by `shift`, and both as they are written."""
+    """Some tokens of a text, `count` of them: ids (uint32) and spans, to be moved on by `shift`; then, as written."""
 
     rendered: tuple[Buffer, Buffer]
 
     def __init__(self, ids: memoryview, spans: memoryview | None, shift: int) -> None:
-        self.ids, self.spans, self.shift = ids, spans, shift
-        self.work = TOKEN_BYTES * len(ids)  # in bytes of text, until it is rendered
+        self._ids, self._spans, self._shift = ids, spans, shift
+        self.count = len(ids)
+        self.work = TOKEN_BYTES * self.count  # in bytes of text, until it is rendered
 
     def cut(self, limit: int) -> bool:
         """Keep at most `limit` tokens, and return whether there were more."""
-        is_cut = len(self.ids) > limit
+        is_cut = self.count > limit
         if is_cut:
-            self.ids = self.ids[:limit]
-            self.spans = None if self.spans is None else self.spans[: 2 * limit]
+            self._ids, self.count = self._ids[:limit], limit
+            self._spans = None if self._spans is None else self._spans[: 2 * limit]
         return is_cut
 
     def render(self, writer: IdWriter) -> None:
-        """Make `rendered`, once."""
+        """Make `rendered`, once; the memory of ids and spans is free for those of the next part."""
         if self.work:
-            self.rendered = writer.render_whole(self.ids, self.spans, self.shift)
-            self.work = 0
+            self.rendered = writer.render_whole(self._ids, self._spans, self._shift)
+            self._ids, self._spans, self.work = memoryview(b""), None, 0
 
 
 def _placed_parts(request: EncodeRequest, source: streams.Input | Record) -> Iterator[_PlacedPart]:

@@ -50,6 +50,7 @@ void AddedTokens::build(const std::vector<std::string_view>& texts, std::vector<
 size_t TextModel::encode(Bytes text, Bytes raw_states, Bytes normalized_states, ScratchPool& pool, size_t threads,
                          IdBuffer* out, Needs& needs, Spans* spans, Ends ends) const {
   const ScratchPool::Lease scratch(pool);
+  scratch->cache.expect_text(text.size());
   Call call{pool, *scratch, IdSink(out, joins_unknown ? unknown.id : kNone), needs, most_normalized(text), threads};
   call.track(spans, text, text);
   if (spans != nullptr && !knows_places()) {
