@@ -65,11 +65,9 @@ class Vocabulary {
   uint32_t find_short(const Key& key, uint64_t hash) const {
     return may_be_short(hash) ? find_in_slots(key, hash) : kNone;
   }
-  // Asks for the memory that find_short will read.
-  void prefetch_short(uint64_t hash) const {
-    __builtin_prefetch(&filter_[hash >> short_shift_]);
-    __builtin_prefetch(&short_[hash >> short_shift_]);
-  }
+  // Asks for the memory that may_be_short reads, and for what find_short reads first if that is true.
+  void prefetch_filter(uint64_t hash) const { __builtin_prefetch(&filter_[hash >> short_shift_]); }
+  const void* place_of_short(uint64_t hash) const { return &short_[hash >> short_shift_]; }
   // Returns whether there may be a token with this hash. False is certain; true is wrong for at most one lookup in 20.
   bool may_be_short(uint64_t hash) const {
     return filter_[hash >> short_shift_] >> (hash >> (short_shift_ - 3) & 7) & 1;

@@ -257,10 +257,17 @@ void Encoder::probe(size_t pieces) {
   }
 }
 
-// Finds short pieces that are tokens; all others become jobs for merging, unless the cache of long pieces has them.
+// Finds short pieces that are tokens; all others become jobs for merging, unless the cache of long pieces has them. Of
+// two places where a piece may be, the filter says which one is read first, and only that is asked for. (Profile: among
+// bytes that are not UTF-8, where hardly a piece is a token, waiting for the other one took a tenth of the time.)
 void Encoder::look_up_missing() {
   Batch& batch = *batch_;
-  for (size_t k = 0; k < missing_; ++k) vocabulary_.prefetch_short(batch.hashes[batch.missing[k]]);
+  for (size_t k = 0; k < missing_; ++k) vocabulary_.prefetch_filter(batch.hashes[batch.missing[k]]);
+  for (size_t k = 0; k < missing_; ++k) {
+    const uint64_t hash = batch.hashes[batch.missing[k]];
+    const void *const token = vocabulary_.place_of_short(hash), *const piece = &long_piece_of(hash);
+    __builtin_prefetch(vocabulary_.may_be_short(hash) ? token : piece);
+  }
   for (size_t k = 0; k < missing_; ++k) {
     const uint32_t i = batch.missing[k];
     const uint8_t* p = batch.starts[i];
