@@ -9,6 +9,7 @@
 // and nothing worse.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -90,6 +91,9 @@ class Vocabulary {
   // Returns the part that a single byte is, and the id of a part (kNone for a byte that is no token).
   uint32_t byte_part(uint8_t byte) const { return bytes_[byte]; }
   uint32_t id_of_part(uint32_t part) const { return part < id_count_ ? part : kNone; }
+  bool has_all_bytes() const {
+    return std::all_of(bytes_, bytes_ + 256, [&](uint32_t part) { return part < id_count_; });
+  }
   // A question asked of the table of merges: which token do two parts become? Its id is also the rank of the merge.
   // Each pair has exactly one slot where it can be, so that neither asking nor answering has a loop or a branch:
   // whether two parts merge is as good as random, and a branch on it would be mispredicted half of the time. A question

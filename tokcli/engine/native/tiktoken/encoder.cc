@@ -215,6 +215,7 @@ Result Encoder::encode_piece(Bytes piece, IdBuffer* out) {
 // Removes kNone, which stands for bytes that are no token, from the ids of a job. Returns false where there are such
 // bytes and they are an error.
 bool Encoder::drop_missing(MergeJob& job) const {
+  if (has_all_bytes_) [[likely]] return true;
   uint32_t* const end = job.out + job.count;
   if (std::find(job.out, end, kNone) == end) [[likely]] return true;
   job.count = static_cast<uint32_t>(std::remove(job.out, end, kNone) - job.out);
@@ -281,8 +282,12 @@ void Encoder::look_up_missing() {
       continue;
     }
     const CachedLongPiece& slot = long_piece_of(hash);
-    if (slot.holds(hash, p, size)) set_ids(i, slot.ids, slot.count);
-    else add_job(i);
+    if (slot.holds(hash, p, size)) {
+      set_ids(i, slot.ids, slot.count);
+    } else {
+      __builtin_prefetch(slot.ids, 1);  // where `keep` may write
+      add_job(i);
+    }
   }
 }
 

@@ -57,7 +57,8 @@ struct Result {
 class Encoder {
  public:
   explicit Encoder(const Vocabulary& vocabulary)
-      : vocabulary_(vocabulary), cache_(kLines), long_cache_(kLongPieces), batch_(std::make_unique<Batch>()) {}
+      : vocabulary_(vocabulary), cache_(kLines), long_cache_(kLongPieces), batch_(std::make_unique<Batch>()),
+        has_all_bytes_(vocabulary.has_all_bytes()) {}
 
   // Appends the ids of a text to `out`; only counts them where `out` is null.
   Result encode(const Splitting& by, const Text& text, IdBuffer* out);
@@ -146,6 +147,7 @@ class Encoder {
   ZeroedArray<CachedLongPiece> long_cache_;
   bool has_pages_ = false;
   std::unique_ptr<Batch> batch_;
+  bool has_all_bytes_;  // each byte is a token
   size_t missing_ = 0, longer_ = 0, jobs_ = 0;
   std::vector<uint8_t> utf8_;   // a segment of a text that is not UTF-8, as UTF-8
   GrowingBuffer<uint32_t> more_;  // the ids of pieces that have more than three, and what merging writes
