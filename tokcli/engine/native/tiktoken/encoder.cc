@@ -72,6 +72,7 @@ Result Encoder::encode_split(Bytes text, std::span<const uint64_t> ends, IdBuffe
 
 Result Encoder::encode_noise(Bytes data, std::vector<uint64_t> ends, IdBuffer* out) {
   Result result;
+  if (out) out->reserve(data.size());  // nearly as many ids as bytes
   result.missing_byte = vocabulary_.drops_missing() || !join_spaces(data, &ends);
   return result.missing_byte ? result : encode_split(data, ends, out);
 }
