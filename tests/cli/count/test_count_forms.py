@@ -10,7 +10,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from support import failed, first_in_gate, ok, on_terminal, refused, run_tokcli
+from support import ROOT, failed, first_in_gate, ok, on_terminal, refused, run_tokcli
 
 ENCODINGS = ("-e", "gpt2", "-e", "o200k_base")
 
@@ -220,6 +220,18 @@ def test_files_of_every_size_are_counted_as_they_are_alone(jobs: str, errors: st
     assert [(name, *found[name]) for name, _, _ in expected] == expected
     both = json.loads(ok("count", "-r", "-j", jobs, "--errors", errors, "--json", *ENCODINGS, tmp_path))
     assert both["total"]["o200k_base"] == made["total"]
+
+
+def test_files_among_which_only_python_encodes_one_have_their_counts(tmp_path: Path) -> None:
+    rules = json.loads((ROOT / "tests/data/formats/byte-level.tokenizer.json").read_text("utf-8"))
+    (tmp_path / "nfc.json").write_text(json.dumps(rules | {"normalizer": {"type": "NFC"}}))
+    texts = {"a": "the cat", "b": "cafe\u0301 e\u0301", "c": "", "d": "\u00e9t\u00e9 " * 99, "e": "\u0301"}
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    encode = ("count", "-e", tmp_path / "nfc.json")
+    expected = {name: int(ok(*encode, tmp_path / name)) for name in texts}
+    rows = json.loads(ok(*encode, "--json", *(tmp_path / name for name in texts)))["files"]
+    assert {Path(row["path"]).name: row["tokens"] for row in rows} == expected
 
 
 @pytest.mark.parametrize("special", [["--special", "allow"], ["--allow-special", "<|endoftext|>"], []])
