@@ -80,6 +80,7 @@ class Request(Generic[Asked]):
         work: Callable[[Item], Made],
         items: Iterator[Item],
         size: Callable[[Item], int],
+        *,
         known: int = 0,
         large: int = LARGE_BYTES,
     ) -> Iterator[Made]:
@@ -232,7 +233,7 @@ class TextRequest(InputRequest[AskedText]):
         """Apply `work` to parts of an input, which --jobs threads share; `known` is as for `shared`."""
         if self.encoding.tokenizer.sees_whole_texts:
             work = with_threads_inside(work, self.threads)
-        return self.shared(work, parts, work_of, known)
+        return self.shared(work, parts, work_of, known=known)
 
     def has_pairs(self, batch: Batch) -> bool:
         """Return whether records of a batch are pairs of texts, which are encoded one by one."""

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from support import HARD_ATOMS, ok
 
 import tokcli
-from tokcli.cli.encode.whole_texts import LARGE_BYTES, PartOfWhole
+from tokcli.cli.encode.whole_texts import SHARED_BYTES, PartOfWhole
 from tokcli.cli.main import run
 from tokcli.engine import backend
 
@@ -41,7 +41,7 @@ def test_places_in_a_pipe_are_those_in_a_file(name: str, unit: str, tmp_path: Pa
 @pytest.mark.parametrize("unit", ["byte", "char"])
 def test_a_long_text_that_is_seen_whole_is_written_in_parts(unit: str, tmp_path: Path) -> None:
     """Its parts begin between words of ASCII; what is around them has characters of several bytes."""
-    text = (TEXT + " the words. ") * (2 * LARGE_BYTES // len(TEXT.encode()))
+    text = (TEXT + " the words. ") * (2 * SHARED_BYTES // len(TEXT.encode()))
     file = tmp_path / "text"
     file.write_text(text)
     found = json.loads(ok("encode", "-e", MODELS / "wordpiece.tokenizer.json", "--offsets", unit, "--json", file))

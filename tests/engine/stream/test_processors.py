@@ -62,6 +62,13 @@ def test_a_thread_that_starts_others_is_free_before(monkeypatch: pytest.MonkeyPa
     assert list(ordered(with_threads_inside(work, 3), iter(range(9)), len(MINE))) == [(3, set(MINE))] * 9
 
 
+@needs_two
+def test_a_crew_that_a_thread_of_another_one_starts_has_all_processors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processors, "FIXED_S", 1000.0)
+    made = list(ordered(lambda _: seen_in_rounds(1), iter(range(3)), len(MINE)))
+    assert [sorted(map(sorted, found)) for found in made] == [[[number] for number in MINE]] * 3
+
+
 @pytest.mark.parametrize(
     ("there", "threads"), [(range(16), 16), (range(4), 3), (range(1), 8)], ids=["many", "more than threads", "one"]
 )

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 STEP_TOKENS = 1 << 15  # written at once: their lines fit into a cache, and into memory that is used again
 BLOCK_BYTES = 1 << 15  # read at once, for the same reason: the places of tokens take more memory than their text
 TOKEN_BYTES = 4  # of text, as a rule
-LARGE_BYTES = 1 << 17  # of text; one with fewer is encoded before threads have started
+SHARED_BYTES = 1 << 17  # of text; one with fewer is encoded before threads have started
 PART_BYTES = 1 << 16  # of its parts
 
 
@@ -84,8 +84,9 @@ def encode_placed(request: EncodeRequest, source: streams.Input | Record, writer
         return step
 
     with streams.naming(source.shown):
-        placed = request.shared(place, _placed_parts(request, source), lambda part: part.size, known, LARGE_BYTES)
-        for step in request.shared(render, kept(placed), lambda step: step.work, 0, LARGE_BYTES):
+        parts = _placed_parts(request, source)
+        placed = request.shared(place, parts, lambda part: part.size, known=known, large=SHARED_BYTES)
+        for step in request.shared(render, kept(placed), lambda step: step.work, large=SHARED_BYTES):
             writer.add_whole(step.rendered, step.count, {})
     return is_cut
 
@@ -169,7 +170,7 @@ def _placed_parts(request: EncodeRequest, source: streams.Input | Record) -> Ite
 
 def _part_ends(request: EncodeRequest, part: AnyChunk) -> Sequence[int]:
     """Return where the parts of a part end that threads take one by one; nothing where that is not worth it."""
-    if not isinstance(part, memoryview) or part.nbytes < LARGE_BYTES:
+    if not isinstance(part, memoryview) or part.nbytes < SHARED_BYTES:
         return ()
     ends = request.encoding.tokenizer.part_ends(part, PART_BYTES)
     return ends if len(ends) > 1 else ()

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from tokcli.engine.adapters.whole_text import NONE, WholeTextTokenizer
 from tokcli.engine.bpe.merges import ParentTable, for_ids
-from tokcli.engine.shortcut.placed import placed
+from tokcli.engine.shortcut.placed import placed, placed_utf8
 from tokcli.engine.shortcut.shortcut import Shortcut, blanks_of
 from tokcli.engine.shortcut.text_check import Checks, TextCheck
 from tokcli.engine.stream import chunks as stream
@@ -192,6 +192,8 @@ class ShortcutTokenizer(WholeTextTokenizer):
         checks, found = self._checks, allowed_in(part) | self._always_found
         if checks is None:
             return super().encode_spans(part)
+        if isinstance(part, memoryview) and (plain := self._spans_of_part(part)) is not None:
+            return plain
         parts, at = [], 0
         for text, is_added in checks.parts(text_of(part), found):
             if is_added:
@@ -200,6 +202,13 @@ class ShortcutTokenizer(WholeTextTokenizer):
                 parts.append(self._plain_spans(checks, text, at))
             at += len(text)
         return joined(parts)
+
+    def _spans_of_part(self, part: memoryview) -> Tokens | None:
+        """Return the tokens of a part of a stream; None where the shortcut does not hold for all of it as it is."""
+        native, decoder = self.fast.native, self.fast.native_decoder
+        if native is None or decoder is None or self.shortcut.prefix_space or not self._takes(part):
+            return None
+        return placed_utf8(native, decoder, part, 0, with_blanks=self.inner.trims_spans)
 
     def _plain_spans(self, checks: Checks, text: str, start: int) -> Tokens:
         """Return the tokens of a text that has no added tokens, `start` characters into the input."""

@@ -5,9 +5,11 @@ from __future__ import annotations
 from array import array
 from typing import TYPE_CHECKING
 
-from tokcli.engine.tokens import Spans, Tokens
+from tokcli.engine.tokens import Tokens
 
 if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
     from tokcli.engine import _native
     from tokcli.engine.shortcut.shortcut import Shortcut
     from tokcli.engine.tiktoken.native_encoder import NativeEncoder
@@ -22,12 +24,25 @@ def placed(
     the text, or where not all of it becomes tokens.
     """
     plain = shortcut.with_prefix(text)
-    ids = native.encode_array(plain)
-    places = None if ids is None else decoder.place(ids, plain.encode(), start - (len(plain) - len(text)), with_blanks)
+    added = len(plain) - len(text)
+    try:
+        data = plain.encode()
+    except UnicodeEncodeError:  # a lone surrogate
+        return None
+    found = placed_utf8(native, decoder, data, start - added, with_blanks=with_blanks)
+    if found is not None and found.spans and added:
+        found.spans = array("Q", found.spans)
+        found.spans[:2] = array("Q", [start, max(found.spans[1], start + 1)])
+    return found
+
+
+def placed_utf8(
+    native: NativeEncoder, decoder: _native.Decoder, data: Buffer, start: int, *, with_blanks: bool
+) -> Tokens | None:
+    """Return the tokens of UTF-8 as `placed` does; nothing is put before it."""
+    ids = native.encode_utf8(data)
+    places = None if ids is None else decoder.place(ids, data, start, with_blanks)
     if ids is None or places is None:
         return None
-    spans: Spans = memoryview(places[0]).cast("Q")
-    if len(plain) > len(text):
-        spans = array("Q", places[0])
-        spans[:2] = array("Q", [start, max(spans[1], start + 1)])
-    return Tokens(ids, spans=spans, blanks=None if places[1] is None else memoryview(places[1]).cast("I"))
+    blanks = None if places[1] is None else memoryview(places[1]).cast("I")
+    return Tokens(ids, spans=memoryview(places[0]).cast("Q"), blanks=blanks)

@@ -21,6 +21,7 @@ class Processors:
     """The processors of the calling thread, for the start of `threads` threads."""
 
     def __init__(self, threads: int) -> None:
+        free_thread()  # if it belongs to another crew
         affinity = getattr(os, "sched_getaffinity", None)  # Linux has it
         self._all = frozenset[int](affinity(0) if affinity else ())
         self._order, self._threads = sorted(self._all), threads

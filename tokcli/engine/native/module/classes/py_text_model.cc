@@ -28,8 +28,10 @@ void check_whole(Bytes record, Bytes text) {
 // Returns texts that are in a row; ValueError where their sizes (uint32) are not those of whole characters of UTF-8.
 std::vector<std::string_view> cut_up(Bytes row, nb::handle given_sizes) {
   std::vector<std::string_view> made;
+  const auto sizes = items_of<uint32_t>(given_sizes);
+  made.reserve(sizes.size());
   size_t at = 0;
-  for (const uint32_t size : items_of<uint32_t>(given_sizes)) {
+  for (const uint32_t size : sizes) {
     if (size > row.size() - at) throw nb::value_error("a text ends after all of them");
     made.emplace_back(view_of(row.subspan(at, size)));
     at += size;
@@ -155,6 +157,8 @@ void PyTextModel::learn_packed(nb::handle chars, nb::handle sizes, nb::handle te
   const bool are_few = std::all_of(values.begin(), values.end(), [](uint16_t v) { return v < TextModel::kKnown; });
   if (made.size() != points.size() || values.size() != class_points.size() || runs.size() % 2 || !are_few)
     throw nb::value_error("each character and run needs what it becomes, or its class");
+  rules.chars.reserve(points.size());
+  rules.classes.reserve(values.size());
   for (size_t i = 0; i < points.size(); ++i) rules.chars.emplace_back(points[i], made[i]);
   for (size_t i = 0; i < values.size(); ++i) rules.classes.emplace_back(class_points[i], values[i]);
   for (size_t i = 0; i < runs.size(); i += 2) rules.runs.emplace_back(runs[i], runs[i + 1]);
