@@ -187,9 +187,7 @@ def _parts(request: EncodeRequest, source: streams.Input | Record) -> Iterator[A
     """Yield the parts of an input, or chunks where parts would begin with an added space, which has no place."""
     if request.encoding.tokenizer.puts_space_first:
         return request.chunks(source)
-    blocks: Iterable[bytes] = source.blocks()
-    if isinstance(source, streams.Input) and not request.encoding.tokenizer.sees_whole_texts:
-        blocks = source.blocks(BLOCK_BYTES)
+    blocks = source.blocks(BLOCK_BYTES) if isinstance(source, streams.Input) else source.blocks()
     options = ReadOptions(request.options.errors, request.allowed, request.refused, BLOCK_BYTES)
     return request.encoding.tokenizer.read_parts(blocks, options)
 
