@@ -53,7 +53,7 @@ def test_threads_share_from_its_first_part_what_is_known_to_be_long() -> None:
     vars(request)["threads"] = 2
 
     def threads_for(known: int) -> set[int]:
-        return set(request.shared(lambda _: threading.get_ident(), iter([1] * 8), lambda size: size, known))
+        return set(request.shared(lambda _: threading.get_ident(), iter([1] * 8), lambda size: size, known=known))
 
     assert threads_for(0) == {threading.get_ident()}
     assert threading.get_ident() not in threads_for(LARGE_BYTES)

@@ -271,9 +271,8 @@ def _comes_once(source: streams.Input) -> bool:
 
 def _count_joined(request: CountRequest, texts: list[bytes]) -> list[int] | None:
     """Return the count of each text; None where native code does not take them all."""
-    if any(
-        text and text[0] & 0xC0 == 0x80 for text in texts
-    ):  # a character would begin in one text and end in the next
+    # a character of UTF-8 may not begin in one text and end in the next
+    if any(text and text[0] & 0xC0 == 0x80 for text in texts):
         return None
     counts = count_records(request.encoding.tokenizer, Records.of(texts), request.read_options)
     return None if counts is None else request.finished_counts(counts).tolist()

@@ -23,7 +23,10 @@ class Unigram {
     archive.plain(largest_);
     archive.table(whole_);
   }
-  bool fits() const { return tokens_.trie.fits(scores_.size()) && whole_.size() == scores_.size(); }
+  bool fits() const {
+    const size_t count = scores_.size();
+    return tokens_.strings.size() == count && whole_.size() == count && tokens_.trie.fits(count);
+  }
 
   // Fills scratch.steps with the best path by sums (float or double) that begin with `start`, and returns the sum at
   // the end. Floats begin at 0 again when they become large. `sure_up_to` (null where it is not wanted) becomes the

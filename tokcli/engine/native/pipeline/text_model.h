@@ -51,7 +51,7 @@ struct AddedTokens {
     }
   };
   std::vector<AddedToken> tokens;
-  Trie trie;                       // from texts to numbers of tokens
+  Trie trie;       // from texts to numbers of tokens
   ByteSet begins;  // the bytes that tokens begin with
   // Whether text may be cut before a space (or U+2581, which spaces become), so that the same tokens are found in its
   // parts: a token may hold one across the cut, look at what is before it, or, after its last byte, take it.

@@ -3,7 +3,6 @@
 
 #include <array>
 #include <cstdint>
-#include <initializer_list>
 
 #include "base/bytes.h"
 
@@ -13,10 +12,6 @@ namespace tokcli {
 // a block has one of them.
 class ByteSet {
  public:
-  ByteSet() = default;
-  ByteSet(std::initializer_list<uint8_t> bytes) {
-    for (const uint8_t byte : bytes) add(byte);
-  }
   void add(uint8_t byte) {
     if (is_in_[byte]) return;
     is_in_[byte] = true;
