@@ -64,7 +64,7 @@ inline void fill(tokcli::TextModel& model, tokcli::Models::Used used) {
   model.models.pairs.build({{6ull << 32 | 9, 0, 12}, {3ull << 32 | 12, 1, 18}}, {true, true, "##", "</w>"});
   model.models.word_piece.build("##", 100);
   model.models.whole.build(true);
-  model.models.unigram.build<float>({-9, -1, -2, -2.5, -3, -1, -4, -2, -2}, -20, model.tokens.strings);
+  model.models.unigram.build<float>({-9, -1, -2, -2.5, -3, -1, -4, -2, -2}, -20);
   model.sums = used == tokcli::Models::Used::kUnigram ? tokcli::Sums::kPerText32 : tokcli::Sums::kPerWord;
   model.word_cut = tokcli::WordCut::kWherePossible;
   model.pairs.build(model.tokens.strings);
