@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from tokcli.cli import streams
-from tokcli.cli.chat.conversation import ChatCount, ChatRequest
-from tokcli.cli.chat.openai_rules import count_request, overhead_of
+from tokcli.cli.chat.conversation import ChatRequest
 from tokcli.cli.chat.read_request import read_request
+from tokcli.cli.chat.rules import rules_for
 from tokcli.cli.count.count_options import CountRequest
 from tokcli.cli.count.many import ManyCounts, Outcome, row_of
 from tokcli.cli.inputs import records
@@ -17,19 +15,12 @@ from tokcli.errors import TokcliError
 MAX_BYTES = 64 << 20  # of a request: it is held as a whole
 
 
-def rules_for(request: CountRequest) -> Callable[[ChatRequest], ChatCount]:
-    """Return the function that counts a request to a chat model, for the encoding that the options name."""
-    overhead = overhead_of(request.options.model, request.encoding.name)
-    count = request.encoding.tokenizer.count
-    return lambda chat: count_request(chat, overhead, count)
-
-
 class ChatCounts(ManyCounts):
     """The counts of the requests to chat models in the inputs."""
 
     def __init__(self, requests: list[CountRequest]) -> None:
         super().__init__(requests)
-        self._count = rules_for(self.request)
+        self.rules = rules_for(self.request)
 
     def outcomes(self, sources: list[streams.Input]) -> list[Outcome]:
         """Return the outcomes of some inputs, in order."""
@@ -50,4 +41,4 @@ class ChatCounts(ManyCounts):
         """Return the number of tokens of a request."""
         if chat.left_out:
             self.request.note("--chat counts texts and tools; images, sounds and files are left out.")
-        return self._count(chat).total
+        return self.rules.counted(chat).total
