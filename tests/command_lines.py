@@ -68,6 +68,7 @@ def make_files(folder: Path) -> None:
         "names": b"text\0ids\0", "bad names": b"text\0\0", "jsonl": b'{"text": "a b", "ids": [1]}\n' * 3, "pattern": b"\\w+|\\W+\n",
         "ids.npy": npy.header(2) + b"\1\0\0\0\2\0\0\0", "u32": b"\1\0\0\0", "u16": b"\1\0\2\0", "folder/a.txt": b"abc " * 50,
         "a b": b"a b", "-x": b"minus", "mine.tiktoken": b"".join(b"%s %d\n" % (_base64(bytes([i])), i) for i in range(256)),
+        "mine.tiktoken.json": b'{"pat_str": "\\\\w+|\\\\W+"}',
     }  # fmt: skip
     for name, data in contents.items():
         (folder / name).parent.mkdir(exist_ok=True)

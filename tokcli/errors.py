@@ -156,6 +156,12 @@ class VocabularyError(TokcliError, ValueError):
     """A vocabulary file that is damaged, contradicts itself, or is in a format that tokcli does not read."""
 
 
+class NoPatternError(VocabularyError):
+    """A file of ranks that neither says how text is split nor is a published one; nobody has named a pattern."""
+
+    SIDECAR = '{"pat_str": "REGEX", "special_tokens": {"NAME": ID}}'  # FILE.json beside it, which would name one
+
+
 class PatternError(TokcliError, ValueError):
     """A pattern that does not compile, leaves text out, matches nothing, or takes too long."""
 

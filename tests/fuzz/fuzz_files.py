@@ -91,7 +91,7 @@ def seeds() -> dict[str, list[dict[str, bytes]]]:
             gguf(path, model="bert", tokens=["[UNK]", "[CLS]", "[SEP]", *BYTES, "he", "##llo"]).read_bytes(),
         ]  # fmt: skip
     return {
-        "tiktoken": [{"x.tiktoken": format_tiktoken(RANKS)}],
+        "tiktoken": [{"x.tiktoken": format_tiktoken(RANKS), "x.tiktoken.json": b'{"pat_str": "\\\\w+|\\\\W+"}'}],
         "tokenizer.json": [{path.name: path.read_bytes()} for path in sorted(FOLDER.glob("*.tokenizer.json"))],
         "tekken": [{"tekken.json": json.dumps(tekken).encode()}],
         "sentencepiece": [{name: (FOLDER / name).read_bytes()} for name in ("bpe.model", "char.model")],

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from loopback import Answer, Server
+from support import first_in_gate, reference
 
 from tokcli.cli.inspect_ranks.inspect_ranks import describe_encodings
 from tokcli.errors import NetworkError, UnknownEncodingError, VocabularyError
@@ -73,26 +74,80 @@ def test_a_registered_name_wins_over_a_file(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.chdir(tmp_path)
     Path("gpt2").write_bytes(TEXT)
     assert resolve_encoding("gpt2") is get_encoding("gpt2")
-    assert resolve_encoding("./gpt2").encode("hello") == [300]
+    assert resolve_encoding("./gpt2", pattern="gpt2").encode("hello") == [300]
 
 
-def test_a_file_without_a_pattern_gets_cl100ks_and_says_so(ranks_file: Path) -> None:
-    notes: list[str] = []
-    encoding = resolve_encoding(str(ranks_file), note=notes.append)
-    assert encoding._pat_str == get_encoding("cl100k_base")._pat_str
-    assert encoding.name == "own"
-    assert encoding.encode("hello") == [300]
-    assert notes == [f"{ranks_file} has no pattern; cl100k_base's is used, unless a pattern is given."]
+@pytest.mark.parametrize("sidecar", [None, "{}", '{"special_tokens": {"<end>": 400}}'])
+def test_ranks_without_a_pattern_are_refused_whatever_was_read_before(ranks_file: Path, sidecar: str | None) -> None:
+    if sidecar is not None:
+        ranks_file.with_name("own.tiktoken.json").write_text(sidecar)
+    assert load_encoding(ranks_file, pattern="gpt2").encode("hello") == [300]
+    for load in (load_encoding, resolve_encoding):
+        with pytest.raises(VocabularyError, match="no pattern: ranks alone do not say how text is split") as caught:
+            load(str(ranks_file))
+        assert caught.value.where == str(ranks_file)
+        assert "pattern=" in caught.value.hint
+        assert "own.tiktoken.json" in caught.value.hint
+
+
+def test_tokens_are_decoded_without_a_pattern(ranks_file: Path) -> None:
+    encoding = resolve_encoding(str(ranks_file), needs_pattern=False)
+    assert (encoding.name, encoding.decode([300, 104])) == ("own", "helloh")
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with OpenAI's .tiktoken files, under names that say nothing."""
+    folder = tmp_path_factory.mktemp("published")
+    for name in ("r50k_base", "p50k_base", "cl100k_base", "o200k_base"):
+        path = folder / f"ranks of {name}"
+        path.write_bytes(format_tiktoken(get_encoding(name)._mergeable_ranks))
+        assert hashlib.sha256(path.read_bytes()).hexdigest() == CATALOG[name].ranks_sha256
+    return folder
+
+
+@pytest.mark.parametrize("name", first_in_gate(["o200k_base", "cl100k_base", "p50k_base", "r50k_base"]))
+def test_a_published_file_is_the_encoding_of_that_name(published: Path, name: str) -> None:
+    encoding = load_encoding(published / f"ranks of {name}")
+    assert encoding._pat_str == get_encoding(name)._pat_str
+    assert encoding._special_tokens == get_encoding(name)._special_tokens
+    text = "it's 2024, DON'T<|endoftext|>"
+    expected = reference(name).encode(text, allowed_special="all")
+    assert encoding.encode(text, allowed_special="all") == expected
+
+
+@pytest.mark.parametrize(
+    ("sidecar", "pat_str", "special"),
+    [
+        ({"pat_str": r"\w|\W"}, r"\w|\W", CATALOG["r50k_base"].special_tokens),
+        ({"special_tokens": {"<end>": 50300}}, CATALOG["r50k_base"].pat_str, {"<end>": 50300}),
+        ({"pat_str": r"\w|\W", "special_tokens": {}}, r"\w|\W", {}),
+    ],
+)
+def test_what_a_sidecar_says_wins_over_what_is_known_of_a_published_file(
+    published: Path, tmp_path: Path, sidecar: dict[str, Any], pat_str: str, special: dict[str, int]
+) -> None:
+    path = tmp_path / "own.tiktoken"
+    path.write_bytes((published / "ranks of r50k_base").read_bytes())
+    before = load_encoding(path)
+    path.with_name("own.tiktoken.json").write_text(json.dumps(sidecar))
+    encoding = load_encoding(path)
+    assert (encoding._pat_str, encoding._special_tokens) == (pat_str, special)
+    path.with_name("own.tiktoken.json").unlink()
+    assert load_encoding(path)._special_tokens == before._special_tokens == CATALOG["r50k_base"].special_tokens
+
+
+def test_packed_ranks_are_those_of_the_published_file() -> None:
+    path = registered.packed_path(CATALOG["r50k_base"])
+    assert load_encoding(path).encode("it's 2024") == get_encoding("r50k_base").encode("it's 2024")
 
 
 def test_a_sidecar_has_pattern_and_special_tokens(ranks_file: Path) -> None:
     ranks_file.with_name("own.tiktoken.json").write_text(
         json.dumps({"pat_str": r"\w|\W", "special_tokens": {"<end>": 400}})
     )
-    notes: list[str] = []
-    encoding = load_encoding(ranks_file, note=notes.append)
+    encoding = load_encoding(ranks_file)
     assert encoding.encode("hell<end>", allowed_special="all") == [104, 101, 108, 108, 400]
-    assert notes == []
     assert load_encoding(ranks_file, pattern="gpt2")._pat_str == get_encoding("gpt2")._pat_str
 
 
@@ -123,7 +178,7 @@ def test_a_pattern_overrides_a_registered_one_by_regex_or_by_name() -> None:
 
 
 def test_special_tokens_and_name_can_be_given(ranks_file: Path) -> None:
-    encoding = load_encoding(ranks_file, special_tokens={"<x>": 301}, name="mine")
+    encoding = load_encoding(ranks_file, pattern="gpt2", special_tokens={"<x>": 301}, name="mine")
     assert (encoding.name, encoding.special_tokens_set) == ("mine", {"<x>"})
     with pytest.raises(VocabularyError, match="both have the id 400"):
         load_encoding(ranks_file, special_tokens={"<x>": 400, "<y>": 400})
@@ -140,7 +195,9 @@ def test_a_url_with_its_sha256_is_an_encoding(server: Server) -> None:
     spec = server.serve("/own.tiktoken", Answer(TEXT)) + "#sha256=" + hashlib.sha256(TEXT).hexdigest().upper()
     encoding = resolve_encoding(spec, pattern="gpt2")
     assert (encoding.name, encoding.encode("hello")) == ("own", [300])
-    assert resolve_encoding(spec, offline=True).encode("hello") == [300]
+    assert resolve_encoding(spec, pattern=r"\w|\W", offline=True).encode("he") == [104, 101]
+    with pytest.raises(VocabularyError, match=r"own\.tiktoken: no pattern"):
+        resolve_encoding(spec)
 
 
 @pytest.mark.parametrize("fragment", ["", "#", "#sha256=12", "#sha256=" + "g" * 64, "#md5=" + "0" * 32])

@@ -69,6 +69,7 @@ def command(**given: Any) -> None:
     folders = {source: found for source in request.inputs if (found := shards_in(source)) is not None}
     if folders:
         request = with_encoding_of(request, list(folders.values()))
+    request.needs_pattern = bool(folders)  # the index of shards says which pattern made them
     with request.open_output("text", "bytes_hex") as output:
         for source in request.inputs:
             ids = source._replace(may_be_ids=asked.form != "text")

@@ -16,6 +16,7 @@ from tokcli.cli.inputs.column_files import holds_columns
 from tokcli.errors import (
     DisallowedSpecialTokenError,
     MissingFileError,
+    NoPatternError,
     NotUtf8Error,
     OfflineError,
     PatternTimeoutError,
@@ -53,6 +54,11 @@ def _timeout(error: PatternTimeoutError) -> str:
     return "It backtracks on this text; raise --timeout, or make its repeats possessive (`++`, `*+`)."
 
 
+def _no_pattern(error: NoPatternError) -> str:
+    sidecar = f"{(error.where or 'FILE').rpartition('/')[2]}.json"
+    return f"Give --pattern P (a regex, or an encoding's name), or name it in the sidecar {sidecar}: {error.SIDECAR}."
+
+
 def _offline(_: OfflineError) -> str:
     return "Leave out --offline, TOKCLI_OFFLINE and HF_HUB_OFFLINE once, or name a file."
 
@@ -85,6 +91,7 @@ def _unknown_model(error: UnknownModelError) -> str:
 
 _HINTS: dict[type[TokcliError], Callable[[Any], str]] = {
     DisallowedSpecialTokenError: _special_token,
+    NoPatternError: _no_pattern,
     NotUtf8Error: _not_utf8,
     PatternTimeoutError: _timeout,
     OfflineError: _offline,

@@ -44,7 +44,12 @@ SHOWN_NAMES = 8  # special tokens in a hint
 
 
 class Request(Generic[Asked]):
-    """The options of a command, and the encoding that they name; pass `encoding` if it is loaded already."""
+    """The options of a command, and the encoding that they name; pass `encoding` if it is loaded already.
+
+    Where `needs_pattern` is set to False, ranks without a pattern will do: no text is encoded.
+    """
+
+    needs_pattern = True
 
     def __init__(self, options: Asked, encoding: Encoding | None = None) -> None:
         self.options = options
@@ -65,6 +70,7 @@ class Request(Generic[Asked]):
         return resolve(
             spec if model is None else model,
             pattern=self.options.pattern,
+            needs_pattern=self.needs_pattern,
             offline=self.options.offline,
             note=self.note,
             progress=show_download if sys.stderr.isatty() and not self.options.quiet else None,

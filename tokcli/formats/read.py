@@ -5,6 +5,7 @@ What a file leaves open (the pattern of a .tiktoken file) is left open here, too
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from collections.abc import Callable, Mapping
@@ -148,14 +149,16 @@ def _first(found: Sources) -> tuple[bytes, str]:
 
 
 def _parse_packed(found: Sources) -> RanksFile:
-    return RanksFile(packed_ranks.unpack(*_first(found)))
+    data, name = _first(found)
+    return RanksFile(packed_ranks.unpack(data, name), sha256=packed_ranks.read_tables(data, name).sha256.hex())
 
 
 def _parse_tiktoken(found: Sources) -> RanksFile:
-    ranks = parse_tiktoken(*_first(found))
-    for path, data in found.files[1:]:
-        return RanksFile(ranks, *parse_sidecar(data, shown_name(path)))
-    return RanksFile(ranks)
+    data, name = _first(found)
+    ranks, sha256 = parse_tiktoken(data, name), hashlib.sha256(data).hexdigest()
+    for path, sidecar in found.files[1:]:
+        return RanksFile(ranks, *parse_sidecar(sidecar, shown_name(path)), sha256)
+    return RanksFile(ranks, sha256=sha256)
 
 
 def _parse_pair(found: Sources) -> RanksFile:

@@ -24,15 +24,20 @@ EMPTY_TOKEN = b"="  # how whisper's files, which have an empty token, write it; 
 
 
 class RanksFile:
-    """The contents of a vocabulary file; `pat_str` is None if the file does not give a pattern."""
+    """The contents of a vocabulary file; `special_tokens` and `pat_str` are None where the file does not give them.
+
+    `sha256` (hex) is that of the ranks as a .tiktoken file, which names published ones; "" for ranks of other formats.
+    """
 
     def __init__(
         self,
         mergeable_ranks: dict[bytes, int],
         special_tokens: dict[str, int] | None = None,
         pat_str: str | None = None,
+        sha256: str = "",
     ) -> None:
-        self.mergeable_ranks, self.special_tokens, self.pat_str = mergeable_ranks, special_tokens or {}, pat_str
+        self.mergeable_ranks, self.special_tokens, self.pat_str = mergeable_ranks, special_tokens, pat_str
+        self.sha256 = sha256
 
 
 def check_bytes(mergeable_ranks: Mapping[bytes, int], name: str) -> None:
@@ -132,8 +137,8 @@ def _refuse_repeated_rank(data: bytes, name: str) -> NoReturn:
     raise AssertionError("no rank is repeated")
 
 
-def parse_sidecar(data: bytes, name: str) -> tuple[dict[str, int], str | None]:
-    """Return the special tokens and the pattern (None if it is not given) of FILE.json beside a .tiktoken file.
+def parse_sidecar(data: bytes, name: str) -> tuple[dict[str, int] | None, str | None]:
+    """Return the special tokens and the pattern (each None if it is not given) of FILE.json beside a .tiktoken file.
 
     The sidecar is a JSON object with the members `pat_str` (a regex) and `special_tokens` (an object of names and ids),
     each optional, and no others: `{"pat_str": "\\\\s+|\\\\S+", "special_tokens": {"<|endoftext|>": 50256}}`.
@@ -144,7 +149,7 @@ def parse_sidecar(data: bytes, name: str) -> tuple[dict[str, int], str | None]:
     pat_str = table.get("pat_str")
     if pat_str is not None and not isinstance(pat_str, str):
         raise VocabularyError("pat_str is not a text", where=name)
-    return check_ids(table.get("special_tokens", {}), name), pat_str
+    return check_ids(table["special_tokens"], name) if "special_tokens" in table else None, pat_str
 
 
 def format_tiktoken(mergeable_ranks: Mapping[bytes, int]) -> bytes:

@@ -105,3 +105,13 @@ CATALOG: Mapping[str, Entry] = {
     "o200k_base": Entry("o200k_base", O200K, _O200K_SPECIAL),
     "o200k_harmony": Entry("o200k_base", O200K, _HARMONY_SPECIAL, reserved=range(199998, 201088)),
 }
+
+
+def encoding_of_ranks(sha256: str) -> Entry | None:
+    """Return the encoding that a published .tiktoken file with this SHA-256 (hex) is named after; None for other files.
+
+    >>> found = encoding_of_ranks("446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d")
+    >>> found is CATALOG["o200k_base"]
+    True
+    """
+    return next((CATALOG[name] for name, source in _RANKS.items() if source.sha256 == sha256), None)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from tokcli.engine.base import arguments
 from tokcli.engine.encoding import Encoding
-from tokcli.engine.pretokenizers.pretokenizer import pattern_from
-from tokcli.errors import VocabularyError
+from tokcli.engine.pretokenizers.pretokenizer import ALL, pattern_from
+from tokcli.errors import NoPatternError, VocabularyError
 from tokcli.registry.catalog import CATALOG
 from tokcli.registry.folders import untrusted_cache
 from tokcli.registry.lazy_ranks import LazyRanks
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from tokcli.registry.network.answers import Progress
 
 _said: set[str] = set()  # the notes on cache folders that this process has made
-DEFAULT_PATTERN = "cl100k_base"  # the encoding whose pattern a .tiktoken file takes where nothing else names one
 
 
 def encoding_for_model(model_name: str) -> Encoding:
@@ -38,33 +37,46 @@ def load_encoding(
     pattern: str | None = None,
     special_tokens: Mapping[str, int] | None = None,
     name: str | None = None,
-    note: Callable[[str], None] | None = None,
 ) -> Encoding:
     """Return the encoding in a vocabulary file of any format, or in a folder that holds one.
 
     `pattern` is a regex, or the name of a registered encoding whose pattern is used. Without it the file's own pattern
-    is used; a .tiktoken file's is in its sidecar FILE.json, `{"pat_str": "...", "special_tokens": {"NAME": ID}}`. Where
-    there is none, cl100k_base's is used and `note` is told. `special_tokens` replace the file's. `name` is the name of
+    is used; a .tiktoken file's is in its sidecar FILE.json, `{"pat_str": "...", "special_tokens": {"NAME": ID}}`. What
+    that does not say, the encoding says under whose name OpenAI published this very file, if it did; else there is no
+    pattern, which raises NoPatternError, a VocabularyError. `special_tokens` replace the file's. `name` is the name of
     the encoding; by default it is the file's without its suffix. A file that cannot be read raises VocabularyError,
     which names file and place; so does a pattern or special tokens for a file that defines both itself.
     """
-    from tokcli.registry.compiled.files import load_file
-
     shown = os.fsdecode(arguments.path_in(path))
     for text, argument in ((pattern, "pattern"), (name, "name")):
         if text is not None:
             arguments.check_text(text, argument)
     if special_tokens is not None:
         special_tokens = dict(arguments.ids_by_token(special_tokens, str, "special_tokens"))
-    with pattern_from(shown if pattern is None else None):
-        vocabulary = load_file(shown, special_tokens=special_tokens)
-        return encoding_of(vocabulary, name or _stem(shown) or shown, shown, pattern, special_tokens, note)
+    return _load(shown, pattern, special_tokens, name)
+
+
+def _load(
+    path: str,
+    pattern: str | None,
+    special_tokens: Mapping[str, int] | None = None,
+    name: str | None = None,
+    *,
+    needs_pattern: bool = True,
+) -> Encoding:
+    """Return the encoding in a file or a folder, with arguments that were checked; see `load_encoding`."""
+    from tokcli.registry.compiled.files import load_file
+
+    with pattern_from(path if pattern is None else None):
+        vocabulary = load_file(path, special_tokens=None if special_tokens is None else dict(special_tokens))
+        return encoding_of(vocabulary, name or _stem(path) or path, path, pattern, special_tokens, needs_pattern)
 
 
 def resolve_encoding(
     spec: str,
     *,
     pattern: str | None = None,
+    needs_pattern: bool = True,
     offline: bool = False,
     note: Callable[[str], None] | None = None,
     progress: Progress | None = None,
@@ -72,7 +84,8 @@ def resolve_encoding(
     """Return the encoding of a registered name, a file, a folder, a url `https://...#sha256=HEX`, or `org/name`.
 
     A registered name wins over a file of that name, and a file wins over a Hugging Face repository (see hub.py).
-    `pattern` replaces any pattern, a registered encoding's too; see `load_encoding`. `offline` forbids the network.
+    `pattern` replaces any pattern, a registered encoding's too; see `load_encoding`. If not `needs_pattern`, the tokens
+    of a file without any can be looked at and decoded: no pattern cuts texts then. `offline` forbids the network.
     `note` is told what the user should know, and `progress` how much of a download has arrived. UnknownEncodingError,
     VocabularyError or NetworkError say what is wrong.
     """
@@ -82,16 +95,17 @@ def resolve_encoding(
             return get_registered(spec, offline=offline)
         return make_registered(spec, resolve_pattern(pattern), offline=offline)
     if "://" in spec or ("/" in spec and "\0" not in spec and not os.path.lexists(spec)):
-        return _from_network(spec, pattern, offline, note, progress)
+        return _from_network(spec, pattern, needs_pattern, offline, note, progress)
     if "\0" not in spec and not os.path.lexists(spec):
         raise unknown_encoding(spec)
-    return load_encoding(spec, pattern=pattern, note=note)
+    return _load(spec, pattern, needs_pattern=needs_pattern)
 
 
 def resolve_model(
     name: str,
     *,
     pattern: str | None = None,
+    needs_pattern: bool = True,
     offline: bool = False,
     note: Callable[[str], None] | None = None,
     progress: Progress | None = None,
@@ -106,7 +120,9 @@ def resolve_model(
     spec, about = tokenizer_for_model(name)
     if about and note is not None:
         note(about)
-    return resolve_encoding(spec, pattern=pattern, offline=offline, note=note, progress=progress)
+    return resolve_encoding(
+        spec, pattern=pattern, needs_pattern=needs_pattern, offline=offline, note=note, progress=progress
+    )
 
 
 def resolve_pattern(pattern: str) -> str:
@@ -136,6 +152,7 @@ def _stem(path: str) -> str:
 def _from_network(
     spec: str,
     pattern: str | None,
+    needs_pattern: bool,
     offline: bool,
     note: Callable[[str], None] | None,
     progress: Progress | None,
@@ -147,12 +164,12 @@ def _from_network(
         shown, vocabulary = remote.load_url(spec, offline, note, progress)
         url = spec.partition("#")[0]
         with pattern_from(url if pattern is None else None):
-            return encoding_of(vocabulary, _stem(shown) or url, shown, pattern, None, note)
+            return encoding_of(vocabulary, _stem(shown) or url, shown, pattern, None, needs_pattern)
     found = remote.load_repository(spec, offline, note, progress)
     if found is None:
         raise unknown_encoding(spec)
     with pattern_from(spec if pattern is None else None):
-        return encoding_of(found[1], spec, found[0], pattern, None, note)
+        return encoding_of(found[1], spec, found[0], pattern, None, needs_pattern)
 
 
 def encoding_of(
@@ -161,7 +178,7 @@ def encoding_of(
     shown: str,
     pattern: str | None,
     special_tokens: Mapping[str, int] | None,
-    note: Callable[[str], None] | None,
+    needs_pattern: bool,
 ) -> Encoding:
     """Return the encoding of a vocabulary that was read: ranks, which need a pattern, or a tokenizer with own rules."""
     if not isinstance(vocabulary, LazyRanks):
@@ -174,7 +191,9 @@ def encoding_of(
         return Encoding.of(name, adapted(name, vocabulary))
     pat_str = resolve_pattern(pattern) if pattern is not None else vocabulary.pat_str
     if pat_str is None:
-        pat_str = CATALOG[DEFAULT_PATTERN].pat_str
-        if note is not None:
-            note(f"{shown} has no pattern; {DEFAULT_PATTERN}'s is used, unless a pattern is given.")
+        if needs_pattern:
+            what, sidecar = "no pattern: ranks alone do not say how text is split", f"{os.path.basename(shown)}.json"
+            hint = f"Pass pattern=..., or name it in the sidecar {sidecar}: {NoPatternError.SIDECAR}."
+            raise NoPatternError(what, hint, where=shown)
+        pat_str = ALL
     return Encoding.of(name, vocabulary.tokenizer(name, pat_str))

@@ -45,6 +45,11 @@ class InspectOptions(options.EncodingOptions):
         named = (self.grep, self.prefix, self.longest)
         return self.not_utf8 or self.not_self or any(value is not None for value in named)
 
+    @property
+    def needs_pattern(self) -> bool:
+        """Whether texts are encoded or the pattern is written; else the tokens themselves are all there is to show."""
+        return self.not_self or self.coverage is not None or self.html is not None or self.form is not None
+
 
 InspectRequest: TypeAlias = Request[InspectOptions]
 

@@ -53,6 +53,7 @@ def show_vocabulary(request: InspectRequest) -> None:
     from tokcli.cli.inspect_ranks import coverage_view, export, model_list, search, shard_list, tokens, views
 
     asked = request.options
+    request.needs_pattern = asked.needs_pattern
     if asked.models is not None:
         listing.show_all(request, model_list.show_models)
     elif asked.coverage is not None:

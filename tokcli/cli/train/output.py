@@ -143,10 +143,10 @@ def _special_tokens_in(contents: dict[str, bytes], form: str) -> Mapping[str, in
     """Return the special tokens in the files of a format, as they will be read."""
     if form == "tiktoken":
         name, sidecar = list(contents.items())[1]
-        return parse_sidecar(sidecar, shown_name(name))[0]
+        return parse_sidecar(sidecar, shown_name(name))[0] or {}
     from tokcli.formats.read import parse_sources, sources_of  # 5 ms, for the readers of all formats
 
-    return parse_sources(sources_of(contents)).special_tokens
+    return parse_sources(sources_of(contents)).special_tokens or {}
 
 
 def _contents(made: Made, form: str) -> list[bytes]:

@@ -66,7 +66,7 @@ class Plan:
         rules = TrainingRules(asked.vocab_size or 0, asked.min_frequency, longest, asked.ties)
         if asked.seed_vocab is not None:
             with streams.naming(asked.seed_vocab):
-                rules = rules.extending(resolve_encoding(asked.seed_vocab, note=lambda _: None))
+                rules = rules.extending(resolve_encoding(asked.seed_vocab, needs_pattern=False))
         elif asked.byte_order == "gpt2":
             rules = rules.from_seed({bytes([byte]): rank for rank, byte in enumerate(byte_alphabet().values())}, {})
         rules.check_size()

@@ -16,6 +16,7 @@ from tokcli.errors import VocabularyError
 from tokcli.formats import read
 from tokcli.formats.sources import Sources
 from tokcli.formats.tiktoken import RanksFile, check_special_tokens
+from tokcli.registry.catalog import encoding_of_ranks
 from tokcli.registry.compiled import container as containers
 from tokcli.registry.compiled.container import Origin
 from tokcli.registry.compiled.kinds.all_kinds import opened, packed
@@ -62,16 +63,21 @@ def read_again(path: str, sha256: str) -> LazyRanks | TextTokenizer:
 
 
 def _parsed(sources: Sources, path: str, special_tokens: dict[str, int] | None = None) -> LazyRanks | TextTokenizer:
-    """Return the vocabulary in what was read, with its ranks checked against its special tokens, or those given."""
+    """Return the vocabulary in what was read, with its ranks checked against its special tokens, or those given.
+
+    What the files do not say about published ranks, the catalog does.
+    """
     found = read.parse_sources(sources)
     if not isinstance(found, RanksFile):
         return found
-    ranks = found.mergeable_ranks
-    special_tokens = found.special_tokens if special_tokens is None else special_tokens
+    ranks, published = found.mergeable_ranks, encoding_of_ranks(found.sha256)
+    said = (special_tokens, found.special_tokens, published.special_tokens if published else {})
+    special_tokens = dict(next(tokens for tokens in said if tokens is not None))
     check_special_tokens(special_tokens, ranks, path)
     if not ranks:
         raise VocabularyError(f"{path}: the file has no tokens")
-    return LazyRanks(lambda: ranks, lambda: image_of(ranks), max(ranks.values()), special_tokens, found.pat_str)
+    pat_str = published.pat_str if found.pat_str is None and published else found.pat_str
+    return LazyRanks(lambda: ranks, lambda: image_of(ranks), max(ranks.values()), special_tokens, pat_str)
 
 
 def _compiled(
