@@ -18,8 +18,8 @@ from tokcli.engine import backend
 from tokcli.engine.bpe.bpe import encode_piece
 from tokcli.errors import InputError, TokcliError, VocabularyError
 from tokcli.training.native_trainer import native_merges
-from tokcli.training.train import train
-from tokcli.training.trainer import BYTES, TrainingRules
+from tokcli.training.train import learn_ranks, train
+from tokcli.training.trainer import BYTES, CountedPieces, PairsLeft, TrainingRules
 
 # Few letters, so that pairs tie, overlap and make the same bytes in different ways; counts from 1 to large.
 letters = st.text("abc", min_size=1, max_size=24).map(str.encode)
@@ -217,3 +217,51 @@ def test_a_device_learns_what_native_code_learns() -> None:
     pytest.importorskip("torch")
     some = {b"abab": 3, b"ab": 1}
     assert train_ranks(counted(some), 300, device="cpu") == train_ranks(counted(some), 300)
+
+
+# --- which pairs are left where training stops early -----------------------------------------------------------------
+
+
+def left_by(counts: CountedPieces, device: str | None = None, **asked: Any) -> list[PairsLeft]:
+    """Return what the trainer tells of its stop: nothing where the vocabulary is full."""
+    told: list[PairsLeft] = []
+    learn_ranks(counts, TrainingRules(**asked), device=device, on_early_stop=told.append)
+    return told
+
+
+@pytest.mark.parametrize(
+    ("some", "asked", "left"),
+    [
+        ({b"abab": 3}, {}, (0, 0)),
+        ({b"a": 3, b"b": 1}, {}, (0, 0)),
+        ({b"ab": 5, b"cd": 2, b"de": 1}, {"min_frequency": 3}, (2, 0)),
+        ({b"abab": 3}, {"max_token_bytes": 2}, (0, 3)),
+        ({b"ab": 1, b"cdcd": 3}, {"max_token_bytes": 2, "min_frequency": 2}, (1, 3)),
+        ({b"aaaa": 2}, {"max_token_bytes": 1}, (0, 6)),
+    ],
+)
+def test_the_pairs_left_are_told(some: Mapping[bytes, int], asked: dict[str, int], left: tuple[int, int]) -> None:
+    assert left_by(some, vocab_size=300, **asked) == [left]
+    assert left_by(counted(some), vocab_size=300, **asked) == [left]
+
+
+def test_a_full_vocabulary_tells_nothing() -> None:
+    for some in ({b"abab": 3}, counted({b"abab": 3})):
+        assert left_by(some, vocab_size=258) == []
+        assert left_by(some, vocab_size=256) == []
+
+
+@needs_native
+@given(piece_counts, rules)
+def test_the_native_trainer_tells_what_the_readable_one_tells(some: dict[bytes, int], asked: dict[str, Any]) -> None:
+    assert left_by(counted(some), **asked) == left_by(some, **asked)
+    assert left_by(counted(some, memory=64), **asked) == left_by(some, **asked)
+
+
+@given(piece_counts, rules)
+def test_the_trainer_on_tensors_tells_what_the_readable_one_tells(
+    some: dict[bytes, int], asked: dict[str, Any]
+) -> None:
+    pytest.importorskip("torch")
+    asked["ties"] = "rank"
+    assert left_by(some, device="cpu", **asked) == left_by(some, **asked)

@@ -759,3 +759,8 @@ class Trainer:
 
         Return after `limit` merges, or soon after the time is over. Raise OverflowError where counts are too large.
         """
+    def end(self) -> tuple[int, int]:
+        """End training; return how often the most frequent pair left occurs, and the most frequent that is too long.
+
+        0 where there is no such pair.
+        """

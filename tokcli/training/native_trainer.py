@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from tokcli.engine import backend
 from tokcli.engine.bpe.image import UNNAMED
 from tokcli.training.corpus_counter import PieceCounts
-from tokcli.training.trainer import BYTES, CountedPieces, Merge, TrainingRules
+from tokcli.training.trainer import BYTES, CountedPieces, Merges, PairsLeft, TrainingRules
 
 SLICE_MS = 50  # of merging between two checks for signals, and two reports of merges
 LISTS_SHARE = 4  # lists get a quarter of the memory allowed; the rest is for pieces
 MAX_VOCABULARY = 1 << 30  # no memory holds so many tokens
 
 
-def native_merges(counts: CountedPieces, rules: TrainingRules) -> Iterator[Merge] | None:
+def native_merges(counts: CountedPieces, rules: TrainingRules) -> Merges | None:
     """Return the merges that `trainer.py` promises, made by native code.
 
     None means that the reference trainer has to make them: there is no native backend, `counts` are not in a native
@@ -49,15 +49,18 @@ def native_merges(counts: CountedPieces, rules: TrainingRules) -> Iterator[Merge
     except OverflowError:
         return None
     counts.table.clear()  # the trainer has its own
-    return _run(trainer)
+    return _run(trainer, rules.vocab_size - len(ranks))
 
 
-def _run(trainer: Any) -> Iterator[Merge]:
+def _run(trainer: Any, wanted: int) -> Merges:
     may_go_on = True
     while may_go_on:
         rows, may_go_on = trainer.run(SLICE_MS, MAX_VOCABULARY)
-        numbers = iter(memoryview(rows).cast("Q"))
+        row = memoryview(rows).cast("Q")
+        wanted -= len(row) // 3
+        numbers = iter(row)
         yield from zip(numbers, numbers, numbers, strict=True)
+    return PairsLeft(*trainer.end()) if wanted else None
 
 
 def _encoder(native: Any, tokens: list[bytes]) -> Callable[[bytes], list[int]]:

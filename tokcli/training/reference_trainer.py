@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from heapq import heappop, heappush
 from typing import TypeAlias
 
 from tokcli.training.segmented_corpus import SegmentedCorpus
-from tokcli.training.trainer import CountedPieces, Merge, Pair, TrainingRules
+from tokcli.training.trainer import CountedPieces, Merges, Pair, PairsLeft, TrainingRules
 
 _Queue: TypeAlias = list[tuple[int, int, Pair]]  # a heap of (-count, place, pair): place is 0 except for ties="first"
 
 
-def merges_of(counts: CountedPieces, rules: TrainingRules) -> Iterator[Merge]:
+def merges_of(counts: CountedPieces, rules: TrainingRules) -> Merges:
     """Yield the merges that byte pair encoding learns from pieces and their counts.
 
     The rules, including those for ties, are those that `trainer.py` states for every trainer.
@@ -33,10 +33,22 @@ def merges_of(counts: CountedPieces, rules: TrainingRules) -> Iterator[Merge]:
     while len(corpus.tokens) < rules.vocab_size:
         pair = queue.pop()
         if pair is None or corpus.pair_counts[pair] < rules.min_frequency:
-            return
+            return _pairs_left(corpus, rules)
         yield *pair, corpus.pair_counts[pair]
         for risen in corpus.merge(pair):
             queue.push(risen)
+    return None
+
+
+def _pairs_left(corpus: SegmentedCorpus, rules: TrainingRules) -> PairsLeft:
+    most = most_too_long = 0
+    for (left, right), count in corpus.pair_counts.items():
+        size = len(corpus.tokens[left]) + len(corpus.tokens[right])
+        if rules.max_token_bytes is None or size <= rules.max_token_bytes:
+            most = max(most, count)
+        else:
+            most_too_long = max(most_too_long, count)
+    return PairsLeft(most, most_too_long)
 
 
 class _MergeQueue:

@@ -6,13 +6,12 @@ itself shifted by one. Here pieces are weighted by their counts, and counts of p
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
 from tokcli.engine.bpe.bpe import encode_piece
 from tokcli.errors import InputError, TokcliError, not_loaded
-from tokcli.training.trainer import CountedPieces, Merge, TrainingRules
+from tokcli.training.trainer import CountedPieces, Merges, PairsLeft, TrainingRules
 
 END = -1  # in the place of an id: between pieces, before the first and after the last
 MAX_TOTAL = 1 << 62  # sum of all counts times sizes, which has to fit a signed word
@@ -20,7 +19,7 @@ INSTALL = "pip install 'tokcli[torch]'"
 PACK_EVERY = 256  # merges, after which pieces that have become one token are dropped
 
 
-def merges_on(device: str, counts: CountedPieces, rules: TrainingRules) -> Iterator[Merge]:
+def merges_on(device: str, counts: CountedPieces, rules: TrainingRules) -> Merges:
     """Yield the merges that `trainer.py` promises, made on a device that torch knows, such as "cpu" or "cuda".
 
     TokcliError where torch is not installed or finds no "cuda", InputError for ties="first" and counts beyond 2**62.
@@ -41,9 +40,10 @@ def merges_on(device: str, counts: CountedPieces, rules: TrainingRules) -> Itera
     while pairs.is_room_left:
         left, right, count = pairs.most_frequent()
         if count < max(rules.min_frequency, 1):
-            return
+            return pairs.left()
         yield left, right, count
         pairs.merge(left, right)
+    return None if pairs.is_complete else pairs.left()
 
 
 class _Pairs:
@@ -56,7 +56,7 @@ class _Pairs:
     def __init__(self, torch: Any, device: str, pieces: dict[bytes, int], rules: TrainingRules) -> None:
         self._torch = torch
         self._longest = rules.max_token_bytes
-        self._count = len(rules.tokens)
+        self._count, self._wanted = len(rules.tokens), rules.vocab_size
         self._size = min(rules.vocab_size, self._count + sum(map(len, pieces)))  # each merge takes an id away
         ranks = {token: rank for rank, token in enumerate(rules.tokens)}
         rows = [(encode_piece(ranks, piece), count) for piece, count in pieces.items() if piece and count]
@@ -77,6 +77,23 @@ class _Pairs:
     def is_room_left(self) -> bool:
         """Whether another token may be made."""
         return self._count < self._size
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether there are as many tokens as were asked for."""
+        return self._count >= self._wanted
+
+    def left(self) -> PairsLeft:
+        """Return how often the most frequent pairs occur that are left, the too long ones too."""
+        torch = self._torch
+        left, right = self._ids[:-1], self._ids[1:]
+        here = (left != END) & (right != END)
+        keys, place = torch.unique(left[here] * self._size + right[here], return_inverse=True)
+        counts = torch.zeros_like(keys).index_add_(0, place, self._weights[:-1][here])
+        sizes = self._lengths[keys // self._size] + self._lengths[keys % self._size]
+        is_long = torch.zeros_like(keys, dtype=torch.bool) if self._longest is None else sizes > self._longest
+        most, most_too_long = (int(some.max()) if len(some) else 0 for some in (counts[~is_long], counts[is_long]))
+        return PairsLeft(most, most_too_long)
 
     def most_frequent(self) -> tuple[int, int, int]:
         """Return the pair to merge (of equals, the one with the smallest ids) and its count, 0 if no pair is left."""

@@ -5,7 +5,7 @@ The pre-tokenizer says what a piece is, and trainer.py which pairs merge. Files 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from tokcli.engine.base import arguments
 from tokcli.engine.encoding import Encoding
@@ -17,7 +17,7 @@ from tokcli.training.corpus_counter import CorpusCounter
 from tokcli.training.native_trainer import native_merges
 from tokcli.training.reference_trainer import merges_of
 from tokcli.training.torch_trainer import merges_on
-from tokcli.training.trainer import CountedPieces, OnMerge, Ties, TrainingRules
+from tokcli.training.trainer import CountedPieces, Merge, Merges, OnMerge, PairsLeft, Ties, TrainingRules
 
 
 def train(
@@ -36,8 +36,8 @@ def train(
 ) -> Encoding:
     """Return an encoding of `vocab_size` tokens, learnt from texts (or their UTF-8), each taken on its own.
 
-    The tokens are the 256 bytes and then the merges, fewer where the corpus has no more pairs. `special_tokens` get the
-    ids after them; where they occur in the corpus, they are not counted. With `seed`, its tokens, special ones too,
+    The tokens are the 256 bytes and then the merges, fewer where no pair is left that may merge. `special_tokens` get
+    the ids after them; where they occur in the corpus, they are not counted. With `seed`, its tokens, special ones too,
     keep their ids, and new tokens get the ids after them. `training/trainer.py` states the rules, also those for ties.
 
     >>> train(["ab ab ab"], 258, special_tokens=["<end>"]).encode_ordinary("ab ab")
@@ -84,11 +84,17 @@ def _document(text: object, at: int) -> bytes:
 
 
 def learn_ranks(
-    counts: CountedPieces, rules: TrainingRules, *, device: str | None = None, on_merge: OnMerge | None = None
+    counts: CountedPieces,
+    rules: TrainingRules,
+    *,
+    device: str | None = None,
+    on_merge: OnMerge | None = None,
+    on_early_stop: Callable[[PairsLeft], object] | None = None,
 ) -> dict[bytes, int]:
     """Return the mergeable_ranks that counts and rules give, by native code where it can, else by the readable trainer.
 
-    `device` ("cpu", "cuda") chooses the trainer on tensors. All trainers make the same merges. InputError where the
+    `device` ("cpu", "cuda") chooses the trainer on tensors. All trainers make the same merges. Where training stops
+    before the size of the vocabulary is reached, `on_early_stop` is told which pairs are left. InputError where the
     size of the vocabulary is below the number of tokens to begin with, or a count is negative.
 
     >>> ranks = learn_ranks({b"low": 5, b"lower": 2, b"newest": 6}, TrainingRules(259))
@@ -98,12 +104,18 @@ def learn_ranks(
     rules.check_size()
     tokens = list(rules.tokens)
     merges = merges_on(device, counts, rules) if device else native_merges(counts, rules) or merges_of(counts, rules)
-    for index, (left, right, count) in enumerate(merges):
+    for index, (left, right, count) in enumerate(_told_of_stop(merges, on_early_stop)):
         tokens.append(tokens[left] + tokens[right])
         if on_merge is not None:
             on_merge(index, tokens[left], tokens[right], tokens[-1], count)
     new_ids = range(rules.next_id, rules.next_id + len(tokens) - len(rules.seed))
     return dict(zip(tokens, [*map(rules.seed.__getitem__, rules.tokens), *new_ids], strict=True))
+
+
+def _told_of_stop(merges: Merges, on_early_stop: Callable[[PairsLeft], object] | None) -> Iterator[Merge]:
+    left = yield from merges
+    if left is not None and on_early_stop is not None:
+        on_early_stop(left)
 
 
 def make_encoding(

@@ -10,14 +10,15 @@ right. So the result depends on the counts alone: not on the order of pieces, no
 `ties="first"`, minbpe's rule, the pair that occurs first wins, in the pieces as the counts give them.
 
 Training stops at `vocab_size` tokens, or earlier when no pair occurs `min_frequency` times (values below 1 mean 1).
-Special tokens are not part of the ranks. A trainer yields each merge before it looks for the next one.
+Special tokens are not part of the ranks. A trainer yields each merge before it looks for the next one, and returns
+which pairs are left where it stops early (`PairsLeft`), so that people can be told why.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from tokcli.errors import InputError, VocabularyError
 from tokcli.training.corpus_counter import PieceCounts
@@ -29,6 +30,20 @@ BYTES = {bytes([value]): value for value in range(256)}  # the tokens to begin w
 
 Pair: TypeAlias = tuple[int, int]  # the ranks of two neighbours, left and right
 Merge: TypeAlias = tuple[int, int, int]  # a pair that becomes the next token, and how often it occurred
+
+
+class PairsLeft(NamedTuple):
+    """How often the most frequent pairs occur that are left when training stops early; 0 where there are none.
+
+    `most` is of the pairs that may merge, `most_too_long` of those whose token would be above `max_token_bytes`.
+    """
+
+    most: int
+    most_too_long: int
+
+
+# What a trainer makes: the merges, and where it stops before the size of the vocabulary, the pairs that are left.
+Merges: TypeAlias = Generator[Merge, None, "PairsLeft | None"]
 
 # Called after each merge as on_merge(index, left, right, token, count): the number of the merge, from 0; the bytes of
 # the two tokens and of the new one; and how often the pair occurred.

@@ -436,3 +436,39 @@ def test_merging_tells_its_merges_while_it_goes_on(corpus: list[Path]) -> None:
     seen: list[int] = []
     tokcli.train([corpus[0].read_text()], 400, on_merge=lambda index, *_: seen.append(index))
     assert seen == list(range(144))
+
+
+# --- why it stopped --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("backend_name", ["native", "python"])
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ([], "2 merges (42 fewer than asked for: no pair was left; more text gives more)"),
+        (
+            ["--min-frequency", "3"],
+            "0 merges (44 fewer than asked for: no pair is left that is frequent enough for --min-frequency 3, the most "
+            "frequent occurs 2 times; a smaller value, or more text, gives more)",
+        ),
+        (
+            ["--max-token-bytes", "2"],
+            "1 merge (43 fewer than asked for: no pair is left whose token is short enough for --max-token-bytes 2; "
+            "a larger value, or more text, gives more)",
+        ),
+        (
+            ["--max-token-bytes", "1", "--min-frequency", "2"],
+            "0 merges (44 fewer than asked for: no pair that occurs 2 times or more is left whose token is short "
+            "enough for --max-token-bytes 1; a larger value, or more text, gives more)",
+        ),
+    ],
+)
+def test_a_training_that_stops_early_tells_why(options: list[str], why: str, backend_name: str, tmp_path: Path) -> None:
+    err = train("-t", "abc abc", "--pattern", r"\w+|\s+", "--vocab-size", "300", "-o", tmp_path / "x", *options,
+                env={"TOKCLI_BACKEND": backend_name})  # fmt: skip
+    assert why in err.splitlines()[0]
+
+
+def test_a_training_that_fills_its_vocabulary_tells_no_reason(tmp_path: Path) -> None:
+    err = train("-t", "abc abc", "--vocab-size", "257", "-o", tmp_path / "x")
+    assert err.splitlines()[0] == "257 tokens, 1 merge"

@@ -4,16 +4,37 @@ from __future__ import annotations
 
 import os
 from hashlib import sha256
+from typing import TYPE_CHECKING
 
 from tokcli.cli.messages import print_as_is
 from tokcli.render.numbers import counted, grouped
 from tokcli.render.visible import visible
 
+if TYPE_CHECKING:
+    from tokcli.training.trainer import PairsLeft, TrainingRules
 
-def tell(written: dict[str, bytes], tokens: int, merges: int, missing: int) -> None:
-    """Report what was written and learnt, on standard error; `missing` merges found no pair."""
-    few = f" ({grouped(missing)} fewer than asked for: no pair was left)" if missing else ""
-    lines = [f"{counted(tokens, 'token')}, {counted(merges, 'merge')}{few}"]
+
+def tell(written: dict[str, bytes], tokens: int, merges: int, few: str) -> None:
+    """Report what was written and learnt, on standard error; `few` is what `why_fewer` returned, or ""."""
+    lines = [f"{counted(tokens, 'token')}, {counted(merges, 'merge')}{few and f' ({few})'}"]
     name, content = next(iter(written.items()))
     lines.append(f"{visible(os.path.basename(name))} sha256 {sha256(content).hexdigest()}")  # noqa: PTH119
     print_as_is("".join(f"{line}\n" for line in lines))
+
+
+def why_fewer(missing: int, left: PairsLeft, rules: TrainingRules) -> str:
+    """Return why training stopped with `missing` tokens fewer than asked for, and what would give more."""
+    fewer = f"{grouped(missing)} fewer than asked for"
+    least, longest = max(rules.min_frequency, 1), rules.max_token_bytes
+    if left.most_too_long >= least:
+        often = f" that occurs {grouped(least)} times or more" if least > 1 else ""
+        return (
+            f"{fewer}: no pair{often} is left whose token is short enough for --max-token-bytes {longest}; "
+            "a larger value, or more text, gives more"
+        )
+    if most := max(left):
+        return (
+            f"{fewer}: no pair is left that is frequent enough for --min-frequency {least}, the most frequent occurs "
+            f"{counted(most, 'time')}; a smaller value, or more text, gives more"
+        )
+    return f"{fewer}: no pair was left; more text gives more"

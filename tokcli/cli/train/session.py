@@ -21,7 +21,7 @@ from tokcli.training.cluster import count_on_cluster
 from tokcli.training.corpus_counter import CorpusCounter, PieceCounts, merge_files
 from tokcli.training.counts_file import write_counts
 from tokcli.training.train import learn_ranks
-from tokcli.training.trainer import OnMerge
+from tokcli.training.trainer import OnMerge, PairsLeft
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,6 +46,7 @@ class Session:
             kind=asked.records, field=asked.field, errors=asked.errors,
         )  # fmt: skip
         kind = Progress.kind_for(asked.progress_kind, quiet=asked.quiet)
+        self._left: PairsLeft | None = None  # where training stopped early
         self._progress = Progress(kind, None if kind == "none" or asked.counts else self._corpus.total_bytes())
 
     def _note(self, text: str) -> None:
@@ -57,6 +58,9 @@ class Session:
         if self._asked.ties == "first" or self._asked.visualise:
             return 1  # pieces have to come in the order of the corpus
         return thread_count(self._asked.jobs)
+
+    def _stopped(self, left: PairsLeft) -> None:
+        self._left = left
 
     # --- counting ----------------------------------------------------------------------------------------------------
 
@@ -131,9 +135,10 @@ class Session:
             encoding = plan.encoding("trained", ranks)
             written = files.write(plan.made(encoding, merges))
         if not asked.quiet:
-            from tokcli.cli.train.report import tell  # 4 ms, for a SHA-256
+            from tokcli.cli.train.report import tell, why_fewer  # 4 ms, for a SHA-256
 
-            tell(written, len(ranks), len(ranks) - len(rules.seed), vocab_size - len(ranks))
+            few = why_fewer(vocab_size - len(ranks), self._left, rules) if self._left else ""
+            tell(written, len(ranks), len(ranks) - len(rules.seed), few)
         if asked.hold_back:
             measure(encoding, self._corpus.held_back())
 
@@ -172,7 +177,9 @@ class Session:
                 output = stack.enter_context(streams.Output(None))
                 listeners.append(MergeLog(words, rules.tokens, output, asked.color).merged)
             try:
-                ranks = learn_ranks(counted, rules, device=asked.device, on_merge=_all(listeners))
+                ranks = learn_ranks(
+                    counted, rules, device=asked.device, on_merge=_all(listeners), on_early_stop=self._stopped
+                )
             finally:
                 self._progress.end()
         return ranks, merges if len(rules.seed) == BYTE_TOKENS else None

@@ -254,6 +254,15 @@ class PyTrainer {
     if (is_too_large) overflow();
     return nb::make_tuple(to_bytes(merges), may_go_on);
   }
+  // Ends training; returns the counts of the most frequent pairs left that may merge, and that are too long.
+  nb::tuple end() {
+    PairsLeft left;
+    whole(lock_, [&] {
+      has_begun_ = true;
+      left = trainer_->end();
+    });
+    return nb::make_tuple(left.most, left.most_too_long);
+  }
 
  private:
   static constexpr uint32_t kMaxVocabulary = 1u << 30;
@@ -306,5 +315,6 @@ void bind_training(nb::module_& module) {
       .def("add", &PyTrainer::add)
       .def("add_table", &PyTrainer::add_table)
       .def("add_block", &PyTrainer::add_block)
-      .def("run", &PyTrainer::run);
+      .def("run", &PyTrainer::run)
+      .def("end", &PyTrainer::end);
 }

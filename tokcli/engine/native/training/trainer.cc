@@ -69,6 +69,29 @@ class TrainerOf final : public Trainer {
     return true;
   }
 
+  PairsLeft end() override {
+    if (floor_ == 0 && !is_done_) return {};  // nothing has been counted yet
+    is_done_ = true;
+    heap_.clear();
+    pairs_ = PairTable();
+    arena_ = PlaceArena();
+    row_.pack();
+    for (;; ++part_bits_) {
+      PairsLeft left;
+      bool fits = true;
+      for (uint64_t part = 0; fits && part < uint64_t{1} << part_bits_; ++part) {
+        PairCounts counts;
+        fits = count_part(part, counts);
+        for (const auto& slot : counts.slots()) {
+          if (slot.key == CountedPair::kNoPair) continue;
+          uint64_t& most = may_merge(slot.key) ? left.most : left.most_too_long;
+          most = std::max(most, slot.count);
+        }
+      }
+      if (fits) return left;
+    }
+  }
+
  private:
   // A pair in the heap. Its count may have fallen since: it is looked at again when the entry comes to the top.
   struct Entry {
@@ -167,11 +190,7 @@ class TrainerOf final : public Trainer {
       bool fits = true;
       for (uint64_t part = 0; fits && part < uint64_t{1} << part_bits_; ++part) {
         PairCounts counts;
-        const uint64_t mask = (uint64_t{1} << part_bits_) - 1;
-        row_.each_pair([&](Place, uint64_t key, uint64_t weight) {
-          if (fits && (mask == 0 || (mix(key, kHashHigh) & mask) == part)) counts.add(key, weight);
-          fits = fits && (room_ == 0 || part_bits_ >= kMostPartBits || counts.memory() <= room_ * sizeof(Place));
-        });
+        fits = count_part(part, counts);
         for (const auto& slot : counts.slots()) {
           if (slot.key != CountedPair::kNoPair && may_merge(slot.key)) most = std::max(most, slot.count);
         }
@@ -183,6 +202,17 @@ class TrainerOf final : public Trainer {
       if (fits) return frequent;
       return_memory();
     }
+  }
+
+  // Counts the pairs whose hashes end with the bits of `part`. Returns false where their table would not fit the memory.
+  bool count_part(uint64_t part, PairCounts& counts) const {
+    bool fits = true;
+    const uint64_t mask = (uint64_t{1} << part_bits_) - 1;
+    row_.each_pair([&](Place, uint64_t key, uint64_t weight) {
+      if (fits && (mask == 0 || (mix(key, kHashHigh) & mask) == part)) counts.add(key, weight);
+      fits = fits && (room_ == 0 || part_bits_ >= kMostPartBits || counts.memory() <= room_ * sizeof(Place));
+    });
+    return fits;
   }
 
   // Returns the count that `rank` pairs reach; 0 where there are fewer pairs. No more than `rank` of them can be

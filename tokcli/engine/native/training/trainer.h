@@ -16,6 +16,12 @@ struct LearnedMerge {
   uint64_t left, right, count;
 };
 
+// How often the most frequent of the pairs occurs that are left when no merge is: of those that may merge, and of those
+// that would make too long a token; 0 where there are none.
+struct PairsLeft {
+  uint64_t most = 0, most_too_long = 0;
+};
+
 struct TrainerOptions {
   uint32_t vocab_size = 0;
   uint64_t min_frequency = 1;
@@ -45,6 +51,8 @@ class Trainer {
   // Appends the next merges, until there are `limit` more or the time is over. Returns false when no merge is left to
   // make.
   virtual bool run(std::chrono::milliseconds time, size_t limit, std::vector<LearnedMerge>& merges) = 0;
+  // Ends training, and returns which pairs are left.
+  virtual PairsLeft end() = 0;
   // Returns whether a sum of counts might not fit a word: then run() must not be called.
   bool is_too_large() const { return is_too_large_; }
 
