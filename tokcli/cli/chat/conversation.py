@@ -27,7 +27,10 @@ class ChatMessage(NamedTuple):
 
 
 class ChatTool(NamedTuple):
-    """A tool that the model may call: the JSON schemas of what it takes and gives, and its other texts."""
+    """A tool that the model may call: the JSON schemas of what it takes and gives, and its other texts.
+
+    The form that an answer must have is described in the same way.
+    """
 
     name: str
     description: str
@@ -36,20 +39,24 @@ class ChatTool(NamedTuple):
 
 
 class ChatRequest(NamedTuple):
-    """A request: messages, tools, how often each kind of thing is left out because it is no text.
+    """A request: messages, tools, and the schemas that the answer must have; what is left out, by kind.
 
     `members` is the request as it was parsed, always an object. `awaits_reply` is false for a mere list of tools.
     """
 
     messages: tuple[ChatMessage, ...]
     tools: tuple[ChatTool, ...]
+    formats: tuple[ChatTool, ...]
     left_out: Mapping[str, int]
     members: Mapping[str, Any]
     awaits_reply: bool = True
 
 
 class Share(NamedTuple):
-    """The tokens of one message, or of what one tool has in it; or of the definition of a tool."""
+    """The tokens of one message, or of what one tool has in it; or of the definition of a tool, or of an answer.
+
+    `role` and `path` are those of the message, or say what else it is; `tool` is "" where no tool is meant.
+    """
 
     tokens: int
     role: str

@@ -10,7 +10,7 @@ from tokcli.cli.count.count_options import CountRequest
 from tokcli.cli.count.many import ManyCounts, Outcome, row_of
 from tokcli.cli.inputs import records
 from tokcli.cli.walk.binary_files import is_binary
-from tokcli.errors import TokcliError
+from tokcli.errors import InputError, TokcliError
 
 MAX_BYTES = 64 << 20  # of a request: it is held as a whole
 
@@ -33,6 +33,8 @@ class ChatCounts(ManyCounts):
                 return Outcome(source)
             with streams.naming(source.shown):
                 tokens = self._counted_chat(read_request(records.read_json(data, source.shown)))
+        except RecursionError:
+            return Outcome(source, error=InputError("nested too deep", where=source.shown))
         except TokcliError as error:
             return Outcome(source, error=error)
         return Outcome(source, row_of(source, (tokens,), len(data)))
