@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokcli.cli.inputs.columns import file_of_columns
-from tokcli.cli.inputs.input_facts import is_compressed, size_on_disk
+from tokcli.cli.inputs.input_facts import is_converted, size_on_disk
 from tokcli.cli.inputs.sections import CutFrom, Section, is_one_piece, record_from, separator_of
 from tokcli.cli.request import TextRequest, thread_count
 from tokcli.cli.streams import STANDARD_INPUT, Input
@@ -114,7 +114,7 @@ def _parts(section: Section, size: int, request: TextRequest[ClusterOptions]) ->
     if separator is not None:
         if not is_one_piece(source):
             cut_from = partial(record_from, source, size, separator=separator)
-    elif _takes_parts(request) and not is_compressed(source):
+    elif _takes_parts(request) and not is_converted(source):
         cut_from = partial(_text_from, source)
     return iter([section]) if cut_from is None else section.parts(size, TASK_BYTES, cut_from)
 

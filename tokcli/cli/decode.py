@@ -81,7 +81,8 @@ def command(**given: Any) -> None:
                 elif asked.as_json:
                     decode_json(request, ids, output)
                 else:
-                    for data in decode_blocks(request, ids.blocks(), asked.form):
+                    blocks = records.without_mark(ids.blocks()) if asked.form == "text" else ids.blocks()
+                    for data in decode_blocks(request, blocks, asked.form):
                         output.write(data)
         output.flush()
 
@@ -141,6 +142,7 @@ def decode_json(request: DecodeRequest, source: streams.Input, output: streams.O
     """Write a JSON object with the text of an input, which holds a JSON object with ids, or just ids."""
     form = request.options.form
     data = records.read_all(source, MAX_JSON_BYTES, "for one JSON object", "Leave --json out.")
+    data = data.removeprefix(records.MARK) if form == "text" else data
     if form == "text" and data.lstrip()[:1] == b"{":
         made = decode(request, ids_of(records.read_object(data, source.shown), "ids", source.shown))
     else:
@@ -156,10 +158,10 @@ def decode_records(request: DecodeRequest, source: streams.Input, output: stream
             with streams.naming(record.shown):
                 if kind != "jsonl":
                     data = b"".join(decode(request, ids) for ids in decoder.parse_ids([record.data]))
-                elif record.data.strip():
-                    members = records.read_object(record.data, record.shown)
+                elif (text := record.data.removeprefix(records.MARK)).strip():
+                    members = records.read_object(text, record.shown)
                     data = decode(request, ids_of(members, field, record.shown))
-                    output.answer([record.data])
+                    output.answer([text])
                 else:
                     continue
             output.write(line(text_member(data)) if request.options.as_json else data + SEPARATOR[kind])

@@ -10,6 +10,7 @@ from tokcli.errors import MAX_QUOTED, TokcliError
 
 MAX_WORD, MAX_LINE = 300, 900  # characters of a path, and of a message
 MAX_SHOWN = 1 << 16  # characters of a message that are looked at
+_printed: dict[str, object] = {}  # notes of `print_note_once`, each with who printed it
 
 
 def report(error: TokcliError, hinted: str = "") -> str:
@@ -29,6 +30,13 @@ def print_error(what: str, hint: str = "") -> None:
 def print_note(text: str) -> None:
     """Print `Note: text`, which is neither data nor an error, to standard error."""
     _print_for_people(f"Note: {text}")
+
+
+def print_note_once(text: str) -> None:
+    """Print a note as `print_note` does, unless it has been printed in this run; threads may do so at once."""
+    own = object()
+    if _printed.setdefault(text, own) is own:
+        print_note(text)
 
 
 def _print_for_people(*lines: str) -> None:

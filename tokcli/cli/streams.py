@@ -27,13 +27,17 @@ if TYPE_CHECKING:
 
     from tokcli.atomic import Replacement
     from tokcli.cli.options import NamedInputs
+    from tokcli.engine.stream.chunks import Utf8Errors
 
 STANDARD_INPUT = STANDARD_OUTPUT = "-"
 COMPRESSED = (b"\x1f\x8b\x08", b"BZh", b"\xfd7z", b"\x28\xb5\x2f")  # how compressed data begins
-_BEGUN = {begin[:size] for begin in COMPRESSED for size in (1, 2)}
+MARKS = (b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")  # how UTF-16 and UTF-32 text begins, if it says what it is
+CONVERTED = (*COMPRESSED, *MARKS)
+_BEGUN = {begin[:size] for begin in CONVERTED for size in range(1, len(begin))}
 FOLDER_HINTS = "Name the files in it.", "Use -r to read the files in it, or name them."
 BUFFER_BYTES = 1 << 16  # of output, as much as a pipe holds
 _STDOUT = 1
+_CLOSED_OUTPUT = "standard output: closed", "Write to a file with -o."
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 NOTICE_SECONDS = 0.25  # within which a signal is noticed
 _raised: list[BaseException] = []  # exceptions raised by signals, until the run ends
@@ -110,7 +114,7 @@ def is_standard_output_open() -> bool:
 def flush_standard_output() -> None:
     """Flush what Python buffers (help, a version), so that an error shows before the exit status is chosen."""
     if not is_standard_output_open():
-        raise _closed_output()
+        raise OutputError(*_CLOSED_OUTPUT)
     try:
         sys.stdout.flush()
     except BrokenPipeError:
@@ -137,7 +141,8 @@ class Input(NamedTuple):
     may_be_folder: bool = False  # whether the command has -r
     may_be_ids: bool = False  # whether the bytes are binary ids, which may begin as compressed data do
     opens: Callable[[str], BinaryIO] = io.FileIO  # opens the file, or a url
-    notes_waiting: bool = False  # whether a note says that the program waits for a terminal
+    notes: bool = False  # whether notes say how it is read, and that the program waits for a terminal
+    errors: Utf8Errors | None = None  # of text, which may be UTF-16 with a byte order mark; None: bytes as they are
 
     @property
     def shown(self) -> str:
@@ -157,8 +162,8 @@ class Input(NamedTuple):
     def blocks(self, size: int = BLOCK_BYTES, most: int = 0) -> Iterator[bytes]:
         """Yield the bytes, decompressed unless `as_is`, in blocks; InputError where they cannot be read.
 
-        A block has at most `size` bytes, and each may have twice as many as the one before it, up to `most`. Blocks are
-        larger where the data begins as compressed data does.
+        Text with a mark of UTF-16 or UTF-32 becomes UTF-8. A block has at most `size` bytes (of such data more), and
+        each may have twice as many as the one before it, up to `most`.
         """
         if self.data is not None:
             yield from (self.data[i : i + size] for i in range(0, len(self.data), size))
@@ -168,12 +173,12 @@ class Input(NamedTuple):
             first = next(blocks, b"")
             while first in _BEGUN and (block := next(blocks, b"")):
                 first += block
-            if first.startswith(COMPRESSED) and not self.as_is:
-                from tokcli.cli.inputs.compressed import contents  # 3 ms, for such data only
+            blocks = chain([first] if first else (), blocks)
+            if first.startswith(CONVERTED):
+                from tokcli.cli.inputs.converted import converted  # codecs, for such data only
 
-                yield from contents(first, blocks, self.shown, may_be_ids=self.may_be_ids)
-                return
-            yield from chain([first] if first else (), blocks)
+                blocks = converted(self, blocks)
+            yield from blocks
 
     def read(self, file: BinaryIO, size: int, most: int = 0) -> Iterator[bytes]:
         """Yield the rest of the opened file in blocks, as `blocks` does; InputError where it cannot be read."""
@@ -196,7 +201,7 @@ class Input(NamedTuple):
             with suppress(OSError, AttributeError):  # with 64 KiB in a pipe, writing and reading would take turns
                 fcntl.fcntl(0, fcntl.F_SETPIPE_SZ, BLOCK_BYTES)
             file: BinaryIO = io.FileIO(0, "rb", closefd=False)
-            if self.notes_waiting and file.isatty():
+            if self.notes and file.isatty():
                 from tokcli.cli.terminal.typed import TypedInput  # threading, for people at a terminal only
 
                 file = TypedInput()
@@ -234,18 +239,17 @@ def inputs(asked: NamedInputs, default: str = STANDARD_INPUT) -> list[Input]:
     if (listed := asked.files0_from) is not None:
         from tokcli.cli.inputs.name_list import names_in  # 0.4 ms, for --files0-from only
 
-        source = Input(listed)
-        names = names_in(source.blocks(), source.shown, is_standard_input=listed == STANDARD_INPUT)
-    has_r, waits = hasattr(asked, "recursive"), not asked.quiet
-    return [Input(name, as_is=asked.no_decompress, may_be_folder=has_r, notes_waiting=waits) for name in names]
+        names = names_in(Input(listed))
+    has_r, errors = hasattr(asked, "recursive"), vars(asked).get("errors", "strict")
+    like = Input("", as_is=asked.no_decompress, may_be_folder=has_r, notes=not asked.quiet, errors=errors)
+    return [like._replace(name=name) for name in names]
 
 
 class Output:
     """Where data goes: standard output, or a file that gets its name when all of it is written.
 
-    This is a context manager: an exception leaves no new file behind, and an old file unchanged. OutputError is raised
-    for a path that is one of the `sources`; anything but a regular file (a pipe, /dev/null), and an open file of this
-    process (/dev/stdout, /dev/fd/3), is written in place.
+    This is a context manager: an exception leaves no new file, and an old one unchanged. OutputError: the path is one
+    of the `sources`. What is no regular file, or an open file of this process (/dev/fd/3), is written in place.
     """
 
     def __init__(self, path: str | None, sources: Iterable[Input] = ()) -> None:
@@ -274,7 +278,7 @@ class Output:
                 raise
             return self
         if _STDOUT in _closed_at_start:
-            raise _closed_output()
+            raise OutputError(*_CLOSED_OUTPUT)
         status = os.fstat(_STDOUT)
         if stat.S_ISREG(status.st_mode) and status.st_size:  # appended to: as an input it would grow meanwhile
             self._refuse_sources("standard output", status)
@@ -387,10 +391,6 @@ class Output:
             self._replacement.discard()
         for number in self._signals:
             signal.signal(number, signal.SIG_DFL)
-
-
-def _closed_output() -> OutputError:
-    return OutputError("standard output: closed", "Write to a file with -o.")
 
 
 def _is_same(name: str, status: os.stat_result) -> bool:

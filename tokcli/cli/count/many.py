@@ -243,7 +243,7 @@ def _read_blocks(source: streams.Input) -> bytes | None:
 def _read_at_once(source: streams.Input) -> bytes | None:
     """Return what `_read_blocks` does, for most files; None for a file that has to be read with `Input.blocks`.
 
-    That is one that is long or compressed, is no local file, or cannot be read. Reading many short files with
+    That is one that is long, compressed or UTF-16, is no local file, or cannot be read. Reading many short files with
     `Input.blocks` takes three times as long.
     """
     if source.opens is not io.FileIO:
@@ -260,8 +260,7 @@ def _read_at_once(source: streams.Input) -> bytes | None:
             os.close(number)
     except (OSError, ValueError):
         return None
-    is_left = len(data) >= SHORT_BYTES or (data.startswith(streams.COMPRESSED) and not source.as_is)
-    return None if is_left else data
+    return None if len(data) >= SHORT_BYTES or data.startswith(streams.CONVERTED) else data
 
 
 def _comes_once(source: streams.Input) -> bool:

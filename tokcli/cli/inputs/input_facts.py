@@ -1,4 +1,4 @@
-"""What is known about inputs before they are read: sizes, times, and whether they are compressed."""
+"""What is known about inputs before they are read: sizes, times, and whether they are read as they are."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ def changed_at(source: streams.Input) -> int | None:
 
 
 def size_of(source: streams.Input) -> int | None:
-    """Return the number of bytes that an input holds; None where it is not known, as of a pipe or compressed data."""
+    """Return the number of bytes that an input holds; None where that is not known: of a pipe, or what is converted."""
     if source.data is not None:
         return len(source.data)
     status = status_of(source)
-    return None if status is None or is_compressed(source) else status.st_size
+    return None if status is None or is_converted(source) else status.st_size
 
 
 def size_on_disk(source: streams.Input) -> int | None:
@@ -60,10 +60,13 @@ def _is_stream(path: str) -> bool:
     return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode)
 
 
-def is_compressed(source: streams.Input) -> bool:
-    """Return whether an input seems to be compressed data, and is to be decompressed."""
-    head = next(source._replace(as_is=True).blocks(len(streams.COMPRESSED[0])), b"")
-    return not source.as_is and head.startswith(streams.COMPRESSED)
+def is_converted(source: streams.Input) -> bool:
+    """Return whether an input is not read as it is, but decompressed, or from UTF-16 or UTF-32 to UTF-8."""
+    if source.data is not None or (source.as_is and source.errors in (None, "bytes")):
+        return False
+    head = next(source._replace(as_is=True, errors=None).blocks(max(map(len, streams.CONVERTED))), b"")
+    is_compressed = not source.as_is and head.startswith(streams.COMPRESSED)
+    return is_compressed or (source.errors not in (None, "bytes") and head.startswith(streams.MARKS))
 
 
 def between(blocks: Iterable[bytes], begin: int, end: int | None) -> Iterator[bytes]:

@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from tokcli.errors import InputError
+
+if TYPE_CHECKING:
+    from tokcli.cli.streams import Input
 
 MAX_NAMES = 1_000_000  # held in memory: some 150 MB
 MAX_NAME_BYTES = 4096  # the longest path that Linux takes
 
 
-def names_in(blocks: Iterable[bytes], shown: str, *, is_standard_input: bool) -> list[str]:
+def names_in(source: Input) -> list[str]:
     """Return the names in a list; InputError where one is empty or too long, or where there are too many."""
     names: list[bytes] = []
     rest = b""
-    for block in blocks:
+    for block in source.blocks():
         *whole, rest = (rest + block).split(b"\0")
-        _check_names(whole, rest, len(names), shown)
+        _check_names(whole, rest, len(names), source.shown)
         names += whole
     if rest:
-        _check_names([rest], b"", len(names), shown)
+        _check_names([rest], b"", len(names), source.shown)
         names.append(rest)
-    if is_standard_input and b"-" in names:
+    if source.name == "-" and b"-" in names:
         raise InputError(
             "standard input holds the file names: - cannot be one of them", "Write ./- for a file of that name."
         )

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from tokcli.cli.inputs.columns import file_of_columns
-from tokcli.cli.inputs.input_facts import between, is_compressed
+from tokcli.cli.inputs.input_facts import between, is_converted
 from tokcli.cli.record import SEPARATOR
 from tokcli.cli.streams import Input
 from tokcli.engine.stream.chunks import BLOCK_BYTES
@@ -35,6 +35,11 @@ class Section(NamedTuple):
         return f"{self.source.shown}: after byte {self.start}" if self.start else self.source.shown
 
     @property
+    def notes(self) -> bool:
+        """Whether notes may be printed."""
+        return self.source.notes
+
+    @property
     def is_whole(self) -> bool:
         """Whether all of the input is read."""
         return not self.start and self.stop is None
@@ -44,7 +49,7 @@ class Section(NamedTuple):
 
         The bytes before the section are not read where the file is seekable.
         """
-        if self.is_whole or self.source.data is not None or is_compressed(self.source):
+        if self.is_whole or self.source.data is not None or is_converted(self.source):
             yield from between(self.source.blocks(size, most), self.start, self.stop)
             return
         with self.source.opened() as file:
@@ -64,8 +69,8 @@ class Section(NamedTuple):
 
 
 def is_one_piece(source: Input) -> bool:
-    """Return whether a file cannot be cut into sections: it is compressed, or a Parquet or Arrow file."""
-    return is_compressed(source) or file_of_columns(source) is not None
+    """Return whether a file cannot be cut into sections: it is compressed, UTF-16, or a Parquet or Arrow file."""
+    return is_converted(source) or file_of_columns(source) is not None
 
 
 def separator_of(kind: str | None) -> bytes | None:
