@@ -158,10 +158,10 @@ def decode_records(request: DecodeRequest, source: streams.Input, output: stream
             with streams.naming(record.shown):
                 if kind != "jsonl":
                     data = b"".join(decode(request, ids) for ids in decoder.parse_ids([record.data]))
-                elif (text := record.data.removeprefix(records.MARK)).strip():
-                    members = records.read_object(text, record.shown)
+                elif record.data.strip():
+                    members = records.read_object(record.data, record.shown)
                     data = decode(request, ids_of(members, field, record.shown))
-                    output.answer([text])
+                    output.answer([record.data])
                 else:
                     continue
             output.write(line(text_member(data)) if request.options.as_json else data + SEPARATOR[kind])

@@ -239,7 +239,7 @@ def inputs(asked: NamedInputs, default: str = STANDARD_INPUT) -> list[Input]:
     if (listed := asked.files0_from) is not None:
         from tokcli.cli.inputs.name_list import names_in  # 0.4 ms, for --files0-from only
 
-        names = names_in(Input(listed))
+        names = names_in(Input(listed).blocks(), listed)
     has_r, errors = hasattr(asked, "recursive"), vars(asked).get("errors", "strict")
     like = Input("", as_is=asked.no_decompress, may_be_folder=has_r, notes=not asked.quiet, errors=errors)
     return [like._replace(name=name) for name in names]

@@ -32,7 +32,7 @@ class ChatCounts(ManyCounts):
             if is_binary(source, data):
                 return Outcome(source)
             with streams.naming(source.shown):
-                tokens = self._counted_chat(read_request(records.read_json(data, source.shown)))
+                tokens = self._counted_chat(read_request(records.read_document(data, source.shown)))
         except RecursionError:
             return Outcome(source, error=InputError("nested too deep", where=source.shown))
         except TokcliError as error:

@@ -12,11 +12,30 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from tokcli.cli import messages
-from tokcli.cli.streams import COMPRESSED, Input
+from tokcli.cli.inputs.compressed import contents
 from tokcli.errors import InputError
 
 if TYPE_CHECKING:
+    from typing import Protocol
+
     from tokcli.engine.stream.chunks import Utf8Errors
+
+    class Convertible(Protocol):
+        """What is asked of an `Input` (`cli/streams.py`, whose fields these are)."""
+
+        @property
+        def shown(self) -> str: ...
+        @property
+        def as_is(self) -> bool: ...
+        @property
+        def may_be_folder(self) -> bool: ...
+        @property
+        def may_be_ids(self) -> bool: ...
+        @property
+        def notes(self) -> bool: ...
+        @property
+        def errors(self) -> Utf8Errors | None: ...
+
 
 # The mark, the name of the encoding, and Python's codec. FF FE 00 00 is UTF-32: text hardly begins with a NUL.
 MARKS = (
@@ -30,15 +49,13 @@ NAMED = 8  # files that notes name; of a folder, all may be UTF-16
 _named: dict[str, int] = {}  # the inputs that were read so, and the place of each among them
 
 
-def converted(source: Input, blocks: Iterator[bytes]) -> Iterator[bytes]:
+def converted(source: Convertible, blocks: Iterator[bytes]) -> Iterator[bytes]:
     """Return the blocks of an input, decompressed, and with UTF-16 and UTF-32 as UTF-8; others as they are.
 
     The first block has enough bytes to tell. InputError is raised where data is damaged or not what its mark says.
     """
     first = next(blocks, b"")
-    if first.startswith(COMPRESSED) and not source.as_is:
-        from tokcli.cli.inputs.compressed import contents  # 3 ms, for such data only
-
+    if not (source.as_is or first.startswith(tuple(mark for mark, _, _ in MARKS))):
         blocks = contents(first, blocks, source.shown, may_be_ids=source.may_be_ids)
         first = next(blocks, b"")
     errors = source.errors
@@ -63,7 +80,7 @@ def _note(shown: str, name: str) -> None:
 
 
 def _as_utf8(
-    source: Input, blocks: Iterable[bytes], of: tuple[str, str], begin: int, errors: Utf8Errors
+    source: Convertible, blocks: Iterable[bytes], of: tuple[str, str], begin: int, errors: Utf8Errors
 ) -> Iterator[bytes]:
     """Yield text in UTF-16 or UTF-32 as UTF-8; `begin` is the byte of the input at which the blocks begin."""
     name, codec = of

@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from tokcli.errors import InputError
-
-if TYPE_CHECKING:
-    from tokcli.cli.streams import Input
 
 MAX_NAMES = 1_000_000  # held in memory: some 150 MB
 MAX_NAME_BYTES = 4096  # the longest path that Linux takes
 
 
-def names_in(source: Input) -> list[str]:
-    """Return the names in a list; InputError where one is empty or too long, or where there are too many."""
+def names_in(blocks: Iterable[bytes], name: str) -> list[str]:
+    """Return the names in a list (`name`); InputError where one is empty or too long, or where there are too many."""
+    shown = "standard input" if name == "-" else name
     names: list[bytes] = []
     rest = b""
-    for block in source.blocks():
+    for block in blocks:
         *whole, rest = (rest + block).split(b"\0")
-        _check_names(whole, rest, len(names), source.shown)
+        _check_names(whole, rest, len(names), shown)
         names += whole
     if rest:
-        _check_names([rest], b"", len(names), source.shown)
+        _check_names([rest], b"", len(names), shown)
         names.append(rest)
-    if source.name == "-" and b"-" in names:
+    if name == "-" and b"-" in names:
         raise InputError(
             "standard input holds the file names: - cannot be one of them", "Write ./- for a file of that name."
         )

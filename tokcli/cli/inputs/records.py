@@ -271,8 +271,7 @@ def _texts_natively(raw: bytes, field: str) -> tuple[bytes, bytes] | None:
 
 
 def _texts(source: RecordSource, first: int, raw: bytes, text_in: Callable[..., bytes], offset: int) -> Batch:
-    found = enumerate((line.removeprefix(MARK) for line in raw[:-1].split(b"\n")), first)  # files may have been joined
-    lines = [(number, line) for number, line in found if line.strip()]
+    lines = [(number, line) for number, line in enumerate(raw[:-1].split(b"\n"), first) if line.strip()]
     all_members, texts, error = parse_objects([line for _, line in lines]) or [], [], None
     is_parsed = bool(all_members)
     for place, (number, line) in enumerate(lines):
@@ -305,19 +304,28 @@ def read_object(raw: bytes, where: str | None) -> dict[str, Any]:
     return members
 
 
-def read_json(raw: bytes, where: str | None) -> Any:
-    """Return the value of JSON, parsed strictly; InputError names the byte at which it is wrong. A mark is skipped."""
-    data = raw.removeprefix(MARK)
-    begin = len(raw) - len(data)
+def read_document(data: bytes, where: str | None) -> Any:
+    """Return the value of a JSON document as `read_json` does; a mark of UTF-8 at its beginning is skipped."""
+    text = data.removeprefix(MARK)
     try:
-        return parse(data.decode())
+        return read_json(text, where)
+    except InputError as error:
+        if error.offset is not None:
+            error.offset += len(data) - len(text)
+        raise
+
+
+def read_json(raw: bytes, where: str | None) -> Any:
+    """Return the value of JSON, parsed strictly; InputError names the byte at which it is wrong."""
+    try:
+        return parse(raw.decode())
     except RecursionError:
         raise InputError("nested too deep", where=where) from None
     except UnicodeDecodeError as error:
-        raise InputError("not UTF-8", where=where, offset=begin + error.start, unit="byte") from None
+        raise InputError("not UTF-8", where=where, offset=error.start, unit="byte") from None
     except ValueError as error:
         found: Any = error
         if not hasattr(error, "pos"):  # a number of thousands of digits, or none such as NaN
             raise InputError(f"not JSON: {error}", where=where) from None
-        at, reason = begin + len(found.doc[: found.pos].encode()), found.msg[:1].lower() + found.msg[1:]
+        at, reason = len(found.doc[: found.pos].encode()), found.msg[:1].lower() + found.msg[1:]
         raise InputError("not JSON", where=where, offset=at, unit="byte", detail=reason) from None
