@@ -22,12 +22,14 @@ class AllFields(Output):
     """An output of JSON objects, one per line, each of which begins with the members of the object that it answers.
 
     Those members are copied as they were written. `own` names the members that answers have themselves: a member of
-    the answered object with such a name is left out.
+    the answered object with such a name is left out. The name a.b is that of member b of the object in a, unless there
+    is a member of this very name.
     """
 
     def __init__(self, path: str | None, sources: Iterable[Input], own: Collection[str]) -> None:
         super().__init__(path, sources)
         self._own = own
+        self._last = b"", b""  # the object that was answered last, and how its answers begin
         self._answered: deque[bytes] = deque()  # objects whose answers are not written yet
         self._begins_line = True
 
@@ -44,10 +46,37 @@ class AllFields(Output):
         super().write(b"".join(parts))
 
     def _opening(self) -> bytes:
-        answered = self._answered.popleft().decode().strip()[:-1].rstrip()
-        if "\\" in answered or any(f'"{name}"' in answered for name in self._own):  # maybe as the name of a member
-            answered = "{" + ", ".join(member for name, member in members_of(answered) if name not in self._own)
-        return safe(answered if answered == "{" else f"{answered}, ").encode()
+        answered = self._answered.popleft()
+        if answered is not self._last[0]:  # each of many chunks of a text answers one object
+            kept = answered.decode().strip()[:-1].rstrip()
+            if "\\" in kept or any(f'"{name.rpartition(".")[2]}"' in kept for name in self._own):  # maybe as a member
+                kept = without_members(kept, self._own)
+            self._last = answered, safe(kept if kept == "{" else f"{kept}, ").encode()
+        return self._last[1]
+
+
+def without_members(text: str, names: Collection[str]) -> str:
+    """Return a JSON object without the members of these names; both texts lack its last bracket.
+
+    >>> without_members('{"a": 1, "b": {"c":2, "d":3}', ["a", "b.c"])
+    '{"b": {"d":3}'
+    """
+    members = list(members_of(text))
+    known = {name for name, _ in members}
+    kept = []
+    for name, member in members:
+        inner = [each[len(name) + 1 :] for each in names if each.startswith(f"{name}.") and each not in known]
+        if name not in names:
+            kept.append(_without_inner(member, inner) if inner else member)
+    return "{" + ", ".join(kept)
+
+
+def _without_inner(member: str, names: Collection[str]) -> str:
+    """Return the name and the value of a member without these members of the value, if it is an object."""
+    decoder = json.JSONDecoder()
+    begin = _COLON.match(member, decoder.raw_decode(member)[1]).end()  # type: ignore[union-attr]
+    value = member[begin:]
+    return member[:begin] + without_members(value[:-1].rstrip(), names) + "}" if value.startswith("{") else member
 
 
 def members_of(text: str) -> Iterator[tuple[str, str]]:

@@ -56,10 +56,11 @@ def test_offsets_of_the_last_tokens_are_those_in_the_whole_text() -> None:
     assert made == {"ids": [2375], "truncated": True, "offsets": [[6, 12]]}
 
 
-def test_a_template_counts_among_the_last_tokens() -> None:
+def test_a_template_stays_whole_around_the_last_tokens() -> None:
     arguments = ["encode", "-e", WORDPIECE, "--add-special-tokens", "--json", "-t", "hello world"]
     every = json.loads(ok(*arguments))["ids"]
-    assert json.loads(ok(*arguments, "-n", "2", "--keep", "last")) == {"ids": every[-2:], "truncated": True}
+    kept = {"ids": [every[0], *every[-2:]], "truncated": True}
+    assert json.loads(ok(*arguments, "-n", "3", "--keep", "last")) == kept
 
 
 @pytest.mark.parametrize("keep", ["first", "last"])

@@ -10,6 +10,7 @@ import click
 from tokcli.cli import options, streams
 from tokcli.cli.encode.encode_inputs import encode_one
 from tokcli.cli.encode.encode_options import CONFLICTS, EncodeOptions, EncodeRequest, declared
+from tokcli.cli.encode.whole_texts import left_by_template
 from tokcli.cli.encode.write_ids import IdWriter, make_writer
 from tokcli.cli.request import TextRequest
 from tokcli.engine.stream.ids import U16_IDS
@@ -38,7 +39,7 @@ def command(**given: Any) -> int:
 
         write_shards.write(request, request.options.shards)
     elif request.options.as_text or request.options.chunk:
-        from tokcli.cli.encode import chunks  # 1 ms that ids do not need
+        from tokcli.cli.encode.passages import chunks  # 1 ms that ids do not need
 
         chunks.write(request)
     else:
@@ -89,6 +90,8 @@ def write_ids(request: EncodeRequest) -> None:
     request.show_reading()
     with request.open_output("ids", "offsets", "truncated", "type_ids", "special_tokens_mask") as output:
         check_format(request, output)
+        if asked.limit is not None and asked.add_special_tokens:
+            left_by_template(request, asked.limit)  # or an error that names no input
         writer = make_writer(asked, output, request.encoding)
         encode: Callable[[EncodeRequest, streams.Input, IdWriter], bool] = encode_one
         if asked.records:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from tokcli.cli import streams
 from tokcli.cli.encode.encode_inputs import encode_one
 from tokcli.cli.encode.encode_options import EncodeRequest
+from tokcli.cli.encode.whole_texts import cut_records, room
 from tokcli.cli.encode.write_ids import IdWriter
 from tokcli.cli.inputs.records import Batch, batches_of
 from tokcli.engine.adapters import record_runs
@@ -22,8 +23,7 @@ def encode_records(request: EncodeRequest, source: streams.Input, writer: IdWrit
     def work(batch: Batch) -> tuple[Buffer, bool] | None:
         if not writer.takes_batches:
             return None
-        made = encode_batch(request, batch)
-        return made and writer.render_records(*made, request.options.limit)
+        return render_batch(request, batch, writer)
 
     for batch, made in request.shared_batches(batches_of(source, request.options), work):
         writer.output.answer(batch.objects)
@@ -37,13 +37,27 @@ def encode_records(request: EncodeRequest, source: streams.Input, writer: IdWrit
     return truncated
 
 
+def render_batch(request: EncodeRequest, batch: Batch, writer: IdWriter) -> tuple[Buffer, bool] | None:
+    """Return a batch of records as they are written, and whether -n cuts any; None if they go one by one."""
+    made, limit = _own_ids(request, batch), request.options.limit
+    if made is None or limit is None or not request.options.add_special_tokens:
+        return made and writer.render_records(*request.finished_records(*made), limit)
+    ids, offsets, cut = cut_records(*made, room(request, limit))
+    return writer.render_records(*request.finished_records(ids, offsets), None, cut)
+
+
 def encode_batch(request: EncodeRequest, batch: Batch) -> tuple[memoryview, memoryview] | None:
     """Return the ids (uint32) of a batch of records, and where those of each begin and the last end (uint64); or None.
 
     None means that the records have to be encoded one by one.
     """
+    made = _own_ids(request, batch)
+    return None if made is None else request.finished_records(*made)
+
+
+def _own_ids(request: EncodeRequest, batch: Batch) -> tuple[memoryview, memoryview] | None:
+    """Return what `encode_batch` does, without the tokens of a template."""
     if request.options.keep == "last" or request.has_pairs(batch):
         return None
     batch.replace_noise(request.options.errors)
-    made = record_runs.encode_records(request.encoding.tokenizer, batch.texts, request.read_options)
-    return None if made is None else request.finished_records(*made)
+    return record_runs.encode_records(request.encoding.tokenizer, batch.texts, request.read_options)

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, TypeAlias
 
 from tokcli.cli import streams
 from tokcli.cli.encode.encode_options import EncodeRequest
-from tokcli.cli.encode.write_ids import IdWriter
+from tokcli.cli.encode.write_ids import IdWriter, limited
 from tokcli.cli.record import Record, pair_of
 from tokcli.cli.request import known_size
 from tokcli.engine.stream.chunks import Chunk, ReadOptions
 from tokcli.engine.stream.parallel import with_threads_inside
 from tokcli.engine.stream.spans import byte_spans
 from tokcli.engine.stream.utf8 import AnyChunk, char_count, utf8_of
-from tokcli.engine.tokens import Spans, Tokens
+from tokcli.engine.tokens import Spans, Tokens, joined
 from tokcli.errors import InputError
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
+
+    from tokcli.engine.tokenizer import Tokenizer
 
 STEP_TOKENS = 1 << 15  # written at once: their lines fit into a cache, and into memory that is used again
 BLOCK_BYTES = 1 << 15  # read at once, for the same reason: the places of tokens take more memory than their text
@@ -51,7 +54,8 @@ def whole_tokens(request: EncodeRequest, blocks: Iterable[bytes]) -> WholeTokens
         except InputError:  # a tokenizer that changes texts does not always know the places
             found = Tokens(tokenizer.encode_part(whole))
     if request.options.add_special_tokens:
-        found = tokenizer.finish([found], True)
+        kept, _ = _kept(request, [found])
+        found = tokenizer.finish(kept, True)
     return "" if whole is None else whole.text, found.ids, found.spans
 
 
@@ -212,8 +216,10 @@ def encode_whole(request: EncodeRequest, source: streams.Input | Record, writer:
     asked = request.options
     with streams.naming(source.shown):
         pair = pair_of(source, asked.errors)
-        texts, found = zip(*(_tokens_of(request, one) for one in (source, pair) if one is not None), strict=True)
-        tokens = request.encoding.tokenizer.finish(list(found), asked.add_special_tokens)
+        most = _most_wanted(request) if pair is None else None
+        texts, found = zip(*(_tokens_of(request, one, most) for one in (source, pair) if one is not None), strict=True)
+        kept, is_cut = _kept(request, found)
+        tokens = request.encoding.tokenizer.finish(kept, asked.add_special_tokens)
     spans = _in_unit(tokens.spans, asked.offsets, texts)
     members = {} if pair is None else {"type_ids": tokens.type_ids, "special_tokens_mask": tokens.special}
     size = len(tokens.ids)
@@ -223,14 +229,24 @@ def encode_whole(request: EncodeRequest, source: streams.Input | Record, writer:
         memoryview(tokens.ids[begin:end]), None if spans is None else spans[2 * begin : 2 * end]
     )
     writer.add_whole(rendered, limit, {name: values[begin:end] for name, values in members.items()})
-    return limit < size
+    return is_cut or limit < size
 
 
-def _tokens_of(request: EncodeRequest, source: streams.Input | Record) -> tuple[str, Tokens]:
-    """Return the text that was read, and its tokens with their places; without --offsets, no text and no places."""
+def _most_wanted(request: EncodeRequest) -> int | None:
+    """Return how many tokens at the beginning of a text tell what -n keeps of it; None where all are needed."""
+    asked, copies = request.options, request.encoding.tokenizer.copies
+    return None if asked.limit is None or asked.keep == "last" or copies > 1 else asked.limit + 1
+
+
+def _tokens_of(request: EncodeRequest, source: streams.Input | Record, most: int | None) -> tuple[str, Tokens]:
+    """Return the text that was read, and its tokens with their places; without --offsets, no text and no places.
+
+    Where `most` is a number, and no places are wanted, it is enough to return so many tokens.
+    """
     tokenizer = request.encoding.tokenizer
     if not request.options.offsets:
-        return "", Tokens(memoryview(b"".join(map(tokenizer.encode_part, request.parts(source)))).cast("I"))
+        parts = limited(map(tokenizer.encode_part, request.parts(source)), most)
+        return "", Tokens(memoryview(b"".join(ids for ids, _ in parts)).cast("I"))
     chunk = tokenizer.read_whole(source.blocks(), request.read_options)
     encode = with_threads_inside(tokenizer.encode_spans, request.threads)
     return ("", Tokens([], spans=[], blanks=[])) if chunk is None else (chunk.text, encode(chunk))
@@ -243,3 +259,102 @@ def _in_unit(spans: Spans | None, unit: str | None, texts: Sequence[str]) -> Spa
     if len(texts) > 1:
         raise InputError("--offsets byte is for single texts", "Use --offsets char with text_pair.")
     return byte_spans(texts[0].encode(), spans)
+
+
+# --- -n beside a template --------------------------------------------------------------------------------------------
+
+
+def template_size(request: EncodeRequest, texts: int = 1) -> int:
+    """Return the number of tokens that the template adds to a text, or to a pair of texts; 0 without one."""
+    if not request.options.add_special_tokens:
+        return 0
+    return len(request.encoding.tokenizer.finish([Tokens([]) for _ in range(texts)], True).ids)
+
+
+def left_by_template(request: EncodeRequest, limit: int, texts: int = 1) -> int:
+    """Return how many of the tokens of -n `limit` the template leaves to a text, or to a pair of texts in all.
+
+    InputError where the template has more tokens itself.
+    """
+    added = template_size(request, texts)
+    if limit < added:
+        tokens = f"{added} token" + "s" * (added > 1)
+        to_pair = " to a pair of texts" if texts > 1 else ""
+        raise InputError(
+            f"-n {limit} has no room for the {tokens} that --add-special-tokens adds{to_pair}",
+            f"Use -n {added} or more: a template's tokens are never cut.",
+        )
+    return limit - added
+
+
+def room(request: EncodeRequest, limit: int, texts: int = 1) -> int:
+    """Return how many tokens of a text, or of a pair in all, -n `limit` keeps: each as often as the template has it."""
+    return left_by_template(request, limit, texts) // _times(request.encoding.tokenizer, texts)
+
+
+def _times(tokenizer: Tokenizer, texts: int) -> int:
+    """Return how often a template takes a text: once, or the most often taken text of the template so many times."""
+    if tokenizer.copies == 1 and texts == 1:
+        return 1
+    one = Tokens([0] * tokenizer.copies)
+    alone = [[one if place == at else Tokens([]) for place in range(texts)] for at in range(texts)]
+    return max(1, *(len(tokenizer.finish(each, False).ids) for each in alone))
+
+
+def _kept(request: EncodeRequest, found: Sequence[Tokens]) -> tuple[list[Tokens], bool]:
+    """Return what -n keeps of the tokens of a text or a pair, before the post-processor, and whether it cuts any.
+
+    A pair loses tokens of its longer text first, as in the library tokenizers ("LongestFirst").
+    """
+    limit, copies = request.options.limit, request.encoding.tokenizer.copies
+    if limit is None or (copies > 1 and len(found) == 1 and not request.options.add_special_tokens):
+        return list(found), False  # repeated texts are cut as they are written
+    sizes = [len(tokens.ids) // copies for tokens in found]
+    kept = longest_first(sizes, room(request, limit, len(found)))
+    at_end = request.options.keep == "last"
+    parts = [_part(tokens, size, of, copies, at_end) for tokens, size, of in zip(found, kept, sizes, strict=True)]
+    return parts, kept != sizes
+
+
+def longest_first(sizes: Sequence[int], most: int) -> list[int]:
+    """Return how many tokens are kept of a text, or of each of two, so that there are at most `most` in all.
+
+    The shorter text is cut only where the longer one is as short: then the longer gets the odd token, or the second
+    of two that were equal.
+
+    >>> longest_first([9, 3], 8), longest_first([9, 9], 5), longest_first([9, 8], 5), longest_first([9], 5)
+    ([5, 3], [2, 3], [3, 2], [5])
+    """
+    if len(sizes) == 1 or sum(sizes) <= most:
+        return [min(size, most) for size in sizes]
+    first, second = sizes
+    less, more = most // 2, most - most // 2
+    if min(sizes) <= less:
+        less, more = min(sizes), most - min(sizes)
+    return [more, less] if first > second else [less, more]
+
+
+def _part(tokens: Tokens, size: int, of: int, copies: int, at_end: bool) -> Tokens:
+    """Return the first (or the last) `size` of a text's `of` tokens, as often as there are `copies`."""
+    if size == of:
+        return tokens
+    begin = of - size if at_end else 0
+    end = begin + size
+
+    def pairs(numbers: Spans | None) -> Spans | None:
+        return None if numbers is None else numbers[2 * begin : 2 * end]
+
+    part = Tokens(tokens.ids[begin:end], spans=pairs(tokens.spans), blanks=pairs(tokens.blanks))
+    return part if copies == 1 else joined([part] * copies)
+
+
+def cut_records(ids: memoryview, offsets: memoryview, most: int) -> tuple[memoryview, memoryview, list[bool]]:
+    """Return the first `most` ids of each record, where those of each begin (uint64), and which records were cut."""
+    cut = [end - begin > most for begin, end in pairwise(offsets)]
+    if not any(cut):
+        return ids, offsets, cut
+    kept, begins = [], array("Q", [0])
+    for begin, end in pairwise(offsets):
+        kept.append(ids[begin : min(end, begin + most)])
+        begins.append(begins[-1] + len(kept[-1]))
+    return memoryview(b"".join(kept)).cast("I"), memoryview(begins), cut

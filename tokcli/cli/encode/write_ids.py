@@ -52,12 +52,15 @@ class IdWriter:
         """Return ids (uint32) as they are written."""
         return decoder.binary_ids(ids, self._form)
 
-    def render_records(self, ids: memoryview, offsets: memoryview, limit: int | None) -> tuple[Buffer, bool]:
-        """Return many records as they are written, up to `limit` ids of each, and whether that cut any.
+    def render_records(
+        self, ids: memoryview, offsets: memoryview, limit: int | None, cut: Sequence[bool] = ()
+    ) -> tuple[Buffer, bool]:
+        """Return many records as they are written, up to `limit` ids of each, and whether any is cut.
 
-        The ids of each record begin at one of the `offsets` and end at the next. This writer's records are never cut.
+        The ids of each record begin at one of the `offsets` and end at the next. `cut` says for each record whether it
+        has been cut already; where it is empty, none has. This writer's records are never cut.
         """
-        assert limit is None
+        assert limit is None and not cut
         return decoder.packed_records(ids, offsets, 0, self._extra, self._form)[0], False
 
     def write_records(self, rendered: Buffer) -> None:
@@ -135,12 +138,14 @@ class TextWriter(IdWriter):
     def render(self, ids: memoryview) -> Buffer:
         return decoder.format_ids(ids, self._between)
 
-    def render_records(self, ids: memoryview, offsets: memoryview, limit: int | None) -> tuple[Buffer, bool]:
+    def render_records(
+        self, ids: memoryview, offsets: memoryview, limit: int | None, cut: Sequence[bool] = ()
+    ) -> tuple[Buffer, bool]:
         if len(offsets) == 1:
             return b"", False
         joint = self._after + self._before
         text, was_cut = decoder.format_records(ids, offsets, self._between, joint, limit)
-        return b"".join([self._before, text, self._after]), was_cut
+        return b"".join([self._before, text, self._after]), was_cut or any(cut)
 
     def add(self, rendered: Buffer, count: int) -> None:
         if count:
@@ -163,13 +168,17 @@ class JsonWriter(TextWriter):
         self._stream = JsonStream(output)
         self._members: Members = {}
 
-    def render_records(self, ids: memoryview, offsets: memoryview, limit: int | None) -> tuple[Buffer, bool]:
-        if limit is None or all(end - begin <= limit for begin, end in pairwise(offsets)):
+    def render_records(
+        self, ids: memoryview, offsets: memoryview, limit: int | None, cut: Sequence[bool] = ()
+    ) -> tuple[Buffer, bool]:
+        if limit is not None:
+            cut = [end - begin > limit for begin, end in pairwise(offsets)]
+        if not any(cut):
             return super().render_records(ids, offsets, None)
         parts, cut_after = [], b"], " + line(TRUNCATED)[1:]
-        for begin, end in pairwise(offsets):
-            after = self._after if end - begin <= limit else cut_after
-            parts += [self._before, self.render(ids[begin : min(end, begin + limit)]), after]
+        for (begin, end), is_cut in zip(pairwise(offsets), cut, strict=True):
+            kept = ids[begin : end if limit is None else min(end, begin + limit)]
+            parts += [self._before, self.render(kept), cut_after if is_cut else self._after]
         return b"".join(parts), True
 
     def begin(self) -> None:

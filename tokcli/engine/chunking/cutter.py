@@ -99,7 +99,7 @@ class PassageCutter:
     """Cuts streams into passages of at most `size` tokens, of which up to `overlap` repeat the end of the one before.
 
     A passage ends at a `boundary` or, where it would be too long, at a finer one. `options` are those with which the
-    streams are read.
+    streams are read. A template that is put around each passage takes `added` of its tokens.
     """
 
     def __init__(
@@ -110,8 +110,10 @@ class PassageCutter:
         overlap: int = 0,
         boundary: Boundary = "token",
         options: ReadOptions = PLAIN,
+        added: int = 0,
     ) -> None:
-        self._tokenizer, self._size, self._overlap = tokenizer, size, overlap
+        self._tokenizer, self._size, self._overlap = tokenizer, size - added, overlap
+        self._added = added
         self._boundary = boundary
         self._asked = (-1, False)  # the place asked about last, and whether it is a cut
         self._tried = boundaries.TRIED[boundary]
@@ -159,13 +161,15 @@ class PassageCutter:
     def _passage(self, window: _Window, start: int, done: int, has_all: bool) -> Passage | None:
         """Return the passage that begins at `start` and ends after `done`; None where no further character fits in."""
         first = window.tokens_before(start)
-        limit = first + self._size
+        limit, looks_on = first + self._size, True
         while limit > first and (place := window.place(limit, has_all)) > done:
-            end = self._end(window, start, done, place)
+            end = self._end(window, start, done, place, window.end_of_next(limit) if looks_on else place)
             ids = self._ids(window, start, end, has_all)
             if len(ids) <= self._size:
                 break
-            limit = min(limit, window.tokens_before(end)) - (len(ids) - self._size)
+            if end <= place:
+                limit = min(limit, window.tokens_before(end)) - (len(ids) - self._size)
+            looks_on = end <= place
         else:
             end, ids = done, NO_IDS
         if end == done or self._boundary == "char":
@@ -173,13 +177,17 @@ class PassageCutter:
         is_last = has_all and end == window.end
         return None if end == done else Passage(window.slice(start, end), ids, start, end, is_last)
 
-    def _end(self, window: _Window, start: int, done: int, place: int) -> int:
-        """Return where a passage ends: at the last boundary after `done` and up to `place`, else at `place`."""
+    def _end(self, window: _Window, start: int, done: int, place: int, until: int) -> int:
+        """Return where a passage ends: at the last boundary after `done` and up to `place`, else at `place`.
+
+        A line, a sentence or a paragraph may end up to `until`, within the next token: newlines may have no token.
+        """
         if place < window.end or self._overlap:
             near = max(start, place - NEAR)
             for kind in self._tried:
+                last = place if kind == "piece" else max(place, until)
                 for begin in (start,) if kind == "piece" else (near, start):
-                    found = boundaries.last_within(self._places(window, kind, begin, place), done, place)
+                    found = boundaries.last_within(self._places(window, kind, begin, last), done, last)
                     if found is not None:
                         return found
         return place
@@ -285,8 +293,9 @@ class PassageCutter:
         end = boundaries.next_between_characters(window.data, start - window.base) + window.base
         character = window.slice(start, end)
         size = len(self._ids(window, start, end, has_all=False))
+        beside = f" beside {self._added} of a template" if self._added else ""
         return InputError(
-            f"a character of {size} tokens does not fit in a chunk of {self._size}",
+            f"a character of {size} tokens does not fit in a chunk of {self._size + self._added}{beside}",
             "Allow more tokens in a chunk.",
             offset=start,
             unit="byte",
@@ -360,6 +369,10 @@ class _Window:
     def end_of(self, tokens: int) -> int:
         """Return where the first `tokens` tokens of the window end; with 0, where the window begins."""
         return self._ends[tokens - 1] if tokens > 0 else self.base
+
+    def end_of_next(self, tokens: int) -> int:
+        """Return where the token after the first `tokens` tokens ends; where there is none, the end of the window."""
+        return self._ends[tokens] if tokens < len(self._ends) else self.end
 
     def place(self, tokens: int, has_all: bool) -> int:
         """Return where the first `tokens` tokens end, or as many of them as end between two characters."""
