@@ -44,11 +44,15 @@ class FoundTexts:
         self._verbose, self._quiet = asked.verbose, asked.quiet
         self._errors, self._keeps = errors, keeps
         self._walk = FolderWalk(
-            Choice(asked.globs, asked.no_ignore, asked.hidden, asked.follow), self.failed, _standard_output()
+            Choice(asked.globs, asked.no_ignore, asked.hidden, asked.follow),
+            self.failed,
+            _standard_output(),
+            self._note,
         )
         own = vars(asked)  # rows of columns are records, but --chunk reads plain text
         self._takes_columns = own.get("records") == "jsonl" and own.get("chunk") is None
         self._skipped = 0
+        self._notes: set[str] = set()
         self._hinted = ""  # what the last error that was reported said to do
         self._is_silent = False
         self.status = 0
@@ -94,6 +98,12 @@ class FoundTexts:
         if not self._is_silent:
             self._hinted = messages.report(error, self._hinted)
             self.status = EXIT_ERROR
+
+    def _note(self, text: str) -> None:
+        """Print a note of the walk, once."""
+        if not self._is_silent and not self._quiet and text not in self._notes:
+            self._notes.add(text)
+            messages.print_note(text)
 
     def skipped(self, source: streams.Input) -> None:
         """Count a binary file, and with --verbose name it in a note."""

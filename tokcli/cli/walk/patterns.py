@@ -1,4 +1,4 @@
-"""Patterns of file names, as in .gitignore files and -g: pathspec makes a regex of each, and the last match wins.
+"""Patterns of file names, as in .gitignore files and -g: the last one that matches a path decides.
 
 A path is matched by itself, byte by byte; callers check whether a folder above it is left out.
 """
@@ -6,25 +6,23 @@ A path is matched by itself, byte by byte; callers check whether a folder above 
 from __future__ import annotations
 
 import os
-import re
-import warnings
 from collections.abc import Iterable
 
-from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
-
+from tokcli.cli.walk.glob_set import Glob, GlobSet
+from tokcli.cli.walk.glob_syntax import MAX_GLOBS, Rule, rule_of, without_braces
 from tokcli.errors import InputError
 
-MAX_GLOBS = 1000  # that one with braces may stand for
-_STAR = "[^/]*"  # as pathspec writes `*`
-_AND_BELOW = "(?:(?P<ps_d>/)|$)"  # as pathspec ends a pattern; cut off, so that no path below matches
-_ESCAPE = "\\"
-_CLASS = re.compile(r"\\.|\[[!^]?\]?[^\]]*\]", re.DOTALL)  # or a character that is escaped, and so begins none
-_LONE_BRACE = re.compile("[{}]")
-_BRACES = re.compile(r"(?<!\\)\{([^{}]*)(?<!\\)\}")
+# What the patterns of one file may come to: a pattern without wildcards counts for one, any other for its characters.
+# The longest known files come to 5,000. So large a number of states takes a millisecond for a name of 100 characters.
+MAX_SIZE = 100_000
 
 
 class Patterns:
     """The patterns of one ignore file, or of -g, in order.
+
+    `size` is what they come to, and `has_positive` says whether any of them does not begin with `!`. `first_left_out`
+    is the number of the first line that is not heeded, because it and those before it come to more than `room`, or it
+    stands for too many patterns; 0 if there is none.
 
     >>> rules = Patterns(["*.log", "!keep.log", "build/"])
     >>> rules.verdict("a/b.log", is_folder=False), rules.verdict("keep.log", is_folder=False)
@@ -33,40 +31,103 @@ class Patterns:
     (True, None)
     """
 
-    def __init__(self, lines: Iterable[str], *, has_braces: bool = False) -> None:
+    def __init__(self, lines: Iterable[str], *, has_braces: bool = False, room: int = MAX_SIZE) -> None:
         """With `has_braces`, `{a,b}` stands for `a` and `b`; a line whose braces mean nothing is left out."""
-        if has_braces:
-            lines = [one for line in lines for one in _without_braces(line)]
-        found = (_rule(_bytes_in(line), number) for number, line in enumerate(lines))
-        self._rules = [rule for rule in found if rule is not None]
-        # most paths match none: one expression says so at once
-        self._any = _compiled("|".join(f"(?:{rule.pattern})" for rule, _, _ in self._rules))
-        self.has_positive = any(verdict for _, verdict, _ in self._rules)
+        self.size, self.first_left_out = 0, 0
+        self._verdicts: list[bool] = []
+        names, paths = _Kind(), _Kind()
+        numbers = {line: number for number, line in enumerate(lines, 1)}  # the last of equal lines decides
+        for line, number in sorted(numbers.items(), key=lambda item: item[1]):
+            found = without_braces(line) if has_braces else [line]
+            rules = [rule for rule in map(_rule, found or ()) if rule is not None]
+            size = sum(1 if isinstance(rule.glob, str) else rule.glob.size for rule in rules)
+            if found is None or self.size + size > room:
+                self.first_left_out = number
+                break
+            self.size += size
+            for rule in rules:
+                (paths if rule.of_paths else names).add(rule, len(self._verdicts))
+                self._verdicts.append(rule.verdict)
+        self.has_positive = any(self._verdicts)
+        self._names, self._paths = names.texts, paths.texts
+        self._name_globs, self._path_globs = names.globs(), paths.globs()
+        self._name_numbers, self._path_numbers = names.numbers, paths.numbers
+        self.has_paths, self.start = bool(paths.texts), self._path_globs.start
 
     def __bool__(self) -> bool:
-        return bool(self._rules)
+        return bool(self._verdicts)
+
+    def within(self, folders: str, state: int) -> int:
+        """Return the state for what is in a folder: `folders` ends with `/`, and `state` is that of where it begins."""
+        return self._path_globs.after(folders, state)
 
     def verdict(self, path: str, *, is_folder: bool) -> bool | None:
         """Return False if the last pattern that matches a path begins with `!`, else True; None if none matches.
 
         The path is relative to the folder of the patterns, with `/` between names and none at its ends.
         """
-        path = _bytes_in(path)
-        if self._any.match(path) is None:
-            return None
-        for rule, verdict, only_folders in reversed(self._rules):
-            if (is_folder or not only_folders) and rule.match(path):
-                return verdict
-        return None
+        folder, slash, name = bytes_in(path).rpartition("/")
+        return self.verdict_on(name, folder + slash + name, self.within(folder + slash, self.start), is_folder)
+
+    def verdict_on(self, name: str, path: str, state: int, is_folder: bool) -> bool | None:
+        """Return the same for a path of the names `bytes_in`, with its last name and the state for its folder.
+
+        `path` is looked at only if `has_paths`.
+        """
+        last = self._names.get(name, _NONE)[is_folder]
+        if self.has_paths:
+            last = max(last, self._paths.get(path, _NONE)[is_folder])
+        globs = self._name_globs
+        if globs.start and (found := globs.last(globs.after(name, globs.start), is_folder=is_folder)) is not None:
+            last = max(last, self._name_numbers[found])
+        globs = self._path_globs
+        if state and (found := globs.last(globs.after(name, state), is_folder=is_folder)) is not None:
+            last = max(last, self._path_numbers[found])
+        return None if last < 0 else self._verdicts[last]
 
 
-def _bytes_in(text: str) -> str:
+_NONE = (-1, -1)
+
+
+class _Kind:
+    """The rules that are matched against the same: names, or paths. They are given in order, with their numbers.
+
+    `texts` has for each pattern without wildcards the last rule that holds for files, and for folders. `numbers` are
+    those of the other rules.
+    """
+
+    def __init__(self) -> None:
+        self.texts: dict[str, tuple[int, int]] = {}
+        self.numbers: list[int] = []
+        self._globs: list[Glob] = []
+        self._folders: list[int] = []
+
+    def add(self, rule: Rule, number: int) -> None:
+        if isinstance(rule.glob, str):
+            files = self.texts.get(rule.glob, _NONE)[0] if rule.only_folders else number
+            self.texts[rule.glob] = files, number
+            return
+        if rule.only_folders:
+            self._folders.append(len(self._globs))
+        self.numbers.append(number)
+        self._globs.append(rule.glob)
+
+    def globs(self) -> GlobSet:
+        """Return the patterns with wildcards, to be matched at once."""
+        return GlobSet(self._globs, self._folders)
+
+
+def bytes_in(text: str) -> str:
     """Return a name with one character for each byte: `?` and `[...]` match one byte, as in git and ripgrep.
 
-    >>> len(_bytes_in("é"))
+    >>> len(bytes_in("é"))
     2
     """
     return text if text.isascii() else os.fsencode(text).decode("latin-1")
+
+
+def _rule(line: str) -> Rule | None:
+    return rule_of(bytes_in(line))
 
 
 def globs(given: Iterable[str]) -> Patterns:
@@ -80,92 +141,14 @@ def globs(given: Iterable[str]) -> Patterns:
     """
     lines: list[str] = []
     for glob in given:
-        one = [f"\\{line}" if line.startswith("#") else line for line in _without_braces(glob)]
-        if not one or not all(_rule(line) for line in one):
+        one = [f"\\{line}" if line.startswith("#") else line for line in without_braces(glob) or ()]
+        if not one or not all(map(_rule, one)):
             raise InputError(
                 f"-g {glob!r} is not a pattern of file names",
                 f"Patterns are those of .gitignore files; {{a,b}} stands for two, and for at most {MAX_GLOBS}.",
             )
         lines += one
-    return Patterns(lines)
-
-
-def _without_braces(glob: str) -> list[str]:
-    """Return the patterns that a pattern with braces stands for: none if a brace has no other, or if they are too many.
-
-    >>> _without_braces("*.{py,md}"), _without_braces("*.{py,md"), _without_braces("{a,b}" * 12)
-    (['*.py', '*.md'], [], [])
-    """
-    found = [glob]
-    while any(_BRACES.search(line) for line in found):
-        found = [
-            line[: match.start()] + choice + line[match.end() :] if match else line
-            for line in found
-            for match in [_BRACES.search(line)]
-            for choice in (match[1].split(",") if match else [""])
-        ]
-        if len(found) > MAX_GLOBS:
-            return []
-    return [] if any(_LONE_BRACE.search(_CLASS.sub("", line)) for line in found) else found
-
-
-def _rule(line: str, number: int = 0) -> tuple[re.Pattern[str], bool, bool] | None:
-    """Return a line's regex, its verdict, and whether it is for folders only; None for a line without a pattern."""
-    line = _stripped(line)
-    only_folders, line = line.endswith("/"), line.removesuffix("/")
-    if line.endswith("/"):  # no name has another slash at its end
-        return None
-    if line[-1:].isspace() and not line.endswith("\\ "):  # it is part of the name, but pathspec would take it away
-        line = f"{line[:-1].removesuffix(_ESCAPE)}[{line[-1]}]"
-    try:
-        text, verdict = GitIgnoreSpecPattern.pattern_to_regex(_without_slashes_in_classes(line))
-        if text is None or verdict is None:
-            return None
-        text = text.removesuffix(_AND_BELOW) + r"\Z" if text.endswith(_AND_BELOW) else text
-        return _compiled(_without_trials(text, number)), verdict, only_folders
-    except (ValueError, re.error, OverflowError):  # git ignores such a line, too
-        return None
-
-
-def _stripped(line: str) -> str:
-    r"""Return a line without the white space at its end, but with what a backslash escapes.
-
-    >>> _stripped("a b \t"), _stripped(r"a\   ")
-    ('a b', 'a\\ ')
-    """
-    bare = line.rstrip()
-    escapes = len(bare) - len(bare.rstrip(_ESCAPE))
-    return line[: len(bare) + escapes % 2]
-
-
-def _without_slashes_in_classes(line: str) -> str:
-    """Return a pattern with a NUL, which is in no name, for each slash in `[...]`, where pathspec would cut.
-
-    A pattern with a slash anywhere begins at the folder of its file: then it gets another at its beginning.
-    """
-    made = _CLASS.sub(lambda match: match[0].replace("/", "\0") if match[0][0] == "[" else match[0], line)
-    if made == line or "/" in made:
-        return made
-    return f"!/{made[1:]}" if made.startswith("!") else f"/{made}"
-
-
-def _compiled(expression: str) -> re.Pattern[str]:
-    with warnings.catch_warnings():  # of `[[`, which may become a nested set
-        warnings.simplefilter("ignore")
-        return re.compile(expression, re.DOTALL)
-
-
-def _without_trials(text: str, number: int) -> str:
-    """Return an expression that takes no exponential time on a name such as aaaaaa for a pattern such as *a*a*a*b.
-
-    What is between two stars can be matched at the earliest place: no other one has to be tried. Python 3.10 has no
-    atomic groups, so `(?=(...))\\1` stands for one, as in `fnmatch.translate`. `number` makes the groups' names
-    unique.
-    """
-    first, *between = text.split(_STAR)
-    made = [first]
-    for index, section in enumerate(between[:-1]):
-        group = f"g{number}_{index}"
-        has_choices = "(" in section
-        made.append(_STAR + section if has_choices else f"(?=(?P<{group}>{_STAR}?{section}))(?P={group})")
-    return _STAR.join(["".join(made), *between[-1:]])
+    patterns = Patterns(lines)
+    if patterns.first_left_out:
+        raise InputError("the patterns of -g are too many or too long", "Give fewer of them.")
+    return patterns
