@@ -190,7 +190,9 @@ def _class_step(taken: set[str], negated: bool) -> Step:
 
 
 def without_braces(glob: str) -> list[str] | None:
-    r"""Return the patterns that a pattern with braces stands for: none if a brace has no other; None if too many.
+    r"""Return the patterns that a pattern with braces stands for: none if a brace has no other.
+
+    None if they are too many, or too long.
 
     >>> without_braces("*.{py,md}"), without_braces("a{b,{c,d}e}"), without_braces("[{]\\{")
     (['*.py', '*.md'], ['ab', 'ace', 'ade'], ['[{]\\{'])
@@ -199,6 +201,8 @@ def without_braces(glob: str) -> list[str] | None:
     """
     if "{" not in glob and "}" not in glob:
         return [glob]
+    if len(glob) > MAX_GLOBS_CHARS:
+        return None
     # of the whole pattern, and of each brace that is open: its alternatives that have ended, and the parts of the next
     stack: list[tuple[list[str], list[list[str]]]] = [([], [])]
     at = 0

@@ -17,8 +17,9 @@ GIT, IGNORE, GIT_IGNORE = RULE_NAMES = (".git", ".ignore", ".gitignore")  # what
 # What is in force in one folder, by the measure of `Patterns`: each name is matched with all of it. A file counts for
 # FILE_SIZE at least, so that there are not too many of them either.
 MAX_IN_FORCE = 2 * MAX_SIZE
-FILE_SIZE = 500
+FILE_SIZE = 2000
 MAX_READ = 4 * MAX_BYTES  # of all ignore files of a walk, which may be links to a few long ones
+MAX_NOTES = 3  # that name a file
 
 
 class PlacedPatterns(NamedTuple):
@@ -51,6 +52,7 @@ class IgnoreFiles:
 
     def __init__(self, noted: Callable[[str], None]) -> None:
         self._noted = noted
+        self._notes = 0
         self._read = 0
 
     def patterns(self, path: str | None, before: AllPatterns, *, has_braces: bool = False) -> Patterns | None:
@@ -60,14 +62,21 @@ class IgnoreFiles:
         lines, size, is_cut = read_lines(path)
         self._read += size
         if self._read > MAX_READ:
-            self._noted(f"{path}: not heeded, nor any ignore file after it: they are longer than {MAX_READ:,} bytes")
+            self._note(f"{path}: not heeded, nor any ignore file after it: they are longer than {MAX_READ:,} bytes")
             return None
         in_force = sum(max(place.patterns.size, FILE_SIZE) for place in before)
         patterns = Patterns(lines, has_braces=has_braces, room=min(MAX_SIZE, MAX_IN_FORCE - FILE_SIZE - in_force))
-        left_out = patterns.first_left_out or (len(lines) + 1 if is_cut else 0)
+        left_out = patterns.left_out or (f"line {len(lines) + 1} and those after it are" if is_cut else "")
         if left_out:
-            self._noted(f"{path}: too many patterns, or too long ones: not heeded from line {left_out} on")
+            self._note(f"{path}: {left_out} not heeded: too many patterns, or too long ones")
         return patterns or None
+
+    def _note(self, text: str) -> None:
+        self._notes += 1
+        if self._notes <= MAX_NOTES:
+            self._noted(text)
+        elif self._notes == MAX_NOTES + 1:
+            self._noted("more ignore files have patterns that are not heeded, since they are too many or too long")
 
 
 class IgnoreRules(NamedTuple):

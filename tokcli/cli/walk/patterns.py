@@ -13,16 +13,15 @@ from tokcli.cli.walk.glob_syntax import MAX_GLOBS, Rule, rule_of, without_braces
 from tokcli.errors import InputError
 
 # What the patterns of one file may come to: a pattern without wildcards counts for one, any other for its characters.
-# The longest known files come to 5,000. So large a number of states takes a millisecond for a name of 100 characters.
+# So large a number of states takes a millisecond for a name of 100 characters.
 MAX_SIZE = 100_000
 
 
 class Patterns:
     """The patterns of one ignore file, or of -g, in order.
 
-    `size` is what they come to, and `has_positive` says whether any of them does not begin with `!`. `first_left_out`
-    is the number of the first line that is not heeded, because it and those before it come to more than `room`, or it
-    stands for too many patterns; 0 if there is none.
+    `size` is what they come to, and `has_positive` says whether any of them does not begin with `!`. `left_out` says
+    which lines "are" not heeded: one that stands for too many patterns, or all after those that come to `room`.
 
     >>> rules = Patterns(["*.log", "!keep.log", "build/"])
     >>> rules.verdict("a/b.log", is_folder=False), rules.verdict("keep.log", is_folder=False)
@@ -33,7 +32,7 @@ class Patterns:
 
     def __init__(self, lines: Iterable[str], *, has_braces: bool = False, room: int = MAX_SIZE) -> None:
         """With `has_braces`, `{a,b}` stands for `a` and `b`; a line whose braces mean nothing is left out."""
-        self.size, self.first_left_out = 0, 0
+        self.size, self.left_out = 0, ""
         self._verdicts: list[bool] = []
         names, paths = _Kind(), _Kind()
         numbers = {line: number for number, line in enumerate(lines, 1)}  # the last of equal lines decides
@@ -41,9 +40,13 @@ class Patterns:
             found = without_braces(line) if has_braces else [line]
             rules = [rule for rule in map(_rule, found or ()) if rule is not None]
             size = sum(1 if isinstance(rule.glob, str) else rule.glob.size for rule in rules)
-            if found is None or self.size + size > room:
-                self.first_left_out = number
+            if has_braces and "{" in line:  # as much work, whatever it stands for
+                size = max(size, len(line), MAX_GLOBS if found is None else 0)
+            if self.size + size > room:
+                self.left_out = f"line {number} and those after it are"
                 break
+            if found is None:
+                self.left_out = self.left_out or f"line {number} is"
             self.size += size
             for rule in rules:
                 (paths if rule.of_paths else names).add(rule, len(self._verdicts))
@@ -149,6 +152,6 @@ def globs(given: Iterable[str]) -> Patterns:
             )
         lines += one
     patterns = Patterns(lines)
-    if patterns.first_left_out:
+    if patterns.left_out:
         raise InputError("the patterns of -g are too many or too long", "Give fewer of them.")
     return patterns
