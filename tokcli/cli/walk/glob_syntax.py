@@ -73,7 +73,7 @@ def rule_of(line: str) -> Rule | None:
         return None
     if of_paths and (anywhere := _ANYWHERE.match(line)) and "/" not in line[anywhere.end() :]:
         of_paths, line = False, line[anywhere.end() :]
-    glob = line if _SPECIAL.search(line) is None else _Reader(line, of_paths).glob()
+    glob = line if _SPECIAL.search(line) is None else _GlobReader(line, of_paths).glob()
     return None if glob is None else Rule(glob, verdict, only_folders, of_paths)
 
 
@@ -88,7 +88,7 @@ def _stripped(line: str) -> str:
     return line[: len(bare) + escapes % 2]
 
 
-class _Reader:
+class _GlobReader:
     """Reads one pattern from left to right."""
 
     def __init__(self, text: str, of_paths: bool) -> None:

@@ -34,7 +34,7 @@ class Patterns:
         """With `has_braces`, `{a,b}` stands for `a` and `b`; a line whose braces mean nothing is left out."""
         self.size, self.left_out = 0, ""
         self._verdicts: list[bool] = []
-        names, paths = _Kind(), _Kind()
+        names, paths = _RulesByTarget(), _RulesByTarget()
         numbers = {line: number for number, line in enumerate(lines, 1)}  # the last of equal lines decides
         for line, number in sorted(numbers.items(), key=lambda item: item[1]):
             found = without_braces(line) if has_braces else [line]
@@ -92,7 +92,7 @@ class Patterns:
 _NONE = (-1, -1)
 
 
-class _Kind:
+class _RulesByTarget:
     """The rules that are matched against the same: names, or paths. They are given in order, with their numbers.
 
     `texts` has for each pattern without wildcards the last rule that holds for files, and for folders. `numbers` are
