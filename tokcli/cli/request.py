@@ -155,6 +155,13 @@ class InputRequest(Request[AskedInput]):
 class TextRequest(InputRequest[AskedText]):
     """A request whose inputs are text."""
 
+    def encoding_named(self, spec: str, model: str | None = None) -> Encoding:
+        """Return an encoding as any request does; notes say what its file asks for and options do."""
+        encoding = super().encoding_named(spec, model)
+        for text in encoding.tokenizer.file_notes:
+            self.note(f"{encoding.name} {text}")
+        return encoding
+
     @cached_property
     def texts(self) -> list[streams.Input] | FoundTexts:
         """The inputs, in order; with -r, the texts in folders are looked for while they are used."""

@@ -89,6 +89,11 @@ class TokenVocabulary(Protocol):
         return False
 
     @property
+    def file_notes(self) -> Sequence[str]:
+        """What the file asks for and nothing here does unasked, as sentences to be put after the file's name."""
+        return ()
+
+    @property
     def copies(self) -> int:
         """The number of times that `encode` gives the ids of a text: once, unless a template repeats texts."""
         return 1

@@ -262,6 +262,11 @@ class WholeTextTokenizer(TokenVocabulary):
         """Whether `finish` can add special tokens."""
         return self.inner.has_template
 
+    @property
+    def file_notes(self) -> Sequence[str]:
+        """What the file asks for and nothing here does unasked, as sentences to be put after the file's name."""
+        return self.inner.file_notes
+
     # --- ids to text -------------------------------------------------------------------------------------------------
 
     @property

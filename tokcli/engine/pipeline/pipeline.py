@@ -48,10 +48,12 @@ class Pipeline(HasTwin, TextTokenizer):
     row: tuple[str, ...] = ()  # where `pat_str` is None: the patterns by which the splitter cuts, one after another
     unsafe: Ranges = ()  # characters that make the splitter cut differently from these patterns
     prefix_space: bool = False  # a space is put before each text that has none
+    file_notes: Sequence[str] = ()
     parts: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)  # of the file, without the model
     ready_shortcut: Shortcut | None = field(default=None, repr=False, compare=False)  # for segments, from the cache
 
     family: ClassVar[str] = "tokenizer.json"
+    is_tokenizer_json: ClassVar[bool] = True
 
     def decoding_facts(self) -> DecodingFacts | None:
         """Return the bytes of each id, where the decoder looks at each token by itself; else None."""
@@ -359,11 +361,6 @@ class Pipeline(HasTwin, TextTokenizer):
     def token_kinds(self) -> dict[int, str]:
         """Return what the file calls its added tokens, by id: `special` or `added`."""
         return {token.id: "special" if token.special else "added" for token in self.added}
-
-    @property
-    def is_tokenizer_json(self) -> bool:
-        """Whether the file is a tokenizer.json: always."""
-        return True
 
     @property
     def single_pattern(self) -> str | None:

@@ -2,5 +2,5 @@
 
 `model_tables.py` reads the vocabulary, merges and scores, `components.py` and `decoders.py` what comes before and after
 the model, and `cut_pattern.py` finds the patterns that a pre-tokenizer cuts by. What components do with text is left to
-engine/pipeline; truncation, padding and dropout are not read, since they are about batches and training.
+engine/pipeline; truncation and padding (`batching.py`) are told in notes and, like dropout, not applied.
 """

@@ -1,7 +1,7 @@
 """Hugging Face's tokenizer.json: a pipeline of components and the model's tables, all in one file.
 
 What the file says is checked here, once. Truncation and padding, which are about batches of a model's inputs, are not
-read, and neither is dropout, which is about training.
+applied (see batching.py), and neither is dropout, which is about training.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from tokcli.engine.pipeline.models import Model, Unigram
 from tokcli.engine.pipeline.pipeline import Pipeline
 from tokcli.engine.pipeline.processors import copies
 from tokcli.engine.pipeline.repeating import RepeatingPipeline
+from tokcli.formats.huggingface.batching import MAX_ID, batching_notes
 from tokcli.formats.huggingface.components import asks_for_start, read_normalizer, read_pre_tokenizer, read_processor
 from tokcli.formats.huggingface.cut_pattern import CutPattern, cut_pattern_of
 from tokcli.formats.huggingface.decoders import decoder_of
@@ -23,7 +24,6 @@ from tokcli.formats.huggingface.model_tables import read_model
 from tokcli.formats.limits import MAX_NORMALIZED, MAX_PARTS, MAX_TOKEN_BYTES
 from tokcli.formats.strict_json import JsonNode, parse_json_strictly, serde_float
 
-MAX_ID = (1 << 32) - 1
 COMPONENTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")  # all but the model and the added tokens
 _MEMBERS = frozenset({"version", "truncation", "padding", "added_tokens", "model", *COMPONENTS})
 
@@ -36,36 +36,13 @@ def parse_huggingface(data: bytes, name: str) -> Pipeline:
         top.member("version").fail('expected "1.0"')
     for member in members.keys() - _MEMBERS:
         top.member(member).fail("no member of a tokenizer.json")
-    _check_batching(top)
+    notes = batching_notes(top)
     model = read_model(top.member("model"))
     added = read_added_tokens(top.member("added_tokens"), model) if "added_tokens" in members else []
-    return read_components(top, model, added)
+    return read_components(top, model, added, notes)
 
 
-def _check_batching(top: JsonNode) -> None:
-    """Raise VocabularyError unless the library reads the truncation and the padding, neither of which is used here."""
-    sides, sizes = dict.fromkeys(("Left", "Right")), (0, (1 << 64) - 1)
-    if top.has("truncation"):
-        node = top.member("truncation")
-        node.member("direction").choice(sides, "Right")
-        node.member("max_length").whole(*sizes)
-        node.member("strategy").choice(dict.fromkeys(("LongestFirst", "OnlyFirst", "OnlySecond")))
-        node.member("stride").whole(*sizes)
-    if top.has("padding"):
-        node = top.member("padding")
-        strategy = node.member("strategy")
-        if isinstance(strategy.value, dict) and len(strategy.value) == 1:
-            strategy.member("Fixed").whole(*sizes)
-        else:
-            strategy.choice(dict.fromkeys(("BatchLongest",)))
-        node.member("direction").choice(sides)
-        node.nullable("pad_to_multiple_of").whole(*sizes, default=0)
-        for name in ("pad_id", "pad_type_id"):
-            node.member(name).whole(0, MAX_ID)
-        node.member("pad_token").text()
-
-
-def read_components(top: JsonNode, model: Model, added: Sequence[AddedToken]) -> Pipeline:
+def read_components(top: JsonNode, model: Model, added: Sequence[AddedToken], notes: Sequence[str] = ()) -> Pipeline:
     """Return the tokenizer made of a model, its added tokens, and the other components that an object describes."""
     parts_of = {name: _parts(top.member(name).value) for name in COMPONENTS}
     if (number := sum(parts_of.values())) > MAX_PARTS:
@@ -93,6 +70,7 @@ def read_components(top: JsonNode, model: Model, added: Sequence[AddedToken]) ->
         row=cuts.row,
         unsafe=cuts.unsafe,
         prefix_space=cuts.prefix_space,
+        file_notes=notes,
         parts={key: top.value[key] for key in COMPONENTS if key in top.value},
     )
 

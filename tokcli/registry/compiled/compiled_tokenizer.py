@@ -16,7 +16,7 @@ from tokcli.engine import backend
 from tokcli.engine.text_tokenizer import TextTokenizer
 from tokcli.engine.tokens import Tokens, added, joined, pairs_of, trimmed_spans
 from tokcli.errors import TokcliError
-from tokcli.registry.compiled.container import Check, are_ids, is_flag, is_id, is_ids, is_text, optional
+from tokcli.registry.compiled.container import Check, are_ids, are_texts, is_flag, is_id, is_ids, is_text, optional
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -32,7 +32,7 @@ class TokenizerFacts:
     image lacks; it is None if decoding is more than joining the bytes of ids. In decoded text, `drops_space` drops a
     space at the beginning, and `cleans_spaces` those that llama.cpp cleans up. `template_ids` are the ids that the
     post-processor puts before and after a text, and `trimming` says what it does to spans; each is None if it does
-    anything else.
+    anything else. `file_notes` are the tokenizer's own, too.
     """
 
     # (no dataclass: to make one takes 1 ms of each start)
@@ -49,11 +49,13 @@ class TokenizerFacts:
         cleans_spaces: bool = False,
         template_ids: tuple[list[int], list[int]] | None = None,
         trimming: Trimming | None = None,
+        file_notes: Sequence[str] = (),
     ) -> None:
         self.special_tokens, self.max_id = special_tokens, max_id
         self.is_byte_level, self.has_template, self.decodes_apart = is_byte_level, has_template, decodes_apart
         self.other_bytes, self.drops_space, self.cleans_spaces = other_bytes, drops_space, cleans_spaces
         self.template_ids, self.trimming = template_ids, trimming
+        self.file_notes = list(file_notes)
 
     def header(self) -> dict[str, Any]:
         """Return the facts as members of a container's header."""
@@ -88,6 +90,7 @@ FACT_CHECKS: Mapping[str, Check] = {
     "cleans_spaces": is_flag,
     "template_ids": optional(_are_two_lists_of_ids),
     "trimming": optional(_TRIMMINGS.__contains__),
+    "file_notes": are_texts,
 }
 
 
@@ -108,6 +111,7 @@ def facts_of(tokenizer: TextTokenizer, image: Buffer | None = None) -> Tokenizer
         cleans_spaces=decoding is not None and decoding.cleans_spaces,
         template_ids=_template_ids(tokenizer),
         trimming=_trimming(tokenizer),
+        file_notes=tokenizer.file_notes,
     )
 
 
@@ -167,12 +171,13 @@ class CompiledTokenizer(TextTokenizer):
     native: NativeText | None = None
     shortcut: Shortcut | None = None
     has_template: bool = False
+    file_notes: Sequence[str] = ()
 
     def __init__(self, facts: TokenizerFacts, shortcut: Shortcut | None, load: Callable[[], TextTokenizer]) -> None:
         self.facts, self.shortcut = facts, shortcut
         self.special_tokens, self.max_id, self.is_byte_level = facts.special_tokens, facts.max_id, facts.is_byte_level
         self.has_template, self.decodes_apart = facts.has_template, facts.decodes_apart
-        self._load = load
+        self.file_notes, self._load = facts.file_notes, load
 
     @property
     def trims_spans(self) -> bool:

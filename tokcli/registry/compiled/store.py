@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tokcli.registry.lazy_ranks import LazyRanks
 
 FOLDER = "compiled"  # in the cache folder
-VERSION = 8  # of the containers, and of the rules by which a tokenizer has a shortcut
+VERSION = 9  # of the containers, and of the rules by which a tokenizer has a shortcut
 MAX_BYTES = 512 << 20  # of all that is kept: some 30 of the largest vocabularies
 RACY_NS = 2_000_000_000  # a file that was changed so shortly before it was read may change again within the same tick
 COMPILE_S = 120.0  # a process that waits longer for another one compiles for itself; that takes up to 5 s
