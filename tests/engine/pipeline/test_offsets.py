@@ -155,3 +155,18 @@ def test_utf8_has_the_places_of_its_text(
         place = encoding.tokenizer.encode_spans
         text_, utf8 = place(Chunk(text, 0)), place(memoryview(text.encode()))
         assert (utf8.ids.tolist(), pairs_of(utf8.spans or ())) == (text_.ids.tolist(), pairs_of(text_.spans or ()))
+
+
+def test_places_in_a_word_do_not_depend_on_words_before_whose_sizes_add_up_by_chance(tmp_path: Path) -> None:
+    """The merged token <0xC3><0xA9> has 12 bytes of text and stands for two: as many as é and ten letters have."""
+    vocab = {"a": 0, "<0xC3>": 1, "<0xA9>": 2, "<0xC3><0xA9>": 3, " ": 4}
+    model = {"type": "BPE", "unk_token": None, "byte_fallback": True, "vocab": vocab, "merges": ["<0xC3> <0xA9>"]}
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps({"pre_tokenizer": {"type": "WhitespaceSplit"}, "model": model}))
+    encoding = load_encoding(path)
+    reference = Tokenizer.from_str(path.read_text())
+    for text in ("ézzzzzzzzzz ézzzzzzzzzz a", "ézzzzzzzzzz a", "é a é", "éa éa éa", "ézzzzzzzzzzé ézzzzzzzzzzé"):
+        expected = reference.encode(text)
+        for _ in range(2):
+            ids, places = encoding.encode_with_offsets(text)
+            assert (ids, places) == (expected.ids, expected.offsets), text

@@ -20,6 +20,7 @@ namespace tokcli {
 class WordCache {
  public:
   static constexpr size_t kMostBytes = 30, kMostIds = 7;
+  static constexpr float kSizesTell = 1;
 
   // A word of 1 to kMostBytes bytes as four numbers: its bytes, zeros, its size, and a zero where a slot has its count.
   struct Key {
@@ -53,7 +54,9 @@ class WordCache {
 
   struct alignas(64) Slot {
     std::array<uint64_t, 4> words;
-    float limit;  // Unigram: the ids hold for sums before the word up to this size
+    // Unigram: the ids hold for sums before the word up to this size. Other models: kSizesTell where the sizes of the tokens
+    // are known to tell where these are in the word, else 0.
+    float limit;
     uint32_t ids[kMostIds];
     size_t count() const { return reinterpret_cast<const uint8_t*>(words.data())[kBytes - 1]; }
     bool holds(const Key& key) const {
@@ -68,7 +71,7 @@ class WordCache {
     __builtin_prefetch(&pair.second);  // asked for by every word that is new, as many are in a short run
   }
   // Returns the slot of a word; null where it is not here.
-  const Slot* find(const Key& key) {
+  Slot* find(const Key& key) {
     SlotPair& pair = pairs_[key.hash >> shift_];
     if (pair.first.holds(key)) [[likely]] return &pair.first;
     if (!pair.second.holds(key)) return nullptr;

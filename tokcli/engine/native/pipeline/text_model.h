@@ -279,6 +279,8 @@ struct TextModel {
   void encode_waiting(Call& call) const;
   void encode_word(TextScratch::WaitingWord& waiting, Call& call) const;
   void place_word(TextScratch::WaitingWord& waiting, Call& call) const;
+  uint32_t size_in_word(uint32_t id, size_t at) const;
+  bool sizes_tell_places(size_t size, const WordScratch& scratch) const;
   template <class Encode>
   size_t share_sums(const std::vector<Bytes>& parts, Call& call, const Encode& encode) const;
   void encode_sums(size_t count, Call& call) const;

@@ -102,25 +102,18 @@ void TextModel::encode_word(TextScratch::WaitingWord& waiting, Call& call) const
   else if (waiting.is_short()) cache.keep(waiting.key, found, 0);
 }
 
-// Encodes a word with the places of its tokens. Those of a word in the cache are told by the sizes of its tokens, where
-// these are the word; the model is asked about others.
+// Encodes a word with the places of its tokens. For a word in the cache, the sizes of its tokens tell them, where they did so
+// when the model was asked. (That the sizes add up to the word is not enough: a token may stand for less than its text.)
 void TextModel::place_word(TextScratch::WaitingWord& waiting, Call& call) const {
   const Bytes word = waiting.word;
   WordScratch& scratch = call.scratch.word;
   if (waiting.single != kNone) WordCache::make_key(word, word.data() + word.size(), waiting.key);
   const bool is_kept = waiting.is_short() && !tokens.sizes.empty();
-  if (const WordCache::Slot* slot = is_kept ? call.scratch.cache.find(waiting.key) : nullptr) {
-    const uint32_t prefix_size = models.which == Models::Used::kWordPiece ? models.word_piece.prefix_size() : 0;
-    const size_t count = slot->count();
+  WordCache::Slot* slot = is_kept ? call.scratch.cache.find(waiting.key) : nullptr;
+  if (slot != nullptr && slot->limit == WordCache::kSizesTell) {
     std::array<uint32_t, WordCache::kMostIds> sizes;
-    size_t total = 0;
-    bool are_sizes = true;
-    for (size_t i = 0; i < count; ++i) {
-      sizes[i] = tokens.size_of(slot->ids[i]) - (i > 0 ? prefix_size : 0);
-      are_sizes &= sizes[i] > 0 && sizes[i] <= word.size();
-      total += sizes[i];
-    }
-    if (are_sizes && total == word.size()) return call.add_tokens(*slot, word.data(), sizes);
+    for (size_t i = 0; i < slot->count(); ++i) sizes[i] = size_in_word(slot->ids[i], i);
+    return call.add_tokens(*slot, word.data(), sizes);
   }
   if (!model->encode(word, scratch) || scratch.places.size() != scratch.ids.size()) {
     call.needs.is_for_python = true;
@@ -131,7 +124,26 @@ void TextModel::place_word(TextScratch::WaitingWord& waiting, Call& call) const 
     const bool is_byte = call.ends_at_next && i + 1 < scratch.ids.size() && scratch.places[i + 1].begin == begin;
     call.add(scratch.ids[i], word.data() + begin, word.data() + (is_byte ? begin : std::min<size_t>(end, word.size())));
   }
-  if (is_kept) call.scratch.cache.keep(waiting.key, scratch.ids, 0);
+  const float limit = sizes_tell_places(word.size(), scratch) ? WordCache::kSizesTell : 0;
+  if (slot != nullptr) slot->limit = limit;
+  else if (is_kept) call.scratch.cache.keep(waiting.key, scratch.ids, limit);
+}
+
+// Returns the size in a word of the token at a place in it, as its text tells.
+uint32_t TextModel::size_in_word(uint32_t id, size_t at) const {
+  const bool continues = at > 0 && models.which == Models::Used::kWordPiece;
+  return tokens.size_of(id) - (continues ? models.word_piece.prefix_size() : 0);
+}
+
+// Returns whether each token of a word begins where the one before it ends, by the size of its text, and all are the word.
+bool TextModel::sizes_tell_places(size_t size, const WordScratch& scratch) const {
+  size_t end = 0;
+  for (size_t i = 0; i < scratch.ids.size(); ++i) {
+    const auto [begin, last] = scratch.places[i];
+    if (begin != end || last <= begin || size_in_word(scratch.ids[i], i) != last - begin) return false;
+    end = last;
+  }
+  return end == size;
 }
 
 bool TextModel::has_space_rules() const {
