@@ -11,6 +11,7 @@ import re
 import unicodedata
 from array import array
 from collections.abc import Callable
+from functools import partial
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -67,6 +68,9 @@ def _stage_of(step: norm.Normalizer) -> CharacterStage | None:
 
 
 def _applied(*steps: norm.Normalizer) -> Callable[[str], str]:
+    if len(steps) == 1 and isinstance(steps[0], norm.UnicodeForm):
+        return partial(forms.normalize, steps[0].form)
+
     def apply(text: str) -> str:
         aligned = Aligned(text)
         for step in steps:

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from tokcli.engine import _native
 
 _ROUNDS = 6  # of learning, for one text: a run of characters may be asked for after its characters are known
+_MOST_RUNS = (
+    1 << 14
+)  # that are learned for one text; a text of more is faster in Python, which normalizes it as a whole
 _LONG = 1 << 16  # characters, or bytes
 _FOUND, _IGNORED = 1, 2  # TextModel::kFound, kIgnored
 
@@ -135,7 +138,7 @@ class NativeText:
         learns_origins: bool = False,
     ) -> Answer | None:
         """Call a method of the model until all its questions are answered; return None if only Python can encode."""
-        states, threads = self._states(allowed), threads_inside()
+        states, threads, runs = self._states(allowed), threads_inside(), 0
         first = self._learn_first
         if first is not None and len(text) >= _LONG:
             self._learn_first = None
@@ -149,7 +152,8 @@ class NativeText:
                 answer = method(text, *states, threads)
             if not isinstance(answer, tuple):
                 return answer
-            if self.learn is None:
+            runs += len(answer[2])
+            if self.learn is None or runs > _MOST_RUNS:
                 return None
             self.model.learn(*self.learn(*answer))
             if learns_origins and self.origins is not None and answer[2]:

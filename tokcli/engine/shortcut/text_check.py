@@ -28,6 +28,7 @@ PAGE = 256  # code points
 # combining classes.
 CHANGED, BEGINS, BOTH, UNSAFE = 251, 253, 254, 255
 _ROUNDS = 8  # of asking again after new characters have been classed; texts bring new ones in two or three
+_MOST_LEARNED = 1 << 14  # pages and runs for one text; one of more is faster in Python, which normalizes it as a whole
 SURROGATES = range(0xD800, 0xE000)
 
 SegmentKind = Literal["added", "plain", "slow"]
@@ -60,10 +61,11 @@ class TextCheck:
 
         `question` uses the native check. `is_sure` returns whether more knowledge cannot change an answer.
         """
+        first = self._learned
         for _ in range(_ROUNDS):
             learned = self._learned
             answer = question()
-            if is_sure(answer) or not self._learns(learned):
+            if is_sure(answer) or learned - first > _MOST_LEARNED or not self._learns(learned):
                 break
         return answer
 

@@ -60,6 +60,7 @@ def _has_inert(text: str) -> bool:
     return any(map(_is_inert, set(text) if len(text) > _SHORT else text))
 
 
+@lru_cache(maxsize=1 << 13)
 def _is_inert(char: str) -> bool:
     # what Python knows to be assigned is so in 16.0: then the ranges of all that is not, 5 ms, are not needed
     is_assigned = _UNICODE <= _TABLES and unicodedata.category(char) != "Cn"

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <string_view>
 
 #include "base/bytes.h"
 
@@ -87,6 +88,17 @@ inline uint64_t hash_bytes(const uint8_t* p, size_t size, uint64_t seed = 0) {
 
 // Hashes a key or a longer piece in a way that only this process knows.
 inline uint64_t seeded_hash(const Key& key, const Seed& seed) { return mix(key.low ^ seed.low, key.high ^ seed.high); }
+
+// The hash of the standard library's tables where texts or files choose what is in them.
+struct SeededHash {
+  size_t operator()(std::string_view text) const {
+    return hash_bytes(reinterpret_cast<const uint8_t*>(text.data()), text.size(), process_seed().low);
+  }
+  size_t operator()(std::u16string_view text) const {
+    return (*this)(std::string_view(reinterpret_cast<const char*>(text.data()), text.size() * sizeof(char16_t)));
+  }
+  size_t operator()(uint64_t number) const { return mix(number ^ process_seed().low, process_seed().high); }
+};
 
 // Hashes a whole image, at the speed of memory: four lanes of words are hashed independently of each other.
 uint64_t hash_lanes(Bytes data);

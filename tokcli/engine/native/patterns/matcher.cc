@@ -196,7 +196,7 @@ bool Matcher::look_far(Scan& scan) {
   return true;
 }
 
-void Matcher::note(std::unordered_set<uint64_t>& seen) {
+void Matcher::note(std::unordered_set<uint64_t, SeededHash>& seen) {
   if (seen.size() > kMostNotes) seen.clear();
   seen.insert(trail_.begin(), trail_.end());
 }

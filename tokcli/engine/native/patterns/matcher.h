@@ -19,6 +19,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "base/hash.h"
 #include "patterns/program.h"
 
 namespace tokcli {
@@ -68,7 +69,7 @@ class Matcher {
   template <bool with_alternatives>
   size_t find_ends(const uint8_t* p, const uint8_t** ends, uint16_t* alternatives, size_t room);
   bool look_far(Scan& scan);
-  void note(std::unordered_set<uint64_t>& seen);
+  void note(std::unordered_set<uint64_t, SeededHash>& seen);
 
   unsigned kind_at(const uint8_t*& p) const;
   Entry start_at(const uint8_t* p);
@@ -91,7 +92,7 @@ class Matcher {
   std::vector<Entry> bytes_;    // 256 for each state
   std::vector<Entry> entries_;  // width_ for each state
   std::vector<uint16_t> alternatives_;
-  std::unordered_map<std::u16string, Entry> numbers_;  // of a context and threads
+  std::unordered_map<std::u16string, Entry, SeededHash> numbers_;  // of a context and threads
   std::vector<const std::u16string*> keys_;  // with room for all states
   std::vector<Entry> starts_;  // the state in which a piece begins, by context
   std::vector<uint8_t> idle_;  // for each class, whether no match begins with it; empty: a match may look back
@@ -105,7 +106,7 @@ class Matcher {
   Bytes text_;
   bool is_whole_ = true, searches_ = false, has_failed_ = false;
   uint64_t work_ = 0, most_work_ = 0;
-  std::unordered_set<uint64_t> dead_, open_;  // places and states from which no match was found; up to the end
+  std::unordered_set<uint64_t, SeededHash> dead_, open_;  // places and states from which no match was found; up to the end
   std::vector<uint64_t> trail_;
 };
 

@@ -27,7 +27,7 @@ bool CharRules::fits() const {
 }
 
 void CharRules::set_run(std::string_view run, std::string_view text) {
-  if (runs_.size() >= kMostRuns || run_bytes_ > kMostRunBytes) {
+  if (runs_.size() >= Needs::kMostRuns || run_bytes_ > kMostRunBytes) {
     runs_.clear();
     run_bytes_ = 0;
   }
@@ -59,12 +59,12 @@ void CharRules::add_run(Bytes run, size_t from, std::string& out, Needs& needs, 
   const auto known = runs_.find(text);
   const auto is_inside = [&](uint32_t origin) { return origin < run.size(); };
   if (known == runs_.end()) {
-    needs.runs.insert(text);
+    needs.want_run(text);
     return;
   }
   const auto& [becomes, origins] = known->second;
   if (tracking != nullptr && !becomes.empty()) {
-    if (origins.empty()) needs.runs.insert(text);
+    if (origins.empty()) needs.want_run(text);
     else if (!std::all_of(origins.begin(), origins.end(), is_inside)) needs.is_for_python = true;
     else tracking->replaced(from, becomes, origins, out.size());
   }

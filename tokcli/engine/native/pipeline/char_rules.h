@@ -11,6 +11,7 @@
 #include <unordered_set>
 
 #include "base/bytes.h"
+#include "base/hash.h"
 #include "base/id_buffer.h"
 #include "base/watch.h"
 #include "pipeline/origins.h"
@@ -58,15 +59,21 @@ class CodePages {
 
 // What has to be learned from Python before a text can be encoded: then the text is tried again.
 struct Needs {
-  std::unordered_set<uint32_t> chars;    // characters whose rules are missing
-  std::unordered_set<uint32_t> classes;  // characters whose classes are missing
-  std::unordered_set<std::string> runs;  // runs of characters (UTF-8) that are normalized together
+  std::unordered_set<uint32_t, SeededHash> chars;    // characters whose rules are missing
+  std::unordered_set<uint32_t, SeededHash> classes;  // characters whose classes are missing
+  std::unordered_set<std::string, SeededHash> runs;  // runs of characters (UTF-8) that are normalized together
   void add(const Needs& other) {
     chars.insert(other.chars.begin(), other.chars.end());
     classes.insert(other.classes.begin(), other.classes.end());
-    runs.insert(other.runs.begin(), other.runs.end());
+    for (const std::string& run : other.runs) want_run(run);
     is_for_python |= other.is_for_python;
   }
+  // Asks for a run. A text of very many is faster in Python, which normalizes it as a whole, than its runs are learned.
+  void want_run(const std::string& run) {
+    if (runs.size() < kMostRuns) runs.insert(run);
+    else is_for_python = true;
+  }
+  static constexpr size_t kMostRuns = 1 << 14;  // that one text may ask for: as many as are kept
   bool is_for_python = false;            // only Python can encode this text at all
   bool empty() const { return chars.empty() && classes.empty() && runs.empty() && !is_for_python; }
 };
@@ -105,7 +112,7 @@ class CharRules {
 
  private:
   static constexpr uint32_t kUnknown = 0, kUnsafe = 1, kFirst = 2;
-  static constexpr size_t kMostRuns = 1 << 14, kMostRunBytes = 1 << 22;
+  static constexpr size_t kMostRunBytes = 1 << 22;
   uint32_t rule(uint32_t c, Needs& needs) const {
     const uint32_t found = rules_[c];
     if (found == kUnknown) needs.chars.insert(c);
@@ -122,7 +129,7 @@ class CharRules {
   const uint8_t* run_end(const uint8_t* p, const uint8_t* end, Needs& needs, Pace& pace) const;
   void add_run(Bytes run, size_t from, std::string& out, Needs& needs, Tracking* tracking) const;
 
-  std::unordered_map<std::string, Run> runs_;
+  std::unordered_map<std::string, Run, SeededHash> runs_;
   size_t run_bytes_ = 0;
   bool dropping_moves_ = false;
 };

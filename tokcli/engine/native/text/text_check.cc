@@ -2,6 +2,7 @@
 #include "text/text_check.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/watch.h"
 #include "text/utf8.h"
@@ -132,10 +133,11 @@ std::vector<uint32_t> TextCheck::take_wanted() {
 }
 
 std::vector<std::string> TextCheck::take_wanted_runs() {
-  std::unordered_set<std::string> wanted;
+  std::unordered_set<std::string, SeededHash> wanted;
   {
     const BriefLock lock;
     std::swap(wanted, wanted_runs_);
+    if (std::exchange(has_too_many_, false)) return {};
   }
   return {wanted.begin(), wanted.end()};
 }
@@ -293,9 +295,13 @@ TextCheck::Verdict TextCheck::read(const Text& text, std::vector<uint8_t>& out) 
     const auto known = runs_.find(run);
     if (known == runs_.end()) {
       const BriefLock wanting;
-      wanted_runs_.insert(run);
       is_fine = false;
-      return wanted_runs_.size() < kMostRuns;  // all runs are asked for at once
+      if (wanted_runs_.size() < kMostRuns) {
+        wanted_runs_.insert(run);
+        return true;  // all runs are asked for at once
+      }
+      has_too_many_ = true;  // Python normalizes the text as a whole faster than its runs are learned
+      return false;
     }
     if (known->second.is_refused) return is_fine = false;
     if (!is_fine || known->second.text == run) return true;

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/fork.h"
+#include "base/hash.h"
 #include "text/text.h"
 
 namespace tokcli {
@@ -48,6 +49,7 @@ class TextCheck {
   // `is_refused`: the shortcut cannot encode what it becomes.
   void set_run(Bytes run, Bytes text, bool is_refused);
   // Return the pages and the runs that were missing since the last call. What was answered meanwhile is not to be used.
+  // Where a text asked for more runs than are kept, none of them is returned, and the answer stays refused.
   std::vector<uint32_t> take_wanted();
   std::vector<std::string> take_wanted_runs();
 
@@ -94,15 +96,16 @@ class TextCheck {
     ~PageSlot() { delete page.load(); }
   };
   std::array<PageSlot, kPages> pages_;
-  std::unordered_map<uint32_t, std::vector<Token>> tokens_;  // by their first code point, in order
-  std::array<std::bitset<128>, 128> pairs_;                  // [first][second]: some token begins with both; ASCII only
+  std::unordered_map<uint32_t, std::vector<Token>, SeededHash> tokens_;  // by their first code point, in order
+  std::array<std::bitset<128>, 128> pairs_;                              // [first][second]: some token begins with both; ASCII only
   std::array<uint8_t, 128> ascii_{};                         // the values of ASCII
   std::vector<uint8_t> special_ascii_;                       // the characters of ASCII that are not plain
   mutable std::bitset<kPages> wanted_;                       // a BriefLock guards these, and pages that are set
-  mutable std::unordered_set<std::string> wanted_runs_;
+  mutable std::unordered_set<std::string, SeededHash> wanted_runs_;
+  mutable bool has_too_many_ = false;  // whether a text asked for more runs than are kept
   mutable std::atomic<bool> is_wanting_{false};
   mutable ReadersLock runs_lock_;
-  std::unordered_map<std::string, Run> runs_;
+  std::unordered_map<std::string, Run, SeededHash> runs_;
 };
 
 }  // namespace tokcli

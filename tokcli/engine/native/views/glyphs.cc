@@ -6,6 +6,7 @@
 #include <string_view>
 #include <unordered_set>
 
+#include "base/hash.h"
 #include "base/watch.h"
 
 namespace tokcli {
@@ -102,7 +103,7 @@ class Shower {
 std::vector<uint32_t> Glyphs::missing(Bytes text) const {
   constexpr uint64_t kHighBits = 0x8080808080808080u;
   std::vector<uint32_t> found;
-  std::unordered_set<uint32_t> seen;
+  std::unordered_set<uint32_t, SeededHash> seen;
   const uint8_t *p = text.data(), *const end = p + text.size();
   Pace pace;
   while (p < end) {

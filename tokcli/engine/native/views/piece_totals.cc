@@ -11,12 +11,6 @@
 namespace tokcli {
 namespace {
 
-struct PieceHash {
-  size_t operator()(std::string_view piece) const {
-    return hash_bytes(bytes_of(piece).data(), piece.size(), process_seed().low);
-  }
-};
-
 // Calls visit(index, piece) for each piece of a text.
 template <class Visit>
 void each_piece(Bytes text, std::span<const uint64_t> ends, const Visit& visit) {
@@ -64,7 +58,7 @@ AlternativeTotals alternative_totals(std::span<const uint64_t> ends, std::span<c
 
 std::vector<SplitPiece> split_pieces(Bytes text, std::span<const uint64_t> ends, std::span<const uint32_t> counts) {
   std::vector<SplitPiece> found;
-  std::unordered_map<std::string_view, size_t, PieceHash> places;
+  std::unordered_map<std::string_view, size_t, SeededHash> places;
   each_piece(text, ends, [&](size_t i, std::string_view piece) {
     if (counts[i] < 2) return;
     const auto [place, is_new] = places.try_emplace(piece, found.size());
@@ -77,7 +71,7 @@ std::vector<SplitPiece> split_pieces(Bytes text, std::span<const uint64_t> ends,
 std::vector<uint64_t> long_pieces(Bytes text, std::span<const uint64_t> ends, size_t least, size_t wanted, size_t kept) {
   const size_t enough = least == 0 && wanted > 0 ? enough_of(text, ends, wanted, kept) : 0;
   std::vector<uint64_t> found;
-  std::unordered_set<std::string_view, PieceHash> seen;
+  std::unordered_set<std::string_view, SeededHash> seen;
   each_piece(text, ends, [&](size_t i, std::string_view piece) {
     if (piece.size() > least && piece.size() >= enough && seen.insert(piece).second) found.push_back(i);
   });
