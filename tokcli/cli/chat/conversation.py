@@ -74,3 +74,17 @@ class ChatCount(NamedTuple):
     def total(self) -> int:
         """The tokens of the whole request."""
         return self.overhead + sum(share.tokens for share in self.shares)
+
+
+class CountedChat(NamedTuple):
+    """A request that was counted: its tokens by parts, and what is left out of them, by kind."""
+
+    counted: ChatCount
+    left_out: Mapping[str, int]
+
+    def joined(self, other: CountedChat) -> CountedChat:
+        """Return this and another request as one."""
+        shares = (*self.counted.shares, *other.counted.shares)
+        both = [self.left_out, other.left_out]
+        left_out = {kind: sum(one.get(kind, 0) for one in both) for kind in {**both[0], **both[1]}}
+        return CountedChat(ChatCount(self.counted.overhead + other.counted.overhead, shares), left_out)

@@ -36,6 +36,11 @@ class LeftOut:
         if number:
             self.kinds[OTHER if is_new else kind] += number
 
+    def add_all(self, kinds: Mapping[str, int]) -> None:
+        """Add what is left out elsewhere."""
+        for kind, number in kinds.items():
+            self.add(kind, number)
+
     def add_unknown(self, what: str, name: str) -> None:
         """Add something that no API has, by the name that the request gives it."""
         shown = name if len(name) <= MAX_NAME else f"{name[:MAX_NAME]}..."

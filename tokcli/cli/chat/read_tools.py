@@ -68,8 +68,7 @@ def _read_tool(tool: dict[str, Any], left_out: LeftOut) -> Iterator[ChatTool]:
     if inner is None and is_named and not (found.description or found.schemas):
         left_out.add(BUILT_IN_TOOLS)
     else:
-        for what, number in unknown.kinds.items():
-            left_out.add(what, number)
+        left_out.add_all(unknown.kinds)
     if any(found) or inner is not None:
         yield found
 

@@ -15,14 +15,12 @@ DIGITS = 12  # decimal places of a price
 
 
 def members_of(asked: CountOptions, tokens: int) -> dict[str, object]:
-    """Return the JSON members of a count besides its tokens: what is left, the price, and whether it is exact."""
+    """Return the JSON members that --budget and --price add to a count of tokens: what is left, and the price."""
     members: dict[str, object] = {}
     if asked.budget:
         members["left"] = window_of(asked) - tokens
     if asked.price is not None:
         members["price"] = round(tokens * asked.price / MILLION, DIGITS)
-    if asked.chat:
-        members["exact"] = False
     return members
 
 

@@ -1,26 +1,75 @@
-"""`count --chat`: how many tokens the requests in the inputs take with a chat model."""
+"""`count --chat`: how many tokens the requests in the inputs, or in their records, take with a chat model."""
 
 from __future__ import annotations
 
+from array import array
+from collections.abc import Iterator, Mapping
+from typing import Any
+
 from tokcli.cli import streams
-from tokcli.cli.chat.conversation import ChatRequest
+from tokcli.cli.chat.conversation import CountedChat
 from tokcli.cli.chat.read_request import read_request
-from tokcli.cli.chat.rules import rules_for
+from tokcli.cli.chat.rules import Rules, rules_for
+from tokcli.cli.count.budget import check_budget
+from tokcli.cli.count.chat_parts import write_parts
+from tokcli.cli.count.chat_tally import KEYS, ChatTally
+from tokcli.cli.count.count_forms import Totals, check_encodings, write_rows
 from tokcli.cli.count.count_options import CountRequest
+from tokcli.cli.count.count_records import RecordCounts
 from tokcli.cli.count.many import ManyCounts, Outcome, row_of
 from tokcli.cli.inputs import records
+from tokcli.cli.inputs.columns import file_of_columns
 from tokcli.cli.walk.binary_files import is_binary
 from tokcli.errors import InputError, TokcliError
 
 MAX_BYTES = 64 << 20  # of a request: it is held as a whole
 
 
+def write(request: CountRequest, output: streams.Output, *, is_alone: bool) -> tuple[str | None, int]:
+    """Write the counts of requests in the form that was asked for; with `is_alone`, as one number.
+
+    Return a phrase for what is above --max (None if nothing is), and the exit status.
+    """
+    asked = request.options
+    check_encodings(asked)
+    check_budget(asked)
+    if asked.records and asked.by is None and (asked.order or asked.top):
+        raise InputError("--sort and --top have no rows to choose from", "Name the rows with --by role or --by tool.")
+    rules = rules_for(request)
+    tally = ChatTally(request, rules)
+    if asked.records:
+        above, status = _write_records(request, output, rules, tally), 0
+    else:
+        counts = ChatCounts(request, rules)
+        totals = Totals(1, asked.limit, tally)
+        rows = totals.of(counts.rows())
+        if asked.by in KEYS:
+            for _ in rows:
+                pass
+            write_parts(asked, output, tally, totals.tokens[0], inputs=totals.rows)
+        else:
+            write_rows(asked, output, rows, totals, is_alone=is_alone)
+        above, status = totals.above(is_alone=is_alone), counts.status
+    output.flush()
+    tally.note()
+    return above, max(status, request.status)
+
+
+def counted_chat(parsed: Any, rules: Rules) -> CountedChat:
+    """Return the count of a request from its JSON; InputError for JSON that is none."""
+    try:
+        chat = read_request(parsed)
+        return CountedChat(rules.counted(chat), chat.left_out)
+    except RecursionError:
+        raise InputError("nested too deep") from None
+
+
 class ChatCounts(ManyCounts):
     """The counts of the requests to chat models in the inputs."""
 
-    def __init__(self, requests: list[CountRequest]) -> None:
-        super().__init__(requests)
-        self.rules = rules_for(self.request)
+    def __init__(self, request: CountRequest, rules: Rules) -> None:
+        super().__init__([request])
+        self._rules = rules
 
     def outcomes(self, sources: list[streams.Input]) -> list[Outcome]:
         """Return the outcomes of some inputs, in order."""
@@ -32,15 +81,63 @@ class ChatCounts(ManyCounts):
             if is_binary(source, data):
                 return Outcome(source)
             with streams.naming(source.shown):
-                tokens = self._counted_chat(read_request(records.read_document(data, source.shown)))
-        except RecursionError:
-            return Outcome(source, error=InputError("nested too deep", where=source.shown))
+                found = counted_chat(records.read_document(data, source.shown), self._rules)
         except TokcliError as error:
             return Outcome(source, error=error)
-        return Outcome(source, row_of(source, (tokens,), len(data)))
+        row = row_of(source, (found.counted.total,), len(data))
+        return Outcome(source, row._replace(chat=found))
 
-    def _counted_chat(self, chat: ChatRequest) -> int:
-        """Return the number of tokens of a request."""
-        if chat.left_out:
-            self.request.note("--chat counts texts and tools; images, sounds and files are left out.")
-        return self.rules.counted(chat).total
+
+# --- records ---------------------------------------------------------------------------------------------------------
+
+
+class _CountedBatch:
+    """The requests in a batch of records: their numbers, JSON and counts, and the error of the record after them."""
+
+    def __init__(self, batch: records.Batch, rules: Rules) -> None:
+        self.numbers: list[int] = []
+        self.objects: list[bytes] = []
+        self.chats: list[CountedChat] = []
+        self.error: TokcliError | None = None
+        for number, text in zip(batch.numbers, batch.texts, strict=True):
+            if not text.strip():
+                continue
+            where = f"{batch.source.shown}: record {number}"
+            try:
+                with streams.naming(where):
+                    self.chats.append(counted_chat(records.read_json(text, where), rules))
+            except TokcliError as error:
+                self.error = error
+                break
+            self.numbers.append(number)
+            self.objects.append(text)
+
+
+def _write_records(request: CountRequest, output: streams.Output, rules: Rules, tally: ChatTally) -> str | None:
+    """Write the count of each record, or with --by of the parts of all; return a phrase for the first above --max."""
+    asked = request.options
+    answers = RecordCounts(request, output, instead=asked.by in KEYS)
+    total = 0
+    for source in request.texts:
+        if file_of_columns(source) is not None:
+            raise InputError("--chat reads JSON Lines, not the columns of a file", where=source.shown)
+        batches = records.batches_of_lines(source)
+        for _, counted in request.shared_batches(batches, lambda batch: _CountedBatch(batch, rules)):
+            for chat in counted.chats:
+                tally.add(chat, source.shown)
+            counts = memoryview(array("Q", [chat.counted.total for chat in counted.chats]))
+            total += sum(counts)
+            output.answer(counted.objects)
+            answers.add(source.shown, counted.numbers, [counts], _marks(tally, counted))
+            if counted.error is not None:
+                raise counted.error
+            output.flush()
+    if asked.by in KEYS:
+        write_parts(asked, output, tally, total, inputs=0)
+    else:
+        answers.end(tally.marks())
+    return answers.above
+
+
+def _marks(tally: ChatTally, counted: _CountedBatch) -> Iterator[Mapping[str, object]]:
+    return (tally.marks(chat.left_out) for chat in counted.chats)

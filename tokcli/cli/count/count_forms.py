@@ -6,15 +6,15 @@ import heapq
 import os
 import re
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from tokcli.cli.count.budget import check_budget, members_of, rows_of
-from tokcli.cli.count.chat import ChatCounts
 from tokcli.cli.count.count_on_cluster import ClusterCounts, write_cluster_records
 from tokcli.cli.count.count_records import RecordCounts, write_numbers, write_records
 from tokcli.cli.count.count_tree import Columns, write_tree
+from tokcli.cli.count.csv_lines import csv_line
 from tokcli.cli.count.many import ManyCounts, Row, one_for_each
 from tokcli.cli.json_stream import JsonStream, line
 from tokcli.errors import InputError
@@ -22,6 +22,7 @@ from tokcli.render.numbers import counted
 from tokcli.render.visible import visible
 
 if TYPE_CHECKING:
+    from tokcli.cli.count.chat_tally import ChatTally
     from tokcli.cli.count.count_options import CountOptions, CountRequest
     from tokcli.cli.streams import Output
 
@@ -42,8 +43,8 @@ def write(request: CountRequest, output: Output, *, is_alone: bool) -> tuple[str
     Return a phrase for what is above --max (None if nothing is), and the exit status.
     """
     asked = request.options
-    if len(asked.encodings) > 1 and (asked.records or asked.budget or asked.chat or asked.price is not None):
-        raise InputError("--records, --budget, --price and --chat are about one encoding", "Leave all but one -e out.")
+    check_encodings(asked)
+    check_budget(asked)
     if asked.records:
         answers = RecordCounts(request, output)
         if asked.dask:
@@ -52,21 +53,27 @@ def write(request: CountRequest, output: Output, *, is_alone: bool) -> tuple[str
             write_records(request, answers, output)
         answers.end()
         return answers.above, request.status
-    if len(set(asked.encodings)) < len(asked.encodings):
-        raise InputError("the same encoding is given twice", "Leave one out.")
-    counting = ChatCounts if asked.chat else ClusterCounts if asked.dask else ManyCounts
+    counting = ClusterCounts if asked.dask else ManyCounts
     counts = counting(one_for_each(request))
-    totals = _Totals(len(asked.encodings) or 1, asked.limit)
-    check_budget(asked)
+    totals = Totals(len(asked.encodings) or 1, asked.limit)
     write_rows(asked, output, totals.of(counts.rows()), totals, is_alone=is_alone)
     return totals.above(is_alone=is_alone), counts.status
 
 
-class _Totals:
-    """The sums of the rows that have passed through `of`, and how many there were."""
+def check_encodings(asked: CountOptions) -> None:
+    """Raise InputError for encodings that are named twice, or where one only can be asked about."""
+    if len(asked.encodings) > 1 and (asked.records or asked.budget or asked.chat or asked.price is not None):
+        raise InputError("--records, --budget, --price and --chat are about one encoding", "Leave all but one -e out.")
+    if len(set(asked.encodings)) < len(asked.encodings):
+        raise InputError("the same encoding is given twice", "Leave one out.")
 
-    def __init__(self, encodings: int, limit: int | None = None) -> None:
+
+class Totals:
+    """The sums of the rows that have passed through `of`, and how many there were; of --chat, in a `tally`, too."""
+
+    def __init__(self, encodings: int, limit: int | None = None, tally: ChatTally | None = None) -> None:
         self.tokens, self.size, self.rows = [0] * encodings, 0, 0
+        self.tally = tally
         self._limit = limit
         self._above: str | None = None  # the first row that is above the limit by itself
 
@@ -77,9 +84,15 @@ class _Totals:
                 self.tokens[number] += count
             self.size += row.size
             self.rows += 1
+            if self.tally and row.chat:
+                self.tally.add(row.chat, row.path)
             if self._limit is not None and self._above is None and max(row.tokens) > self._limit:
                 self._above = f"{row.path}: {counted(max(row.tokens), 'token')}"
             yield row
+
+    def marks(self) -> Mapping[str, object]:
+        """Return the JSON members beside a total: how far it is to be trusted."""
+        return self.tally.marks() if self.tally else {}
 
     def above(self, *, is_alone: bool) -> str | None:
         """Return a phrase for what is above the limit: the first such row, else the total; None if nothing is."""
@@ -90,7 +103,7 @@ class _Totals:
         return phrase if is_alone else self._above or f"total: {phrase}"
 
 
-def write_rows(asked: CountOptions, output: Output, rows: Iterator[Row], totals: _Totals, *, is_alone: bool) -> None:
+def write_rows(asked: CountOptions, output: Output, rows: Iterator[Row], totals: Totals, *, is_alone: bool) -> None:
     """Write rows in the form that was asked for; `totals` are their sums once all have been consumed."""
     names = asked.encodings if len(asked.encodings) > 1 else (TOKENS,)
     if asked.only_total or is_alone:
@@ -105,7 +118,8 @@ def write_rows(asked: CountOptions, output: Output, rows: Iterator[Row], totals:
             shown = iter(ordered(asked, shown))
         if asked.jsonl:
             for row in shown:
-                output.write(line(members(names, row)))
+                exact = {"exact": totals.marks()["exact"]} if totals.tally else {}
+                output.write(line({**members(names, row), **exact}))
         elif asked.csv:
             write_csv(output, names, shown)
         elif asked.as_json:
@@ -121,7 +135,8 @@ def grouped(by: str, rows: Iterable[Row]) -> Iterator[Row]:
         name = GROUPS[by](row)
         before = sums.get(name)
         tokens = row.tokens if before is None else tuple(map(sum, zip(before.tokens, row.tokens, strict=True)))
-        sums[name] = Row(tokens, row.size + (before.size if before else 0), name, row.root)
+        chat = before.chat.joined(row.chat) if before and before.chat and row.chat else row.chat
+        sums[name] = Row(tokens, row.size + (before.size if before else 0), name, row.root, chat)
     return iter(sums.values())
 
 
@@ -134,13 +149,14 @@ def ordered(asked: CountOptions, rows: Iterable[Row]) -> list[Row]:
 
 
 def members(names: Sequence[str], row: Row) -> dict[str, object]:
-    """Return a row as the members of a JSON object: its counts by name, bytes and path."""
-    return {**dict(zip(names, row.tokens, strict=True)), "bytes": row.size, "path": row.path}
+    """Return a row as the members of a JSON object: its counts by name, bytes and path, and what is not counted."""
+    left_out = {"left_out": dict(row.chat.left_out)} if row.chat and row.chat.left_out else {}
+    return {**dict(zip(names, row.tokens, strict=True)), "bytes": row.size, "path": row.path, **left_out}
 
 
-def write_total(asked: CountOptions, output: Output, names: Sequence[str], totals: _Totals) -> None:
+def write_total(asked: CountOptions, output: Output, names: Sequence[str], totals: Totals) -> None:
     """Write only the totals, or what --budget and --price make of them."""
-    more = members_of(asked, totals.tokens[0])
+    more = {**members_of(asked, totals.tokens[0]), **totals.marks()}
     if more and asked.as_json:
         output.write(line({"count": totals.tokens[0], **more}))
     elif rows := rows_of(asked, totals.tokens[0]):
@@ -154,7 +170,7 @@ def write_total(asked: CountOptions, output: Output, names: Sequence[str], total
 
 
 def write_object(
-    asked: CountOptions, output: Output, names: Sequence[str], rows: Iterable[Row], totals: _Totals
+    asked: CountOptions, output: Output, names: Sequence[str], rows: Iterable[Row], totals: Totals
 ) -> None:
     """Write one JSON object with all rows and the totals."""
     stream = JsonStream(output)
@@ -163,28 +179,18 @@ def write_object(
             for row in rows:
                 stream.value(members(names, row))
         by_name = dict(zip(names, totals.tokens, strict=True))
-        more = members_of(asked, totals.tokens[0])
+        more = {**members_of(asked, totals.tokens[0]), **totals.marks()}
         stream.members(total=totals.tokens[0] if len(names) == 1 else by_name, **more)
 
 
 def write_csv(output: Output, names: Sequence[str], rows: Iterable[Row]) -> None:
-    """Write a header and a line for each row as in RFC 4180, but end lines with a newline alone."""
-
-    is_terminal = output.is_terminal
-
-    def cell(text: str) -> str:
-        text = visible(text) if is_terminal else text
-        return '"' + text.replace('"', '""') + '"' if any(char in text for char in ',"\r\n') else text
-
-    output.write(",".join([*map(cell, names), "bytes,path\n"]).encode("utf-8", "surrogateescape"))
+    """Write a header and a line of comma-separated values for each row."""
+    output.write(csv_line([*names, "bytes", "path"], is_terminal=output.is_terminal))
     for row in rows:
-        cells = [*map(str, row.tokens), str(row.size), cell(row.path)]
-        output.write((",".join(cells) + "\n").encode("utf-8", "surrogateescape"))
+        output.write(csv_line([*row.tokens, row.size, row.path], is_terminal=output.is_terminal))
 
 
-def write_table(
-    asked: CountOptions, output: Output, names: Sequence[str], rows: Iterable[Row], totals: _Totals
-) -> None:
+def write_table(asked: CountOptions, output: Output, names: Sequence[str], rows: Iterable[Row], totals: Totals) -> None:
     """Write a line for each row and for the totals, in columns as wide as the totals; several columns get a header."""
     numbers, paths = array("Q"), bytearray()  # less than a fifth of what the rows would take
     is_terminal = output.is_terminal

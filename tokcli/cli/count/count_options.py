@@ -24,7 +24,7 @@ class CountOptions(options.ClusterOptions):
     tree: int | None
     order: Literal["name", "tokens"] | None
     top: int | None
-    by: Literal["ext", "dir", "root"] | None
+    by: Literal["ext", "dir", "root", "role", "message", "tool"] | None
     limit: int | None
     budget: bool
     window: int | None
@@ -48,9 +48,10 @@ declared = options.group(
            help="Show folders as a tree with their sums, with =N down to level N."),
     option("--sort", "order", type=click.Choice(["name", "tokens"]), metavar="[name|tokens]",
            help="Sort the inputs by name, or by tokens (without a value, too), largest first."),
-    option("--top", type=click.IntRange(min=1), metavar="N", help="Print only the N largest inputs."),
-    option("--by", type=click.Choice(["ext", "dir", "root"]),
-           help="Add up by extension, by folder, or by the FILE that -r found them in."),
+    option("--top", type=click.IntRange(min=1), metavar="N", help="Print only the N largest inputs, or rows of --by."),
+    option("--by", type=click.Choice(["ext", "dir", "root", "role", "message", "tool"]),
+           help="Add up by extension, by folder, or by the FILE that -r found them in; with --chat, by role, "
+                "message or tool, too."),
     option("--max", "limit", type=click.IntRange(min=0), metavar="N",
            help="Exit with 1 if there are more than N tokens (with --records: in a record)."),
     option("--budget", is_flag=True, help="Print how many tokens are left of the context window."),
@@ -58,7 +59,7 @@ declared = options.group(
            help="Take a context window of N tokens instead of the model's."),
     option("--price", type=options.NumberRange(min=0, max=MAX_PRICE), metavar="P",
            help="Print what the tokens cost if a million of them costs P."),
-    option("--chat", is_flag=True, help="Estimate the tokens of chat messages in JSON, tools included."),
+    option("--chat", is_flag=True, help="Count requests to chat models in JSON, tools included, as estimates."),
     option("--exact-only", is_flag=True, help="Reject counts that are estimates."),
     options.takes_cluster,
     options.takes_output,
@@ -68,16 +69,20 @@ declared = options.group(
 CONFLICTS = (
     *options.TEXT_CONFLICTS,
     Apart("--all-fields", ("--total",), "--total prints one number for all records."),
-    Apart("--records", ("--jsonl", "--csv", "--tree", "--sort", "--top", "--by"), "They show whole inputs."),
+    Apart("--records", ("--jsonl", "--csv", "--tree", "--by=ext|dir|root"), "They show whole inputs."),
+    Apart("--records", ("--by=message",), "The messages of all records together have no order."),
+    Apart("--records", ("--sort", "--top", "--by"), "They show whole inputs.", unless="--chat"),
+    Needs("--by=role|message|tool", "--chat", "Only requests to chat models have roles, messages and tools."),
     Apart("--csv", ("--json", "--jsonl")),
     Apart("--jsonl", ("--json",), "--json writes one document for all inputs, --jsonl an object for each."),
     Apart("--tree", ("--json", "--jsonl", "--csv", "--by", "--total"), "--tree has its own format."),
     Needs("--window", "--budget"),
-    Apart("--budget", ("--records", "--jsonl", "--csv", "--tree")),
-    Apart("--price", ("--records", "--jsonl", "--csv", "--tree")),
+    Apart("--budget", ("--jsonl", "--csv", "--tree")),
+    Apart("--price", ("--jsonl", "--csv", "--tree")),
     Apart("--exact-only", ("--chat",), "How messages reach a model is not public, so --chat is an estimate."),
     Apart("--dask", ("--text", "--chat", "--all-fields")),
     Apart("--total", ("--jsonl", "--csv", "--sort", "--top", "--by"), "--total prints no rows."),
-    Apart("--chat", ("--records", "--errors"), "--chat reads JSON."),
+    Apart("--chat", ("--records=lines|nul", "--field", "--errors"), "--chat reads JSON."),
+    Apart("--all-fields", ("--by",), "The rows of --by answer no single record."),
     Apart("--chat", ("--special", "--allow-special", "--add-special-tokens"), "Messages are plain text to --chat."),
 )

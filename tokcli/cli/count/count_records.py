@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tokcli.cli import streams
+from tokcli.cli.count.budget import members_of, rows_of
 from tokcli.cli.inputs import records
-from tokcli.cli.json_stream import around
+from tokcli.cli.json_stream import around, line
 from tokcli.cli.options import TextOptions
 from tokcli.cli.record import SEPARATOR, pair_of
 from tokcli.cli.request import TextRequest
@@ -17,22 +18,32 @@ from tokcli.engine.stream.ids import format_ids
 from tokcli.render.numbers import counted
 
 if TYPE_CHECKING:
-    from tokcli.cli.count.count_options import CountRequest
+    from tokcli.cli.count.count_options import CountOptions, CountRequest
 
 
 class RecordCounts:
-    """The answers of --records: a number for each record, or only the total.
+    """The answers of --records: a number for each record, or only the total; neither, if others write `instead`.
 
     `above` names the first record above --max and its tokens; None if there is none.
     """
 
-    def __init__(self, request: CountRequest, output: streams.Output) -> None:
+    def __init__(self, request: CountRequest, output: streams.Output, *, instead: bool = False) -> None:
         self._asked, self._output = request.options, output
+        self._writes = not (instead or self._asked.only_total)
         self.above: str | None = None
         self._total = 0
 
-    def add(self, shown: str, numbers: Sequence[int], counts: Iterable[memoryview]) -> None:
-        """Write, or with --total add up, the counts of the records with these numbers, given in any portions."""
+    def add(
+        self,
+        shown: str,
+        numbers: Sequence[int],
+        counts: Iterable[memoryview],
+        marks: Iterator[Mapping[str, object]] | None = None,
+    ) -> None:
+        """Write, or with --total add up, the counts of the records with these numbers, given in any portions.
+
+        `marks` are the JSON members that each record has beside its count.
+        """
         asked, limit, at = self._asked, self._asked.limit, 0
         for some in counts:
             self._total += sum(some)
@@ -40,13 +51,18 @@ class RecordCounts:
                 place = next(place for place, tokens in enumerate(some) if tokens > limit)
                 self.above = f"{shown}: record {numbers[at + place]}: {counted(some[place], 'token')}"
             at += len(some)
-            if some and not asked.only_total:
+            if not (self._writes and some):
+                continue
+            if marks is None and not members_of(asked, 0):
                 write_numbers(asked, self._output, some)
+            else:
+                for tokens in some:
+                    write_answer(asked, self._output, tokens, next(marks) if marks else {})
 
-    def end(self) -> None:
-        """Write the total, if only that was asked for."""
+    def end(self, marks: Mapping[str, object] | None = None) -> None:
+        """Write the total, if only that was asked for; `marks` are the JSON members beside it."""
         if self._asked.only_total:
-            write_numbers(self._asked, self._output, memoryview(array("Q", [self._total])))
+            write_answer(self._asked, self._output, self._total, marks or {})
 
 
 def write_records(request: CountRequest, answers: RecordCounts, output: streams.Output) -> None:
@@ -85,6 +101,15 @@ def _one_by_one(request: TextRequest[TextOptions], batch: records.Batch) -> Iter
             texts = [record] if pair is None else [record, pair]
             counts = [sum(request.shared_parts(tokenizer.count_part, text)) for text in texts]
             yield memoryview(array("Q", [request.finished_count(*counts)]))
+
+
+def write_answer(asked: CountOptions, output: streams.Output, tokens: int, marks: Mapping[str, object]) -> None:
+    """Write a count with what --budget and --price make of it, on one line; `marks` are more JSON members."""
+    if asked.as_json:
+        output.write(line({"count": tokens, **members_of(asked, tokens), **marks}))
+        return
+    values = [value for value, _ in rows_of(asked, tokens)] or [str(tokens)]
+    output.write(" ".join(values).encode() + SEPARATOR[asked.records or "lines"])
 
 
 def write_numbers(asked: TextOptions, output: streams.Output, counts: memoryview) -> None:

@@ -21,6 +21,7 @@ from tokcli.errors import EXIT_ERROR, TokcliError
 from tokcli.render.numbers import counted
 
 if TYPE_CHECKING:
+    from tokcli.cli.chat.conversation import CountedChat
     from tokcli.cli.count.count_options import CountRequest
 
 SHORT_BYTES = 1 << 18  # a longer file is read in parts, which threads share
@@ -30,12 +31,16 @@ PATIENCE_S = 0.02  # several times as long as it takes to find and read so many 
 
 
 class Row(NamedTuple):
-    """The count of an input: tokens by each encoding, bytes that were read, its name, the folder it was found in."""
+    """The count of an input: tokens by each encoding, bytes that were read, its name, the folder it was found in.
+
+    `chat` is what --chat found in it.
+    """
 
     tokens: tuple[int, ...]
     size: int
     path: str
     root: str
+    chat: CountedChat | None = None
 
 
 class Outcome(NamedTuple):

@@ -193,6 +193,11 @@ def batches_of(source: RecordSource, asked: TextOptions) -> Iterator[Unparsed]:
     return _unparsed(source, asked.records or "lines", asked.field or "text", asked.errors)
 
 
+def batches_of_lines(source: RecordSource) -> Iterator[Unparsed]:
+    """Return the lines of an input in batches, as they are: blank lines, too."""
+    return _unparsed(source, "jsonl", "text", "strict", as_text=False)
+
+
 def read_all(source: Input, most: int, what: str, hint: str = "") -> bytes:
     """Return all bytes of an input; InputError ("more than ... too many `what`") if there are more than `most`."""
     held: list[bytes] = []
