@@ -13,7 +13,7 @@ from tokcli.cli.chat.rules import Rules, rules_for
 from tokcli.cli.count.budget import check_budget
 from tokcli.cli.count.chat_parts import write_parts
 from tokcli.cli.count.chat_tally import KEYS, ChatTally
-from tokcli.cli.count.count_forms import Totals, check_encodings, write_rows
+from tokcli.cli.count.count_forms import RowTotals, check_encodings, write_rows
 from tokcli.cli.count.count_options import CountRequest
 from tokcli.cli.count.count_records import RecordCounts
 from tokcli.cli.count.many import ManyCounts, Outcome, row_of
@@ -41,7 +41,7 @@ def write(request: CountRequest, output: streams.Output, *, is_alone: bool) -> t
         above, status = _write_records(request, output, rules, tally), 0
     else:
         counts = ChatCounts(request, rules)
-        totals = Totals(1, asked.limit, tally)
+        totals = RowTotals(1, asked.limit, tally)
         rows = totals.of(counts.rows())
         if asked.by in KEYS:
             for _ in rows:

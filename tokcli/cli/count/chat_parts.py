@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tokcli.cli.count.budget import members_of, rows_of
-from tokcli.cli.count.chat_tally import KEYS, ChatTally, Part
+from tokcli.cli.count.chat_tally import KEYS, ChatPart, ChatTally
 from tokcli.cli.count.csv_lines import csv_line
 from tokcli.cli.json_stream import JsonStream, line
 from tokcli.render.visible import visible
@@ -42,13 +42,13 @@ def write_parts(asked: CountOptions, output: Output, tally: ChatTally, total: in
         _write_table(asked, output, tally, total, parts, inputs)
 
 
-def _members(names: Sequence[str], part: Part, inputs: int) -> dict[str, object]:
+def _members(names: Sequence[str], part: ChatPart, inputs: int) -> dict[str, object]:
     path = {"path": part.path} if inputs > 1 and part.path else {}
     return {"tokens": part.tokens, **dict(zip(names, part.names, strict=True)), **path}
 
 
 def _write_table(
-    asked: CountOptions, output: Output, tally: ChatTally, total: int, parts: list[Part], inputs: int
+    asked: CountOptions, output: Output, tally: ChatTally, total: int, parts: list[ChatPart], inputs: int
 ) -> None:
     """Write a line for each part, as `count` does for each of many inputs; names cannot pass for lines of their own."""
     rows = [(str(part.tokens), _label(part, inputs)) for part in parts]
@@ -61,6 +61,6 @@ def _write_table(
     output.write("".join(f"{value:>{width}} {name}\n" for value, name in rows).encode())
 
 
-def _label(part: Part, inputs: int) -> str:
+def _label(part: ChatPart, inputs: int) -> str:
     names = part.names[:1] if len(part.names) > 1 and part.names[0] == part.names[-1] else part.names
     return visible(" ".join([f"{part.path}:"] * (inputs > 1 and bool(part.path)) + [*names]))

@@ -18,7 +18,7 @@ NO_ROLE, NO_TOOL = "(no role)", "(no tool)"
 KEYS = {"role": ("role",), "message": ("message", "role"), "tool": ("tool",)}
 
 
-class Part:
+class ChatPart:
     """The tokens of a part, and what names it: an input or "", and the values of the members of KEYS."""
 
     __slots__ = ("names", "path", "tokens")
@@ -49,10 +49,10 @@ class ChatTally:
             key = (path if self._by == "message" else "", *_names_of(self._by, share))
             self._parts[key] = self._parts.get(key, 0) + share.tokens
 
-    def parts(self) -> list[Part]:
+    def parts(self) -> list[ChatPart]:
         """Return the parts, in the order of --sort, or in which they first occurred; with --top, the largest."""
         asked = self._request.options
-        parts = [Part(tokens, path, tuple(names)) for (path, *names), tokens in self._parts.items()]
+        parts = [ChatPart(tokens, path, tuple(names)) for (path, *names), tokens in self._parts.items()]
         if asked.top is not None or asked.order == "tokens":
             parts = sorted(parts, key=lambda part: -part.tokens)[: asked.top]
         return sorted(parts, key=lambda part: (part.path, part.names)) if asked.order == "name" else parts

@@ -55,7 +55,7 @@ def write(request: CountRequest, output: Output, *, is_alone: bool) -> tuple[str
         return answers.above, request.status
     counting = ClusterCounts if asked.dask else ManyCounts
     counts = counting(one_for_each(request))
-    totals = Totals(len(asked.encodings) or 1, asked.limit)
+    totals = RowTotals(len(asked.encodings) or 1, asked.limit)
     write_rows(asked, output, totals.of(counts.rows()), totals, is_alone=is_alone)
     return totals.above(is_alone=is_alone), counts.status
 
@@ -68,7 +68,7 @@ def check_encodings(asked: CountOptions) -> None:
         raise InputError("the same encoding is given twice", "Leave one out.")
 
 
-class Totals:
+class RowTotals:
     """The sums of the rows that have passed through `of`, and how many there were; of --chat, in a `tally`, too."""
 
     def __init__(self, encodings: int, limit: int | None = None, tally: ChatTally | None = None) -> None:
@@ -103,7 +103,7 @@ class Totals:
         return phrase if is_alone else self._above or f"total: {phrase}"
 
 
-def write_rows(asked: CountOptions, output: Output, rows: Iterator[Row], totals: Totals, *, is_alone: bool) -> None:
+def write_rows(asked: CountOptions, output: Output, rows: Iterator[Row], totals: RowTotals, *, is_alone: bool) -> None:
     """Write rows in the form that was asked for; `totals` are their sums once all have been consumed."""
     names = asked.encodings if len(asked.encodings) > 1 else (TOKENS,)
     if asked.only_total or is_alone:
@@ -154,7 +154,7 @@ def members(names: Sequence[str], row: Row) -> dict[str, object]:
     return {**dict(zip(names, row.tokens, strict=True)), "bytes": row.size, "path": row.path, **left_out}
 
 
-def write_total(asked: CountOptions, output: Output, names: Sequence[str], totals: Totals) -> None:
+def write_total(asked: CountOptions, output: Output, names: Sequence[str], totals: RowTotals) -> None:
     """Write only the totals, or what --budget and --price make of them."""
     more = {**members_of(asked, totals.tokens[0]), **totals.marks()}
     if more and asked.as_json:
@@ -170,7 +170,7 @@ def write_total(asked: CountOptions, output: Output, names: Sequence[str], total
 
 
 def write_object(
-    asked: CountOptions, output: Output, names: Sequence[str], rows: Iterable[Row], totals: Totals
+    asked: CountOptions, output: Output, names: Sequence[str], rows: Iterable[Row], totals: RowTotals
 ) -> None:
     """Write one JSON object with all rows and the totals."""
     stream = JsonStream(output)
@@ -190,7 +190,9 @@ def write_csv(output: Output, names: Sequence[str], rows: Iterable[Row]) -> None
         output.write(csv_line([*row.tokens, row.size, row.path], is_terminal=output.is_terminal))
 
 
-def write_table(asked: CountOptions, output: Output, names: Sequence[str], rows: Iterable[Row], totals: Totals) -> None:
+def write_table(
+    asked: CountOptions, output: Output, names: Sequence[str], rows: Iterable[Row], totals: RowTotals
+) -> None:
     """Write a line for each row and for the totals, in columns as wide as the totals; several columns get a header."""
     numbers, paths = array("Q"), bytearray()  # less than a fifth of what the rows would take
     is_terminal = output.is_terminal
