@@ -45,7 +45,7 @@ PUBLIC = {"__init__", "__main__", "load", "model", "core"}  # they name what use
 # inside the engine: each row may import the rows below it, and its own as long as there is no circle
 ENGINE = [
     {"chunking"},
-    {"encoding", "files"},
+    {"encoding", "files", "text_decoder"},
     {"tokenizer", "adapters", "bindings"},
     {"pipeline", "sentencepiece", "llama_cpp", "minbpe"},
     {"text_tokenizer"},

@@ -176,6 +176,14 @@ class UnknownEncodingError(TokcliError, ValueError):
     name = ""
 
 
+class NoIdError(TypeError, AssertionError):
+    """`is_special_token` was asked of something that is no int (tiktoken raises AssertionError)."""
+
+
+class VocabularySizeError(VocabularyError, AssertionError):
+    """`explicit_n_vocab` contradicts the ranks and the special tokens (tiktoken raises AssertionError)."""
+
+
 class UnknownModelError(TokcliError, KeyError):
     """No encoding is known for the model `name`."""
 

@@ -18,7 +18,7 @@ from tokcli.engine.stream.utf8 import without_surrogates
 from tokcli.engine.tiktoken.rank_tokenizer import RankTokenizer
 from tokcli.engine.tiktoken.rank_vocabulary import unknown_id
 from tokcli.engine.tokens import Tokens, pairs_of, spans_of
-from tokcli.errors import TokcliError, UnknownTokenError, VocabularyError
+from tokcli.errors import NoIdError, TokcliError, UnknownTokenError, VocabularySizeError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from tokcli.engine.text_decoder import TextDecoder
     from tokcli.engine.tokenizer import Tokenizer
 
 Decoded = TypeVar("Decoded", str, bytes)
@@ -39,14 +40,6 @@ def _files() -> ModuleType:
     from tokcli.engine import files
 
     return files
-
-
-class NoIdError(TypeError, AssertionError):
-    """`is_special_token` was asked of something that is no int (tiktoken raises AssertionError)."""
-
-
-class VocabularySizeError(VocabularyError, AssertionError):
-    """`explicit_n_vocab` contradicts the ranks and the special tokens (tiktoken raises AssertionError)."""
 
 
 class Encoding:
@@ -325,6 +318,11 @@ class Encoding:
         except (TypeError, ValueError, OverflowError):
             arguments.token_ids(tokens, name)  # names the first that is wrong
             raise
+
+    def decoder(self, *, errors: str = "replace", skip_special_tokens: bool = False) -> TextDecoder:
+        """Return a decoder of ids that come one or a few at a time (`TextDecoder`); `errors` is that of `decode`."""
+        decoder: TextDecoder = _files().decoder_of(self.tokenizer, errors, skip_special_tokens)
+        return decoder
 
     def decode_single_token_bytes(self, token: int) -> bytes:
         """Return the bytes of one id, special or not; UnknownTokenError, a KeyError, if there is no such id."""

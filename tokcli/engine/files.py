@@ -1,4 +1,7 @@
-"""Encodes and counts files and streams in blocks, for the Python API; special tokens are ordinary text."""
+"""Files and streams, for the Python API: they are encoded and counted in blocks, and ids are decoded as they come.
+
+Special tokens in text are ordinary text.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 from tokcli.engine.base import arguments
 from tokcli.engine.stream.chunks import BLOCK_BYTES
 from tokcli.engine.stream.parallel import ordered
+from tokcli.engine.text_decoder import TextDecoder, special_ids
 from tokcli.errors import TokcliError
 
 if TYPE_CHECKING:
@@ -36,6 +40,12 @@ def encoded(tokenizer: Tokenizer, path: str | PathLike[str]) -> memoryview:
 def streamed(tokenizer: Tokenizer, blocks: Iterable[bytes]) -> Iterator[memoryview]:
     """Yield the ids (uint32) of a stream that comes in blocks, which may end within a character."""
     return map(tokenizer.encode_part, tokenizer.read_parts(arguments.blocks_in(blocks)))
+
+
+def decoder_of(tokenizer: Tokenizer, errors: str, skip_special_tokens: bool) -> TextDecoder:
+    """Return a decoder of ids that come a few at a time; see `Encoding.decoder`."""
+    arguments.check_text(errors, "errors")
+    return TextDecoder(tokenizer, errors, special_ids(tokenizer) if skip_special_tokens else frozenset())
 
 
 def of_each(

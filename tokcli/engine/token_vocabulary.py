@@ -10,6 +10,7 @@ from tokcli.engine.tokens import Tokens, joined, spans_of
 
 if TYPE_CHECKING:
     from tokcli.engine.bpe.bpe import MergeOrder, ModelKind
+    from tokcli.engine.stream.decoding import ByteDecoder
 
 
 class TokenVocabulary(Protocol):
@@ -48,6 +49,10 @@ class TokenVocabulary(Protocol):
 
     def decode(self, ids: Sequence[int]) -> bytes:
         """Return the bytes of ids; UnknownTokenError for an id that the vocabulary lacks."""
+
+    def decode_stream(self) -> ByteDecoder | None:
+        """Return a decoder of ids that come a few at a time; None where `decode` does, since each decodes by itself."""
+        return None
 
     def joined_tokens(self, ids: Sequence[int]) -> bytes:
         """Return the bytes of ids, each as `token_bytes` gives them, joined."""

@@ -30,6 +30,7 @@ from tokcli.errors import DisallowedSpecialTokenError, InputError, NotUtf8Error,
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
+    from tokcli.engine.stream.decoding import ByteDecoder
     from tokcli.engine.stream.utf8 import AnyChunk, SplitText
     from tokcli.engine.twins import RecordEncoder
 
@@ -277,6 +278,10 @@ class WholeTextTokenizer(TokenVocabulary):
     def decode(self, ids: Sequence[int]) -> bytes:
         """Return the bytes of ids; UnknownTokenError, a KeyError, for an id that the vocabulary lacks."""
         return self.inner.decode(ids)
+
+    def decode_stream(self) -> ByteDecoder | None:
+        """Return a decoder of ids that come a few at a time; None where each id decodes by itself."""
+        return self.inner.decode_stream()
 
     def decode_array(self, ids: memoryview) -> bytes:
         """Return the bytes of an array of ids (uint32 or uint16); UnknownTokenError as in `decode`."""

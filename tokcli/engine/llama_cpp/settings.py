@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
+
+from tokcli.engine.stream.decoding import SpacedDecoder
 
 LlamaModel = Literal["llama", "gpt2", "bert", "t5", "rwkv", "plamo2"]
 
@@ -79,3 +81,23 @@ def cleaned(text: bytes) -> bytes:
     for pattern, instead in _CLEANED:
         text = pattern.sub(instead, text)
     return text
+
+
+def spaced_decoder(decode: Callable[[Sequence[int]], bytes], drops_space: bool, cleans_spaces: bool) -> SpacedDecoder:
+    """Return a decoder of ids that come a few at a time; `decode` joins the bytes of ids."""
+    clean, cut = (cleaned, uncleaned_at_end) if cleans_spaces else (None, None)
+    return SpacedDecoder(decode, drops_space=drops_space, cleaned=clean, cut=cut)
+
+
+def uncleaned_at_end(text: bytes) -> int:
+    """Return how many bytes at the end of a text to hold back: `cleaned` may change them when others follow.
+
+    What it finds begins at a space, and so far has only spaces, apostrophes and the first letter of "re" or "ve". Of
+    several spaces, those before the last two stay.
+
+    >>> uncleaned_at_end(b"It 's done ."), uncleaned_at_end(b"It ' "), uncleaned_at_end(b"you 'r")
+    (0, 3, 3)
+    """
+    before = text[:-1] if text.endswith((b"r", b"v")) else text
+    begin = before.find(b" ", len(before.rstrip(b" '")))
+    return 0 if begin < 0 else len(text) - max(begin, before.rfind(b"   ", begin) + 1)

@@ -17,9 +17,10 @@ from tokcli.engine.llama_cpp.settings import (
     FoundTokens,
     LlamaModel,
     LlamaSettings,
-    cleaned,
     kind_names,
+    spaced_decoder,
 )
+from tokcli.engine.stream.decoding import ByteDecoder
 from tokcli.engine.tokens import check_growth, most_made_of
 from tokcli.errors import InputError, UnknownTokenError
 
@@ -93,13 +94,18 @@ class LlamaVocabulary:
 
     def decode(self, ids: Sequence[int]) -> bytes:
         """Return the bytes of ids, without the space that encoding puts first; UnknownTokenError for an unknown id."""
-        out = bytearray()
-        for at, number in enumerate(ids):
+        decoder = self.decode_stream()
+        return decoder.add(ids) + decoder.finish()
+
+    def decode_stream(self) -> ByteDecoder:
+        """Return a decoder of ids that come a few at a time."""
+        return spaced_decoder(self._joined, self.settings.add_space_prefix, self.settings.clean_spaces)
+
+    def _joined(self, ids: Sequence[int]) -> bytes:
+        for number in ids:
             if not 0 <= number < len(self.texts):
                 raise UnknownTokenError(f"{number} is not an id of the vocabulary")
-            data = self.bytes_of(number)
-            out += data[1:] if at == 0 and self.settings.add_space_prefix and data.startswith(b" ") else data
-        return cleaned(bytes(out)) if self.settings.clean_spaces else bytes(out)
+        return b"".join(map(self.bytes_of, ids))
 
     def bytes_of(self, number: int) -> bytes:
         """Return the bytes of an id by itself; none for unused tokens."""

@@ -23,11 +23,15 @@ class Decoder(Protocol):
 
 def decoded(ids: Iterable[int], texts: Mapping[int, str], decoder: Decoder) -> bytes:
     """Return the bytes of ids by the texts of their tokens; UnknownTokenError for an id without a text."""
+    return "".join(decoder(texts_of(ids, texts))).encode("utf-8", "surrogateescape")
+
+
+def texts_of(ids: Iterable[int], texts: Mapping[int, str]) -> list[str]:
+    """Return the text of each id; UnknownTokenError for an id without one."""
     try:
-        tokens = [texts[number] for number in ids]
+        return [texts[number] for number in ids]
     except KeyError as error:
         raise UnknownTokenError(f"{error.args[0]} is not an id of the vocabulary") from None
-    return "".join(decoder(tokens)).encode("utf-8", "surrogateescape")
 
 
 _BYTE = re.compile(r"<0x([0-9A-Fa-f]{2}|\+[0-9A-Fa-f])>", re.ASCII)  # "+A" is a number in Rust, too
@@ -44,6 +48,12 @@ _CLEANUP = (
     (" 've", "'ve"),
     (" 're", "'re"),
 )
+
+
+def byte_of(token: str) -> int | None:
+    """Return the byte that a token such as <0x0A> stands for; None for any other token."""
+    match = _BYTE.fullmatch(token) if len(token) == 6 else None
+    return None if match is None else int(match[1], 16)
 
 
 class DecoderSequence(NamedTuple):
@@ -79,8 +89,8 @@ class ByteFallback:
         out: list[str] = []
         held = bytearray()
         for token in tokens:
-            if len(token) == 6 and (match := _BYTE.fullmatch(token)):
-                held.append(int(match[1], 16))
+            if (byte := byte_of(token)) is not None:
+                held.append(byte)
                 continue
             if held:
                 out.append(held.decode("utf-8", "surrogateescape"))

@@ -63,3 +63,16 @@ def _applied(steps: list[Normalizer], text: str) -> str:
     for step in steps:
         step(aligned)
     return aligned.text
+
+
+def normalize(
+    segment: Aligned, normalizer: Normalizer, native: Callable[[], Callable[[str], str | None] | None]
+) -> None:
+    """Normalize a segment, by what `native` returns where the places of its characters are not kept."""
+    found = None if segment.spans is not None or segment.text.isascii() else native()
+    text = None if found is None else found(segment.text)
+    if text is None:
+        normalizer(segment)
+    else:
+        segment.text = text
+        segment.check(len(text))

@@ -16,15 +16,17 @@ from tokcli.engine.bpe.pairs import PairBpe
 from tokcli.engine.bpe.ranks import Ranked
 from tokcli.engine.pipeline.added_tokens import AddedToken, AddedTokenFinder, are_apart, finders
 from tokcli.engine.pipeline.aligned import Aligned
+from tokcli.engine.pipeline.decode_steps import decode_stream
 from tokcli.engine.pipeline.decoders import ByteLevelDecoder, Decoder, decoded
 from tokcli.engine.pipeline.models import Model
-from tokcli.engine.pipeline.native_normalizer import native_normalizer
+from tokcli.engine.pipeline.native_normalizer import native_normalizer, normalize
 from tokcli.engine.pipeline.normalizers import Normalizer, UnicodeForm, one_of
 from tokcli.engine.pipeline.pretokenizers import Metaspace, Splitter
 from tokcli.engine.pipeline.processors import PostProcessor, trims
 from tokcli.engine.pipeline.ranked_segments import RankedSegments, Segment
 from tokcli.engine.pretokenizers.native_pattern import native_row
 from tokcli.engine.shortcut.shortcut import DecodingFacts, Shortcut, blanks_of
+from tokcli.engine.stream.decoding import ByteDecoder
 from tokcli.engine.text_tokenizer import TextTokenizer
 from tokcli.engine.tokens import Tokens, check_growth, joined, most_made_of
 from tokcli.engine.twins import HasTwin, RecordEncoder
@@ -139,16 +141,8 @@ class Pipeline(HasTwin, TextTokenizer):
         return native_normalizer(self.normalizer)
 
     def _normalize(self, segment: Aligned) -> None:
-        """Normalize a segment, natively where its places are not kept."""
-        if self.normalizer is None:
-            return
-        native = None if segment.spans is not None or segment.text.isascii() else self._native_normalizer
-        text = None if native is None else native(segment.text)
-        if text is None:
-            self.normalizer(segment)
-        else:
-            segment.text = text
-            segment.check(len(text))
+        if self.normalizer is not None:
+            normalize(segment, self.normalizer, lambda: self._native_normalizer)
 
     def segments(self, text: str, allowed: frozenset[str], spans: bool) -> list[Segment]:
         """Return the segments of a text, cut at its added tokens: (added token, its id), or (normalized text, None)."""
@@ -181,10 +175,8 @@ class Pipeline(HasTwin, TextTokenizer):
         if self.needs_start and (self.normalizer is not None or not isinstance(self.splitter, Metaspace)):
             return self.place_in_python(text, allowed).ids.tolist()
         ids: list[int] = []
-        is_first = True
-        for segment, number in self.segments(text, allowed, spans=False):
-            segment.start = 0 if is_first else 1  # a splitter only asks whether it is 0
-            is_first = False
+        for at, (segment, number) in enumerate(self.segments(text, allowed, spans=False)):
+            segment.start = at  # a splitter only asks whether it is 0
             if number is not None:
                 ids.append(number)
             elif (native := self._natively(segment.text)) is not None:
@@ -335,6 +327,10 @@ class Pipeline(HasTwin, TextTokenizer):
     def decode(self, ids: Sequence[int]) -> bytes:
         """Return the bytes of ids, special tokens included; UnknownTokenError for an id that the vocabulary lacks."""
         return decoded(ids, self._texts, self.decoder)
+
+    def decode_stream(self) -> ByteDecoder:
+        """Return a decoder of ids that come a few at a time."""
+        return decode_stream(self._texts, self.decoder)
 
     def parents(self, number: int) -> tuple[int, int] | None:
         """Return the two ids that merge into an id; None if none do, and for models that do not merge."""

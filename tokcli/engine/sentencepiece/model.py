@@ -23,6 +23,7 @@ from tokcli.engine.sentencepiece.segmenters import (
     SpmTables,
     segmenter_of,
 )
+from tokcli.engine.stream.decoding import ByteDecoder
 from tokcli.engine.text_tokenizer import TextTokenizer
 from tokcli.engine.tokens import Tokens
 from tokcli.engine.twins import HasTwin
@@ -131,31 +132,12 @@ class SentencePiece(HasTwin, TextTokenizer):
 
         Control pieces have no bytes, and the space that the normalizer puts before a text is dropped.
         """
-        out = bytearray()
-        settings = self.normalizer
-        strips = settings.add_dummy_prefix or settings.remove_extra_whitespaces
-        at_start = True
-        for number in ids:
-            if not 0 <= number < len(self.pieces):
-                raise UnknownTokenError(f"{number} is not an id of the vocabulary")
-            text, _, kind = self.pieces[number]
-            if kind == "byte":
-                out.append(int(text[3:5], 16))
-                continue
-            if out:
-                at_start = False
-            if kind == "control":
-                continue
-            took_space = at_start and strips and text.startswith(VISIBLE_SPACE)
-            if kind == "unknown":
-                out += self.unknown_surface.encode()
-            else:
-                out += (text[1:] if took_space else text).replace(VISIBLE_SPACE, " ").encode()
-            if out or (took_space and not settings.remove_extra_whitespaces):
-                at_start = False
-        if self.denormalizer is None:
-            return bytes(out)
-        return self.denormalizer.normalize(out.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+        decoder = PieceDecoder(self)
+        return decoder.add(ids) + decoder.finish()
+
+    def decode_stream(self) -> ByteDecoder:
+        """Return a decoder of ids that come a few at a time."""
+        return PieceDecoder(self)
 
     # --- merges ------------------------------------------------------------------------------------------------------
 
@@ -211,3 +193,47 @@ class SentencePiece(HasTwin, TextTokenizer):
             number: bytes([int(text[3:5], 16)]) if kind == "byte" else text.replace(VISIBLE_SPACE, " ").encode()
             for number, (text, _, kind) in enumerate(self.pieces)
         }
+
+
+class PieceDecoder:
+    """Decodes the ids of a model that come a few at a time."""
+
+    def __init__(self, model: SentencePiece) -> None:
+        self._model, self._held = model, bytearray()
+        self._has_bytes, self._at_start = False, True
+
+    def add(self, ids: Sequence[int]) -> bytes:
+        """Return the bytes of these ids; b"" where the model changes the decoded text, which `finish` then does."""
+        model, out, settings = self._model, bytearray(), self._model.normalizer
+        strips = settings.add_dummy_prefix or settings.remove_extra_whitespaces
+        if ids and (min(ids) < 0 or max(ids) >= len(model.pieces)):
+            wrong = next(number for number in ids if not 0 <= number < len(model.pieces))
+            raise UnknownTokenError(f"{wrong} is not an id of the vocabulary")
+        for number in ids:
+            text, _, kind = model.pieces[number]
+            if kind == "byte":
+                out.append(int(text[3:5], 16))
+                continue
+            if out or self._has_bytes:
+                self._at_start = False
+            if kind == "control":
+                continue
+            took_space = self._at_start and strips and text.startswith(VISIBLE_SPACE)
+            if kind == "unknown":
+                out += model.unknown_surface.encode()
+            else:
+                out += (text[1:] if took_space else text).replace(VISIBLE_SPACE, " ").encode()
+            if out or (took_space and not settings.remove_extra_whitespaces):
+                self._at_start = False
+        self._has_bytes |= bool(out)
+        if model.denormalizer is None:
+            return bytes(out)
+        self._held += out
+        return b""
+
+    def finish(self) -> bytes:
+        """Return the decoded text as the model changes it, if it does; else b""."""
+        if self._model.denormalizer is None:
+            return b""
+        text = self._held.decode("utf-8", "surrogateescape")
+        return self._model.denormalizer.normalize(text).encode("utf-8", "surrogateescape")

@@ -15,6 +15,7 @@ from typing import ClassVar
 from tokcli.engine.bpe.bpe import MergeOrder, ModelKind
 from tokcli.engine.pipeline.processors import Roberta
 from tokcli.engine.sentencepiece.model import SentencePiece
+from tokcli.engine.stream.decoding import ByteDecoder
 from tokcli.engine.text_tokenizer import TextTokenizer
 from tokcli.engine.tokens import Tokens, joined
 from tokcli.errors import UnknownTokenError
@@ -130,18 +131,39 @@ class XlmRoberta(TextTokenizer):
 
     def decode(self, ids: Sequence[int]) -> bytes:
         """Return the bytes of ids, special tokens included; UnknownTokenError for an id that does not exist."""
-        out, held = bytearray(), []
-        for number in ids:
-            if number not in self._names:
-                if not 0 < number <= len(self.model.pieces):
-                    raise UnknownTokenError(f"{number} is not an id of the vocabulary")
-                held.append(number - _SHIFT)
-                continue
-            out += self.model.decode(held) + self._names[number].encode()
-            held.clear()
-        return bytes(out + self.model.decode(held))
+        decoder = self.decode_stream()
+        return decoder.add(ids) + decoder.finish()
+
+    def decode_stream(self) -> ByteDecoder:
+        """Return a decoder of ids that come a few at a time."""
+        return _ShiftedDecoder(self.model, self._names)
 
     def token_bytes(self) -> Mapping[int, bytes]:
         """Return the bytes of every id."""
         shifted = {number + _SHIFT: data for number, data in self.model.token_bytes().items()}
         return shifted | {number: name.encode() for number, name in self._names.items()}
+
+
+class _ShiftedDecoder:
+    """Decodes ids that come a few at a time: of each text between special tokens, the first space is dropped."""
+
+    def __init__(self, model: SentencePiece, names: Mapping[int, str]) -> None:
+        self._model, self._names, self._text = model, names, model.decode_stream()
+
+    def add(self, ids: Sequence[int]) -> bytes:
+        """Return the bytes of these ids; UnknownTokenError for an id that does not exist."""
+        for number in ids:
+            if number not in self._names and not 0 < number <= len(self._model.pieces):
+                raise UnknownTokenError(f"{number} is not an id of the vocabulary")
+        out, held = bytearray(), list[int]()
+        for number in ids:
+            if number not in self._names:
+                held.append(number - _SHIFT)
+                continue
+            out += self._text.add(held) + self._text.finish() + self._names[number].encode()
+            held, self._text = [], self._model.decode_stream()
+        return bytes(out + self._text.add(held))
+
+    def finish(self) -> bytes:
+        """Return what is left of the last text."""
+        return self._text.finish()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from tokcli.engine import backend
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from tokcli.engine.bindings.text_model import NativeText
     from tokcli.engine.shortcut.shortcut import DecodingFacts, Shortcut
+    from tokcli.engine.stream.decoding import ByteDecoder
 
 
 class TokenizerFacts:
@@ -225,16 +226,27 @@ class CompiledTokenizer(TextTokenizer):
     def decode(self, ids: Sequence[int]) -> bytes:
         if self._native_tokens is None:
             return self.whole.decode(ids)
-        decode = self._native_tokens[1].decode
-        try:
-            data: bytes = decode(memoryview(array("I", ids)), 4)
-            first = decode(memoryview(array("I", ids[:1])), 4) if self.facts.drops_space else b""
-        except (KeyError, OverflowError):
-            return self.whole.decode(ids)  # says which id is wrong
-        data = data[1:] if first.startswith(b" ") else data
+        decode = partial(self._joined, self._native_tokens[1])
+        data = decode(ids)
+        data = data[1:] if self.facts.drops_space and decode(ids[:1]).startswith(b" ") else data
         if self.facts.cleans_spaces:
             return _llama_rules()[1](data)
         return data
+
+    def _joined(self, decoder: Any, ids: Sequence[int]) -> bytes:
+        """Return the bytes of ids, joined by the native decoder."""
+        try:
+            data: bytes = decoder.decode(memoryview(array("I", ids)), 4)
+        except (KeyError, OverflowError):
+            self.whole.decode(ids)  # says which id is wrong
+            raise
+        return data
+
+    def decode_stream(self) -> ByteDecoder | None:
+        if self.decodes_apart or self._native_tokens is None:
+            return None if self.decodes_apart else self.whole.decode_stream()
+        decode = partial(self._joined, self._native_tokens[1])
+        return _llama_rules()[2](decode, self.facts.drops_space, self.facts.cleans_spaces)
 
     def parents(self, number: int) -> tuple[int, int] | None:
         return self.whole.parents(number)
@@ -264,8 +276,12 @@ class CompiledWithTwin(CompiledTokenizer):
         return self.whole.encode_spans(text, allowed) if found is None else found
 
 
-def _llama_rules() -> tuple[Callable[[str], Callable[[str], list[str]]], Callable[[bytes], bytes]]:
-    """Return llama.cpp's function from a type of pre-tokenizer to a cutter of texts, and the one that cleans spaces."""
+def _llama_rules() -> tuple[
+    Callable[[str], Callable[[str], list[str]]],
+    Callable[[bytes], bytes],
+    Callable[[Callable[[Sequence[int]], bytes], bool, bool], ByteDecoder],
+]:
+    """Return llama.cpp's cutter of texts by the type of pre-tokenizer, what cleans spaces, and a decoder of streams."""
     from tokcli.engine.llama_cpp import cutter, settings  # 10 ms, and most texts need neither
 
-    return cutter.cutter, settings.cleaned
+    return cutter.cutter, settings.cleaned, settings.spaced_decoder

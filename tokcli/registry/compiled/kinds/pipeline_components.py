@@ -10,10 +10,12 @@ from typing import Any
 
 from tokcli.engine.bindings.pipelines import TextPlan, added_texts, plan_of
 from tokcli.engine.pipeline.added_tokens import AddedToken
+from tokcli.engine.pipeline.decode_steps import decode_stream
 from tokcli.engine.pipeline.decoders import Decoder, decoded
 from tokcli.engine.pipeline.models import WordLevel
 from tokcli.engine.pipeline.pipeline import Pipeline
 from tokcli.engine.shortcut.shortcut import Shortcut
+from tokcli.engine.stream.decoding import ByteDecoder
 from tokcli.formats.huggingface.decoders import decoder_of
 from tokcli.formats.huggingface.reader import read_components
 from tokcli.formats.strict_json import JsonNode
@@ -61,6 +63,10 @@ class PipelineComponents:
     def decoded(self, ids: Sequence[int], texts: Mapping[int, str]) -> bytes:
         """Return the bytes of some ids, given the text of each; raise UnknownTokenError for an id without one."""
         return decoded(ids, texts, self._decoder)
+
+    def decode_stream(self, texts: Mapping[int, str]) -> ByteDecoder:
+        """Return a decoder of ids that come a few at a time, given the text of each."""
+        return decode_stream(texts, self._decoder)
 
 
 def added_tokens(header: Mapping[str, Any]) -> list[AddedToken]:

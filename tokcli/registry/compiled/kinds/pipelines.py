@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from tokcli.engine.pipeline.added_tokens import AddedToken
     from tokcli.engine.pipeline.pipeline import Pipeline
     from tokcli.engine.shortcut.shortcut import Shortcut
+    from tokcli.engine.stream.decoding import ByteDecoder
     from tokcli.engine.text_tokenizer import TextTokenizer
     from tokcli.engine.tokens import Tokens
     from tokcli.engine.twins import RecordEncoder, TextOrUtf8
@@ -78,6 +79,10 @@ class _WithComponents(CompiledTokenizer):
 
     def decode(self, ids: Sequence[int]) -> bytes:
         return self._components.decoded(ids, self._texts)
+
+    def decode_stream(self) -> ByteDecoder | None:
+        found: ByteDecoder = self._components.decode_stream(self._texts)
+        return None if self.decodes_apart else found
 
 
 class CompiledPipeline(_WithComponents, CompiledWithTwin):

@@ -1,0 +1,195 @@
+"""The decoders of a tokenizer.json for tokens that come a few at a time, each a step with as little memory as it needs.
+
+A step gives for all tokens, whichever come together, what its decoder gives for all of them at once. Where a decoder
+looks at the whole text, there is no step, and ids are held until the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from tokcli.engine.pipeline import decoders
+from tokcli.engine.pipeline.decoders import Decoder, decoded, texts_of
+from tokcli.engine.pipeline.finders import Characters, LiteralText
+from tokcli.engine.stream.decoding import ByteDecoder, WholeDecoder
+from tokcli.engine.stream.utf8 import MAX_CHARACTER, cut_at_end
+from tokcli.engine.tokens import check_growth, most_made_of
+
+Step = Callable[[list[str], bool], list[str]]  # the next tokens, and whether they are the last -> texts
+
+
+def decode_stream(texts: Mapping[int, str], decoder: Decoder) -> ByteDecoder:
+    """Return a decoder of ids that come a few at a time, by the texts of their tokens."""
+    steps = _steps_of(list(_flat(decoder)))
+    return WholeDecoder(lambda ids: decoded(ids, texts, decoder)) if steps is None else _Steps(texts, steps)
+
+
+class _Steps:
+    """Decodes ids by one step after the other."""
+
+    def __init__(self, texts: Mapping[int, str], steps: list[Step]) -> None:
+        self._texts, self._steps = texts, steps
+
+    def add(self, ids: Sequence[int]) -> bytes:
+        """Return the bytes that later ids do not change."""
+        return self._run(texts_of(ids, self._texts), ends=False)
+
+    def finish(self) -> bytes:
+        """Return the bytes that were held."""
+        return self._run([], ends=True)
+
+    def _run(self, tokens: list[str], *, ends: bool) -> bytes:
+        most = most_made_of(sum(map(len, tokens)))
+        for step in self._steps:
+            tokens = step(tokens, ends)
+            check_growth(sum(map(len, tokens)), most, "decoder")
+        return "".join(tokens).encode("utf-8", "surrogateescape")
+
+
+def _flat(decoder: Decoder) -> Iterator[Decoder]:
+    """Yield the decoders of a sequence, and of those in it, in order."""
+    if isinstance(decoder, decoders.DecoderSequence):
+        for each in decoder.decoders:
+            yield from _flat(each)
+    else:
+        yield decoder
+
+
+def _steps_of(found: list[Decoder]) -> list[Step] | None:
+    """Return the steps of decoders that run one after the other; None where one of them needs the whole text."""
+    steps: list[Step] = []
+    is_joined = False  # whether the tokens were joined: what comes together is then a part of one text
+    for number, decoder in enumerate(found):
+        # such a step may give a token in parts: whatever follows must not look at single tokens
+        gives_parts = isinstance(decoder, (decoders.ByteFallback, decoders.BpeSuffix))
+        if gives_parts and not all(isinstance(after, decoders.Fuse) for after in found[number + 1 : number + 2]):
+            return None
+        step = _step_in_text(decoder) if is_joined else _step_of(decoder)
+        if step is None:
+            return None
+        steps.append(step)
+        is_joined |= isinstance(decoder, (decoders.ByteLevelDecoder, decoders.Fuse, decoders.Spaced))
+    return steps
+
+
+def _step_of(decoder: Decoder) -> Step | None:
+    """Return the step of a decoder that gets tokens one by one."""
+    if isinstance(decoder, (decoders.ReplaceDecoder, decoders.StripDecoder, decoders.Fuse)):
+        return lambda tokens, _: decoder(tokens)  # what becomes of a token depends on that token alone
+    if isinstance(decoder, (decoders.MetaspaceDecoder, decoders.WordPieceDecoder, decoders.Ctc)):
+        return _AfterOne(decoder)
+    if isinstance(decoder, decoders.ByteLevelDecoder):
+        return _Bytes(decoder)
+    if isinstance(decoder, decoders.ByteFallback):
+        return _Fallback(decoder)
+    if isinstance(decoder, decoders.BpeSuffix):
+        return _Suffix(decoder)
+    return _Spaced() if isinstance(decoder, decoders.Spaced) else None
+
+
+def _step_in_text(decoder: Decoder) -> Step | None:
+    """Return the step of a decoder that gets one text, in parts; None where it would have to see all of it."""
+    if isinstance(decoder, (decoders.Fuse, decoders.Spaced)):
+        return lambda tokens, _: tokens
+    if isinstance(decoder, decoders.StripDecoder):
+        return _Strip(decoder)
+    if isinstance(decoder, decoders.ReplaceDecoder):
+        finder = decoder.finder
+        is_local = isinstance(finder, Characters) or (isinstance(finder, LiteralText) and len(finder.text) == 1)
+        return (lambda tokens, _: decoder(tokens)) if is_local else None
+    if isinstance(decoder, decoders.MetaspaceDecoder) and len(decoder.replacement) == 1:
+        instead = "" if decoder.is_prepended else " "
+        return lambda tokens, _: [token.replace(decoder.replacement, instead) for token in tokens]
+    return None
+
+
+class _AfterOne:
+    """The step of a decoder for which a token depends on the one before it, and on whether it is the first."""
+
+    def __init__(self, decoder: Decoder) -> None:
+        self._decoder, self._last = decoder, list[str]()
+
+    def __call__(self, tokens: list[str], ends: bool) -> list[str]:
+        del ends
+        made = self._decoder([*self._last, *tokens])[len(self._decoder(self._last)) :]
+        self._last = tokens[-1:] or self._last
+        return made
+
+
+class _Bytes:
+    """The step of the byte-level decoder: what is at the end of its text may be a part of a character."""
+
+    def __init__(self, decoder: Decoder) -> None:
+        self._decoder, self._held = decoder, b""
+
+    def __call__(self, tokens: list[str], ends: bool) -> list[str]:
+        data = self._held + "".join(self._decoder(tokens)).encode("utf-8", "surrogateescape")
+        at = len(data) - (0 if ends else cut_at_end(data))
+        self._held = data[at:]
+        return [data[:at].decode("utf-8", "surrogateescape")]
+
+
+class _Fallback:
+    """The step of the decoder of tokens that stand for bytes: those at the end may be a part of a character."""
+
+    def __init__(self, decoder: Decoder) -> None:
+        self._decoder, self._held = decoder, list[str]()
+
+    def __call__(self, tokens: list[str], ends: bool) -> list[str]:
+        tokens, run = self._held + tokens, b""
+        for token in tokens[: -MAX_CHARACTER - 1 : -1]:
+            if (byte := decoders.byte_of(token)) is None:
+                break
+            run = bytes([byte]) + run
+        at = len(tokens) - (0 if ends else cut_at_end(run))
+        self._held = tokens[at:]
+        return self._decoder(tokens[:at])
+
+
+class _Suffix:
+    """The step of the decoder of words that end with a suffix: a space, unless nothing follows."""
+
+    def __init__(self, decoder: decoders.BpeSuffix) -> None:
+        self._decoder, self._held = decoder, list[str]()
+
+    def __call__(self, tokens: list[str], ends: bool) -> list[str]:
+        tokens = self._held + tokens
+        if ends:
+            return self._decoder(tokens)
+        *before, last = tokens or [""]
+        at = last.find(self._decoder.suffix)
+        self._held = [] if at < 0 else [last[at:]]
+        return [*self._decoder([*before, ""])[:-1], last if at < 0 else last[:at]]
+
+
+class _Spaced:
+    """The step of a file without a decoder: a space between tokens."""
+
+    def __init__(self) -> None:
+        self._begun = False
+
+    def __call__(self, tokens: list[str], ends: bool) -> list[str]:
+        del ends
+        first = " " if self._begun and tokens else ""
+        self._begun |= bool(tokens)
+        return [first + " ".join(tokens)]
+
+
+class _Strip:
+    """The step of the decoder that drops characters at the beginning and at the end of a text."""
+
+    def __init__(self, decoder: decoders.StripDecoder) -> None:
+        self._content, self._start, self._stop = decoder
+        self._held = ""
+
+    def __call__(self, tokens: list[str], ends: bool) -> list[str]:
+        text = self._held + "".join(tokens)
+        begin = 0
+        while begin < min(self._start, len(text)) and text[begin] == self._content:
+            begin += 1
+        self._start = self._start - begin if begin == len(text) else 0
+        end = len(text)
+        while end > max(len(text) - self._stop, begin) and text[end - 1] == self._content:
+            end -= 1
+        self._held = "" if ends else text[end:]
+        return [text[begin:end]]

@@ -1,0 +1,112 @@
+"""Decoders of ids that come a few at a time: each gives the bytes that no later id can change, as soon as it can.
+
+What the ids of a family decode to is left to the families, which have decoders of their own where these do not do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from tokcli.engine.stream.utf8 import cut_at_end
+
+
+class ByteDecoder(Protocol):
+    """Takes ids a few at a time; all bytes that it gives, joined, are those of all ids decoded together."""
+
+    def add(self, ids: Sequence[int]) -> bytes:
+        """Return the bytes that are known with these ids; UnknownTokenError for an id that the vocabulary lacks."""
+
+    def finish(self) -> bytes:
+        """Return the bytes that depended on what might follow; no ids follow."""
+
+
+class ApartDecoder:
+    """Decodes ids whose bytes are the same whatever ids are beside them."""
+
+    def __init__(self, decode: Callable[[Sequence[int]], bytes]) -> None:
+        self._decode = decode
+
+    def add(self, ids: Sequence[int]) -> bytes:
+        """Return the bytes of these ids."""
+        return self._decode(ids)
+
+    def finish(self) -> bytes:
+        """Return b""."""
+        return b""
+
+
+class WholeDecoder:
+    """Holds all ids until the end, for rules that may change any of the text because of what follows."""
+
+    def __init__(self, decode: Callable[[Sequence[int]], bytes]) -> None:
+        self._decode, self._held = decode, list[int]()
+
+    def add(self, ids: Sequence[int]) -> bytes:
+        """Return b""."""
+        self._held += ids
+        return b""
+
+    def finish(self) -> bytes:
+        """Return the bytes of all ids."""
+        return self._decode(self._held)
+
+
+class SpacedDecoder:
+    """Decodes ids apart, without a space at the beginning of the first, and cleans spaces up, where that is asked for.
+
+    `cleaned` removes spaces from bytes. What it does to those before a place that `cut` allows (the number of bytes at
+    the end that are to wait) does not depend on those after it.
+    """
+
+    def __init__(
+        self,
+        decode: Callable[[Sequence[int]], bytes],
+        *,
+        drops_space: bool,
+        cleaned: Callable[[bytes], bytes] | None = None,
+        cut: Callable[[bytes], int] | None = None,
+    ) -> None:
+        self._decode, self._drops_space, self._cleaned, self._cut = decode, drops_space, cleaned, cut
+        self._held = b""
+
+    def add(self, ids: Sequence[int]) -> bytes:
+        """Return the bytes that later ids do not change."""
+        data = self._decode(ids)
+        if self._drops_space and ids:
+            self._drops_space = False
+            data = data[self._decode(ids[:1]).startswith(b" ") :]
+        if self._cleaned is None or self._cut is None:
+            return data
+        data = self._held + data
+        at = len(data) - self._cut(data)
+        self._held = data[at:]
+        return self._cleaned(data[:at])
+
+    def finish(self) -> bytes:
+        """Return the bytes that were held."""
+        return self._held if self._cleaned is None else self._cleaned(self._held)
+
+
+class WholeCharacters:
+    r"""Holds back the beginning of a character of UTF-8 until its other bytes come, or the end.
+
+    >>> whole = WholeCharacters()
+    >>> whole.add(b"a\xe4\xb8"), whole.add(b"\xad!"), whole.finish()
+    (b'a', b'\xe4\xb8\xad!', b'')
+    """
+
+    def __init__(self) -> None:
+        self._held = b""
+
+    def add(self, data: bytes) -> bytes:
+        """Return what was held and `data`, without a character at the end that is cut off."""
+        data = self._held + data if self._held else data
+        at = len(data) - cut_at_end(data)
+        self._held = data[at:]
+        return data[:at]
+
+    def finish(self) -> bytes:
+        """Return what is held: a character that nothing completes."""
+        held, self._held = self._held, b""
+        return held
