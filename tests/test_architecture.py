@@ -46,6 +46,7 @@ PUBLIC = {"__init__", "__main__", "load", "model", "core"}  # they name what use
 ENGINE = [
     {"chunking"},
     {"encoding", "files", "text_decoder"},
+    {"sampling"},
     {"tokenizer", "adapters", "bindings"},
     {"pipeline", "sentencepiece", "llama_cpp", "minbpe"},
     {"text_tokenizer"},

@@ -110,12 +110,14 @@ def join_by_ranks(ranks: Mapping[AnyStr, float]) -> Join[AnyStr]:
     return join
 
 
-def merge_parts(parts: list[Part], join: Join[Part], leave: int = 1) -> list[int]:
+def merge_parts(
+    parts: list[Part], join: Join[Part], leave: int = 1, skips_merge: Callable[[], bool] | None = None
+) -> list[int]:
     """Merge neighbours in place, the lowest rank first, the leftmost of equals; return the indexes of the parts left.
 
     `join` gives the rank and the part that two neighbours make, None if they do not merge; merging stops when `leave`
-    parts are left. This takes O(n log n): a heap of pairs, in which those that have changed meanwhile are skipped, and
-    a linked list of parts.
+    parts are left. Two neighbours for which `skips_merge` is true do not merge with each other any more. This takes
+    O(n log n): a heap of pairs, in which those that have changed meanwhile are skipped, and a linked list of parts.
 
     >>> parts = ["a", "b", "b"]
     >>> merge_parts(parts, lambda left, right: (7, "ab") if (left, right) == ("a", "b") else None)
@@ -137,6 +139,9 @@ def merge_parts(parts: list[Part], join: Join[Part], leave: int = 1) -> list[int
         pair = heappop(heap)
         at = pair[1]
         if newest.get(at) is not pair:
+            continue
+        if skips_merge is not None and skips_merge():
+            del newest[at]
             continue
         parts_left -= 1
         parts[at] = pair[2]
@@ -227,8 +232,8 @@ def parents(ranks: Ranks, token: bytes) -> tuple[int, int] | None:
 class BoundedCache(dict[str, Made]):
     """A dictionary of pieces whose values are made on first use; it is emptied when it holds `limit` pieces.
 
-    Pieces of more than CACHE_PIECE_CHARS characters are not kept. Emptying the cache is as good as an LRU here: the
-    frequent pieces are back within a few hundred lookups.
+    Pieces of more than CACHE_PIECE_CHARS characters are not kept, and none are with a limit of 0. Emptying the cache is
+    as good as an LRU here: the frequent pieces are back within a few hundred lookups.
 
     >>> cache = BoundedCache(str.upper, limit=1)
     >>> cache["a"], cache["b"], list(cache)
@@ -241,7 +246,7 @@ class BoundedCache(dict[str, Made]):
 
     def __missing__(self, piece: str) -> Made:
         made = self._make(piece)
-        if len(piece) <= CACHE_PIECE_CHARS:
+        if self._limit and len(piece) <= CACHE_PIECE_CHARS:
             if len(self) >= self._limit:
                 self.clear()
             self[piece] = made

@@ -11,6 +11,9 @@ import math
 import struct
 from collections.abc import Iterable, Mapping
 
+Path = list[tuple[int, int, bool]]
+"""The parts of a path: (begin, end, whether it is a token)."""
+
 UNKNOWN_PENALTY = 10.0  # an unknown character scores this much less than the lowest token
 LARGEST_SINGLE = 3.4028234663852886e38  # what the libraries take for the lowest score where there is no token
 _RESET = 100_000.0  # beyond this sum, SentencePiece counts from zero again, so that floats of 32 bits stay exact
@@ -51,7 +54,7 @@ def best_path(
     unknown_score: float,
     *,
     in_singles: bool = False,
-) -> list[tuple[int, int, bool]]:
+) -> Path:
     """Return (begin, end, whether it is a token) for each part of the best path through a piece.
 
     A character that is not a token by itself may be taken as unknown, and scores `unknown_score`. `beginnings` are the
@@ -99,9 +102,9 @@ def best_path(
     return _traced(starts)
 
 
-def _traced(starts: list[int | None]) -> list[tuple[int, int, bool]]:
+def _traced(starts: list[int | None]) -> Path:
     """Return the parts of the best path, found by following the starts of the last parts back from the end."""
-    path: list[tuple[int, int, bool]] = []
+    path: Path = []
     end = len(starts) - 1
     while end > 0:
         start = starts[end] or 0

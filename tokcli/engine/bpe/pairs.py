@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate, chain, pairwise
 from typing import ClassVar, NamedTuple
 
 from tokcli.engine import backend
-from tokcli.engine.bpe.bpe import BoundedCache, MergeOrder, ModelKind, merge_parts
+from tokcli.engine.bpe.bpe import BoundedCache, Join, MergeOrder, ModelKind, merge_parts
 from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE, byte_token
 from tokcli.engine.bpe.ranks import Ranked, ranks_of_texts
 from tokcli.engine.tokens import texts_of
@@ -256,11 +256,23 @@ def last_two_ids(parts: Sequence[int], merges: PairMerges, made: int) -> tuple[i
     return pair if found is not None and found[1] == made else None
 
 
-def merge(parts: Sequence[tuple[int, int]], merges: PairMerges, leave: int = 1) -> list[tuple[int, int]]:
-    """Return parts (id, size), merged until `leave` are left or none can merge; the sizes of merged parts add up."""
+def merge(
+    parts: Sequence[tuple[int, int]],
+    merges: PairMerges,
+    leave: int = 1,
+    merge_all: Callable[[list[int], Join[int]], list[int]] | None = None,
+) -> list[tuple[int, int]]:
+    """Return parts (id, size), merged until `leave` are left or none can merge; the sizes of merged parts add up.
+
+    `merge_all` is another way to merge than `merge_parts`.
+    """
     ids = [number for number, _ in parts]
     ends = list(accumulate(size for _, size in parts))
     get = merges.get
-    starts = merge_parts(ids, lambda left, right: get(left << SHIFT | right), leave)
+
+    def join(left: int, right: int) -> tuple[float, int] | None:
+        return get(left << SHIFT | right)
+
+    starts = merge_parts(ids, join, leave) if merge_all is None else merge_all(ids, join)
     bounds = [0, *(ends[at - 1] for at in starts[1:]), *ends[-1:]]
     return [(ids[at], end - begin) for at, (begin, end) in zip(starts, pairwise(bounds), strict=True)]

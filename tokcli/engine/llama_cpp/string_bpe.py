@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import overload
 
-from tokcli.engine.bpe.bpe import BoundedCache, MergeOrder
+from tokcli.engine.bpe.bpe import BoundedCache, Join, MergeOrder
 from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE, byte_token, to_byte_chars
 from tokcli.engine.bpe.pairs import SHIFT, MergeList, PairMerges, in_order, last_two_ids, merge
 from tokcli.engine.bpe.ranks import Ranked, ranks_of_texts
@@ -139,10 +139,16 @@ class StringBpe:
         if whole is not None and (self._pre.ignore_merges or (self._pre.lines_whole and not word.strip("\n"))):
             yield whole
             return
+        yield from self.merge_word(word)
+
+    def merge_word(
+        self, word: str, merge_all: Callable[[list[int], Join[int]], list[int]] | None = None
+    ) -> Iterator[int]:
+        """Yield the ids that merging a word gives; `merge_all` is another way to merge than `merge_parts`."""
         numbers = self._numbers
         parts = [(numbers.get(char, _NO_TOKEN), 1) for char in word]
         at = 0
-        for number, size in merge(parts, self._merges):
+        for number, size in merge(parts, self._merges, merge_all=merge_all):
             if number < self._size:
                 yield number
             else:

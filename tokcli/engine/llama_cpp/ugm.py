@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE
-from tokcli.engine.bpe.lattice import LARGEST_SINGLE, UNKNOWN_PENALTY, best_path, prefixes, single
+from tokcli.engine.bpe.lattice import LARGEST_SINGLE, UNKNOWN_PENALTY, Path, best_path, prefixes, single
 from tokcli.engine.llama_cpp.stretch_models import StretchModel
 from tokcli.engine.sentencepiece.charsmap import Charsmap
 from tokcli.engine.tokens import check_growth, most_made_of
@@ -46,12 +46,18 @@ class LlamaUnigram(StretchModel, HasTwin):
         self.unknown_score = single(lowest - UNKNOWN_PENALTY)
 
     @cached_property
-    def _scores(self) -> dict[str, float]:
+    def path_scores(self) -> dict[str, float]:
+        """The score of each token."""
         return {text: score for text, (score, _) in self.tokens.items()}
 
     @cached_property
-    def _prefixes(self) -> frozenset[str]:
+    def beginnings(self) -> frozenset[str]:
+        """The prefixes of the tokens."""
         return prefixes(self.tokens)
+
+    def path(self, text: str) -> Path:
+        """Return the path through a normalized text that is taken: the best one."""
+        return best_path(text, self.path_scores, self.beginnings, self.unknown_score)
 
     def normalize(self, text: str) -> str:
         """Return the text that the model sees: replaced by the charsmap's rules, with visible spaces."""
@@ -100,7 +106,7 @@ class LlamaUnigram(StretchModel, HasTwin):
         """Return the ids of a text; a run of unknown characters has one id."""
         text = self.normalize(text)
         ids: list[int] = []
-        for begin, end, is_token in best_path(text, self._scores, self._prefixes, self.unknown_score):
+        for begin, end, is_token in self.path(text):
             number = self.tokens[text[begin:end]][1] if is_token else self.unknown
             if not (ids and number == ids[-1] == self.unknown):
                 ids.append(number)

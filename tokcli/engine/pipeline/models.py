@@ -13,7 +13,7 @@ from typing import ClassVar, Protocol
 from tokcli.engine.base.longest_match import LongestMatch
 from tokcli.engine.bpe.bpe import MergeOrder, ModelKind
 from tokcli.engine.bpe.byte_alphabet import byte_token
-from tokcli.engine.bpe.lattice import UNKNOWN_PENALTY, best_path, prefixes
+from tokcli.engine.bpe.lattice import UNKNOWN_PENALTY, Path, best_path, prefixes
 from tokcli.engine.bpe.pairs import TokenSpan
 from tokcli.engine.tokens import texts_of
 from tokcli.errors import InputError
@@ -181,12 +181,14 @@ class Unigram(NeverMerges):
         return {text: number for number, (text, _) in enumerate(self.pieces)}
 
     @cached_property
-    def _scores(self) -> dict[str, float]:
+    def path_scores(self) -> dict[str, float]:
+        """The score of each token that a path may take."""
         return {text: self.pieces[number][1] for text, number in self.ids.items() if text}
 
     @cached_property
-    def _prefixes(self) -> frozenset[str]:
-        return prefixes(self._scores)
+    def beginnings(self) -> frozenset[str]:
+        """The prefixes of these tokens."""
+        return prefixes(self.path_scores)
 
     @cached_property
     def unknown_score(self) -> float:
@@ -217,11 +219,15 @@ class Unigram(NeverMerges):
         found = [(number, name) for name in names if (number := self.ids.get(name)) is not None]
         return found if len(found) == len(names) else None
 
+    def path(self, piece: str) -> Path:
+        """Return the path through a piece that is taken: the best one."""
+        return best_path(piece, self.path_scores, self.beginnings, self.unknown_score)
+
     def _parts(self, piece: str) -> list[tuple[int, int]]:
-        """Return where the parts of the best path begin and end, with adjacent unknown parts joined into one."""
+        """Return where the parts of the path begin and end, with adjacent unknown parts joined into one."""
         out: list[tuple[int, int]] = []
         was_known = True
-        for begin, end, is_token in best_path(piece, self._scores, self._prefixes, self.unknown_score):
+        for begin, end, is_token in self.path(piece):
             known = is_token and (self.unk_id is None or self.ids.get(piece[begin:end]) != self.unk_id)
             if known or was_known:
                 out.append((begin, end))

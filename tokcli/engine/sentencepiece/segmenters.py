@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 from tokcli.engine.base.longest_match import LongestMatch
 from tokcli.engine.bpe.bpe import BoundedCache, Join, join_by_ranks, merge_bounds, merge_parts
 from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE, byte_token
-from tokcli.engine.bpe.lattice import LARGEST_SINGLE, UNKNOWN_PENALTY, best_path, prefixes, single
+from tokcli.engine.bpe.lattice import LARGEST_SINGLE, UNKNOWN_PENALTY, Path, best_path, prefixes, single
 
 PieceKind = Literal["normal", "unknown", "control", "user_defined", "byte", "unused"]
 ModelType = Literal["unigram", "bpe", "word", "char"]
@@ -26,7 +26,7 @@ Segmenter = Callable[[str], Sequence[NumberedText]]
 _MERGEABLE: frozenset[PieceKind] = frozenset({"normal", "user_defined", "unused"})
 _RESEGMENT_DEPTH = 100  # beyond it SentencePiece, too, takes an unused piece as it is
 _WORDS = re.compile(f"^[^{VISIBLE_SPACE}]+|{VISIBLE_SPACE}[^{VISIBLE_SPACE}]*")
-_USER_DEFINED_SCORE = 0.1  # for each byte after the first
+_USER_DEFINED_SCORE = 0.1  # for each byte after the first, or for each character
 
 
 class SpmPiece(NamedTuple):
@@ -83,6 +83,17 @@ class SpmTables:
                 is_kept = kind == "user_defined"
                 found[text] = single(_USER_DEFINED_SCORE * (len(text.encode()) - 1)) if is_kept else score
         return found
+
+    @cached_property
+    def lattice_scores(self) -> dict[str, float]:
+        """The scores of `path_scores` where paths are compared: user-defined pieces score by their characters there."""
+        kept = {text: single(_USER_DEFINED_SCORE * (len(text) - 1)) for text in self.kept if text in self.path_scores}
+        return {**self.path_scores, **kept}
+
+    @cached_property
+    def beginnings(self) -> frozenset[str]:
+        """The prefixes of the pieces that Unigram may take."""
+        return prefixes(self.path_scores)
 
     @cached_property
     def unknown_score(self) -> float:
@@ -199,13 +210,16 @@ class UnigramSegmenter:
 
     def __init__(self, tables: SpmTables) -> None:
         self._tables = tables
-        self._prefixes = prefixes(tables.path_scores)
 
     def __call__(self, text: str) -> Sequence[NumberedText]:
         """Return the pieces of a text."""
         tables = self._tables
-        path = best_path(text, tables.path_scores, self._prefixes, tables.unknown_score, in_singles=True)
         return [
             (part := text[begin:end], tables.ids[part] if is_piece else tables.unknown_id)
-            for begin, end, is_piece in path
+            for begin, end, is_piece in self.path(text)
         ]
+
+    def path(self, text: str) -> Path:
+        """Return the path through a text that is taken: the best one."""
+        tables = self._tables
+        return best_path(text, tables.path_scores, tables.beginnings, tables.unknown_score, in_singles=True)
