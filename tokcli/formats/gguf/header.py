@@ -17,7 +17,7 @@ MAGIC = b"GGUF"
 _BLOCK = 1 << 22  # bytes read at once, at least
 _STRING, _ARRAY = 8, 9
 _SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
-_WANTED = ("tokenizer.ggml.", "general.name", "general.architecture")
+VOCABULARY = ("tokenizer.ggml.", "general.name", "general.architecture")
 
 
 class NumberList(NamedTuple):
@@ -27,13 +27,13 @@ class NumberList(NamedTuple):
     values: Sequence[Any]
 
 
-def read_header(file: BinaryIO, name: str) -> tuple[dict[str, Any], str]:
-    """Return the values of a header that are about the vocabulary, and the sha256 (hex) of the header.
+def read_header(file: BinaryIO, name: str, wanted: tuple[str, ...] = VOCABULARY) -> tuple[dict[str, Any], str]:
+    """Return the values of a header whose names begin with one of those wanted, and the sha256 (hex) of the header.
 
     A value is bytes, a number, a list of bytes or a NumberList. A VocabularyError names the file, as `name`, and the
     offset of the byte.
     """
-    header = _Header(file, name)
+    header = _Header(file, name, wanted)
     values = header.values()
     digest = sha256(MAGIC)
     digest.update(header.bytes_read())
@@ -43,8 +43,8 @@ def read_header(file: BinaryIO, name: str) -> tuple[dict[str, Any], str]:
 class _Header:
     """A reader of values in order: `_data` is the beginning of the file, and `_at` the offset of the next value."""
 
-    def __init__(self, file: BinaryIO, name: str) -> None:
-        self._file, self._name = file, name
+    def __init__(self, file: BinaryIO, name: str, wanted: tuple[str, ...]) -> None:
+        self._file, self._name, self._wanted = file, name, wanted
         self._data = b""
         self._at = 0
         self._order = "<"
@@ -101,7 +101,7 @@ class _Header:
         return found
 
     def values(self) -> dict[str, Any]:
-        """Return the values that are about the vocabulary, by their keys."""
+        """Return the values that are wanted, by their keys."""
         if self.take(4) != MAGIC:
             self.fail("not a GGUF file", 0)
         version = self.number("I")
@@ -115,7 +115,7 @@ class _Header:
         for _ in range(self.count(MAX_KEYS, "values")):
             at = self._at
             key = self.strings(1)[0].decode("utf-8", "replace")
-            is_wanted = key.startswith(_WANTED)
+            is_wanted = key.startswith(self._wanted)
             value = self.value(self.number("I"), is_wanted)
             if is_wanted:
                 if key in found:

@@ -11,7 +11,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from tokcli.registry.network.answers import Progress, RefusedError
 from tokcli.registry.network.cache import read_kept, read_own
 from tokcli.registry.network.download import is_offline, timeout_from_environment
 from tokcli.registry.network.hub_files import TOKENIZER_FILES, HubFiles, HubId, files_in_hub_cache, is_set
-from tokcli.registry.network.hub_server import endpoint, fetch_tokenizer
+from tokcli.registry.network.hub_server import endpoint, fetch_beside, fetch_tokenizer
 
 FOLDER = "hub"  # in the cache folder: a record for each revision (JSON), and the files under their SHA-256
 ASK_AGAIN_S = 24 * 3600  # a branch of a tokenizer hardly ever moves, and asking costs every run 0.2 s
@@ -54,7 +54,7 @@ def find_tokenizer(
             raise _offline(wanted) from None
         return fetch_tokenizer(wanted, None, progress).files
     record = folder / _record_of(wanted)
-    kept, asked = _read_kept_files(record)
+    kept, asked = _read_kept_files(record, TOKENIZER_FILES.__contains__)
     if kept is not None and (not may_ask or wanted.is_commit or 0 <= time.time() - asked < ASK_AGAIN_S):
         return kept.files
     if not may_ask:
@@ -63,14 +63,42 @@ def find_tokenizer(
         return _ask_again(wanted, record, note, progress)
 
 
+def find_beside(
+    wanted: HubId, names: Sequence[str], *, offline: bool = False, note: Callable[[str], None] | None = None
+) -> dict[str, bytes]:
+    """Return those of the files `names` that a repository has, by name, of the commit of its tokenizer.
+
+    They are kept and asked for again as the tokenizer is. NetworkError says that the hub has to be asked, and cannot be.
+    """
+    may_ask = not (offline or is_offline() or is_set("HF_HUB_OFFLINE"))
+    try:
+        folder = Path(private_dir(FOLDER))
+    except OSError:  # `find_tokenizer` has told it
+        if not may_ask:
+            raise _template_offline(wanted) from None
+        return fetch_beside(wanted, names).files
+    tokenizer, _ = _read_kept_files(folder / _record_of(wanted), TOKENIZER_FILES.__contains__)
+    if tokenizer is not None and tokenizer.commit:
+        wanted = wanted._replace(revision=tokenizer.commit)
+    record = folder / _record_of(wanted, *names)
+    kept, asked = _read_kept_files(record, lambda found: set(found) <= set(names))
+    if kept is not None and (not may_ask or wanted.is_commit or 0 <= time.time() - asked < ASK_AGAIN_S):
+        return kept.files
+    if not may_ask:
+        raise _template_offline(wanted)
+    found = fetch_beside(wanted, names)
+    _keep_files(record, found, note)
+    return found.files
+
+
 def forget(wanted: HubId) -> None:
     """Forget what the hub sent, so that it is asked again: that was not a tokenizer but, perhaps, an error page."""
     with suppress(OSError):
         (Path(private_dir(FOLDER)) / _record_of(wanted)).unlink()
 
 
-def _record_of(wanted: HubId) -> str:
-    return hashlib.sha256("\n".join([endpoint(), *wanted]).encode()).hexdigest() + ".json"
+def _record_of(wanted: HubId, *names: str) -> str:
+    return hashlib.sha256("\n".join([endpoint(), *wanted, *names]).encode()).hexdigest() + ".json"
 
 
 def _offline(wanted: HubId) -> OfflineError:
@@ -80,11 +108,18 @@ def _offline(wanted: HubId) -> OfflineError:
     )
 
 
+def _template_offline(wanted: HubId) -> OfflineError:
+    return OfflineError(
+        f"{wanted.repository}: its chat template is not in the cache, and the network may not be used",
+        "Run once without offline mode (TOKCLI_OFFLINE, HF_HUB_OFFLINE), or name a file with --chat-template.",
+    )
+
+
 def _ask_again(
     wanted: HubId, record: Path, note: Callable[[str], None] | None, progress: Progress | None
 ) -> dict[str, bytes]:
     """Ask the hub for a tokenizer, and keep and return its files; if the hub cannot be reached, return those kept."""
-    kept, asked = _read_kept_files(record)  # another process may have asked while this one waited for the lock
+    kept, asked = _read_kept_files(record, TOKENIZER_FILES.__contains__)  # another process may have asked while this one waited for the lock
     if kept is not None and 0 <= time.time() - asked < ASK_AGAIN_S:
         return kept.files
     try:
@@ -99,10 +134,10 @@ def _ask_again(
     return found.files
 
 
-def _read_kept_files(record: Path) -> tuple[HubFiles | None, float]:
+def _read_kept_files(record: Path, is_whole: Callable[[tuple[str, ...]], bool]) -> tuple[HubFiles | None, float]:
     """Return what was fetched of a revision, and when the hub was last asked (seconds since 1970).
 
-    The former is None if the record is missing, or a file is not as it was fetched.
+    The former is None if the record is missing, `is_whole` does not accept its names, or a file is not as fetched.
     """
     text = read_own(record, MAX_RECORD_BYTES)
     try:
@@ -111,7 +146,7 @@ def _read_kept_files(record: Path) -> tuple[HubFiles | None, float]:
         asked, commit, etag = float(table["asked"]), str(table["commit"]), str(table["etag"])
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError):
         return None, 0
-    if tuple(names) not in TOKENIZER_FILES or not all(map(_SHA256.fullmatch, names.values())):
+    if not is_whole(tuple(names)) or not all(map(_SHA256.fullmatch, names.values())):
         return None, 0
     files = {name: read_kept(record.with_name(digest), digest) for name, digest in names.items()}
     whole = {name: data for name, data in files.items() if data is not None}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from urllib.parse import quote
 
 from tokcli.errors import InputError, NetworkError, UnknownEncodingError
@@ -66,6 +66,14 @@ def fetch_tokenizer(wanted: HubId, kept: HubFiles | None, progress: Progress | N
         f"{wanted.repository}: no such file, and that repository on {_host()} has none of {names}",
         "Check the name of the file, or name a repository that has a tokenizer, as org/name@revision.",
     )
+
+
+def fetch_beside(wanted: HubId, names: Iterable[str]) -> HubFiles:
+    """Return those of the files `names` that a repository has, which may be none."""
+    token = token_for_hub()
+    answers = {name: _ask_for(wanted, wanted.revision, name, token, None, None) for name in names}
+    files = {name: answer.data or b"" for name, answer in answers.items() if answer is not None}
+    return HubFiles(files, next((_commit(answer) for answer in answers.values() if answer is not None), ""))
 
 
 def _ask_for(
