@@ -28,7 +28,13 @@ Arguments = Sequence[str | bytes | Path]
 HEAD = struct.Struct("q")  # a length, a process id, a status
 LIBRARIES = ("filelock", "platformdirs", "regex", "rich.console", "rich.table", "rich.text")
 # the program itself, what needs an extra, and the native module, which the backend may leave out
-NOT_LOADED = ("tokcli.__main__", "tokcli.cluster", "tokcli.chat_templates.sandbox", "tokcli.engine._native")
+NOT_LOADED = (
+    "tokcli.__main__",
+    "tokcli.cluster",
+    "tokcli.chat_templates.sandbox",
+    "tokcli.chat_templates.template_process",
+    "tokcli.engine._native",
+)
 
 
 def fixed(environment: dict[str, str]) -> dict[str, str]:

@@ -14,10 +14,13 @@ def string(value: str) -> bytes:
 
 
 def gguf(path: Path, **values: object) -> Path:
-    """A file with some values of `tokenizer.ggml`: texts, (number, kind), lists of texts, (list, kind)."""
+    """A file with some values of `tokenizer.ggml`, or of `tokenizer` where a name begins with `/`.
+
+    They are texts, (number, kind), lists of texts, (list, kind).
+    """
     out = b"GGUF" + struct.pack("<IQQ", 3, 0, len(values))
     for name, value in values.items():
-        out += string(f"tokenizer.ggml.{name}")
+        out += string(f"tokenizer.{name[1:]}" if name.startswith("/") else f"tokenizer.ggml.{name}")
         if isinstance(value, str):
             out += struct.pack("<I", 8) + string(value)
         elif isinstance(value, list):

@@ -28,8 +28,19 @@ from support import ROOT
 
 # who may import whom: each layer, and all that it may use
 LAYERS = {
-    "cli": {"render", "analysis", "training", "cluster", "registry", "chat_templates", "formats", "engine",
-            "atomic", "errors", "vocab"},
+    "cli": {
+        "render",
+        "analysis",
+        "training",
+        "cluster",
+        "registry",
+        "chat_templates",
+        "formats",
+        "engine",
+        "atomic",
+        "errors",
+        "vocab",
+    },
     "render": {"analysis", "engine", "errors"},
     "analysis": {"engine", "errors"},
     "training": {"cluster", "engine", "errors"},
@@ -202,7 +213,7 @@ def test_functions_import_only_what_is_heavy_or_late() -> None:
 
 
 def test_few_imports_are_inside_functions() -> None:
-    assert sum(map(statements_in_functions, modules())) <= 80
+    assert sum(map(statements_in_functions, modules())) <= 90
 
 
 def test_modules_are_named_in_strings_only_where_a_table_loads_them() -> None:

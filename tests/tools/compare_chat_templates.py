@@ -37,12 +37,26 @@ PARAMETERS = {
     },
     "required": ["city"],
 }
-TOOL = {"type": "function", "function": {"name": "weather", "description": "Return the weather.", "parameters": PARAMETERS}}
-PLAIN_TOOL = {"type": "function", "function": {"name": "now", "description": "Return the time.", "parameters": {"type": "object", "properties": {}}}}
+TOOL = {
+    "type": "function",
+    "function": {"name": "weather", "description": "Return the weather.", "parameters": PARAMETERS},
+}
+PLAIN_TOOL = {
+    "type": "function",
+    "function": {"name": "now", "description": "Return the time.", "parameters": {"type": "object", "properties": {}}},
+}
 USER, SYSTEM = {"role": "user", "content": "hi"}, {"role": "system", "content": "Answer in French."}
 ANSWER = {"role": "assistant", "content": "Bonjour !"}
-CALL = {"id": "call00001", "type": "function", "function": {"name": "weather", "arguments": {"city": "Köln", "days": [1, 2]}}}
-AS_TEXT = {"id": "call00002", "type": "function", "function": {"name": "weather", "arguments": '{"city": "Köln", "unit": null}'}}
+CALL = {
+    "id": "call00001",
+    "type": "function",
+    "function": {"name": "weather", "arguments": {"city": "Köln", "days": [1, 2]}},
+}
+AS_TEXT = {
+    "id": "call00002",
+    "type": "function",
+    "function": {"name": "weather", "arguments": '{"city": "Köln", "unit": null}'},
+}
 RESULT = {"role": "tool", "name": "weather", "tool_call_id": "call00001", "content": '{"degrees": 21.5}'}
 PARTS = {"role": "user", "content": [{"type": "text", "text": "Look: "}, {"type": "text", "text": "again"}]}
 PICTURE = {"role": "user", "content": [{"type": "image"}, {"type": "text", "text": "What is this?"}]}
@@ -75,7 +89,11 @@ def templates_in(folder: Path) -> Iterator[tuple[str, str]]:
     for path in sorted(folder.rglob("*")):
         if path.suffix in (".jinja", ".jinja2", ".j2") and path.is_file():
             yield str(path), path.read_text("utf-8")
-        elif path.suffix == ".json" and path.is_file() and '"chat_template"' in (text := path.read_text("utf-8", "replace")):
+        elif (
+            path.suffix == ".json"
+            and path.is_file()
+            and '"chat_template"' in (text := path.read_text("utf-8", "replace"))
+        ):
             try:
                 members = json.loads(text)
             except ValueError:
@@ -134,7 +152,9 @@ def main() -> None:
                     print(f"{shown}: {name}, {prompt}:\n  theirs {expected!r:.300}\n  ours   {found!r:.300}")
                 rendered += expected[0]
                 refused += not expected[0]
-    print(f"{len(texts)} templates: {rendered} chats rendered, {refused} refused by transformers; {different} differences")
+    print(
+        f"{len(texts)} templates: {rendered} chats rendered, {refused} refused by transformers; {different} differences"
+    )
     sys.exit(different > 0)
 
 

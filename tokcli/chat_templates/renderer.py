@@ -1,33 +1,39 @@
 """Runs a chat template in a process of its own, which is ended if it takes too long or too much memory.
 
 A template comes from whoever made a tokenizer. The sandbox keeps it from everything but its variables; that it ends, no
-check of its text can tell, and a single call of C code (a filter, a comparison) can take hours. So it runs in a fork
-that has no open file but the socket to this process, cannot open any, and is killed when its time is up.
+check of its text can tell, and a single call of C code (a filter, a comparison) can take hours. So it runs in a fork,
+the process of `template_process.py`, which is killed when its time is up.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import resource
 import signal
 import socket
-import struct
 import time
 import warnings
 from typing import Any, NoReturn
 
+from tokcli.chat_templates.protocol import (
+    BYTES_A_SECOND,
+    MEMORY,
+    MEMORY_BYTES,
+    RAISED,
+    RECURSION,
+    SECONDS,
+    SHOWN_CHARS,
+    SIZE,
+    SYNTAX,
+    TEXT,
+    TOO_MUCH,
+)
 from tokcli.chat_templates.template import MAX_TEMPLATE_CHARS, NamedTemplate
+from tokcli.engine.base.locks import new_lock
 from tokcli.engine.base.time_limit import seconds_allowed
 from tokcli.errors import InputError, TokcliError, VocabularyError, not_loaded
 
-MEMORY_BYTES = 2**30  # more than the process has when it starts; the largest conversation takes a third of it
-BYTES_A_SECOND = 10_000_000  # of a conversation, which both sides write and read, beside the time for the template
 INSTALL = "pip install 'tokcli[chat]'"
-SHOWN_CHARS = 300  # of what a template says
-SIZE = struct.Struct("<Q")
-# the first byte of an answer
-TEXT, RAISED, FAILED, SYNTAX, TOO_MUCH, MEMORY, RECURSION = (bytes([code]) for code in b"TRFSLMD")
 
 
 class Renderer:
@@ -37,11 +43,17 @@ class Renderer:
         self._template = template
         self._channel: socket.socket | None = None
         self._process = 0
+        self._lock = new_lock()
         self._has_worked = False
         self._failure: TokcliError | None = None  # of a template that never worked: it is not tried again
 
+    def start(self) -> None:
+        """Start the process; VocabularyError where Jinja2 is missing or too old, or the template is too long."""
+        with self._lock:
+            self._start()
+
     def render(self, variables: dict[str, Any]) -> str:
-        """Return the text that the template makes of its variables.
+        """Return the text that the template makes of its variables. Threads may call this at the same time.
 
         InputError says that the template takes no such conversation, VocabularyError what is wrong with the template.
         """
@@ -51,16 +63,17 @@ class Renderer:
             asked = json.dumps(variables).encode()
         except RecursionError:
             raise InputError("nested too deep") from None
-        if self._channel is None:
-            self._start()
-        try:
-            kind, text = self._ask(asked)
-            if kind != TEXT:
-                self._refuse(kind, text)
-        except VocabularyError as error:
-            self._failure = None if self._has_worked else error
-            raise
-        self._has_worked = True
+        with self._lock:
+            if self._channel is None:
+                self._start()
+            try:
+                kind, text = self._ask(asked)
+                if kind != TEXT:
+                    self._refuse(kind, text)
+            except VocabularyError as error:
+                self._failure = None if self._has_worked else error
+                raise
+            self._has_worked = True
         return text
 
     def close(self) -> None:
@@ -92,12 +105,11 @@ class Renderer:
         self._fail(f"the chat template fails{at}: {said}")
 
     def _start(self) -> None:
-        """Start the process; VocabularyError where Jinja2 is missing or too old."""
         if len(self._template.text) > MAX_TEMPLATE_CHARS:
             size = len(self._template.text)
             self._fail(f"a chat template of {size} characters; at most {MAX_TEMPLATE_CHARS} are read")
         try:
-            from tokcli.chat_templates import sandbox  # Jinja2, 50 ms, of an extra
+            from tokcli.chat_templates import sandbox, template_process  # Jinja2, 50 ms, of an extra
         except ImportError as error:
             why, hint = not_loaded(error, INSTALL)
             self._fail(f"a chat template needs Jinja2, {why}", hint)
@@ -109,7 +121,7 @@ class Renderer:
             warnings.simplefilter("ignore", DeprecationWarning)  # the fork needs none of the other threads
             self._process = os.fork()
         if self._process == 0:
-            _be_the_process(theirs.detach(), self._template.text)
+            template_process.run(theirs.detach(), self._template.text)
         theirs.close()
 
     def _ask(self, asked: bytes) -> tuple[bytes, str]:
@@ -119,7 +131,7 @@ class Renderer:
         deadline = time.monotonic() + seconds + len(asked) / BYTES_A_SECOND
         try:
             channel.settimeout(max(deadline - time.monotonic(), 0.001))
-            channel.sendall(SIZE.pack(len(asked)) + struct.pack("<d", seconds) + asked)
+            channel.sendall(SIZE.pack(len(asked)) + SECONDS.pack(seconds) + asked)
             (size,) = SIZE.unpack(_received(channel, SIZE.size, deadline))
             answer = _received(channel, size, deadline)
         except TimeoutError:
@@ -148,99 +160,3 @@ def _received(channel: socket.socket, size: int, deadline: float) -> bytes:
             raise EOFError
         held += block
     return bytes(held)
-
-
-# --- the process that runs the template ------------------------------------------------------------------------------
-
-
-def _be_the_process(channel: int, text: str) -> NoReturn:
-    """Answer on the channel until its other end is closed, and end the process, which is a fork."""
-    try:
-        _give_up_rights(channel)
-        _serve(channel, text)
-    finally:
-        os._exit(0)
-
-
-def _give_up_rights(channel: int) -> None:
-    """Close all files but the channel; from now on none can be opened or written, and memory is limited."""
-    from tokcli.chat_templates import sandbox
-
-    sandbox.load_what_comes_late()
-    for name in (signal.SIGINT, signal.SIGTERM, signal.SIGXCPU):
-        signal.signal(name, signal.SIG_DFL)
-    memory = _memory_bytes()
-    nowhere = os.open(os.devnull, os.O_RDWR)
-    for stream in (0, 1, 2):
-        if stream != channel:
-            os.dup2(nowhere, stream)
-    os.closerange(3, channel)
-    os.closerange(max(channel + 1, 3), os.sysconf("SC_OPEN_MAX"))
-    limits = [("RLIMIT_CORE", 0), ("RLIMIT_FSIZE", 0), ("RLIMIT_NOFILE", 0), ("RLIMIT_NPROC", 0)]
-    for name, most in [*limits, ("RLIMIT_AS", memory and memory + MEMORY_BYTES)]:
-        if most is not None and hasattr(resource, name):
-            resource.setrlimit(getattr(resource, name), (most, most))
-
-
-def _memory_bytes() -> int | None:
-    """Return the size of this process's address space in bytes; None where the system does not tell it."""
-    try:
-        with open("/proc/self/statm", "rb") as file:  # noqa: PTH123
-            return int(file.read().split()[0]) * resource.getpagesize()
-    except OSError:
-        return None
-
-
-def _serve(channel: int, text: str) -> None:
-    """Answer each conversation that comes on the channel."""
-    from tokcli.chat_templates import sandbox
-
-    template = None
-    while head := _read(channel, SIZE.size + 8):
-        (size,), (seconds,) = SIZE.unpack(head[: SIZE.size]), struct.unpack("<d", head[SIZE.size :])
-        used = resource.getrusage(resource.RUSAGE_SELF)
-        cpu = int(used.ru_utime + used.ru_stime + seconds + size / BYTES_A_SECOND) + 2
-        # should the other process end meanwhile, nobody else would end this one
-        resource.setrlimit(resource.RLIMIT_CPU, (cpu, resource.getrlimit(resource.RLIMIT_CPU)[1]))
-        kind, answer = FAILED, b""
-        try:
-            variables = json.loads(_read(channel, size))
-            template = template or sandbox.compile_template(text)
-            kind, answer = TEXT, sandbox.render(template, variables).encode()
-        except BaseException as error:  # noqa: BLE001 - whatever a template raises is told
-            kind, answer = _told(error)
-        _write(channel, SIZE.pack(1 + len(answer)) + kind)
-        _write(channel, answer)
-
-
-def _told(error: BaseException) -> tuple[bytes, bytes]:
-    """Return the kind of an exception, and what it says: the line of the template, a colon and a message."""
-    from jinja2 import TemplateSyntaxError
-
-    from tokcli.chat_templates import sandbox
-
-    kinds: list[tuple[type[BaseException] | tuple[type[BaseException], ...], bytes]] = [
-        (sandbox.RaisedError, RAISED),
-        ((TemplateSyntaxError, SyntaxError), SYNTAX),
-        ((sandbox.TooMuchError, OverflowError), TOO_MUCH),
-        (MemoryError, MEMORY),
-        (RecursionError, RECURSION),
-    ]
-    kind = next((kind for types, kind in kinds if isinstance(error, types)), FAILED)
-    line = sandbox.line_of(error) if not isinstance(error, SyntaxError) else None
-    message = str(error)[: 4 * SHOWN_CHARS] or type(error).__name__
-    return kind, f"{line or ''}:{message}".encode("utf-8", "replace")
-
-
-def _read(channel: int, size: int) -> bytes:
-    """Return the next `size` bytes of the channel; fewer where it ends."""
-    held = bytearray()
-    while len(held) < size and (block := os.read(channel, min(size - len(held), 1 << 20))):
-        held += block
-    return bytes(held) if len(held) == size else b""
-
-
-def _write(channel: int, data: bytes) -> None:
-    rest = memoryview(data)
-    while rest:
-        rest = rest[os.write(channel, rest) :]

@@ -39,7 +39,7 @@ class TooMuchError(Exception):
 
 
 class GenerationBlocks(Extension):
-    """The tags {% generation %} and {% endgeneration %}, which mark what a model has written; it is rendered as it is."""
+    """The tags {% generation %} and {% endgeneration %} around what a model has written, which is rendered as it is."""
 
     tags = {"generation"}  # noqa: RUF012 - Jinja2 reads a set
 

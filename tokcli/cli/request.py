@@ -39,7 +39,13 @@ AskedText = TypeVar("AskedText", bound=TextOptions, covariant=True)
 _TEXT = 0xFFFFFFFF  # no id: stands for the ids of a text
 LARGE_BYTES = 1 << 19  # of work; with less, threads lose more by learning the text's words each anew than they gain
 SMALL_BLOCK = 1 << 15  # bytes read at a time, so that a view has its first rows at once
-READ_BY_OPTION = ("files0_from", "pattern_file", "coverage", "shards")  # options that name files or folders to be read
+READ_BY_OPTION = (
+    "files0_from",
+    "pattern_file",
+    "coverage",
+    "shards",
+    "chat_template",
+)  # options that name files or folders to be read
 SHOWN_NAMES = 8  # special tokens in a hint
 
 

@@ -5,19 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-from tokcli.chat_templates.files import TEMPLATE_FILES, files_in, templates_at, templates_in
 from tokcli.chat_templates.template import ChatTemplates
+from tokcli.chat_templates.template_files import TEMPLATE_FILES, files_in, templates_at, templates_in
 from tokcli.errors import OfflineError
 from tokcli.registry.catalog import CATALOG
 from tokcli.registry.network.hub import find_beside
 from tokcli.registry.network.hub_files import files_in_hub_cache, parse_id, snapshot_in_hub_cache
 
-NO_TEMPLATES = ChatTemplates({}, {})
+NO_TEMPLATES = ChatTemplates({}, {}, knows_tokens=False)
 
 
-def find_templates(
-    spec: str, *, offline: bool = False, note: Callable[[str], None] | None = None
-) -> ChatTemplates:
+def find_templates(spec: str, *, offline: bool = False, note: Callable[[str], None] | None = None) -> ChatTemplates:
     """Return the chat templates and special tokens of the encoding that `spec` names.
 
     `spec` is one that `resolve_encoding` has loaded. A registered encoding and a url have none. VocabularyError or

@@ -36,6 +36,11 @@ def write(request: CountRequest, output: streams.Output, *, is_alone: bool) -> t
     if asked.records and asked.by is None and (asked.order or asked.top):
         raise InputError("--sort and --top have no rows to choose from", "Name the rows with --by role or --by tool.")
     rules = rules_for(request)
+    if asked.exact_only and not rules.is_exact:
+        raise InputError(
+            f"--exact-only: --chat is an estimate with {request.encoding.name}",
+            "How messages reach OpenAI's models is not public; a tokenizer with a chat template counts exactly.",
+        )
     tally = ChatTally(request, rules)
     if asked.records:
         above, status = _write_records(request, output, rules, tally), 0
@@ -59,7 +64,7 @@ def counted_chat(parsed: Any, rules: Rules) -> CountedChat:
     """Return the count of a request from its JSON; InputError for JSON that is none."""
     try:
         chat = read_request(parsed)
-        return CountedChat(rules.counted(chat), chat.left_out)
+        return CountedChat(rules.counted(chat), rules.left_out(chat))
     except RecursionError:
         raise InputError("nested too deep") from None
 

@@ -65,7 +65,7 @@ class ChatTally:
     def marks(self, left_out: Mapping[str, int] | None = None) -> dict[str, object]:
         """Return the JSON members that say how far the count is to be trusted, of all requests or of one of them."""
         found = self.left_out.kinds if left_out is None else left_out
-        return {"exact": self._rules.is_exact, **({"left_out": dict(found)} if found else {})}
+        return {"exact": self._rules.is_exact and not found, **({"left_out": dict(found)} if found else {})}
 
     def note(self) -> None:
         """Print what JSON would say: that counts are estimates; and in any case what is left out."""

@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 import click
 
 from tokcli.cli import options
+from tokcli.cli.chat.chat_options import TEMPLATE_CONFLICTS, ChatOptions, takes_template
 from tokcli.cli.conflicts import Apart, Needs
 from tokcli.cli.options import option
 from tokcli.cli.request import TextRequest
@@ -14,7 +15,7 @@ from tokcli.cli.request import TextRequest
 MAX_PRICE = 1e9  # of a million tokens
 
 
-class CountOptions(options.ClusterOptions):
+class CountOptions(options.ClusterOptions, ChatOptions):
     """The options of `tokcli count`, as values."""
 
     encodings: tuple[str, ...]
@@ -29,7 +30,6 @@ class CountOptions(options.ClusterOptions):
     budget: bool
     window: int | None
     price: float | None
-    chat: bool
     exact_only: bool
 
 
@@ -59,7 +59,10 @@ declared = options.group(
            help="Take a context window of N tokens instead of the model's."),
     option("--price", type=options.NumberRange(min=0, max=MAX_PRICE), metavar="P",
            help="Print what the tokens cost if a million of them costs P."),
-    option("--chat", is_flag=True, help="Count requests to chat models in JSON, tools included, as estimates."),
+    option("--chat", is_flag=True,
+           help="Count requests to chat models, in JSON: exactly, by the tokenizer's chat template, or for OpenAI's "
+                "encodings as an estimate."),
+    takes_template,
     option("--exact-only", is_flag=True, help="Reject counts that are estimates."),
     options.takes_cluster,
     options.takes_output,
@@ -67,6 +70,7 @@ declared = options.group(
 )  # fmt: skip
 
 CONFLICTS = (
+    *TEMPLATE_CONFLICTS,
     *options.TEXT_CONFLICTS,
     Apart("--all-fields", ("--total",), "--total prints one number for all records."),
     Apart("--records", ("--jsonl", "--csv", "--tree", "--by=ext|dir|root"), "They show whole inputs."),
@@ -79,7 +83,6 @@ CONFLICTS = (
     Needs("--window", "--budget"),
     Apart("--budget", ("--jsonl", "--csv", "--tree")),
     Apart("--price", ("--jsonl", "--csv", "--tree")),
-    Apart("--exact-only", ("--chat",), "How messages reach a model is not public, so --chat is an estimate."),
     Apart("--dask", ("--text", "--chat", "--all-fields")),
     Apart("--total", ("--jsonl", "--csv", "--sort", "--top", "--by"), "--total prints no rows."),
     Apart("--chat", ("--records=lines|nul", "--field", "--errors"), "--chat reads JSON."),

@@ -54,7 +54,7 @@ def find_tokenizer(
             raise _offline(wanted) from None
         return fetch_tokenizer(wanted, None, progress).files
     record = folder / _record_of(wanted)
-    kept, asked = _read_kept_files(record, TOKENIZER_FILES.__contains__)
+    kept, asked = _read_kept_files(record, _is_row)
     if kept is not None and (not may_ask or wanted.is_commit or 0 <= time.time() - asked < ASK_AGAIN_S):
         return kept.files
     if not may_ask:
@@ -68,7 +68,7 @@ def find_beside(
 ) -> dict[str, bytes]:
     """Return those of the files `names` that a repository has, by name, of the commit of its tokenizer.
 
-    They are kept and asked for again as the tokenizer is. NetworkError says that the hub has to be asked, and cannot be.
+    They are kept, and asked for again, as the tokenizer is. NetworkError says that the hub cannot be asked.
     """
     may_ask = not (offline or is_offline() or is_set("HF_HUB_OFFLINE"))
     try:
@@ -77,7 +77,7 @@ def find_beside(
         if not may_ask:
             raise _template_offline(wanted) from None
         return fetch_beside(wanted, names).files
-    tokenizer, _ = _read_kept_files(folder / _record_of(wanted), TOKENIZER_FILES.__contains__)
+    tokenizer, _ = _read_kept_files(folder / _record_of(wanted), _is_row)
     if tokenizer is not None and tokenizer.commit:
         wanted = wanted._replace(revision=tokenizer.commit)
     record = folder / _record_of(wanted, *names)
@@ -119,7 +119,9 @@ def _ask_again(
     wanted: HubId, record: Path, note: Callable[[str], None] | None, progress: Progress | None
 ) -> dict[str, bytes]:
     """Ask the hub for a tokenizer, and keep and return its files; if the hub cannot be reached, return those kept."""
-    kept, asked = _read_kept_files(record, TOKENIZER_FILES.__contains__)  # another process may have asked while this one waited for the lock
+    kept, asked = _read_kept_files(
+        record, TOKENIZER_FILES.__contains__
+    )  # another process may have asked while this one waited for the lock
     if kept is not None and 0 <= time.time() - asked < ASK_AGAIN_S:
         return kept.files
     try:
@@ -151,6 +153,10 @@ def _read_kept_files(record: Path, is_whole: Callable[[tuple[str, ...]], bool]) 
     files = {name: read_kept(record.with_name(digest), digest) for name, digest in names.items()}
     whole = {name: data for name, data in files.items() if data is not None}
     return (HubFiles(whole, commit, etag) if len(whole) == len(names) else None), asked
+
+
+def _is_row(names: tuple[str, ...]) -> bool:
+    return names in TOKENIZER_FILES
 
 
 def _keep_files(record: Path, found: HubFiles, note: Callable[[str], None] | None) -> None:

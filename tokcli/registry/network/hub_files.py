@@ -99,14 +99,16 @@ def _place(path: str) -> Path:
 def files_in_hub_cache(wanted: HubId) -> dict[str, bytes] | None:
     """Return the files of a repository's tokenizer in the hub's own cache, by name; None if they are not there."""
     snapshot = snapshot_in_hub_cache(wanted)
-    for row in TOKENIZER_FILES if snapshot is not None else ():
+    if snapshot is None:
+        return None
+    for row in TOKENIZER_FILES:
         if all(_is_file(snapshot / name) for name in row):
             return {name: read_regular_file(snapshot / name) for name in row}
     return None
 
 
 def snapshot_in_hub_cache(wanted: HubId) -> Path | None:
-    """Return the folder of a revision in the hub's own cache, which may not exist; None if that knows no such revision."""
+    """Return the folder of a revision in the hub's own cache, which may not exist; None if it knows none such."""
     named = _variable("HF_HUB_CACHE") or _variable("HUGGINGFACE_HUB_CACHE")
     caches = _place(named) if named else _home() / "hub"
     folder = caches / ("models--" + wanted.repository.replace("/", "--"))

@@ -71,7 +71,8 @@ def templates_in(files: Files) -> ChatTemplates:
     for source in (config, _object_in(files, OLDER)):
         if not by_name and source is not None:
             by_name = dict(_templates_of(source.nullable("chat_template")))
-    return ChatTemplates(by_name, _special_tokens(config, _object_in(files, TOKENS)))
+    knows_tokens = CONFIG in files or TOKENS in files
+    return ChatTemplates(by_name, _special_tokens(config, _object_in(files, TOKENS)), knows_tokens)
 
 
 def _own_files(files: Files) -> Iterator[tuple[str, NamedTemplate]]:

@@ -1,0 +1,217 @@
+"""`count --chat` with a tokenizer that has a chat template: the tokens of what the template makes, exactly."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from gguf_files import INT32, llama
+from support import ROOT, noted, ok, refused
+
+from tokcli import load_encoding
+
+DATA = ROOT / "tests" / "data"
+GOLDEN = json.loads((DATA / "chat_templates" / "golden.json").read_text("utf-8"))
+TOKENIZER = DATA / "formats" / "plain.tokenizer.json"  # with the special token <|end|>
+HI = {"messages": [{"role": "user", "content": "hi"}]}
+TEMPLATE = "{% for m in messages %}{{ bos_token }}{{ m.role }}: {{ m.content }}{% endfor %}{% if add_generation_prompt %}>{% endif %}"
+
+
+def tokenizer(folder: Path, template: str = TEMPLATE, **config: Any) -> Path:
+    """A folder with a tokenizer and its chat template."""
+    folder.mkdir(exist_ok=True)
+    (folder / "tokenizer.json").write_bytes(TOKENIZER.read_bytes())
+    written = {"chat_template": template, "bos_token": "<|end|>", **config}
+    (folder / "tokenizer_config.json").write_text(json.dumps(written))
+    return folder
+
+
+def tokens_in(text: str) -> int:
+    return len(load_encoding(TOKENIZER).encode(text, allowed_special="all"))
+
+
+def count(*arguments: object, chat: Any = HI) -> int:
+    return int(ok("count", "--chat", *arguments, data=json.dumps(chat).encode()))
+
+
+def test_the_count_is_that_of_the_rendered_text_with_its_special_tokens(tmp_path: Path) -> None:
+    made = tokenizer(tmp_path / "t")
+    expected = tokens_in("<|end|>user: hi>")
+    assert expected < tokens_in("<|end|>") + len("user: hi>") + 1
+    assert count("-e", made) == expected
+    assert count("-e", made / "tokenizer.json") == expected
+    assert count("-e", made, "--no-generation-prompt") == tokens_in("<|end|>user: hi")
+
+
+def test_a_mere_list_of_messages_is_a_conversation(tmp_path: Path) -> None:
+    assert count("-e", tokenizer(tmp_path / "t"), chat=HI["messages"]) == count("-e", tmp_path / "t")
+
+
+@pytest.mark.parametrize("name", ["turns.jinja", "tools.jinja"])
+def test_counts_are_those_of_what_transformers_renders(name: str, tmp_path: Path) -> None:
+    roles = GOLDEN["special_tokens"]
+    made = tokenizer(tmp_path / "t", (DATA / "chat_templates" / name).read_text("utf-8"), **roles)
+    rows = [
+        row
+        for row in GOLDEN["rendered"]
+        if row[0] == name and row[3] is not None and "more" not in GOLDEN["chats"][row[1]]
+    ]
+    chats = {chat for _, chat, _, _ in rows} - {"picture"}
+    for prompt in (True, False):
+        files = [tmp_path / f"{number}.json" for number in range(len(chats))]
+        for file, chat in zip(files, sorted(chats), strict=True):
+            file.write_text(json.dumps(GOLDEN["chats"][chat]))
+        expected = [tokens_in(row[3]) for chat in sorted(chats) for row in rows if row[1:3] == [chat, prompt]]
+        options = [] if prompt else ["--no-generation-prompt"]
+        ran = noted("count", "--chat", "--jsonl", "-e", made, *options, *files)
+        assert [json.loads(line)["tokens"] for line in ran.out.splitlines()] == expected
+
+
+def test_a_template_may_be_named(tmp_path: Path) -> None:
+    file = tmp_path / "own.jinja"
+    file.write_text("{{ messages[0].content }}{{ eos_token }}")
+    made = tokenizer(tmp_path / "t", eos_token="<|end|>")
+    assert count("-e", made, "--chat-template", file) == tokens_in("hi<|end|>")
+    assert count("-e", "cl100k_base", "--chat-template", file, "-q") == 1
+
+
+def test_special_tokens_that_no_file_tells_are_noted(tmp_path: Path) -> None:
+    file = tmp_path / "own.jinja"
+    file.write_text("{{ bos_token }}{{ messages[0].content }}")
+    ran = noted("count", "--chat", "-e", TOKENIZER, "--chat-template", file, data=json.dumps(HI).encode())
+    assert int(ran.out) == tokens_in("hi")
+    assert "no file says what the bos_token is" in ran.err
+
+
+def test_the_first_token_of_the_post_processor_is_bos(tmp_path: Path) -> None:
+    described = json.loads(TOKENIZER.read_text())
+    special = {"SpecialToken": {"id": "<|end|>", "type_id": 0}}
+    text = {"Sequence": {"id": "A", "type_id": 0}}
+    described["post_processor"] = {
+        "type": "TemplateProcessing", "single": [special, text], "pair": [special, text, {"Sequence": {"id": "B", "type_id": 0}}],
+        "special_tokens": {"<|end|>": {"id": "<|end|>", "ids": [400], "tokens": ["<|end|>"]}},
+    }  # fmt: skip
+    (tmp_path / "tokenizer.json").write_text(json.dumps(described))
+    (tmp_path / "chat_template.jinja").write_text("{{ bos_token }}{{ messages[0].content }}")
+    assert count("-e", tmp_path) == tokens_in("<|end|>hi")
+
+
+def test_a_gguf_file_has_its_template(tmp_path: Path) -> None:
+    kinds = ([2, 3, 3, *[6] * 256, *[1] * 3], INT32)  # <s> and </s> are control tokens
+    made = llama(
+        tmp_path / "a.gguf", token_type=kinds, **{"/chat_template": "{{ bos_token }}{{ messages[0].content }}"}
+    )
+    assert count("-e", made, chat=[{"role": "user", "content": "a"}]) == 2
+
+
+def test_a_tokenizer_without_a_template_is_refused() -> None:
+    said = refused("count", "--chat", "-e", TOKENIZER, data=json.dumps(HI).encode())
+    assert "plain.tokenizer has no chat template" in said
+    assert "--chat-template FILE" in said
+
+
+def test_openais_encodings_keep_their_rules() -> None:
+    assert int(noted("count", "--chat", "-e", "o200k_base", data=json.dumps(HI).encode()).out) == 8
+
+
+def test_exact_counts_may_be_asked_for(tmp_path: Path) -> None:
+    assert count("--exact-only", "-e", tokenizer(tmp_path / "t")) == count("-e", tmp_path / "t")
+
+
+@pytest.mark.parametrize(
+    "members", [{"tools": [{"type": "function", "function": {"name": "f"}}]}, {"documents": [{"text": "d"}]}]
+)
+def test_what_a_template_leaves_out_is_noted(members: dict[str, Any], tmp_path: Path) -> None:
+    ran = noted("count", "--chat", "-e", tokenizer(tmp_path / "t"), data=json.dumps(HI | members).encode())
+    assert f"the chat template leaves out {next(iter(members))}" in ran.err
+
+
+# --- what Anthropic's API and MCP say otherwise ----------------------------------------------------------------------
+
+SHOW = "{% for m in messages %}[{{ m.role }}|{{ m.content }}|{{ m.tool_calls|tojson if m.tool_calls else '' }}|{{ m.name }}|{{ m.reasoning_content }}]{% endfor %}{{ tools|tojson }}"
+CALL = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": {"x": 1}}}
+TOOL = {"type": "function", "function": {"name": "f", "description": "d", "parameters": {"type": "object"}}}
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        (
+            {"system": "s", **HI},
+            {"messages": [{"role": "system", "content": "s"}, *HI["messages"]]},
+        ),
+        (
+            {"system": [{"type": "text", "text": "s"}, {"type": "text", "text": "t"}], **HI},
+            {"messages": [{"role": "system", "content": "s\nt"}, *HI["messages"]]},
+        ),
+        (
+            HI | {"tools": [{"name": "f", "description": "d", "input_schema": {"type": "object"}}]},
+            HI | {"tools": [TOOL]},
+        ),
+        (
+            HI | {"tools": [{"name": "f", "description": "d", "inputSchema": {"type": "object"}}]},
+            HI | {"tools": [TOOL]},
+        ),
+        (
+            {
+                "messages": [
+                    *HI["messages"],
+                    {
+                        "role": "assistant",
+                        "content": [
+                            {"type": "thinking", "thinking": "hm"},
+                            {"type": "text", "text": "ok"},
+                            {"type": "tool_use", "id": "c1", "name": "f", "input": {"x": 1}},
+                        ],
+                    },
+                    {
+                        "role": "user",
+                        "content": [
+                            {"type": "tool_result", "tool_use_id": "c1", "content": [{"type": "text", "text": "1"}]},
+                            {"type": "text", "text": "go"},
+                        ],
+                    },
+                ]
+            },
+            {
+                "messages": [
+                    *HI["messages"],
+                    {"role": "assistant", "content": "ok", "reasoning_content": "hm", "tool_calls": [CALL]},
+                    {"role": "tool", "tool_call_id": "c1", "content": "1", "name": "f"},
+                    {"role": "user", "content": "go"},
+                ]
+            },
+        ),
+    ],
+)
+def test_what_other_apis_have_is_said_as_transformers_has_it(
+    given: dict[str, Any], meant: dict[str, Any], tmp_path: Path
+) -> None:
+    made = tokenizer(tmp_path / "t", SHOW)
+    assert count("-e", made, chat=given) == count("-e", made, chat=meant)
+
+
+def test_values_for_the_template_are_handed_on(tmp_path: Path) -> None:
+    made = tokenizer(
+        tmp_path / "t", "{{ messages[0].content }}{% if enable_thinking %}<|end|>{% endif %}{{ add_generation_prompt }}"
+    )
+    options = {"chat_template_kwargs": {"enable_thinking": True}, "add_generation_prompt": False}
+    assert int(noted("count", "--chat", "-e", made, data=json.dumps(HI | options).encode()).out) == tokens_in(
+        "hi<|end|>False"
+    )
+
+
+@pytest.mark.parametrize(
+    ("chat", "said"),
+    [
+        ({"contents": [{"parts": [{"text": "hi"}]}]}, "takes a list of messages"),
+        ({"input": "hi"}, "takes a list of messages"),
+        ({"messages": []}, "the conversation is empty"),
+        (HI | {"documents": ["d"]}, "document 1 is not an object"),
+        (HI | {"chat_template_kwargs": {"messages": []}}, "chat_template_kwargs"),
+    ],
+)
+def test_what_no_template_takes_is_refused(chat: Any, said: str, tmp_path: Path) -> None:
+    assert said in refused("count", "--chat", "-q", "-e", tokenizer(tmp_path / "t"), data=json.dumps(chat).encode())

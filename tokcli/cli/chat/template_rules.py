@@ -1,0 +1,115 @@
+"""Requests to chat models rendered with a chat template, and counted: what a model reads, exactly."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+
+from tokcli.chat_templates.conversation import variables_of
+from tokcli.chat_templates.renderer import Renderer
+from tokcli.chat_templates.template import DEFAULT, ChatTemplates, NamedTemplate
+from tokcli.chat_templates.template_files import read_template_file
+from tokcli.cli.chat.chat_options import ChatOptions
+from tokcli.cli.chat.conversation import ChatCount, ChatRequest, Share
+from tokcli.cli.chat.template_conversation import conversation_of
+from tokcli.cli.options import DEFAULT_ENCODING
+from tokcli.cli.request import Request
+from tokcli.engine.encoding import Encoding
+from tokcli.engine.stream.chunks import ReadOptions
+from tokcli.engine.tokens import Tokens
+from tokcli.registry.chat_templates import find_templates
+from tokcli.registry.models import tokenizer_for_model
+
+TEXT = 0xFFFFFFFF  # no id: stands for the ids of a text
+
+
+class TemplateRules:
+    """The templates of a tokenizer, and what renders and counts requests with them."""
+
+    def __init__(self, request: Request[ChatOptions], templates: ChatTemplates) -> None:
+        self._request = request
+        self._templates = templates
+        self._renderers: dict[NamedTemplate, Renderer] = {}
+        self._said: set[str] = set()
+        self._special = ReadOptions("strict", frozenset(request.encoding.special_tokens_set), frozenset())
+
+        if default := templates.by_name.get(DEFAULT):
+            self._renderer(default).start()  # a fork is best made before there are threads
+
+    def text_of(self, chat: ChatRequest) -> str:
+        """Return the text that the template makes of a request: what the model reads, its special tokens as text."""
+        wants_prompt = not self._request.options.no_generation_prompt
+        conversation = conversation_of(chat, add_generation_prompt=wants_prompt)
+        template = self._templates.choose(has_tools=conversation.tools is not None)
+        for name in ("tools", "documents"):
+            if getattr(conversation, name) and name not in template.text:
+                self._note(f"{template.shown}: the chat template leaves out {name}, so the model does not see them.")
+        for name in ("bos_token", "eos_token"):
+            if (
+                not self._templates.knows_tokens
+                and name in template.text
+                and name not in self._templates.special_tokens
+            ):
+                self._note(f"{template.shown}: no file says what the {name} is; it is left empty.")
+        return self._renderer(template).render(variables_of(conversation, self._templates.special_tokens))
+
+    def count(self, chat: ChatRequest) -> ChatCount:
+        """Return the tokens of a request: those of the texts in it, and as overhead what the template adds."""
+        shares = tuple(self._shares(chat))
+        return ChatCount(self._tokens_in(self.text_of(chat)) - sum(share.tokens for share in shares), shares)
+
+    def _tokens_in(self, text: str) -> int:
+        """Return the number of tokens of a rendered text, in which special tokens are what they say."""
+        tokenizer = self._request.encoding.tokenizer
+        return sum(map(tokenizer.count_part, tokenizer.read_parts([text.encode()], self._special)))
+
+    def _renderer(self, template: NamedTemplate) -> Renderer:
+        return self._renderers.setdefault(template, Renderer(template))
+
+    def _shares(self, chat: ChatRequest) -> Iterator[Share]:
+        tokens_in = self._request.encoding.tokenizer.count
+        for message in chat.messages:
+            for tool in dict.fromkeys(["", *(one.tool for one in message.texts)]):
+                texts = [one.text for one in message.texts if one.tool == tool]
+                if texts or not tool:
+                    yield Share(sum(map(tokens_in, texts)), message.role, message.path, tool)
+        for defined in chat.tools:
+            schemas = [json.dumps(schema, ensure_ascii=False) for schema in defined.schemas]
+            texts = [defined.name, defined.description, *schemas, *defined.texts]
+            yield Share(sum(map(tokens_in, texts)), "", "", defined.name)
+
+    def _note(self, text: str) -> None:
+        if text not in self._said:
+            self._said.add(text)
+            self._request.note(text)
+
+
+def template_rules(request: Request[ChatOptions]) -> TemplateRules | None:
+    """Return the rules by the chat template that the options name or the tokenizer has; None without one."""
+    asked = request.options
+    templates = find_templates(spec_of(asked), offline=asked.offline, note=request.note)
+    if asked.chat_template is not None:
+        given = read_template_file(asked.chat_template)
+        templates = replace(templates, by_name={DEFAULT: given})
+    if not templates.by_name:
+        return None
+    if not templates.knows_tokens:
+        templates = replace(templates, special_tokens=_first_token(request.encoding))
+    return TemplateRules(request, templates)
+
+
+def _first_token(encoding: Encoding) -> dict[str, str]:
+    """Return `bos_token` if the tokenizer's post-processor puts a single token before a text."""
+    if not encoding.tokenizer.has_template:
+        return {}
+    ids = list(encoding.tokenizer.finish([Tokens([TEXT])], True).ids)
+    first = ids[: ids.index(TEXT)] if TEXT in ids else []
+    return {"bos_token": encoding.decode(first)} if len(first) == 1 else {}
+
+
+def spec_of(asked: ChatOptions) -> str:
+    """Return what the options name as the encoding: a name, a file, a folder or a repository."""
+    if asked.model is not None:
+        return tokenizer_for_model(asked.model)[0]
+    return DEFAULT_ENCODING if asked.encoding is None else asked.encoding
