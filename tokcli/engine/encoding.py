@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from tokcli.engine.base import arguments
 from tokcli.engine.base.locks import new_lock  # noqa: F401 - whoever has an encoding may fork
-from tokcli.engine.pretokenizers.pretokenizer import ALL
+from tokcli.engine.encoding_vocabulary import EncodingVocabulary
 from tokcli.engine.stream import special_tokens as special
 from tokcli.engine.stream.chunks import Chunk
 from tokcli.engine.stream.utf8 import without_surrogates
 from tokcli.engine.tiktoken.rank_tokenizer import RankTokenizer
 from tokcli.engine.tiktoken.rank_vocabulary import unknown_id
 from tokcli.engine.tokens import Tokens, pairs_of, spans_of
-from tokcli.errors import NoIdError, TokcliError, UnknownTokenError, VocabularySizeError
+from tokcli.errors import TokcliError, UnknownTokenError, VocabularySizeError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,7 +42,7 @@ def _files() -> ModuleType:
     return files
 
 
-class Encoding:
+class Encoding(EncodingVocabulary):
     """A tokenizer with tiktoken's API, made of mergeable_ranks and a pattern, or by `of` from any other tokenizer.
 
     `mergeable_ranks` maps the bytes of each token to its rank, which is both its id and its place in the order of
@@ -56,8 +56,6 @@ class Encoding:
     """
 
     name: str
-    tokenizer: Tokenizer
-    max_token_value: int
     _reopen: Reopen | None
 
     def __init__(
@@ -118,13 +116,30 @@ class Encoding:
         *,
         allowed_special: Literal["all"] | AbstractSet[str] = frozenset(),
         disallowed_special: special.Which = "all",
+        dropout: float | None = None,
+        alpha: float | None = None,
+        seed: int | None = None,
     ) -> list[int]:
         """Return the ids of a text.
 
         Special tokens in `allowed_special` become their id; those in `disallowed_special`, by default all others, raise
         DisallowedSpecialTokenError, a ValueError; those in neither are ordinary text.
+
+        `dropout`, from 0 to 1, is the probability with which BPE skips each merge. With `alpha`, Unigram draws one of
+        all segmentations by exp(alpha * its score). The same `seed` gives the same ids; without one they differ from
+        call to call. InputError, a ValueError, where the model is another one.
+
+        >>> import tokcli
+        >>> enc = tokcli.get_encoding("cl100k_base")
+        >>> enc.encode("unrelated"), enc.encode("unrelated", dropout=0.5, seed=5), enc.encode("cat", dropout=1)
+        ([359, 9920], [359, 3833, 660], [66, 64, 83])
         """
-        return self.tokenizer.encode(text, self._check_special(text, allowed_special, disallowed_special))
+        allowed = self._check_special(text, allowed_special, disallowed_special)
+        if dropout is None and alpha is None:
+            return self.tokenizer.encode(text, allowed)
+        from tokcli.engine.sampling.sampler import sampled  # every family of tokenizers, 50 ms
+
+        return sampled(self.tokenizer, dropout, alpha, seed).encode(text, allowed)
 
     def _check_special(
         self, text: str, allowed_special: special.Which, disallowed_special: special.Which
@@ -364,34 +379,3 @@ class Encoding:
         """Return the bytes of each sequence of ids; `num_threads`, which tiktoken has, changes nothing."""
         texts = enumerate(arguments.batch_in(batch, num_threads))
         return [self._decoded(self.tokenizer.decode, tokens, f"batch[{at}]") for at, tokens in texts]
-
-    # --- the vocabulary ----------------------------------------------------------------------------------------------
-
-    @property
-    def _pat_str(self) -> str:
-        pretokenizer = self.tokenizer.pretokenizer
-        return ALL if pretokenizer is None else pretokenizer.pat_str
-
-    @property
-    def _mergeable_ranks(self) -> dict[bytes, int]:
-        return self.tokenizer.ranks()
-
-    def token_byte_values(self) -> list[bytes]:
-        """Return the bytes of all tokens that are not special, sorted."""
-        return sorted(self.tokenizer.ranks())
-
-    @property
-    def eot_token(self) -> int:
-        """The id of `<|endoftext|>`; KeyError where there is none."""
-        return self._special_tokens["<|endoftext|>"]
-
-    def is_special_token(self, token: int) -> bool:
-        """Return whether a special token has this id."""
-        if not isinstance(token, int):
-            raise NoIdError(str(arguments.wrong_type("token", "an int", token)))
-        return token in self._special_token_values
-
-    @property
-    def n_vocab(self) -> int:
-        """The largest id plus one."""
-        return self.max_token_value + 1

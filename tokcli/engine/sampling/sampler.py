@@ -5,6 +5,7 @@ BPE skips merges (`dropout`). Unigram draws from all paths through a text by exp
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections.abc import Iterator
 from functools import partial
@@ -12,6 +13,7 @@ from random import Random
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 from tokcli.engine.adapters.whole_text import WholeTextTokenizer
+from tokcli.engine.base.arguments import wrong_type
 from tokcli.engine.bpe.lattice import Path
 from tokcli.engine.sampling.dropout import Dropout
 from tokcli.engine.sampling.families import DroppedRanks, copy_of, with_dropout, with_paths
@@ -43,6 +45,23 @@ def way_of(tokenizer: Tokenizer) -> Way:
     return "none" if with_paths(rules, best) is None else "paths"
 
 
+def sampled(tokenizer: Tokenizer, dropout: float | None, alpha: float | None, seed: int | None) -> Tokenizer:
+    """Return the tokenizer for the arguments of `Encoding.encode`, of which dropout or alpha is given.
+
+    TypeError for arguments of the wrong type; InputError for values and for models that they do not fit.
+    """
+    for value, name in ((dropout, "dropout"), (alpha, "alpha")):
+        if value is not None and not isinstance(value, (int, float)):
+            raise wrong_type(name, "a number", value)
+    if seed is not None and not isinstance(seed, int):
+        raise wrong_type("seed", "an int", seed)
+    if alpha is None:
+        return dropped(tokenizer, dropout or 0, Random(seed))
+    if dropout is not None:
+        raise InputError("dropout and alpha are both given", "BPE takes dropout, Unigram takes alpha.")
+    return drawn(tokenizer, alpha, Random(seed))
+
+
 def dropped(tokenizer: Tokenizer, probability: float, random: Random) -> Tokenizer:
     """Return a BPE tokenizer that skips each merge with a probability; InputError for models other than BPE.
 
@@ -66,6 +85,8 @@ def drawn(tokenizer: Tokenizer, alpha: float, random: Random, number: int | None
     The score of a path is the sum of its tokens' scores. InputError for models other than Unigram. The ids follow from
     `random` as in `dropped`.
     """
+    if not 0 <= alpha < math.inf:
+        raise InputError(f"an alpha of {alpha}", "It is 0 or a positive number.")
     rules = tokenizer.rules
     if number == 1 and way_of(tokenizer) == "paths":
         return tokenizer
