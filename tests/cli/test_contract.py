@@ -195,7 +195,7 @@ def test_what_is_no_id_is_named_and_cut(item: str) -> None:
     assert "at byte 3" in message
 
 
-@pytest.mark.parametrize("ids", [b"64 200019", b"4294967295", b"4294967296", b"[[64]]", b"[64] 65", b'{"ids": [64]}'])
+@pytest.mark.parametrize("ids", [b"64 200019", b"4294967295", b"4294967296", b"[[64]]", b"[64] 65", b"{}"])
 def test_an_id_that_the_vocabulary_lacks_or_a_list_in_a_list_is_refused(ids: bytes) -> None:
     refused("decode", data=ids)
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 from array import array
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from contextlib import contextmanager
+from functools import cached_property
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -18,14 +21,17 @@ from tokcli.cli.record import SEPARATOR, ids_of
 from tokcli.cli.request import InputRequest
 from tokcli.engine.stream import ids as decoder
 from tokcli.engine.stream import npy
+from tokcli.engine.stream.utf8 import WholeCharacters
 from tokcli.errors import InputError, UnknownTokenError
 from tokcli.registry.catalog import CATALOG
 
 if TYPE_CHECKING:
     from tokcli.cli.encode.shards.read_shards import ReadFolder, ReadShard
     from tokcli.engine.encoding import Encoding
+    from tokcli.engine.stream.decoding import ByteDecoder
 
 MAX_JSON_BYTES = 1 << 28  # of ids whose text becomes one JSON object: both are held in memory
+AS_RECORDS = "Read objects on lines of their own with --records jsonl."
 IdFormat = Literal["text", "u16", "u32", "npy"]
 
 
@@ -33,9 +39,19 @@ class DecodeOptions(options.InputOptions):
     """The options of `tokcli decode`, as values."""
 
     form: IdFormat
+    skip_special_tokens: bool
 
 
-DecodeRequest: TypeAlias = InputRequest[DecodeOptions]
+class DecodeRequest(InputRequest[DecodeOptions]):
+    """A request to decode ids."""
+
+    @cached_property
+    def left_out(self) -> frozenset[int]:
+        """The ids that --skip-special-tokens leaves out."""
+        tokenizer = self.encoding.tokenizer
+        asked = self.options.skip_special_tokens
+        return decoder.special_ids(tokenizer.special_tokens, tokenizer.is_special) if asked else frozenset()
+
 
 CONFLICTS = (
     *options.ANSWER_CONFLICTS,
@@ -50,13 +66,15 @@ CONFLICTS = (
 @options.takes_records
 @option("--format", "form", type=click.Choice(["text", "u16", "u32", "npy"]), default="text", show_default=True,
         help="Read decimal ids, little-endian binary or NumPy.")  # fmt: skip
+@option("--skip-special-tokens", is_flag=True, help="Leave special tokens out.")
 @options.takes_output
 @options.common
 def command(**given: Any) -> None:
     """Decode the ids in FILEs, or in standard input, back to the exact bytes.
 
-    Ids are decimal numbers, separated by white space or commas; JSON brackets around them are ignored. A FILE that is
-    a folder has the shards of `encode --shards`; with --records, each document is a record.
+    Ids are decimal numbers, separated by white space or commas; JSON brackets around them are ignored. They may also be
+    the member `ids` of a JSON object, as `encode --json` writes it. Text is written while ids come, as soon as it is
+    complete. A FILE that is a folder has the shards of `encode --shards`; with --records, each document is a record.
 
     \b
       tokcli encode page.html | tokcli decode
@@ -64,7 +82,7 @@ def command(**given: Any) -> None:
       tokcli decode --format npy ids.npy
     """
     asked = DecodeOptions(**given)
-    request = InputRequest(asked)
+    request = DecodeRequest(asked)
     request.show_reading()
     folders = {source: found for source in request.inputs if (found := shards_in(source)) is not None}
     if folders:
@@ -78,23 +96,82 @@ def command(**given: Any) -> None:
                     decode_shards(request, folders[source].shards(), output)
                 elif asked.records:
                     decode_records(request, source, output)
-                elif asked.as_json:
-                    decode_json(request, ids, output)
                 else:
-                    blocks = records.without_mark(ids.blocks()) if asked.form == "text" else ids.blocks()
-                    for data in decode_blocks(request, blocks, asked.form):
-                        output.write(data)
+                    decode_input(request, ids, output)
         output.flush()
+
+
+def decode_input(request: DecodeRequest, source: streams.Input, output: streams.Output) -> None:
+    """Write the text of an input, or a JSON object with it; the input has ids, or a JSON object with ids."""
+    form, blocks = request.options.form, source.blocks()
+    if form == "text":
+        begin, blocks = beginning(records.without_mark(blocks))
+        if begin.lstrip().startswith(b"{"):
+            data = decode(request, ids_of(only_object(source, blocks), "ids", source.shown))
+            output.write(line(text_member(data)) if request.options.as_json else data)
+            return
+    if request.options.as_json:
+        data = records.read_all(source, MAX_JSON_BYTES, "for one JSON object", "Leave --json out.", blocks)
+        output.write(line(text_member(decode_all(request, read_ids([data], form)))))
+        return
+    write_live(decode_blocks(request, blocks, form), output)
+
+
+def write_live(texts: Iterable[bytes], output: streams.Output) -> None:
+    """Write each text as soon as it is there, but for the beginning of a character whose other bytes may follow."""
+    characters = WholeCharacters()
+    for data in texts:
+        output.write(characters.add(data))
+        output.flush()  # the next ids may be long in coming
+    output.write(characters.finish())
+
+
+def beginning(blocks: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
+    """Return the first bytes, with one that is no white space if there is any, and all blocks."""
+    held = b""
+    for block in blocks:
+        held += block
+        if not held.isspace():
+            break
+    return held, chain([held], blocks)
+
+
+def only_object(source: streams.Input, blocks: Iterator[bytes]) -> dict[str, Any]:
+    """Return the members of the JSON object that is all there is in an input."""
+    data = records.read_all(source, MAX_JSON_BYTES, "for one JSON object", AS_RECORDS, blocks)
+    try:
+        return records.read_object(data, source.shown)
+    except InputError as error:
+        if error.detail == "extra data":
+            error.what, error.hint = "more than one JSON object", AS_RECORDS
+        raise
 
 
 def decode_blocks(request: DecodeRequest, blocks: Iterable[bytes], form: IdFormat) -> Iterator[bytes]:
     """Return the bytes that the ids in blocks of the format `form` stand for, as a stream."""
-    if not request.encoding.tokenizer.decodes_apart:
-        return iter([decode(request, [number for ids in read_ids(blocks, form) for number in ids])])
+    tokenizer = request.encoding.tokenizer
+    live = None if tokenizer.decodes_apart else tokenizer.decode_stream()
+    if live is not None:
+        return decode_in_turn(request, live, read_ids(blocks, form))
     if form == "text":
         texts = decoder.cut_ids(blocks)
         return request.shared(lambda item: decode(request, decoder.ids_in(*item)), texts, lambda item: len(item[0]))
     return request.shared(lambda ids: decode(request, ids), read_binary(blocks, form), lambda ids: ids.nbytes)
+
+
+def decode_in_turn(request: DecodeRequest, live: ByteDecoder, ids: Iterable[decoder.Ids]) -> Iterator[bytes]:
+    """Yield the bytes that are known with the next ids, and at the end the rest, where ids depend on others."""
+    for some in ids:
+        with named(request, some):
+            yield live.add(decoder.without(some.tolist() if isinstance(some, memoryview) else some, request.left_out))
+    yield live.finish()
+
+
+def decode_all(request: DecodeRequest, ids: Iterable[decoder.Ids]) -> bytes:
+    """Return the bytes of ids that come in parts."""
+    if request.encoding.tokenizer.decodes_apart:
+        return b"".join(decode(request, some) for some in ids)
+    return decode(request, [number for some in ids for number in some])
 
 
 def read_ids(blocks: Iterable[bytes], form: IdFormat) -> Iterator[decoder.Ids]:
@@ -117,10 +194,18 @@ def read_binary(blocks: Iterable[bytes], form: IdFormat) -> Iterator[memoryview]
 
 def decode(request: DecodeRequest, ids: decoder.Ids) -> bytes:
     """Return the bytes of some ids; UnknownTokenError names an id that the vocabulary lacks."""
+    with named(request, ids):
+        kept = decoder.without(ids, request.left_out)
+        if isinstance(kept, memoryview):
+            return request.encoding.tokenizer.decode_array(kept)
+        return request.encoding.decode_bytes(kept)
+
+
+@contextmanager
+def named(request: DecodeRequest, ids: decoder.Ids) -> Iterator[None]:
+    """Name the id of these that the vocabulary lacks in the error about it."""
     try:
-        if isinstance(ids, memoryview):
-            return request.encoding.tokenizer.decode_array(ids)
-        return request.encoding.decode_bytes(ids)
+        yield
     except (UnknownTokenError, OverflowError):
         for token in ids:
             known_id(request.encoding, token)
@@ -138,18 +223,6 @@ def known_id(encoding: Encoding, token: int) -> bytes:
         ) from None
 
 
-def decode_json(request: DecodeRequest, source: streams.Input, output: streams.Output) -> None:
-    """Write a JSON object with the text of an input, which holds a JSON object with ids, or just ids."""
-    form = request.options.form
-    data = records.read_all(source, MAX_JSON_BYTES, "for one JSON object", "Leave --json out.")
-    data = data.removeprefix(records.MARK) if form == "text" else data
-    if form == "text" and data.lstrip()[:1] == b"{":
-        made = decode(request, ids_of(records.read_object(data, source.shown), "ids", source.shown))
-    else:
-        made = b"".join(decode(request, ids) for ids in read_ids([data], form))
-    output.write(line(text_member(made)))
-
-
 def decode_records(request: DecodeRequest, source: streams.Input, output: streams.Output) -> None:
     """Decode each record of an input, and write its text as a record or a JSON object."""
     kind, field = request.options.records or "lines", request.options.field or "ids"
@@ -157,7 +230,7 @@ def decode_records(request: DecodeRequest, source: streams.Input, output: stream
         for record in batch.records():
             with streams.naming(record.shown):
                 if kind != "jsonl":
-                    data = b"".join(decode(request, ids) for ids in decoder.parse_ids([record.data]))
+                    data = decode_all(request, decoder.parse_ids([record.data]))
                 elif record.data.strip():
                     members = records.read_object(record.data, record.shown)
                     data = decode(request, ids_of(members, field, record.shown))
@@ -199,7 +272,7 @@ def with_encoding_of(request: DecodeRequest, folders: list[ReadFolder]) -> Decod
                 "Name the vocabulary that made them with -e.",
                 where=str(folders[0].path.parent),
             )
-        inputs, request = request.inputs, InputRequest(asked.replace(encoding=named))
+        inputs, request = request.inputs, DecodeRequest(asked.replace(encoding=named))
         request.inputs = inputs
     for folder in folders:
         folder.check_encoding(request.encoding)
@@ -212,8 +285,7 @@ def decode_shards(request: DecodeRequest, shards: Iterable[ReadShard], output: s
     if not asked.records and request.encoding.tokenizer.decodes_apart:
         for shard in shards:
             with streams.naming(shard.shown):
-                for data in decode_blocks(request, shard.blocks(), shard.form):
-                    output.write(data)
+                write_live(decode_blocks(request, shard.blocks(), shard.form), output)
         return
     for ids in documents_of(shards):
         data = decode(request, ids)

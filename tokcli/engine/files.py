@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 from tokcli.engine.base import arguments
 from tokcli.engine.stream.chunks import BLOCK_BYTES
+from tokcli.engine.stream.ids import special_ids
 from tokcli.engine.stream.parallel import ordered
-from tokcli.engine.text_decoder import TextDecoder, special_ids
+from tokcli.engine.text_decoder import TextDecoder
 from tokcli.errors import TokcliError
 
 if TYPE_CHECKING:
@@ -45,7 +46,8 @@ def streamed(tokenizer: Tokenizer, blocks: Iterable[bytes]) -> Iterator[memoryvi
 def decoder_of(tokenizer: Tokenizer, errors: str, skip_special_tokens: bool) -> TextDecoder:
     """Return a decoder of ids that come a few at a time; see `Encoding.decoder`."""
     arguments.check_text(errors, "errors")
-    return TextDecoder(tokenizer, errors, special_ids(tokenizer) if skip_special_tokens else frozenset())
+    special = special_ids(tokenizer.special_tokens, tokenizer.is_special) if skip_special_tokens else frozenset()
+    return TextDecoder(tokenizer, errors, special)
 
 
 def of_each(

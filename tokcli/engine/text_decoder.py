@@ -1,35 +1,17 @@
-"""`TextDecoder`: ids to text while they come, as a model makes them; for `Encoding.decoder` and `tokcli decode`."""
+"""`TextDecoder`: ids to text while they come, as a model makes them; for `Encoding.decoder`."""
 
 from __future__ import annotations
 
 import codecs
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from tokcli.engine.base import arguments
 from tokcli.engine.stream.decoding import ApartDecoder, ByteDecoder
+from tokcli.engine.stream.ids import without
 
 if TYPE_CHECKING:
     from tokcli.engine.tokenizer import Tokenizer
-
-
-def byte_decoder(tokenizer: Tokenizer) -> ByteDecoder:
-    """Return a decoder of ids that come a few at a time, for any tokenizer."""
-    return tokenizer.decode_stream() or ApartDecoder(tokenizer.decode)
-
-
-def special_ids(tokenizer: Tokenizer) -> frozenset[int]:
-    """Return the ids of special tokens, but for those that are another token's, too."""
-    return frozenset(filter(tokenizer.is_special, tokenizer.special_tokens.values()))
-
-
-def without(ids: Sequence[int], left_out: frozenset[int]) -> Sequence[int]:
-    """Return ids without those that are left out.
-
-    >>> without([1, 2, 3], frozenset({2})), without([1], frozenset())
-    ([1, 3], [1])
-    """
-    return ids if left_out.isdisjoint(ids) else [number for number in ids if number not in left_out]
 
 
 class TextDecoder:
@@ -53,7 +35,7 @@ class TextDecoder:
         self._begin()
 
     def _begin(self) -> None:
-        self._bytes = byte_decoder(self._tokenizer)
+        self._bytes: ByteDecoder = self._tokenizer.decode_stream() or ApartDecoder(self._tokenizer.decode)
         self._text = codecs.getincrementaldecoder("utf-8")(self._errors)
 
     def add(self, ids: int | Iterable[int]) -> str:

@@ -198,11 +198,14 @@ def batches_of_lines(source: RecordSource) -> Iterator[Unparsed]:
     return _unparsed(source, "jsonl", "text", "strict", as_text=False)
 
 
-def read_all(source: Input, most: int, what: str, hint: str = "") -> bytes:
-    """Return all bytes of an input; InputError ("more than ... too many `what`") if there are more than `most`."""
+def read_all(source: Input, most: int, what: str, hint: str = "", blocks: Iterable[bytes] | None = None) -> bytes:
+    """Return all bytes of an input, or its `blocks` if some were read already.
+
+    InputError ("more than ... too many `what`") says that there are more than `most`.
+    """
     held: list[bytes] = []
     size = 0
-    for block in source.blocks():
+    for block in source.blocks() if blocks is None else blocks:
         held.append(block)
         size += len(block)
         if size > most:

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from tokcli.engine.stream.utf8 import cut_at_end
-
 
 class ByteDecoder(Protocol):
     """Takes ids a few at a time; all bytes that it gives, joined, are those of all ids decoded together."""
@@ -86,27 +84,3 @@ class SpacedDecoder:
     def finish(self) -> bytes:
         """Return the bytes that were held."""
         return self._held if self._cleaned is None else self._cleaned(self._held)
-
-
-class WholeCharacters:
-    r"""Holds back the beginning of a character of UTF-8 until its other bytes come, or the end.
-
-    >>> whole = WholeCharacters()
-    >>> whole.add(b"a\xe4\xb8"), whole.add(b"\xad!"), whole.finish()
-    (b'a', b'\xe4\xb8\xad!', b'')
-    """
-
-    def __init__(self) -> None:
-        self._held = b""
-
-    def add(self, data: bytes) -> bytes:
-        """Return what was held and `data`, without a character at the end that is cut off."""
-        data = self._held + data if self._held else data
-        at = len(data) - cut_at_end(data)
-        self._held = data[at:]
-        return data[:at]
-
-    def finish(self) -> bytes:
-        """Return what is held: a character that nothing completes."""
-        held, self._held = self._held, b""
-        return held

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import sys
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Literal
 
@@ -205,3 +205,17 @@ def packed_records(
         packed += array("I", ids[first:end]) + last
         made.append(begin + len(packed))
     return binary_ids(memoryview(packed), form), memoryview(made)
+
+
+def special_ids(tokens: Mapping[str, int], is_special: Callable[[int], bool]) -> frozenset[int]:
+    """Return the ids of special tokens, but for those that are another token's, too."""
+    return frozenset(filter(is_special, tokens.values()))
+
+
+def without(ids: Ids | Sequence[int], left_out: frozenset[int]) -> Ids | Sequence[int]:
+    """Return ids without those that are left out.
+
+    >>> without([1, 2, 3], frozenset({2})), without([1], frozenset())
+    ([1, 3], [1])
+    """
+    return ids if left_out.isdisjoint(ids) else [number for number in ids if number not in left_out]

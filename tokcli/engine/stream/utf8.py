@@ -129,6 +129,30 @@ def cut_at_end(data: bytes) -> int:
     return len(end) - codecs.utf_8_decode(end, "replace", False)[1]
 
 
+class WholeCharacters:
+    r"""Holds back the beginning of a character of UTF-8 until its other bytes come, or the end.
+
+    >>> whole = WholeCharacters()
+    >>> whole.add(b"a\xe4\xb8"), whole.add(b"\xad!"), whole.finish()
+    (b'a', b'\xe4\xb8\xad!', b'')
+    """
+
+    def __init__(self) -> None:
+        self._held = b""
+
+    def add(self, data: bytes) -> bytes:
+        """Return what was held and `data`, without a character at the end that is cut off."""
+        data = self._held + data if self._held else data
+        at = len(data) - cut_at_end(data)
+        self._held = data[at:]
+        return data[:at]
+
+    def finish(self) -> bytes:
+        """Return what is held: a character that nothing completes."""
+        held, self._held = self._held, b""
+        return held
+
+
 def without_surrogates(text: str) -> str:
     """Return a text with pairs of surrogates as the character they encode, and lone ones as U+FFFD, as tiktoken does.
 
