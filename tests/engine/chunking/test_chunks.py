@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from gguf_files import INT32, gguf
+from gguf_files import INT32, bert, gguf
 from hypothesis import given
 from hypothesis import strategies as st
 from support import FAMILIES, ROOT, hard_text, reference
@@ -18,7 +18,8 @@ from support import FAMILIES, ROOT, hard_text, reference
 import tokcli
 from tokcli.engine.bpe.byte_alphabet import CHAR_OF
 from tokcli.engine.chunking.boundaries import Boundary, ends_of, is_between_characters
-from tokcli.engine.chunking.cutter import Located, PassageCutter, locate, located_parts
+from tokcli.engine.chunking.cutter import PassageCutter, locate, located_parts
+from tokcli.engine.chunking.window import Located
 from tokcli.engine.pretokenizers.cuts import cut_finder, is_stop
 from tokcli.engine.pretokenizers.known_patterns import KNOWN_PATTERNS
 from tokcli.engine.stream.chunks import ReadOptions
@@ -129,6 +130,36 @@ def test_chunks_end_at_boundaries(boundary: Boundary, expected: list[str]) -> No
     text = "one two three.\nFour five. Six\nseven eight\n\nnine. Ten"
     made = [chunk.text for chunk in tokcli.chunks(encoding_of("o200k_base"), text, 8, boundary=boundary)]
     assert made == expected
+
+
+LINES = st.lists(
+    st.sampled_from(["hello", "world", "a", "of.", "é", "東京", "x1", "(go)", "don't"]), min_size=1, max_size=6
+).map(" ".join)
+ENDS = st.sampled_from(["\n", "\r\n", " \n", "\t\r\n", "\n\n", "\r\n\r\n"])
+
+
+@pytest.fixture(scope="module")
+def guessing(tmp_path_factory: pytest.TempPathFactory) -> tokcli.Encoding:
+    """A vocabulary of llama.cpp that does not say where its tokens are."""
+    return tokcli.load_encoding(bert(tmp_path_factory.mktemp("guesses") / "bert.gguf"))
+
+
+@pytest.mark.parametrize("name", [*FAMILIES, *FILES, "guesses"])
+@given(st.lists(st.tuples(LINES, ENDS).map("".join), min_size=2, max_size=7), st.data())
+def test_no_line_is_cut_that_fits_by_itself(
+    name: str, guessing: tokcli.Encoding, lines: list[str], data: st.DataObject
+) -> None:
+    encoding = guessing if name == "guesses" else encoding_of(name)
+    size = max(1, encoding.count(data.draw(st.sampled_from(lines))))
+    text = "".join(lines)
+    starts = dict(pairwise([0, *(at for at, char in enumerate(text, 1) if char == "\n")]))
+    try:
+        made = list(tokcli.chunks(encoding, text, size, boundary="line"))
+    except InputError:
+        return  # a character has more tokens
+    for chunk in made:
+        end = starts.get(chunk.start, 0)
+        assert end <= chunk.end or encoding.count(text[chunk.start : end]) > size, (chunk, size)
 
 
 @pytest.mark.parametrize("name", ["five", "wordpiece.tokenizer.json", "byte-level.tokenizer.json"])

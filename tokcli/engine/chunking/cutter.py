@@ -9,12 +9,12 @@ without its neighbours.
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokcli.engine.chunking import boundaries
+from tokcli.engine.chunking.window import NO_IDS, Located, Window
 from tokcli.engine.stream.chunks import PLAIN, Chunk, ReadOptions
 from tokcli.engine.stream.spans import byte_spans
 from tokcli.engine.stream.utf8 import utf8_of
@@ -28,24 +28,9 @@ if TYPE_CHECKING:
     from tokcli.engine.stream.chunks import Blocks
     from tokcli.engine.stream.utf8 import AnyChunk
     from tokcli.engine.tokenizer import Tokenizer
-    from tokcli.engine.tokens import Spans
 
-NO_IDS = memoryview(b"").cast("I")
 SEEN_TOKENS = 16  # after a passage, before its end is chosen: they show how the text goes on
 NEAR = 1 << 10  # bytes before the end of a passage in which a boundary is looked for first
-_LOOK_BEHIND = 2 * boundaries.MAX_CHARACTER  # bytes before a passage that tell whether a cut is there
-
-
-class Located(NamedTuple):
-    """A part of a stream with its ids (uint32), and the span of each token: bytes from the beginning of the stream.
-
-    `is_covered`: the bytes of the tokens are those of the part, so that their spans are certain.
-    """
-
-    data: Buffer
-    ids: memoryview
-    spans: Spans
-    is_covered: bool = False
 
 
 class Passage(NamedTuple):
@@ -95,6 +80,11 @@ def guessed(data: Buffer, ids: memoryview, start: int) -> Located:
     return Located(data, ids, array("Q", ends))
 
 
+def _tokens_ahead(size: int, is_certain: bool) -> int:
+    """Return how many tokens after the first `size` may fit in, too: some have no id alone, and places are guesses."""
+    return 2 if is_certain else SEEN_TOKENS + size // 4
+
+
 class PassageCutter:
     """Cuts streams into passages of at most `size` tokens, of which up to `overlap` repeat the end of the one before.
 
@@ -117,6 +107,7 @@ class PassageCutter:
         self._boundary = boundary
         self._asked = (-1, False)  # the place asked about last, and whether it is a cut
         self._tried = boundaries.TRIED[boundary]
+        self._seen = self._size + SEEN_TOKENS + _tokens_ahead(self._size, is_certain=False)
         self._alone = ReadOptions(options.errors, options.allowed)
         # bytes that are not UTF-8 may change the pieces before them, and normalizers the text: no ids are taken over
         self._takes_over = not tokenizer.changes_text and options.errors != "bytes"
@@ -124,9 +115,9 @@ class PassageCutter:
     def passages(self, parts: Iterable[Located]) -> Iterator[Passage]:
         """Yield the passages of a text; InputError where a character has more than `size` tokens."""
         start = done = 0
-        window, self._asked = _Window(), (-1, False)
-        for has_all in window.filled(parts, self._size + SEEN_TOKENS):
-            while done < window.end and (has_all or window.tokens_after(start) > self._size + SEEN_TOKENS):
+        window, self._asked = Window(), (-1, False)
+        for has_all in window.filled(parts, self._seen):
+            while done < window.end and (has_all or window.tokens_after(start) > self._seen):
                 found = self._passage(window, start, done, has_all)
                 if found is None and start < done:
                     start = done  # the overlap leaves no room for anything new
@@ -140,15 +131,15 @@ class PassageCutter:
 
     def first(self, parts: Iterable[Located]) -> Passage:
         """Return the first passage of a text, which is empty where a character has more than `size` tokens."""
-        window, self._asked = _Window(), (-1, False)
-        for has_all in window.filled(parts, self._size + SEEN_TOKENS):
+        window, self._asked = Window(), (-1, False)
+        for has_all in window.filled(parts, self._seen):
             found = self._passage(window, 0, 0, has_all) if self._size else None
             return found or Passage(b"", NO_IDS, 0, 0, is_last=window.end == 0)
         raise AssertionError("a window is filled once at least")
 
     def last(self, parts: Iterable[Located]) -> Passage:
         """Return the end of a text, of at most `size` tokens; its `is_last` says whether it is the whole text."""
-        window, self._asked = _Window(), (-1, False)
+        window, self._asked = Window(), (-1, False)
         kept = self._size + SEEN_TOKENS
         for _ in window.filled(parts, 2 * kept):  # so that no token is copied more than twice
             window.forget_all_but(kept)
@@ -158,18 +149,18 @@ class PassageCutter:
 
     # --- where a passage ends ----------------------------------------------------------------------------------------
 
-    def _passage(self, window: _Window, start: int, done: int, has_all: bool) -> Passage | None:
+    def _passage(self, window: Window, start: int, done: int, has_all: bool) -> Passage | None:
         """Return the passage that begins at `start` and ends after `done`; None where no further character fits in."""
         first = window.tokens_before(start)
-        limit, looks_on = first + self._size, True
+        limit, too_far = first + self._size, 0
         while limit > first and (place := window.place(limit, has_all)) > done:
-            end = self._end(window, start, done, place, window.end_of_next(limit) if looks_on else place)
+            end = self._end(window, start, done, place, limit, too_far)
             ids = self._ids(window, start, end, has_all)
             if len(ids) <= self._size:
                 break
             if end <= place:
                 limit = min(limit, window.tokens_before(end)) - (len(ids) - self._size)
-            looks_on = end <= place
+            too_far = end
         else:
             end, ids = done, NO_IDS
         if end == done or self._boundary == "char":
@@ -177,22 +168,35 @@ class PassageCutter:
         is_last = has_all and end == window.end
         return None if end == done else Passage(window.slice(start, end), ids, start, end, is_last)
 
-    def _end(self, window: _Window, start: int, done: int, place: int, until: int) -> int:
+    def _end(self, window: Window, start: int, done: int, place: int, limit: int, too_far: int) -> int:
         """Return where a passage ends: at the last boundary after `done` and up to `place`, else at `place`.
 
-        A line, a sentence or a paragraph may end up to `until`, within the next token: newlines may have no token.
+        Token `limit` of the window ends at `place`. A line, a sentence or a paragraph that ends later may fit in, as
+        newlines may have no token, and places may be guesses; unless it ends at `too_far`, where one did not fit in.
         """
-        if place < window.end or self._overlap:
-            near = max(start, place - NEAR)
-            for kind in self._tried:
-                last = place if kind == "piece" else max(place, until)
-                for begin in (start,) if kind == "piece" else (near, start):
-                    found = boundaries.last_within(self._places(window, kind, begin, last), done, last)
-                    if found is not None:
-                        return found
+        kinds = self._tried if place < window.end or self._overlap else ()
+        near = max(start, place - NEAR)
+        for kind in kinds:
+            last = place if too_far or kind == "piece" else max(place, window.end_of(limit + 1))
+            if too_far and (found := self._next_boundary(window, kind, start, place, too_far - 1)) is not None:
+                return found
+            for begin in (start,) if kind == "piece" else (near, start):
+                found = boundaries.last_within(self._places(window, kind, begin, last), done, last)
+                if found is not None:
+                    return found
+            until = window.end_of(limit + _tokens_ahead(self._size, window.is_covered))
+            if not too_far and (found := self._next_boundary(window, kind, start, last, until)) is not None:
+                return found
         return place
 
-    def _places(self, window: _Window, kind: Boundary, start: int, end: int) -> list[int]:
+    def _next_boundary(self, window: Window, kind: Boundary, start: int, place: int, until: int) -> int | None:
+        """Return where the first line, sentence or paragraph ends after `place` and up to `until`; None without one."""
+        if kind == "piece" or until <= place:
+            return None
+        found = self._places(window, kind, max(start, place - boundaries.SEEN_AFTER), until)
+        return next((at for at in found if at > place), None)
+
+    def _places(self, window: Window, kind: Boundary, start: int, end: int) -> list[int]:
         """Return the boundaries of one kind from `start` to `end`."""
         base = window.base
         if kind != "piece":
@@ -206,7 +210,7 @@ class PassageCutter:
         sizes = (len(piece) for chunk in chunks for piece in self._tokenizer.split_chunk(chunk))
         return [at for at in accumulate(sizes, initial=start) if at <= end]
 
-    def _with_more_characters(self, window: _Window, start: int, end: int, ids: memoryview) -> tuple[int, memoryview]:
+    def _with_more_characters(self, window: Window, start: int, end: int, ids: memoryview) -> tuple[int, memoryview]:
         """Return the end of a passage, and its ids, after as many more characters as fit in."""
         while end < window.end:
             following = boundaries.next_between_characters(window.data, end - window.base) + window.base
@@ -218,7 +222,7 @@ class PassageCutter:
 
     # --- what is repeated --------------------------------------------------------------------------------------------
 
-    def _repeated(self, window: _Window, begin: int, end: int, most: int) -> int:
+    def _repeated(self, window: Window, begin: int, end: int, most: int) -> int:
         """Return the first place after `begin` from which the text up to `end` has at most `most` tokens."""
         if most == 0:
             return end
@@ -235,7 +239,7 @@ class PassageCutter:
             number = max(number, window.tokens_before(place)) + excess
         return end
 
-    def _begin(self, window: _Window, begin: int, place: int, end: int) -> int:
+    def _begin(self, window: Window, begin: int, place: int, end: int) -> int:
         """Return the first boundary from `place` on that is before `end`, or else `place`."""
         for kind in self._tried:
             found = [at for at in self._places(window, kind, max(begin, window.base), end) if place <= at < end]
@@ -245,7 +249,7 @@ class PassageCutter:
 
     # --- ids ---------------------------------------------------------------------------------------------------------
 
-    def _ids(self, window: _Window, start: int, end: int, has_all: bool) -> memoryview:
+    def _ids(self, window: Window, start: int, end: int, has_all: bool) -> memoryview:
         """Return the ids of a passage by itself."""
         if not (self._takes_over and window.is_covered):
             return self._encoded(window, start, end)
@@ -258,7 +262,7 @@ class PassageCutter:
         within = window.ids_between(first, last)
         return joined_ids([self._encoded(window, start, first), within, self._encoded(window, last, end)])
 
-    def _next_cut(self, window: _Window, start: int, end: int) -> int:
+    def _next_cut(self, window: Window, start: int, end: int) -> int:
         """Return the first cut from `start` on, if it is after one of the next few tokens; else `end`."""
         if start == 0 or self._is_cut(window, start):
             return start
@@ -266,7 +270,7 @@ class PassageCutter:
         near = (window.end_of(number + after) for after in range(1, SEEN_TOKENS) if number + after <= window.tokens)
         return next((place for place in near if place < end and self._is_cut(window, place)), end)
 
-    def _last_cut(self, window: _Window, start: int, end: int) -> int:
+    def _last_cut(self, window: Window, start: int, end: int) -> int:
         """Return the last cut up to `end`, if it is after one of the last few tokens; else `start`."""
         if self._is_cut(window, end):
             return end
@@ -274,7 +278,7 @@ class PassageCutter:
         near = (window.end_of(number - before) for before in range(SEEN_TOKENS))
         return next((place for place in near if place <= start or self._is_cut(window, place)), start)
 
-    def _encoded(self, window: _Window, start: int, end: int) -> memoryview:
+    def _encoded(self, window: Window, start: int, end: int) -> memoryview:
         """Encode a stretch of text by itself and return its ids."""
         if start == end:
             return NO_IDS
@@ -283,13 +287,13 @@ class PassageCutter:
             return tokenizer.encode_bytes(data)
         return joined_ids([tokenizer.encode_part(part) for part in tokenizer.read_parts([data], self._alone)])
 
-    def _is_cut(self, window: _Window, place: int) -> bool:
+    def _is_cut(self, window: Window, place: int) -> bool:
         """Return whether the texts on both sides of a place, each by itself, have the ids of the whole."""
         if place != self._asked[0]:  # the end of a passage is the start of the next one
             self._asked = place, self._tokenizer.cuts_at(window.data, place - window.base)
         return self._asked[1]
 
-    def _too_small(self, window: _Window, start: int) -> InputError:
+    def _too_small(self, window: Window, start: int) -> InputError:
         end = boundaries.next_between_characters(window.data, start - window.base) + window.base
         character = window.slice(start, end)
         size = len(self._ids(window, start, end, has_all=False))
@@ -301,88 +305,3 @@ class PassageCutter:
             unit="byte",
             detail=repr(character.decode("utf-8", "backslashreplace")),
         )
-
-
-class _Window:
-    """The text that passages are cut from, with its tokens; all places in it are bytes from the stream's beginning."""
-
-    def __init__(self) -> None:
-        self.data = b""
-        self.base = self.end = 0  # where the data begins and ends in the stream
-        self.is_covered = True  # whether the tokens cover all parts so far
-        self._ids = NO_IDS
-        self._spans: Spans = array("Q")
-        self._ends: Sequence[int] = self._spans
-
-    def filled(self, parts: Iterable[Located], tokens: int) -> Iterator[bool]:
-        """Add parts; whenever there are more than `tokens` tokens, and at the end, yield whether that is all."""
-        waiting: list[Located] = []
-        count = 0
-        for part in parts:
-            waiting.append(part)
-            count += len(part.ids)
-            if count + len(self._ids) > tokens:
-                self._add(waiting)
-                yield False
-                waiting, count = [], 0
-        self._add(waiting)
-        yield True
-
-    def _add(self, parts: list[Located]) -> None:
-        self.data = b"".join([self.data, *(part.data for part in parts)])
-        self._ids = memoryview(b"".join([self._ids, *(part.ids for part in parts)])).cast("I")
-        self._spans = array("Q", b"".join([self._spans, *(part.spans for part in parts)]))
-        self._ends = memoryview(self._spans)[1::2]
-        self.end = self.base + len(self.data)
-        self.is_covered = self.is_covered and all(part.is_covered for part in parts)
-
-    def forget(self, place: int) -> None:
-        """Drop what is before a place, except a few bytes that tell whether it is a cut."""
-        gone = self.tokens_before(place)
-        self._ids, self._spans = self._ids[gone:], self._spans[2 * gone :]
-        self._ends = memoryview(self._spans)[1::2]
-        bytes_gone = max(0, place - _LOOK_BEHIND - self.base)
-        self.data, self.base = self.data[bytes_gone:], self.base + bytes_gone
-
-    def forget_all_but(self, tokens: int) -> None:
-        """Drop all but the last tokens and their text."""
-        if len(self._ids) > tokens:
-            self.forget(self._ends[len(self._ends) - tokens - 1])
-
-    @property
-    def tokens(self) -> int:
-        """The number of tokens in the window."""
-        return len(self._ends)
-
-    def slice(self, start: int, end: int) -> bytes:
-        """Return the text between two places."""
-        return self.data[start - self.base : end - self.base]
-
-    def tokens_before(self, place: int) -> int:
-        """Return the number of tokens that end at a place or before it."""
-        return bisect_right(self._ends, place)
-
-    def tokens_after(self, place: int) -> int:
-        """Return the number of tokens that end after a place."""
-        return len(self._ends) - self.tokens_before(place)
-
-    def end_of(self, tokens: int) -> int:
-        """Return where the first `tokens` tokens of the window end; with 0, where the window begins."""
-        return self._ends[tokens - 1] if tokens > 0 else self.base
-
-    def end_of_next(self, tokens: int) -> int:
-        """Return where the token after the first `tokens` tokens ends; where there is none, the end of the window."""
-        return self._ends[tokens] if tokens < len(self._ends) else self.end
-
-    def place(self, tokens: int, has_all: bool) -> int:
-        """Return where the first `tokens` tokens end, or as many of them as end between two characters."""
-        if tokens >= len(self._ends) and has_all:
-            return self.end
-        tokens = min(tokens, len(self._ends))
-        while tokens > 0 and not boundaries.is_between_characters(self.data, self._ends[tokens - 1] - self.base):
-            tokens -= 1
-        return self.end_of(tokens)
-
-    def ids_between(self, start: int, end: int) -> memoryview:
-        """Return the ids of the tokens that end after `start` and up to `end`."""
-        return self._ids[self.tokens_before(start) : self.tokens_before(end)]

@@ -12,7 +12,8 @@ from tokcli.cli.encode.write_ids import TRUNCATED
 from tokcli.cli.inputs import records
 from tokcli.cli.json_stream import line, text_member
 from tokcli.cli.record import SEPARATOR, Record, has_pair
-from tokcli.engine.chunking.cutter import Located, PassageCutter, locate, located_parts
+from tokcli.engine.chunking.cutter import PassageCutter, locate, located_parts
+from tokcli.engine.chunking.window import Located
 from tokcli.engine.stream.utf8 import work_of
 from tokcli.errors import InputError
 
