@@ -13,7 +13,7 @@ OTHER = "other unknown parts"
 IMAGES, AUDIO, VIDEOS, FILES = "images", "audio", "videos", "files"
 ENCRYPTED, SIGNATURES, CITATIONS = "encrypted parts", "signatures", "citations"
 REFERENCES = "references to what the server keeps"
-BUILT_IN_TOOLS = "built-in tools"
+BUILT_IN_TOOLS, MCP_SERVERS = "built-in tools", "MCP servers"
 _BY_MEDIA_TYPE = {"image": IMAGES, "audio": AUDIO, "video": VIDEOS}
 
 

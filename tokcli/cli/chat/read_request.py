@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tokcli.cli.chat.conversation import ChatMessage, ChatRequest
-from tokcli.cli.chat.left_out import REFERENCES, LeftOut, has_text, snake_case
+from tokcli.cli.chat.left_out import MCP_SERVERS, REFERENCES, LeftOut, has_text, snake_case
 from tokcli.cli.chat.read_content import ContentReader
 from tokcli.cli.chat.read_tools import is_tool, read_formats, read_tools
 from tokcli.errors import InputError
@@ -25,7 +25,7 @@ MAX_WRAPPERS = 3
 # What a request only refers to.
 LEFT_OUT = {
     "previous_response_id": REFERENCES, "conversation": REFERENCES, "prompt": REFERENCES, "cached_content": REFERENCES,
-    "mcp_servers": "MCP servers", "prediction": "predicted outputs",
+    "mcp_servers": MCP_SERVERS, "prediction": "predicted outputs",
 }  # fmt: skip
 # Members that say how a model answers, or what a program does with the request: no part of what the model reads.
 SETTINGS = {

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tokcli.cli.chat.conversation import ChatTool
-from tokcli.cli.chat.left_out import BUILT_IN_TOOLS, IMAGES, LeftOut, has_text, snake_case, strings_in
+from tokcli.cli.chat.left_out import BUILT_IN_TOOLS, IMAGES, MCP_SERVERS, LeftOut, has_text, snake_case, strings_in
 from tokcli.cli.chat.read_content import as_text
 
 SCHEMAS = {
@@ -66,7 +66,7 @@ def _read_tool(tool: dict[str, Any], left_out: LeftOut) -> Iterator[ChatTool]:
     kind = tool.get("type")
     is_named = kind not in OWN_TYPES if isinstance(kind, str) else any(isinstance(one, dict) for one in tool.values())
     if inner is None and is_named and not (found.description or found.schemas):
-        left_out.add(BUILT_IN_TOOLS)
+        left_out.add(MCP_SERVERS if kind == "mcp" else BUILT_IN_TOOLS)
     else:
         left_out.add_all(unknown.kinds)
     if any(found) or inner is not None:

@@ -81,6 +81,7 @@ class ChatCounts(ManyCounts):
         return list(map(self._outcome, sources))
 
     def _outcome(self, source: streams.Input) -> Outcome:
+        data = b""
         try:
             data = records.read_all(source, MAX_BYTES, "messages")
             if is_binary(source, data):
@@ -88,9 +89,20 @@ class ChatCounts(ManyCounts):
             with streams.naming(source.shown):
                 found = counted_chat(records.read_document(data, source.shown), self._rules)
         except TokcliError as error:
+            error.hint = error.hint or _hint(data)
             return Outcome(source, error=error)
         row = row_of(source, (found.counted.total,), len(data))
         return Outcome(source, row._replace(chat=found))
+
+
+def _hint(data: bytes) -> str:
+    """Return what to do about a file that is no JSON: nothing, unless its first line is JSON by itself."""
+    first, _, rest = data.partition(b"\n")
+    try:
+        is_lines = isinstance(records.read_json(first, None), (dict, list)) and rest.strip()
+    except TokcliError:
+        is_lines = b""
+    return "If each line is a request, count them with --records jsonl." if is_lines else ""
 
 
 # --- records ---------------------------------------------------------------------------------------------------------
@@ -112,6 +124,8 @@ class _CountedBatch:
                 with streams.naming(where):
                     self.chats.append(counted_chat(records.read_json(text, where), rules))
             except TokcliError as error:
+                if number == 1 and text.strip() in (b"{", b"["):
+                    error.hint = "A file that is one request is read without --records."
                 self.error = error
                 break
             self.numbers.append(number)
