@@ -46,6 +46,7 @@ READ_BY_OPTION = (
     "shards",
     "chat_template",
 )  # options that name files or folders to be read
+CONFIGURATIONS = (".jinja", "chat_template.json", "special_tokens_map.json", "tokenizer_config.json")
 SHOWN_NAMES = 8  # special tokens in a hint
 
 
@@ -374,10 +375,12 @@ def _files_of(path: str) -> list[str]:
     """Return the files that a vocabulary is read from: the file at a path or in that folder, and those beside it."""
     from tokcli.formats.read import read_sources  # 20 ms, only where a file is to be replaced
 
+    beside = _files_in(path if os.path.isdir(path) else os.path.dirname(path) or ".")  # noqa: PTH112, PTH120
+    read = [path, *(name for name in beside if name.endswith(CONFIGURATIONS))]
     try:
-        return [path, *(str(file) for file, _ in read_sources(path).files)]
+        return [*read, *(str(file) for file, _ in read_sources(path).files)]
     except TokcliError:  # it is no vocabulary; the encoding may have been a registered name
-        return [path]
+        return read
 
 
 def thread_count(jobs: int | None) -> int:

@@ -32,6 +32,10 @@ def command(**given: Any) -> int:
       tokcli encode --visualise -t 'hello world'
     """
     request = TextRequest(EncodeOptions(**given))
+    if request.options.chat:
+        from tokcli.cli.encode import chat_texts  # the readers of requests and templates, 20 ms
+
+        request = chat_texts.rendered(request)
     if request.options.compare is not None or request.options.html or request.options.visualise:
         write_view(request)
     elif request.options.shards is not None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import click
 
 from tokcli.cli import options
+from tokcli.cli.chat.chat_options import TEMPLATE_CONFLICTS, ChatOptions, takes_template
 from tokcli.cli.conflicts import Apart, Needs
 from tokcli.cli.options import option
 from tokcli.cli.request import TextRequest
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 IdFormat = Literal["text", "json", "u16", "u32", "npy"]
 
 
-class EncodeOptions(options.ClusterOptions):
+class EncodeOptions(options.ClusterOptions, ChatOptions):
     """The options of `tokcli encode`, as values."""
 
     form: IdFormat
@@ -53,6 +54,9 @@ declared = options.group(
     options.takes_encoding,
     options.takes_text("error"),
     options.takes_records,
+    option("--chat", is_flag=True,
+           help="Encode requests to chat models, in JSON, as the tokenizer's chat template renders them."),
+    takes_template,
     option("--format", "form", type=click.Choice(["text", "json", "u16", "u32", "npy"]), default="text",
            show_default=True, help="Write decimal ids, JSON, little-endian binary or NumPy."),
     option("--offsets", type=click.Choice(["byte", "char"]),
@@ -96,6 +100,11 @@ declared = options.group(
 )  # fmt: skip
 
 CONFLICTS = (
+    *TEMPLATE_CONFLICTS,
+    Apart("--chat", ("-r", "--records=lines|nul", "--field", "--errors"), "--chat reads JSON."),
+    Apart("--chat", ("--special", "--allow-special", "--add-special-tokens"), "The template writes special tokens."),
+    Apart("--chat", ("--chunk", "--shards", "--compare", "--dask"),
+          "Render first, with --chat --as-text, to JSON Lines with --records jsonl; then encode that text."),
     *options.TEXT_CONFLICTS,
     Apart("--compare", ("--encoding", "--model", "--pattern"), "--compare names the encodings itself."),
     Apart("--compare", ("-r", "--records", "--offsets", "-n", "--format", "--fail-if-truncated", "--add-special-tokens",
