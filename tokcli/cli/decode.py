@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from tokcli.cli import options, streams
+from tokcli.cli import messages, options, streams
 from tokcli.cli.conflicts import Apart
 from tokcli.cli.inputs import records
 from tokcli.cli.json_stream import line, text_member
@@ -232,8 +232,15 @@ def decode_records(request: DecodeRequest, source: streams.Input, output: stream
                 if kind != "jsonl":
                     data = decode_all(request, decoder.parse_ids([record.data]))
                 elif record.data.strip():
-                    members = records.read_object(record.data, record.shown)
-                    data = decode(request, ids_of(members, field, record.shown))
+                    try:
+                        ids = ids_of(records.read_object(record.data, record.shown), field, record.shown)
+                    except InputError as error:
+                        if not request.options.skip_invalid:
+                            error.hint = records.with_way_out(error.hint)
+                            raise
+                        messages.leave_out(1, str(error))
+                        continue
+                    data = decode(request, ids)
                     output.answer([record.data])
                 else:
                     continue

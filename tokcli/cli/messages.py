@@ -10,6 +10,7 @@ from tokcli.errors import MAX_QUOTED, TokcliError
 
 MAX_WORD, MAX_LINE = 300, 900  # characters of a path, and of a message
 MAX_SHOWN = 1 << 16  # characters of a message that are looked at
+_left_out: list[tuple[int, str]] = []  # how many records at a time, and the first of them; threads append
 _printed: dict[str, object] = {}  # notes of `print_note_once`, each with who printed it
 
 
@@ -37,6 +38,25 @@ def print_note_once(text: str) -> None:
     own = object()
     if _printed.setdefault(text, own) is own:
         print_note(text)
+
+
+def leave_out(records: int, example: str) -> None:
+    """Take notice of records that --skip-invalid leaves out, of which `example` says where one is and what is wrong."""
+    if records:
+        _left_out.append((records, example))
+
+
+def take_left_out() -> tuple[int, str]:
+    """Return how many records were left out since the last call, and what is wrong with one of the first."""
+    found = [_left_out.pop(0) for _ in range(len(_left_out))]
+    return sum(records for records, _ in found), found[0][1] if found else ""
+
+
+def note_left_out() -> None:
+    """Print how many records were left out, if any were."""
+    records, example = take_left_out()
+    if records:
+        print_note(f"left out {records:,} invalid record{'' if records == 1 else 's, such as'}: {example}")
 
 
 def _print_for_people(*lines: str) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 
+from tokcli.cli import messages
 from tokcli.cli.conflicts import Apart, Conflict, Needs, check
 from tokcli.engine.base.time_limit import time_limit
 from tokcli.errors import InputError
@@ -102,6 +103,7 @@ class NamedInputs(Options):
     text: str | None
     files0_from: str | None
     no_decompress: bool
+    skip_invalid: bool
     quiet: bool
 
 
@@ -275,6 +277,13 @@ class NumberRange(click.FloatRange):
         return number + 0.0  # -0.0 + 0.0 is 0.0
 
 
+def note_what_is_skipped(context: click.Context, _: click.Parameter, wanted: bool) -> bool:
+    """Print at the end of the run how many records --skip-invalid left out."""
+    if wanted and not context.resilient_parsing:
+        context.call_on_close(lambda: None if context.params.get("quiet") else messages.note_left_out())
+    return wanted
+
+
 takes_timeout = option(
     "--timeout", metavar="S", default=DEFAULT_SECONDS, show_default=True,
     type=NumberRange(min=0, min_open=True, max=MAX_SECONDS),
@@ -327,6 +336,10 @@ def _takes_encoding(*, several: bool) -> Callable[[F], F]:
 takes_encoding = _takes_encoding(several=False)
 takes_encodings = _takes_encoding(several=True)
 takes_json = option("--json", "as_json", is_flag=True, help="Output JSON.")
+takes_skip_invalid = option(
+    "--skip-invalid", is_flag=True, callback=note_what_is_skipped,
+    help="Leave out jsonl records that are not JSON, or have no text; a note says how many.",
+)  # fmt: skip
 takes_records = group(
     option("--records", type=click.Choice(["lines", "nul", "jsonl"]),
            help="Treat each line, NUL-ended string or JSON object as a record of its own; with jsonl, rows of "
@@ -334,6 +347,7 @@ takes_records = group(
     option("--field", metavar="NAME",
            help="Read this member of each jsonl record; a.b is member b of the object in a."),
     option("--all-fields", is_flag=True, help="Keep all other members of each jsonl record in its answer."),
+    takes_skip_invalid,
     takes_json,
 )  # fmt: skip
 takes_output = option("-o", "--output", metavar="FILE", shell_complete=complete_file, help="Write to FILE atomically.")
@@ -371,6 +385,7 @@ FILE_CONFLICTS = (
     Apart("--text", ("FILE", "--files0-from")),
     Apart("--files0-from", ("FILE",)),
     Needs("--field", "--records=jsonl", "Only JSON records have members with names."),
+    Needs("--skip-invalid", "--records=jsonl", "Lines and NUL-ended strings are always valid."),
 )
 ANSWER_CONFLICTS = (
     *FILE_CONFLICTS,

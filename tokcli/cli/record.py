@@ -19,10 +19,20 @@ PAIR = "text_pair"  # the member with the second text of a record
 SEPARATOR = {"lines": b"\n", "nul": b"\0", "jsonl": b"\n"}
 
 
+_JSON_NAMES = {list: "an array", dict: "an object", str: "a string", bool: "true or false", type(None): "null"}
+
+
+def json_name(value: object) -> str:
+    """Return what JSON calls a value that was parsed: "a string", "null", "a number"."""
+    return _JSON_NAMES.get(type(value), "a number")
+
+
 class Record:
     """One record: the bytes of its text, its name in messages, and the members of a JSON object."""
 
     __slots__ = ("data", "members", "shown")
+
+    data: bytes
 
     def __init__(self, data: bytes, shown: str, members: dict[str, Any] | None = None) -> None:
         self.data, self.shown, self.members = data, shown, members
@@ -32,6 +42,31 @@ class Record:
         return [self.data]
 
 
+class RecordOfWords(Record):
+    """A record whose text is a list of words; whoever reads it as one text is told so by an InputError."""
+
+    __slots__ = ("words",)
+
+    def __init__(self, words: list[bytes], shown: str, members: dict[str, Any] | None = None) -> None:
+        self.words = [Record(word, shown) for word in words]
+        self.shown, self.members = shown, members
+
+    @property
+    def data(self) -> bytes:  # type: ignore[override]
+        """InputError: there is no text."""
+        raise InputError("the text is a list of words", "Join them to one text first.", where=self.shown)
+
+
+def text_or_words(
+    members: dict[str, Any], field: str, where: str | None, errors: Utf8Errors = "strict"
+) -> bytes | list[bytes]:
+    """Return the text in a member of a JSON object as `text_of` does; the words, if it is a list of strings."""
+    value = _member(members, field, where)
+    if isinstance(value, list) and all(isinstance(word, str) for word in value):
+        return [text_of({field: word}, field, where, errors) for word in value]
+    return text_of(members, field, where, errors)
+
+
 def text_of(members: dict[str, Any], field: str, where: str | None, errors: Utf8Errors = "strict") -> bytes:
     """Return the text in a member of a JSON object, as UTF-8; InputError if it is missing or is not a string.
 
@@ -39,7 +74,7 @@ def text_of(members: dict[str, Any], field: str, where: str | None, errors: Utf8
     """
     text = _member(members, field, where)
     if not isinstance(text, str):
-        raise InputError(f"member {field!r} is not a string", where=where)
+        raise InputError(f"member {field!r} is not a string but {json_name(text)}", where=where)
     try:
         return text.encode()
     except UnicodeEncodeError as error:
@@ -58,14 +93,17 @@ def text_of(members: dict[str, Any], field: str, where: str | None, errors: Utf8
 
 def has_pair(source: Input | Record) -> bool:
     """Return whether an input is a record that has a second text, in its member text_pair."""
-    return isinstance(source, Record) and PAIR in (source.members or ())
+    return isinstance(source, Record) and (source.members or {}).get(PAIR) is not None  # null is none, as for Python
 
 
 def pair_of(source: Input | Record, errors: Utf8Errors) -> Record | None:
     """Return the second text of a record as a record; None where there is none."""
     if not isinstance(source, Record) or source.members is None or not has_pair(source):
         return None
-    return Record(text_of(source.members, PAIR, source.shown, errors), source.shown)
+    text = text_or_words(source.members, PAIR, source.shown, errors)
+    if isinstance(text, list) != isinstance(source, RecordOfWords):
+        raise InputError(f"the text or member {PAIR!r} is a list of words, and the other is not", where=source.shown)
+    return RecordOfWords(text, source.shown) if isinstance(text, list) else Record(text, source.shown)
 
 
 def ids_of(members: dict[str, Any], field: str, where: str) -> list[int]:

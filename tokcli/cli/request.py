@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from tokcli.cli import messages, streams
 from tokcli.cli.options import DEFAULT_ENCODING, EncodingOptions, FolderOptions, InputOptions, Options, TextOptions
+from tokcli.cli.record import Record, RecordOfWords
 from tokcli.engine.base.arguments import MOST_THREADS
 from tokcli.engine.stream.chunks import ReadOptions
 from tokcli.engine.stream.parallel import ordered, with_threads_inside
@@ -24,7 +25,6 @@ from tokcli.errors import InputError, TokcliError, did_you_mean
 
 if TYPE_CHECKING:
     from tokcli.cli.inputs.records import Batch, Unparsed
-    from tokcli.cli.record import Record
     from tokcli.cli.walk.found_texts import FoundTexts
     from tokcli.engine.encoding import Encoding
     from tokcli.engine.stream.chunks import Chunk, Utf8Errors
@@ -162,6 +162,8 @@ class InputRequest(Request[AskedInput]):
 class TextRequest(InputRequest[AskedText]):
     """A request whose inputs are text."""
 
+    _has_words = False  # whether a record was a list of words
+
     def encoding_named(self, spec: str, model: str | None = None) -> Encoding:
         """Return an encoding as any request does; notes say what its file asks for and options do."""
         encoding = super().encoding_named(spec, model)
@@ -239,6 +241,8 @@ class TextRequest(InputRequest[AskedText]):
 
     def parts(self, source: streams.Input | Record) -> Iterator[AnyChunk]:
         """Read an input or a record as parts, in whichever form is encoded fastest: enough for ids without text."""
+        if isinstance(source, RecordOfWords):
+            return chain.from_iterable(map(self.parts, self.words_of(source)))
         return self.encoding.tokenizer.read_parts(source.blocks(), self.read_options)
 
     def shared_parts(self, work: Callable[[AnyChunk], Made], source: streams.Input | Record) -> Iterator[Made]:
@@ -255,9 +259,20 @@ class TextRequest(InputRequest[AskedText]):
             work = with_threads_inside(work, self.threads)
         return self.shared(work, parts, work_of, known=known)
 
-    def has_pairs(self, batch: Batch) -> bool:
-        """Return whether records of a batch are pairs of texts, which are encoded one by one."""
-        return self.encoding.tokenizer.sees_whole_texts and batch.has_pairs()
+    def needs_one_by_one(self, batch: Batch) -> bool:
+        """Return whether records of a batch are encoded one by one: pairs of texts, and lists of words."""
+        return bool(batch.words) or (self.encoding.tokenizer.sees_whole_texts and batch.has_pairs())
+
+    def words_of(self, source: RecordOfWords) -> list[Record]:
+        """Return the words of a record, each encoded by itself, as Hugging Face does; note that no space is added."""
+        tokenizer = self.encoding.tokenizer
+        if not self._has_words:
+            self._has_words = True
+            if tokenizer.decode([*tokenizer.encode("a"), *tokenizer.encode("b")]) == b"ab":
+                self.note(
+                    f"words of a list are encoded one by one: with {self.encoding.name} no space is between them."
+                )
+        return source.words
 
     @cached_property
     def _template(self) -> tuple[array[int], array[int]]:

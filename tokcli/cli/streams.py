@@ -142,6 +142,7 @@ class Input(NamedTuple):
     may_be_ids: bool = False  # whether the bytes are binary ids, which may begin as compressed data do
     opens: Callable[[str], BinaryIO] = io.FileIO  # opens the file, or a url
     notes: bool = False  # whether notes say how it is read, and that the program waits for a terminal
+    skips_invalid: bool = False  # whether records that are no JSON, or have no text, are left out
     errors: Utf8Errors | None = None  # of text, which may be UTF-16 with a byte order mark; None: bytes as they are
 
     @property
@@ -160,10 +161,9 @@ class Input(NamedTuple):
         return status if stat.S_ISREG(status.st_mode) else None
 
     def blocks(self, size: int = BLOCK_BYTES, most: int = 0) -> Iterator[bytes]:
-        """Yield the bytes, decompressed unless `as_is`, in blocks; InputError where they cannot be read.
+        """Yield the bytes in blocks: decompressed, and marked UTF-16 as UTF-8; InputError where they cannot be read.
 
-        Text with a mark of UTF-16 or UTF-32 becomes UTF-8. A block has at most `size` bytes (of such data more), and
-        each may have twice as many as the one before it, up to `most`.
+        Each has at most `size` bytes (converted, more), or up to twice as many as the one before it, and then `most`.
         """
         if self.data is not None:
             yield from (self.data[i : i + size] for i in range(0, len(self.data), size))
@@ -234,14 +234,14 @@ def naming(shown: str) -> Iterator[None]:
 def inputs(asked: NamedInputs, default: str = STANDARD_INPUT) -> list[Input]:
     """Return the inputs that a command line names; `default` where it names none."""
     if asked.text is not None:
-        return [Input("--text", os.fsencode(asked.text))]
+        return [Input("--text", os.fsencode(asked.text), notes=not asked.quiet, skips_invalid=asked.skip_invalid)]
     names = list(asked.files) or [default]
     if (listed := asked.files0_from) is not None:
         from tokcli.cli.inputs.name_list import names_in  # 0.4 ms, for --files0-from only
 
         names = names_in(Input(listed).blocks(), listed)
-    has_r, errors = hasattr(asked, "recursive"), vars(asked).get("errors", "strict")
-    like = Input("", as_is=asked.no_decompress, may_be_folder=has_r, notes=not asked.quiet, errors=errors)
+    like = Input("", as_is=asked.no_decompress, may_be_folder=hasattr(asked, "recursive"), notes=not asked.quiet)
+    like = like._replace(skips_invalid=asked.skip_invalid, errors=vars(asked).get("errors", "strict"))
     return [like._replace(name=name) for name in names]
 
 

@@ -6,7 +6,7 @@ from array import array
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from tokcli.cli import streams
+from tokcli.cli import messages, streams
 from tokcli.cli.cluster_work import ClusterWork, cluster_of, in_tasks, reachable, shift, work_of
 from tokcli.cli.count.count_records import RecordCounts, counts_of
 from tokcli.cli.count.many import ManyCounts, Outcome, row_of
@@ -92,11 +92,15 @@ def _counted(counts: ManyCounts, section: Section) -> SectionTally:
 
 
 class RecordTally(NamedTuple):
-    """The numbers of the records of a section, their counts in tokens, and the error of the record after them."""
+    """The numbers of the records of a section, their counts in tokens, and the error of the record after them.
+
+    `left_out`: how many records were left out, and what is wrong with one of them.
+    """
 
     numbers: list[int]
     counts: array[int]
     error: TokcliError | None = None
+    left_out: tuple[int, str] = (0, "")
 
 
 def write_cluster_records(request: CountRequest, answers: RecordCounts) -> None:
@@ -105,7 +109,8 @@ def write_cluster_records(request: CountRequest, answers: RecordCounts) -> None:
     with cluster_of(request.options) as client:
         tasks = in_tasks(map(Section, reachable(request.texts, request.options.dask)), request)
         for sections, made in in_order(client, tally_records, tasks, work):
-            for section, (numbers, counts, error) in zip(sections, made, strict=True):
+            for section, (numbers, counts, error, left_out) in zip(sections, made, strict=True):
+                messages.leave_out(*left_out)
                 answers.add(section.shown, numbers, [memoryview(counts)])
                 if error is not None:
                     raise error
@@ -128,5 +133,5 @@ def _records(request: CountRequest, section: Section) -> RecordTally:
                 found.extend(some)
             batch.raise_error()
     except TokcliError as error:
-        return RecordTally(numbers[: len(found)], found, error)
-    return RecordTally(numbers, found)
+        return RecordTally(numbers[: len(found)], found, error, messages.take_left_out())
+    return RecordTally(numbers, found, left_out=messages.take_left_out())

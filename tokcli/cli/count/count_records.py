@@ -85,7 +85,7 @@ def counts_of(
 
 def _count_batch(request: TextRequest[TextOptions], batch: records.Batch) -> memoryview | None:
     """Return the counts of a batch of records, made in one call; None where records have to be counted one by one."""
-    if request.has_pairs(batch):
+    if request.needs_one_by_one(batch):
         return None
     batch.replace_noise(request.options.errors)
     counts = record_runs.count_records(request.encoding.tokenizer, batch.texts, request.read_options)

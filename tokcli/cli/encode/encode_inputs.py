@@ -8,7 +8,8 @@ from tokcli.cli import streams
 from tokcli.cli.encode.encode_options import EncodeRequest
 from tokcli.cli.encode.whole_texts import encode_placed, encode_whole
 from tokcli.cli.encode.write_ids import IdWriter, last_of, limited
-from tokcli.cli.record import Record, has_pair
+from tokcli.cli.record import Record, RecordOfWords, has_pair
+from tokcli.errors import InputError
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -25,7 +26,8 @@ def asks_whole(request: EncodeRequest, source: streams.Input | Record) -> bool:
 def places_chunks(request: EncodeRequest, source: streams.Input | Record) -> bool:
     """Return whether a text that `asks_whole` does so only for the places of its tokens, which chunks tell, too."""
     asked = request.options
-    return not (asked.add_special_tokens or has_pair(source) or asked.errors == "bytes" or asked.keep == "last")
+    is_alone = not (has_pair(source) or isinstance(source, RecordOfWords))
+    return is_alone and not (asked.add_special_tokens or asked.errors == "bytes" or asked.keep == "last")
 
 
 def encode_one(request: EncodeRequest, source: streams.Input | Record, writer: IdWriter) -> bool:
@@ -37,6 +39,10 @@ def encode_one(request: EncodeRequest, source: streams.Input | Record, writer: I
         truncated = truncated or len(ids) > 0
         writer.skip(ids)
 
+    if asked.offsets and isinstance(source, RecordOfWords) and not request.encoding.tokenizer.sees_whole_texts:
+        raise InputError(
+            f"--offsets of {request.encoding.name} are for texts, not for lists of words", where=source.shown
+        )
     writer.begin()
     if asks_whole(request, source):
         how = encode_placed if places_chunks(request, source) else encode_whole

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from tokcli.cli import streams
 from tokcli.cli.encode.encode_options import EncodeRequest
 from tokcli.cli.encode.write_ids import IdWriter, limited
-from tokcli.cli.record import Record, pair_of
+from tokcli.cli.record import Record, RecordOfWords, pair_of
 from tokcli.cli.request import known_size
 from tokcli.engine.stream.chunks import Chunk, ReadOptions
 from tokcli.engine.stream.parallel import with_threads_inside
@@ -241,8 +241,13 @@ def _most_wanted(request: EncodeRequest) -> int | None:
 def _tokens_of(request: EncodeRequest, source: streams.Input | Record, most: int | None) -> tuple[str, Tokens]:
     """Return the text that was read, and its tokens with their places; without --offsets, no text and no places.
 
-    Where `most` is a number, and no places are wanted, it is enough to return so many tokens.
+    Where `most` is a number, and no places are wanted, it is enough to return so many tokens. Words are encoded each by
+    itself, and the places of their tokens are those in the word, as Hugging Face has them.
     """
+    if isinstance(source, RecordOfWords):
+        if request.options.offsets == "byte":
+            raise InputError("--offsets byte is for texts, not for lists of words", "Use --offsets char.")
+        return "", joined([_tokens_of(request, word, most)[1] for word in request.words_of(source)])
     tokenizer = request.encoding.tokenizer
     if not request.options.offsets:
         parts = limited(map(tokenizer.encode_part, request.parts(source)), most)

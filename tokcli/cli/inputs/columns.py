@@ -25,15 +25,15 @@ BATCH_BYTES = 1 << 20  # of the texts in a batch that has several: some batches 
 
 
 class Texts:
-    """The texts of some rows, one after the other, and where each ends (uint64)."""
+    """The texts of some rows, one after the other, and where each ends (uint64).
+
+    `rows` is the number of rows that were read, and `kept` those of them that have a text; None for all of them.
+    """
 
     def __init__(self, data: bytes, ends: Buffer) -> None:
         self.data, self.ends = data, ends
-
-    @property
-    def rows(self) -> int:
-        """The number of texts."""
-        return memoryview(self.ends).nbytes // 8
+        self.rows = memoryview(self.ends).nbytes // 8
+        self.kept: list[int] | None = None
 
 
 def file_of_columns(source: object) -> str | None:
@@ -44,19 +44,31 @@ def file_of_columns(source: object) -> str | None:
     return source.name if holds_columns(source.name) else None
 
 
-def texts_of_column(path: str, field: str, first: int) -> Iterator[Texts]:
+def texts_of_column(path: str, field: str, first: int, *, skips_null: bool = False) -> Iterator[Texts]:
     """Yield the texts of a column from row `first` on; InputError names what is wrong, such as a row without a text.
 
+    With `skips_null`, rows without a text are left out.
     `field` is the name of the column, or names joined by periods that lead into a column of structs.
     """
     arrow = import_pyarrow()
     at = first
     try:
         for column in chain.from_iterable(map(_parts, _batches(arrow, path, field, first))):
+            if column.null_count and skips_null:
+                texts = _texts_in(column.drop_null())
+                texts.rows = len(column)
+                texts.kept = [row for row, is_text in enumerate(column.is_valid().to_pylist()) if is_text]
+                yield texts
+                at += len(column)
+                continue
             if column.null_count:
                 null = column.is_null().to_pylist().index(True)
                 yield _texts_in(column.slice(0, null))
-                raise InputError(f"member {field!r} is not a string", where=f"{path}: record {at + null + 1}")
+                raise InputError(
+                    f"member {field!r} is not a string but null",
+                    "--skip-invalid leaves such records out.",
+                    where=f"{path}: record {at + null + 1}",
+                )
             yield _texts_in(column)
             at += len(column)
     except InputError:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tokcli.cli import messages
 from tokcli.cli.inputs.columns import file_of_columns, texts_of_column
 from tokcli.cli.json_stream import parse, parse_objects
-from tokcli.cli.record import PAIR, SEPARATOR, Record, text_of
+from tokcli.cli.record import PAIR, SEPARATOR, Record, RecordOfWords, json_name, text_or_words
 from tokcli.cli.streams import Input, Output
 from tokcli.engine import backend
 from tokcli.engine.adapters.record_runs import Records
@@ -35,12 +35,16 @@ if TYPE_CHECKING:
         def notes(self) -> bool:
             """Whether notes may be printed."""
 
+        @property
+        def skips_invalid(self) -> bool:
+            """Whether invalid records are left out."""
+
         def blocks(self, size: int, most: int) -> Iterator[bytes]:
             """Return the bytes in blocks of at most `size` bytes, which grow up to `most`."""
 
 
-JSON_NAMES = {list: "an array", str: "a string", bool: "true or false", type(None): "null"}  # what is parsed as these
-
+Text: TypeAlias = "bytes | list[bytes]"  # a text, or a list of words
+NO_WORDS: Mapping[int, list[bytes]] = {}
 MARK = b"\xef\xbb\xbf"  # of UTF-8: before JSON it is skipped, and in text it is a character
 MAX_RECORD_BYTES = MAX_PIECE_BYTES  # a record is held in memory, as a piece is
 MAX_BLOCK_BYTES = 1 << 20  # of records that are encoded together: with 256 KiB, handing them over takes a tenth longer
@@ -50,7 +54,8 @@ class Batch:
     """Records that were read together: their numbers in the source, and their `texts`.
 
     `objects` are the JSON objects that the texts come from, unparsed. `error` is that of the record after these.
-    `offset` is the byte of the source at which the records begin; of a Parquet or Arrow file, the row.
+    `offset` is the byte of the source at which the records begin; of a Parquet or Arrow file, the row. `words` has the
+    lists of words that take the place of a text, by their place in the batch; among the texts, these are empty.
     """
 
     def __init__(
@@ -62,20 +67,25 @@ class Batch:
         members: list[dict[str, Any]] | None = None,
         error: TokcliError | None = None,
         offset: int = 0,
+        words: Mapping[int, list[bytes]] = NO_WORDS,
     ) -> None:
         self.source, self.numbers, self.texts = source, numbers, texts
         self.objects, self.members = objects, members
-        self.error, self.offset = error, offset
+        self.error, self.offset, self.words = error, offset, words
 
     def records(self) -> Iterator[Record]:
         """Yield the records one by one."""
         for i, (number, text) in enumerate(zip(self.numbers, self.texts, strict=True)):
             members = None if self.members is None else self.members[i]
-            yield Record(text, f"{self.source.shown}: record {number}", members)
+            shown = f"{self.source.shown}: record {number}"
+            if i in self.words:
+                yield RecordOfWords(self.words[i], shown, members)
+            else:
+                yield Record(text, shown, members)
 
     def has_pairs(self) -> bool:
         """Return whether a record has a second text."""
-        return any(PAIR in members for members in self.members or ())
+        return any(members.get(PAIR) is not None for members in self.members or ())
 
     def replace_noise(self, errors: Utf8Errors) -> None:
         """Put U+FFFD in place of what is not UTF-8, where `errors` is "replace"."""
@@ -161,8 +171,9 @@ def _rows(source: RecordSource, path: str, field: str) -> Iterator[Unparsed]:
     """Yield the rows of a Parquet or Arrow file in batches, whose `offset` counts rows."""
     first: int = getattr(source, "start", 0)
     at = first
-    for rows in texts_of_column(path, field, first):
-        numbers = range(at + 1, at + rows.rows + 1)
+    for rows in texts_of_column(path, field, first, skips_null=source.skips_invalid):
+        numbers = range(at + 1, at + rows.rows + 1) if rows.kept is None else [at + row + 1 for row in rows.kept]
+        messages.leave_out(rows.rows - len(numbers), f"{source.shown}: a row without member {field!r}")
         batch = Batch(source, numbers, Records(rows.data, rows.ends, 0), _NoObjects(path), offset=at - first)
         yield Unparsed(len(rows.data), partial(_itself, batch))
         at += rows.rows
@@ -264,7 +275,7 @@ def _texts_in(source: RecordSource, first: int, raw: bytes, field: str, errors: 
     """Return the texts of JSON Lines as a batch; it ends before the first line without a text, whose error it has."""
     found = _texts_natively(raw, field)
     if found is None:
-        return _texts(source, first, raw, partial(text_of, field=field, errors=errors), offset)
+        return _texts(source, first, raw, partial(text_or_words, field=field, errors=errors), offset)
     texts = Records(*found, 0, is_utf8=True)
     return Batch(source, range(first, first + len(texts.ends)), texts, _Lines(raw), offset=offset)
 
@@ -278,28 +289,43 @@ def _texts_natively(raw: bytes, field: str) -> tuple[bytes, bytes] | None:
     return found
 
 
-def _texts(source: RecordSource, first: int, raw: bytes, text_in: Callable[..., bytes], offset: int) -> Batch:
+def _texts(source: RecordSource, first: int, raw: bytes, text_in: Callable[..., Text], offset: int) -> Batch:
+    """Return the texts of JSON Lines, as `_texts_in` does, read in Python; invalid lines may be left out."""
     lines = [(number, line) for number, line in enumerate(raw[:-1].split(b"\n"), first) if line.strip()]
-    all_members, texts, error = parse_objects([line for _, line in lines]) or [], [], None
-    is_parsed = bool(all_members)
+    parsed = parse_objects([line for _, line in lines])
+    kept: list[tuple[int, bytes, dict[str, Any], Text]] = []
+    error, left_out = None, list[TokcliError]()
     for place, (number, line) in enumerate(lines):
         try:
-            if not is_parsed:
-                all_members.append(read_object(line, None))
-            texts.append(text_in(all_members[place], where=None))
+            members = read_object(line, None) if parsed is None else parsed[place]
+            kept.append((number, line, members, text_in(members, where=None)))
         except TokcliError as wrong:
             wrong.where = f"{source.shown}: record {number}"
+            if source.skips_invalid:
+                left_out.append(wrong)
+                continue
+            wrong.hint = with_way_out(wrong.hint)
             error = wrong
             break
-    lines, all_members = lines[: len(texts)], all_members[: len(texts)]
-    numbers, objects = [number for number, _ in lines], [line for _, line in lines]
-    return Batch(source, numbers, Records.of(texts), objects, all_members, error, offset)
+    messages.leave_out(len(left_out), str(left_out[0]) if left_out else "")
+    numbers, objects, all_members, texts = (
+        (list(column) for column in zip(*kept, strict=True)) if kept else ([], [], [], [])
+    )
+    words = {place: text for place, text in enumerate(texts) if isinstance(text, list)}
+    whole = [b"" if isinstance(text, list) else text for text in texts]
+    return Batch(source, numbers, Records.of(whole), objects, all_members, error, offset, words)
+
+
+def with_way_out(hint: str) -> str:
+    """Return the hint of an error in a record, with the option that leaves such records out."""
+    return f"{hint} --skip-invalid leaves such records out.".strip()
 
 
 def read_records(source: Input, kind: RecordKind, field: str | None, errors: Utf8Errors) -> Iterator[Record]:
-    """Yield the records of an input as text; InputError names the first record that is wrong."""
+    """Yield the records of an input, of a list each word; InputError names the first that is wrong."""
     for batch in read_batches(source, kind, field, errors):
-        yield from batch.records()
+        for record in batch.records():
+            yield from record.words if isinstance(record, RecordOfWords) else [record]
         batch.raise_error()
 
 
@@ -307,8 +333,9 @@ def read_object(raw: bytes, where: str | None) -> dict[str, Any]:
     """Return the members of a JSON object, parsed strictly; InputError for anything else."""
     members = read_json(raw, where)
     if not isinstance(members, dict):
-        what = JSON_NAMES.get(type(members), "a number")
-        raise InputError(f"not a JSON object but {what}", 'An object is written {"member": value}.', where=where)
+        raise InputError(
+            f"not a JSON object but {json_name(members)}", 'An object is written {"member": value}.', where=where
+        )
     return members
 
 

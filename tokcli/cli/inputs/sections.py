@@ -40,6 +40,11 @@ class Section(NamedTuple):
         return self.source.notes
 
     @property
+    def skips_invalid(self) -> bool:
+        """Whether invalid records are left out."""
+        return self.source.skips_invalid
+
+    @property
     def is_whole(self) -> bool:
         """Whether all of the input is read."""
         return not self.start and self.stop is None

@@ -184,6 +184,7 @@ def fingerprint_of(
     return {
         "records": asked.records,
         "field": asked.field,
+        "skip_invalid": asked.skip_invalid,
         "limit": asked.limit,
         "hold_back": asked.hold_back,
         "errors": asked.errors,

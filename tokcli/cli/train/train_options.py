@@ -88,6 +88,7 @@ _corpus = options.group(
     option("--records", type=click.Choice(["lines", "nul", "jsonl"]),
            help="Take each line, NUL-ended string or JSON object as a text of its own."),
     option("--field", metavar="NAME", help="Read this member of each jsonl record."),
+    options.takes_skip_invalid,
     option("--limit", callback=_size, metavar="SIZE", help="Use only the first SIZE of the corpus."),
     option("--hold-back", type=options.NumberRange(0, 90), default=0, metavar="PERCENT",
            help="Keep the end of each file out of training, and measure on it."),

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pickle import PickleBuffer
 from typing import TYPE_CHECKING, Any
 
-from tokcli.cli import streams
+from tokcli.cli import messages, streams
 from tokcli.cli.cluster_work import ClusterWork, cluster_of, in_tasks, shift, work_of
 from tokcli.cli.encode.encode_inputs import encode_one
 from tokcli.cli.encode.encode_records import encode_batch
@@ -37,17 +37,24 @@ class Documents:
     """Encoded documents: `data`, the bytes of their ids as a shard has them, and `ends` (uint64), counted in ids.
 
     `offset` is the byte of the input at which the first document begins. `error` is that of the document after them.
-    A part of a document has no end.
+    A part of a document has no end. `left_out`: how many records were left out, and what is wrong with one of them.
     """
 
-    def __init__(self, offset: int, data: Buffer, ends: Buffer = NO_ENDS, error: TokcliError | None = None) -> None:
-        self.offset, self.error = offset, error
+    def __init__(
+        self,
+        offset: int,
+        data: Buffer,
+        ends: Buffer = NO_ENDS,
+        error: TokcliError | None = None,
+        left_out: tuple[int, str] = (0, ""),
+    ) -> None:
+        self.offset, self.error, self.left_out = offset, error, left_out
         self.data, self.ends = memoryview(data).cast("B"), memoryview(ends).cast("B").cast("Q")
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         """Return what makes these documents anew; from protocol 5 on pickle does not copy the ids."""
         as_buffer: Callable[[memoryview], Any] = PickleBuffer if protocol >= 5 else bytes
-        return Documents, (self.offset, as_buffer(self.data), as_buffer(self.ends), self.error)
+        return Documents, (self.offset, as_buffer(self.data), as_buffer(self.ends), self.error, self.left_out)
 
 
 class ClusterRun(Run):
@@ -65,6 +72,7 @@ class ClusterRun(Run):
     def _write(self, section: Section, made: Documents) -> None:
         """Write documents of a section, or the part of a document that the section is; raise their error."""
         writer = self._writer
+        messages.leave_out(*made.left_out)
         if self._request.options.records is not None:
             writer.at(section.number, made.offset)
             writer.add_packed(made.data, made.ends)
@@ -115,14 +123,15 @@ def _records(request: EncodeRequest, section: Section) -> Iterator[Documents]:
     for unparsed in batches_of(section, request.options):
         batch = unparsed.parse()
         offset = section.start + batch.offset
+        left_out = messages.take_left_out()
         made = encode_batch(request, batch)
         if made is not None:
-            yield Documents(offset, *packed_records(*made, 0, extra, form_of(request.encoding)))
+            yield Documents(offset, *packed_records(*made, 0, extra, form_of(request.encoding)), left_out=left_out)
         else:
             held = _Held(request, extra)
             for record in batch.records():
                 encode_one(request, record, held)
-            yield Documents(offset, held.data, held.ends)
+            yield Documents(offset, held.data, held.ends, left_out=left_out)
         if batch.error is not None:
             yield Documents(offset + len(batch.texts.data), b"", error=batch.error)
 

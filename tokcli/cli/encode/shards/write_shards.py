@@ -92,7 +92,17 @@ def _found(request: EncodeRequest, *, quietly: bool) -> Iterator[streams.Input]:
 def plan(request: EncodeRequest, digest: str, inventory: Inventory) -> dict[str, Any]:
     """Return what distinguishes this run from others, whose folders are rejected."""
     asked = request.options
-    names = ("layout", "shard_tokens", "append_special", "shard_of", "records", "field", "errors", "special")
+    names = (
+        "layout",
+        "shard_tokens",
+        "append_special",
+        "shard_of",
+        "records",
+        "field",
+        "errors",
+        "special",
+        "skip_invalid",
+    )
     more = ("add_special_tokens", "no_decompress")
     return {
         "encoding": digest,

@@ -1,0 +1,104 @@
+"""`--skip-invalid` leaves out the records that have no text, and nothing else, wherever JSON Lines are read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support import failed, noted, ok, refused
+
+VALID = ['{"text": "a b", "id": 1}', '{"text": "x", "id": 7}']
+INVALID = [
+    "not json",
+    '{"text": null}',
+    '{"other": 1}',
+    '{"text": 5}',
+    '["text"]',
+    r'{"text": "\ud800"}',
+    '{"text": ["a", 1]}',
+]
+MIXED = "\n".join([VALID[0], *INVALID, "", VALID[1], ""]).encode()
+WHOLE = "\n".join([*VALID, ""]).encode()
+JSONL = ("--records", "jsonl")
+NOTE = "Note: left out 7 invalid records, such as: standard input: record 2: not JSON at byte 0: expecting value\n"
+
+COMMANDS: dict[str, tuple[str, ...]] = {
+    "count": ("count",),
+    "count --total": ("count", "--total"),
+    "encode": ("encode",),
+    "encode --json": ("encode", "--json", "--all-fields"),
+    "encode with a template": ("encode", "--json", "--add-special-tokens", "-e", "wordpiece.tokenizer.json"),
+    "encode -n": ("encode", "-n", "1", "--keep", "last", "--json"),
+    "split": ("split", "--json"),
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
+def test_the_answers_are_those_of_the_valid_records(command: tuple[str, ...]) -> None:
+    folder = Path(__file__).parents[1] / "data" / "formats"
+    found = noted(*command, *JSONL, "--skip-invalid", data=MIXED, cwd=folder)
+    assert found.out == noted(*command, *JSONL, data=WHOLE, cwd=folder).out
+    assert found.err.endswith(NOTE)
+
+
+@pytest.mark.parametrize("line", [line for line in INVALID if "ud800" not in line])  # --errors takes that one
+def test_without_it_the_record_is_named_and_the_option_told(line: str) -> None:
+    error = refused("encode", *JSONL, data=f"{VALID[0]}\n{line}\n".encode())
+    assert "standard input: record 2: " in error
+    assert "--skip-invalid leaves such records out." in error
+
+
+def test_a_text_that_is_null_is_called_null() -> None:
+    assert "record 1: member 'text' is not a string but null" in refused("count", *JSONL, data=b'{"text": null}\n')
+
+
+def test_nothing_is_noted_where_nothing_is_left_out_or_notes_are_suppressed() -> None:
+    ok("count", *JSONL, "--skip-invalid", data=WHOLE)
+    ok("count", "-q", *JSONL, "--skip-invalid", data=MIXED)
+
+
+def test_records_are_numbered_as_they_are_in_the_input() -> None:
+    data = b'{"text": null}\n{"text": "a b c d e"}\n{"text": "<|endoftext|>"}\n'
+    assert "record 3: special token" in refused("encode", *JSONL, "--skip-invalid", data=data)
+    above = failed("count", *JSONL, "--skip-invalid", "--max", "2", data=data, status=1)
+    assert "record 2: 5 tokens, more than --max 2" in above.err
+
+
+def test_shards_and_trained_ranks_are_those_of_the_valid_records(tmp_path: Path) -> None:
+    (tmp_path / "mixed.jsonl").write_bytes(MIXED)
+    (tmp_path / "whole.jsonl").write_bytes(WHOLE)
+    for name in ("mixed", "whole"):
+        noted("encode", *JSONL, "--skip-invalid", "--shards", name, f"{name}.jsonl", cwd=tmp_path)
+        noted(
+            "train", *JSONL, "--skip-invalid", "--vocab-size", "258", "-o", f"{name}.out", f"{name}.jsonl", cwd=tmp_path
+        )
+    mixed, whole = ((tmp_path / name / "shard-00000.bin").read_bytes() for name in ("mixed", "whole"))
+    assert mixed == whole
+    assert (tmp_path / "mixed.out").read_bytes() == (tmp_path / "whole.out").read_bytes()
+    indexes = [json.loads((tmp_path / name / "index.json").read_bytes()) for name in ("mixed", "whole")]
+    assert indexes[0]["shards"] == indexes[1]["shards"]
+
+
+def test_of_ids_records_without_ids_are_left_out() -> None:
+    lines = b'{"ids": [64]}\n{"ids": null}\n{}\nx\n{"ids": [65]}\n'
+    found = noted("decode", *JSONL, "--skip-invalid", data=lines)
+    assert found.out == b"a\nb\n"
+    assert "left out 3 invalid records" in found.err
+    assert "--skip-invalid" in refused("decode", *JSONL, data=lines)
+
+
+def test_rows_of_parquet_without_a_text_are_left_out(tmp_path: Path) -> None:
+    parquet: Any = pytest.importorskip("pyarrow.parquet")
+    pyarrow: Any = pytest.importorskip("pyarrow")
+    texts = ["a b", None, None, "x", *[None if i % 3 else "c" for i in range(5000)]]
+    parquet.write_table(pyarrow.table({"text": texts}), tmp_path / "rows.parquet")
+    found = noted("count", *JSONL, "--skip-invalid", "rows.parquet", cwd=tmp_path)
+    assert found.out == b"2\n1\n" + b"1\n" * 1667
+    assert f"left out {2 + 5000 - 1667:,} invalid records" in found.err
+    assert "record 2: member 'text' is not a string but null" in refused("count", *JSONL, "rows.parquet", cwd=tmp_path)
+
+
+def test_it_is_for_json_lines() -> None:
+    assert "--skip-invalid needs --records jsonl" in refused("count", "--records", "lines", "--skip-invalid", data=b"x")
