@@ -59,6 +59,13 @@ def note_left_out() -> None:
         print_note(f"left out {records:,} invalid record{'' if records == 1 else 's, such as'}: {example}")
 
 
+def show_download(received: int, total: int | None) -> None:
+    """Show the progress of a download in bytes, on one line of standard error that is overwritten each time."""
+    of = f" of {total / 1e6:.1f}" if total else ""
+    sys.stderr.write(f"\rdownloading the vocabulary: {received / 1e6:.1f}{of} MB" + "\n" * (received == total))
+    sys.stderr.flush()
+
+
 def _print_for_people(*lines: str) -> None:
     print_as_is("".join(f"{shown_to_people(line)}\n" for line in lines if line))
 

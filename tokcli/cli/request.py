@@ -80,7 +80,7 @@ class Request(Generic[Asked]):
             needs_pattern=self.needs_pattern,
             offline=self.options.offline,
             note=self.note,
-            progress=show_download if sys.stderr.isatty() and not self.options.quiet else None,
+            progress=messages.show_download if sys.stderr.isatty() and not self.options.quiet else None,
         )
 
     @cached_property
@@ -265,13 +265,9 @@ class TextRequest(InputRequest[AskedText]):
 
     def words_of(self, source: RecordOfWords) -> list[Record]:
         """Return the words of a record, each encoded by itself, as Hugging Face does; note that no space is added."""
-        tokenizer = self.encoding.tokenizer
-        if not self._has_words:
-            self._has_words = True
-            if tokenizer.decode([*tokenizer.encode("a"), *tokenizer.encode("b")]) == b"ab":
-                self.note(
-                    f"words of a list are encoded one by one: with {self.encoding.name} no space is between them."
-                )
+        tokenizer, had_words, self._has_words = self.encoding.tokenizer, self._has_words, True
+        if not had_words and tokenizer.decode([*tokenizer.encode("a"), *tokenizer.encode("b")]) == b"ab":
+            self.note(f"words of a list are encoded one by one: with {self.encoding.name} no space is between them.")
         return source.words
 
     @cached_property
@@ -403,10 +399,3 @@ def thread_count(jobs: int | None) -> int:
     if jobs is not None:
         return min(jobs, MOST_THREADS)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def show_download(received: int, total: int | None) -> None:
-    """Show the progress of a download in bytes, on one line of standard error that is overwritten each time."""
-    of = f" of {total / 1e6:.1f}" if total else ""
-    sys.stderr.write(f"\rdownloading the vocabulary: {received / 1e6:.1f}{of} MB" + "\n" * (received == total))
-    sys.stderr.flush()
