@@ -5,10 +5,15 @@ from __future__ import annotations
 import re
 import sys
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
-from tokcli.errors import MAX_QUOTED, TokcliError
+from tokcli.errors import MAX_QUOTED, InputError, TokcliError, did_you_mean
+
+if TYPE_CHECKING:
+    from tokcli.engine.encoding import Encoding
 
 MAX_WORD, MAX_LINE = 300, 900  # characters of a path, and of a message
+SHOWN_NAMES = 8  # special tokens in a hint
 MAX_SHOWN = 1 << 16  # characters of a message that are looked at
 _left_out: list[tuple[int, str]] = []  # how many records at a time, and the first of them; threads append
 _printed: dict[str, object] = {}  # notes of `print_note_once`, each with who printed it
@@ -64,6 +69,18 @@ def show_download(received: int, total: int | None) -> None:
     of = f" of {total / 1e6:.1f}" if total else ""
     sys.stderr.write(f"\rdownloading the vocabulary: {received / 1e6:.1f}{of} MB" + "\n" * (received == total))
     sys.stderr.flush()
+
+
+def no_special_token(encoding: Encoding, name: str) -> InputError:
+    """Return the error for a name that is not one of the special tokens; its hint lists the first of them."""
+    tokens = sorted(encoding.special_tokens_set)
+    more = ", ..." if len(tokens) > SHOWN_NAMES else ""
+    return InputError(
+        f"{encoding.name} has no special token {name!r}{did_you_mean(name, tokens)}",
+        f"Its special tokens: {', '.join(tokens[:SHOWN_NAMES])}{more}"
+        if tokens
+        else "It has no special tokens at all.",
+    )
 
 
 def _print_for_people(*lines: str) -> None:

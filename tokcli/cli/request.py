@@ -21,7 +21,7 @@ from tokcli.engine.stream.chunks import ReadOptions
 from tokcli.engine.stream.parallel import ordered, with_threads_inside
 from tokcli.engine.stream.utf8 import work_of
 from tokcli.engine.tokens import Tokens
-from tokcli.errors import InputError, TokcliError, did_you_mean
+from tokcli.errors import TokcliError
 
 if TYPE_CHECKING:
     from tokcli.cli.inputs.records import Batch, Unparsed
@@ -47,7 +47,6 @@ READ_BY_OPTION = (
     "chat_template",
 )  # options that name files or folders to be read
 CONFIGURATIONS = (".jinja", "chat_template.json", "special_tokens_map.json", "tokenizer_config.json")
-SHOWN_NAMES = 8  # special tokens in a hint
 
 
 class Request(Generic[Asked]):
@@ -211,7 +210,7 @@ class TextRequest(InputRequest[AskedText]):
         tokens = self.encoding.special_tokens_set
         for name in self.options.allow_special:
             if name not in tokens:
-                raise no_special_token(self.encoding, name)
+                raise messages.no_special_token(self.encoding, name)
         return frozenset(tokens if self.options.special == "allow" else self.options.allow_special)
 
     @cached_property
@@ -332,18 +331,6 @@ def known_size(source: streams.Input) -> int:
     """Return the size of an input in bytes, where that is known before it is read; else 0."""
     status = source.status()
     return 0 if status is None else status.st_size
-
-
-def no_special_token(encoding: Encoding, name: str) -> InputError:
-    """Return the error for a name that is not one of the special tokens; its hint lists the first of them."""
-    tokens = sorted(encoding.special_tokens_set)
-    more = ", ..." if len(tokens) > SHOWN_NAMES else ""
-    return InputError(
-        f"{encoding.name} has no special token {name!r}{did_you_mean(name, tokens)}",
-        f"Its special tokens: {', '.join(tokens[:SHOWN_NAMES])}{more}"
-        if tokens
-        else "It has no special tokens at all.",
-    )
 
 
 def texts_in_folders(asked: FolderOptions, errors: Utf8Errors, *, keeps: bool = True) -> FoundTexts:

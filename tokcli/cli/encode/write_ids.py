@@ -9,9 +9,9 @@ from functools import partial
 from itertools import pairwise
 from typing import IO, TYPE_CHECKING
 
+from tokcli.cli import messages
 from tokcli.cli.json_stream import JsonStream, around, line
 from tokcli.cli.record import SEPARATOR
-from tokcli.cli.request import no_special_token
 from tokcli.cli.streams import Output
 from tokcli.engine.stream import ids as decoder
 from tokcli.engine.stream import npy
@@ -372,7 +372,7 @@ def special_id(encoding: Encoding, name: str | None) -> int | None:
         return None
     tokens = encoding.tokenizer.special_tokens
     if name not in tokens:
-        raise no_special_token(encoding, name)
+        raise messages.no_special_token(encoding, name)
     return tokens[name]
 
 
