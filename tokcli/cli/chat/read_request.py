@@ -43,6 +43,8 @@ SETTINGS = {
 }  # fmt: skip
 KNOWN = {*INSTRUCTIONS, *LISTS, *TOOLS, *SETTINGS}
 
+WHAT_IS_READ = "--chat reads a JSON list of messages, or an object as OpenAI, Anthropic, Gemini and MCP define it."
+
 # The roles of items without one, by how their type begins or ends.
 ASSISTANT, TOOL, USER, SYSTEM = "assistant", "tool", "user", "system"
 ITEM_ROLES = (("reasoning", ASSISTANT), ("_call", ASSISTANT), ("_output", TOOL), ("_list_tools", SYSTEM),
@@ -89,10 +91,7 @@ def _unwrapped(parsed: Any) -> dict[str, Any]:
 
 
 def _no_request(why: str) -> InputError:
-    return InputError(
-        f"not a request to a chat model: {why}",
-        "--chat reads a JSON list of messages, or an object as OpenAI, Anthropic, Gemini and MCP define it.",
-    )
+    return InputError(f"not a request to a chat model: {why}", WHAT_IS_READ)
 
 
 def _instructions(members: Mapping[str, Any], content: ContentReader) -> Iterator[ChatMessage]:

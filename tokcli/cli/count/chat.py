@@ -8,7 +8,7 @@ from typing import Any
 
 from tokcli.cli import streams
 from tokcli.cli.chat.conversation import CountedChat
-from tokcli.cli.chat.read_request import read_request
+from tokcli.cli.chat.read_request import WHAT_IS_READ, read_request
 from tokcli.cli.chat.rules import Rules, rules_for
 from tokcli.cli.count.budget import check_budget
 from tokcli.cli.count.chat_parts import write_parts
@@ -23,6 +23,7 @@ from tokcli.cli.walk.binary_files import is_binary
 from tokcli.errors import InputError, TokcliError
 
 MAX_BYTES = 64 << 20  # of a request: it is held as a whole
+LINES = "If each line is a request, count them with --records jsonl."
 
 
 def write(request: CountRequest, output: streams.Output, *, is_alone: bool) -> tuple[str | None, int]:
@@ -81,28 +82,34 @@ class ChatCounts(ManyCounts):
         return list(map(self._outcome, sources))
 
     def _outcome(self, source: streams.Input) -> Outcome:
-        data = b""
         try:
             data = records.read_all(source, MAX_BYTES, "messages")
             if is_binary(source, data):
                 return Outcome(source)
             with streams.naming(source.shown):
-                found = counted_chat(records.read_document(data, source.shown), self._rules)
+                found = counted_chat(_parsed(data, source.shown), self._rules)
         except TokcliError as error:
-            error.hint = error.hint or _hint(data)
             return Outcome(source, error=error)
         row = row_of(source, (found.counted.total,), len(data))
         return Outcome(source, row._replace(chat=found))
 
 
-def _hint(data: bytes) -> str:
-    """Return what to do about a file that is no JSON: nothing, unless its first line is JSON by itself."""
+def _parsed(data: bytes, where: str) -> Any:
+    """Return the value of a JSON document; InputError for anything else says what --chat reads, and how."""
+    try:
+        return records.read_document(data, where)
+    except InputError as error:
+        error.hint = error.hint or (LINES if _is_lines(data) else WHAT_IS_READ)
+        raise
+
+
+def _is_lines(data: bytes) -> bool:
+    """Return whether the first line, of several, is a JSON object or list by itself."""
     first, _, rest = data.partition(b"\n")
     try:
-        is_lines = isinstance(records.read_json(first, None), (dict, list)) and rest.strip()
-    except TokcliError:
-        is_lines = b""
-    return "If each line is a request, count them with --records jsonl." if is_lines else ""
+        return bool(rest.strip()) and isinstance(records.read_json(first, None), (dict, list))
+    except InputError:
+        return False
 
 
 # --- records ---------------------------------------------------------------------------------------------------------
