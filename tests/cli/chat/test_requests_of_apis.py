@@ -159,6 +159,32 @@ def test_gemini(snake: bool) -> None:
     assert texts_of({"contents": {"parts": {"text": "hello"}}}) == texts_of({"contents": "hello"}) == ["hello"]
 
 
+def test_what_is_like_these_apis() -> None:
+    bedrock = {
+        "modelId": "x", "system": [{"text": "Be kind."}], "inferenceConfig": {"maxTokens": 9},
+        "messages": [
+            user({"text": "hello"}, {"image": {"format": "png", "source": {"bytes": "AAAA"}}}),
+            {"role": "assistant", "content": [{"toolUse": {"toolUseId": "t", "name": "find", "input": {"a": "b"}}}]},
+            user({"toolResult": {"toolUseId": "t", "status": "success", "content": [{"json": {"c": "d"}}, {"text": "e"}]}}),
+        ],
+        "toolConfig": {"tools": [{"toolSpec": {"name": "find", "description": "Finds.", "inputSchema": {"json": SCHEMA}}}]},
+    }  # fmt: skip
+    assert texts_of(bedrock) == ["Be kind.", "hello", "find", '{"a": "b"}', '{"c": "d"}', "e"]
+    assert left_out(bedrock) == {"images": 1}
+    assert read_request(bedrock).tools[0].schemas == (SCHEMA,)
+    assert {text.tool for text in read_request(bedrock).messages[-1].texts} == {"find"}
+    ollama = {"model": "x", "messages": [{"role": "user", "content": "hello", "images": ["AA", "BB"]}], "options": {}}
+    assert texts_of(ollama) == ["hello"]
+    assert left_out(ollama) == {"images": 2}
+    assert texts_of({"conversations": [{"from": "human", "value": "hello"}]}) == ["hello"]
+
+
+def test_base64_in_an_address_is_no_text() -> None:
+    linked = user({"type": "note", "uri": "data:image/png;base64,AAAA"}, {"type": "note", "url": "https://example.org"})
+    assert texts_of([linked]) == ["https://example.org"]
+    assert left_out([linked]) == {"images": 1}
+
+
 def tokens(tool: dict[str, Any], **more: Any) -> int:
     return count_request(read_request({"messages": [], "tools": [tool], **more}), Overhead(), words).total
 

@@ -43,7 +43,7 @@ LEFT_OUT_MEMBERS = {
     "image_url": IMAGES, "images": IMAGES, "image": IMAGES, "icons": IMAGES,
     "input_audio": AUDIO, "audio": AUDIO,
     "video": VIDEOS, "video_url": VIDEOS,
-    "file": FILES, "file_data": FILES, "file_url": FILES, "blob": FILES,
+    "file": FILES, "file_data": FILES, "file_url": FILES, "blob": FILES, "document": FILES,
     "encrypted_content": ENCRYPTED, "data": ENCRYPTED,
     "signature": SIGNATURES, "thought_signature": SIGNATURES,
     "citations": CITATIONS, "annotations": CITATIONS,
@@ -62,15 +62,19 @@ TEXTS = {
     "code", "logs", "stdout", "stderr", "query", "queries", "url", "uri", "filename", "revised_prompt", "reason",
     "error", "tool_name", "command", "commands",
 }  # fmt: skip
+LINKS = ("url", "uri")  # texts, unless they hold the data themselves
 NESTED = {
     "content", "parts", "output", "outputs", "summary", "results", "function", "custom", "tool_calls", "function_call",
-    "function_response", "executable_code", "code_execution_result", "resource", "reasoning_details",
+    "function_response", "executable_code", "code_execution_result", "resource", "reasoning_details", "tool_use",
+    "tool_result",
 }  # fmt: skip
 # Objects that the model reads as JSON. (Arguments that are a string already are that text.)
-JSON_VALUES = {"input", "arguments", "args", "response", "action", "operation", "structured_content", "tools"}
+JSON_VALUES = {
+    "input", "arguments", "args", "response", "action", "operation", "structured_content", "tools", "result", "json",
+}  # fmt: skip
 CALL_VALUES = {"input", "arguments", "args", "response"}  # what makes a part with a name a call, or its result
 CALL = "_call"  # at the end of the type of an item that calls a tool without a name
-CALL_IDS = ("call_id", "id")
+CALL_IDS = ("call_id", "id", "tool_use_id")
 RESULT_IDS = ("tool_call_id", "tool_use_id", "call_id")
 
 
@@ -109,11 +113,13 @@ class ContentReader:
                 yield from self._source(value, part, tool)
             elif name in MEDIA and isinstance(value, dict):
                 self.left_out.add_media(next((v for n, v in value.items() if snake_case(n) == "mime_type"), None))
+            elif name in LINKS and isinstance(value, str) and value.startswith("data:"):
+                self.left_out.add_media(value[len("data:") :])
             elif name in NESTED or name in TEXTS:
                 yield from self.texts_of(value, tool)
             elif name in JSON_VALUES:
                 yield as_text(value, tool)
-            elif name in LEFT_OUT_MEMBERS:
+            elif name in LEFT_OUT_MEMBERS and not (name == "data" and isinstance(value, dict)):
                 if has_text(value):
                     self.left_out.add(LEFT_OUT_MEMBERS[name], len(value) if isinstance(value, list) else 1)
             elif is_message and isinstance(value, str):
@@ -141,17 +147,17 @@ class ContentReader:
 
     def _tool_of(self, part: Mapping[str, Any]) -> str:
         """Return the name of the tool that a part calls, or whose result it is; "" if it is neither."""
-        name = part.get("name")
-        if isinstance(name, str) and (CALL_VALUES & part.keys() or part.get("role") == "function"):
-            return self._remember(part, name)
+        members = {snake_case(name): value for name, value in part.items()}
+        kind, name = members.get("type"), members.get("name")
+        if isinstance(name, str) and (CALL_VALUES & members.keys() or members.get("role") == "function"):
+            return self._remember(members, name)
         for inner in ("function", "custom"):
-            found = part.get(inner)
+            found = members.get(inner)
             if isinstance(found, dict) and isinstance(found.get("name"), str):
-                return self._remember(part, found["name"])
-        kind = part.get("type")
+                return self._remember(members, found["name"])
         if isinstance(kind, str) and kind.endswith(CALL):  # such as local_shell_call
-            return self._remember(part, kind.removesuffix(CALL))
-        ids = [value for one in RESULT_IDS if isinstance(value := part.get(one), str)]
+            return self._remember(members, kind.removesuffix(CALL))
+        ids = [value for one in RESULT_IDS if isinstance(value := members.get(one), str)]
         return self._called.get(ids[0], UNKNOWN_TOOL) if ids else ""
 
     def _remember(self, call: Mapping[str, Any], tool: str) -> str:

@@ -1,7 +1,8 @@
 """JSON that is sent to a chat model, read as a `ChatRequest`, whichever API it is for.
 
-Those are OpenAI's Chat Completions and Responses, Anthropic's Messages, Gemini's generateContent, and MCP's lists of
-tools. What a request takes in tokens is left to others.
+Those are OpenAI's Chat Completions and Responses, Anthropic's Messages, Gemini's generateContent, MCP's lists of tools,
+and what is alike: Amazon Bedrock's Converse, Ollama's chats, ShareGPT's files. What a request takes in
+tokens is left to others.
 """
 
 from __future__ import annotations
@@ -38,8 +39,8 @@ SETTINGS = {
     "safety_identifier", "truncation", "include", "include_context", "background", "thinking", "container", "betas",
     "anthropic_version", "anthropic_beta", "context_management", "inference_geo", "speed", "generation_config",
     "safety_settings", "tool_config", "labels", "provider", "transforms", "plugins", "route", "options", "keep_alive",
-    "think", "raw", "timeout", "extra_headers", "model_preferences", "weight", "id", "object", "type",
-    "jsonrpc", "method", "url", "custom_id", "key", "next_cursor", "_meta",
+    "think", "raw", "timeout", "extra_headers", "inference_config", "model_preferences", "weight", "id", "object",
+    "type", "model_id", "jsonrpc", "method", "url", "custom_id", "key", "next_cursor", "_meta",
 }  # fmt: skip
 KNOWN = {*INSTRUCTIONS, *LISTS, *TOOLS, *SETTINGS}
 
@@ -60,6 +61,8 @@ def read_request(parsed: Any) -> ChatRequest:
     members = _in_snake_case(request)
     if isinstance(members.get("input"), dict):  # in a file that teaches preferences
         members |= _in_snake_case(members.pop("input"))
+    if isinstance(config := members.get("tool_config"), dict) and "tools" in config:  # Amazon Bedrock's
+        members["tools"] = config["tools"]
     left_out = LeftOut()
     content = ContentReader(left_out)
     messages = [*_instructions(members, content), *_listed(members, content)]

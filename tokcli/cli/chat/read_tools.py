@@ -21,6 +21,7 @@ FACTS = {
     "_meta", "meta",
 }  # fmt: skip
 OWN_TYPES = ("function", "custom", "mcp_tool")  # of tools that the request defines; any other is the provider's own
+INNER = ("function", "custom", "toolSpec")  # members of a tool that have all that defines it
 DECLARATIONS = "function_declarations"
 # Where a request says how the answer must be: the members that lead to an object with a schema.
 FORMATS = (
@@ -60,7 +61,7 @@ def read_tools(given: object, left_out: LeftOut) -> Iterator[ChatTool]:
 
 def _read_tool(tool: dict[str, Any], left_out: LeftOut) -> Iterator[ChatTool]:
     """Yield the tool that the request defines; of one that it only names, which the provider defines, the name."""
-    inner = next((tool[name] for name in ("function", "custom") if isinstance(tool.get(name), dict)), None)
+    inner = next((tool[name] for name in INNER if isinstance(tool.get(name), dict)), None)
     unknown = LeftOut()
     found = read_definition(tool if inner is None else inner, unknown)
     kind = tool.get("type")
@@ -80,7 +81,7 @@ def read_definition(members: Mapping[str, Any], left_out: LeftOut) -> ChatTool:
     for given, value in members.items():
         name = snake_case(given)
         if name in SCHEMAS and isinstance(value, dict):
-            schemas.append(value)
+            schemas.append(value["json"] if value.keys() == {"json"} and isinstance(value["json"], dict) else value)
         elif name in EXAMPLES and isinstance(value, list):
             texts += [as_text(one).text for one in value]
         elif name in TEXTS:
