@@ -35,6 +35,10 @@ class EncodeOptions(options.ClusterOptions, ChatOptions):
     shard_tokens: int
     append_special: str | None
     shard_of: str | None
+    dropout: float | None
+    nbest: int | None
+    alpha: float | None
+    seed: int | None
     visualise: Literal["tokens", "merges"] | None
     ids: bool
     svg: str | None
@@ -42,10 +46,18 @@ class EncodeOptions(options.ClusterOptions, ChatOptions):
     compare: str | None
     html: str | None
 
+    @property
+    def is_sampled(self) -> bool:
+        """Whether ids are drawn at random."""
+        return self.dropout is not None or self.alpha is not None
+
 
 EncodeRequest: TypeAlias = TextRequest[EncodeOptions]
 
 MAX_SHARD_TOKENS = 2**31 - 1  # lengths are int32 in Megatron's index
+MOST_PATHS = 512  # SentencePiece, too, gives no more segmentations
+SAMPLED = "Sampled ids go to lines, to JSON or to a binary --format."
+SAMPLING = ("--dropout", "--nbest", "--alpha")
 SHARDING = ("--layout", "--shard-tokens", "--shard-of", "--dask")
 
 declared = options.group(
@@ -86,6 +98,14 @@ declared = options.group(
     option("--shard-of", metavar="I/N",
            help="Encode only part I of N of the input's bytes, in whole documents; each part has its own DIR."),
     options.takes_cluster,
+    option("--dropout", type=options.NumberRange(min=0, max=1), metavar="P",
+           help="Skip each merge of BPE with probability P, for other ids each time."),
+    option("--nbest", type=click.IntRange(min=1, max=MOST_PATHS), metavar="N",
+           help="Write the N best segmentations of Unigram, a line each; or, with --alpha, one of them."),
+    option("--alpha", type=options.NumberRange(min=0), metavar="A",
+           help="Draw one of all segmentations of Unigram, or of the --nbest, by exp(A * its score)."),
+    option("--seed", type=click.IntRange(min=0), metavar="N",
+           help="Draw the same ids in each run for --dropout and --alpha."),
     option("--visualise", type=click.Choice(["tokens", "merges"]), is_flag=False, metavar="[tokens|merges]",
            help="Show coloured tokens, or with =merges every merge."),
     option("--ids", is_flag=True, help="Show the ids under the tokens of --visualise."),
@@ -123,6 +143,12 @@ CONFLICTS = (
     Apart("--dask", ("--text",)),
     Needs("--fail-if-truncated", "-n"),
     Needs("--keep", "-n"),
+    Apart("--dropout", ("--nbest", "--alpha"), "--dropout is for BPE; Unigram takes --nbest and --alpha."),
+    *(Apart(option, ("--shards", "--chunk", "--as-text", "--compare", "--html", "--visualise"), SAMPLED)
+      for option in SAMPLING),
+    Apart("--nbest", ("-n", "--offsets", "--format=u16|u32|npy"), "With --alpha, it is a single list of ids.",
+          unless="--alpha"),
+    Needs("--seed", ("--dropout", "--alpha")),
     Needs("--overlap", "--chunk"),
     Needs("--boundary", "--chunk"),
     Apart("--chunk", ("-n", "--compare", "--html", "--visualise")),

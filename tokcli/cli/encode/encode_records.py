@@ -21,7 +21,7 @@ def encode_records(request: EncodeRequest, source: streams.Input, writer: IdWrit
     truncated = False
 
     def work(batch: Batch) -> tuple[Buffer, bool] | None:
-        if not writer.takes_batches:
+        if not writer.takes_batches or request.options.is_sampled:  # each record is drawn once, in order
             return None
         return render_batch(request, batch, writer)
 

@@ -1,4 +1,4 @@
-"""The truncation and the padding of a tokenizer.json: checked as the library does, told in notes, and not applied."""
+"""Truncation, padding and dropout of a tokenizer.json: checked as the library does, told in notes, and not applied."""
 
 from __future__ import annotations
 
@@ -14,6 +14,12 @@ def batching_notes(top: JsonNode) -> list[str]:
     VocabularyError unless the library reads both.
     """
     return [*_truncation(top), *_padding(top)]
+
+
+def dropout_notes(model: JsonNode) -> list[str]:
+    """Return what a model that was read says about dropout, as `batching_notes` does."""
+    dropout = model.value.get("dropout")
+    return [f"has a dropout of {dropout:g}, which only encode --dropout {dropout:g} applies."] if dropout else []
 
 
 def _truncation(top: JsonNode) -> list[str]:

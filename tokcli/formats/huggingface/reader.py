@@ -16,7 +16,7 @@ from tokcli.engine.pipeline.models import Model, Unigram
 from tokcli.engine.pipeline.pipeline import Pipeline
 from tokcli.engine.pipeline.processors import copies
 from tokcli.engine.pipeline.repeating import RepeatingPipeline
-from tokcli.formats.huggingface.batching import MAX_ID, batching_notes
+from tokcli.formats.huggingface.batching import MAX_ID, batching_notes, dropout_notes
 from tokcli.formats.huggingface.components import asks_for_start, read_normalizer, read_pre_tokenizer, read_processor
 from tokcli.formats.huggingface.cut_pattern import CutPattern, cut_pattern_of
 from tokcli.formats.huggingface.decoders import decoder_of
@@ -38,6 +38,7 @@ def parse_huggingface(data: bytes, name: str) -> Pipeline:
         top.member(member).fail("no member of a tokenizer.json")
     notes = batching_notes(top)
     model = read_model(top.member("model"))
+    notes += dropout_notes(top.member("model"))
     added = read_added_tokens(top.member("added_tokens"), model) if "added_tokens" in members else []
     return read_components(top, model, added, notes)
 
