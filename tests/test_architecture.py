@@ -165,7 +165,7 @@ LATE = {
     "tokcli.engine.tiktoken.rank_vocabulary": "merging in Python, 1.2 ms, which the native twin saves",
     "tokcli.__main__": "the command line, 60 ms, which an import of `python -m tokcli` in tests does not need",
     "tokcli.cli.decode": "what reads shards, 20 ms, which files of ids do not need",
-    "tokcli.cli.encode.compare": "rich, 30 ms, which a pipe does not need",
+    "tokcli.cli.encode.views.compare": "rich, 30 ms, which a pipe does not need",
     "tokcli.cli.encode.encode": "the views, 100 ms, and tokenizers that see a text whole, 8 ms",
     "tokcli.cli.inspect_ranks.inspect_ranks": "a view each, 30 to 60 ms",
     "tokcli.cli.inspect_ranks.listing": "rich, 20 ms, which a pipe does not need",

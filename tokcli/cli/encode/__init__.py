@@ -1,5 +1,4 @@
-"""`tokcli encode`: its options, the writers of ids, and the views of `--visualise`, `--compare` and `--html`.
+"""`tokcli encode`: its options, the writers of ids, and ids that are drawn at random.
 
-encode.py is the command; a view is loaded only when it is asked for. Encoding is left to the engine, how tokens and
-merges look to `render/`.
+encode.py is the command. What people look at is in `views/`; encoding is left to the engine.
 """

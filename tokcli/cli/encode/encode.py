@@ -62,7 +62,7 @@ def command(**given: Any) -> int:
 
 def write_view(request: EncodeRequest) -> None:
     """Write what people look at: stacked lines, a page, a picture, coloured tokens or their merges."""
-    from tokcli.cli.encode import compare, visualise  # 10 ms that ids do not need
+    from tokcli.cli.encode.views import compare, visualise  # 10 ms that ids do not need
 
     asked = request.options
     if asked.compare is not None:
@@ -82,7 +82,7 @@ def write_view(request: EncodeRequest) -> None:
 
 def write_page(request: EncodeRequest, output: streams.Output | None = None) -> None:
     """Write a page or a picture to its file; or, to the output, tokens in rows or their merges."""
-    from tokcli.cli.encode import merge_view, token_page, token_rows  # rich: 50 ms that lines do not need
+    from tokcli.cli.encode.views import merge_view, token_page, token_rows  # rich: 50 ms that lines do not need
 
     asked = request.options
     if output is None:

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from tokcli.cli import streams
 from tokcli.cli.encode.encode_options import EncodeRequest
-from tokcli.cli.encode.shown_tokens import Tally, shown_parts, shown_tokens
+from tokcli.cli.encode.views.shown_tokens import Tally, shown_parts, shown_tokens
 from tokcli.cli.terminal import pager, screen
 from tokcli.cli.terminal.colours import colours, wants_color
 from tokcli.engine import backend

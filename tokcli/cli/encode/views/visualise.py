@@ -6,7 +6,7 @@ import sys
 
 from tokcli.cli import streams
 from tokcli.cli.encode.encode_options import EncodeRequest
-from tokcli.cli.encode.shown_tokens import Tally, shown_parts, shown_tokens
+from tokcli.cli.encode.views.shown_tokens import Tally, shown_parts, shown_tokens
 from tokcli.cli.json_stream import JsonStream, text_member
 from tokcli.cli.terminal.colours import colours
 from tokcli.engine import backend
