@@ -53,6 +53,13 @@ def test_a_mere_list_of_messages_is_a_conversation(tmp_path: Path) -> None:
 def test_counts_are_those_of_what_transformers_renders(name: str, tmp_path: Path) -> None:
     roles = GOLDEN["special_tokens"]
     made = tokenizer(tmp_path / "t", (DATA / "chat_templates" / name).read_text("utf-8"), **roles)
+    described = json.loads(TOKENIZER.read_text())
+    described["added_tokens"] += [
+        described["added_tokens"][0] | {"id": number, "content": token}
+        for number, token in enumerate(roles.values(), 401)
+    ]
+    (made / "tokenizer.json").write_text(json.dumps(described))
+    encoding = load_encoding(made)
     rows = [
         row
         for row in GOLDEN["rendered"]
@@ -63,7 +70,8 @@ def test_counts_are_those_of_what_transformers_renders(name: str, tmp_path: Path
         files = [tmp_path / f"{number}.json" for number in range(len(chats))]
         for file, chat in zip(files, sorted(chats), strict=True):
             file.write_text(json.dumps(GOLDEN["chats"][chat]))
-        expected = [tokens_in(row[3]) for chat in sorted(chats) for row in rows if row[1:3] == [chat, prompt]]
+        texts = [row[3] for chat in sorted(chats) for row in rows if row[1:3] == [chat, prompt]]
+        expected = [len(encoding.encode(text, allowed_special="all")) for text in texts]
         options = [] if prompt else ["--no-generation-prompt"]
         ran = noted("count", "--chat", "--jsonl", "-e", made, *options, *files)
         assert [json.loads(line)["tokens"] for line in ran.out.splitlines()] == expected
@@ -96,6 +104,19 @@ def test_the_first_token_of_the_post_processor_is_bos(tmp_path: Path) -> None:
     (tmp_path / "tokenizer.json").write_text(json.dumps(described))
     (tmp_path / "chat_template.jinja").write_text("{{ bos_token }}{{ messages[0].content }}")
     assert count("-e", tmp_path) == tokens_in("<|end|>hi")
+
+
+@pytest.mark.parametrize("file", ["plain.tokenizer.json", "bpe.model"])
+def test_a_special_token_that_the_tokenizer_would_take_for_text_is_refused(file: str, tmp_path: Path) -> None:
+    name = "tokenizer.model" if file.endswith(".model") else "tokenizer.json"
+    (tmp_path / name).write_bytes((DATA / "formats" / file).read_bytes())
+    config = {"bos_token": "<s>", "chat_template": "{{ bos_token }}{{ messages[0].content }}"}
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
+    said = refused("count", "--chat", "-e", tmp_path, data=json.dumps(HI).encode())
+    assert "writes '<s>', which is no special token" in said
+    config["chat_template"] = "{{ messages[0].content }}"
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
+    assert count("-e", tmp_path) == len(load_encoding(tmp_path).encode("hi"))
 
 
 def test_a_gguf_file_has_its_template(tmp_path: Path) -> None:

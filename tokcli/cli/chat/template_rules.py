@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cached_property
 
 from tokcli.chat_templates.conversation import variables_of
 from tokcli.chat_templates.renderer import Renderer
@@ -18,6 +19,7 @@ from tokcli.cli.request import Request
 from tokcli.engine.encoding import Encoding
 from tokcli.engine.stream.chunks import ReadOptions
 from tokcli.engine.tokens import Tokens
+from tokcli.errors import InputError
 from tokcli.registry.chat_templates import find_templates
 from tokcli.registry.models import tokenizer_for_model
 
@@ -33,7 +35,6 @@ class TemplateRules:
         self._renderers: dict[NamedTemplate, Renderer] = {}
         self._said: set[str] = set()
         self._special = ReadOptions("strict", frozenset(request.encoding.special_tokens_set), frozenset())
-
         if default := templates.by_name.get(DEFAULT):
             self._renderer(default).start()  # a fork is best made before there are threads
 
@@ -52,7 +53,19 @@ class TemplateRules:
                 and name not in self._templates.special_tokens
             ):
                 self._note(f"{template.shown}: no file says what the {name} is; it is left empty.")
-        return self._renderer(template).render(variables_of(conversation, self._templates.special_tokens))
+        text = self._renderer(template).render(variables_of(conversation, self._templates.special_tokens))
+        for token in self._not_tokens:
+            if token in text:
+                raise InputError(
+                    f"the chat template writes {token!r}, which is no special token to {self._request.encoding.name}",
+                    "Name a tokenizer.json or a GGUF file that has it; a SentencePiece model finds none in a text.",
+                )
+        return text
+
+    @cached_property
+    def _not_tokens(self) -> list[str]:
+        """The special tokens of the configuration that the tokenizer would take for several tokens."""
+        return [token for token in self._templates.special_tokens.values() if token and self._tokens_in(token) != 1]
 
     def count(self, chat: ChatRequest) -> ChatCount:
         """Return the tokens of a request: those of the texts in it, and as overhead what the template adds."""
