@@ -31,7 +31,8 @@ NO_END = {"--watch", "--step", "--dask", "--device", "--help", "--version"}  # w
 TEXTS = [b"", b"a", b"hello world, it's 2024\n", b"\xff\xfe", "caf\u00e9 \u4e2d\u6587 \U0001f642\n".encode(), b"\0\0", b"1 2 3\n",
          b"[1, 2, 3]", b'{"text": "a b"}\n{"text": ""}\n', b'{"ids": [1, 2]}\n', b"<|endoftext|>", b"\xef\xbb\xbfa",
          b"a\r\nb\r\n\x0b", b"\x1b[31mred\x1b]0;t\x07", b"4294967296", b"-1", b" " * 300, b"x" * 5000, b'{"text": 1}\n',
-         b'{"text": "\\ud800", "text_pair": "b"}\n', b"a\0b\0"]  # fmt: skip
+         b'{"text": "\\ud800", "text_pair": "b"}\n', b"a\0b\0", b'[{"role": "user", "content": "hi"}]\n',
+         b'{"messages": [{"content": [{"type": "x", "y": "z"}]}], "tools": [{"name": "f", "input_schema": {"items": {}}}]}\n']  # fmt: skip
 WORDS = ["", "a", "-", "--", ".", "..", "/", "/dev/null", "/dev/zero", "/dev/full", "missing", "folder", "folder/", "text", "ids",
          "names", "new", "new/x", "text\n", "\x1b[31m", "\u202e", os.fsdecode(b"\xff\xfe"), "x" * 300, "y" * 5000,
          "\u4e2d\u6587", "0", "1", "-1", "99999999999999999999", "1e9", "nan", "inf", "0x10", "\u0663", "1_000", " 1", "true",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+TOOLS, FORMATS = "(tools)", "(output schema)"  # said for the role and the place of a definition, which has none
+
 
 class ChatText(NamedTuple):
     """A text of a message; of JSON, `inside` are the strings in it.

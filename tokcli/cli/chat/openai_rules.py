@@ -11,14 +11,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from tokcli.cli.chat.conversation import ChatCount, ChatMessage, ChatRequest, ChatText, ChatTool, Share
+from tokcli.cli.chat.conversation import (
+    FORMATS,
+    TOOLS,
+    ChatCount,
+    ChatMessage,
+    ChatRequest,
+    ChatText,
+    ChatTool,
+    Share,
+)
 from tokcli.cli.chat.schema_rules import count_schema, texts_in_schema, without_stop
 
 Count = Callable[[str], int]
 
 REPLY = 3  # tokens with which every reply begins
 FUNCTIONS_END = 12  # tokens after the functions among the tools
-TOOLS, FORMATS = "(tools)", "(output schema)"  # what is said for the role and the place of a definition
 
 
 class Overhead(NamedTuple):

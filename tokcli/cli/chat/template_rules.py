@@ -12,7 +12,7 @@ from tokcli.chat_templates.renderer import Renderer
 from tokcli.chat_templates.template import DEFAULT, ChatTemplates, NamedTemplate
 from tokcli.chat_templates.template_files import read_template_file
 from tokcli.cli.chat.chat_options import ChatOptions
-from tokcli.cli.chat.conversation import ChatCount, ChatRequest, Share
+from tokcli.cli.chat.conversation import TOOLS, ChatCount, ChatRequest, Share
 from tokcli.cli.chat.template_conversation import conversation_of
 from tokcli.cli.options import DEFAULT_ENCODING
 from tokcli.cli.request import Request
@@ -90,7 +90,7 @@ class TemplateRules:
         for defined in chat.tools:
             schemas = [json.dumps(schema, ensure_ascii=False) for schema in defined.schemas]
             texts = [defined.name, defined.description, *schemas, *defined.texts]
-            yield Share(sum(map(tokens_in, texts)), "", "", defined.name)
+            yield Share(sum(map(tokens_in, texts)), TOOLS, TOOLS, defined.name)
 
     def _note(self, text: str) -> None:
         if text not in self._said:
