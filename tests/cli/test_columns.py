@@ -6,6 +6,8 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from datetime import date, timedelta
+from decimal import Decimal
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -166,7 +168,47 @@ def test_columns_that_are_no_text_are_refused(write: Callable[[Path, Any], Path]
     path = write(tmp_path / "rows", pa.Table.from_pylist(ROWS[:9]))
     assert "column 'number' is not of strings but of int64" in refused("count", *READ, "--field", "number", path)
     assert "no column 'meta.x' (it has 'text', 'meta', 'number')" in refused("count", *READ, "--field", "meta.x", path)
-    assert "--all-fields keeps" in refused("count", *READ, "--json", "--all-fields", path)
+
+
+@pytest.mark.parametrize("write", first_in_gate([parquet, arrow, stream, categories], 2))
+@pytest.mark.parametrize("command", [["count"], ["encode", "--chunk", "9"], *first_in_gate([["encode"], ["split"]], 0)])
+def test_an_answer_keeps_the_other_columns_of_its_row(
+    command: list[str], write: Callable[[Path, Any], Path], tmp_path: Path
+) -> None:
+    rows = ROWS[:5000] if command == ["count"] else ROWS[:50]
+    (tmp_path / "lines").write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+    path = write(tmp_path / "rows", pa.Table.from_pylist(rows))
+    for field in ("text", "meta.title"):
+        given = (*command, *READ, "--json", "--all-fields", "--field", field)
+        assert ok(*given, path) == ok(*given, tmp_path / "lines")
+
+
+def test_members_stay_with_their_row_where_others_are_left_out(tmp_path: Path) -> None:
+    rows = [{"text": None if n % 3 else f"text {n}", "id": n} for n in range(6000)]
+    path = parquet(tmp_path / "rows", pa.Table.from_pylist(rows))
+    made = noted("count", *READ, "--json", "--all-fields", "--skip-invalid", path).out.splitlines()
+    assert [(o["id"], o["text"]) for o in map(json.loads, made)] == [(n, f"text {n}") for n in range(0, 6000, 3)]
+    chunks = noted("encode", "--chunk", "1", *READ, "--json", "--all-fields", "--skip-invalid", path).out.splitlines()
+    assert {o["id"] - o["record"] for o in map(json.loads, chunks)} == {0}
+
+
+def test_what_json_lacks_is_written_as_text(tmp_path: Path) -> None:
+    row = {
+        "text": "a", "day": date(2024, 1, 2), "price": Decimal("1.10"), "raw": b"\xff", "gone": None,
+        "inner": {"list": [1.5, float("nan"), True]}, "took": timedelta(seconds=3),
+    }  # fmt: skip
+    table = pa.Table.from_pylist([row])
+    instant = pa.array([1_700_000_000_000_000_001], pa.timestamp("ns"))
+    path = parquet(tmp_path / "rows", table.append_column("time", instant))
+    made = json.loads(ok("count", *READ, "--json", "--all-fields", path))
+    assert made == {
+        "text": "a", "day": "2024-01-02", "price": "1.10", "raw": "ff", "gone": None, "took": "0:00:03",
+        "inner": {"list": [1.5, None, True]}, "time": "2023-11-14 22:13:20.000000001", "count": 1,
+    }  # fmt: skip
+    inside = pa.table({"text": ["a"], "times": pa.array([[1]], pa.list_(pa.timestamp("ns")))})
+    message = refused("count", *READ, "--json", "--all-fields", arrow(tmp_path / "inside", inside))
+    assert "a row cannot be written as JSON" in message
+    assert ok("count", *READ, tmp_path / "inside") == b"1\n"
 
 
 @pytest.mark.parametrize("write", [parquet, arrow, stream])

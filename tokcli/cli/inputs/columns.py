@@ -1,4 +1,4 @@
-"""A column of a Parquet or Arrow file as texts, read batch by batch (the extra `parquet`): a row is a record."""
+"""A column of a Parquet or Arrow file as texts, or its rows as JSON, batch by batch (the extra `parquet`)."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import os
 import sys
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from tokcli.cli.inputs.column_files import ARROW, PARQUET, holds_columns
+from tokcli.cli.json_stream import dump
 from tokcli.cli.streams import STANDARD_INPUT, Input
 from tokcli.errors import SHORTAGES, InputError, is_memory_short, not_loaded
 
@@ -173,13 +175,13 @@ def _texts_in(column: Any) -> Texts:
     return Texts(held, array("Q", (place - begin for place in places[1:])))
 
 
-def refused_by_pyarrow(error: Exception, what: str, path: str) -> Exception:
+def refused_by_pyarrow(error: Exception, what: str, path: str, hint: str = "") -> Exception:
     """Return the error for a file that pyarrow refuses: a MemoryError or OSError where the file is not to blame."""
     if isinstance(error, MemoryError) or is_memory_short():
         return MemoryError()
     if isinstance(error, OSError) and error.errno in SHORTAGES:
         return OSError(error.errno, os.strerror(error.errno), path)  # pyarrow's own text has two lines
-    return InputError(what, where=path, detail=str(error).partition("\n")[0])
+    return InputError(what, hint, where=path, detail=str(error).partition("\n")[0])
 
 
 def import_pyarrow() -> Any:
@@ -199,3 +201,70 @@ def import_pyarrow() -> Any:
     pyarrow.set_cpu_count(1)
     pyarrow.set_io_thread_count(1)
     return pyarrow
+
+
+# --- rows with all their columns -------------------------------------------------------------------------------------
+
+
+def objects_of_rows(path: str, first: int) -> Iterator[bytes]:
+    """Yield the rows of a file, from row `first` on, as JSON objects; InputError for what cannot be written as JSON.
+
+    Bytes are hexadecimal, dates, times and exact decimals are texts, and a number that JSON lacks (NaN) is null.
+    """
+    arrow = import_pyarrow()
+    try:
+        for rows in _rows_of(arrow, path):
+            kept = rows.slice(min(first, len(rows)))
+            first -= len(rows) - len(kept)
+            for row in _without_times(arrow, kept).to_pylist():
+                yield dump(_plain(row)).encode()
+    except (arrow.ArrowException, OSError, ValueError) as error:
+        hint = "Leave out --all-fields, or write the columns as texts."
+        raise refused_by_pyarrow(error, "a row cannot be written as JSON", path, hint) from None
+
+
+def _rows_of(arrow: Any, path: str) -> Iterator[Any]:
+    """Yield the rows of a file, with all columns, in batches."""
+    with arrow.memory_map(path) as file:
+        head = file.read(len(ARROW))
+        file.seek(0)
+        if head.startswith(PARQUET):
+            opened = arrow.parquet.ParquetFile(file, pre_buffer=False)
+            for group in range(opened.num_row_groups):
+                about = opened.metadata.row_group(group)
+                most = max(1, min(ROWS, BATCH_BYTES * about.num_rows // max(1, about.total_byte_size)))
+                yield from opened.iter_batches(most, row_groups=[group], use_threads=False)
+        elif head == ARROW:
+            opened = arrow.ipc.open_file(file)
+            yield from _small(map(opened.get_batch, range(opened.num_record_batches)))
+        else:
+            yield from _small(arrow.ipc.open_stream(file))
+
+
+def _small(batches: Iterable[Any]) -> Iterator[Any]:
+    return (batch.slice(begin, ROWS) for batch in batches for begin in range(0, len(batch), ROWS))
+
+
+def _without_times(arrow: Any, rows: Any) -> Any:
+    """Return rows with dates and times as texts: Python's have no nanoseconds."""
+    types = arrow.types
+    columns = [
+        column.cast(arrow.string())
+        if types.is_timestamp(kind) or types.is_date(kind) or types.is_time(kind)
+        else column
+        for column, kind in zip(rows.columns, rows.schema.types, strict=True)
+    ]
+    return arrow.RecordBatch.from_arrays(columns, rows.schema.names)
+
+
+def _plain(value: Any) -> Any:
+    """Return a value of a row as JSON has it."""
+    if isinstance(value, dict):
+        return {str(name): _plain(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(each) for each in value]
+    if isinstance(value, float):
+        return value if isfinite(value) else None
+    if isinstance(value, bytes):
+        return value.hex()
+    return value if value is None or isinstance(value, (str, int)) else str(value)

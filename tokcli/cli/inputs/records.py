@@ -5,11 +5,11 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import accumulate
+from itertools import accumulate, islice
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tokcli.cli import messages
-from tokcli.cli.inputs.columns import file_of_columns, texts_of_column
+from tokcli.cli.inputs.columns import file_of_columns, objects_of_rows, texts_of_column
 from tokcli.cli.json_stream import parse, parse_objects
 from tokcli.cli.record import PAIR, SEPARATOR, Record, RecordOfWords, json_name, text_or_words
 from tokcli.cli.streams import Input, Output
@@ -170,23 +170,29 @@ def _itself(batch: Batch) -> Batch:
 def _rows(source: RecordSource, path: str, field: str) -> Iterator[Unparsed]:
     """Yield the rows of a Parquet or Arrow file in batches, whose `offset` counts rows."""
     first: int = getattr(source, "start", 0)
-    at = first
+    at, objects = first, objects_of_rows(path, first)
     for rows in texts_of_column(path, field, first, skips_null=source.skips_invalid):
-        numbers = range(at + 1, at + rows.rows + 1) if rows.kept is None else [at + row + 1 for row in rows.kept]
-        messages.leave_out(rows.rows - len(numbers), f"{source.shown}: a row without member {field!r}")
-        batch = Batch(source, numbers, Records(rows.data, rows.ends, 0), _NoObjects(path), offset=at - first)
+        kept = range(rows.rows) if rows.kept is None else rows.kept
+        messages.leave_out(rows.rows - len(kept), f"{source.shown}: a row without member {field!r}")
+        numbers = range(at + 1, at + rows.rows + 1) if rows.kept is None else [at + row + 1 for row in kept]
+        texts = Records(rows.data, rows.ends, 0)
+        batch = Batch(source, numbers, texts, _NextRows(objects, rows.rows, kept), offset=at - first)
         yield Unparsed(len(rows.data), partial(_itself, batch))
         at += rows.rows
 
 
-class _NoObjects:
-    """The missing JSON objects of rows of which only one column is read; iterating over them raises InputError."""
+class _NextRows:
+    """The next rows of a file as JSON objects: they are read, with all their columns, where they are asked for.
 
-    def __init__(self, path: str) -> None:
-        self._path = path
+    `kept` are those of the rows that are records.
+    """
+
+    def __init__(self, objects: Iterator[bytes], rows: int, kept: Sequence[int]) -> None:
+        self._objects, self._rows, self._kept = objects, rows, kept
 
     def __iter__(self) -> Iterator[bytes]:
-        raise InputError("--all-fields keeps the members of JSON Lines only", where=self._path)
+        rows = list(islice(self._objects, self._rows))
+        return (rows[row] for row in self._kept)
 
 
 class _Lines:
