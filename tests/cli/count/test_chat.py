@@ -200,6 +200,14 @@ def test_a_record_that_is_no_request_is_named() -> None:
     assert "without --records" in refused(*RECORDS, data=json.dumps(WEATHER, indent=1).encode())
 
 
+def test_records_that_are_no_requests_are_left_out_on_request() -> None:
+    ran = noted(
+        "count", "--chat", "--records", "jsonl", "--json", "--skip-invalid", data=b'{"a": 1}\n' + LINES + b"[1]\n{\n"
+    )
+    assert [json.loads(line)["count"] for line in ran.out.splitlines()] == [124, 101, 3]
+    assert "left out 3 invalid records" in ran.err
+
+
 def test_requests_and_records_have_prices() -> None:
     assert ok("count", "-q", "--chat", "--price", "2.5", data=json.dumps(JARGON).encode()) == b"0.00031\n"
     assert ok(*RECORDS, "--price", "2.5", data=LINES) == b"0.00031\n0.0002525\n0.0000075\n"

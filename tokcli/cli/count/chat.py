@@ -6,7 +6,7 @@ from array import array
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tokcli.cli import streams
+from tokcli.cli import messages, streams
 from tokcli.cli.chat.conversation import CountedChat
 from tokcli.cli.chat.read_request import WHAT_IS_READ, read_request
 from tokcli.cli.chat.rules import Rules, rules_for
@@ -131,6 +131,10 @@ class _CountedBatch:
                 with streams.naming(where):
                     self.chats.append(counted_chat(records.read_json(text, where), rules))
             except TokcliError as error:
+                if batch.source.skips_invalid:
+                    messages.leave_out(1, str(error))
+                    continue
+                error.hint = records.with_way_out(error.hint)
                 if number == 1 and text.strip() in (b"{", b"["):
                     error.hint = "A file that is one request is read without --records."
                 self.error = error
