@@ -161,7 +161,7 @@ class InputRequest(Request[AskedInput]):
 class TextRequest(InputRequest[AskedText]):
     """A request whose inputs are text."""
 
-    _has_words = False  # whether a record was a list of words
+    _has_words = _has_pairs = False  # whether a record was a list of words, or a pair that has no template
 
     def encoding_named(self, spec: str, model: str | None = None) -> Encoding:
         """Return an encoding as any request does; notes say what its file asks for and options do."""
@@ -260,7 +260,11 @@ class TextRequest(InputRequest[AskedText]):
 
     def needs_one_by_one(self, batch: Batch) -> bool:
         """Return whether records of a batch are encoded one by one: pairs of texts, and lists of words."""
-        return bool(batch.words) or (self.encoding.tokenizer.sees_whole_texts and batch.has_pairs())
+        has_pairs, takes_pairs = batch.has_pairs(), self.encoding.tokenizer.sees_whole_texts
+        if has_pairs and not takes_pairs and not self._has_pairs:
+            self._has_pairs = True
+            self.note(f"{self.encoding.name} has no template for pairs of texts: member 'text_pair' is not encoded.")
+        return bool(batch.words) or (takes_pairs and has_pairs)
 
     def words_of(self, source: RecordOfWords) -> list[Record]:
         """Return the words of a record, each encoded by itself, as Hugging Face does; note that no space is added."""

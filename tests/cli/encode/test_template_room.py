@@ -187,3 +187,13 @@ def test_a_tokenizer_without_a_template_is_told_so() -> None:
     ran = noted("encode", "--add-special-tokens", "--chunk", "2", "-t", "a b c")
     assert ran.out == b"64 287\n274\n"
     assert "has no template" in ran.err
+
+
+def test_a_second_text_that_no_template_takes_is_told_once() -> None:
+    data = b'{"text": "a", "text_pair": "b"}\n' * 3
+    said = "Note: o200k_base has no template for pairs of texts: member 'text_pair' is not encoded.\n"
+    for command, answer in (("encode", b"64\n"), ("count", b"1\n")):
+        ran = noted(command, "--records", "jsonl", data=data)
+        assert (ran.out, ran.err) == (answer * 3, said)
+        assert ok(command, "-q", "--records", "jsonl", data=data) == answer * 3
+    assert noted("encode", "-n", "1", "--keep", "last", "--records", "jsonl", data=data).err == said

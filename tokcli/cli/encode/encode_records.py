@@ -57,7 +57,7 @@ def encode_batch(request: EncodeRequest, batch: Batch) -> tuple[memoryview, memo
 
 def _own_ids(request: EncodeRequest, batch: Batch) -> tuple[memoryview, memoryview] | None:
     """Return what `encode_batch` does, without the tokens of a template."""
-    if request.options.keep == "last" or request.needs_one_by_one(batch):
+    if request.needs_one_by_one(batch) or request.options.keep == "last":
         return None
     batch.replace_noise(request.options.errors)
     return record_runs.encode_records(request.encoding.tokenizer, batch.texts, request.read_options)
