@@ -179,6 +179,18 @@ def test_what_is_like_these_apis() -> None:
     assert texts_of({"conversations": [{"from": "human", "value": "hello"}]}) == ["hello"]
 
 
+def test_texts_beside_what_is_no_text_are_counted() -> None:
+    image = {"type": "image_url", "image_url": {"url": "https://x"}, "text": "a cat"}
+    assert texts_of([user(image)]) == ["a cat"]
+    assert left_out([user(image)]) == {"images": 1}
+    assert texts_of({"input": [{"type": "function_call_output", "call_id": "c", "output": {"found": 3}}]}) == [
+        '{"found": 3}'
+    ]
+    documents = {"messages": [], "documents": [{"title": "Cats", "text": "A cat is ..."}, "A dog is ..."]}
+    assert texts_of(documents) == ["Cats", "A cat is ...", "A dog is ..."]
+    assert not left_out(documents)
+
+
 def test_base64_in_an_address_is_no_text() -> None:
     linked = user({"type": "note", "uri": "data:image/png;base64,AAAA"}, {"type": "note", "url": "https://example.org"})
     assert texts_of([linked]) == ["https://example.org"]

@@ -55,7 +55,7 @@ FACTS = {
     "cache_control", "status", "index", "role", "from", "detail", "language", "outcome", "is_error", "error_code",
     "mime_type", "media_type", "phase", "logprobs", "video_metadata", "media_resolution", "stop_reason",
     "stop_sequence", "model", "usage", "created_at", "page_age", "retrieved_at", "server_label", "server_name", "_meta",
-    "meta", "pending_safety_checks", "acknowledged_safety_checks", "environment", "caller",
+    "meta", "environment", "caller",
 }  # fmt: skip
 TEXTS = {
     "text", "refusal", "thinking", "reasoning", "reasoning_content", "name", "title", "context", "description", "value",
@@ -103,6 +103,7 @@ class ContentReader:
         kind = part.get("type")
         if isinstance(kind, str) and kind in LEFT_OUT_TYPES:
             self.left_out.add(LEFT_OUT_TYPES[kind])
+            yield from self.texts_of(part.get("text"), tool)
             return
         unknown, is_known = [], is_message
         for given, value in part.items():
@@ -115,10 +116,10 @@ class ContentReader:
                 self.left_out.add_media(next((v for n, v in value.items() if snake_case(n) == "mime_type"), None))
             elif name in LINKS and isinstance(value, str) and value.startswith("data:"):
                 self.left_out.add_media(value[len("data:") :])
+            elif name in JSON_VALUES or (name == "output" and isinstance(value, dict) and "type" not in value):
+                yield as_text(value, tool)
             elif name in NESTED or name in TEXTS:
                 yield from self.texts_of(value, tool)
-            elif name in JSON_VALUES:
-                yield as_text(value, tool)
             elif name in LEFT_OUT_MEMBERS and not (name == "data" and isinstance(value, dict)):
                 if has_text(value):
                     self.left_out.add(LEFT_OUT_MEMBERS[name], len(value) if isinstance(value, list) else 1)

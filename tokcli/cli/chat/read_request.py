@@ -18,7 +18,7 @@ from tokcli.errors import InputError
 
 # Members with a text, or parts, that stand for a message by themselves, before all others.
 INSTRUCTIONS = ("system", "system_instruction", "system_prompt", "instructions")
-LISTS = ("messages", "contents", "input", "conversations", "preferred_output", "non_preferred_output")
+LISTS = ("documents", "messages", "contents", "input", "conversations", "preferred_output", "non_preferred_output")
 TOOLS = ("tools", "functions")
 # Objects around a request: of JSON-RPC, and of the files of batches.
 WRAPPERS = ("result", "body", "params", "request", "generate_content_request")
@@ -51,6 +51,7 @@ ASSISTANT, TOOL, USER, SYSTEM = "assistant", "tool", "user", "system"
 ITEM_ROLES = (("reasoning", ASSISTANT), ("_call", ASSISTANT), ("_output", TOOL), ("_list_tools", SYSTEM),
               ("_response", USER), ("_request", ASSISTANT))  # fmt: skip
 ROLES = ("role", "from")
+DEFAULT_ROLES = {"contents": USER, "documents": "document"}  # of what is in these lists, which may be mere texts, too
 
 
 def read_request(parsed: Any) -> ChatRequest:
@@ -123,7 +124,7 @@ def _listed(members: Mapping[str, Any], content: ContentReader) -> Iterator[Chat
 def _message(message: Any, number: int, name: str, content: ContentReader) -> ChatMessage:
     """Return a message of a list, the first of which has number 0; InputError for what is none."""
     called = f"message {number + 1}" if name == "messages" else f"item {number + 1} of {name!r}"
-    if isinstance(message, str) and name == "contents":
+    if isinstance(message, str) and name in DEFAULT_ROLES:
         message = {"parts": [{"text": message}]}
     if not isinstance(message, dict):
         raise InputError(f"{called} is not an object")
@@ -132,7 +133,7 @@ def _message(message: Any, number: int, name: str, content: ContentReader) -> Ch
     if not is_content(parts := message.get("parts")) and not isinstance(parts, dict):
         raise InputError(f"the parts of {called} are no list of objects")
     texts = tuple(content.texts_of_message(message))
-    role = _role_of(message) or (USER if name == "contents" else "")
+    role = _role_of(message) or DEFAULT_ROLES.get(name, "")
     return ChatMessage(role, f"{name}[{number}]", texts, "name" in message and "type" not in message)
 
 
