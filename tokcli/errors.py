@@ -148,6 +148,10 @@ class NotUtf8Error(InputError):
         return refused
 
 
+class LongPieceError(InputError):
+    """A piece above what one may have, which begins at `offset`: the pattern cuts nothing for that long."""
+
+
 class OutputError(TokcliError, OSError):
     """Output that cannot be written: a full disk, a closed stream, an output that is also an input."""
 

@@ -20,8 +20,10 @@ from support import HARD_ATOMS, noted, program, refused, run_tokcli, without_cov
 
 import tokcli
 from tokcli.cli.checkpoint_folder import NAME
+from tokcli.cli.train.train import command
 from tokcli.engine import backend
 from tokcli.engine.bpe.byte_alphabet import byte_alphabet
+from tokcli.errors import LongPieceError
 
 SIZE = "600"
 ROOT = Path(__file__).parent
@@ -472,3 +474,48 @@ def test_a_training_that_stops_early_tells_why(options: list[str], why: str, bac
 def test_a_training_that_fills_its_vocabulary_tells_no_reason(tmp_path: Path) -> None:
     err = train("-t", "abc abc", "--vocab-size", "257", "-o", tmp_path / "x")
     assert err.splitlines()[0] == "257 tokens, 1 merge"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "why"),
+    [
+        (
+            "none",
+            "Without a pattern, all of a text is one piece: name another --pattern, train on each line (--rec",
+        ),
+        (
+            "(?s).+",
+            "The pattern finds no end in it: name another --pattern, train on each line (--records lines), ",
+        ),
+        (
+            r"\w+|\W+",
+            "The pattern finds no end in it: name another --pattern, train on each line (--records lines), ",
+        ),
+    ],
+)
+def test_a_piece_that_is_too_long_is_named_with_what_to_do(
+    pattern: str, why: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("tokcli.engine.stream.parts.MAX_UNCUT_BYTES", 1 << 20)
+    monkeypatch.setattr("tokcli.engine.stream.chunks.MAX_PIECE_BYTES", 1 << 20)
+    (tmp_path / "ok.txt").write_text("ab cd")
+    (tmp_path / "long.txt").write_text("ab " + "x" * (3 << 20))
+    with pytest.raises(LongPieceError) as raised:
+        command.main(
+            [
+                str(tmp_path / "ok.txt"),
+                str(tmp_path / "long.txt"),
+                "--pattern",
+                pattern,
+                "--vocab-size",
+                "300",
+                "-j",
+                "1",
+            ]
+            + ["-o", str(tmp_path / "x")],
+            standalone_mode=False,
+        )
+    at = 3 if "W" in pattern else 0
+    assert str(raised.value) == f"{tmp_path / 'long.txt'}: a piece above 1 MiB begins at byte {at}"
+    assert raised.value.hint.startswith(why)
+    assert not (tmp_path / "x").exists()

@@ -58,6 +58,15 @@ class Plan:
         special = self._asked.special_tokens
         return about["pat_str"], [*special, *(token for token in about["special_tokens"] if token not in special)]
 
+    @property
+    def on_long_piece(self) -> str:
+        """What to do about a piece that is too long."""
+        is_none = self.pat_str == WHOLE_TEXT
+        why = "Without a pattern, all of a text is one piece" if is_none else "The pattern finds no end in it"
+        return (
+            f"{why}: name another --pattern, train on each line (--records lines), or cut the file into smaller ones."
+        )
+
     @cached_property
     def rules(self) -> TrainingRules:
         """The rules of training; InputError or VocabularyError where they cannot be followed."""

@@ -7,6 +7,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from tokcli.cli.messages import print_as_is
+from tokcli.formats.limits import MAX_TOKEN_BYTES
 from tokcli.render.numbers import counted, grouped
 from tokcli.render.visible import visible
 
@@ -28,10 +29,10 @@ def why_fewer(missing: int, left: PairsLeft, rules: TrainingRules) -> str:
     least, longest = max(rules.min_frequency, 1), rules.max_token_bytes
     if left.most_too_long >= least:
         often = f" that occurs {grouped(least)} times or more" if least > 1 else ""
-        return (
-            f"{fewer}: no pair{often} is left whose token is short enough for --max-token-bytes {longest}; "
-            "a larger value, or more text, gives more"
-        )
+        short = f"{fewer}: no pair{often} is left whose token is short enough"
+        if longest == MAX_TOKEN_BYTES:
+            return f"{short}, as tokens have at most {grouped(longest)} bytes; more text gives more"
+        return f"{short} for --max-token-bytes {longest}; a larger value, or more text, gives more"
     if most := max(left):
         return (
             f"{fewer}: no pair is left that is frequent enough for --min-frequency {least}, the most frequent occurs "

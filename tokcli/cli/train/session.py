@@ -14,7 +14,7 @@ from tokcli.cli.train.output import Files
 from tokcli.cli.train.plan import Plan
 from tokcli.cli.train.progress import Progress
 from tokcli.cli.train.train_options import TrainOptions
-from tokcli.errors import InputError, OutputError
+from tokcli.errors import InputError, LongPieceError, OutputError
 from tokcli.registry.registered import get_encoding
 from tokcli.render.numbers import counted as count_of
 from tokcli.training.cluster import count_on_cluster
@@ -93,6 +93,9 @@ class Session:
                     checkpoint.save()
         except OverflowError:
             raise InputError("a count is more than 2**62") from None
+        except LongPieceError as error:
+            error.hint = self._plan.on_long_piece
+            raise
         finally:
             self._progress.end()
         return counting.finish()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 from tokcli.engine.pretokenizers.cuts import LOOK_AROUND
 from tokcli.engine.stream import special_tokens
-from tokcli.errors import DisallowedSpecialTokenError, InputError, NotUtf8Error, PatternError
+from tokcli.errors import DisallowedSpecialTokenError, LongPieceError, NotUtf8Error, PatternError
 
 if TYPE_CHECKING:
     from tokcli.engine.base.longest_match import LongestMatch
@@ -282,7 +282,7 @@ class _Chunker:
                 return
             end = self._within(self._readable(self._text), self._pretokenizer.settled)
             if end == self._context:
-                raise InputError(
+                raise LongPieceError(
                     f"a piece above {MAX_PIECE_BYTES >> 20} MiB begins",
                     "The pattern finds no end in it: is this text, and the right pattern for it?",
                     offset=self._offset,
