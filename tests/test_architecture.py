@@ -60,7 +60,7 @@ ENGINE = [
     {"chunking"},
     {"encoding", "encoding_vocabulary", "files", "text_decoder"},
     {"sampling"},
-    {"tokenizer", "adapters", "bindings"},
+    {"tokenizer", "adapters", "bindings", "long_texts"},
     {"pipeline", "sentencepiece", "llama_cpp", "minbpe"},
     {"text_tokenizer"},
     {"shortcut"},

@@ -15,7 +15,7 @@ signal handlers several times a second, so that Ctrl-C ends them. Buffers that m
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Literal, SupportsIndex, final, overload
+from typing import Any, Literal, SupportsIndex, final, overload
 
 from typing_extensions import Buffer
 
@@ -631,6 +631,21 @@ class TextModel:
         """Return the ids of a text and the spans of their characters, else as encode does.
 
         Of a part, as part_ends gives them, `begins` and `ends` say whether the whole text begins and ends with it.
+        """
+    def encode_next(
+        self,
+        text: str | Buffer,
+        raw: Buffer,
+        normalized: Buffer,
+        threads: SupportsIndex,
+        begins: bool,
+        total: float,
+        keeps_spans: bool,
+        /,
+    ) -> list[Any] | Answer | None:
+        """Return the ids of a part of a text, the sum of scores after it and, if asked for, spans; else as encode does.
+
+        `total` is the sum before it (ValueError: it is not finite), `begins` whether the whole text begins with it.
         """
     def part_ends(
         self, text: str | Buffer, raw: Buffer, normalized: Buffer, size: SupportsIndex, /

@@ -20,7 +20,15 @@ from tokcli.engine.stream import chunks as stream
 from tokcli.engine.stream import special_tokens as special
 from tokcli.engine.stream.chunks import PLAIN, ReadOptions, Utf8Errors
 from tokcli.engine.stream.parallel import ordered
-from tokcli.engine.stream.utf8 import allowed_in, special_finder, text_of, utf8_of, valid_utf8, without_surrogates
+from tokcli.engine.stream.utf8 import (
+    PartOfText,
+    allowed_in,
+    special_finder,
+    text_of,
+    utf8_of,
+    valid_utf8,
+    without_surrogates,
+)
 from tokcli.engine.text_tokenizer import TextTokenizer
 from tokcli.engine.token_vocabulary import TokenVocabulary
 from tokcli.engine.tokens import Tokens
@@ -40,6 +48,7 @@ NONE: frozenset[str] = frozenset()
 LEAST_FOR_THREADS = (
     1 << 18
 )  # characters; with fewer, threads lose more by learning the texts' words each anew than they gain
+LONG_TEXT_BYTES = 1 << 23  # a text above is cut into parts, where it may be: memory does not grow with it
 LARGEST_GROUP = 64  # texts that a thread encodes before it takes others
 
 
@@ -179,7 +188,17 @@ class WholeTextTokenizer(TokenVocabulary):
         return self.read_chunks(blocks, options)
 
     def read_parts(self, blocks: stream.Blocks, options: ReadOptions = PLAIN) -> Iterator[AnyChunk]:
-        """Yield a stream as one part, or nothing if it is empty; InputError above stream.MAX_PIECE_BYTES."""
+        """Yield a stream as one part, or nothing if it is empty; above LONG_TEXT_BYTES, as parts where it may be cut.
+
+        InputError where what has to be seen whole is above stream.MAX_PIECE_BYTES.
+        """
+        blocks, is_long = _begun(blocks)
+        if is_long:
+            from tokcli.engine.long_texts.text_parts import cuts_of, read_text_parts  # all families: for long texts
+
+            if (cuts := cuts_of(self.rules)) is not None:
+                yield from read_text_parts(self.name, self.inner, cuts, blocks, options)
+                return
         data = self._joined(blocks)
         is_plain = not options.allowed and not special_finder(options.refused).is_in(data) and self.inner.is_native
         if is_plain and valid_utf8(data) == len(data):
@@ -210,6 +229,8 @@ class WholeTextTokenizer(TokenVocabulary):
 
     def encode_part(self, part: AnyChunk) -> memoryview:
         """Return the ids of a part of a stream as an array (uint32)."""
+        if isinstance(part, PartOfText):
+            return part.encode()
         return self.inner.encode_array(_text_or_utf8(part), allowed_in(part))
 
     def encode_each(self, part: SplitText) -> tuple[Buffer, bytes] | None:
@@ -219,6 +240,8 @@ class WholeTextTokenizer(TokenVocabulary):
 
     def count_part(self, part: AnyChunk) -> int:
         """Return the number of ids of a part of a stream."""
+        if isinstance(part, PartOfText):
+            return part.count()
         return self.inner.count(_text_or_utf8(part), allowed_in(part))
 
     def for_records(self, data: bytes, options: ReadOptions = PLAIN, *, is_utf8: bool = False) -> RecordEncoder | None:
@@ -233,6 +256,8 @@ class WholeTextTokenizer(TokenVocabulary):
 
     def encode_spans(self, part: AnyChunk) -> Tokens:
         """Return the tokens of a whole text with their places in characters; InputError where these are not known."""
+        if isinstance(part, PartOfText):
+            return part.encode_spans()
         allowed, native = allowed_in(part), None if self.inner.trims_spans else self.inner.native
         found = None if native is None else native.encode_spans(_text_or_utf8(part), allowed)
         return self.inner.encode_spans(text_of(part), allowed) if found is None else found
@@ -354,6 +379,17 @@ class WholeTextTokenizer(TokenVocabulary):
     def merge_steps(self, piece: bytes) -> None:
         """Return None: the merges of a piece follow from the parents of its tokens."""
         del piece
+
+
+def _begun(blocks: stream.Blocks) -> tuple[stream.Blocks, bool]:
+    """Return the blocks of a stream, and whether they have more than LONG_TEXT_BYTES, for which they have been read."""
+    source, held, size = iter(blocks), [], 0
+    for block in source:
+        held.append(block)
+        size += len(block)
+        if size > LONG_TEXT_BYTES:
+            return chain(held, source), True
+    return held, False
 
 
 def _text_or_utf8(part: AnyChunk) -> TextOrUtf8:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from array import array
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokcli.engine.bindings import text_model as native
@@ -279,7 +279,7 @@ def _steps_of(
 def _cuts_of(parts: Pipeline, steps: list[norm.Normalizer]) -> tuple[tuple[bool, bool, int] | None, Groups] | None:
     """Return the arguments of `set_metaspace` and the groups by which text is cut; None if it is cut otherwise."""
     splitters: list[split.Splitter] = _flat(parts.splitter)
-    if len(splitters) == 1 and _finds_nothing(splitters[0], steps[-1] if steps else None):
+    if len(splitters) == 1 and finds_nothing(splitters[0], steps):
         splitters = []
     space = None
     if splitters and isinstance(metaspace := splitters[-1], split.Metaspace):
@@ -291,8 +291,9 @@ def _cuts_of(parts: Pipeline, steps: list[norm.Normalizer]) -> tuple[tuple[bool,
     return (space, Groups(splitters)) if Groups.are_known(splitters) else None
 
 
-def _finds_nothing(splitter: split.Splitter, last: norm.Normalizer | None) -> bool:
-    """Return whether a splitter looks for a character that the last normalizer has just replaced."""
+def finds_nothing(splitter: split.Splitter, steps: Sequence[norm.Normalizer]) -> bool:
+    """Return whether a splitter looks for a character that the last of the normalizers has just replaced."""
+    last = steps[-1] if steps else None
     return (
         isinstance(splitter, split.Split)
         and isinstance(splitter.finder, LiteralText)

@@ -65,8 +65,22 @@ def best_path(
     >>> best_path("abc", scores, prefixes(scores), -12.0)
     [(0, 2, True), (2, 3, False)]
     """
+    return best_path_from(0.0, piece, scores, beginnings, unknown_score, in_singles=in_singles)[0]
+
+
+def best_path_from(
+    before: float,
+    piece: str,
+    scores: Mapping[str, float],
+    beginnings: frozenset[str],
+    unknown_score: float,
+    *,
+    in_singles: bool = False,
+) -> tuple[Path, float]:
+    """Return what `best_path` does for a piece after others, and the sum at its end; `before` is the sum before it."""
     size = len(piece)
     best = [0.0] * (size + 1)
+    best[0] = before
     starts: list[int | None] = [None] * (size + 1)  # of the last part on the best path; -begin - 1 if it is unknown
     frontier = 0
     for begin in range(size):
@@ -99,7 +113,7 @@ def best_path(
                 frontier = max(frontier, end)
             if starts[end] is None or total > best[end]:
                 best[end], starts[end] = total, -begin - 1
-    return _traced(starts)
+    return _traced(starts), best[size]
 
 
 def _traced(starts: list[int | None]) -> Path:

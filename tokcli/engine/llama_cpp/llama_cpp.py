@@ -19,7 +19,7 @@ from tokcli.engine.llama_cpp.settings import NORMAL, SPECIAL
 from tokcli.engine.llama_cpp.vocabulary import LlamaVocabulary
 from tokcli.engine.shortcut.shortcut import DecodingFacts, Shortcut
 from tokcli.engine.stream.utf8 import special_finder
-from tokcli.engine.text_tokenizer import TextTokenizer
+from tokcli.engine.text_tokenizer import NextIds, TextTokenizer, plain_text
 from tokcli.engine.tokens import Tokens, added, joined, joined_ids, spans_of
 from tokcli.engine.twins import RecordEncoder, TextOrUtf8, TextTwin, twin_of
 from tokcli.errors import InputError
@@ -97,6 +97,27 @@ class LlamaCpp(LlamaVocabulary, TextTokenizer):
     def count(self, text: TextOrUtf8, allowed: frozenset[str]) -> int:
         """Return the number of ids of a text."""
         return sum(len(ids) for ids, _ in self._encoded(text, allowed))
+
+    def encode_next(self, text: TextOrUtf8, allowed: frozenset[str], before: str, total: float) -> NextIds:
+        """Return the ids of a text after another one, for T5's Unigram; see `TextTokenizer`."""
+        parts: list[memoryview] = []
+        for fragment in self._fragments(plain_text(text), allowed):
+            if isinstance(fragment, int):
+                parts.append(memoryview(array("I", [fragment])))
+                total = 0.0
+            else:
+                ids, total = self._encode_next_fragment(fragment, before, total)
+                parts.append(ids)
+            before = ""  # text after a special token begins anew
+        return joined_ids(parts), total
+
+    def _encode_next_fragment(self, text: str, before: str, total: float) -> NextIds:
+        native = self.native_model
+        found = None if native is None else native.encode_next(text, total, begins=not before)
+        if found is not None:
+            return found
+        ids, total = self.model.encode_after(before, total, text)
+        return memoryview(array("I", ids)), total
 
     def for_records(self, data: bytes, allowed: frozenset[str]) -> RecordEncoder | None:
         """Return the native code that encodes all records in a buffer; None where a token may have to be cut out."""

@@ -36,6 +36,14 @@ class StretchModel(Protocol):
     def encode(self, text: str) -> Sequence[int]:
         """Return the ids of a text."""
 
+    def encode_after(self, before: str, total: float, text: str) -> tuple[list[int], float]:
+        """Return the ids of a text that continues another, and the sum of all scores after it, for models with sums.
+
+        `before` is a letter that stands for the text before, and `total` its sum.
+        """
+        del before
+        return list(self.encode(text)), total
+
     def split(self, text: str) -> list[str]:
         """Return the pieces of a text as they occur in it: its words, each with the space before it."""
         return re.findall(r" ?[^ ]+| +", text)

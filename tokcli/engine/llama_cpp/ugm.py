@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE
-from tokcli.engine.bpe.lattice import LARGEST_SINGLE, UNKNOWN_PENALTY, Path, best_path, prefixes, single
+from tokcli.engine.bpe.lattice import LARGEST_SINGLE, UNKNOWN_PENALTY, Path, best_path, best_path_from, prefixes, single
 from tokcli.engine.llama_cpp.stretch_models import StretchModel
 from tokcli.engine.sentencepiece.charsmap import Charsmap
 from tokcli.engine.tokens import check_growth, most_made_of
@@ -105,8 +105,17 @@ class LlamaUnigram(StretchModel, HasTwin):
     def encode(self, text: str) -> list[int]:
         """Return the ids of a text; a run of unknown characters has one id."""
         text = self.normalize(text)
+        return self._ids_of(text, self.path(text))
+
+    def encode_after(self, before: str, total: float, text: str) -> tuple[list[int], float]:
+        """Return the ids of a text that continues another, and the sum of all scores after it; see `TextTokenizer`."""
+        text = self.normalize(before + text)[len(self.normalize(before)) :]
+        path, total = best_path_from(total, text, self.path_scores, self.beginnings, self.unknown_score)
+        return self._ids_of(text, path), total
+
+    def _ids_of(self, text: str, path: Path) -> list[int]:
         ids: list[int] = []
-        for begin, end, is_token in self.path(text):
+        for begin, end, is_token in path:
             number = self.tokens[text[begin:end]][1] if is_token else self.unknown
             if not (ids and number == ids[-1] == self.unknown):
                 ids.append(number)

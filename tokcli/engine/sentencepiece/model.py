@@ -7,6 +7,7 @@ segmenters.py.
 from __future__ import annotations
 
 import re
+from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
@@ -21,12 +22,13 @@ from tokcli.engine.sentencepiece.segmenters import (
     Segmenter,
     SpmPiece,
     SpmTables,
+    UnigramSegmenter,
     segmenter_of,
 )
 from tokcli.engine.stream.decoding import ByteDecoder
-from tokcli.engine.text_tokenizer import TextTokenizer
+from tokcli.engine.text_tokenizer import NextIds, TextTokenizer, plain_text
 from tokcli.engine.tokens import Tokens
-from tokcli.engine.twins import HasTwin
+from tokcli.engine.twins import HasTwin, TextOrUtf8
 from tokcli.errors import UnknownTokenError
 
 
@@ -78,6 +80,20 @@ class SentencePiece(HasTwin, TextTokenizer):
         """Return the ids of a text without the native twin."""
         del allowed
         return [number for number, _ in self._numbered(self._segment(self.normalizer.normalize(text)))]
+
+    def encode_next(self, text: TextOrUtf8, allowed: frozenset[str], before: str, total: float) -> NextIds:
+        """Return the ids of a text after another one; see `TextTokenizer`."""
+        del allowed
+        found = None if self.native is None else self.native.encode_next(text, total, begins=not before)
+        if found is not None:
+            return found
+        segment, normalizer = self._segment, self.normalizer
+        normalized = normalizer.normalize(before + plain_text(text))[len(normalizer.normalize(before)) :]
+        if isinstance(segment, UnigramSegmenter):
+            pieces, total = segment.after(total, normalized)
+        else:
+            pieces = list(segment(normalized))
+        return memoryview(array("I", [number for number, _ in self._numbered(pieces)])), total
 
     def encode_own_text(self, text: str) -> list[int]:
         """Return the ids of a piece's text, which is normalized already and gets no space before it."""

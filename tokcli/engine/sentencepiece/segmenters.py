@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 from tokcli.engine.base.longest_match import LongestMatch
 from tokcli.engine.bpe.bpe import BoundedCache, Join, join_by_ranks, merge_bounds, merge_parts
 from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE, byte_token
-from tokcli.engine.bpe.lattice import LARGEST_SINGLE, UNKNOWN_PENALTY, Path, best_path, prefixes, single
+from tokcli.engine.bpe.lattice import LARGEST_SINGLE, UNKNOWN_PENALTY, Path, best_path, best_path_from, prefixes, single
 
 PieceKind = Literal["normal", "unknown", "control", "user_defined", "byte", "unused"]
 ModelType = Literal["unigram", "bpe", "word", "char"]
@@ -213,13 +213,24 @@ class UnigramSegmenter:
 
     def __call__(self, text: str) -> Sequence[NumberedText]:
         """Return the pieces of a text."""
-        tables = self._tables
-        return [
-            (part := text[begin:end], tables.ids[part] if is_piece else tables.unknown_id)
-            for begin, end, is_piece in self.path(text)
-        ]
+        return self._pieces(text, self.path(text))
 
     def path(self, text: str) -> Path:
         """Return the path through a text that is taken: the best one."""
         tables = self._tables
         return best_path(text, tables.path_scores, tables.beginnings, tables.unknown_score, in_singles=True)
+
+    def after(self, before: float, text: str) -> tuple[list[NumberedText], float]:
+        """Return the pieces of a text after another one, and the sum of scores at its end; `before`: that before it."""
+        tables = self._tables
+        path, after = best_path_from(
+            before, text, tables.path_scores, tables.beginnings, tables.unknown_score, in_singles=True
+        )
+        return self._pieces(text, path), after
+
+    def _pieces(self, text: str, path: Path) -> list[NumberedText]:
+        tables = self._tables
+        return [
+            (part := text[begin:end], tables.ids[part] if is_piece else tables.unknown_id)
+            for begin, end, is_piece in path
+        ]

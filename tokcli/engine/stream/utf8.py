@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
     from tokcli.engine import _native
+    from tokcli.engine.tokens import Tokens
 
 
 class SplitText:
@@ -52,6 +53,22 @@ class SplitText:
         """The pieces as text."""
         ends = memoryview(self.ends).cast("Q").tolist()
         return [str(self.data[begin:end], "utf-8") for begin, end in pairwise([0, *ends])]
+
+
+class PartOfText(SplitText):
+    """A part of a long text that knows how to encode itself (long_texts/); its pieces are not known."""
+
+    def encode(self) -> memoryview:
+        """Return the ids of the part (uint32)."""
+        raise NotImplementedError
+
+    def count(self) -> int:
+        """Return the number of ids of the part."""
+        raise NotImplementedError
+
+    def encode_spans(self) -> Tokens:
+        """Return the tokens of the part with their places in its characters; InputError where these are not known."""
+        raise NotImplementedError
 
 
 AnyChunk = memoryview | SplitText | Chunk  # plain text as UTF-8, the same with its pieces, or any other text

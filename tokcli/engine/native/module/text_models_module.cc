@@ -221,6 +221,7 @@ void bind_text_models(nb::module_& module) {
            nb::arg("threads") = 1)
       .def("encode_spans", &PyTextModel::encode_spans, nb::arg("text"), nb::arg("raw"), nb::arg("normalized"),
            nb::arg("threads") = 1, nb::arg("begins") = true, nb::arg("ends") = true)
+      .def("encode_next", &PyTextModel::encode_next)
       .def("part_ends", &PyTextModel::part_ends)
       .def("encode_records", &PyTextModel::encode_records)
       .def("count_records", &PyTextModel::count_records)

@@ -48,7 +48,7 @@ void AddedTokens::build(const std::vector<std::string_view>& texts, std::vector<
 }
 
 size_t TextModel::encode(Bytes text, Bytes raw_states, Bytes normalized_states, ScratchPool& pool, size_t threads,
-                         IdBuffer* out, Needs& needs, Spans* spans, Ends ends) const {
+                         IdBuffer* out, Needs& needs, Spans* spans, Ends ends, double* sum) const {
   const ScratchPool::Lease scratch(pool);
   scratch->cache.expect_text(text.size());
   Call call{pool, *scratch, IdSink(out, joins_unknown ? unknown.id : kNone), needs, most_normalized(text), threads};
@@ -59,6 +59,7 @@ size_t TextModel::encode(Bytes text, Bytes raw_states, Bytes normalized_states, 
   }
   call.ends_at_next = has_space_rules();
   call.ends = ends;
+  if (sum != nullptr) call.sum = *sum;
   bool is_first = ends.begin;
   find_added(raw, raw_states, text, needs, [&](Bytes segment, uint32_t id) {
     call.scratch.word.pace.step(segment.size());
@@ -70,6 +71,7 @@ size_t TextModel::encode(Bytes text, Bytes raw_states, Bytes normalized_states, 
     }
     is_first = false;
   });
+  if (sum != nullptr) *sum = call.sum;
   scratch->trim(text.size());
   return call.sink.count();
 }

@@ -240,9 +240,10 @@ struct TextModel {
   // Returns the number of ids of a text, and appends them to `out` if that is not null. At most `threads` share the work; the
   // two strings of states have a byte for each added token. Where `needs` is not empty afterwards, the ids are not to be
   // used. `spans` (null where they are not wanted) gets two numbers for each id: the first and the past-the-end byte,
-  // which are between characters of the text. `ends` are those of a part that part_ends has cut out of a longer text.
+  // which are between characters of the text. `ends` are those of a part that part_ends has cut out of a longer text. Where
+  // sums go through the whole text, `sum` (null: 0) is the one before such a part, and then the one after it.
   size_t encode(Bytes text, Bytes raw_states, Bytes normalized_states, ScratchPool& pool, size_t threads, IdBuffer* out,
-                Needs& needs, Spans* spans = nullptr, Ends ends = {}) const;
+                Needs& needs, Spans* spans = nullptr, Ends ends = {}, double* sum = nullptr) const;
   // Returns where parts of a text end, each of `size` bytes or a few more, that have its ids and their places also one by
   // one. There are none where it has to be encoded whole.
   std::vector<uint64_t> part_ends(Bytes text, Bytes raw_states, size_t size, Needs& needs) const;

@@ -2,6 +2,7 @@
 #include "module/classes/py_text_model.h"
 
 #include <algorithm>
+#include <cmath>
 #include <deque>
 
 #include "input/records.h"
@@ -89,12 +90,12 @@ nb::object PyTextModel::ask(nb::handle object, nb::handle raw, nb::handle normal
 // Calls make(ids, count). Without `kKeepsIds`, the ids are counted only.
 template <bool kKeepsIds, class Make>
 nb::object PyTextModel::encode_with(nb::handle text, nb::handle raw, nb::handle normalized, size_t threads, const Make& make,
-                                    Spans* spans, Ends ends) {
+                                    Spans* spans, Ends ends, double* sum) {
   IdBuffer ids;
   size_t count = 0;
   const auto encode = [&](Bytes bytes, Bytes raw_states, Bytes normalized_states, Needs& needs) {
     count = model_.encode(bytes, raw_states, normalized_states, pool_, threads, kKeepsIds ? &ids : nullptr, needs, spans,
-                          ends);
+                          ends, sum);
     if (spans == nullptr || !needs.empty()) return;
     if (spans->size() == 2 * ids.size()) to_char_spans(bytes, {spans->data(), spans->size()});
     else needs.is_for_python = true;
@@ -191,6 +192,19 @@ nb::object PyTextModel::encode_spans(nb::handle text, nb::handle raw, nb::handle
   Spans spans;
   const auto make = [&](IdBuffer ids, size_t) { return both(std::move(ids), std::move(spans)); };
   return encode_with(text, raw, normalized, threads, make, &spans, {begins, ends});
+}
+nb::object PyTextModel::encode_next(nb::handle text, nb::handle raw, nb::handle normalized, Number<size_t> threads,
+                                    bool begins, double sum, bool keeps_spans) {
+  if (!std::isfinite(sum)) throw nb::value_error("a sum is not finite");
+  Spans spans;
+  const auto make = [&](IdBuffer ids, size_t) {
+    nb::list made;
+    made.append(nb::cast(std::move(ids)));
+    made.append(sum);
+    if (keeps_spans) made.append(nb::cast(std::move(spans)));
+    return made;
+  };
+  return encode_with(text, raw, normalized, threads, make, keeps_spans ? &spans : nullptr, {begins, true}, &sum);
 }
 nb::object PyTextModel::part_ends(nb::handle text, nb::handle raw, nb::handle normalized, Number<size_t> given_size) {
   const size_t size = given_size;

@@ -55,6 +55,10 @@ class PyTextModel {
   // of what has to be learned first; or None where only Python can encode the text.
   nb::object encode(nb::handle text, nb::handle raw, nb::handle normalized, Number<size_t> threads);
   nb::object encode_ids(nb::handle text, nb::handle raw, nb::handle normalized, Number<size_t> threads);
+  // A list of the ids of a part of a text, of the sum of all scores after it (`sum` is the one before it) and, with
+  // `keeps_spans`, of the spans of its characters.
+  nb::object encode_next(nb::handle text, nb::handle raw, nb::handle normalized, Number<size_t> threads, bool begins,
+                         double sum, bool keeps_spans);
   nb::object count(nb::handle text, nb::handle raw, nb::handle normalized, Number<size_t> threads);
   // A list of the ids and the spans of their characters (uint64, two for each). `begins`, `ends`: where the text is in a
   // longer one that part_ends has cut.
@@ -94,7 +98,7 @@ class PyTextModel {
   void close();
   template <bool kKeepsIds = true, class Make>
   nb::object encode_with(nb::handle text, nb::handle raw, nb::handle normalized, size_t threads, const Make& make,
-                         Spans* spans = nullptr, Ends ends = {});
+                         Spans* spans = nullptr, Ends ends = {}, double* sum = nullptr);
   template <class Done, class Make>
   nb::object each_record(nb::handle data, nb::handle given_ends, size_t separator_size, nb::handle raw,
                          nb::handle normalized, nb::handle before, IdBuffer* ids, const Done& done, const Make& make);

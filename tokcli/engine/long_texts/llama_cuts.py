@@ -1,0 +1,64 @@
+"""Where texts may be cut for the tokenizers of GGUF files: SPM's scores, BERT's words, and T5's Unigram."""
+
+from __future__ import annotations
+
+from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE
+from tokcli.engine.llama_cpp.llama_cpp import LlamaCpp
+from tokcli.engine.llama_cpp.stretch_models import LlamaSpm
+from tokcli.engine.llama_cpp.ugm import LlamaUnigram
+from tokcli.engine.llama_cpp.words import LlamaWords
+from tokcli.engine.long_texts.sentencepiece_cuts import cuts_of_unigram
+from tokcli.engine.long_texts.text_cuts import NeighbourTable, TextCuts
+
+
+def cuts_of_llama(tokenizer: LlamaCpp) -> TextCuts | None:
+    """Return where a tokenizer's texts may be cut; None for a model whose cuts are not known."""
+    model = tokenizer.model
+    inner: TextCuts
+    if isinstance(model, LlamaUnigram):
+        inner = cuts_of_unigram(model)
+    elif isinstance(model, LlamaSpm):
+        inner = _SpmCuts(model)
+    elif isinstance(model, LlamaWords):
+        inner = _WordCuts(model)
+    else:
+        return None
+    return _LlamaCuts(tokenizer, inner)
+
+
+class _LlamaCuts(TextCuts):
+    """The cuts of a model where no special token, which is cut out of text before it, holds both neighbours or ends."""
+
+    def __init__(self, tokenizer: LlamaCpp, inner: TextCuts) -> None:
+        self._texts = tuple(token for token, _ in tokenizer.found_tokens.cut_out)
+        self._special = NeighbourTable(self._texts)
+        self._inner, self.in_order, self.unknown = inner, inner.in_order, inner.unknown
+
+    def is_cut(self, text: str, at: int) -> bool:
+        """Return whether a text may be cut before the white space at `at`; see `TextCuts`."""
+        left, right = text[at - 1], text[at]
+        if text[:at].endswith(self._texts) or self._special.holds(left, right):
+            return False
+        return self._inner.is_cut(text, at)
+
+
+class _SpmCuts(TextCuts):
+    """SPM merges whatever two neighbours are a token together: none may hold what is on both sides of a cut."""
+
+    def __init__(self, model: LlamaSpm) -> None:
+        self._tokens = NeighbourTable(model.ids)
+
+    def is_cut(self, text: str, at: int) -> bool:
+        """Return whether a text may be cut before the white space at `at`; see `TextCuts`."""
+        return not self._tokens.holds(text[at - 1], text[at].replace(" ", VISIBLE_SPACE))
+
+
+class _WordCuts(TextCuts):
+    """BERT's words end at white space."""
+
+    def __init__(self, model: LlamaWords) -> None:
+        self._rule = model.rule
+
+    def is_cut(self, text: str, at: int) -> bool:
+        """Return whether a text may be cut before the white space at `at`; see `TextCuts`."""
+        return self._rule(text[at]) == " "

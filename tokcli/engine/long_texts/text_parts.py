@@ -1,0 +1,269 @@
+"""The parts of a long text for a tokenizer that sees texts whole: read as a stream, cut, and encoded one by one.
+
+Where a text may be cut, text_cuts.py and its families say. A part is encoded behind a letter that stands for the text
+before it, so that nothing is added to it that belongs to the beginning of a text; the letter's ids are dropped.
+"""
+
+from __future__ import annotations
+
+import codecs
+from array import array
+from collections.abc import Callable, Iterator
+from itertools import chain, islice, repeat
+from threading import Lock
+from typing import TYPE_CHECKING, NamedTuple
+
+from tokcli.engine.long_texts.text_cuts import AROUND, LETTERS, NeighbourTable, TextCuts, places
+from tokcli.engine.stream import chunks as stream
+from tokcli.engine.stream.parallel import with_threads_inside
+from tokcli.engine.stream.utf8 import MAX_CHARACTER, PartOfText, special_finder, valid_utf8
+from tokcli.engine.tokens import Tokens
+from tokcli.errors import DisallowedSpecialTokenError, InputError, NotUtf8Error
+
+if TYPE_CHECKING:
+    from tokcli.engine.text_tokenizer import TextTokenizer
+    from tokcli.engine.twins import TextOrUtf8
+
+PART_BYTES = 1 << 18  # of a part that a thread encodes: enough work, and little memory
+PART_IN_ORDER_BYTES = 1 << 21  # of a part that threads share, since parts are encoded in order
+_WINDOWS = (1 << 11, 1 << 14, 1 << 17)  # bytes at the end to search for a place to cut: each size in turn
+CONTEXT = 4 * AROUND  # bytes of text around a place to cut
+_MOST_TRIED = 200  # places in a window: a text in which so many are no cuts is hardly one of words
+
+
+def cuts_of(tokenizer: TextTokenizer) -> TextCuts | None:
+    """Return where the texts of a tokenizer may be cut; None where no place is known."""
+    # here: the families are needed for long texts only
+    from tokcli.engine.llama_cpp.llama_cpp import LlamaCpp
+    from tokcli.engine.long_texts.llama_cuts import cuts_of_llama
+    from tokcli.engine.long_texts.pipeline_cuts import cuts_of_pipeline
+    from tokcli.engine.long_texts.sentencepiece_cuts import cuts_of_sentencepiece
+    from tokcli.engine.pipeline.pipeline import Pipeline
+    from tokcli.engine.sentencepiece.model import SentencePiece
+
+    if isinstance(tokenizer, SentencePiece):
+        return cuts_of_sentencepiece(tokenizer)
+    if isinstance(tokenizer, Pipeline):
+        return cuts_of_pipeline(tokenizer)
+    return cuts_of_llama(tokenizer) if isinstance(tokenizer, LlamaCpp) else None
+
+
+class TextPart(PartOfText):
+    """A part of a long text, as UTF-8, and what makes its ids; `previous` is the part before it, where that matters."""
+
+    def __init__(self, data: memoryview, encoder: PartEncoder, before: str, previous: TextPart | None) -> None:
+        super().__init__(data, b"")
+        self._encoder, self._before, self._previous = encoder, before, previous
+        self._lock = Lock()
+        self._made: _Made | None = None
+
+    def encode(self) -> memoryview:
+        """Return the ids of the part (uint32)."""
+        return self._in_order().ids if self._encoder.in_order else self._encoder.encode(self.data, self._before)
+
+    def _in_order(self) -> _Made:
+        """Return what is made of the part; whoever needs it first encodes it, and the parts before it."""
+        with self._lock:
+            if self._made is None:
+                before = _NOTHING if self._previous is None else self._previous._in_order()
+                self._made = self._encoder.encode_next(self.data, self._before, before)
+                self._previous = None
+            return self._made
+
+    def count(self) -> int:
+        """Return the number of ids of the part."""
+        return len(self._in_order().ids) if self._encoder.in_order else self._encoder.count(self.data, self._before)
+
+    def encode_spans(self) -> Tokens:
+        """Return the tokens of the part with their places in its characters; InputError where these are not known."""
+        return self._encoder.encode_spans(self.data, self._before)
+
+
+class _Made(NamedTuple):
+    """The ids of a part; the sum of all scores and the last id after it."""
+
+    ids: memoryview
+    total: float
+    last: int | None
+
+
+_NOTHING = _Made(memoryview(array("I")), 0.0, None)
+
+
+class PartEncoder:
+    """Encodes the parts of one text, in which the special tokens in `allowed` become their ids."""
+
+    def __init__(self, tokenizer: TextTokenizer, allowed: frozenset[str], cuts: TextCuts) -> None:
+        self.in_order, self._unknown = cuts.in_order, cuts.unknown
+        self._tokenizer, self._allowed = tokenizer, allowed
+        self._sizes: dict[str, int] = {"": 0}  # the number of ids of each letter that stands before parts
+
+    def before(self, letter: str) -> str:
+        """Return a letter that will stand before parts."""
+        if letter not in self._sizes:
+            self._sizes[letter] = len(self._tokenizer.encode_array(letter, frozenset()))
+        return letter
+
+    def encode(self, data: memoryview, before: str) -> memoryview:
+        """Return the ids of a part behind a letter. Its threads are those that take the parts."""
+
+        def ids_of(text: TextOrUtf8) -> memoryview:
+            return self._tokenizer.encode_array(text, self._allowed)
+
+        return _alone(ids_of, _behind(data, before))[self._sizes[before] :]
+
+    def count(self, data: memoryview, before: str) -> int:
+        """Return the number of ids of a part behind a letter."""
+
+        def count_of(text: TextOrUtf8) -> int:
+            return self._tokenizer.count(text, self._allowed)
+
+        return _alone(count_of, _behind(data, before)) - self._sizes[before]
+
+    def encode_next(self, data: memoryview, before: str, previous: _Made) -> _Made:
+        """Return what is made of a part after another one."""
+        ids, total = self._tokenizer.encode_next(data, self._allowed, before, previous.total)
+        if len(ids) and ids[0] == previous.last == self._unknown:
+            ids = ids[1:]
+        return _Made(ids, total, ids[-1] if len(ids) else previous.last)
+
+    def encode_spans(self, data: memoryview, before: str) -> Tokens:
+        """Return the tokens of a part with their places in its characters; InputError where these are not known."""
+        if self.in_order:
+            raise InputError("the places of tokens are not known for a text of this size", _CUT_IT)
+        found = self._tokenizer.encode_spans(str(_behind(data, before), "utf-8"), self._allowed)
+        first = self._sizes[before]
+        spans = found.spans or ()
+        moved = array("Q", [place - len(before) for place in spans[2 * first :]])
+        return Tokens(found.ids[first:], spans=moved, blanks=found.blanks and found.blanks[2 * first :])
+
+
+_CUT_IT = "Cut it into records."
+
+
+def _behind(data: memoryview, before: str) -> memoryview:
+    return memoryview(b"".join([before.encode(), data])) if before else data
+
+
+def _alone(work: Callable[[memoryview], stream.Result], text: memoryview) -> stream.Result:
+    return with_threads_inside(work, 1)(text)
+
+
+def read_text_parts(
+    name: str,
+    tokenizer: TextTokenizer,
+    cuts: TextCuts,
+    blocks: stream.Blocks,
+    options: stream.ReadOptions,
+    part_bytes: int | None = None,
+    context: int = CONTEXT,
+) -> Iterator[TextPart]:
+    """Yield the parts of a text, each of about `part_bytes`; `context` bytes around a cut are looked at.
+
+    InputError where none ends within the limit of a piece.
+
+    Special tokens that `options` refuse, and bytes that are not UTF-8, are errors that name their place.
+    """
+    size = part_bytes or (PART_IN_ORDER_BYTES if cuts.in_order else PART_BYTES)
+    reader = _Reader(name, cuts, options, size, context)
+    encoder = PartEncoder(tokenizer, options.allowed, cuts)
+    previous: TextPart | None = None
+    for data, letter in reader.parts(blocks):
+        part = TextPart(memoryview(data), encoder, encoder.before(letter), previous)
+        if cuts.in_order:
+            previous = part
+        yield part
+
+
+class _Reader:
+    """Holds the text that is not in a part yet, which begins at byte `_offset` of the input's UTF-8."""
+
+    def __init__(self, name: str, cuts: TextCuts, options: stream.ReadOptions, size: int, context: int) -> None:
+        self._name, self._cuts, self._size, self._context = name, cuts, size, context
+        self._refused = special_finder(options.refused)
+        self._special = NeighbourTable(options.refused | options.allowed)
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace") if options.errors == "replace" else None
+        self._offset = self._read = 0  # `_read`: the bytes of the input that are known to be text
+        self._cut_off = b""
+        self._letter = ""
+
+    def parts(self, blocks: stream.Blocks) -> Iterator[tuple[bytes, str]]:
+        """Yield each part, and the letter that stands for the text before it: none for the first."""
+        text = b""
+        held: list[bytes] = []
+        held_bytes = searched = 0
+        wanted = self._size
+        for block in chain.from_iterable(map(self._slices, blocks)):
+            held.append(block)
+            held_bytes += len(block)
+            if held_bytes < wanted:
+                continue
+            text, held, held_bytes = text + self._utf8(b"".join(held)), [], 0
+            if (found := self._cut(text, searched)) is not None:
+                end, letter = found
+                yield self._part(text[:end])
+                text, self._letter, searched = text[end:], letter, 0
+            else:
+                searched = max(0, len(text) - self._context)
+            if len(text) > stream.MAX_PIECE_BYTES:
+                raise InputError(
+                    f"a text above {stream.MAX_PIECE_BYTES >> 20} MiB without a place to cut it begins",
+                    f"{self._name} sees a text whole, or cut before spaces between words; cut it into records.",
+                    offset=self._offset,
+                    unit="byte",
+                )
+            wanted = max(self._size, len(text) // 2)  # what has no cut is searched again when it has grown by half
+        text += self._utf8(b"".join(held), final=True)
+        if text:
+            yield self._part(text)
+
+    def _slices(self, block: bytes) -> Iterator[bytes]:
+        return (block[at : at + self._size] for at in range(0, len(block), self._size))
+
+    def _utf8(self, data: bytes, *, final: bool = False) -> bytes:
+        """Return more of the text; a character that is cut off waits for its end."""
+        if self._decoder is not None:
+            return self._decoder.decode(data, final).encode()
+        data = self._cut_off + data
+        size = valid_utf8(data)
+        if size < len(data) and (final or len(data) - size >= MAX_CHARACTER):
+            try:
+                data.decode()
+            except UnicodeDecodeError as error:
+                raise NotUtf8Error.of(error, start=self._read, takes_bytes=False) from None
+        self._read += size
+        self._cut_off = data[size:]
+        return data[:size]
+
+    def _cut(self, text: bytes, searched: int) -> tuple[int, str] | None:
+        """Return the last byte at which a text may be cut, and a letter for what is before it; None if none is found.
+
+        The first `searched` bytes hold no such place. What follows a cut has to be known some way.
+        """
+        end = len(text) - self._context
+        sizes = chain(_WINDOWS, repeat(_WINDOWS[-1]))
+        while end > searched:
+            begin = max(searched, end - next(sizes))
+            first = max(0, begin - self._context)
+            shown = text[first : end + self._context].decode("utf-8", "ignore")
+            skipped = first + (len(text[first : end + self._context]) - len(shown.encode()) if first else 0)
+            found = ((skipped + len(shown[:at].encode()), at) for at in places(shown))
+            fitting = (place for place in found if begin < place[0] <= end)
+            for byte, at in islice(fitting, _MOST_TRIED):
+                if letter := self._letter_for(shown, at):
+                    return byte, letter
+            end = begin
+        return None
+
+    def _letter_for(self, text: str, at: int) -> str:
+        """Return a letter for what is before a place to cut; "" where the text may not be cut there."""
+        rest = text[at : at + AROUND]
+        if self._special.holds(text[at - 1], text[at]) or not self._cuts.is_cut(text, at):
+            return ""
+        return next((letter for letter in LETTERS if self._cuts.is_cut(letter + rest, 1)), "")
+
+    def _part(self, data: bytes) -> tuple[bytes, str]:
+        for begin, token in self._refused.find(data, len(data)):
+            raise DisallowedSpecialTokenError.found(token, self._offset + begin, "byte")
+        self._offset += len(data)
+        return data, self._letter
