@@ -14,11 +14,11 @@ from tokcli.engine.sentencepiece.model import SentencePiece
 def cuts_of_sentencepiece(model: SentencePiece) -> CharsmapCuts | None:
     """Return where a model's texts may be cut; None where spaces end words, or unused pieces are taken apart again."""
     tables, normalizer = model.tables, model.normalizer
-    unused = (text for text, number in tables.ids.items() if tables.is_unused(number))
+    unused = {text for text, _, kind in model.pieces if kind == "unused"}
     if normalizer.whitespace_as_suffix or (model.model_type == "bpe" and any(len(text) > 1 for text in unused)):
         return None
     is_words = model.model_type == "word"
-    known = {text for text, number in tables.ids.items() if len(text) == 1 and not tables.is_unused(number)}
+    known = {text for text in tables.ids if len(text) == 1} - unused
     return CharsmapCuts(
         normalizer.charsmap,
         normalizer.kept,

@@ -41,13 +41,14 @@ class TextCuts(Protocol):
         """
 
 
-def places(text: str) -> Iterator[int]:
-    """Yield the indexes of white space before which a text might be cut, the last first.
+def places(text: str, begin: int, end: int) -> Iterator[int]:
+    """Yield the indexes in text[begin:end] of white space before which a text might be cut, the last first.
 
-    >>> list(places("one two  three\\u0301 four"))
+    >>> list(places("one two  three\\u0301 four", 0, 20))
     [7, 3]
     """
-    return reversed([match.start() for match in _PLACE.finditer(text)])
+    found = [match.start() for match in _PLACE.finditer(text, begin, end + 1)]  # the pattern looks one further
+    return (at for at in reversed(found) if at < end)
 
 
 class NeighbourTable:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 PART_BYTES = 1 << 18  # of a part that a thread encodes: enough work, and little memory
 PART_IN_ORDER_BYTES = 1 << 21  # of a part that threads share, since parts are encoded in order
-_WINDOWS = (1 << 11, 1 << 14, 1 << 17)  # bytes at the end to search for a place to cut: each size in turn
+_WINDOWS = (1 << 8, 1 << 11, 1 << 14, 1 << 17)  # bytes at the end to search for a place to cut: each size in turn
 CONTEXT = 4 * AROUND  # bytes of text around a place to cut
 _MOST_TRIED = 200  # places in a window: a text in which so many are no cuts is hardly one of words
 
@@ -175,6 +175,14 @@ def read_text_parts(
         yield part
 
 
+def _whole(text: bytes, at: int) -> int:
+    """Return the last place up to `at` that is between characters of UTF-8, in the text or at one of its ends."""
+    at = max(at, 0)
+    while 0 < at < len(text) and 0x80 <= text[at] < 0xC0:
+        at -= 1
+    return min(at, len(text))
+
+
 class _Reader:
     """Holds the text that is not in a part yet, which begins at byte `_offset` of the input's UTF-8."""
 
@@ -240,18 +248,17 @@ class _Reader:
 
         The first `searched` bytes hold no such place. What follows a cut has to be known some way.
         """
-        end = len(text) - self._context
+        end = _whole(text, len(text) - self._context)
         sizes = chain(_WINDOWS, repeat(_WINDOWS[-1]))
         while end > searched:
-            begin = max(searched, end - next(sizes))
-            first = max(0, begin - self._context)
-            shown = text[first : end + self._context].decode("utf-8", "ignore")
-            skipped = first + (len(text[first : end + self._context]) - len(shown.encode()) if first else 0)
-            found = ((skipped + len(shown[:at].encode()), at) for at in places(shown))
-            fitting = (place for place in found if begin < place[0] <= end)
-            for byte, at in islice(fitting, _MOST_TRIED):
+            begin = _whole(text, max(searched, end - next(sizes)))
+            before = text[_whole(text, begin - self._context) : begin].decode()
+            between = text[begin:end].decode()
+            shown = before + between + text[end : _whole(text, end + self._context)].decode()
+            first, last = len(before), len(before) + len(between)
+            for at in islice(places(shown, first, last), _MOST_TRIED):
                 if letter := self._letter_for(shown, at):
-                    return byte, letter
+                    return begin + len(shown[first:at].encode()), letter
             end = begin
         return None
 
