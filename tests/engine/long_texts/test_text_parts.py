@@ -20,6 +20,7 @@ from text_pipelines import CUTS, MODELS, STEPS
 from tokcli.engine import backend
 from tokcli.engine.adapters import whole_text
 from tokcli.engine.long_texts.text_parts import cuts_of, read_text_parts
+from tokcli.engine.sampling.sampler import dropped
 from tokcli.engine.stream.chunks import ReadOptions
 from tokcli.errors import DisallowedSpecialTokenError, InputError, NotUtf8Error
 from tokcli.registry.encodings import load_encoding
@@ -293,3 +294,12 @@ def test_a_tokenizer_reads_long_texts_in_parts_and_short_ones_at_once(monkeypatc
         parts = list(tokenizer.read_parts(blocks_of(long, 50_000)))
         assert len(parts) > 1
         assert b"".join(map(tokenizer.encode_part, parts)) == bytes(tokenizer.encode_array(long.decode()))
+
+
+def test_a_tokenizer_that_samples_sees_long_texts_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(whole_text, "LONG_TEXT_BYTES", 1 << 12)
+    plain = load_encoding(FORMATS / "bpe.model").tokenizer
+    text = b"the words " * 600
+    assert len(list(plain.read_parts([text]))) > 0
+    sampling = dropped(plain, 0.5, random.Random(1))
+    assert len(list(sampling.read_parts([text * 50]))) == 1

@@ -23,6 +23,7 @@ from tokcli.engine.stream.parallel import ordered
 from tokcli.engine.stream.utf8 import (
     PartOfText,
     allowed_in,
+    begun,
     special_finder,
     text_of,
     utf8_of,
@@ -61,6 +62,7 @@ class WholeTextTokenizer(TokenVocabulary):
     special_tokens: dict[str, int]
     max_id: int
     sees_whole_texts = True
+    cuts_long_texts = True  # above LONG_TEXT_BYTES, where they may be
 
     def __init__(self, name: str, rules: TextTokenizer) -> None:
         self.name = name
@@ -192,8 +194,8 @@ class WholeTextTokenizer(TokenVocabulary):
 
         InputError where what has to be seen whole is above stream.MAX_PIECE_BYTES.
         """
-        blocks, is_long = _begun(blocks)
-        if is_long:
+        blocks, is_long = begun(blocks, LONG_TEXT_BYTES)
+        if is_long and self.cuts_long_texts:
             from tokcli.engine.long_texts.text_parts import cuts_of, read_text_parts  # all families: for long texts
 
             if (cuts := cuts_of(self.rules)) is not None:
@@ -379,17 +381,6 @@ class WholeTextTokenizer(TokenVocabulary):
     def merge_steps(self, piece: bytes) -> None:
         """Return None: the merges of a piece follow from the parents of its tokens."""
         del piece
-
-
-def _begun(blocks: stream.Blocks) -> tuple[stream.Blocks, bool]:
-    """Return the blocks of a stream, and whether they have more than LONG_TEXT_BYTES, for which they have been read."""
-    source, held, size = iter(blocks), [], 0
-    for block in source:
-        held.append(block)
-        size += len(block)
-        if size > LONG_TEXT_BYTES:
-            return chain(held, source), True
-    return held, False
 
 
 def _text_or_utf8(part: AnyChunk) -> TextOrUtf8:

@@ -76,7 +76,7 @@ def dropped(tokenizer: Tokenizer, probability: float, random: Random) -> Tokeniz
     made = None if rules is None else with_dropout(rules, dropout)
     if made is None:
         raise InputError(f"{tokenizer.name} has no merges that dropout could skip: its model is not BPE")
-    return tokenizer if not probability else WholeTextTokenizer(tokenizer.name, made)
+    return tokenizer if not probability else Sampled(tokenizer.name, made)
 
 
 def drawn(tokenizer: Tokenizer, alpha: float, random: Random, number: int | None = None) -> Tokenizer:
@@ -92,11 +92,17 @@ def drawn(tokenizer: Tokenizer, alpha: float, random: Random, number: int | None
         return tokenizer
     if number is not None and rules is not None:
         paths = BestPaths(tokenizer.name, rules, number)
-        return WholeTextTokenizer(tokenizer.name, paths.drawing(alpha, random))
+        return Sampled(tokenizer.name, paths.drawing(alpha, random))
     made = None if rules is None else with_paths(rules, partial(drawn_path, alpha=alpha, random=random))
     if made is None:
         raise _no_paths(tokenizer.name)
-    return WholeTextTokenizer(tokenizer.name, made)
+    return Sampled(tokenizer.name, made)
+
+
+class Sampled(WholeTextTokenizer):
+    """A tokenizer that draws its answers. It sees long texts whole: parts of them are encoded behind a fixed letter."""
+
+    cuts_long_texts = False
 
 
 class BestPaths:

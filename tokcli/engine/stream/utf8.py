@@ -6,7 +6,7 @@ import codecs
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property, lru_cache
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, pairwise
 from typing import TYPE_CHECKING
 
 from tokcli.engine import backend
@@ -201,6 +201,17 @@ def joined(blocks: Iterator[bytes], most: int | None = None) -> Iterator[tuple[b
             yield b"".join(waiting), False
             waiting, size, wanted = [], 0, min(2 * wanted, largest)
     yield b"".join(waiting), True
+
+
+def begun(blocks: Iterable[bytes], most: int) -> tuple[Iterable[bytes], bool]:
+    """Return the blocks of a stream, and whether they have more than `most` bytes, for which they have been read."""
+    source, held, size = iter(blocks), [], 0
+    for block in source:
+        held.append(block)
+        size += len(block)
+        if size > most:
+            return chain(held, source), True
+    return held, False
 
 
 class SpecialFinder:
