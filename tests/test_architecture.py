@@ -179,6 +179,7 @@ LATE = {
     "tokcli.cli.train.session": "rich, 20 ms, for the log of merges; checkpoints, 8 ms; a SHA-256, 4 ms",
     "tokcli.cli.train.train": "training, 75 ms, which --help does not need",
     "tokcli.cluster.tasks": "multiprocessing and logging, 12 ms",
+    "tokcli.engine.adapters.whole_text": "all families of tokenizers, 80 ms, to cut long texts, which few texts are",
     "tokcli.engine.encoding": "files and streams, 0.2 ms, which the command line reads itself; sampling, 50 ms",
     "tokcli.engine.llama_cpp.llama_cpp": "the models of GGUF files, which one with a shortcut does not need",
     "tokcli.engine.pretokenizers.pretokenizer": "compiling, 4 ms, which a pattern that native code splits by does not need",

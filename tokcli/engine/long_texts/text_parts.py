@@ -13,7 +13,13 @@ from itertools import chain, islice, repeat
 from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
+from tokcli.engine.llama_cpp.llama_cpp import LlamaCpp
+from tokcli.engine.long_texts.llama_cuts import cuts_of_llama
+from tokcli.engine.long_texts.pipeline_cuts import cuts_of_pipeline
+from tokcli.engine.long_texts.sentencepiece_cuts import cuts_of_sentencepiece
 from tokcli.engine.long_texts.text_cuts import AROUND, LETTERS, NeighbourTable, TextCuts, places
+from tokcli.engine.pipeline.pipeline import Pipeline
+from tokcli.engine.sentencepiece.model import SentencePiece
 from tokcli.engine.stream import chunks as stream
 from tokcli.engine.stream.parallel import with_threads_inside
 from tokcli.engine.stream.utf8 import MAX_CHARACTER, PartOfText, special_finder, valid_utf8
@@ -33,14 +39,6 @@ _MOST_TRIED = 200  # places in a window: a text in which so many are no cuts is 
 
 def cuts_of(tokenizer: TextTokenizer) -> TextCuts | None:
     """Return where the texts of a tokenizer may be cut; None where no place is known."""
-    # here: the families are needed for long texts only
-    from tokcli.engine.llama_cpp.llama_cpp import LlamaCpp
-    from tokcli.engine.long_texts.llama_cuts import cuts_of_llama
-    from tokcli.engine.long_texts.pipeline_cuts import cuts_of_pipeline
-    from tokcli.engine.long_texts.sentencepiece_cuts import cuts_of_sentencepiece
-    from tokcli.engine.pipeline.pipeline import Pipeline
-    from tokcli.engine.sentencepiece.model import SentencePiece
-
     if isinstance(tokenizer, SentencePiece):
         return cuts_of_sentencepiece(tokenizer)
     if isinstance(tokenizer, Pipeline):
@@ -165,7 +163,7 @@ def read_text_parts(
     Special tokens that `options` refuse, and bytes that are not UTF-8, are errors that name their place.
     """
     size = part_bytes or (PART_IN_ORDER_BYTES if cuts.in_order else PART_BYTES)
-    reader = _Reader(name, cuts, options, size, context)
+    reader = _PartReader(name, cuts, options, size, context)
     encoder = PartEncoder(tokenizer, options.allowed, cuts)
     previous: TextPart | None = None
     for data, letter in reader.parts(blocks):
@@ -183,7 +181,7 @@ def _whole(text: bytes, at: int) -> int:
     return min(at, len(text))
 
 
-class _Reader:
+class _PartReader:
     """Holds the text that is not in a part yet, which begins at byte `_offset` of the input's UTF-8."""
 
     def __init__(self, name: str, cuts: TextCuts, options: stream.ReadOptions, size: int, context: int) -> None:
