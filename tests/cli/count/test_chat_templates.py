@@ -236,3 +236,30 @@ def test_values_for_the_template_are_handed_on(tmp_path: Path) -> None:
 )
 def test_what_no_template_takes_is_refused(chat: Any, said: str, tmp_path: Path) -> None:
     assert said in refused("count", "--chat", "-q", "-e", tokenizer(tmp_path / "t"), data=json.dumps(chat).encode())
+
+
+# --- --by ------------------------------------------------------------------------------------------------------------
+
+ASKED = {"system": "be brief", **HI, "tools": [{"name": "f", "description": "d", "input_schema": {"type": "object"}}]}
+
+
+def test_parts_are_the_texts_of_messages_and_tools_and_the_rest_is_the_templates(tmp_path: Path) -> None:
+    made = tokenizer(tmp_path / "t", TEMPLATE + "{{ tools|tojson if tools }}")
+    asked = json.dumps(ASKED).encode()
+    parts = json.loads(ok("count", "--chat", "--json", "--by", "role", "-e", made, data=asked))
+    sizes = {part["role"]: part["tokens"] for part in parts["parts"]}
+    assert list(sizes) == ["system", "user", "(tools)"]
+    assert sizes["system"] == tokens_in("be brief")
+    assert sizes["user"] == tokens_in("hi")
+    assert sum(sizes.values()) + parts["overhead"] == parts["total"] == count("-e", made, chat=ASKED)
+    tools = json.loads(ok("count", "--chat", "--json", "--by", "tool", "-e", made, data=asked))
+    assert [part["tool"] for part in tools["parts"]] == ["(no tool)", "f"]
+
+
+def test_tools_that_the_template_leaves_out_take_nothing(tmp_path: Path) -> None:
+    ran = noted(
+        "count", "--chat", "--json", "--by", "tool", "-e", tokenizer(tmp_path / "t"), data=json.dumps(ASKED).encode()
+    )
+    parts = json.loads(ran.out)
+    assert [part["tool"] for part in parts["parts"]] == ["(no tool)"]
+    assert parts["overhead"] >= 0

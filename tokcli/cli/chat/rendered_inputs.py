@@ -35,18 +35,16 @@ class RenderedInputs:
 
     def of(self, source: Input) -> Input:
         """Return an input with the rendered text of another one; or with JSON Lines, whose members `text` are texts."""
-        opens = self._opens_records if self._is_records else self._opens_text
+        blocks = self._lines if self._is_records else self._text
         if source.data is not None or (source.name == STANDARD_INPUT and not self._is_records):
-            return Input(source.name, opens(source).read())
+            return Input(source.name, b"".join(blocks(source)))
         name = "/dev/stdin" if source.name == STANDARD_INPUT else source.name  # opened by `opens`, as a file is
-        return Input(name, as_is=True, opens=lambda _: opens(source))
+        return Input(name, as_is=True, opens=lambda _: cast(BinaryIO, _Blocks(blocks(source))))
 
-    def _opens_text(self, source: Input) -> BinaryIO:
+    def _text(self, source: Input) -> Iterator[bytes]:
+        """Yield the text of the only request of an input."""
         data = records.read_all(source, MAX_BYTES, "messages")
-        return io.BytesIO(self._rendered(records.read_document(data, source.shown), source.shown).encode())
-
-    def _opens_records(self, source: Input) -> BinaryIO:
-        return cast(BinaryIO, _Blocks(self._lines(source)))
+        yield self._rendered(records.read_document(data, source.shown), source.shown).encode()
 
     def _lines(self, source: Input) -> Iterator[bytes]:
         """Yield a line for each line of the input, those together that were read together."""

@@ -42,7 +42,7 @@ class TemplateRules:
         """Return the text that the template makes of a request: what the model reads, its special tokens as text."""
         wants_prompt = not self._request.options.no_generation_prompt
         conversation = conversation_of(chat, add_generation_prompt=wants_prompt)
-        template = self._templates.choose(has_tools=conversation.tools is not None)
+        template = self._template_for(chat)
         for name in ("tools", "documents"):
             if getattr(conversation, name) and name not in template.text:
                 self._note(f"{template.shown}: the chat template leaves out {name}, so the model does not see them.")
@@ -77,6 +77,9 @@ class TemplateRules:
         tokenizer = self._request.encoding.tokenizer
         return sum(map(tokenizer.count_part, tokenizer.read_parts([text.encode()], self._special)))
 
+    def _template_for(self, chat: ChatRequest) -> NamedTemplate:
+        return self._templates.choose(has_tools=chat.members.get("tools") is not None)
+
     def _renderer(self, template: NamedTemplate) -> Renderer:
         return self._renderers.setdefault(template, Renderer(template))
 
@@ -87,7 +90,8 @@ class TemplateRules:
                 texts = [one.text for one in message.texts if one.tool == tool]
                 if texts or not tool:
                     yield Share(sum(map(tokens_in, texts)), message.role, message.path, tool)
-        for defined in chat.tools:
+        given_tools = chat.tools if "tools" in self._template_for(chat).text else ()
+        for defined in given_tools:
             schemas = [json.dumps(schema, ensure_ascii=False) for schema in defined.schemas]
             texts = [defined.name, defined.description, *schemas, *defined.texts]
             yield Share(sum(map(tokens_in, texts)), TOOLS, TOOLS, defined.name)
