@@ -24,11 +24,13 @@ class ChatTemplates:
     """The templates of a tokenizer by name, which may be none, and its special tokens by role (`bos_token`).
 
     `knows_tokens`: whether a file says what the special tokens are; then one that is missing there does not exist.
+    `puts_first` is the token that llama.cpp puts before a text that does not begin with it; "" for none.
     """
 
     by_name: Mapping[str, NamedTemplate]
     special_tokens: Mapping[str, str]
     knows_tokens: bool = True
+    puts_first: str = ""
 
     def choose(self, *, has_tools: bool) -> NamedTemplate:
         """Return the template that transformers takes: `tool_use` where there is one and tools are given, or `default`.

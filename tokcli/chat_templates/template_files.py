@@ -132,7 +132,7 @@ def _templates_of_gguf(path: str) -> ChatTemplates:
     settings = tokenizer.settings
     roles = {"bos": settings.bos, "eos": settings.eos, "unk": settings.unknown, "sep": settings.sep}
     tokens = {f"{role}_token": tokenizer.texts[number] for role, number in roles.items() if number is not None}
-    return ChatTemplates(by_name, tokens)
+    return ChatTemplates(by_name, tokens, puts_first=tokens.get("bos_token", "") if settings.add_bos else "")
 
 
 def _named_in_gguf(values: Mapping[str, Any], path: str) -> Iterator[tuple[str, NamedTemplate]]:

@@ -124,7 +124,12 @@ def test_a_gguf_file_has_its_template(tmp_path: Path) -> None:
     made = llama(
         tmp_path / "a.gguf", token_type=kinds, **{"/chat_template": "{{ bos_token }}{{ messages[0].content }}"}
     )
-    assert count("-e", made, chat=[{"role": "user", "content": "a"}]) == 2
+    chat = [{"role": "user", "content": "a"}]
+    assert count("-e", made, chat=chat) == 2
+    llama(made, token_type=kinds, **{"/chat_template": "{{ messages[0].content }}"})
+    ran = noted("count", "--chat", "-e", made, data=json.dumps(chat).encode())
+    assert ran.out == b"1\n"
+    assert "llama.cpp puts <s> before" in ran.err
 
 
 def test_a_tokenizer_without_a_template_is_refused() -> None:

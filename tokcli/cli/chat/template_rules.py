@@ -54,6 +54,10 @@ class TemplateRules:
             ):
                 self._note(f"{template.shown}: no file says what the {name} is; it is left empty.")
         text = self._renderer(template).render(variables_of(conversation, self._templates.special_tokens))
+        if not text.startswith(first := self._templates.puts_first):
+            self._note(
+                f"{template.shown}: llama.cpp puts {first} before what this template makes; here it is left out."
+            )
         for token in self._not_tokens:
             if token in text:
                 raise InputError(
