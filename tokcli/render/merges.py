@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tokcli.analysis.pieces.merge_steps import PieceSteps
+from tokcli.analysis.pieces.other_ways import OtherWay
 from tokcli.engine.bpe.bpe import MergeStep
 from tokcli.render.colours import STYLES
 from tokcli.render.numbers import counted
@@ -145,6 +146,26 @@ def plain_piece_steps(made: PieceSteps) -> Iterator[str]:
             yield f"{score:>{_RANK_WIDTH}.3f}  {visible_bytes(token, spaces=True)}"
     else:
         yield from plain_merge_steps(made.steps)
+    yield from plain_other_ways(made.other_ways)
+
+
+def other_way(way: OtherWay) -> Text:
+    """Return the line that tells how other tokens would cover a piece."""
+    name = "the longest token at each place" if way.name == "greedy" else "the fewest tokens"
+    text = Text(overflow="fold").append(f"with {name}: ", _DIM)
+    text.append_text(_joined(way.parts, None, marks=False))
+    return text.append(f"  {' '.join(map(str, way.ids))}", _DIM)
+
+
+def plain_other_ways(ways: Iterable[OtherWay]) -> Iterator[str]:
+    """Yield a line for each other way to cover a piece: its name in the column of ranks, its tokens and their ids.
+
+    >>> list(plain_other_ways([OtherWay("greedy", (b" BP", b"E"), (30167, 36))]))
+    [' greedy  ·BP│E  30167 36']
+    """
+    for way in ways:
+        tokens = BOUNDARY.join(visible_bytes(part, spaces=True) for part in way.parts)
+        yield f"{way.name:>{_RANK_WIDTH}}  {tokens}  {' '.join(map(str, way.ids))}"
 
 
 def pair_of(steps: Sequence[MergeStep], number: int) -> tuple[bytes, ...]:

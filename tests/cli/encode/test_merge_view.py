@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import fcntl
 import json
 import os
@@ -16,6 +17,8 @@ from pathlib import Path
 import pytest
 from support import ROOT, noted, ok, program, refused, without_coverage
 
+from tokcli import load_encoding
+
 FORMATS = ROOT / "tests" / "data" / "formats"
 MERGES = ("encode", "--visualise=merges")
 
@@ -23,7 +26,44 @@ MERGES = ("encode", "--visualise=merges")
 def test_a_pipe_gets_a_line_for_each_step() -> None:
     assert ok(*MERGES, "-e", "cl100k_base", "-t", "happily").decode() == (
         "         h│a│p│p│i│l│y\n    321  h│a│p│p│il│y\n    391  h│ap│p│il│y\n    680  h│app│il│y\n   1570  h│app│ily\n"
+        " greedy  hap│pi│ly  38910 2554 398\n"
     )
+
+
+def test_the_longest_and_the_fewest_tokens_are_told_where_they_differ() -> None:
+    """Merging need not take the longest token: ` B` merges first, and tears ` BP`."""
+    given = (*MERGES, "-e", "cl100k_base", "-t", " BPE")
+    assert ok(*given).decode().splitlines()[-2:] == ["   1777  ·B│PE", " greedy  ·BP│E  30167 36"]
+    made = json.loads(ok(*given, "--json"))["pieces"][0]
+    assert (made["ids"], made["greedy"]) == ([426, 1777], {"parts": [" BP", "E"], "ids": [30167, 36]})
+    assert "fewest" not in made  # two tokens, too
+    shown = ok(*given, "--color=always").decode()
+    assert "with the longest token at each place: " in shown and "30167 36" in shown
+
+
+def test_the_fewest_tokens_are_told_where_merging_leaves_more(tmp_path: Path) -> None:
+    tokens = [*(bytes([byte]) for byte in range(256)), b"bc", b"ab", b"cd"]
+    path = tmp_path / "x.tiktoken"
+    path.write_text("".join(f"{base64.b64encode(token).decode()} {rank}\n" for rank, token in enumerate(tokens)))
+    given = (*MERGES, "-e", path, "--pattern", ".+", "-t", "abcd")
+    assert ok(*given).decode().splitlines()[1:] == [
+        "    256  a│bc│d",
+        " greedy  ab│cd  257 258",
+        " fewest  ab│cd  257 258",
+    ]
+    assert json.loads(ok(*given, "--json"))["pieces"][0]["fewest"] == {"parts": ["ab", "cd"], "ids": [257, 258]}
+    assert len(ok(*given[:-1], "ab").splitlines()) == 2  # nothing to tell
+
+
+@pytest.mark.parametrize("name", ["bpe.model", "plain.tokenizer.json", "suffix.tokenizer.json", "unigram.model"])
+def test_other_ways_cover_the_piece_with_its_tokens(name: str) -> None:
+    encoding = load_encoding(FORMATS / name)
+    made = json.loads(ok(*MERGES, "--json", "-e", FORMATS / name, "-t", "the brown 東京 jumps again 5"))["pieces"]
+    ways = [(piece, piece[way]) for piece in made for way in ("greedy", "fewest") if way in piece]
+    for piece, way in ways:
+        assert way["ids"] != piece["ids"]
+        assert [encoding.decode_single_token_bytes(number).decode() for number in way["ids"]] == way["parts"]
+        assert "".join(way["parts"]).lstrip() == piece["text"].lstrip()
 
 
 def test_json_has_the_pair_of_each_step_and_the_ids() -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
+from tokcli.analysis.pieces.other_ways import OtherWay, TokenCovers
 from tokcli.engine.bpe.bpe import MergeOrder, MergeStep, ModelKind
 from tokcli.engine.encoding import Encoding
 from tokcli.engine.stream.chunks import Chunk
@@ -22,7 +23,8 @@ MAX_PIECE = 2048  # bytes: the steps of a longer piece have millions of parts in
 class PieceSteps:
     """A piece, its ids, and every merge from its smallest parts on; a model without merges has one step, the tokens.
 
-    `at_once` says that the piece is a token and is not merged. `scores` are those of the tokens of a best path.
+    `at_once` says that the piece is a token and is not merged. `scores` are those of the tokens of a best path;
+    `other_ways` are the ways in which other tokens would cover the piece.
     """
 
     piece: bytes
@@ -31,9 +33,12 @@ class PieceSteps:
     steps: tuple[MergeStep, ...]
     at_once: bool = False
     scores: tuple[float, ...] = ()
+    other_ways: tuple[OtherWay, ...] = ()
 
 
-def read_steps(encoding: Encoding, chunk: Chunk, scores: Callable[[int], float]) -> Iterator[PieceSteps]:
+def read_steps(
+    encoding: Encoding, chunk: Chunk, scores: Callable[[int], float], covers: TokenCovers
+) -> Iterator[PieceSteps]:
     """Yield the pieces of a chunk with their merges; `scores` gives the score of an id of a model that has scores."""
     tokenizer = encoding.tokenizer
     kind = tokenizer.model_kind
@@ -56,7 +61,14 @@ def read_steps(encoding: Encoding, chunk: Chunk, scores: Callable[[int], float])
             steps = tuple(replay(ids, token, tokenizer.parents, order))
         else:
             steps = (MergeStep(tuple(map(token, ids)), None, None),)
-        yield PieceSteps(piece, ids, kind, steps, at_once, tuple(map(scores, ids)) if kind == "path" else ())
+        data = b"".join(steps[-1].parts) if steps else b""
+        is_piece = kind != "pieces" and data.lstrip(b" ") == piece.lstrip(
+            b" "
+        )  # no token has other bytes than the text
+        yield PieceSteps(
+            piece, ids, kind, steps, at_once, tuple(map(scores, ids)) if kind == "path" else (),
+            covers.beside(data, ids) if is_piece else (),
+        )  # fmt: skip
 
 
 def pieces_with_ids(encoding: Encoding, chunk: Chunk) -> Iterator[tuple[bytes, Sequence[int]]]:

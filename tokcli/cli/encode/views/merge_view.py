@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from tokcli.analysis.pieces.merge_steps import PieceSteps, read_steps
+from tokcli.analysis.pieces.merge_steps import MAX_PIECE, PieceSteps, read_steps
+from tokcli.analysis.pieces.other_ways import TokenCovers
 from tokcli.cli import streams
 from tokcli.cli.encode.encode_options import EncodeRequest
 from tokcli.cli.json_stream import JsonStream, text_member
@@ -15,7 +16,15 @@ from tokcli.cli.terminal import pager, screen
 from tokcli.cli.terminal.colours import is_for_people, wants_color
 from tokcli.cli.terminal.keys import reading_keys
 from tokcli.errors import InputError
-from tokcli.render.merges import MergeTable, heading, pair_of, plain_merge_steps, plain_piece_steps
+from tokcli.render.merges import (
+    MergeTable,
+    heading,
+    other_way,
+    pair_of,
+    plain_merge_steps,
+    plain_other_ways,
+    plain_piece_steps,
+)
 
 if TYPE_CHECKING:
     from tokcli.engine.encoding import Encoding
@@ -42,11 +51,11 @@ def write(request: EncodeRequest, output: streams.Output) -> None:
 
 def pieces(request: EncodeRequest, source: streams.Input) -> Iterator[PieceSteps]:
     """Yield the pieces of an input with their merge steps, without special tokens."""
-    scores = score_finder(request.encoding)
+    scores, covers = score_finder(request.encoding), TokenCovers(request.encoding)
     with streams.naming(source.shown):
         for chunk in request.small_chunks(source):
             if not chunk.special:
-                yield from read_steps(request.encoding, chunk, scores)
+                yield from read_steps(request.encoding, chunk, scores, covers)
 
 
 def lines(request: EncodeRequest, source: streams.Input) -> Iterator[str]:
@@ -55,10 +64,13 @@ def lines(request: EncodeRequest, source: streams.Input) -> Iterator[str]:
         for made in pieces(request, source):
             yield from plain_piece_steps(made)
         return
+    tokenizer, covers = request.encoding.tokenizer, TokenCovers(request.encoding)
     with streams.naming(source.shown):
         for chunk in request.chunks(source):
-            for piece in [] if chunk.special else request.encoding.tokenizer.split_chunk(chunk):
-                yield from plain_merge_steps(request.encoding.tokenizer.merge_steps(piece) or ())
+            for piece in [] if chunk.special else tokenizer.split_chunk(chunk):
+                yield from plain_merge_steps(tokenizer.merge_steps(piece) or ())
+                if len(piece) <= MAX_PIECE:
+                    yield from plain_other_ways(covers.beside(piece, tokenizer.encode_piece(piece)))
 
 
 def score_finder(encoding: Encoding) -> Callable[[int], float]:
@@ -83,6 +95,8 @@ def show(request: EncodeRequest, output: streams.Output | pager.Screen, key: Cal
                 output.flush()
                 if key is not None and at and not key():
                     return
+            for way in made.other_ways:
+                screen.show(output, color, other_way(way), wrap=True)
             screen.show(output, color, Text(""))
 
 
@@ -95,7 +109,10 @@ def write_json(found: Iterator[PieceSteps], output: streams.Output) -> None:
 
 
 def json_piece(made: PieceSteps) -> dict[str, Any]:
-    """Return a piece as JSON: text (or bytes_hex), the parts it starts from, steps and ids; scores, if it has any."""
+    """Return a piece as JSON: text (or bytes_hex), the parts it starts from, steps and ids; scores, if it has any.
+
+    Members `greedy` and `fewest` are the other ways to cover it with tokens, where there are such.
+    """
     steps = [
         {"rank": step.rank, "pair": _texts(pair_of(made.steps, number)), "parts": _texts(step.parts)}
         for number, step in enumerate(made.steps)
@@ -103,6 +120,7 @@ def json_piece(made: PieceSteps) -> dict[str, Any]:
     ]
     start = _texts(made.steps[0].parts) if made.steps else []
     found = {**text_member(made.piece), "at_once": made.at_once, "start": start, "steps": steps, "ids": list(made.ids)}
+    found |= {way.name: {"parts": _texts(way.parts), "ids": list(way.ids)} for way in made.other_ways}
     return {**found, "scores": list(made.scores)} if made.scores else found
 
 
