@@ -10,8 +10,8 @@ import pytest
 from gguf_files import UINT32, llama
 from support import ROOT
 
-from tokcli.chat_templates.template import ChatTemplates
-from tokcli.chat_templates.template_files import templates_at
+from tokcli.chat_templates.template import ChatTemplates, NamedTemplate
+from tokcli.chat_templates.template_files import read_template_file, templates_at
 from tokcli.errors import VocabularyError
 
 TOKENIZER = ROOT / "tests" / "data" / "formats" / "byte-level.tokenizer.json"
@@ -41,14 +41,10 @@ def test_a_template_is_in_the_configuration(tmp_path: Path) -> None:
 
 
 def test_one_of_several_is_for_tools(tmp_path: Path) -> None:
-    named = [
-        {"name": "default", "template": "A"},
-        {"name": "tool_use", "template": "B"},
-        {"name": "rag", "template": "C"},
-    ]
+    named = [{"name": name, "template": f"{{{{ {name} }}}}"} for name in ("default", "tool_use", "rag")]
     found = templates_at(str(folder(tmp_path, tokenizer_config_json={"chat_template": named})))
-    assert found.choose(has_tools=False).text == "A"
-    assert found.choose(has_tools=True).text == "B"
+    assert found.choose(has_tools=False).text == "{{ default }}"
+    assert found.choose(has_tools=True).text == "{{ tool_use }}"
 
 
 def test_without_a_default_the_others_are_named(tmp_path: Path) -> None:
@@ -142,3 +138,19 @@ def test_a_template_that_is_no_utf8_is_refused(tmp_path: Path) -> None:
     (made / "chat_template.jinja").write_bytes(b"ab\xff")
     with pytest.raises(VocabularyError, match="not UTF-8 at byte 2"):
         templates_at(str(made))
+
+
+def test_a_named_file_is_a_template_or_a_configuration_with_one(tmp_path: Path) -> None:
+    for name, content in (("a", "{{ x }}"), ("b", '{"chat_template": "{{ x }}", "bos_token": "<s>"}'), ("c", "{}")):
+        (tmp_path / name).write_text(content)
+    assert texts(read_template_file(str(tmp_path / "a"))) == {"default": "{{ x }}"}
+    found = read_template_file(str(tmp_path / "b"))
+    assert texts(found) == {"default": "{{ x }}"}
+    assert found.special_tokens == {"bos_token": "<s>"}
+    with pytest.raises(VocabularyError, match="without a chat_template"):
+        read_template_file(str(tmp_path / "c"))
+
+
+def test_a_file_that_is_no_template_is_named() -> None:
+    with pytest.raises(VocabularyError, match=r"x\.jinja: not a chat template"):
+        ChatTemplates({"default": NamedTemplate("version https://git-lfs", "x.jinja")}, {}).choose(has_tools=False)

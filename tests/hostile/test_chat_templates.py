@@ -42,7 +42,8 @@ def said_of(template: str, tmp_path: Path, *options: str) -> str:
         ("{{ ''.__class__.__mro__ }}", "unsafe"),
         ("{{ messages|map('nothing')|list }}", "No filter named 'nothing'"),
         ("{{ raise_exception('no tools') }}", "refuses the messages: no tools"),
-        ("a" * 300_000, "a chat template of 300000 characters"),
+        ("{{ a }}" * 50_000, "a chat template of 350000 characters"),
+        ("<html>Not found</html>", "not a chat template"),
     ],
 )  # fmt: skip
 def test_what_fails_is_told_with_the_file_and_the_line(template: str, said: str, tmp_path: Path) -> None:
@@ -123,7 +124,7 @@ def test_jinja_is_loaded_for_templates_only(tmp_path: Path) -> None:
     """Without the extra, all else works, and the error says what to install."""
     (tmp_path / "jinja2.py").write_text("raise ModuleNotFoundError(\"No module named 'jinja2'\")")
     env = {"PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])}
-    (tmp_path / "t.jinja").write_text("a")
+    (tmp_path / "t.jinja").write_text("{{ a }}")
     said = refused(
         "count", "--chat", "-q", "-e", TOKENIZER, "--chat-template", tmp_path / "t.jinja", data=CHAT, env=env
     )

@@ -95,12 +95,20 @@ def templates_in(folder: Path) -> Iterator[tuple[str, str]]:
             and '"chat_template"' in (text := path.read_text("utf-8", "replace"))
         ):
             try:
-                members = json.loads(text)
+                yield from ((str(path), template) for template in templates_of(json.loads(text)))
             except ValueError:
                 continue
-            found = members.get("chat_template") if isinstance(members, dict) else None
-            for one in found if isinstance(found, list) else [found] if isinstance(found, str) else []:
-                yield str(path), one["template"] if isinstance(one, dict) else one
+
+
+def templates_of(value: Any) -> Iterator[str]:
+    """Yield the values of the members `chat_template` anywhere in a JSON value."""
+    for one in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from templates_of(one)
+    found = value.get("chat_template") if isinstance(value, dict) else None
+    for one in found if isinstance(found, list) else [found]:
+        template = one.get("template") if isinstance(one, dict) else one
+        if isinstance(template, str):
+            yield template
 
 
 def theirs(template: str, chat: dict[str, Any], prompt: bool) -> str:

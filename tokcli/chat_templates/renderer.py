@@ -55,7 +55,8 @@ class Renderer:
     def render(self, variables: dict[str, Any]) -> str:
         """Return the text that the template makes of its variables. Threads may call this at the same time.
 
-        InputError says that the template takes no such conversation, VocabularyError what is wrong with the template.
+        InputError says that the template takes no such conversation, or fails on it, VocabularyError what is wrong with
+        the template.
         """
         if self._failure is not None:
             raise self._failure
@@ -102,7 +103,7 @@ class Renderer:
             self._fail(f"the chat template takes more than {MEMORY_BYTES >> 20} MiB of memory{at}")
         if kind == RECURSION:
             self._fail(f"the chat template calls itself, or is nested, too deep{at}")
-        self._fail(f"the chat template fails{at}: {said}")
+        raise InputError(f"the chat template in {self._template.shown} fails{at}: {said}")
 
     def _start(self) -> None:
         if len(self._template.text) > MAX_TEMPLATE_CHARS:

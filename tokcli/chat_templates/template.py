@@ -35,16 +35,22 @@ class ChatTemplates:
     def choose(self, *, has_tools: bool) -> NamedTemplate:
         """Return the template that transformers takes: `tool_use` where there is one and tools are given, or `default`.
 
-        VocabularyError names the templates that there are, if that one is missing.
+        VocabularyError names the templates that there are, if that one is missing, and a file that holds none.
 
-        >>> one, other = NamedTemplate("a", "x.jinja"), NamedTemplate("b", "x.jinja")
+        >>> one, other = NamedTemplate("{{ a }}", "x.jinja"), NamedTemplate("{{ b }}", "x.jinja")
         >>> ChatTemplates({"default": one, "tool_use": other}, {}).choose(has_tools=True).text
-        'b'
+        '{{ b }}'
         """
         wanted = TOOL_USE if has_tools and TOOL_USE in self.by_name else DEFAULT
         found = self.by_name.get(wanted)
         if found is None:
             where = next((one.shown for one in self.by_name.values()), None)
             names = ", ".join(map(repr, sorted(self.by_name))) or "none"
-            raise VocabularyError(f"no chat template named {DEFAULT!r}; those that are there: {names}", where=where)
+            raise VocabularyError(
+                f"no chat template named {DEFAULT!r}; those that are there: {names}",
+                "Name one of them with --chat-template NAME.",
+                where=where,
+            )
+        if not any(sign in found.text for sign in ("{{", "{%")):
+            raise VocabularyError("not a chat template: there is neither {{ nor {% in it", where=found.shown)
         return found

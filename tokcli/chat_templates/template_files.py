@@ -6,6 +6,7 @@ file of its own wins over those in tokenizer_config.json.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ TEMPLATE_FILES = (JINJA, CONFIG, OLDER, TOKENS)
 MORE_TEMPLATES = "additional_chat_templates"  # a folder of NAME.jinja
 MAX_MORE = 64  # templates in it
 TOKENIZER = "tokenizer.json"
+_JSON = re.compile(rb"\s*\{\s*[\"}]")  # how an object begins, and no template
 _EXTRA = "extra_special_tokens"
 _GGUF_TEMPLATE = "tokenizer.chat_template"
 
@@ -30,9 +32,18 @@ Files = dict[str, tuple[str, bytes]]
 """Files by the names above: what messages call each, and its bytes."""
 
 
-def read_template_file(path: str) -> NamedTemplate:
-    """Return the template in a file of its own; VocabularyError says why it cannot be read."""
-    return NamedTemplate(_text(read_regular_file(path, MAX_CONFIG_BYTES), path), path)
+def read_template_file(path: str) -> ChatTemplates:
+    """Return the template in a file of its own, or those in a tokenizer_config.json, whatever its name.
+
+    VocabularyError says why it cannot be read.
+    """
+    data = read_regular_file(path, MAX_CONFIG_BYTES)
+    if _JSON.match(data):
+        found = templates_in({CONFIG: (path, data)})
+        if not found.by_name:
+            raise VocabularyError("a JSON file without a chat_template", where=path)
+        return found
+    return ChatTemplates({DEFAULT: NamedTemplate(_text(data, path), path)}, {}, knows_tokens=False)
 
 
 def templates_at(path: str) -> ChatTemplates:

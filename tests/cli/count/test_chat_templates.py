@@ -23,13 +23,17 @@ def tokenizer(folder: Path, template: str = TEMPLATE, **config: Any) -> Path:
     """A folder with a tokenizer and its chat template."""
     folder.mkdir(exist_ok=True)
     (folder / "tokenizer.json").write_bytes(TOKENIZER.read_bytes())
-    written = {"chat_template": template, "bos_token": "<|end|>", **config}
+    written = {"chat_template": template, "bos_token": "<|end|>"} | config
     (folder / "tokenizer_config.json").write_text(json.dumps(written))
     return folder
 
 
+def ids_in(text: str) -> list[int]:
+    return load_encoding(TOKENIZER).encode(text, allowed_special="all")
+
+
 def tokens_in(text: str) -> int:
-    return len(load_encoding(TOKENIZER).encode(text, allowed_special="all"))
+    return len(ids_in(text))
 
 
 def count(*arguments: object, chat: Any = HI) -> int:
@@ -83,6 +87,30 @@ def test_a_template_may_be_named(tmp_path: Path) -> None:
     made = tokenizer(tmp_path / "t", eos_token="<|end|>")
     assert count("-e", made, "--chat-template", file) == tokens_in("hi<|end|>")
     assert count("-e", "cl100k_base", "--chat-template", file, "-q") == 1
+
+
+def test_a_template_may_be_one_of_the_tokenizers_own(tmp_path: Path) -> None:
+    named = [{"name": "rag", "template": "{{ messages[0].content }}<|end|>"}]
+    made = tokenizer(tmp_path / "t", chat_template=named)
+    assert "--chat-template NAME" in refused("count", "--chat", "-e", made, data=json.dumps(HI).encode())
+    assert count("-e", made, "--chat-template", "rag") == tokens_in("hi<|end|>")
+
+
+def test_records_that_the_template_refuses_may_be_left_out(tmp_path: Path) -> None:
+    made = tokenizer(tmp_path / "t", "{{ messages[0].content.strip() }}{{ raise_exception('no') if messages[1] }}")
+    two = {"messages": HI["messages"] * 2}
+    lines = "\n".join(
+        map(json.dumps, (HI, two, {"messages": [{"role": "user", "content": 5}]}, {"messages": [{}]}, HI))
+    )
+    given = ["--chat", "-e", made, "--records", "jsonl"]
+    for command, answer in (("count", str(tokens_in("hi"))), ("encode", " ".join(map(str, ids_in("hi"))))):
+        assert "record 2: the chat template" in refused(command, *given, data=lines.encode())
+        ran = noted(command, *given, "--skip-invalid", data=lines.encode())
+        assert ran.out.decode() == f"{answer}\n" * 2
+        assert "left out 3 invalid records" in ran.err
+        (made / "chat_template.jinja").write_text("{% for %}")
+        assert "no valid Jinja2" in refused(command, *given, "--skip-invalid", data=lines.encode())
+        (made / "chat_template.jinja").unlink()
 
 
 def test_special_tokens_that_no_file_tells_are_noted(tmp_path: Path) -> None:

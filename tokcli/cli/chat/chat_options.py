@@ -17,7 +17,7 @@ class ChatOptions(options.EncodingOptions):
 
 takes_template = options.group(
     option("--chat-template", metavar="FILE", shell_complete=options.complete_file,
-           help="Render --chat with the Jinja template in FILE instead of the tokenizer's own."),
+           help="Render --chat with the Jinja template in FILE, or with the tokenizer's own of this name."),
     option("--no-generation-prompt", is_flag=True,
            help="Do not add what --chat's template puts before the model's answer."),
 )  # fmt: skip

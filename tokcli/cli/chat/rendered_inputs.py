@@ -6,7 +6,7 @@ import io
 from collections.abc import Iterator
 from typing import BinaryIO, cast
 
-from tokcli.cli import streams
+from tokcli.cli import messages, streams
 from tokcli.cli.chat.chat_options import ChatOptions
 from tokcli.cli.chat.read_request import read_request
 from tokcli.cli.chat.rules import no_template
@@ -16,9 +16,10 @@ from tokcli.cli.inputs import records
 from tokcli.cli.json_stream import line
 from tokcli.cli.request import Request
 from tokcli.cli.streams import STANDARD_INPUT, Input
-from tokcli.errors import InputError, TokcliError
+from tokcli.errors import InputError, TokcliError, VocabularyError
 
 MAX_BYTES = 64 << 20  # of a request: it is held as a whole
+BLANK = b"\n"  # a line of its own, so that the records after it keep their numbers
 OWN = ("text", "text_pair")  # members that a record of text has
 
 
@@ -53,15 +54,20 @@ class RenderedInputs:
             for number, text in zip(batch.numbers, batch.texts, strict=True):
                 try:
                     lines.append(self._line(text, f"{source.shown}: record {number}"))
-                except TokcliError:
+                except TokcliError as error:
+                    if source.skips_invalid and not isinstance(error, VocabularyError):
+                        messages.leave_out(1, str(error))
+                        lines.append(BLANK)
+                        continue
+                    error.hint = records.with_way_out(error.hint)
                     yield b"".join(lines)
                     raise
             yield b"".join(lines)
 
     def _line(self, text: bytes, where: str) -> bytes:
-        """Return the line for a record: that of a blank line is blank, so that those after it keep their numbers."""
+        """Return the line for a record; that of a blank line is blank."""
         if not text.strip():
-            return b"\n"
+            return BLANK
         parsed = records.read_json(text, where)
         kept = parsed if self._keeps and isinstance(parsed, dict) else {}
         members = {name: value for name, value in kept.items() if name not in OWN}

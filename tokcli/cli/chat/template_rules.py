@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
@@ -110,9 +111,12 @@ def template_rules(request: Request[ChatOptions]) -> TemplateRules | None:
     """Return the rules by the chat template that the options name or the tokenizer has; None without one."""
     asked = request.options
     templates = find_templates(spec_of(asked), offline=asked.offline, note=request.note)
-    if asked.chat_template is not None:
-        given = read_template_file(asked.chat_template)
-        templates = replace(templates, by_name={DEFAULT: given})
+    if (named := asked.chat_template) is not None:
+        if named in templates.by_name and not os.path.lexists(named):
+            templates = replace(templates, by_name={DEFAULT: templates.by_name[named]})
+        else:
+            given = read_template_file(named)
+            templates = replace(templates if templates.knows_tokens else given, by_name=given.by_name)
     if not templates.by_name:
         return None
     if not templates.knows_tokens:

@@ -20,7 +20,7 @@ from tokcli.cli.count.many import ManyCounts, Outcome, row_of
 from tokcli.cli.inputs import records
 from tokcli.cli.inputs.columns import file_of_columns
 from tokcli.cli.walk.binary_files import is_binary
-from tokcli.errors import InputError, TokcliError
+from tokcli.errors import InputError, TokcliError, VocabularyError
 
 MAX_BYTES = 64 << 20  # of a request: it is held as a whole
 LINES = "If each line is a request, count them with --records jsonl."
@@ -131,7 +131,7 @@ class _CountedBatch:
                 with streams.naming(where):
                     self.chats.append(counted_chat(records.read_json(text, where), rules))
             except TokcliError as error:
-                if batch.source.skips_invalid:
+                if batch.source.skips_invalid and not isinstance(error, VocabularyError):
                     messages.leave_out(1, str(error))
                     continue
                 error.hint = records.with_way_out(error.hint)
