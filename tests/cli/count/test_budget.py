@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from support import failed, ok, refused
+from support import failed, noted, ok, refused
 
 from tokcli.registry.model_names import encoding_name_for_model
 from tokcli.registry.model_windows import MODEL_TO_WINDOW, window_for_model
@@ -63,6 +63,46 @@ def test_every_window_is_of_a_model_whose_encoding_is_known() -> None:
     assert window_for_model("gpt-4o-2024-11-20") == window_for_model("ft:gpt-4o-2024-08-06:org::id") == 128_000
     assert window_for_model("gpt-3.5") == window_for_model("ft:gpt-3.5-turbo") == 16_385
     assert window_for_model("gpt-3.5-turbo-0301") == 4_096
+
+
+# --- what is estimated ---------------------------------------------------------------------------------------------------
+
+
+def test_a_model_whose_tokenizer_is_not_public_is_estimated_on_request(tmp_path: Path) -> None:
+    given = ("count", "-m", "claude-sonnet-4-5", "--estimate")
+    text = "hello big world " * 50
+    known = int(ok("count", "-t", text))
+    made = json.loads(ok(*given, "--json", "-t", text))
+    assert made == {"count": round(known * 1.2), "exact": False, "low": round(known * 1.1), "high": round(known * 1.35)}
+    ran = noted(*given, "-t", text)
+    assert int(ran.out) == made["count"]
+    assert "estimate" in ran.err and "1.2" in ran.err
+    for name in ("a", "b"):
+        (tmp_path / name).write_text(text)
+    both = json.loads(ok(*given, "--json", "--price", "1", "a", "b", cwd=tmp_path))
+    assert [row["tokens"] for row in both["files"]] == [made["count"]] * 2
+    assert (both["total"], both["price"]) == (2 * made["count"], 2 * made["count"] / 1e6)
+    assert both["low"] < both["total"] < both["high"]
+    lines = [
+        json.loads(line)
+        for line in ok(*given, "--records", "lines", "--json", data=f"{text}\n\n".encode()).splitlines()
+    ]
+    assert [line["count"] for line in lines] == [made["count"], 0]
+    request = json.dumps([{"role": "user", "content": text}]).encode()
+    chat = json.loads(ok(*given, "--chat", "--by", "role", "--json", data=request))
+    assert sum(part["tokens"] for part in chat["parts"]) + chat["overhead"] == chat["total"] > made["count"]
+    assert not chat["exact"] and chat["low"] < chat["total"] < chat["high"]
+    assert failed(*given, "-q", "--max", "10", "-t", text, status=1)
+
+
+def test_an_estimate_is_none_where_the_tokenizer_is_public() -> None:
+    assert json.loads(ok("count", "-m", "gpt-4o", "--estimate", "--json", "-t", "hello world")) == {"count": 2}
+
+
+@pytest.mark.parametrize("more", [["--exact-only"], ["--budget"], ["--add-special-tokens"], ["-e", "gpt2"]])
+def test_estimates_that_mean_nothing_are_refused(more: list[str]) -> None:
+    refused("count", "-m", "claude-3-opus", "--estimate", "-q", *more, "-t", "x")
+    refused("count", "--estimate", "-t", "x")
 
 
 # --- what exceeds ------------------------------------------------------------------------------------------------------

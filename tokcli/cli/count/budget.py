@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tokcli.cli.count.estimates import members_of_estimate
 from tokcli.errors import InputError
-from tokcli.registry.models import window_of_model
+from tokcli.registry.models import ModelEstimate, window_of_model
 
 if TYPE_CHECKING:
     from tokcli.cli.count.count_options import CountOptions
@@ -15,13 +16,13 @@ DIGITS = 12  # decimal places of a price
 
 
 def members_of(asked: CountOptions, tokens: int) -> dict[str, object]:
-    """Return the JSON members that --budget and --price add to a count of tokens: what is left, and the price."""
+    """Return the JSON members beside a count of tokens: what is left, the price, and the bounds of an estimate."""
     members: dict[str, object] = {}
     if asked.budget:
         members["left"] = window_of(asked) - tokens
     if asked.price is not None:
         members["price"] = round(tokens * asked.price / MILLION, DIGITS)
-    return members
+    return members | (members_of_estimate(asked.estimate, tokens) if isinstance(asked.estimate, ModelEstimate) else {})
 
 
 def check_budget(asked: CountOptions) -> None:
@@ -33,6 +34,8 @@ def window_of(asked: CountOptions) -> int:
     """Return the size of the context window in tokens; InputError where neither --window nor the model tells it."""
     if asked.window is not None:
         return asked.window
+    if isinstance(asked.estimate, ModelEstimate):
+        raise InputError(f"the context window of {asked.estimate.model} is not known", "Give --window N.")
     if asked.model is None:
         raise InputError("--budget needs a context window", "Name the model with -m, or give --window N.")
     return window_of_model(asked.model)

@@ -16,6 +16,7 @@ from tokcli.cli.count.chat_tally import KEYS, ChatTally
 from tokcli.cli.count.count_forms import RowTotals, check_encodings, write_rows
 from tokcli.cli.count.count_options import CountRequest
 from tokcli.cli.count.count_records import RecordCounts
+from tokcli.cli.count.estimates import scaled_chat
 from tokcli.cli.count.many import ManyCounts, Outcome, row_of
 from tokcli.cli.inputs import records
 from tokcli.cli.inputs.columns import file_of_columns
@@ -37,6 +38,9 @@ def write(request: CountRequest, output: streams.Output, *, is_alone: bool) -> t
     if asked.records and asked.by is None and (asked.order or asked.top):
         raise InputError("--sort and --top have no rows to choose from", "Name the rows with --by role or --by tool.")
     rules = rules_for(request)
+    if asked.estimate:
+        counted = rules.counted
+        rules = rules._replace(counted=lambda chat: scaled_chat(asked.estimate, counted(chat)))
     if asked.exact_only and not rules.is_exact:
         raise InputError(
             f"--exact-only: --chat is an estimate with {request.encoding.name}",

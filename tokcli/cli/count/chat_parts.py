@@ -37,7 +37,8 @@ def write_parts(asked: CountOptions, output: Output, tally: ChatTally, total: in
                 for part in parts:
                     stream.value(_members(names, part, inputs))
             alone = {"count": total} if inputs == 1 else {}
-            stream.members(overhead=tally.overhead, total=total, **alone, **members_of(asked, total), **tally.marks())
+            more = {**members_of(asked, total), **tally.marks()}
+            stream.members(overhead=tally.overhead, total=total, **alone, **more)
     else:
         _write_table(asked, output, tally, total, parts, inputs)
 

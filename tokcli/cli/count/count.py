@@ -29,15 +29,19 @@ def command(**given: Any) -> int:
     request = TextRequest(asked)
     request.note_template()
     is_alone, status = is_one_number(request), 0
-    is_plain = is_alone and not (asked.chat or asked.budget or asked.price is not None or asked.dask)
+    is_plain = is_alone and not (asked.chat or asked.budget or asked.price is not None or asked.dask or asked.estimate)
+    if not is_plain:
+        from tokcli.cli.count import chat, count_forms, estimates  # 8 ms that one number does not need
+
+        if asked.estimate:
+            estimates.prepare_estimate(request)
+            asked = request.options
     if is_plain or (asked.records and not asked.dask):
         request.show_reading(answers_last=is_plain or asked.only_total)
     with request.open_output(*own_members(asked)) as output:
         if is_plain:
             above = write_number(request, output)
         else:
-            from tokcli.cli.count import chat, count_forms  # 8 ms that one number does not need
-
             write = chat.write if asked.chat else count_forms.write
             above, status = write(request, output, is_alone=is_alone)
         output.flush()
@@ -65,6 +69,7 @@ def write_number(request: CountRequest, output: streams.Output) -> str | None:
 def own_members(asked: CountOptions) -> list[str]:
     """Return the names of the JSON members that an answer has itself, whatever the record has that it answers."""
     given = {"left": asked.budget, "price": asked.price is not None, "exact": asked.chat, "left_out": asked.chat}
+    given |= dict.fromkeys(("exact", "low", "high"), bool(asked.estimate)) if asked.estimate else {}
     return ["count", *(name for name, is_given in given.items() if is_given)]
 
 

@@ -15,6 +15,7 @@ from tokcli.cli.count.count_on_cluster import ClusterCounts, write_cluster_recor
 from tokcli.cli.count.count_records import RecordCounts, write_numbers, write_records
 from tokcli.cli.count.count_tree import Columns, write_tree
 from tokcli.cli.count.csv_lines import csv_line
+from tokcli.cli.count.estimates import scaled_rows
 from tokcli.cli.count.many import ManyCounts, Row, one_for_each
 from tokcli.cli.json_stream import JsonStream, line
 from tokcli.errors import InputError
@@ -56,7 +57,7 @@ def write(request: CountRequest, output: Output, *, is_alone: bool) -> tuple[str
     counting = ClusterCounts if asked.dask else ManyCounts
     counts = counting(one_for_each(request))
     totals = RowTotals(len(asked.encodings) or 1, asked.limit)
-    write_rows(asked, output, totals.of(counts.rows()), totals, is_alone=is_alone)
+    write_rows(asked, output, totals.of(scaled_rows(asked.estimate, counts.rows())), totals, is_alone=is_alone)
     return totals.above(is_alone=is_alone), counts.status
 
 
@@ -118,7 +119,7 @@ def write_rows(asked: CountOptions, output: Output, rows: Iterator[Row], totals:
             shown = iter(ordered(asked, shown))
         if asked.jsonl:
             for row in shown:
-                exact = {"exact": totals.marks()["exact"]} if totals.tally else {}
+                exact = {"exact": totals.marks()["exact"]} if totals.tally else members_of(asked, row.tokens[0])
                 output.write(line({**members(names, row), **exact}))
         elif asked.csv:
             write_csv(output, names, shown)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import click
 
@@ -11,6 +11,9 @@ from tokcli.cli.chat.chat_options import TEMPLATE_CONFLICTS, ChatOptions, takes_
 from tokcli.cli.conflicts import Apart, Needs
 from tokcli.cli.options import option
 from tokcli.cli.request import TextRequest
+
+if TYPE_CHECKING:
+    from tokcli.registry.models import ModelEstimate
 
 MAX_PRICE = 1e9  # of a million tokens
 
@@ -31,6 +34,7 @@ class CountOptions(options.ClusterOptions, ChatOptions):
     window: int | None
     price: float | None
     exact_only: bool
+    estimate: ModelEstimate | bool | None
 
 
 CountRequest: TypeAlias = TextRequest[CountOptions]
@@ -63,6 +67,8 @@ declared = options.group(
            help="Count requests to chat models, in JSON: exactly, by the tokenizer's chat template, or for OpenAI's "
                 "encodings as an estimate."),
     takes_template,
+    option("--estimate", is_flag=True,
+           help="If the model's tokenizer is not public, count the tokens of o200k_base times a factor."),
     option("--exact-only", is_flag=True, help="Reject counts that are estimates."),
     options.takes_cluster,
     options.takes_output,
@@ -77,6 +83,8 @@ CONFLICTS = (
     Apart("--records", ("--by=message",), "The messages of all records together have no order."),
     Apart("--records", ("--sort", "--top", "--by"), "They show whole inputs.", unless="--chat"),
     Needs("--by=role|message|tool", "--chat", "Only requests to chat models have roles, messages and tools."),
+    Needs("--estimate", "--model"),
+    Apart("--estimate", ("--exact-only", "--add-special-tokens"), "What is estimated is not exact."),
     Apart("--csv", ("--json", "--jsonl")),
     Apart("--jsonl", ("--json",), "--json writes one document for all inputs, --jsonl an object for each."),
     Apart("--tree", ("--json", "--jsonl", "--csv", "--by", "--total"), "--tree has its own format."),

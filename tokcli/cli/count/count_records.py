@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tokcli.cli import streams
 from tokcli.cli.count.budget import members_of, rows_of
+from tokcli.cli.count.estimates import scaled_counts
 from tokcli.cli.inputs import records
 from tokcli.cli.json_stream import around, line
 from tokcli.cli.options import TextOptions
@@ -80,7 +81,8 @@ def counts_of(
     """Yield each batch of an input's records with their counts, in portions."""
     batches = records.batches_of(source, request.options)
     for batch, counts in request.shared_batches(batches, lambda batch: _count_batch(request, batch)):
-        yield batch, [counts] if counts is not None else _one_by_one(request, batch)
+        found = [counts] if counts is not None else _one_by_one(request, batch)
+        yield batch, scaled_counts(request.options.estimate, found)
 
 
 def _count_batch(request: TextRequest[TextOptions], batch: records.Batch) -> memoryview | None:
