@@ -20,7 +20,7 @@ from tokcli import __version__
 from tokcli.cli import messages, streams
 from tokcli.cli.options import help_option, option
 from tokcli.engine import backend
-from tokcli.errors import EXIT_ERROR, InputError, TokcliError, did_you_mean, is_memory_short, reason_of
+from tokcli.errors import EXIT_ERROR, InputError, OutputError, TokcliError, did_you_mean, is_memory_short, reason_of
 
 EXIT_INTERRUPTED = 130  # 128 + SIGINT, as shells do
 EXIT_PIPE_CLOSED = 141  # 128 + SIGPIPE
@@ -128,12 +128,12 @@ def run(arguments: list[str]) -> int:
     try:
         status = _invoke(arguments)
         if streams.is_standard_output_open():
-            streams.flush_standard_output()
+            _flush_standard_output()
         return status
     except BaseException as error:  # noqa: BLE001 - the user sees no traceback, whatever happens
         del reserve
         streams.forget_signals()
-        streams.abandon_standard_output()
+        _abandon_standard_output()
         try:
             return _report(error)
         except (MemoryError, ImportError, SystemError):  # reporting an error takes some memory, too
@@ -154,9 +154,29 @@ def _invoke(arguments: list[str]) -> int:
         with cli.make_context(PROGRAM, list(arguments)) as context:
             status = cli.invoke(context)
     except click.exceptions.Exit as end:  # --help and --version have been printed
-        streams.flush_standard_output()
+        _flush_standard_output()
         return end.exit_code
     return status if isinstance(status, int) else 0
+
+
+def _flush_standard_output() -> None:
+    """Flush what Python buffers (help, a version), so that an error shows before the exit status is chosen."""
+    if not streams.is_standard_output_open():
+        raise OutputError(*streams.CLOSED_OUTPUT)
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OutputError(f"standard output: {reason_of(error)}") from None
+
+
+def _abandon_standard_output() -> None:
+    """Drop output that nobody can take any more, so that the interpreter ends without complaint."""
+    with suppress(OSError):
+        devnull = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(devnull, streams.STDOUT)
+        os.close(devnull)
 
 
 def _report(error: BaseException) -> int:

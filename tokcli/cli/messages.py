@@ -38,10 +38,10 @@ def print_note(text: str) -> None:
     _print_for_people(f"Note: {text}")
 
 
-def print_note_once(text: str) -> None:
-    """Print a note as `print_note` does, unless it has been printed in this run; threads may do so at once."""
+def print_note_once(text: str, kind: str = "") -> None:
+    """Print a note as `print_note` does, unless it, or one of its kind, was printed in this run; threads may do so."""
     own = object()
-    if _printed.setdefault(text, own) is own:
+    if _printed.setdefault(kind or text, own) is own:
         print_note(text)
 
 

@@ -36,8 +36,8 @@ CONVERTED = (*COMPRESSED, *MARKS)
 _BEGUN = {begin[:size] for begin in CONVERTED for size in range(1, len(begin))}
 FOLDER_HINTS = "Name the files in it.", "Use -r to read the files in it, or name them."
 BUFFER_BYTES = 1 << 16  # of output, as much as a pipe holds
-_STDOUT = 1
-_CLOSED_OUTPUT = "standard output: closed", "Write to a file with -o."
+STDOUT = 1  # the number of standard output
+CLOSED_OUTPUT = "standard output: closed", "Write to a file with -o."
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 NOTICE_SECONDS = 0.25  # within which a signal is noticed
 _raised: list[BaseException] = []  # exceptions raised by signals, until the run ends
@@ -100,7 +100,7 @@ def occupy_closed_streams() -> None:
         except OSError:
             _closed_at_start.add(number)
             os.open(os.devnull, os.O_RDWR)
-    for name, number in (("stdout", _STDOUT), ("stderr", 2)):  # Python has None in their place
+    for name, number in (("stdout", STDOUT), ("stderr", 2)):  # Python has None in their place
         if number in _closed_at_start or getattr(sys, name) is None:
             _closed_at_start.add(number)
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 - for as long as the process lives
@@ -108,27 +108,7 @@ def occupy_closed_streams() -> None:
 
 def is_standard_output_open() -> bool:
     """Return whether standard output was open when the program started."""
-    return _STDOUT not in _closed_at_start and sys.stdout is not None
-
-
-def flush_standard_output() -> None:
-    """Flush what Python buffers (help, a version), so that an error shows before the exit status is chosen."""
-    if not is_standard_output_open():
-        raise OutputError(*_CLOSED_OUTPUT)
-    try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise OutputError(f"standard output: {reason_of(error)}") from None
-
-
-def abandon_standard_output() -> None:
-    """Drop output that nobody can take any more, so that the interpreter ends without complaint."""
-    with suppress(OSError):
-        devnull = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(devnull, _STDOUT)
-        os.close(devnull)
+    return STDOUT not in _closed_at_start and sys.stdout is not None
 
 
 class Input(NamedTuple):
@@ -142,6 +122,7 @@ class Input(NamedTuple):
     may_be_ids: bool = False  # whether the bytes are binary ids, which may begin as compressed data do
     opens: Callable[[str], BinaryIO] = io.FileIO  # opens the file, or a url
     notes: bool = False  # whether notes say how it is read, and that the program waits for a terminal
+    as_text: bool = False  # whether JSON is read as text, not as records
     skips_invalid: bool = False  # whether records that are no JSON, or have no text, are left out
     errors: Utf8Errors | None = None  # of text, which may be UTF-16 with a byte order mark; None: bytes as they are
 
@@ -178,6 +159,10 @@ class Input(NamedTuple):
                 from tokcli.cli.inputs.converted import converted  # codecs, for such data only
 
                 blocks = converted(self, blocks)
+            elif self.as_text and first[:1] in (b"{", b"["):
+                from tokcli.cli.inputs.json_notes import note_json  # 0.3 ms, for JSON only
+
+                note_json(self.shown, self.name, first, is_found=self.found_in is not None)
             yield from blocks
 
     def read(self, file: BinaryIO, size: int, most: int = 0) -> Iterator[bytes]:
@@ -241,7 +226,9 @@ def inputs(asked: NamedInputs, default: str = STANDARD_INPUT) -> list[Input]:
 
         names = names_in(Input(listed).blocks(), listed)
     like = Input("", as_is=asked.no_decompress, may_be_folder=hasattr(asked, "recursive"), notes=not asked.quiet)
-    like = like._replace(skips_invalid=asked.skip_invalid, errors=vars(asked).get("errors", "strict"))
+    own = vars(asked)
+    as_text = like.may_be_folder and like.notes and not (own.get("records") or own.get("chat"))
+    like = like._replace(skips_invalid=asked.skip_invalid, errors=own.get("errors", "strict"), as_text=as_text)
     return [like._replace(name=name) for name in names]
 
 
@@ -262,7 +249,7 @@ class Output:
     @property
     def is_terminal(self) -> bool:
         """Whether the output goes to a terminal."""
-        return self._path is None and os.isatty(_STDOUT)
+        return self._path is None and os.isatty(STDOUT)
 
     @property
     def is_replaced(self) -> bool:
@@ -277,12 +264,12 @@ class Output:
                 self._discard()
                 raise
             return self
-        if _STDOUT in _closed_at_start:
-            raise OutputError(*_CLOSED_OUTPUT)
-        status = os.fstat(_STDOUT)
+        if STDOUT in _closed_at_start:
+            raise OutputError(*CLOSED_OUTPUT)
+        status = os.fstat(STDOUT)
         if stat.S_ISREG(status.st_mode) and status.st_size:  # appended to: as an input it would grow meanwhile
             self._refuse_sources("standard output", status)
-        self._file = open(_STDOUT, "wb", buffering=BUFFER_BYTES, closefd=False)
+        self._file = open(STDOUT, "wb", buffering=BUFFER_BYTES, closefd=False)
         return self
 
     def _open_file(self, path: str) -> BinaryIO:

@@ -21,6 +21,7 @@ from tokcli.formats import packed_ranks, sources
 from tokcli.formats.gguf import header as gguf_header
 from tokcli.formats.gpt2 import parse_gpt2
 from tokcli.formats.limits import HEAD_BYTES, open_regular_file, shown_name
+from tokcli.formats.other_files import HUGGINGFACE_MEMBER, refuse_other
 from tokcli.formats.sources import Sources
 from tokcli.formats.tekken import parse_tekken
 from tokcli.formats.tiktoken import RanksFile, parse_sidecar, parse_tiktoken
@@ -32,9 +33,6 @@ if TYPE_CHECKING:
 _TIKTOKEN_LINE = re.compile(rb"(?:(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?|=) [0-9]{1,10}\r?")
 _MERGE_LINE = re.compile(rb"[^\s]+ [^\s]+\r?")
 _MERGES_VERSION = b"#version"
-_HUGGINGFACE_MEMBER = re.compile(
-    rb'"(?:version|truncation|padding|added_tokens|model|normalizer|pre_tokenizer)"\s*:\s*["{\[nt]'
-)
 _TEKKEN_MEMBER = re.compile(rb'"(?:default_vocab_size|default_num_special_tokens)"\s*:\s*[0-9]')
 
 Contents: TypeAlias = "RanksFile | TextTokenizer"
@@ -83,6 +81,7 @@ def format_of(head: bytes, name: str = "the file") -> Format:
     """
     if not head.strip():
         raise VocabularyError("the file is empty, there is no vocabulary in it", where=name)
+    refuse_other(head, name)
     for form in FORMATS:
         if form.begins(head):
             return form
@@ -109,7 +108,7 @@ def _is_tekken(head: bytes) -> bool:
 
 def _is_huggingface(head: bytes) -> bool:
     """Return whether a file begins as a tokenizer.json does."""
-    return _is_json_object(head) and _HUGGINGFACE_MEMBER.search(head) is not None
+    return _is_json_object(head) and HUGGINGFACE_MEMBER.search(head) is not None
 
 
 def _is_tiktoken(head: bytes) -> bool:

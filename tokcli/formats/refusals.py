@@ -10,6 +10,7 @@ from typing import NoReturn
 from tokcli.errors import VocabularyError
 from tokcli.formats.limits import MAX_MERGES
 
+FETCH_AGAIN = "Download or copy it again."
 _SHOWN = 40  # characters of an offending item in a message
 
 
@@ -21,6 +22,11 @@ def refuse_line(name: str, line: int, what: str) -> NoReturn:
     tokcli.errors.VocabularyError: ranks.tiktoken:2: token YQ== repeats line 1
     """
     raise VocabularyError(what, where=f"{name}:{line}")
+
+
+def refuse_cut(where: str, what: str = "") -> NoReturn:
+    """Raise VocabularyError for a file that ends before it is complete; `where` is its name, and the line if known."""
+    raise VocabularyError(f"{what}the file is cut off, it ends before it is complete", FETCH_AGAIN, where=where)
 
 
 def lines_of(data: bytes, name: str) -> list[bytes]:

@@ -90,7 +90,9 @@ def file_in(folder: Path) -> tuple[Path, tuple[Path, ...]]:
     for name, partners in PARTNERS.items():
         if folder / name not in absent and any(folder / partner not in absent for partner in partners):
             return folder / name, absent
+    others = sorted(path for path in folder.iterdir() if path.suffix in (".gguf", ".tiktoken", ".model"))
     raise VocabularyError(
         "a folder without tokenizer.json, tokenizer.model or a GPT-2 pair (encoder.json and vocab.bpe)",
+        f"Name a file in it, such as {others[0]}." if others else "",
         where=str(folder),
     )

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, NoReturn, TypeVar
 
 from tokcli.errors import VocabularyError
 from tokcli.formats.limits import MAX_JSON_WEIGHT, MAX_RANK, MAX_TOKEN_BYTES, MAX_TOKENS
-from tokcli.formats.refusals import refuse_line, shown_text
+from tokcli.formats.refusals import refuse_cut, refuse_line, shown_text
 
 _NAMES = {
     dict: "an object",
@@ -153,8 +153,12 @@ def parse_json_strictly(data: bytes, name: str, parse_float: Callable[[str], flo
     except UnicodeEncodeError:
         raise VocabularyError("half of a surrogate pair (\\ud800 to \\udfff) is not a character", where=name) from None
     except UnicodeDecodeError as error:
+        if error.reason == "unexpected end of data":
+            refuse_cut(f"{name}:{1 + data.count(10)}", "not JSON: ")
         raise VocabularyError("not UTF-8", where=name, offset=error.start, unit="byte") from None
     except json.JSONDecodeError as error:
+        if error.msg.startswith("Unterminated string") or error.pos >= len(error.doc.rstrip()):
+            refuse_cut(f"{name}:{1 + data.count(10)}", "not JSON: ")
         refuse_line(name, error.lineno, f"not JSON: {error.msg}")
     except (ValueError, RecursionError):
         raise VocabularyError("JSON with a number too long, or nested too deeply, to be read", where=name) from None

@@ -16,7 +16,7 @@ from typing import NoReturn
 
 from tokcli.errors import VocabularyError
 from tokcli.formats.limits import MAX_NUMBER_DIGITS, MAX_RANK, MAX_TOKEN_BYTES, MAX_TOKENS
-from tokcli.formats.refusals import check_lines, refuse_line, shown_bytes
+from tokcli.formats.refusals import check_lines, refuse_cut, refuse_line, shown_bytes
 from tokcli.formats.strict_json import check_ids, parse_json_strictly
 
 _MAX_LINE_BYTES = MAX_TOKEN_BYTES * 2  # longer ones are not even decoded
@@ -81,6 +81,8 @@ def parse_tiktoken(data: bytes, name: str) -> dict[bytes, int]:
     ranks: dict[bytes, int] = {}
     decode, encode = binascii.a2b_base64, binascii.b2a_base64
     for number, (text, space, digits) in _rows(data, name):
+        if not (space and digits) and text and number > 1 and _is_unfinished(data, number):
+            refuse_cut(f"{name}:{number}")
         if not space:
             if text:
                 refuse_line(name, number, "expected a token in base64, one space and a rank")
@@ -110,6 +112,11 @@ def parse_tiktoken(data: bytes, name: str) -> dict[bytes, int]:
     return ranks
 
 
+def _is_unfinished(data: bytes, number: int) -> bool:
+    """Return whether a line is the last and has no newline, as where a file is cut off."""
+    return not data.endswith(b"\n") and number == data.count(b"\n") + 1
+
+
 def _check_count(data: bytes, name: str) -> None:
     """Raise VocabularyError for too many tokens before memory is taken for any: each has a space in its line."""
     if data.count(b" ") > MAX_TOKENS:
@@ -133,7 +140,8 @@ def _refuse_repeated_rank(data: bytes, name: str) -> NoReturn:
     lines: dict[int, int] = {}
     for number, (_, _, digits) in _rows(data, name):
         if digits and (first := lines.setdefault(int(digits), number)) != number:
-            refuse_line(name, number, f"rank {int(digits)} repeats line {first}")
+            cut = "; the file may be cut off" if _is_unfinished(data, number) else ""
+            refuse_line(name, number, f"rank {int(digits)} repeats line {first}{cut}")
     raise AssertionError("no rank is repeated")
 
 

@@ -248,8 +248,8 @@ def _read_blocks(source: streams.Input) -> bytes | None:
 def _read_at_once(source: streams.Input) -> bytes | None:
     """Return what `_read_blocks` does, for most files; None for a file that has to be read with `Input.blocks`.
 
-    That is one that is long, compressed or UTF-16, is no local file, or cannot be read. Reading many short files with
-    `Input.blocks` takes three times as long.
+    That is one that is long, compressed, UTF-16 or JSON, is no local file, or cannot be read. Reading many short files
+    with `Input.blocks` takes three times as long.
     """
     if source.opens is not io.FileIO:
         return None
@@ -265,7 +265,8 @@ def _read_at_once(source: streams.Input) -> bytes | None:
             os.close(number)
     except (OSError, ValueError):
         return None
-    return None if len(data) >= SHORT_BYTES or data.startswith(streams.CONVERTED) else data
+    has_note = source.as_text and source.found_in is None and data[:1] in (b"{", b"[")
+    return None if len(data) >= SHORT_BYTES or has_note or data.startswith(streams.CONVERTED) else data
 
 
 def _comes_once(source: streams.Input) -> bool:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from tokcli.cli import messages
 from tokcli.cli.inputs.compressed import contents
+from tokcli.cli.inputs.json_notes import note_json
 from tokcli.errors import InputError
 
 if TYPE_CHECKING:
@@ -33,6 +34,12 @@ if TYPE_CHECKING:
         def may_be_ids(self) -> bool: ...
         @property
         def notes(self) -> bool: ...
+        @property
+        def name(self) -> str: ...
+        @property
+        def found_in(self) -> str | None: ...
+        @property
+        def as_text(self) -> bool: ...
         @property
         def errors(self) -> Utf8Errors | None: ...
 
@@ -63,6 +70,19 @@ def converted(source: Convertible, blocks: Iterator[bytes]) -> Iterator[bytes]:
         return chain([first], blocks)
     while len(first) < MARK_BYTES and (block := next(blocks, b"")):
         first += block
+    text = _unmarked(source, first, blocks, errors)
+    return text if not source.as_text else _noted(source, text)
+
+
+def _noted(source: Convertible, blocks: Iterator[bytes]) -> Iterator[bytes]:
+    """Return the same blocks; a note says so if they begin as JSON with records does."""
+    first = next(blocks, b"")
+    note_json(source.shown, source.name, first, is_found=source.found_in is not None)
+    return chain([first], blocks)
+
+
+def _unmarked(source: Convertible, first: bytes, blocks: Iterator[bytes], errors: Utf8Errors) -> Iterator[bytes]:
+    """Return text in UTF-8 that begins with `first`, without the mark of UTF-16 or UTF-32; other text as it is."""
     for mark, name, codec in MARKS:
         if first.startswith(mark):
             if source.notes:

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
 
 Text: TypeAlias = "bytes | list[bytes]"  # a text, or a list of words
+NOT_LINES = "JSON Lines have an object on each line: jq -c . writes an object so, and jq -c '.[]' those of an array."
 NO_WORDS: Mapping[int, list[bytes]] = {}
 MARK = b"\xef\xbb\xbf"  # of UTF-8: before JSON it is skipped, and in text it is a character
 MAX_RECORD_BYTES = MAX_PIECE_BYTES  # a record is held in memory, as a piece is
@@ -310,7 +311,7 @@ def _texts(source: RecordSource, first: int, raw: bytes, text_in: Callable[..., 
             if source.skips_invalid:
                 left_out.append(wrong)
                 continue
-            wrong.hint = with_way_out(wrong.hint)
+            wrong.hint = with_way_out(NOT_LINES if line.lstrip()[:1] == b"[" or line.strip() == b"{" else wrong.hint)
             error = wrong
             break
     messages.leave_out(len(left_out), str(left_out[0]) if left_out else "")

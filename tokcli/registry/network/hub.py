@@ -16,17 +16,18 @@ from contextlib import suppress
 from pathlib import Path
 
 from tokcli.atomic import locked, replace_file
-from tokcli.errors import NetworkError, OfflineError, reason_of
+from tokcli.errors import NetworkError, OfflineError, TokcliError, UnknownEncodingError, reason_of
 from tokcli.registry.folders import private_dir
 from tokcli.registry.network.answers import Progress, RefusedError
 from tokcli.registry.network.cache import read_kept, read_own
 from tokcli.registry.network.download import is_offline, timeout_from_environment
-from tokcli.registry.network.hub_files import TOKENIZER_FILES, HubFiles, HubId, files_in_hub_cache, is_set
+from tokcli.registry.network.hub_files import TOKENIZER_FILES, HubFiles, HubId, cached_names, files_in_hub_cache, is_set
 from tokcli.registry.network.hub_server import endpoint, fetch_beside, fetch_tokenizer
 
 FOLDER = "hub"  # in the cache folder: a record for each revision (JSON), and the files under their SHA-256
 ASK_AGAIN_S = 24 * 3600  # a branch of a tokenizer hardly ever moves, and asking costs every run 0.2 s
 MAX_RECORD_BYTES = 2**16
+SHOWN_FILES = 4  # of a repository, in a message
 _SHA256 = re.compile("[0-9a-f]{64}")
 
 
@@ -101,7 +102,16 @@ def _record_of(wanted: HubId, *names: str) -> str:
     return hashlib.sha256("\n".join([endpoint(), *wanted, *names]).encode()).hexdigest() + ".json"
 
 
-def _offline(wanted: HubId) -> OfflineError:
+def _offline(wanted: HubId) -> TokcliError:
+    """Return the error for a tokenizer that no cache has; the hub's own may have the repository without it."""
+    found = cached_names(wanted)
+    if found:
+        names = ", ".join(found[:SHOWN_FILES]) + ", ..." * (len(found) > SHOWN_FILES)
+        return UnknownEncodingError(
+            f"{wanted.repository}: the cache has this repository without a tokenizer (it has {names}), "
+            "and the network may not be used",
+            "Run once without offline mode (TOKCLI_OFFLINE, HF_HUB_OFFLINE), or name one that has a tokenizer.",
+        )
     return OfflineError(
         f"{wanted.repository}: no such file, no such repository in the cache, and the network may not be used",
         "Run once without offline mode (TOKCLI_OFFLINE, HF_HUB_OFFLINE), or name a file.",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -105,6 +106,14 @@ def files_in_hub_cache(wanted: HubId) -> dict[str, bytes] | None:
         if all(_is_file(snapshot / name) for name in row):
             return {name: read_regular_file(snapshot / name) for name in row}
     return None
+
+
+def cached_names(wanted: HubId) -> list[str]:
+    """Return the names of the files and folders of a repository in the hub's own cache; none if it is not there."""
+    snapshot = snapshot_in_hub_cache(wanted)
+    with suppress(OSError):
+        return sorted(path.name for path in snapshot.iterdir()) if snapshot else []
+    return []
 
 
 def snapshot_in_hub_cache(wanted: HubId) -> Path | None:
