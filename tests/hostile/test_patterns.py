@@ -14,13 +14,14 @@ from pathlib import Path
 import pytest
 from support import refused
 
+from tokcli.cli.inspect_ranks.search import found_in
 from tokcli.engine.base.time_limit import run_within, seconds_allowed, time_limit
 from tokcli.engine.encoding import Encoding
 from tokcli.engine.pretokenizers.pretokenizer import PreTokenizer
 from tokcli.engine.pretokenizers.repeats import MAX_STATES, states
 from tokcli.engine.stream.chunks import BLOCK_BYTES, read_chunks
 from tokcli.engine.stream.parallel import ordered
-from tokcli.errors import PatternError, PatternTimeoutError, VocabularyError
+from tokcli.errors import InputError, PatternError, PatternTimeoutError, VocabularyError
 from tokcli.registry.encodings import load_encoding
 
 # The exception that ends a compilation may come while coverage holds its lock, which nothing would release then.
@@ -279,3 +280,29 @@ def test_a_pattern_that_is_too_slow_in_the_first_block_is_not_tried_on_the_next(
 def test_classes_and_groups_nested_however_deep_are_a_pattern_or_refused(before: str, after: str, depth: int) -> None:
     with contextlib.suppress(PatternError):
         assert PreTokenizer(before * depth + "a" + after * depth + r"|[\s\S]").split("ab") == ["a", "b"]
+
+
+@pytest.mark.parametrize("pattern", ["[ab]{500000000}|x", "(?:a{65535}){65535}", *REPEATS], ids=lambda text: text[:20])
+@pytest.mark.parametrize("option", ["--grep", "--models"])
+def test_a_search_has_the_limits_of_every_other_pattern(option: str, pattern: str) -> None:
+    assert f"{option}: its repeats make more than" in refused("inspect-ranks", f"{option}={pattern}")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "what"),
+    [("(?R)?a", "a group calls itself"), ("(" * 3000 + ")" * 3000, "not a regex"), (LONG, "to compile")],
+    ids=["calls itself", "deep", "long"],
+)
+def test_a_search_ends_whatever_the_pattern_is(pattern: str, what: str) -> None:
+    with pytest.raises((InputError, PatternError), match=what):
+        found_in({0: "ab"}, pattern, 1.0)
+
+
+def test_a_search_takes_a_bounded_time_in_all_texts_together() -> None:
+    texts = dict.fromkeys(range(100_000), "a" * 22 + "c")
+    with pytest.raises(InputError, match="--grep takes more than .* for all texts"):
+        found_in(texts, "(?:a|aa)+b", 0.1)
+
+
+def test_a_search_for_a_long_text_is_prepared_in_no_time() -> None:
+    assert found_in({0: "a" * 20_000, 1: "a" * 100}, "a" * 10_000, 5.0) == [0]

@@ -249,6 +249,8 @@ def test_a_table_on_a_terminal_is_cut_and_says_so() -> None:
     ("arguments", "what"),
     [
         (("--grep", "("), "--grep: not a regex"),
+        (("--grep", "[ab]{500000000}|x"), "--grep: its repeats make more than 131,072 states"),
+        (("--models=(?:a{65535}){65535}",), "--models: its repeats make more than 131,072 states"),
         (("--grep", "(?:a?){40}(?:a+)+$b", "--timeout", "0.0001"), "--grep takes more than"),
         (("--stats", "--merges"), "--stats cannot be combined with --merges"),
         (("--stats", "hello"), "--stats cannot be combined with TOKEN"),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import regex
 
@@ -12,8 +13,9 @@ from tokcli.analysis.vocabulary import not_self
 from tokcli.cli.inspect_ranks import listing
 from tokcli.cli.inspect_ranks.inspect_options import InspectOptions, InspectRequest
 from tokcli.cli.inspect_ranks.tokens import members, token_columns, token_rows
-from tokcli.engine.pretokenizers.compiling import within_limit
-from tokcli.errors import InputError
+from tokcli.engine.base.time_limit import time_limit
+from tokcli.engine.pretokenizers.compiling import compiled_search
+from tokcli.errors import InputError, PatternError, PatternTimeoutError
 from tokcli.render.tables import Column
 from tokcli.render.visible import unescape
 
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 # time limit, which takes ten times as long as the search.
 _HARMLESS = r"\(\?(?:i\)|:|<?[=!])|\\[pP]\{\^?\w+\}"  # flags, groups, look-around, properties
 _CLOCKLESS_CHARACTERS, _CLOCKLESS_REPEATS, _CLOCKLESS_CHOICES = 256, 2, 3
+_CLOCKLESS_PATTERN = 1000  # characters of a regex; one that is longer may have many alternatives
+_TIMES_IN_ALL = 4  # the time limit, for all texts together: 20 s, unless --timeout says something else
 
 
 def show_found(request: InspectRequest, output: ShownOn) -> None:
@@ -70,18 +74,37 @@ def found_in(
 ) -> list[int]:
     """Return the keys of the texts that a regex matches; InputError if it is not a regex, or is too slow on a text."""
     try:
-        compiled = within_limit(pattern, lambda: regex.compile(pattern, regex.IGNORECASE if any_case else 0))
-    except (regex.error, ValueError, OverflowError, RecursionError) as error:
-        raise InputError(f"{option}: not a regex: {error}") from None
-    search = compiled.search
-    if not is_quick(pattern):
-        return [key for key, text in texts.items() if _is_found(compiled, text, timeout, option)]
-    most = _CLOCKLESS_CHARACTERS
-    return [
-        key
-        for key, text in texts.items()
-        if (search(text) if len(text) <= most else _is_found(compiled, text, timeout, option))
-    ]
+        with time_limit(timeout):
+            compiled = compiled_search(pattern, regex.IGNORECASE if any_case else 0)
+    except PatternTimeoutError:
+        raise
+    except PatternError as error:
+        raise InputError(f"{option}: {error.what.removeprefix('pattern: ')}", error.hint) from None
+    search = _Search(compiled, timeout, option)
+    most = _CLOCKLESS_CHARACTERS if is_quick(pattern) else -1
+    return [key for key, text in texts.items() if search.finds(text, has_clock=len(text) > most)]
+
+
+class _Search:
+    """A search in many texts; InputError where it takes longer than `timeout` seconds in one, or far longer in all."""
+
+    def __init__(self, compiled: regex.Pattern[str], timeout: float, option: str) -> None:
+        self._search, self._timeout, self._option = compiled.search, timeout, option
+        self._end = time.monotonic() + timeout * _TIMES_IN_ALL
+
+    def finds(self, text: str, *, has_clock: bool) -> bool:
+        """Return whether there is a match in a text; with `has_clock`, the search may take long."""
+        if time.monotonic() > self._end:
+            self._fail(self._timeout * _TIMES_IN_ALL, "all texts")
+        if not has_clock:
+            return self._search(text) is not None
+        try:
+            return self._search(text, timeout=self._timeout) is not None
+        except TimeoutError:
+            self._fail(self._timeout, "one text")
+
+    def _fail(self, seconds: float, where: str) -> NoReturn:
+        raise InputError(f"{self._option} takes more than {seconds:g} s for {where}", "--timeout allows more.")
 
 
 def is_quick(pattern: str) -> bool:
@@ -90,18 +113,13 @@ def is_quick(pattern: str) -> bool:
     >>> [is_quick(pattern) for pattern in ("wide|s$", r"(?i)^ \p{Lu}+", "(?:ab|c)+", "(?R)", ".*.*.*x", "a?a?a?a?aa")]
     [True, True, False, False, False, False]
     """
+    if len(pattern) > _CLOCKLESS_PATTERN:
+        return False
     rest = re.sub(_HARMLESS, "(", pattern)
     choices = re.findall(r"[*+{?]", rest)
     if "(?" in rest or re.search(r"\)\s*[*+{?]", rest) or len(choices) > _CLOCKLESS_CHOICES:
         return False
     return len(choices) - choices.count("?") <= _CLOCKLESS_REPEATS
-
-
-def _is_found(compiled: regex.Pattern[str], text: str, timeout: float, option: str) -> bool:
-    try:
-        return compiled.search(text, timeout=timeout) is not None
-    except TimeoutError:
-        raise InputError(f"{option} takes more than {timeout:g} s for one text", "--timeout allows more.") from None
 
 
 def _is_utf8(data: bytes) -> bool:

@@ -113,12 +113,30 @@ def compiled(pat_str: str, source: str, *, exact: bool) -> regex.Pattern[str]:
         raise PatternError(f"pattern: {type(error).__name__}: too large or too deep") from None
 
 
+def compiled_search(pattern: str, flags: int = 0) -> regex.Pattern[str]:
+    """Compile a pattern to search with, by the limits of any other, but as `regex` itself reads it.
+
+    PatternTimeoutError as in `within_limit`; PatternError for what is not a pattern, or is too large.
+    """
+    package = regex_package()
+    try:
+        return within_limit(pattern, lambda: package.compile(_within_size(pattern), flags))
+    except PatternError:
+        raise
+    except (package.error, RecursionError, OverflowError, ValueError) as error:
+        raise PatternError(f"pattern: not a regex: {str(error) or type(error).__name__}") from None
+
+
+def _within_size(source: str) -> str:
+    """Return a pattern as it can be compiled; PatternError if it would be too large, or never end."""
+    check_repeats(source)
+    check_calls(source)
+    return without_required_text(source) if len(source) > LONGEST_REQUIRED else source
+
+
 def _compile(pat_str: str, source: str, exact: bool) -> regex.Pattern[str]:
     if pat_str not in KNOWN_PATTERNS:
-        check_repeats(source)
-        check_calls(source)
-        if len(source) > LONGEST_REQUIRED:
-            source = without_required_text(source)
+        source = _within_size(source)
     return _plain(with_simple_case_folding(rewrite(source, exact_class if exact else lambda *_: None)))
 
 
