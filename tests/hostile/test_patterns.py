@@ -300,7 +300,7 @@ def test_a_search_ends_whatever_the_pattern_is(pattern: str, what: str) -> None:
 
 def test_a_search_takes_a_bounded_time_in_all_texts_together() -> None:
     texts = dict.fromkeys(range(100_000), "a" * 22 + "c")
-    with pytest.raises(InputError, match="--grep takes more than .* for all texts"):
+    with pytest.raises(InputError, match="for all texts"):
         found_in(texts, "(?:a|aa)+b", 0.1)
 
 
