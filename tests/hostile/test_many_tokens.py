@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import gc
 import json
+import re
 import struct
 import time
+from base64 import b64encode
 from collections.abc import Callable
 from pathlib import Path
 
 import gguf_files
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from support import took_less
 
+from tokcli.engine import backend
+from tokcli.engine.base import longest_match
 from tokcli.engine.base.longest_match import LongestMatch
 from tokcli.registry.encodings import load_encoding
 
@@ -126,3 +132,78 @@ def test_few_long_texts_that_share_their_beginnings_are_found_in_time() -> None:
     began = time.process_time()
     assert list(match.find("a" * 50_000 + "bq")) == [(45_000, 50_002)]
     assert took_less(began, 4)
+
+
+def ranks(path: Path, tokens: list[str]) -> Path:
+    file = path / "x.tiktoken"
+    file.write_bytes(b"".join(b"%s %d\n" % (b64encode(bytes([byte])), byte) for byte in range(256)))
+    special = {token: 300 + at for at, token in enumerate(tokens)}
+    file.with_suffix(".tiktoken.json").write_text(json.dumps({"pat_str": "[a-z]{1,9}|.", "special_tokens": special}))
+    return file
+
+
+LONG_TOKENS = {
+    "one": ["a" * 65_000],
+    "two letters": ["ab" * 32_500],
+    "two": ["a" * 65_000, "aaa"],
+    "ends": ["a" * (60_000 - at) + "b" for at in range(8)],
+}
+
+
+@pytest.mark.clock
+@pytest.mark.parametrize("name", LONG_TOKENS)
+@pytest.mark.parametrize("write", [byte_level, normalized, special, ranks, gguf])
+def test_the_beginning_of_a_long_token_is_searched_in_linear_time(
+    tmp_path: Path, write: Callable[[Path, list[str]], Path], name: str
+) -> None:
+    """A token of 65,000 letters was compared with the text at each place: 13 s for 100 kB."""
+    tokens = LONG_TOKENS[name]
+    encoding = load_encoding(write(tmp_path, tokens))
+    text = f"{tokens[0][:-1]}c{tokens[0][:40_000]}"
+    encoding.encode_ordinary("a")
+    began = time.process_time()
+    for call in (
+        lambda: encoding.encode(text, allowed_special="all"),
+        lambda: encoding.encode(text, disallowed_special=set(encoding.special_tokens_set) - {"aaa"}),
+        lambda: encoding.encode_ordinary(text),
+        lambda: list(encoding.tokenizer.read_chunks([text.encode()])),
+    ):
+        call()
+    assert took_less(began, 8)
+    found = encoding.encode(f"{tokens[0]}c{text}c{tokens[-1]}", allowed_special="all")
+    numbers = [encoding.encode(token, allowed_special="all") for token in (tokens[0], tokens[-1])]
+    assert [found[:1], found[-1:]] == numbers
+
+
+SMALL = st.lists(st.text("ab", min_size=1, max_size=12), min_size=1, max_size=10)
+
+
+@given(SMALL, st.lists(st.sampled_from(["a", "aa", "aaaaaa", "ab", "ba", "b"]), max_size=20).map("".join))
+def test_texts_that_are_long_are_found_as_short_ones_are(tokens: list[str], text: str) -> None:
+    """Here all are long that have more than three characters."""
+    long = LongestMatch(tokens)
+    long._are_few, long.begin = False, re.compile("[ab]")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(longest_match, "_NEAR", 3)
+        sizes = [max((len(one) for one in tokens if text.startswith(one, at)), default=0) for at in range(len(text))]
+        assert list(long.everywhere(text)) == [(at, at + size) for at, size in enumerate(sizes) if size]
+        assert [long.end(text, at) for at in reversed(range(len(text)))] == [
+            at + size for at, size in enumerate(sizes)
+        ][::-1]
+        shorter = [
+            max((len(one) for one in tokens if text[:-1].startswith(one, at)), default=0) for at in range(len(text))
+        ]
+        assert [long.end(text, at, len(text) - 1) for at in range(len(text))] == [
+            at + size for at, size in enumerate(shorter)
+        ]
+        assert list(long.find(text)) == list(LongestMatch(tokens).find(text))
+
+
+@pytest.mark.skipif(backend.native() is None, reason="compares the native backend with Python")
+@pytest.mark.parametrize("period", [b"a", b"ab", b"aab"])
+def test_a_text_that_is_read_backwards_has_the_tokens_of_one_that_is_not(period: bytes) -> None:
+    tokens = [(period * 400)[at : 900 - 3 * at] + end for at in range(4) for end in (b"", b"c", b"cb")] + [b"cb", b"bc"]
+    begin = (period * 400)[1:1000] + b"d"
+    text = begin * 4000 + b"".join(tokens) * 3 + begin * 90 + b"".join(tokens)
+    found = memoryview(backend.native().LongestMatch(tokens).find(text, len(text), len(text))).cast("Q").tolist()
+    assert list(zip(found[::2], found[1::2], strict=True)) == list(LongestMatch(tokens).find(text))

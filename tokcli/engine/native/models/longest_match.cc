@@ -39,6 +39,7 @@ LongestMatch::LongestMatch(const std::vector<std::string_view>& texts) : size_(t
 template <class Visit>
 void LongestMatch::each(Bytes data, const Visit& visit) const {
   const uint8_t *const begin = data.data(), *const end = begin + data.size();
+  LongestSearch search(trie_, data);
   Pace pace;
   const auto first = static_cast<uint8_t>(pair_.empty() ? 0 : pair_[0]), second = static_cast<uint8_t>(pair_.empty() ? 0 : pair_[1]);
   const uint8_t* next_look = begin;  // up to here, every byte is tried
@@ -54,7 +55,7 @@ void LongestMatch::each(Bytes data, const Visit& visit) const {
     }
     pace.step();
     uint32_t number;
-    const size_t size = begins_.has(*p) ? trie_.longest(p, end, &number) : 0;
+    const size_t size = begins_.has(*p) ? search.at(p, &number) : 0;
     const auto at = static_cast<uint64_t>(p - begin);
     if (size > 0 && !visit(at, at + size, number)) return;
     p += size > 0 ? size : 1;

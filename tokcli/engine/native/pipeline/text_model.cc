@@ -108,13 +108,14 @@ void TextModel::find_added(const AddedTokens& added, Bytes states, Bytes text, N
   const uint8_t* blanks_end = begin;  // of the white space after a token that takes it: it may hold many tokens
   if (added.tokens.empty()) return text.empty() ? void() : visit(text, kNone);
   const auto is_word = [&](const uint8_t* p) { return (class_of(next_char(p, end), needs) & kWordChar) != 0; };
+  LongestSearch search(added.trie, text);
   Pace pace;
   for (const uint8_t* p = begin; p < end;) {
     const uint8_t* const found = added.begins.find(p, end);
     pace.step(1 + static_cast<size_t>(found - p) / 8);
     if ((p = found) == end) break;
     uint32_t number;
-    const size_t size = added.trie.longest(p, end, &number);
+    const size_t size = search.at(p, &number);
     if (size == 0) {
       ++p;
       continue;
