@@ -80,12 +80,12 @@ def found_in(
         raise
     except PatternError as error:
         raise InputError(f"{option}: {error.what.removeprefix('pattern: ')}", error.hint) from None
-    search = _Search(compiled, timeout, option)
+    search = _SearchInTexts(compiled, timeout, option)
     most = _CLOCKLESS_CHARACTERS if is_quick(pattern) else -1
     return [key for key, text in texts.items() if search.finds(text, has_clock=len(text) > most)]
 
 
-class _Search:
+class _SearchInTexts:
     """A search in many texts; InputError where it takes longer than `timeout` seconds in one, or far longer in all."""
 
     def __init__(self, compiled: regex.Pattern[str], timeout: float, option: str) -> None:
