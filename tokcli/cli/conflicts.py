@@ -15,7 +15,7 @@ from tokcli.errors import InputError
 
 
 class Apart:
-    """An option that cannot be combined with any of the others, unless the option `unless` is given, too."""
+    """An option that cannot be combined with any of the others, unless one of `unless` (`--a|--b`) is given, too."""
 
     def __init__(
         self, option: str, others: tuple[str, ...], hint: str = "Leave one of them out.", unless: str = ""
@@ -78,7 +78,7 @@ def check(conflicts: Iterable[Conflict], ctx: click.Context, optional_values: Co
             if not any(map(found, row.others)):
                 needed = row.phrase or either([_shown(other, optional_values) for other in row.others])
                 raise InputError(f"{option} needs {needed}", row.hint)
-        elif row.unless and found(row.unless):
+        elif row.unless and any(map(found, row.unless.split("|"))):
             continue
         elif others := [
             other

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from tokcli.errors import MAX_QUOTED, InputError, TokcliError, did_you_mean
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from tokcli.engine.encoding import Encoding
 
 MAX_WORD, MAX_LINE = 300, 900  # characters of a path, and of a message
@@ -71,13 +73,13 @@ def show_download(received: int, total: int | None) -> None:
     sys.stderr.flush()
 
 
-def no_special_token(encoding: Encoding, name: str) -> InputError:
-    """Return the error for a name that is not one of the special tokens; its hint lists the first of them."""
-    tokens = sorted(encoding.special_tokens_set)
-    more = ", ..." if len(tokens) > SHOWN_NAMES else ""
+def no_special_token(encoding: Encoding, name: str, more: Iterable[str] = ()) -> InputError:
+    """Return the error for a name that is not one of the special tokens, or of `more`; its hint lists the first."""
+    tokens = sorted({*encoding.special_tokens_set, *more})
+    dots = ", ..." if len(tokens) > SHOWN_NAMES else ""
     return InputError(
         f"{encoding.name} has no special token {name!r}{did_you_mean(name, tokens)}",
-        f"Its special tokens: {', '.join(tokens[:SHOWN_NAMES])}{more}"
+        f"Its special tokens: {', '.join(tokens[:SHOWN_NAMES])}{dots}"
         if tokens
         else "It has no special tokens at all.",
     )

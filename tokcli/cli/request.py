@@ -10,7 +10,7 @@ import sys
 from array import array
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
-from itertools import chain, pairwise
+from itertools import chain
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from tokcli.cli import messages, streams
@@ -274,7 +274,7 @@ class TextRequest(InputRequest[AskedText]):
         return source.words
 
     @cached_property
-    def _template(self) -> tuple[array[int], array[int]]:
+    def template_ids(self) -> tuple[array[int], array[int]]:
         """The ids that the post-processor puts before and after a text (uint32), if it takes it once."""
         if not (self.options.add_special_tokens and self.encoding.tokenizer.sees_whole_texts):
             return array("I"), array("I")
@@ -282,22 +282,9 @@ class TextRequest(InputRequest[AskedText]):
         at = ids.index(_TEXT)
         return ids[:at], ids[at + 1 :]
 
-    def finished_records(self, ids: memoryview, offsets: memoryview) -> tuple[memoryview, memoryview]:
-        """Return the ids of single texts after the post-processor, and where those of each begin (uint64)."""
-        before, after = self._template
-        if not (before or after):
-            return ids, offsets
-        made, ends, data = array("I"), array("Q", [0]), ids.cast("B")
-        for begin, end in pairwise(offsets):
-            made += before
-            made.frombytes(data[begin * ids.itemsize : end * ids.itemsize])
-            made += after
-            ends.append(len(made))
-        return memoryview(made), memoryview(ends)
-
     def finished_counts(self, counts: memoryview) -> memoryview:
         """Return the number of ids of each single text after the post-processor (uint32)."""
-        more = sum(map(len, self._template))
+        more = sum(map(len, self.template_ids))
         return memoryview(array("I", [count + more for count in counts])) if more else counts
 
     def finished_count(self, *counts: int) -> int:

@@ -111,12 +111,11 @@ def test_a_record_that_is_wrong_is_named_and_leaves_no_file(form: str, tmp_path:
     [
         (["--format", "u16", "--append-special", END], "--format u16 holds ids up to 65535; those of o200k_base"),
         (["--format", "u32", "--append-special", "<|nothing|>"], "o200k_base has no special token '<|nothing|>'"),
-        (["--format", "u32", "--append-special", END, "-n", "3"], "--append-special cannot be combined with -n"),
-        (["--format", "u32", "--append-special", END, "--json"], "--format u32 cannot be combined with --json"),
         (
-            ["--format", "json", "--append-special", END],
-            "--append-special needs --shards or --format u16 or u32 or npy",
+            ["--format", "u32", "--append-special", END, "-n", "0"],
+            "-n 0 has no room for the 1 token that --append-special",
         ),
+        (["--format", "u32", "--append-special", END, "--json"], "--format u32 cannot be combined with --json"),
         (["--format", "u32"], "--format u32 cannot be combined with --records"),
     ],
 )

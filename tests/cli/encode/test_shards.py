@@ -325,8 +325,7 @@ def test_shards_have_no_members_to_choose(tmp_path: Path) -> None:
     assert ok("decode", "--records", "jsonl", "--field", "x", tmp_path / "shards", tmp_path / "ids") == b"a\na\n"
 
 
-@pytest.mark.parametrize("option", [["--layout", "npy"], ["--shard-tokens", "5"], ["--shard-of", "1/2"],
-                                    ["--append-special", "<|endoftext|>"]])  # fmt: skip
+@pytest.mark.parametrize("option", [["--layout", "npy"], ["--shard-tokens", "5"], ["--shard-of", "1/2"]])
 def test_options_of_shards_need_shards(option: list[str]) -> None:
     assert f"{option[0]} needs --shards" in refused("encode", *option, data=b"a\n")
 

@@ -169,11 +169,11 @@ def test_each_chunk_has_the_template_and_at_most_n_tokens(name: str, tmp_path: P
 def test_chunks_too_small_for_the_template_and_a_character_are_refused() -> None:
     given = ("encode", "-e", WORDPIECE, "--add-special-tokens", "-t", "hello 🫠")
     for n in (1, 2):
-        assert f"--chunk {n} has no room for text beside the 2 tokens of the template" in refused(
+        assert f"--chunk {n} has no room for text beside the 2 tokens that --add-special-tokens adds" in refused(
             *given, "--chunk", str(n)
         )
     message = refused("encode", "-e", WORDPIECE, "--add-special-tokens", "--chunk", "4", "--overlap", "2", "-t", "x")
-    assert "--overlap 2 leaves no room for more text in --chunk 4 beside the 2 tokens of the template" in message
+    assert "--overlap 2 leaves no room for more text in --chunk 4 beside the 2 tokens that are added" in message
     assert "--overlap 1" in message
 
 

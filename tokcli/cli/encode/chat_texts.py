@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from tokcli.cli.chat.rendered_inputs import RenderedInputs
 from tokcli.cli.encode.encode_options import EncodeRequest
-from tokcli.cli.request import TextRequest
 
 EVERYTHING = 2**62  # tokens: more than any text has
 
@@ -14,6 +13,6 @@ def rendered(request: EncodeRequest) -> EncodeRequest:
     asked = request.options
     inputs = RenderedInputs(request, is_records=asked.records is not None, keeps=asked.all_fields)
     limit = EVERYTHING if asked.as_text and asked.limit is None else asked.limit
-    made = TextRequest(asked.replace(special="allow", limit=limit), request.encoding)
+    made = EncodeRequest(asked.replace(special="allow", limit=limit), request.encoding)
     made.inputs = [inputs.of(source) for source in request.inputs]
     return made

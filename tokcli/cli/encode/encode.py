@@ -12,7 +12,6 @@ from tokcli.cli.encode.encode_inputs import encode_one
 from tokcli.cli.encode.encode_options import CONFLICTS, EncodeOptions, EncodeRequest, declared
 from tokcli.cli.encode.whole_texts import left_by_template
 from tokcli.cli.encode.write_ids import IdWriter, make_writer
-from tokcli.cli.request import TextRequest
 from tokcli.engine.stream.ids import U16_IDS
 from tokcli.errors import CheckFailed, InputError
 
@@ -31,7 +30,7 @@ def command(**given: Any) -> int:
       tokcli encode --records jsonl --shards ids corpus.jsonl.gz
       tokcli encode --visualise -t 'hello world'
     """
-    request = TextRequest(EncodeOptions(**given))
+    request = EncodeRequest(EncodeOptions(**given))
     if request.options.chat:
         from tokcli.cli.encode import chat_texts  # the readers of requests and templates, 20 ms
 
@@ -103,8 +102,9 @@ def write_ids(request: EncodeRequest) -> None:
     request.show_reading()
     with request.open_output("ids", "offsets", "truncated", "type_ids", "special_tokens_mask") as output:
         check_format(request, output)
-        if asked.limit is not None and asked.add_special_tokens:
+        if asked.limit is not None:
             left_by_template(request, asked.limit)  # or an error that names no input
+        _ = request.frame  # or the error for a name that is no token
         writer = make_writer(asked, output, request.encoding)
         encode: Callable[[EncodeRequest, streams.Input, IdWriter], bool] = encode_one
         if asked.records:

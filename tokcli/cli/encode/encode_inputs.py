@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tokcli.cli import streams
 from tokcli.cli.encode.encode_options import EncodeRequest
-from tokcli.cli.encode.whole_texts import encode_placed, encode_whole
+from tokcli.cli.encode.whole_texts import encode_placed, encode_whole, left_by_template
 from tokcli.cli.encode.write_ids import IdWriter, last_of, limited
 from tokcli.cli.record import Record, RecordOfWords, has_pair
 from tokcli.errors import InputError
@@ -44,21 +44,27 @@ def encode_one(request: EncodeRequest, source: streams.Input | Record, writer: I
             f"--offsets of {request.encoding.name} are for texts, not for lists of words", where=source.shown
         )
     writer.begin()
-    if asks_whole(request, source):
-        how = encode_placed if places_chunks(request, source) else encode_whole
-        truncated = how(request, source, writer)
+    is_placed = asks_whole(request, source)
+    if is_placed and not places_chunks(request, source):
+        truncated = encode_whole(request, source, writer)
         writer.end(truncated)
         return truncated
+    before, after = request.frame
+    writer.add_ids(before)
+    most = None if asked.limit is None else left_by_template(request, asked.limit)
     with streams.naming(source.shown):
-        if asked.limit is None:
+        if is_placed:
+            truncated = encode_placed(request, source, writer, most)
+        elif most is None:
             for rendered, count in request.shared_parts(lambda part: rendered_ids(writer, encode(part)), source):
                 writer.add(rendered, count)
         elif asked.keep == "last":
-            for ids in last_of(request.shared_parts(encode, source), asked.limit, skip):
+            for ids in last_of(request.shared_parts(encode, source), most, skip):
                 writer.add(writer.render(ids), len(ids))
         else:
-            for ids, truncated in limited(map(encode, request.parts(source)), asked.limit):  # noqa: B007
+            for ids, truncated in limited(map(encode, request.parts(source)), most):  # noqa: B007
                 writer.add(writer.render(ids), len(ids))
+    writer.add_ids(after)
     writer.end(truncated)
     return truncated
 

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from array import array
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
 
 import click
 
 from tokcli.cli import options
 from tokcli.cli.chat.chat_options import TEMPLATE_CONFLICTS, ChatOptions, takes_template
 from tokcli.cli.conflicts import Apart, Needs
+from tokcli.cli.messages import no_special_token
 from tokcli.cli.options import option
 from tokcli.cli.request import TextRequest
+from tokcli.engine.stream.ids import packed_records
+from tokcli.engine.tokens import Tokens, added, joined
 
 if TYPE_CHECKING:
     from tokcli.engine.chunking.boundaries import Boundary
+    from tokcli.engine.encoding import Encoding
 
 IdFormat = Literal["text", "json", "u16", "u32", "npy"]
 
@@ -33,6 +39,7 @@ class EncodeOptions(options.ClusterOptions, ChatOptions):
     shards: str | None
     layout: str
     shard_tokens: int
+    prepend_special: str | None
     append_special: str | None
     shard_of: str | None
     dropout: float | None
@@ -52,8 +59,65 @@ class EncodeOptions(options.ClusterOptions, ChatOptions):
         return self.dropout is not None or self.alpha is not None
 
 
-EncodeRequest: TypeAlias = TextRequest[EncodeOptions]
+class EncodeRequest(TextRequest[EncodeOptions]):
+    """A request to encode texts, each of which may get tokens before and after it."""
 
+    @cached_property
+    def frame(self) -> tuple[array[int], array[int]]:
+        """The ids (uint32) that --prepend-special puts before each text, and --append-special after it."""
+        names = self.options.prepend_special, self.options.append_special
+        before, after = (array("I", [] if name is None else [special_id(self.encoding, name)]) for name in names)
+        return before, after
+
+    @property
+    def adds_tokens(self) -> bool:
+        """Whether the template or an option adds tokens to texts."""
+        return self.options.add_special_tokens or any(self.frame)
+
+    def finished(self, texts: list[Tokens]) -> Tokens:
+        """Return one text or a pair of texts after the post-processor, in the frame."""
+        return self.framed(self.encoding.tokenizer.finish(texts, self.options.add_special_tokens), len(texts))
+
+    def framed(self, tokens: Tokens, texts: int = 1) -> Tokens:
+        """Return the tokens of a text, or of a pair of texts, in the frame."""
+        before, after = self.frame
+        return joined([added(before, 0), tokens, added(after, texts - 1)]) if any(self.frame) else tokens
+
+    def finished_records(self, ids: memoryview, offsets: memoryview) -> tuple[memoryview, memoryview]:
+        """Return the ids of single texts after the post-processor, in the frame, and where each begins (uint64).
+
+        `packed_records` puts an id after each text. If all ids then move by one, it is before the next text, and so it
+        is before each.
+        """
+        (first, last), (bos, eos) = self.frame, self.template_ids
+        for number in eos + last:
+            ids, offsets = _each_followed_by(number, ids, offsets)
+        for number in reversed(first + bos):
+            ids, offsets = _each_followed_by(number, ids, offsets)
+            ids = memoryview(array("I", [number]).tobytes() + ids[:-1].cast("B")).cast("I") if len(ids) else ids
+        return ids, offsets
+
+
+def special_id(encoding: Encoding, name: str) -> int:
+    """Return the id of a special token, or of a control piece or an added token; InputError where there is none."""
+    tokenizer = encoding.tokenizer
+    if name in tokenizer.special_tokens:
+        return tokenizer.special_tokens[name]
+    texts, kinds = tokenizer.token_bytes(), tokenizer.token_kinds()
+    named = {texts[number].decode(errors="replace"): number for number, kind in kinds.items() if kind in NAMED_KINDS}
+    if name not in named:
+        control = [text for text, number in named.items() if kinds[number] == "control"]
+        raise no_special_token(encoding, name, control)
+    return named[name]
+
+
+def _each_followed_by(number: int, ids: memoryview, offsets: memoryview) -> tuple[memoryview, memoryview]:
+    """Return the ids of texts with one more after each, and where those of each begin."""
+    ids, ends = packed_records(ids, offsets, 0, number, "u32")
+    return ids, memoryview(array("Q", [0]).tobytes() + ends.cast("B")).cast("Q")
+
+
+NAMED_KINDS = ("special", "control", "added", "user-defined")  # of tokens that have a name rather than a text
 MAX_SHARD_TOKENS = 2**31 - 1  # lengths are int32 in Megatron's index
 MOST_PATHS = 512  # SentencePiece, too, gives no more segmentations
 SAMPLED = "Sampled ids go to lines, to JSON or to a binary --format."
@@ -74,7 +138,7 @@ declared = options.group(
     option("--offsets", type=click.Choice(["byte", "char"]),
            help="Add where each token begins and ends, in bytes or characters."),
     option("-n", "--limit", type=click.IntRange(min=0), metavar="N",
-           help="Stop after N tokens; those of --add-special-tokens are among them, and never cut."),
+           help="Stop after N tokens; those of a template, or put before and after, are among them, and never cut."),
     option("--keep", type=click.Choice(["first", "last"]), default="first", show_default=True,
            help="Keep the first or the last tokens of -n."),
     option("--fail-if-truncated", is_flag=True, help="Exit with 1 if -n cut anything off."),
@@ -93,8 +157,8 @@ declared = options.group(
     option("--shard-tokens", type=click.IntRange(min=1, max=MAX_SHARD_TOKENS), default=100_000_000,
            show_default=True, metavar="N",
            help="Put at most N tokens into a shard; only a document that is longer is cut."),
-    option("--append-special", metavar="NAME",
-           help="End each input or record, in shards or a binary --format, with this special token."),
+    option("--prepend-special", metavar="NAME", help="Begin each input or record with this special token."),
+    option("--append-special", metavar="NAME", help="End each input or record with this special token."),
     option("--shard-of", metavar="I/N",
            help="Encode only part I of N of the input's bytes, in whole documents; each part has its own DIR."),
     options.takes_cluster,
@@ -132,14 +196,14 @@ CONFLICTS = (
     Apart("--html", ("--records", "--field", "--json", "--format", "--offsets", "--fail-if-truncated", "--visualise",
                      "--ids", "--svg", "--step", "--output"), "The page has its own format."),
     Apart("--format=u16|u32|npy", ("--records", "--json", "--offsets"), "A binary file holds nothing but ids; records "
-          "in it need --append-special NAME, which ends each.", unless="--append-special"),
+          "in it need --append-special NAME, which ends each.", unless="--append-special|--prepend-special"),
     Apart("--format=u16|u32|npy", ("--json", "--offsets"), "A binary file holds nothing but ids."),
     Apart("--visualise", ("--records", "--offsets", "--format"), "The view has its own format."),
     Apart("--shards", ("--output", "--format", "--json", "--offsets", "-n", "--chunk", "--as-text", "--compare",
                        "--html", "--visualise"), "Shards are binary files of whole documents in DIR."),
     *(Needs(option, "--shards") for option in SHARDING),
-    Needs("--append-special", ("--shards", "--format=u16|u32|npy")),
-    Apart("--append-special", ("-n",), "It ends whole documents, which -n would cut."),
+    *(Apart(option, ("--compare", "--html", "--visualise"), "Views show the tokens of the text.")
+      for option in ("--prepend-special", "--append-special")),
     Apart("--dask", ("--text",)),
     Needs("--fail-if-truncated", "-n"),
     Needs("--keep", "-n"),

@@ -40,7 +40,7 @@ def encode_records(request: EncodeRequest, source: streams.Input, writer: IdWrit
 def render_batch(request: EncodeRequest, batch: Batch, writer: IdWriter) -> tuple[Buffer, bool] | None:
     """Return a batch of records as they are written, and whether -n cuts any; None if they go one by one."""
     made, limit = _own_ids(request, batch), request.options.limit
-    if made is None or limit is None or not request.options.add_special_tokens:
+    if made is None or limit is None or not request.adds_tokens:
         return made and writer.render_records(*request.finished_records(*made), limit)
     ids, offsets, cut = cut_records(*made, room(request, limit))
     return writer.render_records(*request.finished_records(ids, offsets), None, cut)

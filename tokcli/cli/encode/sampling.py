@@ -91,7 +91,7 @@ class BestWriter:
             best = [[]] if chunk is None else self._paths.encode(chunk.text, chunk.allowed or NO_TOKENS)
         if chunk is not None and self._paths.gave_up:
             self.given_up = self.given_up or source.shown
-        lists = [tokenizer.finish([Tokens(ids)], asked.add_special_tokens).ids.tolist() for ids in best]
+        lists = [self._request.finished([Tokens(ids)]).ids.tolist() for ids in best]
         if asked.as_json:
             self._output.write(line({"nbest": lists}))
         else:

@@ -59,12 +59,12 @@ def whole_tokens(request: EncodeRequest, blocks: Iterable[bytes]) -> WholeTokens
     return "" if whole is None else whole.text, found.ids, found.spans
 
 
-def encode_placed(request: EncodeRequest, source: streams.Input | Record, writer: IdWriter) -> bool:
-    """Encode one input or record with the places of its tokens, as it is read; return whether -n cut it.
+def encode_placed(request: EncodeRequest, source: streams.Input | Record, writer: IdWriter, most: int | None) -> bool:
+    """Encode up to `most` tokens of one input or record with their places, as it is read; return whether that cut it.
 
     A tokenizer that has to see a text whole reads it as a single chunk.
     """
-    left, is_cut = request.options.limit, False
+    left, is_cut = most, False
     known = known_size(source) if isinstance(source, streams.Input) and left is None else 0
 
     def place(part: _PlacedPart) -> list[_Step]:
@@ -219,7 +219,7 @@ def encode_whole(request: EncodeRequest, source: streams.Input | Record, writer:
         most = _most_wanted(request) if pair is None else None
         texts, found = zip(*(_tokens_of(request, one, most) for one in (source, pair) if one is not None), strict=True)
         kept, is_cut = _kept(request, found)
-        tokens = request.encoding.tokenizer.finish(kept, asked.add_special_tokens)
+        tokens = request.finished(kept)
     spans = _in_unit(tokens.spans, asked.offsets, texts)
     members = {} if pair is None else {"type_ids": tokens.type_ids, "special_tokens_mask": tokens.special}
     size = len(tokens.ids)
@@ -270,10 +270,8 @@ def _in_unit(spans: Spans | None, unit: str | None, texts: Sequence[str]) -> Spa
 
 
 def template_size(request: EncodeRequest, texts: int = 1) -> int:
-    """Return the number of tokens that the template adds to a text, or to a pair of texts; 0 without one."""
-    if not request.options.add_special_tokens:
-        return 0
-    return len(request.encoding.tokenizer.finish([Tokens([]) for _ in range(texts)], True).ids)
+    """Return the number of tokens that template and frame add to a text, or to a pair of texts."""
+    return len(request.finished([Tokens([]) for _ in range(texts)]).ids) if request.adds_tokens else 0
 
 
 def left_by_template(request: EncodeRequest, limit: int, texts: int = 1) -> int:
@@ -286,10 +284,22 @@ def left_by_template(request: EncodeRequest, limit: int, texts: int = 1) -> int:
         tokens = f"{added} token" + "s" * (added > 1)
         to_pair = " to a pair of texts" if texts > 1 else ""
         raise InputError(
-            f"-n {limit} has no room for the {tokens} that --add-special-tokens adds{to_pair}",
-            f"Use -n {added} or more: a template's tokens are never cut.",
+            f"-n {limit} has no room for the {tokens} that {adding(request)}{to_pair}",
+            f"Use -n {added} or more: what is added is never cut.",
         )
     return limit - added
+
+
+def adding(request: EncodeRequest) -> str:
+    """Return which options add tokens, with the verb: "--add-special-tokens adds"."""
+    asked = request.options
+    given = {
+        "--prepend-special": asked.prepend_special,
+        "--add-special-tokens": asked.add_special_tokens,
+        "--append-special": asked.append_special,
+    }
+    names = [name for name, value in given.items() if value]
+    return f"{' and '.join(names)} add" + "s" * (len(names) == 1)
 
 
 def room(request: EncodeRequest, limit: int, texts: int = 1) -> int:
@@ -312,7 +322,7 @@ def _kept(request: EncodeRequest, found: Sequence[Tokens]) -> tuple[list[Tokens]
     A pair loses tokens of its longer text first, as in the library tokenizers ("LongestFirst").
     """
     limit, copies = request.options.limit, request.encoding.tokenizer.copies
-    if limit is None or (copies > 1 and len(found) == 1 and not request.options.add_special_tokens):
+    if limit is None or (copies > 1 and len(found) == 1 and not request.adds_tokens):
         return list(found), False  # repeated texts are cut as they are written
     sizes = [len(tokens.ids) // copies for tokens in found]
     kept = longest_first(sizes, room(request, limit, len(found)))

@@ -9,7 +9,6 @@ from functools import partial
 from itertools import pairwise
 from typing import IO, TYPE_CHECKING
 
-from tokcli.cli import messages
 from tokcli.cli.json_stream import JsonStream, around, line
 from tokcli.cli.record import SEPARATOR
 from tokcli.cli.streams import Output
@@ -35,15 +34,13 @@ class IdWriter:
     """Writes ids: `begin`, any number of `add`, `end` for each input or record; `close` after the last.
 
     `add` takes what `render` made, `add_whole` what `render_whole` made, and `write_records` what `render_records`
-    made; any thread may call these. This writer's ids are little-endian, of 2 or 4 bytes; the id `extra`, where there
-    is one, ends each input or record. Subclasses write other forms.
+    made; any thread may call these. This writer's ids are little-endian, of 2 or 4 bytes. Subclasses write other forms.
     """
 
     takes_batches = True  # whether `render_records` makes many records at once
 
-    def __init__(self, output: Output, form: decoder.BinaryFormat = "u32", extra: int | None = None) -> None:
-        self.output = output
-        self._form, self._extra = form, extra
+    def __init__(self, output: Output, form: decoder.BinaryFormat = "u32") -> None:
+        self.output, self._form = output, form
 
     def begin(self) -> None:
         """Begin an input or a record."""
@@ -61,7 +58,7 @@ class IdWriter:
         has been cut already; where it is empty, none has. This writer's records are never cut.
         """
         assert limit is None and not cut
-        return decoder.packed_records(ids, offsets, 0, self._extra, self._form)[0], False
+        return decoder.packed_records(ids, offsets, 0, None, self._form)[0], False
 
     def write_records(self, rendered: Buffer) -> None:
         """Write many records, as `render_records` made them."""
@@ -82,14 +79,17 @@ class IdWriter:
         del members
         self.add(rendered[0], count)
 
+    def add_ids(self, ids: Sequence[int]) -> None:
+        """Write ids that stand for no place in the text: those of a frame."""
+        if len(ids):
+            self.add_whole(self.render_whole(memoryview(array("I", ids)), array("Q", [0, 0] * len(ids))), len(ids), {})
+
     def skip(self, ids: memoryview) -> None:
         """Pass over ids that are not written, but whose text comes before that of the ids that are added."""
 
     def end(self, was_cut: bool = False) -> None:
         """End the input or record; `was_cut` says that it has more ids than were asked for."""
         del was_cut
-        if self._extra is not None:
-            self.add(self.render(memoryview(array("I", [self._extra]))), 1)
 
     def close(self) -> None:
         """End the output: no input follows."""
@@ -299,8 +299,8 @@ class OffsetObjects(JsonWriter):
 class NpyWriter(IdWriter):
     """Writes a .npy file of uint32. The header has their number, so it is rewritten at the end, or the ids are held."""
 
-    def __init__(self, output: Output, extra: int | None = None) -> None:
-        super().__init__(output, "u32", extra)
+    def __init__(self, output: Output) -> None:
+        super().__init__(output, "u32")
         self._count = 0
         self._spool: Spool | None = None
         if output.is_replaced:
@@ -366,19 +366,8 @@ class Spool:
         self.close()
 
 
-def special_id(encoding: Encoding, name: str | None) -> int | None:
-    """Return the id of the special token of --append-special; InputError where there is no such token."""
-    if name is None:
-        return None
-    tokens = encoding.tokenizer.special_tokens
-    if name not in tokens:
-        raise messages.no_special_token(encoding, name)
-    return tokens[name]
-
-
 def make_writer(asked: EncodeOptions, output: Output, encoding: Encoding) -> IdWriter:
     """Return the writer for the options of `encode`."""
-    extra = special_id(encoding, asked.append_special)
     form = asked.form
     if asked.offsets:
         counter = SpanCounter(asked.offsets, encoding)
@@ -386,9 +375,9 @@ def make_writer(asked: EncodeOptions, output: Output, encoding: Encoding) -> IdW
     if asked.as_json:
         return JsonWriter(output)
     if form == "npy":
-        return NpyWriter(output, extra)
+        return NpyWriter(output)
     if form == "u16" or form == "u32":
-        return IdWriter(output, form, extra)
+        return IdWriter(output, form)
     end = SEPARATOR[asked.records or "lines"]
     if form == "json":
         return TextWriter(output, b"[", b", ", b"]" + end)

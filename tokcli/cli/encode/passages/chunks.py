@@ -9,7 +9,7 @@ from typing import TypeAlias
 from tokcli.cli import streams
 from tokcli.cli.encode.encode_options import EncodeRequest
 from tokcli.cli.encode.passages.kept_text import located, refuse_pair, write_ends
-from tokcli.cli.encode.whole_texts import template_size
+from tokcli.cli.encode.whole_texts import adding, template_size
 from tokcli.cli.inputs import records
 from tokcli.cli.json_stream import dump, text_member
 from tokcli.cli.record import SEPARATOR, Record
@@ -51,7 +51,7 @@ def check_overlap(size: int, overlap: int, added: int = 0) -> None:
     most = size - added - 1
     if overlap <= most:
         return
-    beside = f" beside the {counted(added, 'token')} of the template" if added else ""
+    beside = f" beside the {counted(added, 'token')} that are added" if added else ""
     raise InputError(
         f"--overlap {overlap} leaves no room for more text in --chunk {size}{beside}",
         f"Use --overlap {most} or less, or larger chunks." if most else "Use larger chunks.",
@@ -72,9 +72,10 @@ class ChunkWriter:
         self._is_json = asked.as_json or (asked.as_text and asked.records == "jsonl")
         self._added = template_size(request)
         if size <= self._added:
+            tokens = counted(self._added, "token")
             raise InputError(
-                f"--chunk {size} has no room for text beside the {counted(self._added, 'token')} of the template",
-                f"Use --chunk {self._added + 1} or more, or leave out --add-special-tokens.",
+                f"--chunk {size} has no room for text beside the {tokens} that {adding(request)}",
+                f"Use --chunk {self._added + 1} or more.",
             )
         check_overlap(size, asked.overlap, self._added)
         is_list = asked.form == "json"
@@ -142,10 +143,12 @@ class ChunkWriter:
                 yield b"".join([self._before, ids, self._after, self._end])
 
     def _ids(self, passage: Passage) -> memoryview:
-        """Return the ids of a chunk, with those of the template around them."""
+        """Return the ids of a chunk, with those that the template and options add."""
         if not self._added:
             return passage.ids
-        return memoryview(self._request.encoding.tokenizer.finish([Tokens(passage.ids)], True).ids)
+        tokens, asked = Tokens(passage.ids), self._request.options
+        made = self._request.finished([tokens]) if asked.add_special_tokens else self._request.framed(tokens)
+        return memoryview(made.ids)
 
 
 def _kept(made: Iterable[MadeChunks]) -> Iterable[MadeChunks]:

@@ -22,13 +22,12 @@ if TYPE_CHECKING:
 class ShardWriter(IdWriter):
     """Writes each input or record as a document: `begin`, any number of `add`, `end`; or many by `add_records`.
 
-    `limit` is the number of tokens that a shard holds, and `extra` the id that ends a document, where there is one.
-    `at` says where the next documents come from, so that a run that is resumed knows where to go on; such a run skips
-    what is in whole shards already.
+    `limit` is the number of tokens that a shard holds. `at` says where the next documents come from, so that a run that
+    is resumed knows where to go on; such a run skips what is in whole shards already.
     """
 
-    def __init__(self, folder: ShardFolder, form: BinaryFormat, limit: int, extra: int | None) -> None:
-        self._folder, self._form, self._limit, self._extra = folder, form, limit, extra
+    def __init__(self, folder: ShardFolder, form: BinaryFormat, limit: int) -> None:
+        self._folder, self._form, self._limit = folder, form, limit
         self.width = WIDTH[form]
         self._shard: Shard | None = None
         self._place = (0, 0)
@@ -55,7 +54,7 @@ class ShardWriter(IdWriter):
     def add_records(self, ids: memoryview, offsets: memoryview) -> None:
         """Write documents whose ids (uint32) begin at `offsets` (uint64); the last offset ends the last of them."""
         begin = self._tokens
-        data, ends = packed_records(ids, offsets, begin, self._extra, self._form)
+        data, ends = packed_records(ids, offsets, begin, None, self._form)
         self.add_packed(data.cast("B"), ends, begin)
 
     def add_packed(self, data: memoryview, ends: memoryview, begin: int = 0) -> None:
@@ -76,7 +75,7 @@ class ShardWriter(IdWriter):
                 self._commit()
                 continue
             else:
-                count = ends[first] - at - (self._extra is not None)  # `end` adds the extra id
+                count = ends[first] - at
                 self.begin()
                 self.add(some[: count * self.width], count)
                 self.end()

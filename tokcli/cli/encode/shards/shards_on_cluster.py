@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 from tokcli.cli import messages, streams
 from tokcli.cli.cluster_work import ClusterWork, cluster_of, in_tasks, shift, work_of
 from tokcli.cli.encode.encode_inputs import encode_one
+from tokcli.cli.encode.encode_options import EncodeRequest
 from tokcli.cli.encode.encode_records import encode_batch
 from tokcli.cli.encode.shards.layouts import WIDTH, form_of
 from tokcli.cli.encode.shards.shard_run import Run
-from tokcli.cli.encode.write_ids import IdWriter, special_id
+from tokcli.cli.encode.write_ids import IdWriter
 from tokcli.cli.inputs.records import batches_of
 from tokcli.cli.inputs.sections import Section
-from tokcli.cli.request import TextRequest
 from tokcli.cluster.tasks import in_order
 from tokcli.engine.base.time_limit import time_limit
 from tokcli.engine.stream.ids import packed_records
@@ -28,7 +28,6 @@ from tokcli.errors import TokcliError
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-    from tokcli.cli.encode.encode_options import EncodeRequest
 
 NO_ENDS = memoryview(b"").cast("Q")
 
@@ -89,7 +88,7 @@ class ClusterRun(Run):
 
 def encode_sections(sections: list[Section], work: ClusterWork) -> list[list[Documents]]:
     """Return the encoded documents of each section (a task of the cluster)."""
-    request = TextRequest(work.options, work.encodings[0])
+    request = EncodeRequest(work.options, work.encodings[0])
     with time_limit(work.seconds):
         return [list(_encoded(request, section)) for section in sections]
 
@@ -105,30 +104,31 @@ def _encoded(request: EncodeRequest, section: Section) -> Iterator[Documents]:
 
 
 def _document(request: EncodeRequest, section: Section) -> Documents:
-    """Return the ids of a document, or of the part of one that a section is; without the id that ends it."""
-    held = _Held(request, None)
+    """Return the ids of a document, or of the part of one that a section is."""
+    held = _Held(request)
     if section.is_whole:
         encode_one(request, section.source, held)
     else:
-        tokenizer = request.encoding.tokenizer
+        tokenizer, (before, after) = request.encoding.tokenizer, request.frame
+        held.add_ids(() if section.start else before)
         with streams.naming(section.source.shown):
             for part in tokenizer.read_parts(section.blocks(), request.read_options):
                 ids = tokenizer.encode_part(part)
                 held.add(held.render(ids), len(ids))
+        held.add_ids(after if section.stop is None else ())
     return Documents(0, held.data)
 
 
 def _records(request: EncodeRequest, section: Section) -> Iterator[Documents]:
-    extra = special_id(request.encoding, request.options.append_special)
     for unparsed in batches_of(section, request.options):
         batch = unparsed.parse()
         offset = section.start + batch.offset
         left_out = messages.take_left_out()
         made = encode_batch(request, batch)
         if made is not None:
-            yield Documents(offset, *packed_records(*made, 0, extra, form_of(request.encoding)), left_out=left_out)
+            yield Documents(offset, *packed_records(*made, 0, None, form_of(request.encoding)), left_out=left_out)
         else:
-            held = _Held(request, extra)
+            held = _Held(request)
             for record in batch.records():
                 encode_one(request, record, held)
             yield Documents(offset, held.data, held.ends, left_out=left_out)
@@ -139,9 +139,9 @@ def _records(request: EncodeRequest, section: Section) -> Iterator[Documents]:
 class _Held(IdWriter):
     """A writer that holds documents in memory, as `Documents` has them."""
 
-    def __init__(self, request: EncodeRequest, extra: int | None) -> None:
+    def __init__(self, request: EncodeRequest) -> None:
         form = form_of(request.encoding)
-        super().__init__(streams.Output(None), form, extra)
+        super().__init__(streams.Output(None), form)
         self.data, self.ends = bytearray(), array("Q")
         self._width = WIDTH[form]
 

@@ -23,7 +23,6 @@ from tokcli.cli.encode.shards.shard_folder import ShardFolder
 from tokcli.cli.encode.shards.shard_run import Run
 from tokcli.cli.encode.shards.shard_writer import ShardWriter
 from tokcli.cli.encode.shards.shards_on_cluster import ClusterRun
-from tokcli.cli.encode.write_ids import special_id
 from tokcli.cli.inputs.columns import import_pyarrow
 from tokcli.cli.inputs.sections import separator_of
 from tokcli.engine.stream.ids import BinaryFormat
@@ -45,7 +44,7 @@ def write(request: EncodeRequest, folder: str) -> None:
     if not asked.dask:
         request.show_reading(answers_last=True)
     part = Part() if asked.shard_of is None else parse_part(asked.shard_of)
-    extra = special_id(request.encoding, asked.append_special)
+    _ = request.frame  # or the error for a name that is no token
     inventory = take_inventory(inputs(request, quietly=True))
     if asked.shard_of is not None and not inventory.is_known:
         raise InputError("--shard-of needs files: the length of a stream is not known", "Name the FILEs.")
@@ -58,7 +57,7 @@ def write(request: EncodeRequest, folder: str) -> None:
             request.note(f"{folder}: finished before; nothing is left to do.")
         else:
             kind = ClusterRun if asked.dask else Run
-            run = kind(request, shards, ShardWriter(shards, form, asked.shard_tokens, extra))
+            run = kind(request, shards, ShardWriter(shards, form, asked.shard_tokens))
             run.encode(sections(inputs(request), inventory.total, part, separator_of(asked.records)))
             shards.finish(about(request, form, digest, part), run.sources())
     except OSError as error:
@@ -109,6 +108,7 @@ def plan(request: EncodeRequest, digest: str, inventory: Inventory) -> dict[str,
         "inputs": [inventory.total, inventory.digest if inventory.is_known else None],
         "allow_special": sorted(asked.allow_special),
         **{name: getattr(asked, name) for name in (*names, *more)},
+        **({} if asked.prepend_special is None else {"prepend_special": asked.prepend_special}),
     }
 
 
@@ -120,6 +120,7 @@ def about(request: EncodeRequest, form: BinaryFormat, digest: str, part: Part) -
         "dtype": DTYPES[form],
         "encoding": request.encoding.name,
         "digest": digest,
+        **({} if asked.prepend_special is None else {"prepend_special": asked.prepend_special}),
         "append_special": asked.append_special,
         **({} if asked.shard_of is None else {"part": part.number, "parts": part.parts}),
     }

@@ -12,7 +12,6 @@ from tokcli.cli.encode.encode_options import EncodeRequest
 from tokcli.cli.encode.whole_texts import sees_whole, whole_tokens
 from tokcli.cli.inputs.records import read_all
 from tokcli.cli.json_stream import JsonStream, text_member
-from tokcli.cli.request import TextRequest
 from tokcli.cli.terminal import pager
 from tokcli.cli.terminal.colours import is_for_people
 from tokcli.engine.stream.spans import byte_spans
@@ -51,9 +50,9 @@ def sides_of(request: EncodeRequest, names: str) -> list[EncodeRequest]:
     sides: list[EncodeRequest] = []
     for name in chosen:
         options = request.options.replace(encoding=name, model=None, allow_special=())
-        encoding = TextRequest(options).encoding
+        encoding = EncodeRequest(options).encoding
         allowed = tuple(token for token in wanted if token in encoding.special_tokens_set)
-        sides.append(TextRequest(options.replace(allow_special=allowed), encoding))
+        sides.append(EncodeRequest(options.replace(allow_special=allowed), encoding))
     known = {token for side in sides for token in side.options.allow_special}
     if missing := [token for token in wanted if token not in known]:
         raise InputError(f"none of {', '.join(chosen)} has a special token {missing[0]!r}")
