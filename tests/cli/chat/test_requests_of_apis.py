@@ -273,9 +273,9 @@ def test_requests_in_files_of_batches_and_of_preferences() -> None:
 
 def test_what_no_api_has_is_named_and_never_dropped_silently() -> None:
     unknown = user({"type": "hologram", "voxels": "AAAA"}, {"type": "text", "text": "x", "aside": "y"})
-    request = {"messages": [unknown], "notes": "to the model?", "tools": ["f"]}
+    request = {"messages": [unknown], "userNotes": "to the model?", "tools": ["f"]}
     assert left_out(request) == {
-        "parts of type 'hologram'": 1, "members 'aside'": 1, "members 'notes'": 1, "unknown tools": 1
+        "parts of type 'hologram'": 1, "members 'aside'": 1, "members 'userNotes'": 1, "unknown tools": 1
     }  # fmt: skip
     assert texts_of(request) == ["x"]
     assert left_out({"messages": [user(*({"type": f"t{number}", "x": "y"} for number in range(999)))]}).values()

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-MAX_KINDS = 50  # that are told apart: a request may have a million members that no API knows
+MAX_KINDS = 20  # that are told apart: a request may have a million members that no API knows
 MAX_NAME = 40  # characters of a name in the request that a kind repeats
 OTHER = "other unknown parts"
 

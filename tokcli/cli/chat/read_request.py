@@ -69,11 +69,12 @@ def read_request(parsed: Any) -> ChatRequest:
     messages = [*_instructions(members, content), *_listed(members, content)]
     tools = [tool for name in TOOLS if name in members for tool in read_tools(members[name], left_out)]
     formats = tuple(read_formats(members, left_out))
+    names = {snake_case(name): name for name in request}
     for name, value in members.items():
         if name in LEFT_OUT and not (name == "prompt" and isinstance(value, str)):
             left_out.add(LEFT_OUT[name], len(value) if isinstance(value, list) else 1 if has_text(value) else 0)
         elif name not in KNOWN and has_text(value):
-            left_out.add_unknown("members", name)
+            left_out.add_unknown("members", names.get(name, name))
     awaits_reply = any(name in members for name in (*INSTRUCTIONS, *LISTS))
     return ChatRequest(tuple(messages), tuple(tools), formats, left_out.kinds, request, awaits_reply)
 
