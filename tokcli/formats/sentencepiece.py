@@ -1,16 +1,17 @@
 """SentencePiece's .model files: a protobuf message with the pieces, the settings and the normalizer's rules.
 
-A folder's configuration may say that its model is XLM-RoBERTa's, whose ids are shifted. (Source:
-sentencepiece_model.proto of google/sentencepiece.)
+A folder's configuration may say that its model is XLM-RoBERTa's, whose ids are shifted, or which tokens go around a
+text. (Source: sentencepiece_model.proto of google/sentencepiece; transformers 5.24, `update_post_processor`.)
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeAlias
 
 from tokcli.engine.bindings import sentencepiece_models  # noqa: F401 (makes the native twin)
 from tokcli.engine.bpe.byte_alphabet import byte_token
@@ -30,6 +31,7 @@ from tokcli.formats.strict_json import parse_json_strictly
 _KINDS: dict[int, PieceKind] = {1: "normal", 2: "unknown", 3: "control", 4: "user_defined", 5: "unused", 6: "byte"}
 _MODEL_TYPES: dict[int, ModelType] = {1: "unigram", 2: "bpe", 3: "word", 4: "char"}
 _NULL = "\0"
+Template: TypeAlias = "tuple[Sequence[int], Sequence[int]]"  # the ids before each text, and after it
 _PIECE_HEAD = struct.Struct("4B")  # the tag of a piece, its size, the tag of its text, the size of the text
 _SCORED = struct.Struct("<Bf")
 
@@ -84,18 +86,44 @@ def parse_sentencepiece(data: bytes, name: str) -> SentencePiece:
 def with_configured_ids(
     model: SentencePiece, configurations: Iterable[tuple[Path, bytes]], folder: Path
 ) -> SentencePiece | XlmRoberta:
-    """Return a folder's model, with fairseq's ids if a configuration beside it says that it is XLM-RoBERTa's."""
+    """Return a folder's model, as the configurations beside it say: with fairseq's ids, or a template of its own.
+
+    The ids are fairseq's if the model is XLM-RoBERTa's. Otherwise `add_bos_token` and `add_eos_token` in
+    tokenizer_config.json say which tokens go before and after each text, as in Hugging Face's transformers.
+    """
+    template: Template = ((), ())
     for path, data in configurations:
         member, values = XLM_ROBERTA[path.name]
         top = parse_json_strictly(data, path.name)
-        if isinstance(top, dict) and top.get(member) in values:
+        if not isinstance(top, dict):
+            continue
+        if path.name == "tokenizer_config.json":
+            template = _template(top, model)
+        if top.get(member) in values:
             if [piece.text for piece in model.pieces[:3]] != ["<unk>", "<s>", "</s>"]:
                 raise VocabularyError(
                     f"{path.name} says XLM-RoBERTa, but the model does not begin with <unk>, <s>, </s>",
                     where=str(folder),
                 )
             return XlmRoberta(model)
-    return model
+    return replace(model, template=template) if any(template) else model
+
+
+def _template(config: Mapping[str, object], model: SentencePiece) -> Template:
+    """Return the ids that a tokenizer_config.json puts before and after a text; none if the model lacks one of them."""
+    ids: list[tuple[int, ...]] = []
+    for name, usual in (("bos_token", "<s>"), ("eos_token", "</s>")):
+        token = config.get(name, usual)
+        text = token.get("content") if isinstance(token, dict) else token
+        if config.get(f"add_{name}") is not True or text is None:
+            ids.append(())
+            continue
+        found = next((number for number, piece in enumerate(model.pieces) if piece.text == text), None)
+        if found is None:
+            return ((), ())
+        ids.append((found,))
+    before, after = ids
+    return before, after
 
 
 def _normalizer(spec: _ModelSpec, kept: frozenset[str], name: str) -> SpmNormalizer:

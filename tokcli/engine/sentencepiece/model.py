@@ -27,7 +27,7 @@ from tokcli.engine.sentencepiece.segmenters import (
 )
 from tokcli.engine.stream.decoding import ByteDecoder
 from tokcli.engine.text_tokenizer import NextIds, TextTokenizer, plain_text
-from tokcli.engine.tokens import Tokens
+from tokcli.engine.tokens import Tokens, added, joined
 from tokcli.engine.twins import HasTwin, TextOrUtf8
 from tokcli.errors import UnknownTokenError
 
@@ -36,7 +36,8 @@ from tokcli.errors import UnknownTokenError
 class SentencePiece(HasTwin, TextTokenizer):
     """A SentencePiece model: its pieces by id, the normalizer for text, and the settings of decoding.
 
-    `unknown_surface` is what unknown ids are decoded to; `denormalizer` rewrites decoded text.
+    `unknown_surface` is what unknown ids are decoded to; `denormalizer` rewrites decoded text. `template` has the ids
+    that a configuration beside the model puts before and after each text.
     """
 
     pieces: Sequence[SpmPiece] = field(repr=False)
@@ -45,6 +46,7 @@ class SentencePiece(HasTwin, TextTokenizer):
     byte_fallback: bool = False
     unknown_surface: str = " \u2047 "
     denormalizer: SpmNormalizer | None = None
+    template: tuple[Sequence[int], Sequence[int]] = ((), ())
 
     special_tokens: Mapping[str, int] = field(default_factory=dict, init=False, repr=False)
     family: ClassVar[str] = "SentencePiece"
@@ -59,6 +61,21 @@ class SentencePiece(HasTwin, TextTokenizer):
     def max_id(self) -> int:
         """The largest id."""
         return len(self.pieces) - 1
+
+    @property
+    def has_template(self) -> bool:
+        """Whether `finish` can add special tokens."""
+        return any(self.template)
+
+    def finish(self, texts: list[Tokens], add: bool) -> Tokens:
+        """Return one text or a pair of texts, each between the tokens of the template if `add` is true."""
+        if not add or not self.has_template:
+            return joined(texts)
+        (before, after), parts = self.template, list[Tokens]()
+        for number, tokens in enumerate(texts):
+            tokens.set_type(number)
+            parts += [added(before, number), tokens, added(after, number)]
+        return joined(parts)
 
     @cached_property
     def tables(self) -> SpmTables:

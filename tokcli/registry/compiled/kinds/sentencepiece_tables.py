@@ -33,6 +33,7 @@ def model_of(container: Container, native: NativeText) -> SentencePiece | XlmRob
         header["byte_fallback"],
         header["unknown_surface"],
         None if back is None else _normalizer(back, sections["charsmap_back"]),
+        header["template"],
     )
     model.set_native(native)
     return XlmRoberta(model) if header["shifts"] else model

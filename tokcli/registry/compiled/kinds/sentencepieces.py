@@ -14,6 +14,7 @@ from tokcli.registry.compiled.container import (
     Family,
     Origin,
     Packed,
+    are_ids,
     are_texts,
     is_flag,
     is_text,
@@ -47,6 +48,7 @@ def _pack(tokenizer: Any) -> Packed | None:
         "denormalizer": None if model.denormalizer is None else _settings(model.denormalizer),
         "piece_kinds": names,
         "shifts": shifts,
+        "template": list(map(list, model.template)),
     }
     sections = {
         IMAGE: model.native.image(),
@@ -88,8 +90,9 @@ def _open(container: Container, origin: Origin) -> TextTokenizer:
         special_tokens={},
         max_id=TokenColumns(container.sections["tokens"]).count - 1,
         is_byte_level=False,
-        has_template=False,
+        has_template=any(container.header["template"]),
         decodes_apart=False,
+        template_ids=container.header["template"],
     )
     return CompiledWithTwin(facts, native, whole)
 
@@ -104,6 +107,7 @@ _KINDS = {
             "denormalizer": optional(_is_settings),
             "piece_kinds": are_texts,
             "shifts": is_flag,
+            "template": lambda value: type(value) is list and len(value) == 2 and all(map(are_ids, value)),
         },
         frozenset({IMAGE, "tokens", "charsmap", "charsmap_back"}),
         _open,
