@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from random_requests import RandomRequests
 from support import rounds
 
 from tokcli import get_encoding
+from tokcli.chat_templates.conversation import variables_of
 from tokcli.cli.chat.conversation import ChatRequest
 from tokcli.cli.chat.openai_rules import BY_MODEL, Overhead, count_request
 from tokcli.cli.chat.read_request import read_request
+from tokcli.cli.chat.template_conversation import conversation_of, left_out_of
 from tokcli.errors import InputError
 
 RULES = [("o200k_base", Overhead()), ("cl100k_base", BY_MODEL["gpt-3.5-turbo-0301"])]
@@ -49,3 +53,20 @@ def test_requests_that_no_api_takes_are_counted_or_refused() -> None:
         assert count_request(read, Overhead(), len).total >= 0
         assert all(number > 0 for number in read.left_out.values())
     assert 0 < refused < rounds(5_000)
+
+
+def test_requests_are_conversations_for_a_template_with_all_their_messages_or_refused() -> None:
+    requests = RandomRequests(44)
+    taken = 0
+    for number in range(rounds(5_000)):
+        asked = requests.request()
+        try:
+            read = read_request(requests.spoiled(asked) if number % 2 else asked)
+            made = conversation_of(read, add_generation_prompt=True)
+        except InputError:
+            continue
+        taken += 1
+        assert all(isinstance(one, dict) for one in (*made.messages, *(made.tools or ())))
+        json.dumps(variables_of(made, {})) if made.messages else None
+        assert all(number > 0 for number in left_out_of(read).values())
+    assert taken > rounds(5_000) // 20

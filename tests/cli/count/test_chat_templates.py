@@ -296,3 +296,23 @@ def test_tools_that_the_template_leaves_out_take_nothing(tmp_path: Path) -> None
     parts = json.loads(ran.out)
     assert [part["tool"] for part in parts["parts"]] == ["(no tool)"]
     assert parts["overhead"] >= 0
+
+
+def test_what_stands_beside_messages_is_given_to_the_template_or_named(tmp_path: Path) -> None:
+    made = tokenizer(tmp_path / "t", TEMPLATE + "{{ tools|tojson if tools }}")
+    old = HI | {"functions": [{"name": "f", "parameters": {"type": "object"}}], "instructions": "be brief"}
+    new = {
+        "messages": [{"role": "system", "content": "be brief"}, *HI["messages"]],
+        "tools": [{"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}],
+    }
+    assert count("-e", made, chat=old) == count("-e", made, chat=new)
+    schema = {"type": "json_schema", "json_schema": {"schema": {"type": "object", "properties": {"a": {}}}}}
+    ran = noted(
+        "count",
+        "--chat",
+        "--json",
+        "-e",
+        made,
+        data=json.dumps(HI | {"response_format": schema, "input": "x"}).encode(),
+    )
+    assert json.loads(ran.out)["left_out"] == {"members 'input'": 1, "schemas of the answer": 1}

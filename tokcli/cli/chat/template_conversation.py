@@ -12,11 +12,13 @@ from typing import Any
 
 from tokcli.chat_templates.conversation import Conversation
 from tokcli.cli.chat.conversation import ChatRequest
+from tokcli.cli.chat.left_out import snake_case
+from tokcli.cli.chat.read_request import INSTRUCTIONS, LISTS
 from tokcli.errors import InputError
 
 SCHEMAS = ("input_schema", "inputSchema")  # Anthropic's and MCP's names for `parameters`
 KWARGS = "chat_template_kwargs"  # of servers such as vLLM's: values for the template
-GIVEN = {f"members {name!r}" for name in ("documents", KWARGS)}  # as what is left out calls them
+GIVEN = {f"members {KWARGS!r}"}  # as what is left out calls it
 FIXED = ("messages", "tools", "documents", "add_generation_prompt")
 
 
@@ -33,11 +35,13 @@ def conversation_of(chat: ChatRequest, *, add_generation_prompt: bool) -> Conver
     if not isinstance(kwargs, dict) or not kwargs.keys().isdisjoint(FIXED):
         raise InputError(f"{KWARGS} is no object, or has one of {', '.join(FIXED)}")
     wants_prompt = members.get("add_generation_prompt", True) is not False
-    system = [{"role": "system", "content": _text_of(members["system"])}] if members.get("system") else []
+    system = [{"role": "system", "content": _text_of(members[name])} for name in members if _is_system(members, name)]
+    functions = [{"type": "function", "function": one} for one in _objects(members.get("functions"), "function") or ()]
+    tools = _objects(members.get("tools"), "tool")
     return Conversation(
         [*system, *_messages(messages)],
-        _objects(members.get("tools"), "tool", _tool),
-        _objects(members.get("documents"), "document", lambda document: document),
+        tools if tools is None and not functions else [*map(_tool, tools or ()), *functions],
+        _objects(members.get("documents"), "document"),
         add_generation_prompt and wants_prompt,
         kwargs,
     )
@@ -46,11 +50,18 @@ def conversation_of(chat: ChatRequest, *, add_generation_prompt: bool) -> Conver
 def left_out_of(chat: ChatRequest) -> dict[str, int]:
     """Return what of a request no template is given, by kind, and how often."""
     kinds = {kind: number for kind, number in chat.left_out.items() if kind not in GIVEN}
+    others = [name for name in chat.members if snake_case(name) in LISTS and name not in FIXED and chat.members[name]]
+    kinds |= {f"members {name!r}": 1 for name in others}
     return kinds | ({"schemas of the answer": len(chat.formats)} if chat.formats else {})
 
 
-def _objects(value: Any, what: str, read: Any) -> list[dict[str, Any]] | None:
-    """Return a list of objects, each as `read` makes it; None where there is none."""
+def _is_system(members: Mapping[str, Any], name: str) -> bool:
+    """Return whether a member is a text that stands before the messages."""
+    return bool(snake_case(name) in INSTRUCTIONS and members[name])
+
+
+def _objects(value: Any, what: str) -> list[dict[str, Any]] | None:
+    """Return a list of objects; None where there is none, InputError for what is no such list."""
     if value is None:
         return None
     if not isinstance(value, list):
@@ -58,7 +69,7 @@ def _objects(value: Any, what: str, read: Any) -> list[dict[str, Any]] | None:
     for number, one in enumerate(value, 1):
         if not isinstance(one, dict):
             raise InputError(f"{what} {number} is not an object")
-    return [read(one) for one in value]
+    return value
 
 
 def _tool(tool: dict[str, Any]) -> dict[str, Any]:
@@ -76,35 +87,41 @@ def _tool(tool: dict[str, Any]) -> dict[str, Any]:
 
 def _messages(messages: list[Any]) -> Iterator[dict[str, Any]]:
     """Yield messages; those whose content has calls, results or thoughts as parts become messages with members."""
-    called: dict[Any, Any] = {}  # the name of the tool, by the id of a call
+    called: dict[str, Any] = {}  # the name of the tool, by the id of a call
     for message in messages:
         content = message.get("content")
-        kinds = {part.get("type") for part in content} if isinstance(content, list) else set()
+        kinds = set(map(_type_of, content)) if isinstance(content, list) else set()
         if kinds.isdisjoint(("tool_use", "tool_result", "thinking")):
             yield message
             continue
         made: dict[str, Any] = {name: value for name, value in message.items() if name != "content"}
         rest, calls = [], []
         for part in content:
-            if part.get("type") == "tool_use":
-                called[part.get("id")] = part.get("name")
+            if _type_of(part) == "tool_use":
+                called[str(part.get("id"))] = part.get("name")
                 function = {"name": part.get("name"), "arguments": part.get("input") or {}}
                 calls.append({"id": part.get("id"), "type": "function", "function": function})
-            elif part.get("type") == "tool_result":
+            elif _type_of(part) == "tool_result":
                 yield _result(part, called)
-            elif part.get("type") == "thinking":
-                made["reasoning_content"] = made.get("reasoning_content", "") + str(part.get("thinking", ""))
+            elif _type_of(part) == "thinking":
+                made["reasoning_content"] = f"{made.get('reasoning_content') or ''}{part.get('thinking') or ''}"
             else:
                 rest.append(part)
         if rest or calls or "reasoning_content" in made:
             yield made | {"content": _text_of(rest)} | ({"tool_calls": calls} if calls else {})
 
 
-def _result(part: Mapping[str, Any], called: Mapping[Any, Any]) -> dict[str, Any]:
+def _type_of(part: object) -> str:
+    """Return the type of a part of a content; "" if it has none."""
+    kind = part.get("type") if isinstance(part, dict) else None
+    return kind if isinstance(kind, str) else ""
+
+
+def _result(part: Mapping[str, Any], called: Mapping[str, Any]) -> dict[str, Any]:
     """Return the message for the result of a tool."""
     call = part.get("tool_use_id")
     result = {"role": "tool", "tool_call_id": call, "content": _text_of(part.get("content") or "")}
-    return result | ({"name": called[call]} if called.get(call) else {})
+    return result | ({"name": called[str(call)]} if called.get(str(call)) else {})
 
 
 def _text_of(content: Any) -> Any:
@@ -113,6 +130,6 @@ def _text_of(content: Any) -> Any:
     >>> _text_of([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}])
     'a\\nb'
     """
-    if isinstance(content, list) and all(part.get("type") == "text" and "text" in part for part in content):
+    if isinstance(content, list) and all(_type_of(part) == "text" and "text" in part for part in content):
         return "\n".join(str(part["text"]) for part in content)
     return content

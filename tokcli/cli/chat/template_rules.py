@@ -90,13 +90,15 @@ class TemplateRules:
 
     def _shares(self, chat: ChatRequest) -> Iterator[Share]:
         tokens_in = self._request.encoding.tokenizer.count
+        template = self._template_for(chat).text
         for message in chat.messages:
+            if message.path.startswith("documents") and "documents" not in template:
+                continue
             for tool in dict.fromkeys(["", *(one.tool for one in message.texts)]):
                 texts = [one.text for one in message.texts if one.tool == tool]
                 if texts or not tool:
                     yield Share(sum(map(tokens_in, texts)), message.role, message.path, tool)
-        given_tools = chat.tools if "tools" in self._template_for(chat).text else ()
-        for defined in given_tools:
+        for defined in chat.tools if "tools" in template else ():
             schemas = [json.dumps(schema, ensure_ascii=False) for schema in defined.schemas]
             texts = [defined.name, defined.description, *schemas, *defined.texts]
             yield Share(sum(map(tokens_in, texts)), TOOLS, TOOLS, defined.name)
