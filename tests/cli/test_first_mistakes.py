@@ -20,16 +20,28 @@ from support import ok, program, refused
         (["decode", "123 456"], "123 456: no such file or directory\nIf these are ids, give them with -t '123 456'."),
         (["decode", "[1,2]"], "[1,2]: no such file or directory\nIf these are ids, give them with -t '[1,2]'."),
         (["count", "nothing.txt"], "nothing.txt: no such file or directory"),
-        (["encode", "--visualise", "merges"],
-         "merges: no such file or directory\nIf it is the view that you want, write --visualise=merges."),
-        (["encode", "--visualize", "tokens"],
-         "tokens: no such file or directory\nIf it is the view that you want, write --visualise=tokens."),
-        (["encode", "merges"], "merges: no such file or directory"),
+        (["count", "Hello!"], "Hello!: no such file or directory\nIf this is text, give it with -t 'Hello!'."),
+        (["encode", "你好，世界"], "你好，世界: no such file or directory\nIf this is text, give it with -t '你好，世界'."),
+        (["split", "¿qué?"], "¿qué?: no such file or directory\nIf this is text, give it with -t '¿qué?'."),
+        (["encode", "merges"], "merges: no such file or directory\nIf this is text, give it with -t 'merges'."),
+        (["count", "2024"], "2024: no such file or directory\nIf this is text, give it with -t '2024'."),
+        (["decode", "hello"], "hello: no such file or directory"),
+        (["count", "日本語.txt"], "日本語.txt: no such file or directory"),
+        (["split", "--pattern-file", "a?"], "a?: no such file or directory"),
+        (["encode", "--visualise", "colours"], "colours: no such file or directory\n--visualise takes tokens or merges, "
+         "and any other word after it is a FILE: 'colours' is neither."),
+        (["count", "-r", "--sort", "size", "--tree"], "size: no such file or directory\n--sort takes name or tokens, "
+         "and any other word after it is a FILE: 'size' is neither."),
+        (["count", "--tree", "two"], "two: no such file or directory\n--tree takes a number, "
+         "and any other word after it is a FILE: 'two' is neither."),
         *((command, "s3://a/b: no such file or directory\nUrls are opened with --dask ADDRESS, or --dask local.")
           for command in (["count", "s3://a/b"], ["encode", "s3://a/b"])),
         (["split", "s3://a/b"], "s3://a/b: no such file or directory"),
         (["count", "/tmp/no such"], "/tmp/no such: no such file or directory"),
         (["count", "-e", "gpt-4", "-t", "x"], "unknown encoding 'gpt-4'\nIt is a model: use -m gpt-4."),
+        (["count", "-e", "GPT-4", "-t", "x"], "unknown encoding 'GPT-4'\nIt is a model: use -m gpt-4."),
+        (["count", "-m", "CL100K_BASE", "-t", "x"],
+         "no encoding is known for model 'CL100K_BASE'\nIt is an encoding: use -e cl100k_base."),
         (["count", "-m", "o200k_base", "-t", "x"],
          "no encoding is known for model 'o200k_base'\nIt is an encoding: use -e o200k_base."),
         (["count", "-t", "a", "-t", "b"], "--text is given twice\nGive it once."),
@@ -40,6 +52,25 @@ def test_a_first_mistake_is_told_what_to_type(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert refused(*given) == f"Error: {said}\n"
+
+
+@pytest.mark.parametrize("spaced", [["--visualise", "merges"], ["--visualize", "tokens"]])
+def test_a_choice_may_follow_after_a_space_where_no_file_has_its_name(spaced: list[str], tmp_path: Path) -> None:
+    option, choice = spaced
+    assert ok("encode", option, choice, data=b"ab", cwd=tmp_path) == ok("encode", f"{option}={choice}", data=b"ab")
+    (tmp_path / choice).write_bytes(b"xyz")
+    assert ok("encode", option, choice, cwd=tmp_path) == ok("encode", "--visualise", data=b"xyz")
+
+
+def test_a_number_may_follow_tree_after_a_space(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "b.txt").write_bytes(b"x")
+    one = ok("count", "-r", "--tree=1", cwd=tmp_path)
+    assert ok("count", "-r", "--tree", "1", cwd=tmp_path) == one != ok("count", "-r", "--tree", cwd=tmp_path)
+    (tmp_path / "1").write_bytes(b"y")
+    assert ok("count", "--tree", "1", "a", "-r", cwd=tmp_path) == ok(
+        "count", "-r", "--tree", "--", "1", "a", cwd=tmp_path
+    )
 
 
 def test_a_list_of_lines_is_told_to_have_nuls(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ instead; the table is searched for the most specific kind first. `hint_for` is c
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -14,6 +15,7 @@ from typing import Any
 
 from tokcli.cli.inputs.column_files import holds_columns
 from tokcli.errors import (
+    MAX_QUOTED,
     DisallowedSpecialTokenError,
     MissingFileError,
     NoPatternError,
@@ -28,7 +30,13 @@ from tokcli.registry.catalog import CATALOG
 from tokcli.registry.models import names_a_model
 
 MAX_NAME_BYTES = 255  # the longest name of a file that Linux takes
-VIEWS = ("tokens", "merges")  # of --visualise
+VISUALISE = ("--visualise", "--visualize")
+# What an option whose value may be left out takes after a space.
+READINGS = {"--sort": "name or tokens", "--tree": "a number", **dict.fromkeys(VISUALISE, "tokens or merges")}
+NAME_FILES = ("--files0-from", "--pattern-file")  # whose value is no text
+_IDS = re.compile(r"[\s,\[\]]*[0-9][0-9\s,\[\]]*")
+# A path, but hardly a text: a slash inside, a dot or ~ in front, a glob, an extension, or a drive of Windows.
+_PATH = re.compile(r"/|\\|^[.~-]|[*]|\.[A-Za-z][A-Za-z0-9]{0,9}$|\.[0-9][A-Za-z0-9]{0,2}$")
 TAKE_URLS = ("count", "encode", "train")  # the commands with --dask
 
 
@@ -65,28 +73,48 @@ def _offline(_: OfflineError) -> str:
 
 def _missing_file(error: MissingFileError) -> str:
     name = error.where or ""
+    before = _word_before(name)
     if "\n" in name and any(word.startswith("--files0") for word in sys.argv):
         return "Separate names by NULs, as `find -print0` and `git ls-files -z` do."
-    if name in VIEWS and any(word.startswith("--visuali") for word in sys.argv):
-        return f"If it is the view that you want, write --visualise={name}."
+    if before in READINGS:
+        word = name[:MAX_QUOTED]
+        return f"{before} takes {READINGS[before]}, and any other word after it is a FILE: {word!r} is neither."
     if "://" in name and sys.argv[1:2] and sys.argv[1] in TAKE_URLS and not any("--dask" in word for word in sys.argv):
         return "Urls are opened with --dask ADDRESS, or --dask local."
-    folder = name.rpartition("/")[0]
-    if os.path.isdir(folder):  # noqa: PTH112 - Path raises OSError for a name that is too long
+    if before in NAME_FILES or sys.argv[1:2] == ["inspect-ranks"]:
         return error.hint
-    if name.strip("0123456789, []") == "" and name.strip():
-        return f"If these are ids, give them with -t {name!r}."
-    if len(name.split()) > 1 or len(name.encode(errors="replace")) > MAX_NAME_BYTES:
-        return f"If this is text, give it with -t {name!r}."
-    return error.hint
+    if sys.argv[1:2] == ["decode"]:
+        return f"If these are ids, give them with -t {name!r}." if _IDS.fullmatch(name) else error.hint
+    return f"If this is text, give it with -t {name!r}." if looks_like_text(name) else error.hint
+
+
+def _word_before(name: str) -> str:
+    """Return the argument that the user typed before this one; "" where there is none."""
+    at = sys.argv.index(name) if name in sys.argv else 0
+    return sys.argv[at - 1] if at > 0 else ""
+
+
+def looks_like_text(name: str) -> bool:
+    """Return whether the name of a missing file is more likely a text that was meant.
+
+    >>> [looks_like_text(name) for name in ("Hello!", "two words", "你好，世界", "hello")]
+    [True, True, True, True]
+    >>> [looks_like_text(name) for name in ("notes.txt", "src/main", "~x", "*.md", ".env", "C:\\\\x", "日本語.txt", "")]
+    [False, False, False, False, False, False, False, False]
+    """
+    if os.path.isdir(name.rpartition("/")[0]):  # noqa: PTH112 - Path raises OSError for a name that is too long
+        return False
+    is_long = len(name.encode(errors="replace")) > MAX_NAME_BYTES
+    return is_long or len(name.split()) > 1 or (bool(name.strip()) and _PATH.search(name) is None)
 
 
 def _unknown_encoding(error: UnknownEncodingError) -> str:
-    return f"It is a model: use -m {error.name}." if names_a_model(error.name) else error.hint
+    model = next(filter(names_a_model, (error.name, error.name.lower())), "")
+    return f"It is a model: use -m {model}." if model else error.hint
 
 
 def _unknown_model(error: UnknownModelError) -> str:
-    return f"It is an encoding: use -e {error.name}." if error.name in CATALOG else error.hint
+    return f"It is an encoding: use -e {error.name.lower()}." if error.name.lower() in CATALOG else error.hint
 
 
 _HINTS: dict[type[TokcliError], Callable[[Any], str]] = {

@@ -5,6 +5,7 @@ What an option leads to is decided in request.py; what cannot be combined, in co
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -37,15 +38,10 @@ RecordKind = Literal["lines", "nul", "jsonl"]
 DEFAULT_ENCODING = "o200k_base"
 DEFAULT_SECONDS = 5  # as in engine/base/time_limit.py; a test compares the two
 MAX_SECONDS = 1e9  # 32 years; `regex` takes more, or infinity, for no time at all
-# Options whose value may be left out, and the value that they have then. The next word is a FILE.
-OPTIONAL_VALUES = {
-    "--visualise": "tokens",
-    "--tree": "4096",
-    "--sort": "tokens",
-    "--models": "",
-}  # fmt: skip - no path has more levels
-# The options of these whose value may also be the next word, since hardly any FILE has such a name.
-NEXT_WORDS = {"--sort": ("name", "tokens")}
+# Options whose value may be left out, and the value that they have then (no path has more levels than --tree's).
+OPTIONAL_VALUES = {"--visualise": "tokens", "--tree": "4096", "--sort": "tokens", "--models": ""}
+# The values that may also be the next word, where no FILE has such a name; any other word is a FILE.
+NEXT_WORDS = {"--sort": ("name", "tokens"), "--visualise": ("tokens", "merges")}
 PATHS = {"FILE": "file", "F": "file", "DIR": "folder"}  # what the value of an option names, by its metavar
 # Other spellings of options, which the help does not list.
 SPELLINGS = {"--visualize": "--visualise", "--colour": "--color"}
@@ -193,14 +189,19 @@ class Command(click.Command):
             name, equals, joined = given.partition("=")
             arg = long_form.get(given) or SPELLINGS.get(name, name) + equals + joined
             if arg in OPTIONAL_VALUES and arg in with_value:
-                is_next = bool(rest) and rest[-1] in NEXT_WORDS.get(arg, ())
-                arg = f"{arg}={rest.pop() if is_next else OPTIONAL_VALUES[arg]}"
+                arg = f"{arg}={rest.pop() if rest and is_value(arg, rest[-1]) else OPTIONAL_VALUES[arg]}"
             yield arg
             if arg == "--":
                 break
             if arg in with_value and rest:
                 yield rest.pop()
         yield from reversed(rest)
+
+
+def is_value(option: str, word: str) -> bool:
+    """Return whether the word after an option is its optional value: one of the choices, or a number, and no file."""
+    is_choice = (word.isascii() and word.isdecimal()) if option == "--tree" else word in NEXT_WORDS.get(option, ())
+    return is_choice and not os.path.lexists(word)
 
 
 class Option(click.Option):
