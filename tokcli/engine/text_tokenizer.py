@@ -16,7 +16,7 @@ from tokcli.engine.tokens import Tokens
 from tokcli.engine.twins import RecordEncoder, TextOrUtf8, TextTwin
 
 Pairs = list[tuple[int, int]]
-NextIds = tuple[memoryview, float]
+NextTokens = tuple[Tokens, float]
 
 
 class TextTokenizer(TokenVocabulary, Protocol):
@@ -43,14 +43,17 @@ class TextTokenizer(TokenVocabulary, Protocol):
             return count
         return len(self.encode(plain_text(text), allowed))
 
-    def encode_next(self, text: TextOrUtf8, allowed: frozenset[str], before: str, total: float) -> NextIds:
-        """Return the ids of a text that continues another (uint32), and the sum of all scores after it.
+    def encode_next(
+        self, text: TextOrUtf8, allowed: frozenset[str], before: str, total: float, *, places: bool
+    ) -> NextTokens:
+        """Return the tokens of a text that continues another, and the sum of all scores after it.
 
         It is for tokenizers whose ids depend on the sum of the scores before them, which is `total`; their families
-        override it. `before` is a letter that stands for the text before, "" at the beginning.
+        override it. `before` is a letter that stands for the text before, "" at the beginning. With `places` the tokens
+        have their places in the text; InputError where these are not known.
         """
-        found = None if self.native is None else self.native.encode_next(text, total, begins=not before)
-        return self.whole.encode_next(text, allowed, before, total) if found is None else found
+        found = None if self.native is None else self.native.encode_next(text, total, begins=not before, places=places)
+        return self.whole.encode_next(text, allowed, before, total, places=places) if found is None else found
 
     def for_records(self, data: bytes, allowed: frozenset[str]) -> RecordEncoder | None:
         """Return the native code that encodes all records in a buffer of UTF-8; None where they go one by one."""

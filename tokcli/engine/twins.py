@@ -49,8 +49,8 @@ class TextTwin(Protocol):
     def encode_array(self, text: TextOrUtf8, allowed: frozenset[str]) -> memoryview | None:
         """Return the ids of a text as uint32."""
 
-    def encode_next(self, text: TextOrUtf8, total: float, *, begins: bool) -> tuple[memoryview, float] | None:
-        """Return the ids (uint32) of a part of a text, and the sum of all scores after it.
+    def encode_next(self, text: TextOrUtf8, total: float, *, begins: bool, places: bool) -> tuple[Tokens, float] | None:
+        """Return the tokens of a part of a text, with their places in it if asked for, and the sum of scores after it.
 
         Sums go through the whole text, and `total` is the one before the part. No special token is looked for.
         """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from tokcli.engine import backend
 from tokcli.engine.adapters import whole_text
 from tokcli.engine.long_texts.text_parts import cuts_of, read_text_parts
 from tokcli.engine.sampling.sampler import dropped
-from tokcli.engine.stream.chunks import ReadOptions
+from tokcli.engine.stream.chunks import Chunk, ReadOptions
 from tokcli.errors import DisallowedSpecialTokenError, InputError, NotUtf8Error
 from tokcli.registry.encodings import load_encoding
 
@@ -90,7 +91,7 @@ WORDS = [
     "हिन्दी",
 ]
 atoms = st.sampled_from([*WORDS, *WORDS, *SPACES, *SPACES, *MARKS, *TOKENS, *HARD_ATOMS])
-texts = st.lists(atoms, min_size=100, max_size=300).map("".join)
+texts = st.lists(atoms, min_size=60, max_size=160).map("".join)
 
 
 def blocks_of(data: bytes, size: int) -> Iterator[bytes]:
@@ -134,7 +135,46 @@ def test_parts_have_the_ids_of_the_whole(path: Path, engine: str) -> None:
         most = max(most, count)
 
     check()
-    assert most > 2  # else nothing was cut
+    assert most > 1  # else nothing was cut
+
+
+def spans_of_parts(tokenizer: Any, text: str) -> tuple[list[int], list[int]]:
+    """Return the ids of all parts, and the places of their tokens in the text."""
+    cuts = cuts_of(tokenizer.rules, places=True)
+    assert cuts is not None
+    ids: list[int] = []
+    spans: list[int] = []
+    at = 0
+    for part in read_text_parts("it", tokenizer.inner, cuts, [text.encode()], ReadOptions(places=True), 40, CONTEXT):
+        found = tokenizer.encode_spans(part)
+        ids += found.ids
+        spans += (at + place for place in found.spans)
+        at += len(str(part.data, "utf-8"))
+    return ids, spans
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if "word.model" not in path.name], ids=lambda path: path.name)
+def test_parts_have_the_places_of_the_whole(path: Path, engine: str) -> None:
+    tokenizer = load_encoding(path).tokenizer
+
+    @examples(100 if engine == "native" else 40)
+    @given(texts)
+    def check(text: str) -> None:
+        try:
+            whole = tokenizer.encode_spans(Chunk(text, 0, allowed=frozenset()))
+        except InputError as error:
+            with pytest.raises(InputError, match=re.escape(str(error))):
+                spans_of_parts(tokenizer, text)
+            return
+        assert spans_of_parts(tokenizer, text) == (list(whole.ids), list(whole.spans))
+
+    check()
+
+
+def test_unknown_words_that_are_one_id_are_not_cut_where_places_are_asked_for() -> None:
+    rules = load_encoding(FORMATS / "word.model").tokenizer.rules
+    assert cuts_of(rules) is not None
+    assert cuts_of(rules, places=True) is None
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)

@@ -192,7 +192,7 @@ def _parts(request: EncodeRequest, source: streams.Input | Record) -> Iterator[A
     if request.encoding.tokenizer.puts_space_first:
         return request.chunks(source)
     blocks = source.blocks(BLOCK_BYTES) if isinstance(source, streams.Input) else source.blocks()
-    options = ReadOptions(request.options.errors, request.allowed, request.refused, BLOCK_BYTES)
+    options = ReadOptions(request.options.errors, request.allowed, request.refused, BLOCK_BYTES, places=True)
     return request.encoding.tokenizer.read_parts(blocks, options)
 
 

@@ -198,7 +198,7 @@ class WholeTextTokenizer(TokenVocabulary):
         if is_long and self.cuts_long_texts:
             from tokcli.engine.long_texts.text_parts import cuts_of, read_text_parts  # all families: for long texts
 
-            if (cuts := cuts_of(self.rules)) is not None:
+            if (cuts := cuts_of(self.rules, places=options.places)) is not None:
                 yield from read_text_parts(self.name, self.inner, cuts, blocks, options)
                 return
         data = self._joined(blocks)

@@ -87,15 +87,18 @@ class NativeText:
         ids = self.ask(self.model.encode_ids, text, allowed)
         return None if ids is None else memoryview(ids).cast("I")
 
-    def encode_next(self, text: TextOrUtf8, total: float, *, begins: bool) -> tuple[memoryview, float] | None:
-        """Return the ids of a part of a text, and the sum of all scores after it; see `TextTwin`."""
+    def encode_next(self, text: TextOrUtf8, total: float, *, begins: bool, places: bool) -> tuple[Tokens, float] | None:
+        """Return the tokens of a part of a text, and the sum of all scores after it; see `TextTwin`."""
         encode = self.model.encode_next
         found = self.ask(
-            lambda text, raw, normalized, threads: encode(text, raw, normalized, threads, begins, total, False),
+            lambda text, raw, normalized, threads: encode(text, raw, normalized, threads, begins, total, places),
             text,
             frozenset(),
         )
-        return None if found is None else (memoryview(found[0]).cast("I"), found[1])
+        if found is None:
+            return None
+        spans = memoryview(found[2]).cast("Q") if places else None
+        return Tokens(memoryview(found[0]).cast("I"), spans=spans), found[1]
 
     def count(self, text: TextOrUtf8, allowed: frozenset[str]) -> int | None:
         """Return the number of ids of a text."""

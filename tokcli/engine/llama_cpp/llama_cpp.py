@@ -7,7 +7,7 @@ model comes from does something else. The models are left to models.py.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from heapq import heapify, heappop, heappush
@@ -19,8 +19,8 @@ from tokcli.engine.llama_cpp.settings import NORMAL, SPECIAL
 from tokcli.engine.llama_cpp.vocabulary import LlamaVocabulary
 from tokcli.engine.shortcut.shortcut import DecodingFacts, Shortcut
 from tokcli.engine.stream.utf8 import special_finder
-from tokcli.engine.text_tokenizer import NextIds, TextTokenizer, plain_text
-from tokcli.engine.tokens import Tokens, added, joined, joined_ids, spans_of
+from tokcli.engine.text_tokenizer import NextTokens, TextTokenizer, plain_text
+from tokcli.engine.tokens import Spans, Tokens, added, joined, joined_ids, spans_of
 from tokcli.engine.twins import RecordEncoder, TextOrUtf8, TextTwin, twin_of
 from tokcli.errors import InputError
 
@@ -98,10 +98,13 @@ class LlamaCpp(LlamaVocabulary, TextTokenizer):
         """Return the number of ids of a text."""
         return sum(len(ids) for ids, _ in self._encoded(text, allowed))
 
-    def encode_next(self, text: TextOrUtf8, allowed: frozenset[str], before: str, total: float) -> NextIds:
-        """Return the ids of a text after another one, for T5's Unigram; see `TextTokenizer`."""
+    def encode_next(
+        self, text: TextOrUtf8, allowed: frozenset[str], before: str, total: float, *, places: bool
+    ) -> NextTokens:
+        """Return the tokens of a text after another one, for T5's Unigram; see `TextTokenizer`."""
         parts: list[memoryview] = []
-        for fragment in self._fragments(plain_text(text), allowed):
+        text = plain_text(text)
+        for fragment in self._fragments(text, allowed):
             if isinstance(fragment, int):
                 parts.append(memoryview(array("I", [fragment])))
                 total = 0.0
@@ -109,13 +112,14 @@ class LlamaCpp(LlamaVocabulary, TextTokenizer):
                 ids, total = self._encode_next_fragment(fragment, before, total)
                 parts.append(ids)
             before = ""  # text after a special token begins anew
-        return joined_ids(parts), total
+        ids = joined_ids(parts)
+        return Tokens(ids, spans=self._spans_of(map(self.bytes_of, ids), text) if places else None), total
 
-    def _encode_next_fragment(self, text: str, before: str, total: float) -> NextIds:
+    def _encode_next_fragment(self, text: str, before: str, total: float) -> tuple[memoryview, float]:
         native = self.native_model
-        found = None if native is None else native.encode_next(text, total, begins=not before)
+        found = None if native is None else native.encode_next(text, total, begins=not before, places=False)
         if found is not None:
-            return found
+            return memoryview(found[0].ids), found[1]
         ids, total = self.model.encode_after(before, total, text)
         return memoryview(array("I", ids)), total
 
@@ -222,9 +226,13 @@ class LlamaCpp(LlamaVocabulary, TextTokenizer):
             parts += map(bytes_of, found)
             if has_prefix and begun < len(parts):
                 parts[begun] = parts[begun].removeprefix(b" ")
+        return Tokens(ids, spans=self._spans_of(parts, text))
+
+    def _spans_of(self, tokens: Iterable[bytes], text: str) -> Spans:
+        parts = list(tokens)
         if b"".join(parts) != text.encode():
             raise InputError(f"{self.name} changes this text: the places of its tokens are not known")
-        return Tokens(ids, spans=spans_of(parts))
+        return spans_of(parts)
 
     def decoding_facts(self) -> DecodingFacts:
         """Return how ids are decoded."""

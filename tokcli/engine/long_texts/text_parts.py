@@ -31,19 +31,25 @@ if TYPE_CHECKING:
     from tokcli.engine.twins import TextOrUtf8
 
 PART_BYTES = 1 << 18  # of a part that a thread encodes: enough work, and little memory
-PART_IN_ORDER_BYTES = 1 << 21  # of a part that threads share, since parts are encoded in order
+PART_IN_ORDER_BYTES = 1 << 20  # of a part that threads share, since parts are encoded in order
 _WINDOWS = (1 << 8, 1 << 11, 1 << 14, 1 << 17)  # bytes at the end to search for a place to cut: each size in turn
 CONTEXT = 4 * AROUND  # bytes of text around a place to cut
 _MOST_TRIED = 200  # places in a window: a text in which so many are no cuts is hardly one of words
 
 
-def cuts_of(tokenizer: TextTokenizer) -> TextCuts | None:
-    """Return where the texts of a tokenizer may be cut; None where no place is known."""
+def cuts_of(tokenizer: TextTokenizer, *, places: bool = False) -> TextCuts | None:
+    """Return where the texts of a tokenizer may be cut; None where no place is known.
+
+    `places` says that the places of tokens matter: then no token may begin in a part and end in the next one.
+    """
+    cuts: TextCuts | None = None
     if isinstance(tokenizer, SentencePiece):
-        return cuts_of_sentencepiece(tokenizer)
-    if isinstance(tokenizer, Pipeline):
-        return cuts_of_pipeline(tokenizer)
-    return cuts_of_llama(tokenizer) if isinstance(tokenizer, LlamaCpp) else None
+        cuts = cuts_of_sentencepiece(tokenizer)
+    elif isinstance(tokenizer, Pipeline):
+        cuts = cuts_of_pipeline(tokenizer)
+    elif isinstance(tokenizer, LlamaCpp):
+        cuts = cuts_of_llama(tokenizer)
+    return None if cuts is None or (places and cuts.unknown is not None) else cuts
 
 
 class TextPart(PartOfText):
@@ -57,35 +63,41 @@ class TextPart(PartOfText):
 
     def encode(self) -> memoryview:
         """Return the ids of the part (uint32)."""
-        return self._in_order().ids if self._encoder.in_order else self._encoder.encode(self.data, self._before)
+        if self._encoder.in_order:
+            return memoryview(self._in_order().tokens.ids)
+        return self._encoder.encode(self.data, self._before)
 
-    def _in_order(self) -> _Made:
+    def _in_order(self, *, places: bool = False) -> _Made:
         """Return what is made of the part; whoever needs it first encodes it, and the parts before it."""
         with self._lock:
             if self._made is None:
-                before = _NOTHING if self._previous is None else self._previous._in_order()
-                self._made = self._encoder.encode_next(self.data, self._before, before)
+                before = _NOTHING if self._previous is None else self._previous._in_order(places=places)
+                self._made = self._encoder.encode_next(self.data, self._before, before, places=places)
                 self._previous = None
             return self._made
 
     def count(self) -> int:
         """Return the number of ids of the part."""
-        return len(self._in_order().ids) if self._encoder.in_order else self._encoder.count(self.data, self._before)
+        if self._encoder.in_order:
+            return len(self._in_order().tokens.ids)
+        return self._encoder.count(self.data, self._before)
 
     def encode_spans(self) -> Tokens:
         """Return the tokens of the part with their places in its characters; InputError where these are not known."""
+        if self._encoder.in_order:
+            return self._in_order(places=True).tokens
         return self._encoder.encode_spans(self.data, self._before)
 
 
 class _Made(NamedTuple):
-    """The ids of a part; the sum of all scores and the last id after it."""
+    """The tokens of a part; the sum of all scores and the last id after it."""
 
-    ids: memoryview
+    tokens: Tokens
     total: float
     last: int | None
 
 
-_NOTHING = _Made(memoryview(array("I")), 0.0, None)
+_NOTHING = _Made(Tokens([]), 0.0, None)
 
 
 class PartEncoder:
@@ -118,25 +130,21 @@ class PartEncoder:
 
         return _alone(count_of, _behind(data, before)) - self._sizes[before]
 
-    def encode_next(self, data: memoryview, before: str, previous: _Made) -> _Made:
+    def encode_next(self, data: memoryview, before: str, previous: _Made, *, places: bool) -> _Made:
         """Return what is made of a part after another one."""
-        ids, total = self._tokenizer.encode_next(data, self._allowed, before, previous.total)
-        if len(ids) and ids[0] == previous.last == self._unknown:
-            ids = ids[1:]
-        return _Made(ids, total, ids[-1] if len(ids) else previous.last)
+        tokens, total = self._tokenizer.encode_next(data, self._allowed, before, previous.total, places=places)
+        last = tokens.ids[-1] if len(tokens.ids) else previous.last
+        if len(tokens.ids) and tokens.ids[0] == previous.last == self._unknown:
+            tokens = Tokens(tokens.ids[1:])  # (of such texts, no places are asked for)
+        return _Made(tokens, total, last)
 
     def encode_spans(self, data: memoryview, before: str) -> Tokens:
         """Return the tokens of a part with their places in its characters; InputError where these are not known."""
-        if self.in_order:
-            raise InputError("the places of tokens are not known for a text of this size", _CUT_IT)
         found = self._tokenizer.encode_spans(str(_behind(data, before), "utf-8"), self._allowed)
         first = self._sizes[before]
         spans = found.spans or ()
         moved = array("Q", [place - len(before) for place in spans[2 * first :]])
         return Tokens(found.ids[first:], spans=moved, blanks=found.blanks and found.blanks[2 * first :])
-
-
-_CUT_IT = "Cut it into records."
 
 
 def _behind(data: memoryview, before: str) -> memoryview:
@@ -211,17 +219,26 @@ class _PartReader:
                 text, self._letter, searched = text[end:], letter, 0
             else:
                 searched = max(0, len(text) - self._context)
-            if len(text) > stream.MAX_PIECE_BYTES:
-                raise InputError(
-                    f"a text above {stream.MAX_PIECE_BYTES >> 20} MiB without a place to cut it begins",
-                    f"{self._name} sees a text whole, or cut before spaces between words; cut it into records.",
-                    offset=self._offset,
-                    unit="byte",
-                )
-            wanted = max(self._size, len(text) // 2)  # what has no cut is searched again when it has grown by half
+            self._check(text)
+            # what has no cut is searched again when it has grown by half, or is too long
+            wanted = min(max(self._size, len(text) // 2), stream.MAX_PIECE_BYTES + 1 - len(text))
         text += self._utf8(b"".join(held), final=True)
+        if len(text) > stream.MAX_PIECE_BYTES and (found := self._cut(text, searched)) is not None:
+            end, letter = found
+            yield self._part(text[:end])
+            text, self._letter = text[end:], letter
+        self._check(text)
         if text:
             yield self._part(text)
+
+    def _check(self, text: bytes) -> None:
+        if len(text) > stream.MAX_PIECE_BYTES:
+            raise InputError(
+                f"a text above {stream.MAX_PIECE_BYTES >> 20} MiB without a place to cut it begins",
+                f"{self._name} sees a text whole, or cut before spaces between words; cut it into records.",
+                offset=self._offset,
+                unit="byte",
+            )
 
     def _slices(self, block: bytes) -> Iterator[bytes]:
         return (block[at : at + self._size] for at in range(0, len(block), self._size))

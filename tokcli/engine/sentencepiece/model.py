@@ -7,7 +7,6 @@ segmenters.py.
 from __future__ import annotations
 
 import re
-from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
@@ -26,7 +25,7 @@ from tokcli.engine.sentencepiece.segmenters import (
     segmenter_of,
 )
 from tokcli.engine.stream.decoding import ByteDecoder
-from tokcli.engine.text_tokenizer import NextIds, TextTokenizer, plain_text
+from tokcli.engine.text_tokenizer import NextTokens, TextTokenizer, plain_text
 from tokcli.engine.tokens import Tokens, added, joined
 from tokcli.engine.twins import HasTwin, TextOrUtf8
 from tokcli.errors import UnknownTokenError
@@ -98,19 +97,23 @@ class SentencePiece(HasTwin, TextTokenizer):
         del allowed
         return [number for number, _ in self._numbered(self._segment(self.normalizer.normalize(text)))]
 
-    def encode_next(self, text: TextOrUtf8, allowed: frozenset[str], before: str, total: float) -> NextIds:
-        """Return the ids of a text after another one; see `TextTokenizer`."""
+    def encode_next(
+        self, text: TextOrUtf8, allowed: frozenset[str], before: str, total: float, *, places: bool
+    ) -> NextTokens:
+        """Return the tokens of a text after another one; see `TextTokenizer`."""
         del allowed
-        found = None if self.native is None else self.native.encode_next(text, total, begins=not before)
+        found = None if self.native is None else self.native.encode_next(text, total, begins=not before, places=places)
         if found is not None:
             return found
         segment, normalizer = self._segment, self.normalizer
-        normalized = normalizer.normalize(before + plain_text(text))[len(normalizer.normalize(before)) :]
+        normalized, origins = normalizer.normalize_aligned(before + plain_text(text))
+        skipped = len(normalizer.normalize(before))
         if isinstance(segment, UnigramSegmenter):
-            pieces, total = segment.after(total, normalized)
+            pieces, total = segment.after(total, normalized[skipped:])
         else:
-            pieces = list(segment(normalized))
-        return memoryview(array("I", [number for number, _ in self._numbered(pieces)])), total
+            pieces = list(segment(normalized[skipped:]))
+        tokens = self._placed(pieces, [origin - len(before) for origin in origins[skipped:]])
+        return (tokens if places else Tokens(tokens.ids)), total
 
     def encode_own_text(self, text: str) -> list[int]:
         """Return the ids of a piece's text, which is normalized already and gets no space before it."""
@@ -125,10 +128,14 @@ class SentencePiece(HasTwin, TextTokenizer):
         """Return the tokens of a text with their places, without the native twin."""
         del allowed
         normalized, origins = self.normalizer.normalize_aligned(text)
+        return self._placed(self._segment(normalized), origins)
+
+    def _placed(self, pieces: Iterable[NumberedText], origins: Sequence[int]) -> Tokens:
+        """Return the tokens of pieces with their places; `origins` are those of each character, and of the end."""
         ids: list[int] = []
         spans: list[int] = []
         at = 0
-        for number, size in self._numbered(self._segment(normalized)):
+        for number, size in self._numbered(pieces):
             ids.append(number)
             spans += origins[at], origins[at + size]
             at += size

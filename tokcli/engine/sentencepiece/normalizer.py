@@ -109,7 +109,7 @@ class SpmNormalizer:
 
     def _has_ascii_rules(self) -> bool:
         for first in _ASCII:
-            for second in _ASCII:
+            for second in range(0x80):  # a run may be followed by a control character
                 both = bytes([first, second])
                 if self.charsmap.continues(both) or self.charsmap.longest(both, 0):
                     return True

@@ -39,7 +39,8 @@ class ReadOptions:
     """How an input is read: bytes that are not UTF-8 are an error, become U+FFFD, or are kept as bytes (`errors`).
 
     Special tokens in `allowed` become their id; one in `refused` raises DisallowedSpecialTokenError. Of the blocks that
-    come, native code gets up to `chunk_bytes` at once; None means as many as are read fastest.
+    come, native code gets up to `chunk_bytes` at once; None means as many as are read fastest. `places`
+    says that the places of tokens will be asked for.
     """
 
     def __init__(
@@ -48,8 +49,10 @@ class ReadOptions:
         allowed: frozenset[str] = frozenset(),
         refused: frozenset[str] = frozenset(),
         chunk_bytes: int | None = None,
+        places: bool = False,
     ) -> None:
         self.errors, self.allowed, self.refused, self.chunk_bytes = errors, allowed, refused, chunk_bytes
+        self.places = places
 
 
 PLAIN = ReadOptions()
