@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from support import ROOT, noted, ok, refused
 
+from tokcli import load_encoding
+
 FORMATS = ROOT / "tests" / "data" / "formats"
 UNIGRAM, BPE, WORDPIECE = (FORMATS / name for name in ("unigram.model", "bpe.model", "wordpiece.tokenizer.json"))
 SLOW = {"TOKCLI_BACKEND": "python"}
@@ -34,6 +36,11 @@ def test_the_limits_are_the_plain_ids_and_single_bytes() -> None:
     assert encoded("--dropout", "0", "-t", TEXT) == encoded("-t", TEXT)
     assert ok("encode", "--dropout", "0", "-t", TEXT) and not noted("encode", "--dropout", "0", "-t", TEXT).err
     assert encoded("--dropout", "1", "--seed", "1", "-t", "cat") == [[66, 64, 83]]
+
+
+def test_python_draws_the_same_ids() -> None:
+    found = load_encoding(BPE).encode(TEXT, dropout=0.4, seed=6)
+    assert encoded("-e", BPE, "--dropout", "0.4", "--seed", "6", "-t", TEXT) == [found]
 
 
 def test_what_is_drawn_decodes_to_the_text() -> None:
@@ -85,6 +92,31 @@ def test_nbest_writes_the_best_segmentations_of_each_text() -> None:
     assert list(map(json.loads, lists)) == found[:2]
 
 
+def test_a_token_goes_before_and_after_what_is_drawn_and_each_of_the_best() -> None:
+    frame = ("--prepend-special", "<s>", "--append-special", "</s>")
+    begin, end = encoded("-e", UNIGRAM, *frame, "-t", "")[0]
+    for options in (("--nbest", "3"), ("--alpha", "0.1", "--seed", "1")):
+        plain = encoded("-e", UNIGRAM, *options, "-t", TEXT)
+        assert encoded("-e", UNIGRAM, *options, *frame, "-t", TEXT) == [[begin, *ids, end] for ids in plain]
+
+
+def test_bytes_that_are_not_utf8_are_kept_with_ranks(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(b"caf\xe9 again\xff")
+    for seed in "123":
+        ids = ok("encode", "--dropout", "0.5", "--seed", seed, "--errors", "bytes", path)
+        assert ok("decode", data=ids.rstrip(b"\n")) == path.read_bytes()
+
+
+def test_a_note_tells_where_the_search_for_the_best_gave_up(tmp_path: Path) -> None:
+    scores = {"<unk>": 0.0, "x": -1.0, "xx": -2.0001, "xxx": -3.01}
+    path = tmp_path / "x.tokenizer.json"
+    path.write_text(json.dumps({"model": {"type": "Unigram", "unk_id": 0, "vocab": list(scores.items())}}), "utf-8")
+    ran = noted("encode", "-e", path, "--nbest", "500", "-t", "x" * 400)
+    assert ran.err == "Note: only the best segmentation of --text was found: too many others are nearly as good.\n"
+    assert ran.out == ok("encode", "-e", path, "-t", "x" * 400)
+
+
 def test_nbest_of_records_is_an_object_each() -> None:
     data = b'{"id": 1, "text": "the dog"}\n{"id": 2, "text": ""}\n'
     given = ("encode", "-e", UNIGRAM, "--nbest", "3", "--records", "jsonl", "--json", "--all-fields")
@@ -119,6 +151,8 @@ def test_alpha_draws_from_all_or_from_the_best() -> None:
         (("--dropout", "0.1", "-e", UNIGRAM), "It is Unigram: use --alpha A, or --nbest N."),
         (("--alpha", "0.1"), "It is BPE: use --dropout P."),
         (("--nbest", "2"), "--nbest is for Unigram, and o200k_base is another model"),
+        (("--dropout", "0.1", "--shards", "made"), "--dropout cannot be combined with --shards"),
+        (("--dropout", "0.1", "--errors", "bytes", "-e", FORMATS / "plain.tokenizer.json"), "Use --errors replace."),
         (("--dropout", "0.1", "-e", WORDPIECE), "It segments each text in one way."),
     ],
 )

@@ -21,6 +21,11 @@ SEED_BITS = 32  # of a seed that nobody gave: it has to be short enough to be ty
 def begin_drawing(request: EncodeRequest) -> None:
     """Give the request a tokenizer whose ids are drawn at random; without --seed, a note names the seed."""
     asked, encoding = request.options, request.encoding
+    rules = encoding.tokenizer.rules
+    if asked.errors == "bytes" and rules is not None and rules.is_byte_level:
+        raise InputError(
+            f"--errors bytes and --dropout are for files of ranks, and {encoding.name} is none", "Use --errors replace."
+        )
     seed = asked.seed
     if seed is None:
         seed = SystemRandom().getrandbits(SEED_BITS)
@@ -64,9 +69,7 @@ def write_best(request: EncodeRequest) -> None:
                 batch.finish(output)
         output.flush()
     if writer.given_up:
-        request.note(
-            f"of {writer.given_up} the best segmentation alone was found, since too many others are nearly as good"
-        )
+        request.note(f"only the best segmentation of {writer.given_up} was found: too many others are nearly as good.")
 
 
 class BestWriter:

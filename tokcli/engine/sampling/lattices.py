@@ -61,7 +61,7 @@ class Lattice:
     def __init__(self, text: str, by: PathScores) -> None:
         if len(text) > MOST_CHARS:
             raise InputError(
-                f"{len(text)} characters between two places that no token crosses; at most {MOST_CHARS} are compared",
+                f"{len(text)} characters whose segmentations hang together; at most {MOST_CHARS} are compared",
                 "Cut the text into records.",
             )
         self._round: Callable[[float], float] = single if by.in_singles else float
