@@ -10,4 +10,5 @@ SECONDS = struct.Struct("<d")  # for the template, after the size of a question
 TEXT, RAISED, FAILED, SYNTAX, TOO_MUCH, MEMORY, RECURSION = (bytes([code]) for code in b"TRFSLMD")
 MEMORY_BYTES = 2**29  # more than the process has when it starts; the largest conversation takes most of it
 BYTES_A_SECOND = 10_000_000  # of a conversation, which both sides write and read, beside the time for the template
+WAITS = 2  # times as long as the template may work: other processes may need the processor, too
 SHOWN_CHARS = 300  # of what a template says

@@ -2,7 +2,7 @@
 
 A template comes from whoever made a tokenizer. The sandbox keeps it from everything but its variables; that it ends, no
 check of its text can tell, and a single call of C code (a filter, a comparison) can take hours. So it runs in a fork,
-the process of `template_process.py`, which is killed when its time is up.
+the process of `template_process.py`, which ends when it has worked for its time.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from tokcli.chat_templates.protocol import (
     SYNTAX,
     TEXT,
     TOO_MUCH,
+    WAITS,
 )
 from tokcli.chat_templates.template import MAX_TEMPLATE_CHARS, NamedTemplate
 from tokcli.engine.base.locks import new_lock
@@ -77,13 +78,14 @@ class Renderer:
             self._has_worked = True
         return text
 
-    def close(self) -> None:
-        """End the process."""
-        if self._channel is not None:
-            self._channel.close()
-            self._channel = None
-            os.kill(self._process, signal.SIGKILL)
-            os.waitpid(self._process, 0)
+    def close(self) -> int:
+        """End the process; return the signal that ended it, or 0."""
+        if self._channel is None:
+            return 0
+        self._channel.close()
+        self._channel = None
+        os.kill(self._process, signal.SIGKILL)
+        return os.WTERMSIG(os.waitpid(self._process, 0)[1])
 
     def _fail(self, what: str, hint: str = "") -> NoReturn:
         raise VocabularyError(what, hint, where=self._template.shown)
@@ -129,18 +131,17 @@ class Renderer:
         """Return the kind and the text of the process's answer."""
         channel, seconds = self._channel, seconds_allowed()
         assert channel is not None
-        deadline = time.monotonic() + seconds + len(asked) / BYTES_A_SECOND
+        deadline = time.monotonic() + WAITS * (seconds + len(asked) / BYTES_A_SECOND)
         try:
             channel.settimeout(max(deadline - time.monotonic(), 0.001))
             channel.sendall(SIZE.pack(len(asked)) + SECONDS.pack(seconds) + asked)
             (size,) = SIZE.unpack(_received(channel, SIZE.size, deadline))
             answer = _received(channel, size, deadline)
-        except TimeoutError:
-            self.close()
-            self._fail(f"the chat template takes more than {seconds:g} s")
-        except (EOFError, ConnectionError):
-            self.close()
-            self._fail("the chat template takes too much memory or time: its process was ended")
+        except (TimeoutError, EOFError, ConnectionError) as error:
+            ended_by = self.close()
+            if isinstance(error, TimeoutError) or ended_by == signal.SIGPROF:
+                self._fail(f"the chat template takes more than {seconds:g} s")
+            self._fail(f"the process of the chat template was ended (signal {ended_by}), as for too much memory")
         except BaseException:
             self.close()
             raise

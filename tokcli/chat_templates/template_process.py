@@ -1,6 +1,6 @@
 """The process that runs a template: a fork without open files, which answers conversations until nobody asks.
 
-It can open no file, and its memory is limited; how long it may take is left to `renderer.py`, which kills it.
+It can open no file, and its memory and the time that it works are limited; `renderer.py` kills it if it waits too long.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def run(channel: int, text: str) -> NoReturn:
 def _give_up_rights(channel: int) -> None:
     """Close all files but the channel; from now on none can be opened or written, and memory is limited."""
     sandbox.load_what_comes_late()
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGXCPU):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGXCPU, signal.SIGPROF):
         signal.signal(number, signal.SIG_DFL)
     memory = _memory_bytes()
     nowhere = os.open(os.devnull, os.O_RDWR)
@@ -56,14 +56,10 @@ def _give_up_rights(channel: int) -> None:
     limits = [("RLIMIT_CORE", 0), ("RLIMIT_FSIZE", 0), ("RLIMIT_NOFILE", 0), ("RLIMIT_NPROC", 0)]
     for name, most in [*limits, ("RLIMIT_AS", memory and memory + MEMORY_BYTES)]:
         if most is not None and hasattr(resource, name):
-            _limit(getattr(resource, name), most)
-
-
-def _limit(what: int, most: int, *, for_good: bool = True) -> None:
-    """Set a limit of this process, which may have a lower one already; it can be raised again if not `for_good`."""
-    hard = resource.getrlimit(what)[1]
-    most = most if hard == resource.RLIM_INFINITY else min(most, hard)
-    resource.setrlimit(what, (most, most if for_good else hard))
+            what = getattr(resource, name)
+            hard = resource.getrlimit(what)[1]
+            most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+            resource.setrlimit(what, (most, most))
 
 
 def _memory_bytes() -> int | None:
@@ -80,10 +76,8 @@ def _serve(channel: int, text: str) -> None:
     template = None
     while head := _read(channel, SIZE.size + SECONDS.size):
         (size,), (seconds,) = SIZE.unpack(head[: SIZE.size]), SECONDS.unpack(head[SIZE.size :])
-        used = resource.getrusage(resource.RUSAGE_SELF)
-        cpu = int(used.ru_utime + used.ru_stime + seconds + size / BYTES_A_SECOND) + 2
-        # should the other process end meanwhile, nobody else would end this one
-        _limit(resource.RLIMIT_CPU, cpu, for_good=False)
+        # the signal ends this process after so much work, and not after so much waiting for the processor
+        signal.setitimer(signal.ITIMER_PROF, seconds + size / BYTES_A_SECOND)
         kind, answer = FAILED, b""
         try:
             variables = json.loads(_read(channel, size))
@@ -91,6 +85,7 @@ def _serve(channel: int, text: str) -> None:
             kind, answer = TEXT, sandbox.render(template, variables).encode()
         except BaseException as error:  # noqa: BLE001 - whatever a template raises is told
             kind, answer = _told(error)
+        signal.setitimer(signal.ITIMER_PROF, 0)
         _write(channel, SIZE.pack(1 + len(answer)) + kind)
         _write(channel, answer)
 

@@ -298,6 +298,14 @@ def test_tools_that_the_template_leaves_out_take_nothing(tmp_path: Path) -> None
     assert parts["overhead"] >= 0
 
 
+def test_a_template_that_takes_no_parts_gets_a_hint(tmp_path: Path) -> None:
+    made = tokenizer(tmp_path / "t", "{{ messages[0].content.strip() }}")
+    chat = [{"role": "user", "content": [{"type": "text", "text": "hi"}]}]
+    said = refused("count", "--chat", "-e", made, data=json.dumps(chat).encode())
+    assert "fails, line 1: 'list object' has no attribute 'strip'" in said
+    assert "as text only, not as parts" in said
+
+
 def test_what_stands_beside_messages_is_given_to_the_template_or_named(tmp_path: Path) -> None:
     made = tokenizer(tmp_path / "t", TEMPLATE + "{{ tools|tojson if tools }}")
     old = HI | {"functions": [{"name": "f", "parameters": {"type": "object"}}], "instructions": "be brief"}

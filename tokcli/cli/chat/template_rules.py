@@ -54,7 +54,12 @@ class TemplateRules:
                 and name not in self._templates.special_tokens
             ):
                 self._note(f"{template.shown}: no file says what the {name} is; it is left empty.")
-        text = self._renderer(template).render(variables_of(conversation, self._templates.special_tokens))
+        try:
+            text = self._renderer(template).render(variables_of(conversation, self._templates.special_tokens))
+        except InputError as error:
+            if any(isinstance(message.get("content"), list) for message in conversation.messages):
+                error.hint = error.hint or "Some templates take the content of a message as text only, not as parts."
+            raise
         if not text.startswith(first := self._templates.puts_first):
             self._note(
                 f"{template.shown}: llama.cpp puts {first} before what this template makes; here it is left out."
