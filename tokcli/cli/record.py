@@ -33,6 +33,7 @@ class Record:
     __slots__ = ("data", "members", "shown")
 
     data: bytes
+    is_words = False  # whether the text is a list of words (`RecordOfWords`)
 
     def __init__(self, data: bytes, shown: str, members: dict[str, Any] | None = None) -> None:
         self.data, self.shown, self.members = data, shown, members
@@ -41,15 +42,24 @@ class Record:
         """Return the bytes, as a stream of one block."""
         return [self.data]
 
+    def texts(self) -> list[Record]:
+        """Return what is encoded by itself: the record, or each of its words."""
+        return [self]
+
 
 class RecordOfWords(Record):
     """A record whose text is a list of words; whoever reads it as one text is told so by an InputError."""
 
     __slots__ = ("words",)
 
+    is_words = True
+
     def __init__(self, words: list[bytes], shown: str, members: dict[str, Any] | None = None) -> None:
         self.words = [Record(word, shown) for word in words]
         self.shown, self.members = shown, members
+
+    def texts(self) -> list[Record]:
+        return self.words
 
     @property
     def data(self) -> bytes:  # type: ignore[override]

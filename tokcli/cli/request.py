@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from tokcli.cli import messages, streams
 from tokcli.cli.options import DEFAULT_ENCODING, EncodingOptions, FolderOptions, InputOptions, Options, TextOptions
-from tokcli.cli.record import Record, RecordOfWords
 from tokcli.engine.base.arguments import MOST_THREADS
 from tokcli.engine.stream.chunks import ReadOptions
 from tokcli.engine.stream.parallel import ordered, with_threads_inside
@@ -25,6 +24,7 @@ from tokcli.errors import TokcliError
 
 if TYPE_CHECKING:
     from tokcli.cli.inputs.records import Batch, Unparsed
+    from tokcli.cli.record import Record
     from tokcli.cli.walk.found_texts import FoundTexts
     from tokcli.engine.encoding import Encoding
     from tokcli.engine.stream.chunks import Chunk, Utf8Errors
@@ -240,7 +240,7 @@ class TextRequest(InputRequest[AskedText]):
 
     def parts(self, source: streams.Input | Record) -> Iterator[AnyChunk]:
         """Read an input or a record as parts, in whichever form is encoded fastest: enough for ids without text."""
-        if isinstance(source, RecordOfWords):
+        if not isinstance(source, streams.Input) and source.is_words:
             return chain.from_iterable(map(self.parts, self.words_of(source)))
         return self.encoding.tokenizer.read_parts(source.blocks(), self.read_options)
 
@@ -266,12 +266,12 @@ class TextRequest(InputRequest[AskedText]):
             self.note(f"{self.encoding.name} has no template for pairs of texts: member 'text_pair' is not encoded.")
         return bool(batch.words) or (takes_pairs and has_pairs)
 
-    def words_of(self, source: RecordOfWords) -> list[Record]:
+    def words_of(self, source: Record) -> list[Record]:
         """Return the words of a record, each encoded by itself, as Hugging Face does; note that no space is added."""
         tokenizer, had_words, self._has_words = self.encoding.tokenizer, self._has_words, True
         if not had_words and tokenizer.decode([*tokenizer.encode("a"), *tokenizer.encode("b")]) == b"ab":
             self.note(f"words of a list are encoded one by one: with {self.encoding.name} no space is between them.")
-        return source.words
+        return source.texts()
 
     @cached_property
     def template_ids(self) -> tuple[array[int], array[int]]:

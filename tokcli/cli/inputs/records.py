@@ -332,7 +332,7 @@ def read_records(source: Input, kind: RecordKind, field: str | None, errors: Utf
     """Yield the records of an input, of a list each word; InputError names the first that is wrong."""
     for batch in read_batches(source, kind, field, errors):
         for record in batch.records():
-            yield from record.words if isinstance(record, RecordOfWords) else [record]
+            yield from record.texts()
         batch.raise_error()
 
 
