@@ -142,7 +142,7 @@ def only_object(source: streams.Input, blocks: Iterator[bytes]) -> dict[str, Any
     try:
         return records.read_object(data, source.shown)
     except InputError as error:
-        if error.detail == "extra data":
+        if error.detail == "extra data" and data[error.offset or 0 :].startswith(b"{"):
             error.what, error.hint = "more than one JSON object", AS_RECORDS
         raise
 

@@ -113,6 +113,7 @@ def test_objects_on_lines_of_their_own_are_told_what_to_ask_for() -> None:
         (b'{"text": "a"}', "no member 'ids' (it has 'text')"),
         (b'{"ids": "1 2"}', "member 'ids' is not a list of ids"),
         (b'{"ids": [1', "not JSON"),
+        (b'{"ids": [1]} 2', "not JSON at byte 13: extra data"),
         (b'{"ids": [999999]}', "999999 is not an id of o200k_base"),
     ],
 )
