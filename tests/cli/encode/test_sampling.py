@@ -100,6 +100,19 @@ def test_a_token_goes_before_and_after_what_is_drawn_and_each_of_the_best() -> N
         assert encoded("-e", UNIGRAM, *options, *frame, "-t", TEXT) == [[begin, *ids, end] for ids in plain]
 
 
+def test_shards_have_what_a_binary_format_has(tmp_path: Path) -> None:
+    texts, folder = tmp_path / "texts", tmp_path / "made"
+    texts.write_text("unrelated words\n\nagain\n" * 9)
+    given = ("encode", texts, "--records", "lines", "--append-special", "<|endoftext|>", "--dropout", "0.5")
+    ok(*given, "--seed", "1", "--shards", folder)
+    assert (folder / "shard-00000.bin").read_bytes() == ok(*given, "--seed", "1", "--format", "u32")
+    assert ok("decode", folder).decode() == texts.read_text().replace("\n", "<|endoftext|>")
+    assert "nothing is left to do" in noted(*given, "--seed", "1", "--shards", folder).err
+    assert "another run" in refused(*given, "--seed", "2", "--shards", folder)
+    assert "another run" in refused(*given[:-2], "--shards", folder)
+    assert "--dropout cannot be combined with --dask" in refused(*given, "--shards", folder, "--dask", "local")
+
+
 def test_bytes_that_are_not_utf8_are_kept_with_ranks(tmp_path: Path) -> None:
     path = tmp_path / "x"
     path.write_bytes(b"caf\xe9 again\xff")
@@ -151,7 +164,7 @@ def test_alpha_draws_from_all_or_from_the_best() -> None:
         (("--dropout", "0.1", "-e", UNIGRAM), "It is Unigram: use --alpha A, or --nbest N."),
         (("--alpha", "0.1"), "It is BPE: use --dropout P."),
         (("--nbest", "2"), "--nbest is for Unigram, and o200k_base is another model"),
-        (("--dropout", "0.1", "--shards", "made"), "--dropout cannot be combined with --shards"),
+        (("--nbest", "2", "--shards", "made"), "--nbest cannot be combined with --shards"),
         (("--dropout", "0.1", "--errors", "bytes", "-e", FORMATS / "plain.tokenizer.json"), "Use --errors replace."),
         (("--dropout", "0.1", "-e", WORDPIECE), "It segments each text in one way."),
     ],

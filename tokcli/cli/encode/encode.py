@@ -39,12 +39,11 @@ def command(**given: Any) -> int:
         from tokcli.cli.encode import sampling  # every family of tokenizers, 50 ms
 
         sampling.check_model(request)
-        if request.options.is_sampled:
-            sampling.begin_drawing(request)
-            write_ids(request)
-        else:
+        if not request.options.is_sampled:
             sampling.write_best(request)
-    elif request.options.compare is not None or request.options.html or request.options.visualise:
+            return request.status
+        sampling.begin_drawing(request)
+    if request.options.compare is not None or request.options.html or request.options.visualise:
         write_view(request)
     elif request.options.shards is not None:
         from tokcli.cli.encode.shards import write_shards  # hashes and folders, which ids do not need

@@ -69,6 +69,11 @@ class EncodeRequest(TextRequest[EncodeOptions]):
         before, after = (array("I", [] if name is None else [special_id(self.encoding, name)]) for name in names)
         return before, after
 
+    @cached_property
+    def plain_encoding(self) -> Encoding:
+        """The encoding that the options name; `encoding` may be one that draws its ids at random."""
+        return self.encoding
+
     @property
     def adds_tokens(self) -> bool:
         """Whether the template or an option adds tokens to texts."""
@@ -120,7 +125,7 @@ def _each_followed_by(number: int, ids: memoryview, offsets: memoryview) -> tupl
 NAMED_KINDS = ("special", "control", "added", "user-defined")  # of tokens that have a name rather than a text
 MAX_SHARD_TOKENS = 2**31 - 1  # lengths are int32 in Megatron's index
 MOST_PATHS = 512  # SentencePiece, too, gives no more segmentations
-SAMPLED = "Sampled ids go to lines, to JSON or to a binary --format."
+SAMPLED = "Sampled ids are those of whole texts, which are drawn in order."
 SAMPLING = ("--dropout", "--nbest", "--alpha")
 SHARDING = ("--layout", "--shard-tokens", "--shard-of", "--dask")
 
@@ -208,10 +213,10 @@ CONFLICTS = (
     Needs("--fail-if-truncated", "-n"),
     Needs("--keep", "-n"),
     Apart("--dropout", ("--nbest", "--alpha"), "--dropout is for BPE; Unigram takes --nbest and --alpha."),
-    *(Apart(option, ("--shards", "--chunk", "--as-text", "--compare", "--html", "--visualise"), SAMPLED)
+    *(Apart(option, ("--dask", "--chunk", "--as-text", "--compare", "--html", "--visualise"), SAMPLED)
       for option in SAMPLING),
-    Apart("--nbest", ("-n", "--offsets", "--format=u16|u32|npy"), "With --alpha, it is a single list of ids.",
-          unless="--alpha"),
+    Apart("--nbest", ("-n", "--offsets", "--format=u16|u32|npy", "--shards"),
+          "With --alpha, it is a single list of ids.", unless="--alpha"),
     Needs("--seed", ("--dropout", "--alpha")),
     Needs("--overlap", "--chunk"),
     Needs("--boundary", "--chunk"),

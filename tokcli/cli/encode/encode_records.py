@@ -21,7 +21,7 @@ def encode_records(request: EncodeRequest, source: streams.Input, writer: IdWrit
     truncated = False
 
     def work(batch: Batch) -> tuple[Buffer, bool] | None:
-        if not writer.takes_batches or request.options.is_sampled:  # each record is drawn once, in order
+        if not writer.takes_batches:
             return None
         return render_batch(request, batch, writer)
 
@@ -57,7 +57,8 @@ def encode_batch(request: EncodeRequest, batch: Batch) -> tuple[memoryview, memo
 
 def _own_ids(request: EncodeRequest, batch: Batch) -> tuple[memoryview, memoryview] | None:
     """Return what `encode_batch` does, without the tokens of a template."""
-    if request.needs_one_by_one(batch) or request.options.keep == "last":
+    asked = request.options
+    if request.needs_one_by_one(batch) or asked.keep == "last" or asked.is_sampled:  # drawn once, in order
         return None
-    batch.replace_noise(request.options.errors)
+    batch.replace_noise(asked.errors)
     return record_runs.encode_records(request.encoding.tokenizer, batch.texts, request.read_options)

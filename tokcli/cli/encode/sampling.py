@@ -20,7 +20,7 @@ SEED_BITS = 32  # of a seed that nobody gave: it has to be short enough to be ty
 
 def begin_drawing(request: EncodeRequest) -> None:
     """Give the request a tokenizer whose ids are drawn at random; without --seed, a note names the seed."""
-    asked, encoding = request.options, request.encoding
+    asked, encoding = request.options, request.plain_encoding
     rules = encoding.tokenizer.rules
     if asked.errors == "bytes" and rules is not None and rules.is_byte_level:
         raise InputError(

@@ -32,6 +32,7 @@ from tokcli.errors import InputError, OutputError, TokcliError, reason_of
 if TYPE_CHECKING:
     from tokcli.cli.encode.encode_options import EncodeRequest
 
+SAMPLING = ("dropout", "alpha", "nbest", "seed")  # options of which runs without them say nothing
 FOLDERS_KEPT = 1024  # of which it is remembered whether they hold shards
 
 
@@ -49,8 +50,9 @@ def write(request: EncodeRequest, folder: str) -> None:
     if asked.shard_of is not None and not inventory.is_known:
         raise InputError("--shard-of needs files: the length of a stream is not known", "Name the FILEs.")
     form = form_of(request.encoding)
-    digest = digest_of_encoding(request.encoding)
-    shards = ShardFolder(folder, asked.layout, form, plan(request, digest, inventory), resumes=inventory.is_known)
+    digest = digest_of_encoding(request.plain_encoding)
+    resumes = inventory.is_known and not asked.is_sampled  # what is drawn is drawn from the first document on
+    shards = ShardFolder(folder, asked.layout, form, plan(request, digest, inventory), resumes=resumes)
     try:
         shards.open()
         if shards.is_finished:
@@ -109,6 +111,7 @@ def plan(request: EncodeRequest, digest: str, inventory: Inventory) -> dict[str,
         "allow_special": sorted(asked.allow_special),
         **{name: getattr(asked, name) for name in (*names, *more)},
         **({} if asked.prepend_special is None else {"prepend_special": asked.prepend_special}),
+        **{name: value for name in SAMPLING if (value := getattr(asked, name)) is not None},
     }
 
 
