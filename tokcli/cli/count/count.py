@@ -31,8 +31,13 @@ def command(**given: Any) -> int:
     is_alone, status = is_one_number(request), 0
     is_plain = is_alone and not (asked.chat or asked.budget or asked.price is not None or asked.dask or asked.estimate)
     if not is_plain:
-        from tokcli.cli.count import chat, count_forms, estimates  # 8 ms that one number does not need
+        from tokcli.cli.count import count_forms, estimates  # 8 ms that one number does not need
 
+        write = count_forms.write
+        if asked.chat:
+            from tokcli.cli.count import chat  # the rules and templates of chats, 80 ms that other counts do not need
+
+            write = chat.write
         if asked.estimate:
             estimates.prepare_estimate(request)
             asked = request.options
@@ -42,7 +47,6 @@ def command(**given: Any) -> int:
         if is_plain:
             above = write_number(request, output)
         else:
-            write = chat.write if asked.chat else count_forms.write
             above, status = write(request, output, is_alone=is_alone)
         output.flush()
     if above is not None:
