@@ -8,7 +8,7 @@ from tokcli.engine.llama_cpp.stretch_models import LlamaSpm
 from tokcli.engine.llama_cpp.ugm import LlamaUnigram
 from tokcli.engine.llama_cpp.words import LlamaWords
 from tokcli.engine.long_texts.sentencepiece_cuts import cuts_of_unigram
-from tokcli.engine.long_texts.text_cuts import NeighbourTable, TextCuts
+from tokcli.engine.long_texts.text_cuts import CutsBesideTokens, NeighbourTable, TextCuts
 
 
 def cuts_of_llama(tokenizer: LlamaCpp) -> TextCuts | None:
@@ -23,23 +23,7 @@ def cuts_of_llama(tokenizer: LlamaCpp) -> TextCuts | None:
         inner = _WordCuts(model)
     else:
         return None
-    return _LlamaCuts(tokenizer, inner)
-
-
-class _LlamaCuts(TextCuts):
-    """The cuts of a model where no special token, which is cut out of text before it, holds both neighbours or ends."""
-
-    def __init__(self, tokenizer: LlamaCpp, inner: TextCuts) -> None:
-        self._texts = tuple(token for token, _ in tokenizer.found_tokens.cut_out)
-        self._special = NeighbourTable(self._texts)
-        self._inner, self.in_order, self.unknown = inner, inner.in_order, inner.unknown
-
-    def is_cut(self, text: str, at: int) -> bool:
-        """Return whether a text may be cut before the white space at `at`; see `TextCuts`."""
-        left, right = text[at - 1], text[at]
-        if text[:at].endswith(self._texts) or self._special.holds(left, right):
-            return False
-        return self._inner.is_cut(text, at)
+    return CutsBesideTokens(inner, (token for token, _ in tokenizer.found_tokens.cut_out))
 
 
 class _SpmCuts(TextCuts):

@@ -6,9 +6,10 @@ from collections.abc import Iterable
 
 from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE
 from tokcli.engine.llama_cpp.ugm import LlamaUnigram
-from tokcli.engine.long_texts.text_cuts import AROUND, NeighbourTable, TextCuts
+from tokcli.engine.long_texts.text_cuts import AROUND, CutsBesideTokens, NeighbourTable, TextCuts
 from tokcli.engine.sentencepiece.charsmap import Charsmap
 from tokcli.engine.sentencepiece.model import SentencePiece
+from tokcli.engine.sentencepiece.xlm_roberta import XlmRoberta
 
 
 def cuts_of_sentencepiece(model: SentencePiece) -> CharsmapCuts | None:
@@ -29,6 +30,12 @@ def cuts_of_sentencepiece(model: SentencePiece) -> CharsmapCuts | None:
         in_order=model.model_type == "unigram" or is_words,
         unknown=tables.unknown_id if is_words and not model.byte_fallback else None,
     )
+
+
+def cuts_of_xlm_roberta(tokenizer: XlmRoberta) -> TextCuts | None:
+    """Return where the texts of XLM-RoBERTa may be cut, which has the ids of a model and special tokens of its own."""
+    inner = cuts_of_sentencepiece(tokenizer.model)
+    return None if inner is None or inner.unknown is not None else CutsBesideTokens(inner, tokenizer.special_tokens)
 
 
 def cuts_of_unigram(model: LlamaUnigram) -> CharsmapCuts:

@@ -68,3 +68,18 @@ class NeighbourTable:
 
     def _characters_before(self, right: str) -> frozenset[str]:
         return frozenset(re.findall(f"(?s:(.)(?={re.escape(right)}))", self._texts)) - {"\0"}
+
+
+class CutsBesideTokens(TextCuts):
+    """The cuts of a model where no special token ends, or holds both sides: these are cut out of text before."""
+
+    def __init__(self, inner: TextCuts, tokens: Iterable[str]) -> None:
+        self._texts = tuple(tokens)
+        self._neighbours = NeighbourTable(self._texts)
+        self._inner, self.in_order, self.unknown = inner, inner.in_order, inner.unknown
+
+    def is_cut(self, text: str, at: int) -> bool:
+        """Return whether a text may be cut before the white space at `at`; see `TextCuts`."""
+        if text[:at].endswith(self._texts) or self._neighbours.holds(text[at - 1], text[at]):
+            return False
+        return self._inner.is_cut(text, at)

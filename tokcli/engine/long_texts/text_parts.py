@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from tokcli.engine.llama_cpp.llama_cpp import LlamaCpp
 from tokcli.engine.long_texts.llama_cuts import cuts_of_llama
 from tokcli.engine.long_texts.pipeline_cuts import cuts_of_pipeline
-from tokcli.engine.long_texts.sentencepiece_cuts import cuts_of_sentencepiece
+from tokcli.engine.long_texts.sentencepiece_cuts import cuts_of_sentencepiece, cuts_of_xlm_roberta
 from tokcli.engine.long_texts.text_cuts import AROUND, LETTERS, NeighbourTable, TextCuts, places
 from tokcli.engine.pipeline.pipeline import Pipeline
 from tokcli.engine.sentencepiece.model import SentencePiece
+from tokcli.engine.sentencepiece.xlm_roberta import XlmRoberta
 from tokcli.engine.stream import chunks as stream
 from tokcli.engine.stream.parallel import with_threads_inside
 from tokcli.engine.stream.utf8 import MAX_CHARACTER, PartOfText, special_finder, valid_utf8
@@ -45,6 +46,8 @@ def cuts_of(tokenizer: TextTokenizer, *, places: bool = False) -> TextCuts | Non
     cuts: TextCuts | None = None
     if isinstance(tokenizer, SentencePiece):
         cuts = cuts_of_sentencepiece(tokenizer)
+    elif isinstance(tokenizer, XlmRoberta):
+        cuts = cuts_of_xlm_roberta(tokenizer)
     elif isinstance(tokenizer, Pipeline):
         cuts = cuts_of_pipeline(tokenizer)
     elif isinstance(tokenizer, LlamaCpp):

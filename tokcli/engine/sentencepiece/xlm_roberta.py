@@ -16,8 +16,9 @@ from tokcli.engine.bpe.bpe import MergeOrder, ModelKind
 from tokcli.engine.pipeline.processors import Roberta
 from tokcli.engine.sentencepiece.model import SentencePiece
 from tokcli.engine.stream.decoding import ByteDecoder
-from tokcli.engine.text_tokenizer import TextTokenizer
+from tokcli.engine.text_tokenizer import NextTokens, TextTokenizer, plain_text
 from tokcli.engine.tokens import Tokens, joined
+from tokcli.engine.twins import TextOrUtf8
 from tokcli.errors import UnknownTokenError
 
 _FIRST = {"<s>": 0, "<pad>": 1, "</s>": 2, "<unk>": 3}
@@ -102,6 +103,24 @@ class XlmRoberta(TextTokenizer):
         for _, part, number in self._parts(text, allowed):
             ids += map(self._shifted, self.model.encode(part, frozenset())) if number is None else (number,)
         return ids
+
+    def encode_next(
+        self, text: TextOrUtf8, allowed: frozenset[str], before: str, total: float, *, places: bool
+    ) -> NextTokens:
+        """Return the tokens of a text after another one; see `TextTokenizer`."""
+        ids: list[int] = []
+        spans: list[int] = []
+        for begin, part, number in self._parts(plain_text(text), allowed):
+            if number is not None:
+                ids.append(number)
+                spans += begin, begin + len(part)
+                total = 0.0
+            else:
+                found, total = self.model.encode_next(part, frozenset(), before, total, places=places)
+                ids += map(self._shifted, found.ids)
+                spans += (begin + place for place in found.spans or ())
+            before = ""  # text after a special token begins anew
+        return Tokens(ids, spans=spans if places else None), total
 
     def encode_spans(self, text: str, allowed: frozenset[str]) -> Tokens:
         """Return the tokens of a text with their places in characters."""
