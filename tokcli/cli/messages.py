@@ -12,12 +12,15 @@ from tokcli.errors import MAX_QUOTED, InputError, TokcliError, did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    import click
+
     from tokcli.engine.encoding import Encoding
 
 MAX_WORD, MAX_LINE = 300, 900  # characters of a path, and of a message
 SHOWN_NAMES = 8  # special tokens in a hint
 MAX_SHOWN = 1 << 16  # characters of a message that are looked at
 _left_out: list[tuple[int, str]] = []  # how many records at a time, and the first of them; threads append
+_as_text: list[tuple[str, int]] = []  # encodings, each with how many special tokens were text to it; threads append
 _printed: dict[str, object] = {}  # notes of `print_note_once`, each with who printed it
 
 
@@ -59,8 +62,30 @@ def take_left_out() -> tuple[int, str]:
     return sum(records for records, _ in found), found[0][1] if found else ""
 
 
-def note_left_out() -> None:
-    """Print how many records were left out, if any were."""
+def take_as_text(encoding: str, number: int) -> None:
+    """Take notice of special tokens of an encoding that are in a text, and are taken as text unasked."""
+    _as_text.append((encoding, number))
+
+
+def note_when_closed(context: click.Context, _: click.Parameter, is_quiet: bool) -> bool:
+    """Print at the end of the run the notes that are certain only then, unless notes are suppressed."""
+    if not (is_quiet or context.resilient_parsing):
+        context.call_on_close(note_at_end)
+    return is_quiet
+
+
+def note_at_end() -> None:
+    """Print what is known only at the end: how many records were left out, and special tokens taken as text."""
+    found = [_as_text.pop(0) for _ in range(len(_as_text))]
+    numbers = {name: sum(number for one, number in found if one == name) for name, _ in found}
+    if numbers:
+        number = max(numbers.values())
+        is_one, differ = number == 1, len(set(numbers.values())) > 1
+        of_each = ", ".join(f"{number:,} of {name}" for name, number in numbers.items())
+        print_note(
+            f"{number:,} special token{' ' if is_one else 's '}in the text {'is' if is_one else 'are'} taken as text"
+            f"{f' ({of_each})' if differ else ''}; --special allow takes {'it' if is_one else 'them'} as special."
+        )
     records, example = take_left_out()
     if records:
         print_note(f"left out {records:,} invalid record{'' if records == 1 else 's, such as'}: {example}")

@@ -126,9 +126,14 @@ class TextOptions(InputOptions, FolderOptions):
     """The options of a command whose input is text."""
 
     errors: Utf8Errors
-    special: Special
+    special: Special | None  # None: as `is_for_ids` says
     allow_special: tuple[str, ...]
     add_special_tokens: bool
+
+    @property
+    def is_for_ids(self) -> bool:
+        """Whether ids alone are asked for: then special tokens in the text are an error by default, else text."""
+        return False
 
 
 class ClusterOptions(TextOptions):
@@ -278,13 +283,6 @@ class NumberRange(click.FloatRange):
         return number + 0.0  # -0.0 + 0.0 is 0.0
 
 
-def note_what_is_skipped(context: click.Context, _: click.Parameter, wanted: bool) -> bool:
-    """Print at the end of the run how many records --skip-invalid left out."""
-    if wanted and not context.resilient_parsing:
-        context.call_on_close(lambda: None if context.params.get("quiet") else messages.note_left_out())
-    return wanted
-
-
 takes_timeout = option(
     "--timeout", metavar="S", default=DEFAULT_SECONDS, show_default=True,
     type=NumberRange(min=0, min_open=True, max=MAX_SECONDS),
@@ -338,7 +336,7 @@ takes_encoding = _takes_encoding(several=False)
 takes_encodings = _takes_encoding(several=True)
 takes_json = option("--json", "as_json", is_flag=True, help="Output JSON.")
 takes_skip_invalid = option(
-    "--skip-invalid", is_flag=True, callback=note_what_is_skipped,
+    "--skip-invalid", is_flag=True,
     help="Leave out jsonl records that are not JSON, or have no text; a note says how many.",
 )  # fmt: skip
 takes_records = group(
@@ -361,18 +359,18 @@ takes_html = option(
 common = group(
     option("-j", "--jobs", type=click.IntRange(min=1), metavar="N", help="Use N threads.",
            show_default="all cores"),
-    option("-q", "--quiet", is_flag=True, help="Suppress notes."),
+    option("-q", "--quiet", is_flag=True, callback=messages.note_when_closed, help="Suppress notes."),
     option("--color", type=click.Choice(["auto", "always", "never"]), default="auto",
            metavar="[auto|always|never]", help="Choose when to use colour: by default on a terminal only."),
 )  # fmt: skip
 
 
-def takes_text(special: Special) -> Callable[[F], F]:
-    """Declare the options of a command that reads text; `special` is its default for special tokens."""
+def takes_text(special: str) -> Callable[[F], F]:
+    """Declare the options of a command that reads text; `special` says what its default for special tokens is."""
     return group(
         option("--errors", type=click.Choice(["strict", "replace", "bytes"]), default="strict", show_default=True,
                help="Reject input that is not UTF-8, replace bad bytes by U+FFFD, or keep them."),
-        option("--special", type=click.Choice(["error", "text", "allow"]), default=special, show_default=True,
+        option("--special", type=click.Choice(["error", "text", "allow"]), show_default=special,
                help="Reject special tokens in the text, take them as plain text, or as special tokens."),
         option("--allow-special", metavar="NAME", multiple=True,
                help="Allow this special token; may be repeated."),

@@ -9,23 +9,31 @@ import os
 import sys
 from array import array
 from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from tokcli.cli import messages, streams
-from tokcli.cli.options import DEFAULT_ENCODING, EncodingOptions, FolderOptions, InputOptions, Options, TextOptions
+from tokcli.cli.options import (
+    DEFAULT_ENCODING,
+    EncodingOptions,
+    FolderOptions,
+    InputOptions,
+    Options,
+    Special,
+    TextOptions,
+)
 from tokcli.engine.base.arguments import MOST_THREADS
 from tokcli.engine.stream.chunks import ReadOptions
 from tokcli.engine.stream.parallel import ordered, with_threads_inside
-from tokcli.engine.stream.utf8 import work_of
+from tokcli.engine.stream.utf8 import SpecialCounter, work_of
 from tokcli.engine.tokens import Tokens
-from tokcli.errors import TokcliError
 
 if TYPE_CHECKING:
     from tokcli.cli.inputs.records import Batch, Unparsed
     from tokcli.cli.record import Record
     from tokcli.cli.walk.found_texts import FoundTexts
+    from tokcli.engine.adapters.record_runs import Records
     from tokcli.engine.encoding import Encoding
     from tokcli.engine.stream.chunks import Chunk, Utf8Errors
     from tokcli.engine.stream.utf8 import AnyChunk
@@ -39,14 +47,6 @@ AskedText = TypeVar("AskedText", bound=TextOptions, covariant=True)
 _TEXT = 0xFFFFFFFF  # no id: stands for the ids of a text
 LARGE_BYTES = 1 << 19  # of work; with less, threads lose more by learning the text's words each anew than they gain
 SMALL_BLOCK = 1 << 15  # bytes read at a time, so that a view has its first rows at once
-READ_BY_OPTION = (
-    "files0_from",
-    "pattern_file",
-    "coverage",
-    "shards",
-    "chat_template",
-)  # options that name files or folders to be read
-CONFIGURATIONS = (".jinja", "chat_template.json", "special_tokens_map.json", "tokenizer_config.json")
 
 
 class Request(Generic[Asked]):
@@ -211,12 +211,17 @@ class TextRequest(InputRequest[AskedText]):
         for name in self.options.allow_special:
             if name not in tokens:
                 raise messages.no_special_token(self.encoding, name)
-        return frozenset(tokens if self.options.special == "allow" else self.options.allow_special)
+        return frozenset(tokens if self.special == "allow" else self.options.allow_special)
+
+    @cached_property
+    def special(self) -> Special:
+        """What special tokens in the text are: an error, text, or special tokens."""
+        return self.options.special or ("error" if self.options.is_for_ids else "text")
 
     @cached_property
     def refused(self) -> frozenset[str]:
         """The special tokens that are an error."""
-        if self.options.special != "error":
+        if self.special != "error":
             return frozenset()
         return frozenset(self.encoding.special_tokens_set - self.allowed)
 
@@ -230,19 +235,37 @@ class TextRequest(InputRequest[AskedText]):
         """How inputs are read as text: --errors, and the special tokens that get their ids or are an error."""
         return ReadOptions(self.options.errors, self.allowed, self.refused)
 
+    @cached_property
+    def _counter(self) -> SpecialCounter | None:
+        """What counts special tokens that are taken as text unasked, for a note; None where none could be."""
+        if self.options.special or self.special != "text" or self.options.quiet:
+            return None
+        name, tokens = self.encoding.name, self.encoding.special_tokens_set - self.allowed
+        found = partial(messages.take_as_text, name)
+        return SpecialCounter(frozenset(tokens), self.allowed, found) if tokens else None
+
+    def watched(self, blocks: Iterable[bytes]) -> Iterable[bytes]:
+        """Return the blocks of a text that is about to be encoded: special tokens that are text are counted."""
+        return blocks if self._counter is None else self._counter.watched(blocks)
+
+    def watch_records(self, texts: Records) -> None:
+        """Count the special tokens that are text in records that were encoded together."""
+        if self._counter is not None:
+            self._counter.count_records(texts.data, texts.ends)
+
     def chunks(self, source: streams.Input | Record) -> Iterator[Chunk]:
         """Read an input or a record as chunks for the encoding."""
-        return self.encoding.tokenizer.read_chunks(source.blocks(), self.read_options)
+        return self.encoding.tokenizer.read_chunks(self.watched(source.blocks()), self.read_options)
 
     def small_chunks(self, source: streams.Input) -> Iterator[Chunk]:
         """Read an input as chunks that are small, so that the first come at once."""
-        return self.encoding.tokenizer.read_chunks(source.blocks(SMALL_BLOCK), self.read_options)
+        return self.encoding.tokenizer.read_chunks(self.watched(source.blocks(SMALL_BLOCK)), self.read_options)
 
     def parts(self, source: streams.Input | Record) -> Iterator[AnyChunk]:
         """Read an input or a record as parts, in whichever form is encoded fastest: enough for ids without text."""
         if not isinstance(source, streams.Input) and source.is_words:
             return chain.from_iterable(map(self.parts, self.words_of(source)))
-        return self.encoding.tokenizer.read_parts(source.blocks(), self.read_options)
+        return self.encoding.tokenizer.read_parts(self.watched(source.blocks()), self.read_options)
 
     def shared_parts(self, work: Callable[[AnyChunk], Made], source: streams.Input | Record) -> Iterator[Made]:
         """Apply `work` to each part of an input or a record, which --jobs threads share."""
@@ -332,44 +355,10 @@ def texts_in_folders(asked: FolderOptions, errors: Utf8Errors, *, keeps: bool = 
 
 
 def files_read(asked: Options, inputs: Iterable[streams.Input] = ()) -> Iterator[streams.Input]:
-    """Yield the inputs, and the other files that options name for reading: lists, patterns, existing vocabularies.
+    """Yield the inputs, and the other files that options name for reading, which no output may replace."""
+    from tokcli.cli.inputs.files_read import named_files  # only where a file is to be replaced
 
-    An input that is a folder, as decode and inspect-ranks read shards, stands for the files in it.
-    """
-    values = vars(asked)
-    named = [streams.Input(values[option]) for option in READ_BY_OPTION if values.get(option) is not None]
-    for source in chain(inputs, named):
-        yield source
-        if source.data is None:
-            yield from map(streams.Input, _files_in(source.name))
-    diff, compared = values.get("diff") or (), values.get("compare") or ""
-    for spec in (
-        *(values.get(option) for option in ("encoding", "seed_vocab")),
-        *(values.get("encodings") or ())[1:],
-        *([diff] if isinstance(diff, str) else diff),
-        *map(str.strip, compared.split(",")),
-    ):
-        if spec and "\0" not in spec and os.path.lexists(spec):
-            yield from map(streams.Input, _files_of(spec))
-
-
-def _files_in(folder: str) -> list[str]:
-    try:
-        return [os.path.join(folder, name) for name in os.listdir(folder)]  # noqa: PTH118, PTH208 - pathlib takes 4 ms
-    except (OSError, ValueError):  # a file, mostly
-        return []
-
-
-def _files_of(path: str) -> list[str]:
-    """Return the files that a vocabulary is read from: the file at a path or in that folder, and those beside it."""
-    from tokcli.formats.read import read_sources  # 20 ms, only where a file is to be replaced
-
-    beside = _files_in(path if os.path.isdir(path) else os.path.dirname(path) or ".")  # noqa: PTH112, PTH120
-    read = [path, *(name for name in beside if name.endswith(CONFIGURATIONS))]
-    try:
-        return [*read, *(str(file) for file, _ in read_sources(path).files)]
-    except TokcliError:  # it is no vocabulary; the encoding may have been a registered name
-        return read
+    yield from named_files(asked, inputs)
 
 
 def thread_count(jobs: int | None) -> int:

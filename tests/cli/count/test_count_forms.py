@@ -213,12 +213,12 @@ def test_files_of_every_size_are_counted_as_they_are_alone(jobs: str, errors: st
         data = data.decode("utf-8", "ignore").encode() + (b"" if errors == "strict" else b"\xff x \xf0\x9f")
         (tmp_path / f"{number:03}").write_bytes(data)
         if number % 9 == number or number > 140:
-            expected.append((f"{number:03}", int(ok("count", "--errors", errors, data=data)), len(data)))
-    made = json.loads(ok("count", "-r", "-j", jobs, "--errors", errors, "--json", tmp_path))
+            expected.append((f"{number:03}", int(ok("count", "-q", "--errors", errors, data=data)), len(data)))
+    made = json.loads(ok("count", "-q", "-r", "-j", jobs, "--errors", errors, "--json", tmp_path))
     assert len(made["files"]) == 150
     found = {Path(row["path"]).name: (row["tokens"], row["bytes"]) for row in made["files"]}
     assert [(name, *found[name]) for name, _, _ in expected] == expected
-    both = json.loads(ok("count", "-r", "-j", jobs, "--errors", errors, "--json", *ENCODINGS, tmp_path))
+    both = json.loads(ok("count", "-q", "-r", "-j", jobs, "--errors", errors, "--json", *ENCODINGS, tmp_path))
     assert both["total"]["o200k_base"] == made["total"]
 
 
@@ -238,8 +238,8 @@ def test_files_among_which_only_python_encodes_one_have_their_counts(tmp_path: P
 def test_special_tokens_count_as_asked(special: list[str], tree: Path) -> None:
     (tree / "s1").write_text("a<|endoftext|>")
     (tree / "s2").write_text("b")
-    one = int(ok("count", *special, "s1"))
-    assert ok("count", *special, "s1", "s2").split()[::2][:2] == [b"%d" % one, b"1"]
+    one = int(ok("count", "-q", *special, "s1"))
+    assert ok("count", "-q", *special, "s1", "s2").split()[::2][:2] == [b"%d" % one, b"1"]
     ran = run_tokcli("count", "--special", "error", "s1", "s2")
     assert (ran.status, ran.out) == (2, b"1 s2\n1 total\n")
     assert "s1: special token" in ran.err

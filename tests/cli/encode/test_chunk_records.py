@@ -60,7 +60,7 @@ def test_allowed_special_tokens_stay_whole_and_are_one_token() -> None:
     text = "a<|endoftext|>b<|endoftext|>c"
     lines = ok("encode", "--chunk", "2", "--special", "allow", "-t", text).splitlines()
     assert lines == [b"64 199999", b"65 199999", b"66"]
-    assert "special token" in refused("encode", "--chunk", "2", "-t", text)
+    assert "special token" in refused("encode", "--chunk", "2", "--special", "error", "-t", text)
 
 
 def test_several_inputs_begin_with_chunk_0_each_and_are_named(tmp_path: Path) -> None:

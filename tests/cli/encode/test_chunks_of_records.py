@@ -127,7 +127,7 @@ def test_an_error_names_the_record_and_those_before_it_are_answered() -> None:
         (b'{"text":"y", "text_pair":"z"}', "record 21: a pair of texts ('text_pair') has no chunks"),
         (b'{"text":"a <|endoftext|>"}', "record 21: special token '<|endoftext|>' found at byte 2"),
     ):
-        ran = failed(*CHUNK, "--records", "jsonl", data=many + wrong + b"\n" + many)
+        ran = failed(*CHUNK, "--special", "error", "--records", "jsonl", data=many + wrong + b"\n" + many)
         assert said in ran.err
         assert ran.out == b"87\n" * 20
     ran = failed("encode", "--chunk", "2", "--records", "lines", data="x\nx 🫠\n".encode())

@@ -356,7 +356,8 @@ def test_an_input_that_is_wrong_is_named_and_leaves_no_folder(tmp_path: Path) ->
         "encode", "--records", "lines", "--shards", tmp_path / "shards", tmp_path / "bad"
     )
     assert "missing: no such file" in refused("encode", "--shards", tmp_path / "shards", tmp_path / "missing")
-    assert "special token" in refused("encode", "--shards", tmp_path / "shards", data=b"a <|endoftext|>")
+    into = ("--shards", tmp_path / "shards")
+    assert "special token" in refused("encode", "--special", "error", *into, data=b"a <|endoftext|>")
     assert not (tmp_path / "shards").exists()
 
 

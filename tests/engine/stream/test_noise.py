@@ -159,7 +159,7 @@ def test_the_command_line_gives_the_same_with_and_without_native_code(
         if command == "split" and "--json" in records:
             continue
         made = [
-            ok(command, "--errors", errors, *records, tmp_path / "noise", env={"TOKCLI_BACKEND": name})
+            ok(command, "-q", "--errors", errors, *records, tmp_path / "noise", env={"TOKCLI_BACKEND": name})
             for name in ("native", "python")
         ]
         assert made[0] == made[1]

@@ -91,6 +91,8 @@ def _count_batch(request: TextRequest[TextOptions], batch: records.Batch) -> mem
         return None
     batch.replace_noise(request.options.errors)
     counts = record_runs.count_records(request.encoding.tokenizer, batch.texts, request.read_options)
+    if counts is not None:
+        request.watch_records(batch.texts)
     return None if counts is None else request.finished_counts(counts)
 
 

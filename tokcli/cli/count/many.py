@@ -208,7 +208,7 @@ class ManyCounts:
         for request in self.requests:
             measured = _Measured(blocks())
             tokenizer = request.encoding.tokenizer
-            parts = tokenizer.read_parts(measured, request.read_options)
+            parts = tokenizer.read_parts(request.watched(measured), request.read_options)
             counts = (request.shared_over if is_shared else map)(tokenizer.count_part, parts)
             counts = self._progress.passing(counts) if self._progress and is_shared else counts
             tokens.append(request.finished_count(sum(counts)))
@@ -279,7 +279,10 @@ def _count_joined(request: CountRequest, texts: list[bytes]) -> list[int] | None
     # a character of UTF-8 may not begin in one text and end in the next
     if any(text and text[0] & 0xC0 == 0x80 for text in texts):
         return None
-    counts = count_records(request.encoding.tokenizer, Records.of(texts), request.read_options)
+    records = Records.of(texts)
+    counts = count_records(request.encoding.tokenizer, records, request.read_options)
+    if counts is not None:
+        request.watch_records(records)
     return None if counts is None else request.finished_counts(counts).tolist()
 
 

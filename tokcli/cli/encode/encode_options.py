@@ -54,6 +54,14 @@ class EncodeOptions(options.ClusterOptions, ChatOptions):
     html: str | None
 
     @property
+    def is_for_ids(self) -> bool:
+        """Whether ids alone are asked for: no text, no view, and no ids that are prepared for training."""
+        is_text = self.as_text or self.chunk is not None
+        is_view = self.visualise is not None or self.html is not None or self.compare is not None
+        is_prepared = (self.shards, self.prepend_special, self.append_special) != (None, None, None)
+        return not (is_text or is_view or is_prepared)
+
+    @property
     def is_sampled(self) -> bool:
         """Whether ids are drawn at random."""
         return self.dropout is not None or self.alpha is not None
@@ -133,7 +141,7 @@ declared = options.group(
     options.takes_files,
     options.takes_folders,
     options.takes_encoding,
-    options.takes_text("error"),
+    options.takes_text("error for ids alone, else text"),
     options.takes_records,
     option("--chat", is_flag=True,
            help="Encode requests to chat models, in JSON, as the tokenizer's chat template renders them."),

@@ -46,7 +46,7 @@ WholeTokens: TypeAlias = "tuple[str, Sequence[int], Spans | None]"
 def whole_tokens(request: EncodeRequest, blocks: Iterable[bytes]) -> WholeTokens:
     """Return the tokens of a text whose tokenizer `sees_whole`, with the template where it is asked for."""
     tokenizer = request.encoding.tokenizer
-    whole = tokenizer.read_whole(blocks, request.read_options)
+    whole = tokenizer.read_whole(request.watched(blocks), request.read_options)
     found = Tokens([], spans=[])
     if whole is not None:
         try:
@@ -193,7 +193,7 @@ def _parts(request: EncodeRequest, source: streams.Input | Record) -> Iterator[A
         return request.chunks(source)
     blocks = source.blocks(BLOCK_BYTES) if isinstance(source, streams.Input) else source.blocks()
     options = ReadOptions(request.options.errors, request.allowed, request.refused, BLOCK_BYTES, places=True)
-    return request.encoding.tokenizer.read_parts(blocks, options)
+    return request.encoding.tokenizer.read_parts(request.watched(blocks), options)
 
 
 def _steps(request: EncodeRequest, placed: _PlacedPart) -> list[_Step]:
@@ -252,7 +252,7 @@ def _tokens_of(request: EncodeRequest, source: streams.Input | Record, most: int
     if not request.options.offsets:
         parts = limited(map(tokenizer.encode_part, request.parts(source)), most)
         return "", Tokens(memoryview(b"".join(ids for ids, _ in parts)).cast("I"))
-    chunk = tokenizer.read_whole(source.blocks(), request.read_options)
+    chunk = tokenizer.read_whole(request.watched(source.blocks()), request.read_options)
     encode = with_threads_inside(tokenizer.encode_spans, request.threads)
     return ("", Tokens([], spans=[], blanks=[])) if chunk is None else (chunk.text, encode(chunk))
 

@@ -103,7 +103,7 @@ def differing(sides: Sides, named: str, source: streams.Input, totals: Totals) -
 
 def _pieces(request: SplitRequest, blocks: Iterator[bytes]) -> Iterator[ChunkPieces]:
     encoding, tokenizer = request.encoding, request.encoding.tokenizer
-    chunks = tokenizer.read_chunks(blocks, request.read_options)
+    chunks = tokenizer.read_chunks(request.watched(blocks), request.read_options)
     return (ChunkPieces(encoding, tokenizer.pretokenizer, chunk) for chunk in chunks)
 
 

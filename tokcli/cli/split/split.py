@@ -157,7 +157,7 @@ def shown_pieces(request: SplitRequest, source: streams.Input | Record, between:
     """Yield the pieces of an input or a record as they are printed, those of each part joined by `between`."""
     tokenizer, is_json = request.encoding.tokenizer, request.options.as_json
     with streams.naming(source.shown):
-        for part in tokenizer.read_split(source.blocks(), request.read_options):
+        for part in tokenizer.read_split(request.watched(source.blocks()), request.read_options):
             if isinstance(part, SplitText):
                 yield printed_pieces(part, between, is_json=is_json)
             elif found := tokenizer.split_chunk(part):
@@ -182,6 +182,8 @@ def watch(asked: SplitOptions, show: Callable[[], object]) -> None:
             if asked.output is None:
                 separate(is_first=before is None)
             redraw(show)
+            if not asked.quiet:
+                messages.note_at_end()
             before = now
         time.sleep(POLL)
 

@@ -20,7 +20,7 @@ def write(request: SplitRequest, output: streams.Output) -> None:
     stats = PieceStats()
     for source in request.texts:
         with streams.naming(source.shown):
-            for pieces in read_pieces(request.encoding, source.blocks(), request.read_options):
+            for pieces in read_pieces(request.encoding, request.watched(source.blocks()), request.read_options):
                 stats.add(request.encoding, pieces)
     if request.options.as_json:
         output.write(line(_json(stats, alternatives)))

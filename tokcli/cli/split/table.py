@@ -29,7 +29,9 @@ def parts(request: SplitRequest, sources: Iterable[streams.Input]) -> Iterator[N
     number = 0
     for source in sources:
         with streams.naming(source.shown):
-            for pieces in read_pieces(request.encoding, source.blocks(SMALL_BLOCK), request.read_options):
+            for pieces in read_pieces(
+                request.encoding, request.watched(source.blocks(SMALL_BLOCK)), request.read_options
+            ):
                 yield number, pieces
                 number += len(pieces)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 from array import array
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property, lru_cache
 from itertools import accumulate, chain, pairwise
@@ -279,6 +280,43 @@ class SpecialFinder:
             numbers = array("Q", map(ids.__getitem__, self._listed))
             self._numbers = ids, numbers
         return array("Q", native.find_numbered(data, numbers))
+
+
+class SpecialCounter:
+    """Counts special tokens in UTF-8 as it is read, but those in `allowed`; `found` is called with each number.
+
+    >>> counter = SpecialCounter(frozenset({"<|end|>"}), frozenset(), print)
+    >>> b"".join(counter.watched([b"a<|end|>b<|e", b"nd|>"]))
+    1
+    1
+    b'a<|end|>b<|end|>'
+    """
+
+    def __init__(self, tokens: frozenset[str], allowed: frozenset[str], found: Callable[[int], None]) -> None:
+        self._finder = special_finder(special_tokens.together(tokens, allowed))
+        self._allowed, self._found = allowed, found
+
+    def watched(self, blocks: Iterable[bytes]) -> Iterator[bytes]:
+        """Yield the blocks of a text; before each, the tokens that end in it are counted."""
+        held = b""  # the end of the text so far, in which a token may begin
+        for block in blocks:
+            data, number, end = held + block if held else block, 0, 0
+            for begin, token in self._finder.find(data, len(data)):
+                end = begin + len(token.encode())
+                number += token not in self._allowed
+            if number:
+                self._found(number)
+            held = data[max(end, len(data) - self._finder.longest + 1) :]
+            yield block
+
+    def count_records(self, data: bytes, ends: memoryview) -> None:
+        """Count the tokens in texts in one buffer, each of which ends with one of `ends` (uint64), if not before."""
+        number = 0
+        for begin, token in self._finder.find(data, len(data)):
+            end = ends[bisect_right(ends, begin)]  # a token is not in two texts
+            number += token not in self._allowed and begin + len(token.encode()) <= end
+        if number:
+            self._found(number)
 
 
 @lru_cache(maxsize=8)

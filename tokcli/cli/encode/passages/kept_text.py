@@ -61,7 +61,7 @@ def located(request: EncodeRequest, source: streams.Input | Record) -> Iterator[
     def work(item: tuple[AnyChunk, int]) -> Located:
         return locate(tokenizer, *item)
 
-    parts = located_parts(tokenizer, source.blocks(), request.read_options)
+    parts = located_parts(tokenizer, request.watched(source.blocks()), request.read_options)
     if not isinstance(source, streams.Input) or (request.options.keep == "first" and request.options.limit is not None):
         return map(work, parts)
     return request.shared(work, parts, lambda item: work_of(item[0]))

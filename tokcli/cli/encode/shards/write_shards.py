@@ -101,13 +101,13 @@ def plan(request: EncodeRequest, digest: str, inventory: Inventory) -> dict[str,
         "records",
         "field",
         "errors",
-        "special",
         "skip_invalid",
     )
     more = ("add_special_tokens", "no_decompress")
     return {
         "encoding": digest,
         "inputs": [inventory.total, inventory.digest if inventory.is_known else None],
+        "special": request.special,
         "allow_special": sorted(asked.allow_special),
         **{name: getattr(asked, name) for name in (*names, *more)},
         **({} if asked.prepend_special is None else {"prepend_special": asked.prepend_special}),

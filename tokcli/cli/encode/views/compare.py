@@ -80,7 +80,7 @@ def tokens_of(side: EncodeRequest, data: bytes) -> SideTokens:
         text, ids, spans = whole_tokens(side, [data] if data else [])
         return SideTokens(name, ids, None if spans is None else byte_spans(text.encode(), spans))
     every, places = array("I"), array("Q")
-    for some in map(tokenizer.encode_part, tokenizer.read_parts([data], side.read_options)):
+    for some in map(tokenizer.encode_part, tokenizer.read_parts(side.watched([data]), side.read_options)):
         every.frombytes(some.cast("B"))
         places += tokenizer.token_spans(some, places[-1] if places else 0, in_chars=False)
     return SideTokens(name, every, places)
