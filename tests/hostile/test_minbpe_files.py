@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import random
+import re
 import time
 from pathlib import Path
 
 import pytest
-from support import parse_vocabulary, took_less
+from support import ok, parse_vocabulary, took_less
 
 from tokcli.engine.minbpe import MinBpe
 from tokcli.errors import VocabularyError
@@ -37,6 +38,10 @@ def test_special_tokens_that_hide_others_are_known() -> None:
         model = MinBpe([], {name: 256 + number for number, name in enumerate(names)}, None)
         assert model._hides_specials == hides(names), names
         seen.add(hides(names))
+        text = "".join(rnd.choices("abc", k=20))
+        parts = re.split(f"({'|'.join(map(re.escape, names))})", text)  # as minbpe does
+        expected = [[model.special_tokens[part]] if at % 2 else list(part.encode()) for at, part in enumerate(parts)]
+        assert model.encode(text, frozenset(names)) == [number for part in expected for number in part]
     assert seen == {True, False}
 
 
@@ -48,3 +53,22 @@ def test_long_special_tokens_are_read_in_time(tmp_path: Path) -> None:
     began = time.process_time()
     assert load_encoding(path).encode("ab") == [256]
     assert took_less(began, 3)
+
+
+@pytest.mark.clock
+def test_the_beginning_of_a_long_special_token_is_searched_in_linear_time() -> None:
+    model = MinBpe([], {"x" * 400_000: 300, "xx": 301, "xxx": 302}, None)
+    began = time.process_time()
+    assert model.encode("x" * 300_001, frozenset(model.special_tokens)) == [301] * 150_000 + [ord("x")]
+    assert took_less(began, 6)
+
+
+@pytest.mark.parametrize("backend", ["native", "python"])
+@pytest.mark.parametrize("special", ["", "<|end|> 258\n"])
+def test_a_basic_model_takes_bytes_that_are_no_text(tmp_path: Path, backend: str, special: str) -> None:
+    model, text = tmp_path / "x.model", tmp_path / "text"
+    model.write_bytes(f"minbpe v1\n\n{len(special.split()) // 2}\n{special}97 98\n256 255\n".encode())
+    text.write_bytes(b"ab\xff\xfeab\xffb")
+    env = {"TOKCLI_BACKEND": backend}
+    assert ok("encode", "-e", model, "--errors", "bytes", text, env=env) == b"257 254 257 98\n"
+    assert ok("count", "-e", model, "--errors", "bytes", "--records", "lines", text, env=env) == b"4\n"

@@ -1,24 +1,23 @@
 """minbpe's models: pairs of ids merge in the order of their ids; two ids may have the same bytes.
 
 `RankTokenizer` does the same, and faster, for a model whose tokens all differ. This is for the other models, and for
-the basic ones, which take a text as one piece. It is their reference: with native code, ranks do the work here too,
-since merging makes only one of several ids with the same bytes.
+the basic ones, which take a text as one piece. It is their reference: ranks do the work here too, since merging makes
+only one of several ids with the same bytes.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import ClassVar
 
-from tokcli.engine import backend
 from tokcli.engine.bpe.bpe import MergeOrder, PieceCache
 from tokcli.engine.bpe.pairs import SHIFT, merge
 from tokcli.engine.bpe.ranks import ranks_of_merges, ranks_of_pairs
 from tokcli.engine.pretokenizers.pretokenizer import ALL, PreTokenizer
 from tokcli.engine.shortcut.shortcut import DecodingFacts, Shortcut
+from tokcli.engine.stream.special_tokens import segments
 from tokcli.engine.text_tokenizer import TextTokenizer
 from tokcli.engine.tokens import Tokens
 from tokcli.errors import UnknownTokenError
@@ -61,8 +60,8 @@ class MinBpe(TextTokenizer):
 
     @cached_property
     def shortcut(self) -> Shortcut | None:
-        """The ranks of the ids that merging makes; None without native code, or where special tokens hide others."""
-        if backend.native() is None or self._hides_specials:
+        """The ranks of the ids that merging makes; None where special tokens hide others."""
+        if self._hides_specials:
             return None
         merges = [(left, right, number) for number, (left, right) in enumerate(self.pairs, BYTES)]
         ranked = ranks_of_merges(dict(enumerate(self.tokens)), merges, finds_whole=False)
@@ -71,18 +70,7 @@ class MinBpe(TextTokenizer):
     @property
     def _hides_specials(self) -> bool:
         """Whether a special token is the beginning of a later one, which minbpe then never finds."""
-        place_of = {name: place for place, name in enumerate(self.special_tokens)}
-        row: list[
-            tuple[str, int]
-        ] = []  # the tokens that one begins with, each with the first place up to it in the row
-        for name in sorted(place_of):
-            while row and not name.startswith(row[-1][0]):
-                row.pop()
-            place = place_of[name]
-            if row and row[-1][1] < place:
-                return True
-            row.append((name, min(place, row[-1][1]) if row else place))
-        return False
+        return len(_found(tuple(self.special_tokens))) < len(self.special_tokens)
 
     def decoding_facts(self) -> DecodingFacts:
         """Return the bytes of each id, which is all that decoding needs."""
@@ -108,10 +96,9 @@ class MinBpe(TextTokenizer):
     def encode(self, text: str, allowed: frozenset[str]) -> list[int]:
         """Return the ids of a text."""
         ids: list[int] = []
-        names = [name for name in self.special_tokens if name in allowed]
-        segments = re.split(f"({'|'.join(map(re.escape, names))})", text) if names else [text]
-        for at, segment in enumerate(segments):
-            ids += (self.special_tokens[segment],) if at % 2 else self._cache.encode(self._pieces(segment))
+        names = _found(tuple(name for name in self.special_tokens if name in allowed))
+        for segment, is_special in segments(text, names):
+            ids += (self.special_tokens[segment],) if is_special else self._cache.encode(self._pieces(segment))
         return ids
 
     def _pieces(self, text: str) -> list[str]:
@@ -158,3 +145,19 @@ class MinBpe(TextTokenizer):
     def why_no_ranks(self) -> list[str]:
         """Return what ranks and a pattern cannot express about the model."""
         return ["ids that stand for the same bytes, of which ranks hold one"]
+
+
+@lru_cache(maxsize=16)
+def _found(names: tuple[str, ...]) -> frozenset[str]:
+    """Return the special tokens without those that begin with an earlier one, which minbpe finds in their place."""
+    place_of = {name: place for place, name in enumerate(names)}
+    found: set[str] = set()
+    row: list[tuple[str, int]] = []  # the tokens that one begins with, each with the first place up to it in the row
+    for name in sorted(place_of):
+        while row and not name.startswith(row[-1][0]):
+            row.pop()
+        first = min(place_of[name], row[-1][1] if row else place_of[name])
+        if first == place_of[name]:
+            found.add(name)
+        row.append((name, first))
+    return frozenset(found)
