@@ -10,8 +10,7 @@ tiktoken's modules are here too: `tokcli.core`, `tokcli.load`, `tokcli.model` an
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False  # as in `typing`, which the program imports only when a Ctrl-C cannot show a traceback any more
 if TYPE_CHECKING:
     from tokcli import core as core
     from tokcli import load as load

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found]  # what `signal` has, without the modules that it imports
+import sys
+
+# A Ctrl-C while the rest is being imported, of the program alone, ends it as it would end any other program.
+# False in the background, where a shell sets SIGINT to be ignored.
+_IS_OURS = _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler
+if (
+    _IS_OURS
+    and (__name__ == "__main__" or sys.argv[0].rpartition("/")[2] == "tokcli")
+    and "__mp_main__" not in sys.modules
+):
+    _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
+
 import gc
 import os
 import signal
-import sys
 from contextlib import suppress
 from importlib import import_module
 from typing import NoReturn
@@ -33,9 +45,7 @@ def _load_when_used(name: str) -> None:
 
 def main() -> NoReturn:
     """Run the program. Ctrl-C or too little memory while it is being loaded ends it without a traceback."""
-    # False in the background, where a shell sets SIGINT to be ignored
-    is_ours = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    if is_ours:
+    if _IS_OURS:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
         bytes(_ROOM_BYTES)  # allocated and freed again: 14 µs
@@ -60,7 +70,7 @@ def main() -> NoReturn:
     gc.freeze()
     gc.set_threshold(20_000, *gc.get_threshold()[1:])  # as many objects as a command loads, before which 1 ms is wasted
     gc.enable()
-    if is_ours:
+    if _IS_OURS:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     run()
 

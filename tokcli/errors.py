@@ -119,6 +119,24 @@ class InputError(TokcliError, ValueError):
     """Input that cannot be read as what it should be: not UTF-8, not an id, not a record."""
 
 
+class GrowthError(InputError):
+    """Input of which a part of a tokenizer, `part`, makes far more than there is."""
+
+    part = ""
+
+    @classmethod
+    def of(cls, part: str, size: int, most: int) -> GrowthError:
+        """Return the error for a part that makes `size` characters of an input, of which it may make `most`."""
+        refused = cls(f"the {part} makes {size} characters; at most {most} are made of this input")
+        refused.part = part
+        refused.hint = refused.advice("the vocabulary file")
+        return refused
+
+    def advice(self, file: str) -> str:
+        """Return what to do, where the part is that of `file`."""
+        return f"Look in the {self.part} of {file} for rules that feed each other, or for long replacements."
+
+
 class MissingFileError(InputError):
     """There is no file named `where`; the message shortens a long name without a slash, which is hardly a path."""
 

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from support import took_less
+from support import refused, took_less
 
 from tokcli.engine.stream.chunks import Chunk
 from tokcli.errors import InputError, VocabularyError
@@ -107,3 +107,13 @@ def test_a_template_that_adds_without_end_is_refused(tmp_path: Path, processor: 
 def test_a_template_of_some_ids_is_taken(tmp_path: Path) -> None:
     encoding = load_encoding(write(tmp_path, post_processor=template(20, 100)))
     assert encoding.encode_ordinary("ab") == [2]
+
+
+@pytest.mark.parametrize("backend", ["native", "python"])
+def test_the_file_whose_rules_make_too_much_is_named(tmp_path: Path, backend: str) -> None:
+    file = write(tmp_path, normalizer=replace("a", "a" * 1_000_000), decoder=replace("a", "a" * 1_000_000))
+    env = {"TOKCLI_BACKEND": backend}
+    told = refused("count", "-e", "gpt2", "-e", file, "-t", "a" * 500, env=env)
+    assert f"Look in the normalizer or pre-tokenizer of {file} for rules" in told
+    told = refused("decode", "-e", file, data=b"0 " * 500, env=env)
+    assert f"Look in the decoder of {file} for rules" in told

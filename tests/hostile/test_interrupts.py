@@ -124,3 +124,27 @@ def test_a_signal_is_not_lost_whenever_it_comes(tmp_path: Path) -> None:
             process.send_signal(ending)
             assert process.wait(timeout=10) == (130 if ending == signal.SIGINT else -ending)
         assert not list(tmp_path.iterdir())
+
+
+PRESSES = """
+import os, signal, sys
+
+class Presses:
+    def find_spec(self, name, *_):
+        if name == os.environ["PRESSED_AT"] and "tokcli" in sys.modules and "_signal" in sys.modules:
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Presses())
+"""
+
+
+@pytest.mark.signals
+@pytest.mark.parametrize("module", ["gc", "contextlib", "typing", "click", "tokcli.cli.main"])
+def test_ctrl_c_ends_a_run_that_is_being_loaded(module: str, tmp_path: Path) -> None:
+    """Python printed a traceback as long as the entry point had not been imported."""
+    (tmp_path / "sitecustomize.py").write_text(PRESSES)
+    path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
+    ran = subprocess.run(
+        [*program(), "count", "-t", "a"], capture_output=True, env=without_coverage() | {"PYTHONPATH": path, "PRESSED_AT": module},
+    )  # fmt: skip
+    assert (ran.returncode, ran.stderr) in ((-signal.SIGINT, b""), (0, b""))  # 0 where Python has loaded it before

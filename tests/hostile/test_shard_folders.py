@@ -91,12 +91,27 @@ SHARDS: dict[str, Callable[[Said], object]] = {
     "ends that go back": lambda said: said["ends"].insert(0, 50),
     "an end beyond 32 bits": lambda said: said["ends"].append(1 << 40),
     "no tokens": lambda said: said.pop("tokens"),
+    "tokens that are no whole number": lambda said: said.update(tokens=float(said["tokens"])),
+    "more documents": lambda said: said.update(documents=said["documents"] + 1),
+    "no documents": lambda said: said.pop("documents"),
+    "ends of more documents": lambda said: said["ends"].append(said["ends"][-1]),
+    "ends of fewer documents": lambda said: said["ends"].pop(0),
+    "ends of other documents": lambda said: said.update(continues=True),
+    "continues a number": lambda said: said.update(continues=0),
 }
 
 
 @pytest.mark.parametrize("lie", SHARDS.values(), ids=SHARDS.keys())
 def test_an_index_that_lies_about_a_shard_is_refused(lie: Callable[[Said], object], whole: Path) -> None:
     with_shard(whole / "index.json", lie)
+    for reader in READERS:
+        assert "not an index of shards" in refused(*reader, whole)
+
+
+@pytest.mark.parametrize("member", ["tokens", "documents"])
+def test_an_index_whose_sums_are_not_those_of_its_shards_is_refused(member: str, whole: Path) -> None:
+    index = whole / "index.json"
+    with_head(index, **{member: json.loads(index.read_bytes())[member] + 1})
     for reader in READERS:
         assert "not an index of shards" in refused(*reader, whole)
 

@@ -14,9 +14,11 @@ from contextlib import suppress
 from typing import Any
 
 from tokcli.cli.inputs.column_files import holds_columns
+from tokcli.cli.messages import VOCABULARIES
 from tokcli.errors import (
     MAX_QUOTED,
     DisallowedSpecialTokenError,
+    GrowthError,
     MissingFileError,
     NoPatternError,
     NotUtf8Error,
@@ -60,6 +62,11 @@ def _timeout(error: PatternTimeoutError) -> str:
     if error.offset is None:
         return "Allow more time with --timeout, or write a shorter pattern."
     return "It backtracks on this text; raise --timeout, or make its repeats possessive (`++`, `*+`)."
+
+
+def _growth(error: GrowthError) -> str:
+    names = list(dict.fromkeys(VOCABULARIES))
+    return error.advice(" or ".join(names)) if names else error.hint
 
 
 def _no_pattern(error: NoPatternError) -> str:
@@ -119,6 +126,7 @@ def _unknown_model(error: UnknownModelError) -> str:
 
 _HINTS: dict[type[TokcliError], Callable[[Any], str]] = {
     DisallowedSpecialTokenError: _special_token,
+    GrowthError: _growth,
     NoPatternError: _no_pattern,
     NotUtf8Error: _not_utf8,
     PatternTimeoutError: _timeout,

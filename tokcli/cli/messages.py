@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 MAX_WORD, MAX_LINE = 300, 900  # characters of a path, and of a message
 SHOWN_NAMES = 8  # special tokens in a hint
 MAX_SHOWN = 1 << 16  # characters of a message that are looked at
+VOCABULARIES: list[str] = []  # those in use whose rules change texts, as the user named them: for hints
 _left_out: list[tuple[int, str]] = []  # how many records at a time, and the first of them; threads append
 _as_text: list[tuple[str, int]] = []  # encodings, each with how many special tokens were text to it; threads append
 _printed: dict[str, object] = {}  # notes of `print_note_once`, each with who printed it

@@ -73,7 +73,7 @@ class Request(Generic[Asked]):
         from tokcli.registry import encodings  # 14 ms that --help does not need
 
         resolve = encodings.resolve_encoding if model is None else encodings.resolve_model
-        return resolve(
+        encoding = resolve(
             spec if model is None else model,
             pattern=self.options.pattern,
             needs_pattern=self.needs_pattern,
@@ -81,6 +81,9 @@ class Request(Generic[Asked]):
             note=self.note,
             progress=messages.show_download if sys.stderr.isatty() and not self.options.quiet else None,
         )
+        if encoding.tokenizer.sees_whole_texts:
+            messages.VOCABULARIES.append(spec)
+        return encoding
 
     @cached_property
     def threads(self) -> int:

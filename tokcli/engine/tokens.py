@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from tokcli.engine import backend
-from tokcli.errors import InputError
+from tokcli.errors import GrowthError
 
 _ANY_SIZE, _GROWTH = 1 << 20, 64  # characters; real rules make a text at most 20 times as long
 
@@ -216,9 +216,6 @@ def most_made_of(size: int) -> int:
 
 
 def check_growth(size: int, most: int, part: str) -> None:
-    """Raise InputError if `size`, the number of characters that a part of a tokenizer makes, is more than `most`."""
+    """Raise GrowthError if `size`, the number of characters that a part of a tokenizer makes, is more than `most`."""
     if size > most:
-        raise InputError(
-            f"the {part} makes {size} characters; at most {most} are made of this input",
-            f"Look in the {part} of the vocabulary file for rules that feed each other, or for long replacements.",
-        )
+        raise GrowthError.of(part, size, most)

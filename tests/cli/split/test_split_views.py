@@ -272,6 +272,29 @@ def test_a_file_without_a_pattern_is_refused(tmp_path: Path, data: bytes) -> Non
     assert str(tmp_path / "p") in refused("split", "--pattern-file", tmp_path / "p", "-t", "a")
 
 
+@pytest.mark.parametrize(
+    ("pattern", "text", "what"),
+    [
+        ("(a", "a", "Error: {}: pattern '(a': missing )"),
+        ("a{1000000}|.", "a", "Error: {}: pattern: its repeats make more than"),
+        ("a+", "ab", "Error: --text: pattern: leaves out at byte 1: 'b'"),
+        ("(?:a|aa)+b|.", "a" * 60, "Error: --text: pattern: more than 0.2 s at byte 0: the pattern of {}\n"),
+    ],
+)
+def test_the_file_of_a_pattern_that_fails_is_named(tmp_path: Path, pattern: str, text: str, what: str) -> None:
+    file = tmp_path / "p"
+    file.write_text(pattern)
+    for view in ([], ["--table"], ["--diff", "x|[^x]"]):
+        assert what.format(file) in refused("split", *view, "--pattern-file", file, "--timeout", "0.2", "-t", text)
+
+
+def test_a_pattern_of_diff_that_fails_is_not_that_of_the_file(tmp_path: Path) -> None:
+    (tmp_path / "p").write_text("a")
+    assert refused("split", "--pattern-file", tmp_path / "p", "--diff", "(b", "-t", "a").startswith(
+        "Error: pattern '(b'"
+    )
+
+
 @pytest.mark.clock
 def test_watch_shows_the_view_again_when_the_pattern_changes_and_ends_by_ctrl_c(tmp_path: Path) -> None:
     path, out = tmp_path / "p", tmp_path / "out"

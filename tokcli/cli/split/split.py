@@ -20,8 +20,9 @@ from tokcli.cli.record import SEPARATOR, Record
 from tokcli.cli.request import TextRequest
 from tokcli.cli.split.native_pieces import printed_pieces
 from tokcli.cli.split.split_options import CONFLICTS, SplitOptions, SplitRequest, declared
+from tokcli.engine.pretokenizers.pretokenizer import PreTokenizer
 from tokcli.engine.stream.utf8 import SplitText
-from tokcli.errors import InputError, TokcliError
+from tokcli.errors import InputError, PatternError, TokcliError
 from tokcli.render.visible import escape
 
 MAX_PATTERN_BYTES = 1 << 20  # of a pattern file; patterns may have 65,536 characters
@@ -56,8 +57,30 @@ def command(**given: Any) -> int:
 
 def run(asked: SplitOptions) -> int:
     """Write the pieces, or the view that was asked for; return the exit status."""
-    if asked.pattern_file is not None:
-        asked = asked.replace(pattern=pattern_in(asked.pattern_file))
+    if asked.pattern_file is None:
+        return written(asked)
+    asked = asked.replace(pattern=pattern_in(asked.pattern_file))
+    try:
+        return written(asked)
+    except PatternError as error:
+        if error.offset is not None and not (error.where or "").startswith("--diff"):
+            error.detail = error.detail or f"the pattern of {asked.pattern_file}"
+        elif error.where is None and (asked.diff is None or not compiles(asked.pattern or "")):
+            error.where = asked.pattern_file
+        raise
+
+
+def compiles(pattern: str) -> bool:
+    """Return whether a regex compiles."""
+    try:
+        PreTokenizer(pattern)
+    except PatternError:
+        return False
+    return True
+
+
+def written(asked: SplitOptions) -> int:
+    """Write what `run` says, with the pattern that a file holds."""
     if asked.identify and asked.files:
         asked = asked.replace(encoding=identified(asked), files=())
     request = TextRequest(asked)

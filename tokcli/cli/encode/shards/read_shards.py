@@ -100,10 +100,14 @@ class ReadFolder(NamedTuple):
         with _opened(self.path) as file:
             while (line := file.readline(MAX_LINE_BYTES)) and not line.startswith(b'"shards": ['):
                 pass
+            tokens = documents = 0
             while (line := file.readline(MAX_LINE_BYTES)) and line != b"]}\n":
                 if line != b"\n":  # there is no shard
-                    yield shard_of(line.rstrip(b",\n"), self.path, layout, form)
-            if not line:
+                    shard = shard_of(line.rstrip(b",\n"), self.path, layout, form)
+                    tokens += shard.tokens
+                    documents += len(shard.ends) - shard.continues
+                    yield shard
+            if not line or [self.head.get("tokens"), self.head.get("documents")] != [tokens, documents]:
                 raise _not_ours(self.path)
 
 
@@ -160,8 +164,13 @@ def shard_of(line: bytes, index: Path, layout: str, form: Literal["u16", "u32", 
     except (KeyError, TypeError, OverflowError, TokcliError):
         raise _not_ours(index) from None
     is_in_order = all(map(le, ends_in, ends_in[1:]))
-    last = ends_in[-1] if len(ends_in) else 0
-    if not found or not is_in_order or last != shard.tokens or not all(map(LAYOUTS[layout].owns, files)):
+    counts = [shard.tokens, said.get("documents"), shard.continues]
+    fits = counts[:2] == [ends_in[-1] if len(ends_in) else 0, len(ends_in)] and list(map(type, counts)) == [
+        int,
+        int,
+        bool,
+    ]
+    if not found or not is_in_order or not fits or not all(map(LAYOUTS[layout].owns, files)):
         raise _not_ours(index)
     return shard
 
