@@ -9,12 +9,11 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
 from tokcli.cli.inputs.column_files import holds_columns
-from tokcli.cli.messages import VOCABULARIES
 from tokcli.errors import (
     MAX_QUOTED,
     DisallowedSpecialTokenError,
@@ -62,11 +61,6 @@ def _timeout(error: PatternTimeoutError) -> str:
     if error.offset is None:
         return "Allow more time with --timeout, or write a shorter pattern."
     return "It backtracks on this text; raise --timeout, or make its repeats possessive (`++`, `*+`)."
-
-
-def _growth(error: GrowthError) -> str:
-    names = list(dict.fromkeys(VOCABULARIES))
-    return error.advice(" or ".join(names)) if names else error.hint
 
 
 def _no_pattern(error: NoPatternError) -> str:
@@ -126,7 +120,6 @@ def _unknown_model(error: UnknownModelError) -> str:
 
 _HINTS: dict[type[TokcliError], Callable[[Any], str]] = {
     DisallowedSpecialTokenError: _special_token,
-    GrowthError: _growth,
     NoPatternError: _no_pattern,
     NotUtf8Error: _not_utf8,
     PatternTimeoutError: _timeout,
@@ -137,12 +130,16 @@ _HINTS: dict[type[TokcliError], Callable[[Any], str]] = {
 }
 
 
-def hint_for(error: TokcliError) -> str:
+def hint_for(error: TokcliError, vocabularies: Sequence[str] = ()) -> str:
     """Return what to do about an error, for somebody who typed a command; the library's hint if there is none here.
+
+    `vocabularies` are the names of those in use whose rules change texts.
 
     >>> hint_for(TokcliError("the list is empty", "Name a file."))
     'Name a file.'
     """
+    if isinstance(error, GrowthError) and vocabularies:
+        return error.advice(" or ".join(dict.fromkeys(vocabularies)))
     for kind in type(error).__mro__:
         if kind in _HINTS:
             return _HINTS[kind](error)

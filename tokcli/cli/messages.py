@@ -29,7 +29,7 @@ def report(error: TokcliError, hinted: str = "") -> str:
     """Print an error to standard error, and what to do next unless `hinted` says the same; return what to do next."""
     from tokcli.cli.hints import hint_for  # 0.4 ms that runs without an error do not need
 
-    hint = hint_for(error)
+    hint = hint_for(error, VOCABULARIES)
     print_error(str(error), "" if hint == hinted else hint)
     return hint
 
