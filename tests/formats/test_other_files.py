@@ -10,7 +10,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from support import failed, ok, refused
+from support import failed, noted, ok, refused
 
 from tokcli.errors import VocabularyError
 from tokcli.formats.read import format_of
@@ -62,6 +62,8 @@ OTHERS = {
     "PDF": (b"%PDF-1.7\n", "a PDF document", "tokenizer.json"),
     "vocab.txt": (b"[PAD]\r\n[UNK]\r\n[CLS]\r\nthe\r\n", "a BERT vocabulary (vocab.txt)", "tokenizer.json"),
     "minbpe's listing": (b"[\\u0000] 0\n[\\u0001] 1\n", "minbpe's listing of tokens", "the .model"),
+    "UTF-16": ("YQ== 0\n".encode("utf-16"), "UTF-16 text", "Save it as UTF-8"),
+    "mark": (b'\xef\xbb\xbf{"model": {}}', "a byte order mark", "without a mark"),
     "empty": (b"", "the file is empty", ""),
 }  # fmt: skip
 
@@ -106,6 +108,12 @@ def test_ranks_that_are_cut_off_are_called_so(end: bytes, tmp_path: Path) -> Non
     error = refused("count", "-t", "hi", "-e", tmp_path / "cut.tiktoken")
     assert "cut.tiktoken:3: the file is cut off" in error
     assert "Download or copy it again." in error
+
+
+def test_a_sidecar_may_have_a_mark(tmp_path: Path) -> None:
+    noted("train", "-t", "ab", "--vocab-size", "256", "-o", "x.tiktoken", cwd=tmp_path)
+    (tmp_path / "x.tiktoken.json").write_bytes(b'\xef\xbb\xbf{"pat_str": "a|[^a]", "special_tokens": {}}')
+    assert ok("count", "-t", "aab", "-e", "./x.tiktoken", cwd=tmp_path) == b"3\n"
 
 
 def test_what_only_looks_like_a_config_is_a_vocabulary() -> None:

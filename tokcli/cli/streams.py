@@ -32,8 +32,9 @@ if TYPE_CHECKING:
 STANDARD_INPUT = STANDARD_OUTPUT = "-"
 COMPRESSED = (b"\x1f\x8b\x08", b"BZh", b"\xfd7z", b"\x28\xb5\x2f")  # how compressed data begins
 MARKS = (b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")  # how UTF-16 and UTF-32 text begins, if it says what it is
-CONVERTED = (*COMPRESSED, *MARKS)
-_BEGUN = {begin[:size] for begin in CONVERTED for size in range(1, len(begin))}
+POINTER = b"version https://git-lfs.github.com/spec/"  # how a Git LFS pointer begins, which is not the file itself
+CONVERTED = (*COMPRESSED, *MARKS, POINTER)
+_BEGUN = {begin[:size] for begin in CONVERTED for size in range(1, min(4, len(begin)))}
 FOLDER_HINTS = "Name the files in it.", "Use -r to read the files in it, or name them."
 BUFFER_BYTES = 1 << 16  # of output, as much as a pipe holds
 STDOUT = 1  # the number of standard output

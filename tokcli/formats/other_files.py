@@ -18,6 +18,9 @@ MAX_MESSAGE = 80  # characters of a server's message that are repeated
 _BEGINS = (  # the first bytes, what such a file is, and what to do
     (b"version https://git-lfs.github.com/spec/", "a Git LFS pointer, not the file itself",
      "Run `git lfs pull` in its repository, or download the file itself."),
+    (b"\xff\xfe", "UTF-16 text, not a vocabulary", "Save it as UTF-8."),
+    (b"\xfe\xff", "UTF-16 text, not a vocabulary", "Save it as UTF-8."),
+    (b"\xef\xbb\xbf", "a byte order mark before the vocabulary, which others refuse", "Save it without a mark."),
     (b"[\\u0000] 0\n", "minbpe's listing of tokens (.vocab), not a vocabulary", "Name the .model beside it."),
     (b"\x89HDF\r\n\x1a\n", "an HDF5 file, such as Keras weights, not a vocabulary", ""),
     (b"\x80\x02", "a Python pickle, such as PyTorch weights, not a vocabulary", ""),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import codecs
 import operator
 from collections.abc import Iterator, Mapping
 from io import BytesIO
@@ -151,7 +152,7 @@ def parse_sidecar(data: bytes, name: str) -> tuple[dict[str, int] | None, str | 
     The sidecar is a JSON object with the members `pat_str` (a regex) and `special_tokens` (an object of names and ids),
     each optional, and no others: `{"pat_str": "\\\\s+|\\\\S+", "special_tokens": {"<|endoftext|>": 50256}}`.
     """
-    table = parse_json_strictly(data, name)
+    table = parse_json_strictly(data.removeprefix(codecs.BOM_UTF8), name)  # Windows' editors write the mark
     if not isinstance(table, dict) or table.keys() - {"pat_str", "special_tokens"}:
         raise VocabularyError("expected an object with pat_str, special_tokens and nothing else", where=name)
     pat_str = table.get("pat_str")

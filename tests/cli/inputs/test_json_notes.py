@@ -46,6 +46,14 @@ def test_what_reads_json_and_what_a_walk_finds_get_none(tmp_path: Path) -> None:
     ok("count", "-t", LINES)
 
 
+def test_a_git_lfs_pointer_read_as_text_is_called_so_once(tmp_path: Path) -> None:
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / name).write_bytes(b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n")
+    for given in (["a.txt"], ["a.txt", "b.txt"], ["-r", "a.txt"]):
+        found = noted("count", *given, cwd=tmp_path)
+        assert found.err == "Note: a.txt: a Git LFS pointer, not the file itself; `git lfs pull` fetches that.\n"
+
+
 def test_a_json_array_is_told_from_lines() -> None:
     found = noted("count", data=b'[{"text": "hi"}, {"text": "x"}]')
     assert "standard input: a JSON array, read as one text; --records jsonl reads objects on lines" in found.err

@@ -51,6 +51,7 @@ MARKS = (
     (codecs.BOM_UTF16_LE, "UTF-16", "utf-16-le"),
     (codecs.BOM_UTF16_BE, "UTF-16", "utf-16-be"),
 )
+POINTER = b"version https://git-lfs.github.com/spec/"
 MARK_BYTES = 4  # of the longest mark
 NAMED = 8  # files that notes name; of a folder, all may be UTF-16
 _named: dict[str, int] = {}  # the inputs that were read so, and the place of each among them
@@ -65,6 +66,9 @@ def converted(source: Convertible, blocks: Iterator[bytes]) -> Iterator[bytes]:
     if not (source.as_is or first.startswith(tuple(mark for mark, _, _ in MARKS))):
         blocks = contents(first, blocks, source.shown, may_be_ids=source.may_be_ids)
         first = next(blocks, b"")
+    if first.startswith(POINTER) and source.notes:
+        note = f"{source.shown}: a Git LFS pointer, not the file itself; `git lfs pull` fetches that."
+        messages.print_note_once(note, "a Git LFS pointer")
     errors = source.errors
     if errors is None or errors == "bytes" or source.may_be_ids:
         return chain([first], blocks)
