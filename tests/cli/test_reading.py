@@ -128,7 +128,15 @@ def test_files_in_folders_are_counted_once_and_the_line_stays_between_them(
     monkeypatch.setattr(reading, "QUIET_S", -1)
     monkeypatch.setattr(reading, "EVERY_S", 0)
     inputs = {"text": None, "files": (str(tmp_path),), "files0_from": None, "no_decompress": False, "quiet": False}
-    choice = {"globs": (), "no_ignore": False, "hidden": False, "follow": False, "verbose": False, "recursive": True}
+    choice = {
+        "skip_invalid": False,
+        "globs": (),
+        "no_ignore": False,
+        "hidden": False,
+        "follow": False,
+        "verbose": False,
+        "recursive": True,
+    }
     found = FoundTexts(FolderOptions(**inputs, **choice))
     found.named = watched(found.named)
     assert sum(len(block) for source in found for block in source.blocks()) == 1_201_000

@@ -123,7 +123,7 @@ def test_a_template_cannot_write_or_read_files(tmp_path: Path) -> None:
 def test_jinja_is_loaded_for_templates_only(tmp_path: Path) -> None:
     """Without the extra, all else works, and the error says what to install."""
     (tmp_path / "jinja2.py").write_text("raise ModuleNotFoundError(\"No module named 'jinja2'\")")
-    env = {"PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])}
+    env = {"PYTHONPATH": os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")]))}
     (tmp_path / "t.jinja").write_text("{{ a }}")
     said = refused(
         "count", "--chat", "-q", "-e", TOKENIZER, "--chat-template", tmp_path / "t.jinja", data=CHAT, env=env

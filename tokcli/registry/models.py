@@ -34,20 +34,6 @@ class ModelFamily(NamedTuple):
     source: str
 
 
-class ModelEstimate(NamedTuple):
-    """By which encoding the tokens of a model are estimated, and how many times its count is likely the model's."""
-
-    model: str
-    encoding: str
-    factor: float
-    low: float
-    high: float
-
-    def scaled(self, tokens: int) -> int:
-        """Return the estimate for a text that has so many tokens by the encoding."""
-        return round(tokens * self.factor)
-
-
 # each row: names (the first row with one that fits counts), the tokenizer, the window
 _FAMILIES = (
     ("llama-3.1* llama3.1* meta-llama-3.1*", "meta-llama/Llama-3.1-8B", 131_072),
@@ -103,12 +89,6 @@ _FAMILIES = (
 )
 # Google's own tokenizer for using these models locally (google-genai, LocalTokenizer) is Gemma's.
 _GEMINI = (("gemini-1.5*", "google/gemma-2-2b", None), ("gemini-2*", "google/gemma-3-4b-it", 1_048_576))
-# How many times the tokens of o200k_base a text takes with a model whose tokenizer is not public: likely, at least, at
-# most. For Claude, people who asked its API report 16% more for English prose to 30% more for code; of the others
-# nothing is known, and the bounds are wide.
-_ESTIMATED_BY = "o200k_base"
-_FACTORS = {"claude*": (1.2, 1.1, 1.35)}
-_ANY_FACTOR = (1.0, 0.85, 1.35)
 _NOT_PUBLIC = "claude* grok* gemini* nova-* amazon-nova* palm-2* ernie* hunyuan-t1* doubao*"
 
 
@@ -171,17 +151,14 @@ def tokenizer_for_model(name: str) -> tuple[str, str]:
     raise _unknown(name, what, "List models with tokcli inspect-ranks --models, or name the encoding itself with -e.")
 
 
-def estimate_for_model(name: str) -> ModelEstimate | None:
-    """Return how the tokens of a model are estimated; None if its tokenizer is public, or nothing is known of it.
+def tokenizer_of_family(name: str) -> str:
+    """Return the tokenizer of the family that a model belongs to, as `ModelFamily` has it; "" if there is none.
 
-    >>> estimate_for_model("claude-opus-4"), estimate_for_model("gpt-4o")
-    (ModelEstimate(model='claude-opus-4', encoding='o200k_base', factor=1.2, low=1.1, high=1.35), None)
+    >>> tokenizer_of_family("anthropic/claude-opus-5") == NOT_PUBLIC, tokenizer_of_family("gpt-4o")
+    (True, '')
     """
     bare = name.rpartition("/")[2].lower()
-    family = next((model for model in families() if fnmatchcase(bare, model.name)), None)
-    if family is None or family.tokenizer != NOT_PUBLIC:
-        return None
-    return ModelEstimate(name, _ESTIMATED_BY, *_FACTORS.get(family.name, _ANY_FACTOR))
+    return next((model.tokenizer for model in families() if fnmatchcase(bare, model.name)), "")
 
 
 def window_of_model(name: str) -> int:

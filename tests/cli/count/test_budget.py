@@ -73,10 +73,10 @@ def test_a_model_whose_tokenizer_is_not_public_is_estimated_on_request(tmp_path:
     text = "hello big world " * 50
     known = int(ok("count", "-t", text))
     made = json.loads(ok(*given, "--json", "-t", text))
-    assert made == {"count": round(known * 1.2), "exact": False, "low": round(known * 1.1), "high": round(known * 1.35)}
+    assert made == {"count": round(known * 1.18), "exact": False, "low": round(known * 1.1), "high": round(known * 1.3)}
     ran = noted(*given, "-t", text)
     assert int(ran.out) == made["count"]
-    assert "estimate" in ran.err and "1.2" in ran.err
+    assert "estimate" in ran.err and "1.18" in ran.err
     for name in ("a", "b"):
         (tmp_path / name).write_text(text)
     both = json.loads(ok(*given, "--json", "--price", "1", "a", "b", cwd=tmp_path))
@@ -93,6 +93,30 @@ def test_a_model_whose_tokenizer_is_not_public_is_estimated_on_request(tmp_path:
     assert sum(part["tokens"] for part in chat["parts"]) + chat["overhead"] == chat["total"] > made["count"]
     assert not chat["exact"] and chat["low"] < chat["total"] < chat["high"]
     assert failed(*given, "-q", "--max", "10", "-t", text, status=1)
+
+
+@pytest.mark.parametrize(
+    ("model", "factor"),
+    [
+        ("claude-3-5-sonnet-20241022", 1.18),
+        ("claude-sonnet-4-20250514", 1.18),
+        ("claude-haiku-4-5", 1.18),
+        ("anthropic/claude-opus-4.6", 1.18),
+        ("claude-opus-4-7", 1.53),
+        ("claude-opus-4-7-20260416", 1.53),
+        ("claude-sonnet-5", 1.53),
+        ("Claude-Opus-5", 1.53),
+    ],
+)
+def test_the_factor_is_that_of_the_tokenizer_of_the_version(model: str, factor: float) -> None:
+    assert json.loads(ok("count", "-m", model, "--estimate", "--json", "-t", "x " * 999 + "x"))["count"] == round(
+        1000 * factor
+    )
+
+
+@pytest.mark.parametrize("model", ["claude-2.1", "claude-instant-1.2", "claude-next", "grok-4", "nova-pro"])
+def test_a_model_that_nobody_has_measured_is_not_estimated(model: str) -> None:
+    assert "no measured factor" in refused("count", "-m", model, "--estimate", "-t", "x")
 
 
 def test_an_estimate_is_none_where_the_tokenizer_is_public() -> None:

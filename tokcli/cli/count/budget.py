@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from tokcli.cli.count.estimates import members_of_estimate
 from tokcli.errors import InputError
-from tokcli.registry.models import ModelEstimate, window_of_model
+from tokcli.registry.model_estimates import ModelEstimate
+from tokcli.registry.models import window_of_model
 
 if TYPE_CHECKING:
     from tokcli.cli.count.count_options import CountOptions

@@ -13,7 +13,7 @@ from tokcli.cli.options import option
 from tokcli.cli.request import TextRequest
 
 if TYPE_CHECKING:
-    from tokcli.registry.models import ModelEstimate
+    from tokcli.registry.model_estimates import ModelEstimate
 
 MAX_PRICE = 1e9  # of a million tokens
 

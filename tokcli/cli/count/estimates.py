@@ -6,7 +6,7 @@ from array import array
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from tokcli.registry.models import ModelEstimate, estimate_for_model
+from tokcli.registry.model_estimates import ModelEstimate, estimate_for_model
 
 if TYPE_CHECKING:
     from tokcli.cli.chat.conversation import ChatCount
