@@ -151,14 +151,14 @@ def tokenizer_for_model(name: str) -> tuple[str, str]:
     raise _unknown(name, what, "List models with tokcli inspect-ranks --models, or name the encoding itself with -e.")
 
 
-def tokenizer_of_family(name: str) -> str:
-    """Return the tokenizer of the family that a model belongs to, as `ModelFamily` has it; "" if there is none.
+def tokenizer_of_family(name: str) -> str | None:
+    """Return the tokenizer of the family that a model belongs to, as `ModelFamily` has it; None if there is none.
 
     >>> tokenizer_of_family("anthropic/claude-opus-5") == NOT_PUBLIC, tokenizer_of_family("gpt-4o")
-    (True, '')
+    (True, None)
     """
     bare = name.rpartition("/")[2].lower()
-    return next((model.tokenizer for model in families() if fnmatchcase(bare, model.name)), "")
+    return next((model.tokenizer for model in families() if fnmatchcase(bare, model.name)), None)
 
 
 def window_of_model(name: str) -> int:
