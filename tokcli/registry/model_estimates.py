@@ -14,7 +14,7 @@ from tokcli.registry.models import NOT_PUBLIC, tokenizer_of_family
 
 MEASURED_BY = "o200k_base"
 # Claude's tokens for one of o200k_base, by `count_tokens` of its API: 1.18 for the versions 3 to 4.6, and 1.53 since
-# Opus 4.7, which has another tokenizer (github.com/sammcj/ingest, pull request 65, August 2026). The bounds are those of
+# Opus 4.7, which has another tokenizer (github.com/sammcj/ingest, pull 65, August 2026). The bounds are those of
 # single texts: 10% to 30% above o200k_base for prose and code before, and since then 1.0 (Chinese) to 1.47 times
 # (English) as many as before (claudecodecamp.com, "I measured Claude 4.7's new tokenizer", April 2026).
 _BEFORE_4_7, _SINCE_4_7 = (1.18, 1.1, 1.3), (1.53, 1.1, 1.9)
