@@ -317,7 +317,32 @@ def test_a_question_mark_is_one_byte_of_a_name_as_for_git() -> None:
 
 NAMES = ("a", "b", "ab", "a.c", "b c", "c#", "!a", "é")
 SEGMENT = st.sampled_from(
-    ["a", "b", "*", "a*", "*b", "?", "**", "[ab]", "[!a]", "a.c", "b c", "c#", "\\!a", "é", "*.*", "[a/b]", "{a,b}"]
+    [
+        "a",
+        "b",
+        "*",
+        "a*",
+        "*b",
+        "?",
+        "**",
+        "[ab]",
+        "[!a]",
+        "a.c",
+        "b c",
+        "c#",
+        "\\!a",
+        "é",
+        "*.*",
+        "[a/b]",
+        "{a,b}",
+        "***",
+        "[^b]",
+        "[[:alpha:]]",
+        "[]a]",
+        "[\\]a]",
+        "[b-a]",
+        "[a",
+    ]
 )
 PATTERN = st.builds(
     lambda negated, rooted, segments, folder: "!" * negated + "/" * rooted + "/".join(segments) + "/" * folder,
