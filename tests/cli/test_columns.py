@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import failed, first_in_gate, noted, ok, refused, without_coverage
+from support import ROOT, failed, first_in_gate, noted, ok, refused, without_coverage
 
 from tokcli.cli.inputs.columns import BATCH_BYTES, texts_of_column
 
@@ -168,6 +168,29 @@ def test_columns_that_are_no_text_are_refused(write: Callable[[Path, Any], Path]
     path = write(tmp_path / "rows", pa.Table.from_pylist(ROWS[:9]))
     assert "column 'number' is not of strings but of int64" in refused("count", *READ, "--field", "number", path)
     assert "no column 'meta.x' (it has 'text', 'meta', 'number')" in refused("count", *READ, "--field", "meta.x", path)
+
+
+PAIRS = [{"text": "the cat", "text_pair": [None, "a", "b c"][n % 3], "n": n} for n in range(600)]
+WORDS = [{"text": ["the", "cat", "sat"][: n % 4], "n": n} for n in range(600)]
+
+
+@pytest.mark.parametrize("write", [parquet, arrow, stream])
+@pytest.mark.parametrize("rows", [PAIRS, WORDS])
+def test_second_texts_and_lists_of_words_are_those_of_lines(
+    rows: list[dict[str, Any]], write: Callable[[Path, Any], Path], tmp_path: Path
+) -> None:
+    """The column text_pair was once left out, silently."""
+    (tmp_path / "lines").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    path = write(tmp_path / "rows", pa.Table.from_pylist(rows))
+    template = ("-e", ROOT / "tests/data/formats/wordpiece.tokenizer.json", "--add-special-tokens")
+    for given in (("encode", "--json", "--all-fields", *template, *READ), ("count", *template, *READ)):
+        assert noted(*given, path) == noted(*given, tmp_path / "lines")
+
+
+def test_a_second_text_that_is_none_is_refused(tmp_path: Path) -> None:
+    path = parquet(tmp_path / "rows", pa.table({"text": ["a", "b"], "text_pair": [b"a", b"b"]}))
+    assert "column 'text_pair' is not of strings but of binary" in refused("count", *READ, path)
+    assert ok("count", *READ, parquet(path, pa.table({"text": ["a"], "text_pair": pa.nulls(1)}))) == b"1\n"
 
 
 @pytest.mark.parametrize("write", first_in_gate([parquet, arrow, stream, categories], 2))

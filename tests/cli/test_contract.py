@@ -42,7 +42,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (["decode"], b"[24912, 2375]\n", b"hello world"),
         (["split", "-t", "it's 2024"], b"", b"it's\n \n202\n4\n"),
         (["count", "--special", "allow"], b"<|endoftext|>", b"1\n"),
-        (["count"], b"<|endoftext|>", b"7\n"),
+        (["count", "--special", "text"], b"<|endoftext|>", b"7\n"),
     ],
 )
 def test_the_answer_is_exactly_this(arguments: list[str], data: bytes, expected: bytes) -> None:
@@ -96,7 +96,7 @@ def test_several_files_are_counted_like_wc(folder: Path) -> None:
 def test_a_file_that_cannot_be_read_does_not_stop_the_count_of_the_others(folder: Path) -> None:
     ran = run_tokcli("count", "a.txt", "nope", "b.txt")
     assert (ran.status, ran.out) == (2, b"3 a.txt\n5 b.txt\n8 total\n")
-    assert ran.err == "Error: nope: no such file or directory\n"
+    assert ran.err == "Error: nope: no such file or directory\nIf this is text, give it with -t 'nope'.\n"
 
 
 def test_names_are_read_from_a_list(folder: Path) -> None:

@@ -46,6 +46,31 @@ def file_of_columns(source: object) -> str | None:
     return source.name if holds_columns(source.name) else None
 
 
+def has_words_or_pairs(path: str, field: str, pair: str) -> bool:
+    """Return whether texts in the column `field` are lists of words, or have second texts in the column `pair`.
+
+    Then rows have to be read as objects. InputError for a column `pair` that holds anything else.
+    """
+    arrow = import_pyarrow()
+    try:
+        with arrow.memory_map(path) as file:
+            head = file.read(len(ARROW))
+            file.seek(0)
+            if head.startswith(PARQUET):
+                schema = arrow.parquet.read_schema(file)
+            else:
+                schema = (arrow.ipc.open_file if head == ARROW else arrow.ipc.open_stream)(file).schema
+            _, kind = _named_column(arrow, schema, path, field)
+            second = schema.field(pair).type if pair in schema.names else None
+            if second is not None and not (_is_text_or_words(arrow.types, second) or arrow.types.is_null(second)):
+                raise InputError(f"column {pair!r} is not of strings but of {second}", "Rename it.", where=path)
+            return second is not None or (_is_text_or_words(arrow.types, kind) and not _is_text(arrow.types, kind))
+    except InputError:
+        raise
+    except (arrow.ArrowException, OSError, ValueError) as error:
+        raise refused_by_pyarrow(error, "cannot be read as columns", path) from None
+
+
 def texts_of_column(path: str, field: str, first: int, *, skips_null: bool = False) -> Iterator[Texts]:
     """Yield the texts of a column from row `first` on; InputError names what is wrong, such as a row without a text.
 
@@ -137,15 +162,7 @@ def _rest(column: Any, first: int) -> Iterator[Any]:
 
 def _column(arrow: Any, schema: Any, path: str, field: str) -> tuple[str, Callable[[Any], Any]]:
     """Return the name of the column that holds a field, and a function that takes the field out of the column."""
-    name, *inner = [field] if field in schema.names else field.split(".")
-    kind = schema.field(name).type if name in schema.names else None
-    for each in inner:
-        kind = _member_type(arrow, kind, each)
-    if kind is None:
-        known = ", ".join(map(repr, schema.names[:8])) or "none"
-        raise InputError(f"no column {field!r} (it has {known})", "Name the column with --field.", where=path)
-    if arrow.types.is_dictionary(kind):
-        kind = kind.value_type
+    (name, *inner), kind = _named_column(arrow, schema, path, field)
     if not _is_text(arrow.types, kind):
         raise InputError(f"column {field!r} is not of strings but of {kind}", where=path)
 
@@ -155,6 +172,24 @@ def _column(arrow: Any, schema: Any, path: str, field: str) -> tuple[str, Callab
         return column.cast(arrow.large_string())
 
     return name, take
+
+
+def _named_column(arrow: Any, schema: Any, path: str, field: str) -> tuple[list[str], Any]:
+    """Return the names that lead to a field, and the type of its values; InputError where there is no such column."""
+    name, *inner = [field] if field in schema.names else field.split(".")
+    kind = schema.field(name).type if name in schema.names else None
+    for each in inner:
+        kind = _member_type(arrow, kind, each)
+    if kind is None:
+        known = ", ".join(map(repr, schema.names[:8])) or "none"
+        raise InputError(f"no column {field!r} (it has {known})", "Name the column with --field.", where=path)
+    return [name, *inner], kind.value_type if arrow.types.is_dictionary(kind) else kind
+
+
+def _is_text_or_words(types: Any, kind: Any) -> bool:
+    kind = kind.value_type if types.is_dictionary(kind) else kind
+    is_list = types.is_list(kind) or types.is_large_list(kind)
+    return _is_text(types, kind.value_type if is_list else kind)
 
 
 def _is_text(types: Any, kind: Any) -> bool:
