@@ -102,3 +102,8 @@ def test_rows_of_parquet_without_a_text_are_left_out(tmp_path: Path) -> None:
 
 def test_it_is_for_json_lines() -> None:
     assert "--skip-invalid needs --records jsonl" in refused("count", "--records", "lines", "--skip-invalid", data=b"x")
+
+
+def test_a_number_of_thousands_of_digits_is_called_so() -> None:
+    said = refused("count", *JSONL, data=b'{"text": "a", "n": %b}\n' % (b"9" * 5000))
+    assert "record 1: a number with too many digits" in said

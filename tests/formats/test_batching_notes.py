@@ -36,7 +36,7 @@ def test_a_note_names_them_on_each_run_and_q_silences_it(original: Path, backend
         given = (command, "-e", path, "-t", "hello")
         assert noted(*given, env=env).err == CUTS + PADS
         assert ok(*given, "-q", env=env) == ok(command, "-e", original, "-t", "hello", env=env)
-    assert noted("count", "-e", path, path, path, env=env).err == CUTS + PADS
+    assert noted("count", "--special", "text", "-e", path, path, path, env=env).err == CUTS + PADS
     assert noted("decode", "-e", path, "-t", "5", env=env).err == ""
 
 
@@ -47,6 +47,10 @@ def test_a_note_names_them_on_each_run_and_q_silences_it(original: Path, backend
         (
             {"truncation": TRUNCATION | {"direction": "Left"}},
             CUTS.replace("-tokens trunc", "-tokens --keep last trunc"),
+        ),
+        (
+            {"truncation": TRUNCATION | {"strategy": "OnlyFirst"}},
+            CUTS.replace("so.", "so, but pairs lose tokens of the longer text, not of the first."),
         ),
         (
             {"padding": PADDING | {"strategy": "BatchLongest"}},

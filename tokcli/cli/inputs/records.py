@@ -381,7 +381,9 @@ def read_json(raw: bytes, where: str | None) -> Any:
         raise InputError("not UTF-8", where=where, offset=error.start, unit="byte") from None
     except ValueError as error:
         found: Any = error
-        if not hasattr(error, "pos"):  # a number of thousands of digits, or none such as NaN
+        if "int_max_str_digits" in str(error):
+            raise InputError("a number with too many digits", "Write it as a string.", where=where) from None
+        if not hasattr(error, "pos"):  # none such as NaN
             raise InputError(f"not JSON: {error}", where=where) from None
         at, reason = len(found.doc[: found.pos].encode()), found.msg[:1].lower() + found.msg[1:]
         raise InputError("not JSON", where=where, offset=at, unit="byte", detail=reason) from None

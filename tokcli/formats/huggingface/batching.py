@@ -28,10 +28,11 @@ def _truncation(top: JsonNode) -> list[str]:
     node = top.member("truncation")
     at_end = node.member("direction").choice({"Left": False, "Right": True}, "Right")
     size = node.member("max_length").whole(*_SIZES)
-    node.member("strategy").choice(dict.fromkeys(("LongestFirst", "OnlyFirst", "OnlySecond")))
+    other = node.member("strategy").choice({"LongestFirst": "", "OnlyFirst": "first", "OnlySecond": "second"})
     node.member("stride").whole(*_SIZES)
     option = f"-n {size} --add-special-tokens" + ("" if at_end else " --keep last")
-    return [f"has a truncation to {size} tokens, which is not applied; encode {option} truncates so."]
+    pairs = f", but pairs lose tokens of the longer text, not of the {other}" if other else ""
+    return [f"has a truncation to {size} tokens, which is not applied; encode {option} truncates so{pairs}."]
 
 
 def _padding(top: JsonNode) -> list[str]:
