@@ -12,11 +12,12 @@ HAS_VALUE = 1 << 8  # of the unit at which a rule ends
 Pieces = list[tuple[bytes, int]]
 
 
-def model_file(pieces: Pieces, model_type: int, charsmap: bytes = b"") -> bytes:
-    """A model without a dummy prefix; `pieces` are texts and their types, which come after <unk>."""
+def model_file(pieces: Pieces, model_type: int, charsmap: bytes = b"", scores: tuple[float, ...] = ()) -> bytes:
+    """A model without a dummy prefix; `pieces` are texts and their types, which come after <unk>; scores are -1."""
     data = b""
-    for text, kind in [(b"<unk>", UNKNOWN), *pieces]:
-        data += field(1, field(1, text) + b"\x15" + struct.pack("<f", -1.0) + b"\x18" + bytes([kind]))
+    for at, (text, kind) in enumerate([(b"<unk>", UNKNOWN), *pieces]):
+        score = scores[at - 1] if at and scores else -1.0
+        data += field(1, field(1, text) + b"\x15" + struct.pack("<f", score) + b"\x18" + bytes([kind]))
     data += field(2, b"\x18" + bytes([model_type]))
     return data + field(3, (field(2, charsmap) if charsmap else b"") + b"\x18\0")
 

@@ -278,6 +278,29 @@ def test_rules_around_a_cut_are_applied_as_in_the_whole(
     assert ids_of_parts(tokenizer, text.encode(), size=40)[1] == tokenizer.inner.encode(text, frozenset())
 
 
+@pytest.mark.parametrize("cut", ["nothing", "spaces", "a metaspace before each"])
+@pytest.mark.parametrize("steps", STEPS)
+def test_replacements_around_a_cut_are_made_as_in_the_whole(steps: str, cut: str, engine: str, tmp_path: Path) -> None:
+    tokenizer = pipeline(tmp_path / "tokenizer.json", STEPS[steps], CUTS[cut], MODELS["BPE"])
+    text = "".join(random.Random(8).choices(["b", "a", "ab", "x", "the", "``", " ", " ", " ", "  ", "\n"], k=1500))
+    if cuts_of(tokenizer.rules) is not None:
+        assert ids_of_parts(tokenizer, text.encode(), size=32)[1] == tokenizer.inner.encode(text, frozenset())
+
+
+def test_sums_go_on_from_part_to_part(engine: str, tmp_path: Path) -> None:
+    """At the beginning "a" and "b" score more than "ab"; where the sum is large, both are rounded to the same."""
+    path = tmp_path / "x.model"
+    pieces = [(text.encode(), NORMAL) for text in ("a", "b", "ab", "x", "▁")]
+    path.write_bytes(model_file(pieces, UNIGRAM, scores=(-1.0, -1.0, -2.0000002, -100.0, -1.0)))
+    tokenizer = load_encoding(path).tokenizer
+    text = "ab x " * 400
+    whole = tokenizer.inner.encode(text, frozenset())
+    assert 1 in whole and 3 in whole
+    count, ids = ids_of_parts(tokenizer, text.encode(), size=40)
+    assert count > 20
+    assert ids == whole
+
+
 @pytest.mark.parametrize(("prefix", "trims"), [(True, True), (True, False), (False, True), (False, False)])
 def test_llama_cpps_models_cut_texts(prefix: bool, trims: bool, engine: str, tmp_path: Path) -> None:
     path = t5(tmp_path / "t5.gguf", add_space_prefix=(prefix, BOOL), remove_extra_whitespaces=(trims, BOOL))
