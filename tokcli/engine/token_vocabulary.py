@@ -95,7 +95,7 @@ class TokenVocabulary(Protocol):
 
     @property
     def file_notes(self) -> Sequence[str]:
-        """What the file asks for and nothing here does unasked, as sentences to be put after the file's name."""
+        """Notes on what the file asks for that is not done unasked; each continues a sentence with the file's name."""
         return ()
 
     @property

@@ -33,7 +33,7 @@ Merge: TypeAlias = tuple[int, int, int]  # a pair that becomes the next token, a
 
 
 class PairsLeft(NamedTuple):
-    """How often the most frequent pairs occur that are left when training stops early; 0 where there are none.
+    """The counts of the most frequent pairs that are left when training stops early; 0 where there are none.
 
     `most` is of the pairs that may merge, `most_too_long` of those whose token would be above `max_token_bytes`.
     """

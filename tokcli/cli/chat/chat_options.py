@@ -8,7 +8,7 @@ from tokcli.cli.options import option
 
 
 class ChatOptions(options.EncodingOptions):
-    """How requests to chat models are rendered, as values."""
+    """The options of commands that render requests to chat models, as values."""
 
     chat: bool
     chat_template: str | None

@@ -19,7 +19,7 @@ from tokcli.registry.catalog import CATALOG, encoding_of_ranks
 
 
 class Rules(NamedTuple):
-    """What counts a request to a chat model, and whether that is exact; else it is an estimate."""
+    """Counts a request to a chat model, exactly or by an estimate."""
 
     counted: Callable[[ChatRequest], ChatCount]
     is_exact: bool

@@ -59,7 +59,7 @@ class ChatTally:
 
     @property
     def number_of_parts(self) -> int:
-        """How many parts there are, whatever --top says."""
+        """The number of all parts, also of those that --top leaves out."""
         return len(self._parts)
 
     def marks(self, left_out: Mapping[str, int] | None = None) -> dict[str, object]:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tokcli.engine.stream.chunks import Utf8Errors
 
     class Convertible(Protocol):
-        """What is asked of an `Input` (`cli/streams.py`, whose fields these are)."""
+        """The fields of an `Input` (`cli/streams.py`) that are used here."""
 
         @property
         def shown(self) -> str: ...

@@ -60,7 +60,7 @@ class Plan:
 
     @property
     def on_long_piece(self) -> str:
-        """What to do about a piece that is too long."""
+        """The hint for a piece that is too long."""
         is_none = self.pat_str == WHOLE_TEXT
         why = "Without a pattern, all of a text is one piece" if is_none else "The pattern finds no end in it"
         return (

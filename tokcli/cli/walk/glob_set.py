@@ -39,7 +39,7 @@ class Glob(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How much of an automaton this needs: the characters that its steps name, and one for each step."""
+        """The size of the automaton: the characters that its steps name, and one for each step."""
         return 1 + sum(1 + len(step.chars) for step in self.steps)
 
 

@@ -22,7 +22,7 @@ _MOST_PARTIAL, _KEPT_PARTIAL, _MOST_SHRUNK = 10_000, 512, 10
 
 
 class PathScores(NamedTuple):
-    """What a lattice is made by, beside the text: what `best_path` takes."""
+    """The scores by which a lattice is made of a text, as `best_path` takes them."""
 
     scores: Mapping[str, float]
     beginnings: frozenset[str]
