@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support import ok, refused
+from support import noted, ok, refused
 
 from tokcli.cli.all_fields import members_of
 
@@ -23,7 +23,7 @@ VALUES = st.recursive(
 
 def answers(command: str, *options: str, records: str = RECORD) -> list[Any]:
     """Return the objects that a command answers to JSON records, with numbers as they are written."""
-    out = ok(command, *JSONL, *options, data=records.encode()).decode()
+    out = noted(command, *JSONL, *options, data=records.encode()).out.decode()
     return [json.loads(line, parse_float=str) for line in out.splitlines()]
 
 
@@ -60,6 +60,15 @@ def test_what_a_terminal_would_act_on_is_escaped() -> None:
     assert ok("count", *JSONL, data='{"text": "", "n": "\u202e"}\n'.encode()) == (
         b'{"text": "", "n": "\\u202e", "count": 0}\n'
     )
+
+
+def test_a_note_names_once_the_members_that_give_way_to_those_of_the_answer() -> None:
+    lines = b'{"text": "a", "count": 7}\n{"text": "b", "count": 8}\n'
+    said = "Note: --all-fields leaves out members of the records that answers have themselves: 'count'.\n"
+    assert noted("count", *JSONL, data=lines).err == said
+    assert ok("count", *JSONL, "-q", data=lines) == noted("count", *JSONL, data=lines).out
+    assert ok("encode", *JSONL, "--chunk", "9", data=b'{"text": "a", "meta": {"count": 1}}\n')
+    assert "'index', 'start'" in noted("encode", *JSONL, "--chunk", "9", data=b'{"index":1,"text":"a","start":2}\n').err
 
 
 def test_a_name_that_is_written_with_escapes_is_the_same_name() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from tokcli.cli.json_stream import safe
@@ -22,13 +22,15 @@ class AllFields(Output):
     """An output of JSON objects, one per line, each of which begins with the members of the object that it answers.
 
     Those members are copied as they were written. `own` names the members that answers have themselves: a member of
-    the answered object with such a name is left out. The name a.b is that of member b of the object in a, unless there
-    is a member of this very name.
+    the answered object with such a name is left out, and `note` says so once, unless it is `field`, from which the
+    answer is made. The name a.b is that of member b of the object in a, unless there is a member of this very name.
     """
 
-    def __init__(self, path: str | None, sources: Iterable[Input], own: Collection[str]) -> None:
+    def __init__(
+        self, path: str | None, sources: Iterable[Input], own: Collection[str], field: str, note: Callable[[str], None]
+    ) -> None:
         super().__init__(path, sources)
-        self._own = own
+        self._own, self._unsaid, self._note = own, set(own) - {field}, note
         self._last = b"", b""  # the object that was answered last, and how its answers begin
         self._answered: deque[bytes] = deque()  # objects whose answers are not written yet
         self._begins_line = True
@@ -50,9 +52,18 @@ class AllFields(Output):
         if answered is not self._last[0]:  # each of many chunks of a text answers one object
             kept = answered.decode().strip()[:-1].rstrip()
             if "\\" in kept or any(f'"{name.rpartition(".")[2]}"' in kept for name in self._own):  # maybe as a member
+                self._note_lost(kept)
                 kept = without_members(kept, self._own)
             self._last = answered, safe(kept if kept == "{" else f"{kept}, ").encode()
         return self._last[1]
+
+    def _note_lost(self, answered: str) -> None:
+        """Note which members of an object, without its last bracket, the answer lacks: of each name once."""
+        lost = [name for name, _ in members_of(answered) if name in self._unsaid] if self._unsaid else []
+        self._unsaid.difference_update(lost)
+        if lost:
+            names = ", ".join(map(repr, dict.fromkeys(lost)))
+            self._note(f"--all-fields leaves out members of the records that answers have themselves: {names}.")
 
 
 def without_members(text: str, names: Collection[str]) -> str:

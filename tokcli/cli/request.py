@@ -122,6 +122,8 @@ class Request(Generic[Asked]):
 class InputRequest(Request[AskedInput]):
     """A request that has inputs, whole or as records."""
 
+    field = "ids"  # of JSON records, where --field names no other
+
     @cached_property
     def inputs(self) -> list[streams.Input]:
         """The inputs, in order."""
@@ -152,7 +154,7 @@ class InputRequest(Request[AskedInput]):
         if self.options.all_fields:
             from tokcli.cli.all_fields import AllFields
 
-            return AllFields(self.options.output, self.files_read, own)
+            return AllFields(self.options.output, self.files_read, own, self.options.field or self.field, self.note)
         return streams.Output(self.options.output, self.files_read)
 
     @property
@@ -163,6 +165,8 @@ class InputRequest(Request[AskedInput]):
 
 class TextRequest(InputRequest[AskedText]):
     """A request whose inputs are text."""
+
+    field = "text"
 
     _has_words = _has_pairs = False  # whether a record was a list of words, or a pair that has no template
 

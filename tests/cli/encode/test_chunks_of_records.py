@@ -18,7 +18,7 @@ CHUNK = ("encode", "--chunk", "4")
 
 
 def objects(*arguments: str | Path, **more: Any) -> list[dict[str, Any]]:
-    return list(map(json.loads, ok(*CHUNK, "--json", *arguments, **more).splitlines()))
+    return list(map(json.loads, noted(*CHUNK, "--json", *arguments, **more).out.splitlines()))
 
 
 @pytest.mark.parametrize("backend", ["native", "python"])
