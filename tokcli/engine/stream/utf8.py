@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 from array import array
-from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property, lru_cache
 from itertools import accumulate, chain, pairwise
@@ -311,10 +310,12 @@ class SpecialCounter:
 
     def count_records(self, data: bytes, ends: memoryview) -> None:
         """Count the tokens in texts in one buffer, each of which ends with one of `ends` (uint64), if not before."""
-        number = 0
+        number = place = 0  # of the text in which a token begins: both are in order
         for begin, token in self._finder.find(data, len(data)):
-            end = ends[bisect_right(ends, begin)]  # a token is not in two texts
-            number += token not in self._allowed and begin + len(token.encode()) <= end
+            while ends[place] <= begin:
+                place += 1
+            end = begin + len(token.encode())  # a token is not in two texts
+            number += token not in self._allowed and end <= ends[place]
         if number:
             self._found(number)
 
