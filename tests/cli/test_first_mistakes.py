@@ -34,6 +34,9 @@ from support import ok, program, refused
          "and any other word after it is a FILE: 'size' is neither."),
         (["count", "--tree", "two"], "two: no such file or directory\n--tree takes a number, "
          "and any other word after it is a FILE: 'two' is neither."),
+        (["encode", "--visualise", "stack", "-t", "x"], "--text cannot be combined with FILE\n--visualise takes tokens or "
+         "merges, and any other word after it is a FILE: 'stack' is neither."),
+        (["count", "-t", "x", "stack"], "--text cannot be combined with FILE\nLeave one of them out."),
         *((command, "s3://a/b: no such file or directory\nUrls are opened with --dask ADDRESS, or --dask local.")
           for command in (["count", "s3://a/b"], ["encode", "s3://a/b"])),
         (["split", "s3://a/b"], "s3://a/b: no such file or directory"),

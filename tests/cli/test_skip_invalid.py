@@ -100,6 +100,47 @@ def test_rows_of_parquet_without_a_text_are_left_out(tmp_path: Path) -> None:
     assert "record 2: member 'text' is not a string but null" in refused("count", *JSONL, "rows.parquet", cwd=tmp_path)
 
 
+READERS = {
+    **{name: command for name, command in COMMANDS.items() if "-e" not in command},
+    "encode --chunk": ("encode", "--chunk", "4", "--json"),
+    "encode --as-text": ("encode", "-n", "4", "--as-text"),
+    "encode --shards": ("encode", "--shards", "made"),
+    "train": ("train", "--vocab-size", "258", "-o", "made"),
+}
+
+
+@pytest.mark.parametrize("command", READERS.values(), ids=READERS)
+def test_an_input_without_any_json_object_is_an_error(command: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "page.jsonl").write_bytes(b"<!doctype html>\n<p>Sign in\n")
+    said = refused(*command, *JSONL, "--skip-invalid", "page.jsonl", cwd=tmp_path)
+    assert "no record of the input is a JSON object, such as page.jsonl: record 1: not JSON at byte 0" in said
+
+
+@pytest.mark.parametrize("skipped", [(), ("--skip-invalid",)])
+@pytest.mark.parametrize(
+    ("head", "name"),
+    [
+        (b"PAR1\x15", "a Parquet file"),
+        (b"ARROW1\0\0", "an Arrow file"),
+        (b"\xff\xff\xff\xff\x10\0\0\0", "an Arrow stream"),
+    ],
+)
+def test_columns_in_a_pipe_are_an_error_that_names_the_format(head: bytes, name: str, skipped: tuple[str, ...]) -> None:
+    said = refused("count", *JSONL, *skipped, data=head + b"\0\n\x01\n")
+    assert f"standard input: {name}, not JSON Lines\nWrite it to a file, uncompressed, and name that.\n" in said
+
+
+def test_a_note_says_that_no_object_of_an_input_has_a_text() -> None:
+    found = noted("count", *JSONL, "--skip-invalid", data=b'{"a": "b"}\n{"a": "c"}\n')
+    assert found.out == b""
+    assert "standard input: no record is valid, so that all are left out." in found.err
+
+
+@pytest.mark.parametrize("data", [b"", b"\n\n"])
+def test_an_empty_input_has_no_invalid_record(data: bytes) -> None:
+    assert ok("count", *JSONL, "--skip-invalid", data=data) == b""
+
+
 def test_it_is_for_json_lines() -> None:
     assert "--skip-invalid needs --records jsonl" in refused("count", "--records", "lines", "--skip-invalid", data=b"x")
 

@@ -6,6 +6,7 @@ An option counts as given where the command line (or a preset) gives it a value 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterable, Mapping
 from typing import TypeAlias
 
@@ -85,7 +86,16 @@ def check(conflicts: Iterable[Conflict], ctx: click.Context, optional_values: Co
             for name in row.others
             if (other := found(name, typed if isinstance(row, Idle) else given)) is not None
         ]:
-            raise InputError(f"{option} cannot be combined with {either(others)}", row.hint)
+            hint = _misread(given["FILE"]) if "FILE" in others else ""
+            raise InputError(f"{option} cannot be combined with {either(others)}", hint or row.hint)
+
+
+def _misread(files: object) -> str:
+    """Return how a missing file was read that may have been meant as an option's value; "" where there is none."""
+    from tokcli.cli.hints import reading_of  # what only errors need
+
+    names = files if isinstance(files, tuple) else (files,)
+    return next(filter(None, (reading_of(str(name)) for name in names if not os.path.lexists(str(name)))), "")
 
 
 def given_options(ctx: click.Context, *, with_preset: bool = True) -> Mapping[str, object]:

@@ -15,6 +15,7 @@ import click
 from tokcli.cli import messages, options, streams
 from tokcli.cli.conflicts import Apart
 from tokcli.cli.inputs import records
+from tokcli.cli.inputs.whole_input import read_all, without_mark
 from tokcli.cli.json_stream import line, text_member
 from tokcli.cli.options import option
 from tokcli.cli.record import SEPARATOR, ids_of
@@ -105,13 +106,13 @@ def decode_input(request: DecodeRequest, source: streams.Input, output: streams.
     """Write the text of an input, or a JSON object with it; the input has ids, or a JSON object with ids."""
     form, blocks = request.options.form, source.blocks()
     if form == "text":
-        begin, blocks = beginning(records.without_mark(blocks))
+        begin, blocks = beginning(without_mark(blocks))
         if begin.lstrip().startswith(b"{"):
             data = decode(request, ids_of(only_object(source, blocks), "ids", source.shown))
             output.write(line(text_member(data)) if request.options.as_json else data)
             return
     if request.options.as_json:
-        data = records.read_all(source, MAX_JSON_BYTES, "for one JSON object", "Leave --json out.", blocks)
+        data = read_all(source, MAX_JSON_BYTES, "for one JSON object", "Leave --json out.", blocks)
         output.write(line(text_member(decode_all(request, read_ids([data], form)))))
         return
     write_live(decode_blocks(request, blocks, form), output)
@@ -138,7 +139,7 @@ def beginning(blocks: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
 
 def only_object(source: streams.Input, blocks: Iterator[bytes]) -> dict[str, Any]:
     """Return the members of the JSON object that is all there is in an input."""
-    data = records.read_all(source, MAX_JSON_BYTES, "for one JSON object", AS_RECORDS, blocks)
+    data = read_all(source, MAX_JSON_BYTES, "for one JSON object", AS_RECORDS, blocks)
     try:
         return records.read_object(data, source.shown)
     except InputError as error:

@@ -77,9 +77,8 @@ def _missing_file(error: MissingFileError) -> str:
     before = _word_before(name)
     if "\n" in name and any(word.startswith("--files0") for word in sys.argv):
         return "Separate names by NULs, as `find -print0` and `git ls-files -z` do."
-    if before in READINGS:
-        word = name[:MAX_QUOTED]
-        return f"{before} takes {READINGS[before]}, and any other word after it is a FILE: {word!r} is neither."
+    if reading := reading_of(name):
+        return reading
     if "://" in name and sys.argv[1:2] and sys.argv[1] in TAKE_URLS and not any("--dask" in word for word in sys.argv):
         return "Urls are opened with --dask ADDRESS, or --dask local."
     if before in NAME_FILES or sys.argv[1:2] == ["inspect-ranks"]:
@@ -87,6 +86,14 @@ def _missing_file(error: MissingFileError) -> str:
     if sys.argv[1:2] == ["decode"]:
         return f"If these are ids, give them with -t {name!r}." if _IDS.fullmatch(name) else error.hint
     return f"If this is text, give it with -t {name!r}." if looks_like_text(name) else error.hint
+
+
+def reading_of(name: str) -> str:
+    """Return what a missing file is not, if its name is the word after an option with an optional value; else ""."""
+    before, word = _word_before(name), name[:MAX_QUOTED]
+    if before not in READINGS:
+        return ""
+    return f"{before} takes {READINGS[before]}, and any other word after it is a FILE: {word!r} is neither."
 
 
 def _word_before(name: str) -> str:

@@ -13,6 +13,7 @@ from tokcli.cli.chat.rules import no_template
 from tokcli.cli.chat.template_conversation import left_out_of
 from tokcli.cli.chat.template_rules import TemplateRules, template_rules
 from tokcli.cli.inputs import records
+from tokcli.cli.inputs.whole_input import read_all
 from tokcli.cli.json_stream import line
 from tokcli.cli.request import Request
 from tokcli.cli.streams import STANDARD_INPUT, Input
@@ -44,7 +45,7 @@ class RenderedInputs:
 
     def _text(self, source: Input) -> Iterator[bytes]:
         """Yield the text of the only request of an input."""
-        data = records.read_all(source, MAX_BYTES, "messages")
+        data = read_all(source, MAX_BYTES, "messages")
         yield self._rendered(records.read_document(data, source.shown), source.shown).encode()
 
     def _lines(self, source: Input) -> Iterator[bytes]:

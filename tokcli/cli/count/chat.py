@@ -20,6 +20,7 @@ from tokcli.cli.count.estimates import scaled_chat
 from tokcli.cli.count.many import ManyCounts, Outcome, row_of
 from tokcli.cli.inputs import records
 from tokcli.cli.inputs.columns import file_of_columns
+from tokcli.cli.inputs.whole_input import read_all
 from tokcli.cli.walk.binary_files import is_binary
 from tokcli.errors import InputError, TokcliError, VocabularyError
 
@@ -87,7 +88,7 @@ class ChatCounts(ManyCounts):
 
     def _outcome(self, source: streams.Input) -> Outcome:
         try:
-            data = records.read_all(source, MAX_BYTES, "messages")
+            data = read_all(source, MAX_BYTES, "messages")
             if is_binary(source, data):
                 return Outcome(source)
             with streams.naming(source.shown):

@@ -27,7 +27,18 @@ def holds_columns(path: str) -> bool:
         if error.errno in SHORTAGES:
             raise
         return False
-    if head.startswith((PARQUET, ARROW)):
-        return True
-    length = int.from_bytes(head[len(STREAM) :], "little", signed=True)
-    return head.startswith(STREAM) and length > 0 and length % ALIGNED == 0
+    return columns_in(head) is not None
+
+
+def columns_in(head: bytes) -> str | None:
+    r"""Return what a file that begins with these bytes is; None for one that is no file of columns.
+
+    >>> columns_in(b"PAR1\x15"), columns_in(b"{}\n")
+    ('a Parquet file', None)
+    """
+    if head.startswith(PARQUET):
+        return "a Parquet file"
+    if head.startswith(ARROW):
+        return "an Arrow file"
+    length = int.from_bytes(head[len(STREAM) : len(STREAM) + LENGTH_BYTES], "little", signed=True)
+    return "an Arrow stream" if head.startswith(STREAM) and length > 0 and length % ALIGNED == 0 else None

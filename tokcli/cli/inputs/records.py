@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tokcli.cli import messages
 from tokcli.cli.inputs.columns import file_of_columns, has_words_or_pairs, objects_of_rows, texts_of_column
+from tokcli.cli.inputs.left_of import NOT_LINES, Left, refuse_columns
+from tokcli.cli.inputs.whole_input import MARK
 from tokcli.cli.json_stream import parse, parse_objects
 from tokcli.cli.record import PAIR, SEPARATOR, Record, RecordOfWords, json_name, text_or_words
 from tokcli.cli.streams import Input, Output
@@ -44,9 +46,7 @@ if TYPE_CHECKING:
 
 
 Text: TypeAlias = "bytes | list[bytes]"  # a text, or a list of words
-NOT_LINES = "JSON Lines have an object on each line: jq -c . writes an object so, and jq -c '.[]' those of an array."
 NO_WORDS: Mapping[int, list[bytes]] = {}
-MARK = b"\xef\xbb\xbf"  # of UTF-8: before JSON it is skipped, and in text it is a character
 MAX_RECORD_BYTES = MAX_PIECE_BYTES  # a record is held in memory, as a piece is
 ROWS_AS_OBJECTS = 256  # read together, where a row is read with all its columns
 MAX_BLOCK_BYTES = 1 << 20  # of records that are encoded together: with 256 KiB, handing them over takes a tenth longer
@@ -109,6 +109,18 @@ class Batch:
         output.flush()
 
 
+class _Last(Batch):
+    """The end of an input, without records; its error is that of an input of which no record was JSON."""
+
+    def __init__(self, source: RecordSource, left: Left) -> None:
+        super().__init__(source, (), Records.of([]))
+        self._left = left
+
+    def raise_error(self) -> None:
+        self.error = self._left.error()  # known only here: threads may have made this batch before others were parsed
+        super().raise_error()
+
+
 class Unparsed:
     """Records that were read together, of `size` bytes; any thread may `parse` them while others are read."""
 
@@ -146,11 +158,12 @@ def _unparsed(
         return
     number = 1  # of the next record
     offset = 0
+    left = Left(source)
 
     def next_number() -> int:
         return number
 
-    for raw in _whole_records(source, kind, next_number):
+    for raw in _whole_records(source, kind, next_number, as_text=as_text):
         size = len(raw)
         if kind == "jsonl" and offset == 0:
             raw = raw.removeprefix(MARK)
@@ -160,12 +173,14 @@ def _unparsed(
             messages.print_note_once("lines end in CR (Windows' line ends): the CR is part of each record.")
         ends = _ends_in(raw, SEPARATOR[kind])
         if kind == "jsonl" and as_text:
-            yield Unparsed(size, partial(_texts_in, source, number, raw, field, errors, offset))
+            yield Unparsed(size, partial(_texts_in, left, source, number, raw, field, errors, offset))
         else:
             batch = Batch(source, range(number, number + len(ends)), Records(raw, ends, 1), offset=offset)
             yield Unparsed(size, partial(_itself, batch))
         number += len(ends)  # also blank lines
         offset += size
+    if kind == "jsonl" and as_text and source.skips_invalid and getattr(source, "is_whole", True):
+        yield Unparsed(0, partial(_Last, source, left))
 
 
 def _itself(batch: Batch) -> Batch:
@@ -192,7 +207,7 @@ def _rows_as_objects(source: RecordSource, path: str, field: str, errors: Utf8Er
     at, objects, text_in = first, objects_of_rows(path, first), partial(text_or_words, field=field, errors=errors)
     while rows := list(islice(objects, ROWS_AS_OBJECTS)):
         raw = b"\n".join([*rows, b""])
-        yield Unparsed(len(raw), partial(_texts, source, at + 1, raw, text_in, at - first))
+        yield Unparsed(len(raw), partial(_texts, Left(source), source, at + 1, raw, text_in, at - first))
         at += len(rows)
 
 
@@ -230,40 +245,9 @@ def batches_of_lines(source: RecordSource) -> Iterator[Unparsed]:
     return _unparsed(source, "jsonl", "text", "strict", as_text=False)
 
 
-def read_all(source: Input, most: int, what: str, hint: str = "", blocks: Iterable[bytes] | None = None) -> bytes:
-    """Return all bytes of an input, or its `blocks` if some were read already.
-
-    InputError ("more than ... too many `what`") says that there are more than `most`.
-    """
-    held: list[bytes] = []
-    size = 0
-    for block in source.blocks() if blocks is None else blocks:
-        held.append(block)
-        size += len(block)
-        if size > most:
-            raise InputError(f"more than {most >> 20} MiB are too many {what}", hint, where=source.shown)
-    return b"".join(held)
-
-
-def without_mark(blocks: Iterable[bytes]) -> Iterator[bytes]:
-    r"""Yield the blocks of JSON or ids without a mark of UTF-8 at their beginning.
-
-    >>> list(without_mark([b"\xef", b"\xbb\xbf[1", b"]"])), list(without_mark([b"1 ", b"2"]))
-    ([b'[1', b']'], [b'1 ', b'2'])
-    """
-    rest = iter(blocks)
-    first = next(rest, b"")
-    while first and len(first) < len(MARK) and MARK.startswith(first):
-        if not (block := next(rest, b"")):
-            break
-        first += block
-    first = first.removeprefix(MARK)
-    if first:
-        yield first
-    yield from rest
-
-
-def _whole_records(source: RecordSource, kind: RecordKind, number: Callable[[], int]) -> Iterator[bytes]:
+def _whole_records(
+    source: RecordSource, kind: RecordKind, number: Callable[[], int], *, as_text: bool
+) -> Iterator[bytes]:
     """Yield whole records with their separators, of a block or more at a time.
 
     `number()` is that of the record after those that were yielded, for errors.
@@ -271,7 +255,8 @@ def _whole_records(source: RecordSource, kind: RecordKind, number: Callable[[], 
     separator = SEPARATOR[kind]
     parts: list[bytes] = []  # of a record that spans several blocks
     size = 0
-    for block in source.blocks(BLOCK_BYTES, MAX_BLOCK_BYTES):
+    blocks = source.blocks(BLOCK_BYTES, MAX_BLOCK_BYTES)
+    for block in refuse_columns(source, blocks, as_text=as_text) if kind == "jsonl" else blocks:
         end = block.rfind(separator) + 1
         if end:
             yield b"".join([*parts, memoryview(block)[:end]])
@@ -292,11 +277,14 @@ def _ends_in(data: bytes, separator: bytes) -> memoryview:
     return memoryview(array("Q", sizes))
 
 
-def _texts_in(source: RecordSource, first: int, raw: bytes, field: str, errors: Utf8Errors, offset: int) -> Batch:
+def _texts_in(
+    left: Left, source: RecordSource, first: int, raw: bytes, field: str, errors: Utf8Errors, offset: int
+) -> Batch:
     """Return the texts of JSON Lines as a batch; it ends before the first line without a text, whose error it has."""
     found = _texts_natively(raw, field)
     if found is None:
-        return _texts(source, first, raw, partial(text_or_words, field=field, errors=errors), offset)
+        return _texts(left, source, first, raw, partial(text_or_words, field=field, errors=errors), offset)
+    left.add(len(found[1]), [])
     texts = Records(*found, 0, is_utf8=True)
     return Batch(source, range(first, first + len(texts.ends)), texts, _Lines(raw), offset=offset)
 
@@ -310,15 +298,18 @@ def _texts_natively(raw: bytes, field: str) -> tuple[bytes, bytes] | None:
     return found
 
 
-def _texts(source: RecordSource, first: int, raw: bytes, text_in: Callable[..., Text], offset: int) -> Batch:
+def _texts(
+    left: Left, source: RecordSource, first: int, raw: bytes, text_in: Callable[..., Text], offset: int
+) -> Batch:
     """Return the texts of JSON Lines, as `_texts_in` does, read in Python; invalid lines may be left out."""
     lines = [(number, line) for number, line in enumerate(raw[:-1].split(b"\n"), first) if line.strip()]
     parsed = parse_objects([line for _, line in lines])
     kept: list[tuple[int, bytes, dict[str, Any], Text]] = []
-    error, left_out = None, list[TokcliError]()
+    error, left_out, has_objects = None, list[TokcliError](), False
     for place, (number, line) in enumerate(lines):
         try:
             members = read_object(line, None) if parsed is None else parsed[place]
+            has_objects = True
             kept.append((number, line, members, text_in(members, where=None)))
         except TokcliError as wrong:
             wrong.where = f"{source.shown}: record {number}"
@@ -328,7 +319,7 @@ def _texts(source: RecordSource, first: int, raw: bytes, text_in: Callable[..., 
             wrong.hint = with_way_out(NOT_LINES if line.lstrip()[:1] == b"[" or line.strip() == b"{" else wrong.hint)
             error = wrong
             break
-    messages.leave_out(len(left_out), str(left_out[0]) if left_out else "")
+    left.add(len(kept), left_out, has_objects=has_objects)
     numbers, objects, all_members, texts = (
         (list(column) for column in zip(*kept, strict=True)) if kept else ([], [], [], [])
     )

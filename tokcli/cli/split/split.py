@@ -15,6 +15,7 @@ import click
 
 from tokcli.cli import messages, options, streams
 from tokcli.cli.inputs import records
+from tokcli.cli.inputs.whole_input import read_all
 from tokcli.cli.json_stream import JsonStream, dump
 from tokcli.cli.record import SEPARATOR, Record
 from tokcli.cli.request import TextRequest
@@ -130,7 +131,7 @@ def writer(asked: SplitOptions) -> Callable[[SplitRequest, streams.Output], None
 def pattern_in(name: str) -> str:
     """Return the pattern that a file holds, without one trailing newline; InputError if it is empty or not UTF-8."""
     source = streams.Input(name)
-    data = records.read_all(source, MAX_PATTERN_BYTES, "for a pattern")
+    data = read_all(source, MAX_PATTERN_BYTES, "for a pattern")
     try:
         text = data.decode()
     except UnicodeDecodeError as error:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from tokcli.cli import streams
 from tokcli.cli.encode.encode_options import EncodeRequest
 from tokcli.cli.encode.whole_texts import sees_whole, whole_tokens
-from tokcli.cli.inputs.records import read_all
+from tokcli.cli.inputs.whole_input import read_all
 from tokcli.cli.json_stream import JsonStream, text_member
 from tokcli.cli.terminal import pager
 from tokcli.cli.terminal.colours import is_for_people

@@ -11,7 +11,7 @@ from tokcli.cli import streams
 from tokcli.cli.encode.encode_options import EncodeRequest
 from tokcli.cli.encode.whole_texts import sees_whole, whole_tokens
 from tokcli.cli.encode.write_ids import limited
-from tokcli.cli.inputs.records import read_all
+from tokcli.cli.inputs.whole_input import read_all
 from tokcli.engine.stream.chunks import MAX_PIECE_BYTES
 from tokcli.engine.stream.spans import byte_spans
 from tokcli.engine.tokens import pairs_of
