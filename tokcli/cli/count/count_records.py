@@ -20,6 +20,7 @@ from tokcli.render.numbers import counted
 
 if TYPE_CHECKING:
     from tokcli.cli.count.count_options import CountOptions, CountRequest
+    from tokcli.cli.inputs.left_of import RecordSource
 
 
 class RecordCounts:
@@ -75,9 +76,7 @@ def write_records(request: CountRequest, answers: RecordCounts, output: streams.
             batch.finish(output)
 
 
-def counts_of(
-    request: CountRequest, source: records.RecordSource
-) -> Iterator[tuple[records.Batch, Iterable[memoryview]]]:
+def counts_of(request: CountRequest, source: RecordSource) -> Iterator[tuple[records.Batch, Iterable[memoryview]]]:
     """Yield each batch of an input's records with their counts, in portions."""
     batches = records.batches_of(source, request.options)
     for batch, counts in request.shared_batches(batches, lambda batch: _count_batch(request, batch)):

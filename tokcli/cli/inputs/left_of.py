@@ -10,7 +10,26 @@ from tokcli.cli.inputs.column_files import columns_in
 from tokcli.errors import InputError, TokcliError
 
 if TYPE_CHECKING:
-    from tokcli.cli.inputs.records import RecordSource
+    from typing import Protocol
+
+    class RecordSource(Protocol):
+        """An input that has records, or a section of one."""
+
+        @property
+        def shown(self) -> str:
+            """The name in messages."""
+
+        @property
+        def notes(self) -> bool:
+            """Whether notes may be printed."""
+
+        @property
+        def skips_invalid(self) -> bool:
+            """Whether invalid records are left out."""
+
+        def blocks(self, size: int, most: int) -> Iterator[bytes]:
+            """Return the bytes in blocks of at most `size` bytes, which grow up to `most`."""
+
 
 NOT_LINES = "JSON Lines have an object on each line: jq -c . writes an object so, and jq -c '.[]' those of an array."
 

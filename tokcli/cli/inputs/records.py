@@ -22,27 +22,8 @@ from tokcli.engine.stream.utf8 import valid_utf8
 from tokcli.errors import InputError, TokcliError
 
 if TYPE_CHECKING:
-    from typing import Protocol
-
+    from tokcli.cli.inputs.left_of import RecordSource
     from tokcli.cli.options import RecordKind, TextOptions
-
-    class RecordSource(Protocol):
-        """An input that has records, or a section of one."""
-
-        @property
-        def shown(self) -> str:
-            """The name in messages."""
-
-        @property
-        def notes(self) -> bool:
-            """Whether notes may be printed."""
-
-        @property
-        def skips_invalid(self) -> bool:
-            """Whether invalid records are left out."""
-
-        def blocks(self, size: int, most: int) -> Iterator[bytes]:
-            """Return the bytes in blocks of at most `size` bytes, which grow up to `most`."""
 
 
 Text: TypeAlias = "bytes | list[bytes]"  # a text, or a list of words
