@@ -12,6 +12,7 @@
 
 #include "bpe/merge_list.h"
 #include "bpe/ranked_merges.h"
+#include "models/longest_match.h"
 #include "patterns/row_matcher.h"
 #include "samples.h"
 #include "text/decimal.h"
@@ -272,6 +273,18 @@ void fail_patterns() {
   }
 }
 
+// A search that reads a text backwards, with an automaton that is made when one first needs it.
+void fail_searches() {
+  const std::string text(1000, 'a');
+  std::optional<tokcli::LongestMatch> match;
+  const auto finds = [&] { return match->find(bytes_of(text), SIZE_MAX).size() == text.size(); };  // (two for each "aa")
+  sweep("search", [&] {
+    match.reset();
+    match.emplace(std::vector<std::string_view>{"aaaaaaaaaaaab", "aa", "b"});
+    return finds();
+  }, [&] { CLAIM(!match || finds()); });
+}
+
 void fail_training() {
   const std::string text = text_of(3000) + std::string(100, 'q') + " a long piece of letters";
   std::string many;
@@ -344,6 +357,7 @@ int main() {
   fail_text_models();
   fail_checks();
   fail_patterns();
+  fail_searches();
   fail_training();
   std::printf("%ld allocations failed\n", failures);
 }

@@ -1,8 +1,10 @@
 // Hostile images of models that are not byte-level: whatever stands in one, it is refused or used within its bounds.
 // The checksum is made to fit, so that everything else is looked at.
 //
-// An input: which model, how many changes, how many bytes are cut off; eight bytes for each change; a text.
+// An input: which model, how many changes, how many bytes are cut off; eight bytes for each change; a sum of scores; a text.
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <span>
 #include <stdexcept>
 
@@ -68,6 +70,21 @@ void encode_parts(TextModel& model, Bytes text, tokcli::ScratchPool& pool) {
   CLAIM(std::ranges::equal(std::span(spans.data(), spans.size()), std::span(part_spans.data(), part_spans.size())));
 }
 
+// Encodes a text after another one, whose scores have any sum: twice, the second time with words from the cache, in threads.
+void encode_after(const TextModel& model, Bytes text, tokcli::ScratchPool& pool, float before) {
+  const std::vector<uint8_t> raw(model.raw.tokens.size(), TextModel::kFound), normalized(model.normalized.tokens.size());
+  const auto encode_with = [&](size_t threads, double& sum) {
+    tokcli::IdBuffer ids;
+    tokcli::Needs needs;
+    model.encode(text, raw, normalized, pool, threads, &ids, needs, nullptr, {false, true}, &sum);
+    return needs.empty() ? Ids(ids.data(), ids.data() + ids.size()) : Ids();
+  };
+  double after = before, again = before;
+  const Ids ids = encode_with(1, after);
+  CLAIM(encode_with(3, again) == ids);
+  CLAIM(ids.empty() || after == again || (std::isnan(after) && std::isnan(again)));
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -86,13 +103,16 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     CLAIM(image != whole);
     return 0;
   }
+  const auto before = std::bit_cast<float>(input.word());
   const Bytes text{input.p, input.left};
   if (tokcli::valid_utf8(text) != text.size()) return 0;
   tokcli::ScratchPool pool{tokcli::TextScratch::Source{}};
   const Ids ids = encode(model, text, pool);
   CLAIM(encode(model, text, pool) == ids);     // from the cache
   CLAIM(encode(model, text, pool, 1) == ids);  // in one thread
-  find_places(model, text, pool);
-  encode_parts(model, text, pool);
+  encode_after(model, text, pool, before);
+  tokcli::ScratchPool placing{tokcli::TextScratch::Source{}};  // what another pool keeps holds for sums through the whole text
+  find_places(model, text, placing);
+  encode_parts(model, text, placing);
   return 0;
 }

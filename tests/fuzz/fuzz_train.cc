@@ -1,5 +1,6 @@
 // Training on any pieces: the merges are those of a count of all pairs before each merge, in any portions of time, with
-// any memory; counts in blocks are read back as they were written, and blocks of any bytes are refused or read.
+// any memory, and so are the most frequent pairs that are left; counts in blocks are read back as they were written, and
+// blocks of any bytes are refused or read.
 //
 // An input: flags, the number of merges, the least count, the longest token, the memory; then pieces, each with a size
 // and a count.
@@ -20,14 +21,20 @@ struct Piece {
   uint64_t count;
 };
 using Merges = std::vector<std::array<uint64_t, 3>>;
+struct Trained {
+  Merges merges;
+  tokcli::PairsLeft left;
+};
 
 // The definition: of the most frequent pairs the one with the smallest ids, or the first one, becomes a token.
-Merges train_slowly(const std::vector<Piece>& pieces, const tokcli::TrainerOptions& options) {
+Trained train_slowly(const std::vector<Piece>& pieces, const tokcli::TrainerOptions& options) {
   std::vector<std::vector<uint32_t>> rows;
   for (const Piece& piece : pieces) rows.emplace_back(bytes_of(piece.bytes).begin(), bytes_of(piece.bytes).end());
   std::vector<uint64_t> sizes(options.token_bytes.begin(), options.token_bytes.end());
-  Merges merges;
-  while (sizes.size() < options.vocab_size) {
+  Trained made;
+  // Pairs are counted once more when no merge follows, unless none was wanted at all.
+  for (bool is_complete = false; options.vocab_size > options.token_bytes.size();) {
+    is_complete = sizes.size() >= options.vocab_size;
     std::map<std::pair<uint32_t, uint32_t>, std::pair<uint64_t, uint64_t>> pairs;  // the count, and where it is first
     uint64_t place = 0;
     for (size_t i = 0; i < rows.size(); ++i) {
@@ -38,39 +45,45 @@ Merges train_slowly(const std::vector<Piece>& pieces, const tokcli::TrainerOptio
       }
     }
     const auto longest = options.max_token_bytes ? options.max_token_bytes : UINT64_MAX;
+    tokcli::PairsLeft left;
     std::erase_if(pairs, [&](const auto& pair) {
-      return sizes[pair.first.first] + sizes[pair.first.second] > longest ||
-             pair.second.first < std::max<uint64_t>(options.min_frequency, 1);
+      const bool is_too_long = sizes[pair.first.first] + sizes[pair.first.second] > longest;
+      uint64_t& most = is_too_long ? left.most_too_long : left.most;
+      most = std::max(most, pair.second.first);
+      return is_too_long || pair.second.first < std::max<uint64_t>(options.min_frequency, 1);
     });
-    if (pairs.empty()) break;
+    made.left = left;
+    if (pairs.empty() || is_complete) break;
     const auto best = std::ranges::min_element(pairs, [&](const auto& a, const auto& b) {
       if (a.second.first != b.second.first) return a.second.first > b.second.first;
       return options.first_wins ? a.second.second < b.second.second : a.first < b.first;
     });
-    const auto [left, right] = best->first;
-    merges.push_back({left, right, best->second.first});
+    const auto [first, second] = best->first;
+    made.merges.push_back({first, second, best->second.first});
     for (auto& row : rows) {
-      std::vector<uint32_t> made;
+      std::vector<uint32_t> shorter;
       for (size_t k = 0; k < row.size(); ++k) {
-        const bool is_pair = k + 1 < row.size() && row[k] == left && row[k + 1] == right;
-        made.push_back(is_pair ? static_cast<uint32_t>(sizes.size()) : row[k]);
+        const bool is_pair = k + 1 < row.size() && row[k] == first && row[k + 1] == second;
+        shorter.push_back(is_pair ? static_cast<uint32_t>(sizes.size()) : row[k]);
         k += is_pair;
       }
-      row = std::move(made);
+      row = std::move(shorter);
     }
-    sizes.push_back(sizes[left] + sizes[right]);
+    sizes.push_back(sizes[first] + sizes[second]);
   }
-  return merges;
+  return made;
 }
 
-Merges train(const std::vector<Piece>& pieces, const tokcli::TrainerOptions& options, size_t portion) {
+Trained train(const std::vector<Piece>& pieces, const tokcli::TrainerOptions& options, size_t portion) {
   const std::unique_ptr<tokcli::Trainer> trainer = tokcli::Trainer::make(options);
   for (const Piece& piece : pieces) trainer->add_bytes(piece.bytes, piece.count);
   std::vector<tokcli::LearnedMerge> merges;
   while (trainer->run(std::chrono::milliseconds(1000), portion, merges)) continue;
-  Merges rows;
-  for (const auto& merge : merges) rows.push_back({merge.left, merge.right, merge.count});
-  return rows;
+  Trained made;
+  for (const auto& merge : merges) made.merges.push_back({merge.left, merge.right, merge.count});
+  made.left = trainer->end();
+  CLAIM(!trainer->run(std::chrono::milliseconds(1000), 1, merges) && merges.size() == made.merges.size());
+  return made;
 }
 
 void check_blocks(const std::vector<Piece>& pieces, Bytes data) {
@@ -127,7 +140,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     pieces.push_back(std::move(piece));
   }
   if (flags & 64) pieces.resize(std::min<size_t>(pieces.size(), 4));
-  const Merges expected = train_slowly(pieces, options), learned = train(pieces, options, 1 + flags / 16 % 4);
+  const Trained all_expected = train_slowly(pieces, options), all_learned = train(pieces, options, 1 + flags / 16 % 4);
+  const Merges &expected = all_expected.merges, &learned = all_learned.merges;
   if (learned != expected) {
     std::fprintf(stderr, "flags %u, %zu merges, %zu expected\n", unsigned{flags}, learned.size(), expected.size());
     for (size_t i = 0; i < std::min(learned.size(), expected.size()); ++i) {
@@ -139,6 +153,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     }
   }
   CLAIM(learned == expected);
+  const tokcli::PairsLeft &left = all_learned.left, &expected_left = all_expected.left;
+  CLAIM(left.most == expected_left.most && left.most_too_long == expected_left.most_too_long);
   check_blocks(pieces, {data, size});
   return 0;
 }

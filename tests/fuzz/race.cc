@@ -7,6 +7,7 @@
 
 #include "base/fork.h"
 #include "base/threads.h"
+#include "models/longest_match.h"
 #include "patterns/row_matcher.h"
 #include "samples.h"
 #include "text/text_check.h"
@@ -46,6 +47,7 @@ struct Shared {
   tokcli::TextModel model, placed;
   tokcli::ReadersLock rules;
   tokcli::TextCheck check;
+  tokcli::LongestMatch match{{"aaaaaaaaaaaab", "aa", "b"}};
   tokcli::Glyphs glyphs;
   tokcli::PieceTable pieces;
   tokcli::ObjectLock counting;
@@ -140,6 +142,12 @@ void use_check(Shared& shared, const std::string& text) {
   CLAIM(shared.check.find(tokcli::Text::of(bytes_of(text))).size() < text.size());
 }
 
+// Threads read a text backwards, with an automaton that the first of them makes.
+void use_search(Shared& shared, const std::string& text) {
+  const std::string same(text.size() / 2 * 2, 'a');
+  CLAIM(shared.match.find(bytes_of(same), SIZE_MAX).size() == same.size());
+}
+
 // Counts in a table of its own and in the one that all share, writes blocks and merges them, and learns merges.
 void use_training(Shared& shared, const std::string& text) {
   tokcli::PieceTable own;
@@ -186,7 +194,7 @@ int main(int count, char** arguments) {
   size_t rounds = 0;
   for (; Clock::now() < end; ++rounds) {
     Shared shared(kModels[rounds % std::size(kModels)]);
-    constexpr std::array kUses{use_vocabulary, use_models, use_views, use_check, use_training};
+    constexpr std::array kUses{use_vocabulary, use_models, use_views, use_check, use_search, use_training};
     std::vector<std::thread> threads;
     for (size_t number = 1; number <= kThreads; ++number) {
       threads.emplace_back([&, number] {

@@ -645,7 +645,7 @@ class TextModel:
     ) -> list[Any] | Answer | None:
         """Return the ids of a part of a text, the sum of scores after it and, if asked for, spans; else as encode does.
 
-        `total` is the sum before it (ValueError: it is not finite), `begins` whether the whole text begins with it.
+        `total` is the sum before it, `begins` whether the whole text begins with it.
         """
     def part_ends(
         self, text: str | Buffer, raw: Buffer, normalized: Buffer, size: SupportsIndex, /

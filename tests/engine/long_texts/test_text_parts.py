@@ -301,6 +301,18 @@ def test_sums_go_on_from_part_to_part(engine: str, tmp_path: Path) -> None:
     assert ids == whole
 
 
+def test_a_sum_that_becomes_infinite_goes_on_from_part_to_part(engine: str, tmp_path: Path) -> None:
+    """Sums are reduced at "a", which makes that of "ab" larger than any number."""
+    path = tmp_path / "x.model"
+    pieces = [(text.encode(), NORMAL) for text in ("a", "b", "ab", "x", "▁")]
+    path.write_bytes(model_file(pieces, UNIGRAM, scores=(-3e38, -1.0, 3e38, -1.0, -1.0)))
+    tokenizer = load_encoding(path).tokenizer
+    text = "ab " * 400
+    count, ids = ids_of_parts(tokenizer, text.encode(), size=40)
+    assert count > 20
+    assert ids == tokenizer.inner.encode(text, frozenset())
+
+
 @pytest.mark.parametrize(("prefix", "trims"), [(True, True), (True, False), (False, True), (False, False)])
 def test_llama_cpps_models_cut_texts(prefix: bool, trims: bool, engine: str, tmp_path: Path) -> None:
     path = t5(tmp_path / "t5.gguf", add_space_prefix=(prefix, BOOL), remove_extra_whitespaces=(trims, BOOL))

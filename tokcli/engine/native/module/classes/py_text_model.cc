@@ -2,7 +2,6 @@
 #include "module/classes/py_text_model.h"
 
 #include <algorithm>
-#include <cmath>
 #include <deque>
 
 #include "input/records.h"
@@ -195,7 +194,6 @@ nb::object PyTextModel::encode_spans(nb::handle text, nb::handle raw, nb::handle
 }
 nb::object PyTextModel::encode_next(nb::handle text, nb::handle raw, nb::handle normalized, Number<size_t> threads,
                                     bool begins, double sum, bool keeps_spans) {
-  if (!std::isfinite(sum)) throw nb::value_error("a sum is not finite");
   Spans spans;
   const auto make = [&](IdBuffer ids, size_t) {
     nb::list made;
