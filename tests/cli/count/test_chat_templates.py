@@ -289,6 +289,16 @@ def test_parts_are_the_texts_of_messages_and_tools_and_the_rest_is_the_templates
     assert [part["tool"] for part in tools["parts"]] == ["(no tool)", "f"]
 
 
+def test_special_tokens_in_the_text_of_a_message_are_the_messages_tokens(tmp_path: Path) -> None:
+    text = "<|end|>" * 9 + "hi"
+    chat = {"messages": [{"role": "user", "content": text}]}
+    made = tokenizer(tmp_path / "t")
+    parts = json.loads(ok("count", "--chat", "--by", "message", "--json", "-e", made, data=json.dumps(chat).encode()))
+    assert [part["tokens"] for part in parts["parts"]] == [tokens_in(text)]
+    assert parts["overhead"] >= 0
+    assert parts["total"] == tokens_in(f"<|end|>user: {text}>")
+
+
 def test_tools_that_the_template_leaves_out_take_nothing(tmp_path: Path) -> None:
     ran = noted(
         "count", "--chat", "--json", "--by", "tool", "-e", tokenizer(tmp_path / "t"), data=json.dumps(ASKED).encode()

@@ -94,7 +94,7 @@ class TemplateRules:
         return self._renderers.setdefault(template, Renderer(template))
 
     def _shares(self, chat: ChatRequest) -> Iterator[Share]:
-        tokens_in = self._request.encoding.tokenizer.count
+        """Yield the tokens of each text, in which special tokens are what they say, as in the rendered text."""
         template = self._template_for(chat).text
         for message in chat.messages:
             if message.path.startswith("documents") and "documents" not in template:
@@ -102,11 +102,11 @@ class TemplateRules:
             for tool in dict.fromkeys(["", *(one.tool for one in message.texts)]):
                 texts = [one.text for one in message.texts if one.tool == tool]
                 if texts or not tool:
-                    yield Share(sum(map(tokens_in, texts)), message.role, message.path, tool)
+                    yield Share(sum(map(self._tokens_in, texts)), message.role, message.path, tool)
         for defined in chat.tools if "tools" in template else ():
             schemas = [json.dumps(schema, ensure_ascii=False) for schema in defined.schemas]
             texts = [defined.name, defined.description, *schemas, *defined.texts]
-            yield Share(sum(map(tokens_in, texts)), TOOLS, TOOLS, defined.name)
+            yield Share(sum(map(self._tokens_in, texts)), TOOLS, TOOLS, defined.name)
 
     def _note(self, text: str) -> None:
         if text not in self._said:
