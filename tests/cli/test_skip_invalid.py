@@ -100,6 +100,47 @@ def test_rows_of_parquet_without_a_text_are_left_out(tmp_path: Path) -> None:
     assert "record 2: member 'text' is not a string but null" in refused("count", *JSONL, "rows.parquet", cwd=tmp_path)
 
 
+PAIRS = b'{"text": "a", "text_pair": 3}\n{"text": "a", "text_pair": ["b"]}\n{"text": "x"}\n'
+
+
+@pytest.mark.parametrize("command", [("count",), ("encode", "--json")])
+@pytest.mark.parametrize("encoding", ["wordpiece.tokenizer.json", "o200k_base"])
+def test_records_whose_second_text_is_none_are_left_out(command: tuple[str, ...], encoding: str) -> None:
+    folder = Path(__file__).parents[1] / "data" / "formats"
+    given = (*command, *JSONL, "-e", encoding)
+    found = noted(*given, "--skip-invalid", data=PAIRS, cwd=folder)
+    assert found.out == ok(*given, data=b'{"text": "x"}\n', cwd=folder)
+    assert "left out 2 invalid records, such as: standard input: record 1: member 'text_pair'" in found.err
+
+
+WORDS = b'{"text": ["a", "b"]}\n{"text": "x"}\n'
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("split", "--json"),
+        ("encode", "--chunk", "4", "--json", "--all-fields"),
+        ("encode", "-n", "4", "--as-text"),
+        ("encode", "--offsets", "byte", "--json"),
+    ],
+    ids=" ".join,
+)
+def test_lists_of_words_are_left_out_where_one_text_is_needed(command: tuple[str, ...]) -> None:
+    found = noted(*command, *JSONL, "--skip-invalid", data=WORDS)
+    alone = noted(*command, *JSONL, "--skip-invalid", data=b'{}\n{"text": "x"}\n')
+    assert found.out == alone.out != b""
+    assert "left out 1 invalid record: standard input: record 1: the text is a list of words" in found.err
+
+
+def test_no_half_line_is_written_before_the_error_of_a_record() -> None:
+    folder = Path(__file__).parents[1] / "data" / "formats"
+    given = ("encode", "--json", *JSONL, "-e", "wordpiece.tokenizer.json")
+    made = failed(*given, data=b'{"text": ["a", "b"]}\n{"text": "a", "text_pair": 3}\n', cwd=folder, status=2)
+    assert "record 2: member 'text_pair' is not a string but a number" in made.err
+    assert [list(json.loads(line)) for line in made.out.splitlines()] == [["ids"]]
+
+
 READERS = {
     **{name: command for name, command in COMMANDS.items() if "-e" not in command},
     "encode --chunk": ("encode", "--chunk", "4", "--json"),

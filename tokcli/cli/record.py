@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tokcli.cli.streams import Input
     from tokcli.engine.stream.chunks import Utf8Errors
 
+NO_TEXT = "the text is a list of words", "Join them to one text first."
 PAIR = "text_pair"  # the member with the second text of a record
 SEPARATOR = {"lines": b"\n", "nul": b"\0", "jsonl": b"\n"}
 
@@ -64,15 +65,25 @@ class RecordOfWords(Record):
     @property
     def data(self) -> bytes:  # type: ignore[override]
         """InputError: there is no text."""
-        raise InputError("the text is a list of words", "Join them to one text first.", where=self.shown)
+        raise InputError(*NO_TEXT, where=self.shown)
 
 
 def text_or_words(
-    members: dict[str, Any], field: str, where: str | None, errors: Utf8Errors = "strict"
+    members: dict[str, Any],
+    field: str,
+    where: str | None,
+    errors: Utf8Errors = "strict",
+    *,
+    takes_words: bool = True,
 ) -> bytes | list[bytes]:
-    """Return the text in a member of a JSON object as `text_of` does; the words, if it is a list of strings."""
+    """Return the text in a member of a JSON object as `text_of` does; the words, if it is a list of strings.
+
+    Without `takes_words`, such a list is an InputError, too.
+    """
     value = _member(members, field, where)
     if isinstance(value, list) and all(isinstance(word, str) for word in value):
+        if not takes_words:
+            raise InputError(*NO_TEXT, where=where)
         return [text_of({field: word}, field, where, errors) for word in value]
     return text_of(members, field, where, errors)
 
@@ -111,9 +122,14 @@ def pair_of(source: Input | Record, errors: Utf8Errors) -> Record | None:
     if not isinstance(source, Record) or source.members is None or not has_pair(source):
         return None
     text = text_or_words(source.members, PAIR, source.shown, errors)
-    if isinstance(text, list) != isinstance(source, RecordOfWords):
-        raise InputError(f"the text or member {PAIR!r} is a list of words, and the other is not", where=source.shown)
+    check_pair(text, source.shown, has_words=isinstance(source, RecordOfWords))
     return RecordOfWords(text, source.shown) if isinstance(text, list) else Record(text, source.shown)
+
+
+def check_pair(pair: bytes | list[bytes], where: str | None, *, has_words: bool) -> None:
+    """Raise InputError for a second text that is a list of words if the first is not (`has_words`), or the reverse."""
+    if isinstance(pair, list) != has_words:
+        raise InputError(f"the text or member {PAIR!r} is a list of words, and the other is not", where=where)
 
 
 def ids_of(members: dict[str, Any], field: str, where: str) -> list[int]:

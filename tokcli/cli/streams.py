@@ -317,6 +317,18 @@ class Output:
         with self._errors_named():
             self._file.write(data)
 
+    @contextmanager
+    def as_one(self) -> Iterator[None]:
+        """Write all that is written meanwhile at once, or nothing of it if an error comes first."""
+        file, held = self._file, io.BytesIO()
+        self._file = held
+        try:
+            yield
+        finally:
+            self._file = file
+        with self._errors_named():
+            file.write(held.getbuffer())
+
     def flush(self) -> None:
         """Flush the buffer, so that the reader gets what was written."""
         with self._errors_named():

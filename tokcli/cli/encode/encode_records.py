@@ -25,14 +25,18 @@ def encode_records(request: EncodeRequest, source: streams.Input, writer: IdWrit
             return None
         return render_batch(request, batch, writer)
 
-    for batch, made in request.shared_batches(batches_of(source, request.options), work):
+    asked = request.options
+    has_places = request.encoding.tokenizer.sees_whole_texts or not asked.offsets  # those of words, too
+    batches = batches_of(source, asked, takes_words=has_places or not asked.skip_invalid)
+    for batch, made in request.shared_batches(batches, work):
         writer.output.answer(batch.objects)
         if made is not None:
             writer.write_records(made[0])
             truncated |= made[1]
         else:
             for record in batch.records():
-                truncated |= encode_one(request, record, writer)
+                with writer.output.as_one():  # no half line where a record has an error
+                    truncated |= encode_one(request, record, writer)
         batch.finish(writer.output)
     return truncated
 

@@ -61,7 +61,7 @@ def write_best(request: EncodeRequest) -> None:
             if request.options.records is None:
                 writer.write(source)
                 continue
-            for unparsed in batches_of(source, request.options):
+            for unparsed in batches_of(source, request.options, takes_words=False):
                 batch = unparsed.parse()
                 output.answer(batch.objects)
                 for record in batch.records():

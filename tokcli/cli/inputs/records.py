@@ -13,7 +13,7 @@ from tokcli.cli.inputs.columns import file_of_columns, has_words_or_pairs, objec
 from tokcli.cli.inputs.left_of import NOT_LINES, Left, refuse_columns
 from tokcli.cli.inputs.whole_input import MARK
 from tokcli.cli.json_stream import parse, parse_objects
-from tokcli.cli.record import PAIR, SEPARATOR, Record, RecordOfWords, json_name, text_or_words
+from tokcli.cli.record import PAIR, SEPARATOR, Record, RecordOfWords, check_pair, json_name, text_or_words
 from tokcli.cli.streams import Input, Output
 from tokcli.engine import backend
 from tokcli.engine.adapters.record_runs import Records
@@ -118,22 +118,25 @@ def read_batches(
     errors: Utf8Errors = "strict",
     *,
     as_text: bool = True,
+    takes_words: bool = True,
 ) -> Iterator[Batch]:
     """Yield the records of an input in batches, each of as many as were read together; InputError for one too long.
 
     The text of a JSON object is its member `field` (see `text_of`), or without `as_text` the whole object. A row of a
-    Parquet or Arrow file is such an object, too. A batch ends before a line without a text, and has its error.
+    Parquet or Arrow file is such an object, too. A batch ends before a line without a text, and has its error. Without
+    `takes_words`, a list of words is no text.
     """
-    return (unparsed.parse() for unparsed in _unparsed(source, kind, field or "text", errors, as_text=as_text))
+    text_in = partial(text_or_words, field=field or "text", errors=errors, takes_words=takes_words)
+    return (unparsed.parse() for unparsed in _unparsed(source, kind, field or "text", text_in, as_text=as_text))
 
 
 def _unparsed(
-    source: RecordSource, kind: RecordKind, field: str, errors: Utf8Errors, *, as_text: bool = True
+    source: RecordSource, kind: RecordKind, field: str, text_in: Callable[..., Text], *, as_text: bool = True
 ) -> Iterator[Unparsed]:
-    """Yield the records of an input as `read_batches` does, before JSON is parsed."""
+    """Yield the records of an input as `read_batches` does, before JSON is parsed; `text_in` reads member `field`."""
     if kind == "jsonl" and as_text and (path := file_of_columns(source)) is not None:
         if has_words_or_pairs(path, field, PAIR):
-            yield from _rows_as_objects(source, path, field, errors)
+            yield from _rows_as_objects(source, path, text_in)
         else:
             yield from _rows(source, path, field)
         return
@@ -154,7 +157,7 @@ def _unparsed(
             messages.print_note_once("lines end in CR (Windows' line ends): the CR is part of each record.")
         ends = _ends_in(raw, SEPARATOR[kind])
         if kind == "jsonl" and as_text:
-            yield Unparsed(size, partial(_texts_in, left, source, number, raw, field, errors, offset))
+            yield Unparsed(size, partial(_texts_in, left, source, number, raw, field, text_in, offset))
         else:
             batch = Batch(source, range(number, number + len(ends)), Records(raw, ends, 1), offset=offset)
             yield Unparsed(size, partial(_itself, batch))
@@ -182,10 +185,10 @@ def _rows(source: RecordSource, path: str, field: str) -> Iterator[Unparsed]:
         at += rows.rows
 
 
-def _rows_as_objects(source: RecordSource, path: str, field: str, errors: Utf8Errors) -> Iterator[Unparsed]:
+def _rows_as_objects(source: RecordSource, path: str, text_in: Callable[..., Text]) -> Iterator[Unparsed]:
     """Yield the rows of a Parquet or Arrow file as `_rows` does, but read as lines of JSON are, with all columns."""
     first: int = getattr(source, "start", 0)
-    at, objects, text_in = first, objects_of_rows(path, first), partial(text_or_words, field=field, errors=errors)
+    at, objects = first, objects_of_rows(path, first)
     while rows := list(islice(objects, ROWS_AS_OBJECTS)):
         raw = b"\n".join([*rows, b""])
         yield Unparsed(len(raw), partial(_texts, Left(source), source, at + 1, raw, text_in, at - first))
@@ -216,14 +219,16 @@ class _Lines:
         return iter(self._raw[:-1].split(b"\n"))
 
 
-def batches_of(source: RecordSource, asked: TextOptions) -> Iterator[Unparsed]:
-    """Return the records of an input in batches, read as --records, --field and --errors say."""
-    return _unparsed(source, asked.records or "lines", asked.field or "text", asked.errors)
+def batches_of(source: RecordSource, asked: TextOptions, *, takes_words: bool = True) -> Iterator[Unparsed]:
+    """Return the records of an input in batches as `read_batches` does: as --records, --field and --errors say."""
+    field = asked.field or "text"
+    text_in = partial(text_or_words, field=field, errors=asked.errors, takes_words=takes_words)
+    return _unparsed(source, asked.records or "lines", field, text_in)
 
 
 def batches_of_lines(source: RecordSource) -> Iterator[Unparsed]:
     """Return the lines of an input in batches, as they are: blank lines, too."""
-    return _unparsed(source, "jsonl", "text", "strict", as_text=False)
+    return _unparsed(source, "jsonl", "text", text_or_words, as_text=False)
 
 
 def _whole_records(
@@ -259,12 +264,12 @@ def _ends_in(data: bytes, separator: bytes) -> memoryview:
 
 
 def _texts_in(
-    left: Left, source: RecordSource, first: int, raw: bytes, field: str, errors: Utf8Errors, offset: int
+    left: Left, source: RecordSource, first: int, raw: bytes, field: str, text_in: Callable[..., Text], offset: int
 ) -> Batch:
     """Return the texts of JSON Lines as a batch; it ends before the first line without a text, whose error it has."""
     found = _texts_natively(raw, field)
     if found is None:
-        return _texts(left, source, first, raw, partial(text_or_words, field=field, errors=errors), offset)
+        return _texts(left, source, first, raw, text_in, offset)
     left.add(len(found[1]), [])
     texts = Records(*found, 0, is_utf8=True)
     return Batch(source, range(first, first + len(texts.ends)), texts, _Lines(raw), offset=offset)
@@ -291,7 +296,10 @@ def _texts(
         try:
             members = read_object(line, None) if parsed is None else parsed[place]
             has_objects = True
-            kept.append((number, line, members, text_in(members, where=None)))
+            text = text_in(members, where=None)
+            if source.skips_invalid and members.get(PAIR) is not None:
+                check_pair(text_in(members, field=PAIR, where=None), None, has_words=isinstance(text, list))
+            kept.append((number, line, members, text))
         except TokcliError as wrong:
             wrong.where = f"{source.shown}: record {number}"
             if source.skips_invalid:

@@ -151,7 +151,9 @@ def write_pieces(request: SplitRequest, output: streams.Output) -> None:
         if kind is None:
             split_one(request, source, output)
             continue
-        for batch in records.read_batches(source, kind, request.options.field, request.options.errors):
+        for batch in records.read_batches(
+            source, kind, request.options.field, request.options.errors, takes_words=False
+        ):
             output.answer(batch.objects)
             for record in batch.records():
                 split_one(request, record, output)

@@ -100,7 +100,7 @@ class ChunkWriter:
     def _write_records(self, source: streams.Input, path: bytes) -> None:
         """Write the chunks of each record of an input, which --jobs threads cut."""
         asked, output = self._request.options, self._output
-        batches = records.batches_of(source, asked)
+        batches = records.batches_of(source, asked, takes_words=False)
         for batch, made in self._request.shared_batches(batches, partial(self._chunks_of_records, path)):
             objects = iter(batch.objects) if asked.all_fields else None
             for chunks, error in made:

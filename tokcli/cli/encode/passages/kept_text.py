@@ -29,7 +29,7 @@ def write_ends(request: EncodeRequest, output: streams.Output) -> bool:
         if asked.records is None:
             was_cut |= write_end(request, source, output, b"", size)
             continue
-        for batch in records.read_batches(source, asked.records, asked.field, asked.errors):
+        for batch in records.read_batches(source, asked.records, asked.field, asked.errors, takes_words=False):
             output.answer(batch.objects)
             for record in batch.records():
                 refuse_pair(record, "--as-text")
