@@ -334,3 +334,29 @@ def test_what_stands_beside_messages_is_given_to_the_template_or_named(tmp_path:
         data=json.dumps(HI | {"response_format": schema, "input": "x"}).encode(),
     )
     assert json.loads(ran.out)["left_out"] == {"members 'input'": 1, "schemas of the answer": 1}
+
+
+TEXT_PARTS = "{% for m in messages %}{{ m.role }}:{% for p in m.content if p.type == 'text' %}{{ p.text }}{% endfor %}{% endfor %}"
+
+
+def test_a_message_of_which_the_template_makes_nothing_is_noted(tmp_path: Path) -> None:
+    seen = {"role": "user", "content": [{"type": "text", "text": " hello "}]}
+    refusal = {"role": "assistant", "content": [{"type": "refusal", "refusal": "I cannot do that."}]}
+    made = tokenizer(tmp_path / "t", TEXT_PARTS)
+    assert count("-e", made, chat=[seen]) == tokens_in("user: hello ")
+    ran = noted("count", "--chat", "-e", made, data=json.dumps([seen, refusal]).encode())
+    assert "nothing of messages[1] is in what the chat template makes" in ran.err
+
+
+def test_a_thought_that_the_template_cuts_off_is_no_lost_message(tmp_path: Path) -> None:
+    made = tokenizer(tmp_path / "t", "{% for m in messages %}{{ m.content.split('</think>')[-1].strip() }}{% endfor %}")
+    chat = [{"role": "assistant", "content": "<think>\nhm\n</think>\n\n answer"}]
+    assert count("-e", made, chat=chat) == tokens_in("answer")
+
+
+def test_tools_that_only_amazon_bedrock_has_are_named(tmp_path: Path) -> None:
+    tools = {"tools": [{"toolSpec": {"name": "f", "inputSchema": {"json": {}}}}]}
+    ran = noted(
+        "count", "--chat", "-e", tokenizer(tmp_path / "t"), data=json.dumps(HI | {"toolConfig": tools}).encode()
+    )
+    assert "members 'toolConfig' (1)" in ran.err

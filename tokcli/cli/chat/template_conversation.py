@@ -51,8 +51,13 @@ def left_out_of(chat: ChatRequest) -> dict[str, int]:
     """Return what of a request no template is given, by kind, and how often."""
     kinds = {kind: number for kind, number in chat.left_out.items() if kind not in GIVEN}
     others = [name for name in chat.members if snake_case(name) in LISTS and name not in FIXED and chat.members[name]]
+    others += [name for name, value in chat.members.items() if _has_tools_of_bedrock(name, value)]
     kinds |= {f"members {name!r}": 1 for name in others}
     return kinds | ({"schemas of the answer": len(chat.formats)} if chat.formats else {})
+
+
+def _has_tools_of_bedrock(name: str, value: Any) -> bool:
+    return snake_case(name) == "tool_config" and isinstance(value, dict) and bool(value.get("tools"))
 
 
 def _is_system(members: Mapping[str, Any], name: str) -> bool:

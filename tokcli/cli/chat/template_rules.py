@@ -24,6 +24,7 @@ from tokcli.errors import InputError
 from tokcli.registry.chat_templates import find_templates
 from tokcli.registry.models import tokenizer_for_model
 
+MAX_SEARCHED, MAX_MESSAGES, MAX_TEXT, MAX_LINES = 1 << 20, 500, 10_000, 20
 TEXT = 0xFFFFFFFF  # no id: stands for the ids of a text
 
 
@@ -70,6 +71,8 @@ class TemplateRules:
                     f"the chat template writes {token!r}, which is no special token to {self._request.encoding.name}",
                     "Name a tokenizer.json or a GGUF file that has it; a SentencePiece model finds none in a text.",
                 )
+        if (lost := _lost(chat, text)) is not None:
+            self._note(f"{template.shown}: nothing of {lost} is in what the chat template makes; no model sees it.")
         return text
 
     @cached_property
@@ -112,6 +115,22 @@ class TemplateRules:
         if text not in self._said:
             self._said.add(text)
             self._request.note(text)
+
+
+def _lost(chat: ChatRequest, rendered: str) -> str | None:
+    """Return the path of the first message of whose texts no line is in the rendered text; None if there is none.
+
+    Templates may trim texts, cut thoughts off and write JSON. Only the first messages and lines are looked for, and
+    none in a long text, as each takes time.
+    """
+    if len(rendered) > MAX_SEARCHED:
+        return None
+    for message in chat.messages[:MAX_MESSAGES]:
+        lines = [line for one in message.texts for line in one.text[:MAX_TEXT].split("\n") if line.strip()][:MAX_LINES]
+        forms = (form for line in lines for form in (line.strip(), json.dumps(line.strip(), ensure_ascii=False)[1:-1]))
+        if lines and message.path.startswith("messages") and not any(form in rendered for form in forms):
+            return message.path
+    return None
 
 
 def template_rules(request: Request[ChatOptions]) -> TemplateRules | None:
