@@ -346,6 +346,9 @@ def test_a_message_of_which_the_template_makes_nothing_is_noted(tmp_path: Path) 
     assert count("-e", made, chat=[seen]) == tokens_in("user: hello ")
     ran = noted("count", "--chat", "-e", made, data=json.dumps([seen, refusal]).encode())
     assert "nothing of messages[1] is in what the chat template makes" in ran.err
+    lines = "".join(json.dumps([seen] * number + [refusal]) + "\n" for number in range(9))
+    ran = noted("count", "--chat", "--records", "jsonl", "-e", made, data=lines.encode())
+    assert ran.err.count("nothing of messages") == 1
 
 
 def test_a_thought_that_the_template_cuts_off_is_no_lost_message(tmp_path: Path) -> None:

@@ -36,6 +36,7 @@ class TemplateRules:
         self._templates = templates
         self._renderers: dict[NamedTemplate, Renderer] = {}
         self._said: set[str] = set()
+        self._lost = ""
         self._special = ReadOptions("strict", frozenset(request.encoding.special_tokens_set), frozenset())
         if default := templates.by_name.get(DEFAULT):
             self._renderer(default).start()  # a fork is best made before there are threads
@@ -71,7 +72,8 @@ class TemplateRules:
                     f"the chat template writes {token!r}, which is no special token to {self._request.encoding.name}",
                     "Name a tokenizer.json or a GGUF file that has it; a SentencePiece model finds none in a text.",
                 )
-        if (lost := _lost(chat, text)) is not None:
+        if not self._lost and (lost := _lost(chat, text)) is not None:
+            self._lost = lost  # once, however many requests follow
             self._note(f"{template.shown}: nothing of {lost} is in what the chat template makes; no model sees it.")
         return text
 
