@@ -51,6 +51,7 @@ OTHERS = {
     "index of weights": (b'{"metadata": {}, "weight_map": {"a": "b"}}', "an index of model weights", "tokenizer.json"),
     "sidecar": (b'{"pat_str": "a", "special_tokens": {}}', "the sidecar of a .tiktoken file", ""),
     "JSON Lines": (b'{"text": "hello"}\n', "a JSON object, not a vocabulary", "tokenizer.json"),
+    "added tokens": (b'{"<|im_start|>": 151644, "<|im_end|>": 151645}', "a list of added tokens", "tokenizer.json"),
     "array": (b"[\n  1, 2]", "a JSON array", "tokenizer.json"),
     "safetensors": (safetensors(), "model weights (safetensors)", "tokenizer.json"),
     "PyTorch": (zipped("archive/data.pkl"), "model weights (PyTorch)", "tokenizer.json"),

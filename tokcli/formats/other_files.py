@@ -52,6 +52,7 @@ _ANSWER = re.compile(
     rb"|service unavailable|<h1>)",
     re.IGNORECASE,
 )
+ADDED = "added_tokens.json"  # which transformers writes beside vocab.json
 _SMALL = 1 << 10  # bytes; such an answer has fewer
 _SPECIAL_MEMBER = re.compile(rb'"(?:bos|eos|unk|pad|cls|sep|mask)_token"\s*:\s*["{]')
 _VOCABULARY_MEMBER = re.compile(rb'"(?:added_tokens|pre_tokenizer|model|default_vocab_size)"\s*:\s*[\[{n0-9]')
@@ -132,6 +133,8 @@ def _in_json(head: bytes, path: Path) -> tuple[str, str] | None:
         return "a JSON array, not a vocabulary", ""
     if head.lstrip()[:1] != b"{" or _VOCABULARY_MEMBER.search(head):
         return None
+    if path.name == ADDED or _has_only_large_ids(head):
+        return "a list of added tokens, without their vocabulary", ""
     has_other_values = _NOT_AN_ID.match(head)
     for kind in _KINDS:
         if kind.members.search(head) and (has_other_values or b"_token_id" in head):
@@ -146,6 +149,14 @@ def _in_json(head: bytes, path: Path) -> tuple[str, str] | None:
     if path.name in PARTNERS or any((path.parent / name).exists() for name in ("merges.txt", "vocab.bpe")):
         return None  # a damaged vocabulary: its reader says where
     return "a JSON object, not a vocabulary", ""
+
+
+def _has_only_large_ids(head: bytes) -> bool:
+    """Return whether a JSON object has ids only, all of them above those of a GPT-2 vocabulary of its size."""
+    with suppress(ValueError, RecursionError):  # it may be longer than the head
+        ids = list(json.loads(head).values())
+        return bool(ids) and all(type(one) is int for one in ids) and min(ids) >= max(len(ids), 256)  # bytes
+    return False
 
 
 def _answer(text: str) -> tuple[str, str]:

@@ -5,6 +5,7 @@ Tasks are pure: when a worker dies, another one repeats its tasks, and nothing i
 
 from __future__ import annotations
 
+import codecs
 import io
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -20,6 +21,7 @@ from tokcli.training.counts_file import CountsFile, write_counts
 
 FAN_IN = 8  # counts files that one task merges
 READ_BYTES = 1 << 20
+MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)  # that of UTF-32-LE begins as the first
 
 
 class CorpusSlice(NamedTuple):
@@ -69,7 +71,7 @@ def count_slice(corpus_slice: CorpusSlice, about: dict[str, Any], seconds: float
             counter = CorpusCounter(
                 PreTokenizer(about["pat_str"]), errors=about["errors"], special_tokens=about["special_tokens"]
             )
-            counter.add_stream(_read(corpus_slice))
+            counter.add_stream(_read(corpus_slice, takes_marks=about["errors"] == "bytes"))
     except OSError as error:
         raise InputError(reason_of(error), where=corpus_slice.url) from None
     except TokcliError as error:
@@ -91,12 +93,14 @@ def _file_of(about: dict[str, Any], blocks: Iterator[bytes]) -> bytes:
     return out.getvalue()
 
 
-def _read(corpus_slice: CorpusSlice) -> Iterator[bytes]:
+def _read(corpus_slice: CorpusSlice, *, takes_marks: bool) -> Iterator[bytes]:
     start, end = corpus_slice.start, corpus_slice.end
     with opened_url(corpus_slice.url) as file:
         at = first_cut(file, start) if start else 0
         end = None if end is None else first_cut(file, end)
         file.seek(at)
         while block := file.read(READ_BYTES if end is None else min(READ_BYTES, end - at)):
+            if at == 0 and block.startswith(MARKS) and not takes_marks:
+                raise InputError("UTF-16 or UTF-32 text", "Train without --dask, which reads it, or save it as UTF-8.")
             at += len(block)
             yield block
