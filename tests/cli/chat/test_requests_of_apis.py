@@ -283,6 +283,11 @@ def test_what_no_api_has_is_named_and_never_dropped_silently() -> None:
     assert len(many) <= MAX_KINDS + 1 and sum(many.values()) == 999
 
 
+def test_results_that_are_numbers_are_texts() -> None:
+    assert texts_of([user({"type": "tool_result", "tool_use_id": "1", "content": 12345})]) == ["12345"]
+    assert texts_of({"input": [{"type": "function_call_output", "call_id": "1", "output": 1.5}]}) == ["1.5"]
+
+
 def test_tools_are_told_apart_by_the_ids_of_their_calls() -> None:
     called = [{"type": "tool_use", "id": "1", "name": "a", "input": {"x": "y"}}, {"type": "text", "text": "and"},
               {"type": "tool_use", "id": "2", "name": "b", "input": {"x": "y"}}]  # fmt: skip

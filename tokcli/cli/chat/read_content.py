@@ -90,7 +90,7 @@ class ContentReader:
         return self._part(message, self._tool_of(message), is_message=True)
 
     def texts_of(self, value: Any, tool: str = "") -> Iterator[ChatText]:
-        """Yield the texts of a content: a string, a part, or a list of these."""
+        """Yield the texts of a content: a string, a number, a part, or a list of these."""
         if isinstance(value, str):
             yield ChatText(value, tool)
         elif isinstance(value, list):
@@ -98,6 +98,8 @@ class ContentReader:
                 yield from self.texts_of(one, tool)
         elif isinstance(value, dict):
             yield from self._part(value, self._tool_of(value) or tool)
+        elif value is not None:  # a number, such as the result of a tool
+            yield as_text(value, tool)
 
     def _part(self, part: Mapping[str, Any], tool: str, *, is_message: bool = False) -> Iterator[ChatText]:
         kind = part.get("type")
