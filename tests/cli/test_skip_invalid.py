@@ -171,6 +171,11 @@ def test_columns_in_a_pipe_are_an_error_that_names_the_format(head: bytes, name:
     assert f"standard input: {name}, not JSON Lines\nWrite it to a file, uncompressed, and name that.\n" in said
 
 
+def test_ids_are_not_read_from_an_input_without_any_json_object() -> None:
+    assert "no record of the input is a JSON object" in refused("decode", *JSONL, "--skip-invalid", data=b"1 2\n[3]\n")
+    assert "no record is valid" in noted("decode", *JSONL, "--skip-invalid", data=b'{"x": [64]}\n').err
+
+
 def test_a_note_says_that_no_object_of_an_input_has_a_text() -> None:
     found = noted("count", *JSONL, "--skip-invalid", data=b'{"a": "b"}\n{"a": "c"}\n')
     assert found.out == b""

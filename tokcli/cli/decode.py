@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from tokcli.cli import messages, options, streams
+from tokcli.cli import options, streams
 from tokcli.cli.conflicts import Apart
 from tokcli.cli.inputs import records
+from tokcli.cli.inputs.left_of import Left
 from tokcli.cli.inputs.whole_input import read_all, without_mark
 from tokcli.cli.json_stream import line, text_member
 from tokcli.cli.options import option
@@ -227,26 +228,32 @@ def known_id(encoding: Encoding, token: int) -> bytes:
 def decode_records(request: DecodeRequest, source: streams.Input, output: streams.Output) -> None:
     """Decode each record of an input, and write its text as a record or a JSON object."""
     kind, field = request.options.records or "lines", request.options.field or "ids"
+    left = Left(source)
     for batch in records.read_batches(source, kind, as_text=False):
         for record in batch.records():
             with streams.naming(record.shown):
                 if kind != "jsonl":
                     data = decode_all(request, decoder.parse_ids([record.data]))
                 elif record.data.strip():
+                    members: dict[str, object] | None = None
                     try:
-                        ids = ids_of(records.read_object(record.data, record.shown), field, record.shown)
+                        members = records.read_object(record.data, record.shown)
+                        ids = ids_of(members, field, record.shown)
                     except InputError as error:
                         if not request.options.skip_invalid:
                             error.hint = records.with_way_out(error.hint)
                             raise
-                        messages.leave_out(1, str(error))
+                        left.add(0, [error], has_objects=members is not None)
                         continue
+                    left.add(1, [])
                     data = decode(request, ids)
                     output.answer([record.data])
                 else:
                     continue
             output.write(line(text_member(data)) if request.options.as_json else data + SEPARATOR[kind])
         batch.finish(output)
+    if (nothing := left.error()) is not None:
+        raise nothing
 
 
 # --- shards ----------------------------------------------------------------------------------------------------------
