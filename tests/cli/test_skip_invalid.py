@@ -176,6 +176,12 @@ def test_ids_are_not_read_from_an_input_without_any_json_object() -> None:
     assert "no record is valid" in noted("decode", *JSONL, "--skip-invalid", data=b'{"x": [64]}\n').err
 
 
+def test_requests_are_not_read_from_an_input_that_is_no_json() -> None:
+    given = ("count", "--chat", *JSONL, "--skip-invalid")
+    assert "no record of the input is a JSON object" in refused(*given, data=b"<html>\n")
+    assert "no record is valid" in noted(*given, data=b'{"x": 1}\n').err
+
+
 def test_a_note_says_that_no_object_of_an_input_has_a_text() -> None:
     found = noted("count", *JSONL, "--skip-invalid", data=b'{"a": "b"}\n{"a": "c"}\n')
     assert found.out == b""

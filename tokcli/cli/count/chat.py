@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
-from tokcli.cli import messages, streams
+from tokcli.cli import streams
 from tokcli.cli.chat.conversation import CountedChat
 from tokcli.cli.chat.read_request import WHAT_IS_READ, read_request
 from tokcli.cli.chat.rules import Rules, rules_for
@@ -20,6 +21,7 @@ from tokcli.cli.count.estimates import scaled_chat
 from tokcli.cli.count.many import ManyCounts, Outcome, row_of
 from tokcli.cli.inputs import records
 from tokcli.cli.inputs.columns import file_of_columns
+from tokcli.cli.inputs.left_of import Left
 from tokcli.cli.inputs.whole_input import read_all
 from tokcli.cli.walk.binary_files import is_binary
 from tokcli.errors import InputError, TokcliError, VocabularyError
@@ -123,7 +125,7 @@ def _is_lines(data: bytes) -> bool:
 class _CountedBatch:
     """The requests in a batch of records: their numbers, JSON and counts, and the error of the record after them."""
 
-    def __init__(self, batch: records.Batch, rules: Rules) -> None:
+    def __init__(self, batch: records.Batch, rules: Rules, left: Left) -> None:
         self.numbers: list[int] = []
         self.objects: list[bytes] = []
         self.chats: list[CountedChat] = []
@@ -132,12 +134,15 @@ class _CountedBatch:
             if not text.strip():
                 continue
             where = f"{batch.source.shown}: record {number}"
+            is_json = False
             try:
                 with streams.naming(where):
-                    self.chats.append(counted_chat(records.read_json(text, where), rules))
+                    parsed = records.read_json(text, where)
+                    is_json = True
+                    self.chats.append(counted_chat(parsed, rules))
             except TokcliError as error:
                 if batch.source.skips_invalid and not isinstance(error, VocabularyError):
-                    messages.leave_out(1, str(error))
+                    left.add(0, [error], has_objects=is_json)
                     continue
                 error.hint = records.with_way_out(error.hint)
                 if number == 1 and text.strip() in (b"{", b"["):
@@ -146,6 +151,7 @@ class _CountedBatch:
                 break
             self.numbers.append(number)
             self.objects.append(text)
+        left.add(len(self.numbers), [], has_objects=bool(self.numbers))
 
 
 def _write_records(request: CountRequest, output: streams.Output, rules: Rules, tally: ChatTally) -> str | None:
@@ -156,8 +162,8 @@ def _write_records(request: CountRequest, output: streams.Output, rules: Rules, 
     for source in request.texts:
         if file_of_columns(source) is not None:
             raise InputError("--chat reads JSON Lines, not the columns of a file", where=source.shown)
-        batches = records.batches_of_lines(source)
-        for _, counted in request.shared_batches(batches, lambda batch: _CountedBatch(batch, rules)):
+        batches, left = records.batches_of_lines(source), Left(source)
+        for _, counted in request.shared_batches(batches, partial(_CountedBatch, rules=rules, left=left)):
             for chat in counted.chats:
                 tally.add(chat, source.shown)
             counts = memoryview(array("Q", [chat.counted.total for chat in counted.chats]))
@@ -167,6 +173,8 @@ def _write_records(request: CountRequest, output: streams.Output, rules: Rules, 
             if counted.error is not None:
                 raise counted.error
             output.flush()
+        if (nothing := left.error()) is not None:
+            raise nothing
     if asked.by in KEYS:
         write_parts(asked, output, tally, total, inputs=0)
     else:
