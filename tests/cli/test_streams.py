@@ -183,7 +183,9 @@ def test_a_file_without_permission_is_an_error(tmp_path: Path) -> None:
 def test_folders_and_missing_files_are_errors(tmp_path: Path) -> None:
     is_folder = f"Error: {tmp_path}: is a directory\n"
     assert refused("decode", tmp_path) == f"{is_folder}Name the files in it.\n"
-    assert refused("count", tmp_path) == f"{is_folder}Use -r to read the files in it, or name them.\n"
+    listed = os.fsencode(tmp_path)
+    said = refused("count", "--files0-from", "-", data=listed)
+    assert said == f"{is_folder}Use -r to read the files in it, or name them.\n"
     assert refused("count", tmp_path / "nope") == f"Error: {tmp_path / 'nope'}: no such file or directory\n"
 
 

@@ -1,7 +1,8 @@
 """Options that cannot be combined, or that need another: a table for each command, and one check of it.
 
 An option is named as it is typed: `--json`, `-n`, or `FILE` for the arguments; `--format=u16|u32` means these values.
-An option counts as given where the command line (or a preset) gives it a value other than its default.
+An option counts as given where the command line (or a preset) gives it a value other than its default. One is given by
+a FILE, too: a folder stands for -r.
 """
 
 from __future__ import annotations
@@ -53,6 +54,14 @@ def one_of(*groups: tuple[str, ...]) -> tuple[Apart, ...]:
         others = tuple(option for other in groups[number + 1 :] for option in other)
         rows += [Apart(option, others) for option in group]
     return tuple(rows)
+
+
+def take_folders(ctx: click.Context) -> None:
+    """Give -r, in a command that has it, where a FILE is a folder."""
+    params = ctx.params
+    if params.get("recursive") is False and any(map(os.path.isdir, params["files"])):
+        params["recursive"] = True
+        ctx.set_parameter_source("recursive", click.core.ParameterSource.COMMANDLINE)
 
 
 def check(conflicts: Iterable[Conflict], ctx: click.Context, optional_values: Collection[str]) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import click
 
 from tokcli.cli import messages
-from tokcli.cli.conflicts import Apart, Conflict, Needs, check
+from tokcli.cli.conflicts import Apart, Conflict, Needs, check, take_folders
 from tokcli.engine.base.time_limit import time_limit
 from tokcli.errors import InputError
 from tokcli.registry.catalog import CATALOG
@@ -179,6 +179,7 @@ class Command(click.Command):
             for param in self.params:
                 if param.metavar in PATHS and ctx.params.get(param.name or "") == "":
                     raise InputError(f"{param.opts[-1]}: the name is empty", f"Name a {PATHS[param.metavar]}.")
+            take_folders(ctx)
             check(self.conflicts, ctx, OPTIONAL_VALUES)
         return rest
 
@@ -297,13 +298,13 @@ takes_files = group(
 takes_folders = group(
     option("-r", "--recursive", is_flag=True,
            help="Read the text files in folders (in the current one without FILE), but those that .gitignore or "
-                ".ignore leaves out."),
+                ".ignore leaves out; a folder that is a FILE needs no -r."),
     option("-g", "--glob", "globs", multiple=True, metavar="GLOB",
-           help="With -r, read only files that match GLOB, or with !GLOB none of them; may be repeated."),
-    option("--no-ignore", is_flag=True, help="With -r, heed no .gitignore or .ignore."),
-    option("--hidden", is_flag=True, help="With -r, read hidden files and folders, too."),
-    option("--follow", is_flag=True, help="With -r, follow symbolic links."),
-    option("-v", "--verbose", is_flag=True, help="With -r, name the binary files that are skipped."),
+           help="In folders, read only files that match GLOB, or with !GLOB none of them; may be repeated."),
+    option("--no-ignore", is_flag=True, help="In folders, heed no .gitignore or .ignore."),
+    option("--hidden", is_flag=True, help="In folders, read hidden files and folders, too."),
+    option("--follow", is_flag=True, help="In folders, follow symbolic links."),
+    option("-v", "--verbose", is_flag=True, help="In folders, name the binary files that are skipped."),
 )  # fmt: skip
 
 
@@ -393,6 +394,6 @@ ANSWER_CONFLICTS = (
 )
 FOLDER_CONFLICTS = (
     Apart("-r", ("--text",)),
-    *(Needs(option, "-r") for option in ("-g", "--no-ignore", "--hidden", "--follow", "--verbose")),
+    *(Needs(option, "-r", phrase="-r, or a folder as FILE") for option in ("-g", "--no-ignore", "--hidden", "--follow", "--verbose")),
 )
 TEXT_CONFLICTS = (*ANSWER_CONFLICTS, *FOLDER_CONFLICTS, *ENCODING_CONFLICTS)

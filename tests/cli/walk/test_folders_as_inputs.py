@@ -44,9 +44,29 @@ def test_lists_of_names_may_name_folders(tree: Path) -> None:
     assert ok("count", "-r", "--files0-from", "-", data=b"src\0a.txt\0") == b"4 src/b.txt\n3 a.txt\n7 total\n"
 
 
-def test_a_folder_without_r_is_refused_and_the_message_names_it(tree: Path) -> None:
+def test_a_folder_that_is_a_file_is_read_without_r_in_every_command(tree: Path) -> None:
+    assert ok("count", ".") == ok("count", "-r", ".") == b"3 ./a.txt\n4 ./src/b.txt\n7 total\n"
+    assert ok("count", "a.txt", "src") == b"3 a.txt\n4 src/b.txt\n7 total\n"
+    assert ok("count", "-g", "b*", "--total", ".") == b"4\n"
+    assert ok("encode", ".") == ok("encode", "-r", ".")
+    assert ok("split", "src") == ok("split", "-r", "src")
+    for name, options in (("one", []), ("two", ["-r"])):
+        ok("train", "-q", *options, ".", "--vocab-size", "260", "-o", f"../{name}")
+    assert (tree.parent / "one").read_bytes() == (tree.parent / "two").read_bytes()
+
+
+def test_a_folder_without_r_skips_binary_files_and_reports_bad_ones_as_with_r(tree: Path) -> None:
+    (tree / "src" / "scan").write_bytes(b"a\0b")
+    (tree / "src" / "bad").write_bytes(b"\xff")
+    one, two = run_tokcli("count", "src"), run_tokcli("count", "-r", "src")
+    assert (one.status, one.out, one.err) == (two.status, two.out, two.err)
+    assert one.status == 2 and "skipped 1 binary file" in one.err
+
+
+def test_a_folder_in_a_list_of_names_needs_r(tree: Path) -> None:
+    """(`find -print0` lists each folder before the files in it, which would be counted twice.)"""
     for command in (["count"], ["encode"], ["split"]):
-        assert "-r" in refused(*command, "src")
+        assert "-r" in refused(*command, "--files0-from", "-", data=b"src")
 
 
 @pytest.mark.parametrize("option", [["-g", "*.py"], ["--no-ignore"], ["--hidden"], ["--follow"], ["-v"]])

@@ -21,7 +21,7 @@ def command(**given: Any) -> int:
     \b
       tokcli count prompt.txt
       git ls-files -z '*.py' | tokcli count --files0-from - --top 5
-      tokcli count -r --tree=2 src
+      tokcli count --tree=2 src
       tokcli count --max 8000 prompt.txt || echo too long
     """
     encodings = given.pop("encoding")
