@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 
@@ -25,6 +25,7 @@ PRESETS = {
     "gpt4": {"pattern": "gpt4", "byte_order": "gpt2"},
 }
 UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+MAX_DIGITS = 16  # of a size
 
 
 class TrainOptions(options.FolderOptions):
@@ -66,9 +67,22 @@ def _size(ctx: click.Context, param: click.Parameter, value: str | None) -> int 
         return None
     text = value.upper().removesuffix("B").removesuffix("I")
     digits, unit = (text[:-1], UNITS[text[-1]]) if text[-1:] in UNITS else (text, 1)
-    if not (digits.isascii() and digits.isdigit() and len(digits) < 16 and int(digits) > 0):
+    if not (digits.isascii() and digits.isdigit() and len(digits) < MAX_DIGITS and int(digits) > 0):
         raise click.BadParameter(f"{value!r} is not a size such as 500000, 512M or 2G", ctx, param)
     return int(digits) * unit
+
+
+class _VocabularySize(click.IntRange):
+    """A number of tokens. `4k` is refused with both numbers that people mean: sizes of 32000 and 32768 are "32k"."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        digits, unit = str(value)[:-1], str(value)[-1:].upper()
+        if unit in ("K", "M") and digits.isascii() and digits.isdecimal() and len(digits) < MAX_DIGITS:
+            power = 1 if unit == "K" else 2
+            sizes = f"{int(digits) * 1000**power} or {int(digits) * 1024**power}"
+            raise click.BadParameter(f"{value!r} may be {sizes} tokens: give one of these numbers.", ctx, param)
+        size: int = super().convert(value, param, ctx)
+        return size
 
 
 def _preset(ctx: click.Context, _: click.Parameter, value: str | None) -> None:
@@ -97,8 +111,9 @@ _corpus = options.group(
            help="Reject input that is not UTF-8, replace bad bytes by U+FFFD, or keep them."),
 )  # fmt: skip
 _rules = options.group(
-    option("--vocab-size", type=click.IntRange(min=256), metavar="N",
-           help="Train N tokens: 256 bytes, then merges."),
+    option("--vocab-size", type=_VocabularySize(min=256), metavar="N",
+           help="Train N tokens: 256 bytes, then merges. Give the whole number, since 32k is 32000 to some and "
+                "32768 to others."),
     option("--pattern", callback=_text, metavar="P", show_default="o200k_base's",
            help="Split with this regex, or with the pattern of the encoding P; none: do not split."),
     options.takes_timeout,
