@@ -108,12 +108,33 @@ def test_names_are_read_from_a_list(folder: Path) -> None:
 
 
 def test_counts_as_json(folder: Path) -> None:
-    assert json.loads(ok("count", "--json", "a.txt")) == {"count": 3}
     both = json.loads(ok("count", "--json", "a.txt", "b.txt"))
     first, second = {"tokens": 3, "bytes": 12, "path": "a.txt"}, {"tokens": 5, "bytes": 15, "path": "b.txt"}
+    assert json.loads(ok("count", "--json", "a.txt")) == {"files": [first], "total": 3, "count": 3}
     assert both == {"files": [first, second], "total": 8}
     lines = ok("count", "--jsonl", "a.txt", "b.txt").splitlines()
     assert list(map(json.loads, lines)) == both["files"]
+
+
+def test_a_count_as_json_has_the_same_members_for_one_input_of_any_kind(folder: Path) -> None:
+    def row(size: int, path: str) -> dict[str, object]:
+        return {"files": [{"tokens": 2, "bytes": size, "path": path}], "total": 2, "count": 2}
+
+    assert json.loads(ok("count", "--json", "-t", "hello world")) == row(11, "--text")
+    assert json.loads(ok("count", "--json", data=b"hello world")) == row(11, "-")
+    assert json.loads(ok("count", "--json", "-r", "a.txt")) == json.loads(ok("count", "--json", "a.txt"))
+    assert json.loads(ok("count", "--json", "--total", "a.txt")) == {"count": 3}
+    assert refused("count", "--json", "nope.txt") == "Error: nope.txt: no such file or directory\n"
+    assert run_tokcli("count", "--json", "nope.txt").out == b""
+
+
+def test_with_filename_names_a_single_file_and_changes_nothing_for_two(folder: Path) -> None:
+    assert ok("count", "-H", "a.txt") == ok("count", "--with-filename", "a.txt") == b"3 a.txt\n"
+    assert ok("count", "-H", data=b"hello world") == b"2 -\n"
+    assert ok("count", "-H", "a.txt", "b.txt") == ok("count", "a.txt", "b.txt")
+    assert ok("count", "-H", "--json", "a.txt") == ok("count", "--json", "a.txt")
+    assert run_tokcli("count", "-H", "--max", "1", "a.txt").status == 1
+    assert "-H cannot be combined with --total" in refused("count", "-H", "--total", "a.txt")
 
 
 def test_more_than_max_is_status_1_and_the_count_is_printed() -> None:

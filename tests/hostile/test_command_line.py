@@ -263,7 +263,7 @@ def test_what_is_no_finite_number_is_refused(command: str, number: str, tmp_path
 
 
 def test_a_price_of_nothing_has_no_sign() -> None:
-    assert ok("count", "-t", "a", "--price", "-0", "--json") == b'{"count": 1, "price": 0.0}\n'
+    assert b'"price": 0.0}' in ok("count", "-t", "a", "--price", "-0", "--json")
 
 
 def test_a_long_time_limit_is_one() -> None:

@@ -394,6 +394,6 @@ ANSWER_CONFLICTS = (
 )
 FOLDER_CONFLICTS = (
     Apart("-r", ("--text",)),
-    *(Needs(option, "-r", phrase="-r, or a folder as FILE") for option in ("-g", "--no-ignore", "--hidden", "--follow", "--verbose")),
+    *(Needs(name, "-r", "Or name a folder.") for name in ("-g", "--no-ignore", "--hidden", "--follow", "--verbose")),
 )
 TEXT_CONFLICTS = (*ANSWER_CONFLICTS, *FOLDER_CONFLICTS, *ENCODING_CONFLICTS)

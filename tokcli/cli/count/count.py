@@ -29,7 +29,10 @@ def command(**given: Any) -> int:
     request = TextRequest(asked)
     request.note_template()
     is_alone, status = is_one_number(request), 0
-    is_plain = is_alone and not (asked.chat or asked.budget or asked.price is not None or asked.dask or asked.estimate)
+    is_plain = is_alone and not (
+        asked.chat or asked.budget or asked.price is not None or asked.dask or asked.estimate
+        or (not asked.only_total and (asked.as_json or asked.with_filename))
+    )  # fmt: skip
     if not is_plain:
         from tokcli.cli.count import count_forms, estimates  # 8 ms that one number does not need
 

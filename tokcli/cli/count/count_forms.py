@@ -39,7 +39,7 @@ GROUPS: dict[str, Callable[[Row], str]] = {
 
 
 def write(request: CountRequest, output: Output, *, is_alone: bool) -> tuple[str | None, int]:
-    """Write the counts of the inputs in the form that was asked for; with `is_alone`, as one number.
+    """Write the counts of the inputs in the form that was asked for; with `is_alone`, as that of the only input.
 
     Return a phrase for what is above --max (None if nothing is), and the exit status.
     """
@@ -107,7 +107,7 @@ class RowTotals:
 def write_rows(asked: CountOptions, output: Output, rows: Iterator[Row], totals: RowTotals, *, is_alone: bool) -> None:
     """Write rows in the form that was asked for; `totals` are their sums once all have been consumed."""
     names = asked.encodings if len(asked.encodings) > 1 else (TOKENS,)
-    if asked.only_total or is_alone:
+    if asked.only_total or (is_alone and not (asked.as_json or asked.with_filename)):
         for _ in rows:
             pass
         write_total(asked, output, names, totals)
@@ -117,6 +117,8 @@ def write_rows(asked: CountOptions, output: Output, rows: Iterator[Row], totals:
         shown = grouped(asked.by, rows) if asked.by else rows
         if asked.order or asked.top:
             shown = iter(ordered(asked, shown))
+        if is_alone:
+            shown = iter(list(shown))  # before anything is written: its error is the only answer
         if asked.jsonl:
             for row in shown:
                 exact = {"exact": totals.marks()["exact"]} if totals.tally else members_of(asked, row.tokens[0])
@@ -124,9 +126,9 @@ def write_rows(asked: CountOptions, output: Output, rows: Iterator[Row], totals:
         elif asked.csv:
             write_csv(output, names, shown)
         elif asked.as_json:
-            write_object(asked, output, names, shown, totals)
+            write_object(asked, output, names, shown, totals, is_alone=is_alone)
         else:
-            write_table(asked, output, names, shown, totals)
+            write_table(asked, output, names, shown, totals, is_alone=is_alone)
 
 
 def grouped(by: str, rows: Iterable[Row]) -> Iterator[Row]:
@@ -171,16 +173,17 @@ def write_total(asked: CountOptions, output: Output, names: Sequence[str], total
 
 
 def write_object(
-    asked: CountOptions, output: Output, names: Sequence[str], rows: Iterable[Row], totals: RowTotals
+    asked: CountOptions, output: Output, names: Sequence[str], rows: Iterable[Row], totals: RowTotals, *, is_alone: bool
 ) -> None:
-    """Write one JSON object with all rows and the totals."""
+    """Write one JSON object with all rows and the totals; with `is_alone`, the only count has its own name, too."""
     stream = JsonStream(output)
     with stream.object():
         with stream.array("files"):
             for row in rows:
                 stream.value(members(names, row))
         by_name = dict(zip(names, totals.tokens, strict=True))
-        more = {**members_of(asked, totals.tokens[0]), **totals.marks()}
+        count = {"count": totals.tokens[0]} if is_alone else {}
+        more = {**count, **members_of(asked, totals.tokens[0]), **totals.marks()}
         stream.members(total=totals.tokens[0] if len(names) == 1 else by_name, **more)
 
 
@@ -192,9 +195,12 @@ def write_csv(output: Output, names: Sequence[str], rows: Iterable[Row]) -> None
 
 
 def write_table(
-    asked: CountOptions, output: Output, names: Sequence[str], rows: Iterable[Row], totals: RowTotals
+    asked: CountOptions, output: Output, names: Sequence[str], rows: Iterable[Row], totals: RowTotals, *, is_alone: bool
 ) -> None:
-    """Write a line for each row and for the totals, in columns as wide as the totals; several columns get a header."""
+    """Write a line for each row, and for the totals unless `is_alone`, in columns as wide as the totals.
+
+    Several columns get a header.
+    """
     numbers, paths = array("Q"), bytearray()  # less than a fifth of what the rows would take
     is_terminal = output.is_terminal
     for row in rows:
@@ -208,6 +214,7 @@ def write_table(
         output.write(some)
     shown = len(numbers) // len(names)
     label = f"total ({shown} of {totals.rows} files)" if asked.top and not asked.by and shown < totals.rows else "total"
-    output.write(columns.cells(totals.tokens) + label.encode() + b"\n")
+    if not is_alone:
+        output.write(columns.cells(totals.tokens) + label.encode() + b"\n")
     width = len(str(totals.tokens[0]))
     output.write("".join(f"{value:>{width}} {name}\n" for value, name in rows_of(asked, totals.tokens[0])).encode())

@@ -25,6 +25,7 @@ class CountOptions(options.ClusterOptions, ChatOptions):
     jsonl: bool
     csv: bool
     only_total: bool
+    with_filename: bool
     tree: int | None
     order: Literal["name", "tokens"] | None
     top: int | None
@@ -48,6 +49,7 @@ declared = options.group(
     option("--jsonl", is_flag=True, help="Output a JSON object for each input, one per line."),
     option("--csv", is_flag=True, help="Output comma-separated values: tokens,bytes,path."),
     option("--total", "only_total", is_flag=True, help="Print only the total."),
+    option("-H", "--with-filename", is_flag=True, help="Print the name of a single input, too."),
     option("--tree", type=click.IntRange(min=1), metavar="[N]",
            help="Show folders as a tree with their sums, with =N down to level N."),
     option("--sort", "order", type=click.Choice(["name", "tokens"]), metavar="[name|tokens]",
@@ -93,6 +95,7 @@ CONFLICTS = (
     Apart("--price", ("--jsonl", "--csv", "--tree")),
     Apart("--dask", ("--text", "--chat", "--all-fields")),
     Apart("--total", ("--jsonl", "--csv", "--sort", "--top", "--by"), "--total prints no rows."),
+    Apart("-H", ("--records", "--total", "--by"), "-H names inputs, each with its own count."),
     Apart("--chat", ("--records=lines|nul", "--field", "--errors"), "--chat reads JSON."),
     Apart("--all-fields", ("--by",), "The rows of --by answer no single record."),
     Apart("--chat", ("--special", "--allow-special", "--add-special-tokens"), "Messages are plain text to --chat."),
