@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from support import ok, program, refused
+from support import ok, program, refused, run_tokcli
 
 
 @pytest.mark.parametrize(
@@ -25,6 +25,12 @@ from support import ok, program, refused
         (["split", "¿qué?"], "¿qué?: no such file or directory\nIf this is text, give it with -t '¿qué?'."),
         (["encode", "merges"], "merges: no such file or directory\nIf this is text, give it with -t 'merges'."),
         (["count", "2024"], "2024: no such file or directory\nIf this is text, give it with -t '2024'."),
+        (["decode", "24912", "2375"],
+         "24912: no such file or directory\nIf these are ids, type tokcli decode -t '24912 2375'"),
+        (["decode", "-e", "gpt2", "--", "[1,", "2]"],
+         "[1,: no such file or directory\nIf these are ids, type tokcli decode -e gpt2 -t '[1, 2]'"),
+        (["split", "-m", "gpt-4", "a", "--json", "b", "a"], "a: no such file or directory\n"
+         "If these are words of a text, type tokcli split -m gpt-4 --json -t 'a b a'"),
         (["decode", "hello"], "hello: no such file or directory"),
         (["count", "日本語.txt"], "日本語.txt: no such file or directory"),
         (["split", "--pattern-file", "a?"], "a?: no such file or directory"),
@@ -55,6 +61,42 @@ def test_a_first_mistake_is_told_what_to_type(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert refused(*given) == f"Error: {said}\n"
+
+
+def test_words_of_a_text_are_told_the_whole_line_once(tmp_path: Path) -> None:
+    ran = run_tokcli("count", "hello", "world", cwd=tmp_path)
+    assert (ran.status, ran.out) == (2, b"0 total\n")
+    assert ran.err == (
+        "Error: hello: no such file or directory\n"
+        "If these are words of a text, type tokcli count -t 'hello world'\n"
+        "Error: world: no such file or directory\n"
+    )
+    (tmp_path / "world").touch()
+    assert "'hello'." in run_tokcli("count", "hello", "world", cwd=tmp_path).err
+
+
+@pytest.mark.parametrize(
+    ("name", "typed"),
+    [
+        ("truncate", "encode -n N --as-text FILE"),
+        ("chunk", "encode --chunk N FILE"),
+        ("compare", "encode --compare ENCODING,ENCODING FILE"),
+        ("tokenize", "encode FILE"),
+        ("detokenize", "decode FILE"),
+        ("version", "--version"),
+        ("models", "inspect-ranks --models"),
+        ("find", "inspect-ranks TOKEN, or tokcli inspect-ranks --grep REGEX"),
+    ],
+)
+def test_a_command_of_other_programs_is_told_what_it_is_here(name: str, typed: str) -> None:
+    said = f"Error: there is no command {name!r}\nType tokcli {typed}.\n"
+    assert refused(name) == refused(name, "--json", "x") == refused("help", name) == said
+
+
+def test_help_as_a_command_is_the_option() -> None:
+    assert ok("help") == ok("help", "help") == ok("--help")
+    assert ok("help", "count") == ok("count", "--help")
+    assert "there is no command 'cuont'" in refused("help", "cuont")
 
 
 @pytest.mark.parametrize("spaced", [["--visualise", "merges"], ["--visualize", "tokens"]])

@@ -11,6 +11,7 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from shlex import join
 from typing import Any
 
 from tokcli.cli.inputs.column_files import holds_columns
@@ -72,7 +73,7 @@ def _offline(_: OfflineError) -> str:
     return "Leave out --offline, TOKCLI_OFFLINE and HF_HUB_OFFLINE once, or name a file."
 
 
-def _missing_file(error: MissingFileError) -> str:
+def _missing_file(error: MissingFileError, files: Sequence[str]) -> str:
     name = error.where or ""
     before = _word_before(name)
     if "\n" in name and any(word.startswith("--files0") for word in sys.argv):
@@ -83,6 +84,8 @@ def _missing_file(error: MissingFileError) -> str:
         return "Urls are opened with --dask ADDRESS, or --dask local."
     if before in NAME_FILES or sys.argv[1:2] == ["inspect-ranks"]:
         return error.hint
+    if line := _line_with_text(name, files):
+        return f"If these are {'ids' if sys.argv[1] == 'decode' else 'words of a text'}, type {line}"
     if sys.argv[1:2] == ["decode"]:
         return f"If these are ids, give them with -t {name!r}." if _IDS.fullmatch(name) else error.hint
     return f"If this is text, give it with -t {name!r}." if looks_like_text(name) else error.hint
@@ -94,6 +97,20 @@ def reading_of(name: str) -> str:
     if before not in READINGS:
         return ""
     return f"{before} takes {READINGS[before]}, and any other word after it is a FILE: {word!r} is neither."
+
+
+def _line_with_text(name: str, files: Sequence[str]) -> str:
+    """Return the command line with all FILEs as one text; "" where there is one only, or not all look like it."""
+    words = [word for word in sys.argv[1:] if word != "--"]
+    is_text = _IDS.fullmatch if words[:1] == ["decode"] else looks_like_text
+    if len(files) < 2 or name not in files or not all(is_text(file) and not os.path.lexists(file) for file in files):
+        return ""
+    for file in reversed(files):
+        at = len(words) - words[::-1].index(file) - 1 if file in words else 0
+        del words[at : at + 1]
+    if {"-r", "--recursive"} & {*words}:  # which no text has
+        return ""
+    return join(["tokcli", *words, "-t", " ".join(files)])
 
 
 def _word_before(name: str) -> str:
@@ -131,22 +148,23 @@ _HINTS: dict[type[TokcliError], Callable[[Any], str]] = {
     NotUtf8Error: _not_utf8,
     PatternTimeoutError: _timeout,
     OfflineError: _offline,
-    MissingFileError: _missing_file,
     UnknownEncodingError: _unknown_encoding,
     UnknownModelError: _unknown_model,
 }
 
 
-def hint_for(error: TokcliError, vocabularies: Sequence[str] = ()) -> str:
+def hint_for(error: TokcliError, vocabularies: Sequence[str] = (), files: Sequence[str] = ()) -> str:
     """Return what to do about an error, for somebody who typed a command; the library's hint if there is none here.
 
-    `vocabularies` are the names of those in use whose rules change texts.
+    `vocabularies` are the names of those in use whose rules change texts, `files` the FILEs of the command line.
 
     >>> hint_for(TokcliError("the list is empty", "Name a file."))
     'Name a file.'
     """
     if isinstance(error, GrowthError) and vocabularies:
         return error.advice(" or ".join(dict.fromkeys(vocabularies)))
+    if isinstance(error, MissingFileError):
+        return _missing_file(error, files)
     for kind in type(error).__mro__:
         if kind in _HINTS:
             return _HINTS[kind](error)

@@ -41,6 +41,18 @@ COMMANDS = {
     "split": ("tokcli.cli.split.split", "Split text into pieces with the encoding's pattern."),
 }
 
+# what other programs call what an option does here -> what to type
+ELSEWHERE = {
+    "chunk": "tokcli encode --chunk N FILE",
+    "compare": "tokcli encode --compare ENCODING,ENCODING FILE",
+    "detokenize": "tokcli decode FILE",
+    "find": "tokcli inspect-ranks TOKEN, or tokcli inspect-ranks --grep REGEX",
+    "models": "tokcli inspect-ranks --models",
+    "tokenize": "tokcli encode FILE",
+    "truncate": "tokcli encode -n N --as-text FILE",
+    "version": "tokcli --version",
+}
+
 HELP = """Byte pair encoding in the shell: exact ids, any bytes, no network.
 
 \b
@@ -73,6 +85,13 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[:1] == ["help"] and not ctx.resilient_parsing:
+            if args[1:2] in ([], ["help"]) or args[1].startswith("-"):
+                click.echo(ctx.get_help(), color=ctx.color)
+                ctx.exit()
+            args = [args[1], "--help"]
+        if args and (typed := ELSEWHERE.get(args[0])):
+            raise InputError(f"there is no command {args[0]!r}", f"Type {typed}.")
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             raise click.UsageError(f"there is no command {args[0]!r}{did_you_mean(args[0], COMMANDS)}", ctx)
         return super().resolve_command(ctx, args)

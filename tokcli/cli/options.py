@@ -179,6 +179,7 @@ class Command(click.Command):
             for param in self.params:
                 if param.metavar in PATHS and ctx.params.get(param.name or "") == "":
                     raise InputError(f"{param.opts[-1]}: the name is empty", f"Name a {PATHS[param.metavar]}.")
+            messages.FILES[:] = ctx.params.get("files", ())
             take_folders(ctx)
             check(self.conflicts, ctx, OPTIONAL_VALUES)
         return rest
