@@ -59,8 +59,9 @@ def one_of(*groups: tuple[str, ...]) -> tuple[Apart, ...]:
 def take_folders(ctx: click.Context) -> None:
     """Give -r, in a command that has it, where a FILE is a folder."""
     params = ctx.params
-    if params.get("recursive") is False and any(map(os.path.isdir, params["files"])):
+    if params.get("recursive") is False and (folder := next(filter(os.path.isdir, params["files"]), None)) is not None:
         params["recursive"] = True
+        ctx.meta["-r"] = f"the folder {folder!r}"
         ctx.set_parameter_source("recursive", click.core.ParameterSource.COMMANDLINE)
 
 
@@ -74,7 +75,7 @@ def check(conflicts: Iterable[Conflict], ctx: click.Context, optional_values: Co
         if name not in among:
             return None
         if not values:
-            return name
+            return str(ctx.meta.get(name, name))
         value = str(among[name])
         return f"{name}{'=' if name in optional_values else ' '}{value}" if value in values.split("|") else None
 

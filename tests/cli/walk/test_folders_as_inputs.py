@@ -63,6 +63,11 @@ def test_a_folder_without_r_skips_binary_files_and_reports_bad_ones_as_with_r(tr
     assert one.status == 2 and "skipped 1 binary file" in one.err
 
 
+def test_a_folder_beside_an_option_for_one_text_is_named_in_the_message(tree: Path) -> None:
+    assert "the folder 'src' cannot be combined with --why" in refused("split", "--why", "1", "src")
+    assert "-r cannot be combined with --why" in refused("split", "-r", "--why", "1", "src")
+
+
 def test_a_folder_in_a_list_of_names_needs_r(tree: Path) -> None:
     """(`find -print0` lists each folder before the files in it, which would be counted twice.)"""
     for command in (["count"], ["encode"], ["split"]):
