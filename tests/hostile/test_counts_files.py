@@ -133,3 +133,10 @@ def test_counts_that_are_no_file_are_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path / "pipe", Path("/dev/zero"), tmp_path):
         assert "not a regular file" in refused("train", "--counts", path, "--vocab-size", "300", "-o", tmp_path / "out")
+
+
+def test_counts_are_not_looked_for_in_folders(tmp_path: Path) -> None:
+    """An empty folder was once an internal error."""
+    (tmp_path / "empty").mkdir()
+    said = refused("train", "--counts", "-r", tmp_path / "empty", "--vocab-size", "300", "-o", tmp_path / "out")
+    assert "--counts cannot be combined with -r" in said

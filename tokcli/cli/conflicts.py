@@ -57,9 +57,11 @@ def one_of(*groups: tuple[str, ...]) -> tuple[Apart, ...]:
 
 
 def take_folders(ctx: click.Context) -> None:
-    """Give -r, in a command that has it, where a FILE is a folder."""
+    """Give -r, in a command that has it, where a FILE is a folder; FILEs that are counts are no texts to look for."""
     params = ctx.params
-    if params.get("recursive") is False and (folder := next(filter(os.path.isdir, params["files"]), None)) is not None:
+    if params.get("recursive") is not False or params.get("counts"):
+        return
+    if (folder := next(filter(os.path.isdir, params["files"]), None)) is not None:
         params["recursive"] = True
         ctx.meta["-r"] = f"the folder {folder!r}"
         ctx.set_parameter_source("recursive", click.core.ParameterSource.COMMANDLINE)

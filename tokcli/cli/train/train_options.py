@@ -158,7 +158,9 @@ CONFLICTS = (
     *options.FOLDER_CONFLICTS,
     Required("--vocab-size", ("--counts-only", "--dry-run"), "For instance --vocab-size 4096"),
     Required("--output", ("--dry-run",), "Name the file to write with -o FILE."),
-    Apart("--counts", ("--records", "--limit", "--hold-back", "--dask", "--checkpoint"), "Counts are only added up."),
+    Apart(
+        "--counts", ("-r", "--records", "--limit", "--hold-back", "--dask", "--checkpoint"), "Counts are only added up."
+    ),
     Apart("--dask", ("--checkpoint", "--limit", "--hold-back", "--records", "--text")),
     Apart("--counts-only", ("--checkpoint",)),
     Idle(
