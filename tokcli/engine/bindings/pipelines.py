@@ -143,7 +143,7 @@ class TextPlan(NamedTuple):
 def _plan_of(parts: Pipeline) -> TextPlan | None:
     if any(token.content and not parts.added_texts[token.id] for token in parts.added):
         return None  # an empty token would cut text everywhere
-    normalizers: list[norm.Normalizer] = _flat(parts.normalizer)
+    normalizers: list[norm.Normalizer] = flat(parts.normalizer)
     steps = _steps_of(normalizers)
     cuts = _cuts_of(parts, normalizers)
     return None if steps is None or cuts is None else TextPlan(*steps, *cuts)
@@ -218,16 +218,16 @@ def _unigram(model: Unigram) -> _native.TextModel | None:
     return made
 
 
-def _flat(step: Any) -> list[Any]:
+def flat(step: Any) -> list[Any]:
     """Return the single normalizers or pre-tokenizers of `step`, which may be a sequence of them, or None."""
     if isinstance(step, norm.NormalizerSequence):
-        return [inner for part in step.normalizers for inner in _flat(part)]
+        return [inner for part in step.normalizers for inner in flat(part)]
     if isinstance(step, split.SplitterSequence):
-        return [inner for part in step.splitters for inner in _flat(part)]
+        return [inner for part in step.splitters for inner in flat(part)]
     return [] if step is None else [step]
 
 
-def _squeezed(step: norm.Normalizer) -> str | None:
+def squeezed(step: norm.Normalizer) -> str | None:
     """Return the text that replaces two or more spaces; None where a normalizer does anything else."""
     if isinstance(step, norm.Replace) and isinstance(step.finder, OnigPattern) and step.finder.pattern == " {2,}":
         return step.content
@@ -239,7 +239,7 @@ def _steps_of(
 ) -> tuple[list[Step], list[CharacterStage], list[norm.Normalizer]] | None:
     """Return native steps, the stages of rules for characters and their normalizers; None if one cannot be native."""
     # A normalizer that squeezes spaces, applies rules for characters and squeezes again only has to do so at the end.
-    squeezes = [at for at, step in enumerate(steps) if _squeezed(step) == " "]
+    squeezes = [at for at, step in enumerate(steps) if squeezed(step) == " "]
     if len(squeezes) == 2 and squeezes[1] == len(steps) - 1:
         between = stages_of(steps[squeezes[0] + 1 : -1])
         if between and rule_of(" ", between) == b" ":
@@ -257,7 +257,7 @@ def _steps_of(
         elif isinstance(step, norm.Strip):
             made.append((native.STRIP, b"", b"", step.left, step.right))
         elif isinstance(step, norm.Replace):
-            if step.literal is None and _squeezed(step) is None:
+            if step.literal is None and squeezed(step) is None:
                 return None
             kind = native.SQUEEZE if step.literal is None else native.REPLACE
             made.append((kind, (step.literal or "").encode(), step.content.encode(), False, False))
@@ -278,7 +278,7 @@ def _steps_of(
 
 def _cuts_of(parts: Pipeline, steps: list[norm.Normalizer]) -> tuple[tuple[bool, bool, int] | None, Groups] | None:
     """Return the arguments of `set_metaspace` and the groups by which text is cut; None if it is cut otherwise."""
-    splitters: list[split.Splitter] = _flat(parts.splitter)
+    splitters: list[split.Splitter] = flat(parts.splitter)
     if len(splitters) == 1 and finds_nothing(splitters[0], steps):
         splitters = []
     space = None

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
-from tokcli.engine.bindings.pipelines import finds_nothing
+from tokcli.engine.bindings.pipelines import finds_nothing, flat, squeezed
 from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE, byte_token
 from tokcli.engine.bpe.pairs import SHIFT, PairBpe
 from tokcli.engine.long_texts.text_cuts import NeighbourTable, TextCuts
@@ -13,7 +12,7 @@ from tokcli.engine.pipeline import normalizers as norm
 from tokcli.engine.pipeline import pretokenizers as split
 from tokcli.engine.pipeline.added_tokens import AddedToken
 from tokcli.engine.pipeline.aligned import Aligned
-from tokcli.engine.pipeline.finders import Characters, LiteralText, OnigPattern
+from tokcli.engine.pipeline.finders import Characters, LiteralText
 from tokcli.engine.pipeline.pipeline import Pipeline
 from tokcli.engine.unicode.ranges import SPACES
 
@@ -23,8 +22,8 @@ _BY_CHARACTER = (norm.UnicodeForm, norm.Lowercase, norm.Without, norm.Nmt, norm.
 
 def cuts_of_pipeline(parts: Pipeline) -> PipelineCuts | None:
     """Return where a tokenizer's texts may be cut; None where a part of it may do anything."""
-    steps: list[norm.Normalizer] = _flat(parts.normalizer)
-    splitters: list[split.Splitter] = _flat(parts.splitter)
+    steps: list[norm.Normalizer] = flat(parts.normalizer)
+    splitters: list[split.Splitter] = flat(parts.splitter)
     are_known = all(isinstance(step, (*_BY_CHARACTER, norm.Prepend, norm.Strip)) or _replaces(step) for step in steps)
     if not are_known or parts.copies != 1 or parts.is_byte_level or "" in parts.added_texts.values():
         return None
@@ -38,21 +37,8 @@ def cuts_of_pipeline(parts: Pipeline) -> PipelineCuts | None:
     return PipelineCuts(parts, steps, pieces, model)
 
 
-def _flat(step: Any) -> list[Any]:
-    if isinstance(step, norm.NormalizerSequence):
-        return [inner for part in step.normalizers for inner in _flat(part)]
-    if isinstance(step, split.SplitterSequence):
-        return [inner for part in step.splitters for inner in _flat(part)]
-    return [] if step is None else [step]
-
-
-def _is_squeeze(step: norm.Normalizer) -> bool:
-    finder = step.finder if isinstance(step, norm.Replace) else None
-    return isinstance(finder, OnigPattern) and finder.pattern == " {2,}"
-
-
 def _replaces(step: norm.Normalizer) -> bool:
-    return isinstance(step, norm.Replace) and bool(step.literal or _is_squeeze(step))
+    return isinstance(step, norm.Replace) and bool(step.literal or squeezed(step) is not None)
 
 
 class PipelineCuts(TextCuts):

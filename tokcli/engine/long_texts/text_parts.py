@@ -11,7 +11,7 @@ from array import array
 from collections.abc import Callable, Iterator
 from itertools import chain, islice, repeat
 from threading import Lock
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokcli.engine.llama_cpp.llama_cpp import LlamaCpp
 from tokcli.engine.long_texts.llama_cuts import cuts_of_llama
@@ -37,21 +37,21 @@ _WINDOWS = (1 << 8, 1 << 11, 1 << 14, 1 << 17)  # bytes at the end to search for
 CONTEXT = 4 * AROUND  # bytes of text around a place to cut
 _MOST_TRIED = 200  # places in a window: a text in which so many are no cuts is hardly one of words
 
+_CUTS_OF: dict[type, Callable[[Any], TextCuts | None]] = {  # by the family of the tokenizer
+    SentencePiece: cuts_of_sentencepiece,
+    XlmRoberta: cuts_of_xlm_roberta,
+    Pipeline: cuts_of_pipeline,
+    LlamaCpp: cuts_of_llama,
+}
+
 
 def cuts_of(tokenizer: TextTokenizer, *, places: bool = False) -> TextCuts | None:
     """Return where the texts of a tokenizer may be cut; None where no place is known.
 
     `places` says that the places of tokens matter: then no token may begin in a part and end in the next one.
     """
-    cuts: TextCuts | None = None
-    if isinstance(tokenizer, SentencePiece):
-        cuts = cuts_of_sentencepiece(tokenizer)
-    elif isinstance(tokenizer, XlmRoberta):
-        cuts = cuts_of_xlm_roberta(tokenizer)
-    elif isinstance(tokenizer, Pipeline):
-        cuts = cuts_of_pipeline(tokenizer)
-    elif isinstance(tokenizer, LlamaCpp):
-        cuts = cuts_of_llama(tokenizer)
+    find = _CUTS_OF.get(type(tokenizer))
+    cuts = None if find is None else find(tokenizer)
     return None if cuts is None or (places and cuts.unknown is not None) else cuts
 
 
