@@ -222,7 +222,7 @@ class TextRequest(InputRequest[AskedText]):
 
     @cached_property
     def special(self) -> Special:
-        """What special tokens in the text are: an error, text, or special tokens."""
+        """The treatment of special tokens in the text: an error, text, or special tokens."""
         return self.options.special or ("error" if self.options.is_for_ids else "text")
 
     @cached_property
@@ -244,7 +244,7 @@ class TextRequest(InputRequest[AskedText]):
 
     @cached_property
     def _counter(self) -> SpecialCounter | None:
-        """What counts special tokens that are taken as text unasked, for a note; None where none could be."""
+        """The counter of special tokens that are taken as text unasked, for a note; None where none could be."""
         if self.options.special or self.special != "text" or self.options.quiet:
             return None
         name, tokens = self.encoding.name, self.encoding.special_tokens_set - self.allowed

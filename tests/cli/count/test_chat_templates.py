@@ -351,6 +351,24 @@ def test_a_message_of_which_the_template_makes_nothing_is_noted(tmp_path: Path) 
     assert ran.err.count("nothing of messages") == 1
 
 
+def test_a_part_of_a_message_that_the_template_drops_is_noted_and_has_no_tokens(tmp_path: Path) -> None:
+    """Its tokens were taken off the overhead, which became negative, and no note told of it."""
+    parts = [{"type": "text", "text": "hello"}, {"type": "refusal", "refusal": "I cannot do that. " * 9}]
+    made = tokenizer(tmp_path / "t", TEXT_PARTS)
+    data = json.dumps([{"role": "user", "content": parts}]).encode()
+    ran = noted("count", "--chat", "--by", "message", "--json", "-e", made, data=data)
+    assert "only a part of messages[0] is in what the chat template makes" in ran.err
+    counted = json.loads(ran.out)
+    assert [part["tokens"] for part in counted["parts"]] == [tokens_in("hello")]
+    assert counted["overhead"] > 0 and counted["total"] == tokens_in("user:hello")
+
+
+def test_arguments_that_a_template_writes_as_other_json_are_not_lost(tmp_path: Path) -> None:
+    call = {"id": "1", "type": "function", "function": {"name": "f", "arguments": '{"city":"Oslo","n":1}'}}
+    made = tokenizer(tmp_path / "t", "{% for m in messages %}{{ m.tool_calls | tojson }}{% endfor %}")
+    assert count("-e", made, chat=[{"role": "assistant", "content": "", "tool_calls": [call]}]) > 0
+
+
 def test_a_thought_that_the_template_cuts_off_is_no_lost_message(tmp_path: Path) -> None:
     made = tokenizer(tmp_path / "t", "{% for m in messages %}{{ m.content.split('</think>')[-1].strip() }}{% endfor %}")
     chat = [{"role": "assistant", "content": "<think>\nhm\n</think>\n\n answer"}]

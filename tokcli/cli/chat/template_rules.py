@@ -13,7 +13,7 @@ from tokcli.chat_templates.renderer import Renderer
 from tokcli.chat_templates.template import DEFAULT, ChatTemplates, NamedTemplate
 from tokcli.chat_templates.template_files import read_template_file
 from tokcli.cli.chat.chat_options import ChatOptions
-from tokcli.cli.chat.conversation import TOOLS, ChatCount, ChatRequest, Share
+from tokcli.cli.chat.conversation import TOOLS, ChatCount, ChatRequest, ChatText, Share
 from tokcli.cli.chat.template_conversation import conversation_of
 from tokcli.cli.options import DEFAULT_ENCODING
 from tokcli.cli.request import Request
@@ -72,9 +72,9 @@ class TemplateRules:
                     f"the chat template writes {token!r}, which is no special token to {self._request.encoding.name}",
                     "Name a tokenizer.json or a GGUF file that has it; a SentencePiece model finds none in a text.",
                 )
-        if not self._lost and (lost := _lost(chat, text)) is not None:
+        if not self._lost and (lost := _lost(chat, text)):
             self._lost = lost  # once, however many requests follow
-            self._note(f"{template.shown}: nothing of {lost} is in what the chat template makes; no model sees it.")
+            self._note(f"{template.shown}: {lost} is in what the chat template makes, and no model sees more of it.")
         return text
 
     @cached_property
@@ -84,8 +84,9 @@ class TemplateRules:
 
     def count(self, chat: ChatRequest) -> ChatCount:
         """Return the tokens of a request: those of the texts in it, and as overhead what the template adds."""
-        shares = tuple(self._shares(chat))
-        return ChatCount(self._tokens_in(self.text_of(chat)) - sum(share.tokens for share in shares), shares)
+        rendered = self.text_of(chat)
+        shares = tuple(self._shares(chat, rendered))
+        return ChatCount(self._tokens_in(rendered) - sum(share.tokens for share in shares), shares)
 
     def _tokens_in(self, text: str) -> int:
         """Return the number of tokens of a rendered text, in which special tokens are what they say."""
@@ -98,15 +99,19 @@ class TemplateRules:
     def _renderer(self, template: NamedTemplate) -> Renderer:
         return self._renderers.setdefault(template, Renderer(template))
 
-    def _shares(self, chat: ChatRequest) -> Iterator[Share]:
-        """Yield the tokens of each text, in which special tokens are what they say, as in the rendered text."""
+    def _shares(self, chat: ChatRequest, rendered: str) -> Iterator[Share]:
+        """Yield the tokens of each text, in which special tokens are what they say, as in the rendered text.
+
+        A text that the template leaves out has none.
+        """
         template = self._template_for(chat).text
         for message in chat.messages:
             if message.path.startswith("documents") and "documents" not in template:
                 continue
             for tool in dict.fromkeys(["", *(one.tool for one in message.texts)]):
-                texts = [one.text for one in message.texts if one.tool == tool]
-                if texts or not tool:
+                ours = [one for one in message.texts if one.tool == tool]
+                texts = [one.text for one in ours if not _is_lost(one, rendered)]
+                if ours or not tool:
                     yield Share(sum(map(self._tokens_in, texts)), message.role, message.path, tool)
         for defined in chat.tools if "tools" in template else ():
             schemas = [json.dumps(schema, ensure_ascii=False) for schema in defined.schemas]
@@ -119,20 +124,30 @@ class TemplateRules:
             self._request.note(text)
 
 
-def _lost(chat: ChatRequest, rendered: str) -> str | None:
-    """Return the path of the first message of whose texts no line is in the rendered text; None if there is none.
+def _lost(chat: ChatRequest, rendered: str) -> str:
+    """Return a phrase for the first message of which a text is not in the rendered text; "" if there is none.
 
-    Templates may trim texts, cut thoughts off and write JSON. Only the first messages and lines are looked for, and
-    none in a long text, as each takes time.
+    Only the first messages are looked at, as each takes time.
     """
-    if len(rendered) > MAX_SEARCHED:
-        return None
     for message in chat.messages[:MAX_MESSAGES]:
-        lines = [line for one in message.texts for line in one.text[:MAX_TEXT].split("\n") if line.strip()][:MAX_LINES]
-        forms = (form for line in lines for form in (line.strip(), json.dumps(line.strip(), ensure_ascii=False)[1:-1]))
-        if lines and message.path.startswith("messages") and not any(form in rendered for form in forms):
-            return message.path
-    return None
+        if not message.path.startswith("messages"):
+            continue
+        texts = [one for one in message.texts if one.text.strip()]
+        if lost := [one for one in texts if _is_lost(one, rendered)]:
+            return f"{'nothing' if lost == texts else 'only a part'} of {message.path}"
+    return ""
+
+
+def _is_lost(one: ChatText, rendered: str) -> bool:
+    """Return whether no line of a text is in the rendered text.
+
+    Templates may trim texts, cut thoughts off and write JSON in their own way, of which the strings are looked for.
+    Only the first lines are, and none in a long text, as each takes time.
+    """
+    texts = one.inside or (() if one.text[:1] in ("{", "[") else (one.text,))
+    lines = [line.strip() for text in texts for line in text[:MAX_TEXT].split("\n") if line.strip()][:MAX_LINES]
+    forms = (form for line in lines for form in (line, json.dumps(line, ensure_ascii=False)[1:-1]))
+    return bool(lines) and len(rendered) <= MAX_SEARCHED and not any(form in rendered for form in forms)
 
 
 def template_rules(request: Request[ChatOptions]) -> TemplateRules | None:

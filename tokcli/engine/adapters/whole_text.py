@@ -292,7 +292,7 @@ class WholeTextTokenizer(TokenVocabulary):
 
     @property
     def file_notes(self) -> Sequence[str]:
-        """What the file asks for and nothing here does unasked, as sentences to be put after the file's name."""
+        """Notes on what the file asks for that is not done unasked; each continues a sentence with the file's name."""
         return self.inner.file_notes
 
     # --- ids to text -------------------------------------------------------------------------------------------------
