@@ -57,7 +57,7 @@ def test_every_row_names_options_and_values_of_its_command(name: str) -> None:
         (["encode", "--ids"], "--ids needs --visualise=tokens"),
         (["encode", "--visualise=merges", "--ids"], "--ids needs --visualise=tokens"),
         (["count", "-t", "x", "--files0-from", "y", "z"], "--text cannot be combined with FILE or --files0-from"),
-        (["count", "-m", "gpt-4", "-e", "gpt2", "-t", "x"], "--model cannot be combined with --encoding"),
+        (["encode", "-m", "gpt-4", "-e", "gpt2", "-t", "x"], "--model cannot be combined with --encoding"),
         (["decode", "--field", "x", "-t", "1"], "--field needs --records jsonl"),
         (["split", "--lint", "-t", "x"], "--lint cannot be combined with --text"),
         (["split", "--why", "0", "--stats", "-t", "x"], "--why cannot be combined with --stats"),

@@ -247,7 +247,7 @@ def test_a_misspelt_name_gets_a_suggestion(arguments: list[str], suggested: str)
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["count", "-e", "gpt2", "-m", "gpt-4"],
+        ["encode", "-e", "gpt2", "-m", "gpt-4"],
         ["count", "-t", "x", "file"],
         ["count", "--files0-from", "x", "file"],
         ["count", "--field", "x"],

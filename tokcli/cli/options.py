@@ -318,7 +318,7 @@ class RepeatedOption(Option):
 
 
 def _takes_encoding(*, several: bool) -> Callable[[F], F]:
-    """Declare the options of the encoding; with `several`, -e may be repeated."""
+    """Declare the options of the encoding; with `several`, -e and -m may be repeated."""
     return group(
         option("-e", "--encoding", metavar="NAME|PATH", envvar="TOKCLI_ENCODING",
                shell_complete=complete_encoding,
@@ -326,8 +326,8 @@ def _takes_encoding(*, several: bool) -> Callable[[F], F]:
                help="Use this encoding: a name, a file, org/name on the Hugging Face Hub, or "
                     f"https://...#sha256=HEX{'; may be repeated' if several else ''}.  "
                     f"[default: {DEFAULT_ENCODING}]"),
-        option("-m", "--model", metavar="MODEL", shell_complete=complete_model,
-               help="Use the encoding of this model."),
+        option("-m", "--model", metavar="MODEL", shell_complete=complete_model, multiple=several,
+               help=f"Use the encoding of this model{'; may be repeated' if several else ''}."),
         option("--pattern", metavar="P", help="Split with this regex, or with the pattern of the encoding P."),
         takes_timeout,
         option("--offline", is_flag=True, help="Never use the network."),  # network/ reads TOKCLI_OFFLINE

@@ -14,8 +14,7 @@ import pytest
 from support import ok
 
 from tokcli.cli import streams
-from tokcli.cli.count.count import command
-from tokcli.cli.count.count_options import CountOptions
+from tokcli.cli.count.count import asked_of, command
 from tokcli.cli.count.many import HEAD_BYTES, SHORT_BYTES, ManyCounts
 from tokcli.cli.request import TextRequest
 
@@ -32,9 +31,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def counts_of(*arguments: str) -> ManyCounts:
     """Return the counts that a command line asks for."""
     given = command.make_context("count", list(arguments)).params
-    encodings = given.pop("encoding")
-    asked = CountOptions(encoding=encodings[0] if encodings else None, encodings=encodings, **given)
-    return ManyCounts([TextRequest(asked)])
+    return ManyCounts([TextRequest(asked_of(given))])
 
 
 def test_a_short_file_takes_few_calls() -> None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokcli.cli.count.estimates import members_of_estimate
+from tokcli.cli.count.estimates import members_of_estimates
 from tokcli.errors import InputError
-from tokcli.registry.model_estimates import ModelEstimate
 from tokcli.registry.models import window_of_model
 
 if TYPE_CHECKING:
@@ -16,35 +15,39 @@ MILLION = 1_000_000  # tokens that --price is the price of
 DIGITS = 12  # decimal places of a price
 
 
-def members_of(asked: CountOptions, tokens: int) -> dict[str, object]:
-    """Return the JSON members beside a count of tokens: what is left, the price, and the bounds of an estimate."""
+def members_of(asked: CountOptions, *tokens: int) -> dict[str, object]:
+    """Return the JSON members beside the counts of tokens: what is left, the price, and the bounds of estimates."""
+    return _left_and_price(asked, tokens[0]) | members_of_estimates(asked, tokens)
+
+
+def _left_and_price(asked: CountOptions, tokens: int) -> dict[str, object]:
     members: dict[str, object] = {}
     if asked.budget:
         members["left"] = window_of(asked) - tokens
     if asked.price is not None:
         members["price"] = round(tokens * asked.price / MILLION, DIGITS)
-    return members | (members_of_estimate(asked.estimate, tokens) if isinstance(asked.estimate, ModelEstimate) else {})
+    return members
 
 
 def check_budget(asked: CountOptions) -> None:
     """Raise InputError, before anything is counted, if --budget has no window."""
-    members_of(asked, 0)
+    _left_and_price(asked, 0)
 
 
 def window_of(asked: CountOptions) -> int:
     """Return the size of the context window in tokens; InputError where neither --window nor the model tells it."""
     if asked.window is not None:
         return asked.window
-    if isinstance(asked.estimate, ModelEstimate):
-        raise InputError(f"the context window of {asked.estimate.model} is not known", "Give --window N.")
-    if asked.model is None:
+    estimate = asked.only_estimate
+    model = estimate.model if estimate else asked.model
+    if model is None:
         raise InputError("--budget needs a context window", "Name the model with -m, or give --window N.")
-    return window_of_model(asked.model)
+    return window_of_model(model)
 
 
 def rows_of(asked: CountOptions, tokens: int) -> list[tuple[str, str]]:
     """Return a row (value, name) for the tokens that are left and for the price, as they are printed."""
-    members = members_of(asked, tokens)
+    members = _left_and_price(asked, tokens)
     rows = [(str(members["left"]), "left")] if "left" in members else []
     if "price" in members:
         rows.append((f"{members['price']:.{DIGITS}f}".rstrip("0").rstrip("."), "price"))

@@ -41,9 +41,9 @@ def write(request: CountRequest, output: streams.Output, *, is_alone: bool) -> t
     if asked.records and asked.by is None and (asked.order or asked.top):
         raise InputError("--sort and --top have no rows to choose from", "Name the rows with --by role or --by tool.")
     rules = rules_for(request)
-    if asked.estimate:
+    if asked.only_estimate:
         counted = rules.counted
-        rules = rules._replace(counted=lambda chat: scaled_chat(asked.estimate, counted(chat)))
+        rules = rules._replace(counted=lambda chat: scaled_chat(asked.only_estimate, counted(chat)))
     if asked.exact_only and not rules.is_exact:
         raise InputError(
             f"--exact-only: --chat is an estimate with {request.encoding.name}",

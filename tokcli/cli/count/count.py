@@ -7,13 +7,13 @@ from typing import Any
 
 import click
 
-from tokcli.cli import messages, options, streams
-from tokcli.cli.count.count_options import CONFLICTS, CountOptions, CountRequest, declared
+from tokcli.cli import messages, streams
+from tokcli.cli.count.count_options import CONFLICTS, CountCommand, CountOptions, CountRequest, declared, naming
 from tokcli.cli.request import TextRequest
 from tokcli.errors import CheckFailed
 
 
-@click.command(cls=options.Command, name="count", conflicts=CONFLICTS)
+@click.command(cls=CountCommand, name="count", conflicts=CONFLICTS)
 @declared
 def command(**given: Any) -> int:
     """Count the tokens in FILEs, or in standard input.
@@ -24,8 +24,7 @@ def command(**given: Any) -> int:
       tokcli count --tree=2 src
       tokcli count --max 8000 prompt.txt || echo too long
     """
-    encodings = given.pop("encoding")
-    asked = CountOptions(encoding=encodings[0] if encodings else None, encodings=encodings, **given)
+    asked = asked_of(given)
     request = TextRequest(asked)
     request.note_template()
     is_alone, status = is_one_number(request), 0
@@ -60,6 +59,13 @@ def command(**given: Any) -> int:
     return status
 
 
+def asked_of(given: dict[str, Any]) -> CountOptions:
+    """Return the options as values: several encodings are columns, of which the first is the request's own."""
+    named = given.pop("encoding")
+    first = naming(named[0]) if named else {"encoding": None, "model": None}
+    return CountOptions(encodings=named, estimates=(), **first, **given)
+
+
 def write_number(request: CountRequest, output: streams.Output) -> str | None:
     """Write the number of tokens in the only input; return it as a phrase if it is above --max, else None."""
     (source,) = request.inputs
@@ -76,7 +82,7 @@ def write_number(request: CountRequest, output: streams.Output) -> str | None:
 def own_members(asked: CountOptions) -> list[str]:
     """Return the names of the JSON members that an answer has itself, whatever the record has that it answers."""
     given = {"left": asked.budget, "price": asked.price is not None, "exact": asked.chat, "left_out": asked.chat}
-    given |= dict.fromkeys(("exact", "low", "high"), bool(asked.estimate)) if asked.estimate else {}
+    given |= dict.fromkeys(("exact", "low", "high"), True) if any(asked.estimates) else {}
     return ["count", *(name for name, is_given in given.items() if is_given)]
 
 

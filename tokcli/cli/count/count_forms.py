@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 
 from tokcli.cli.count.budget import check_budget, members_of, rows_of
 from tokcli.cli.count.count_on_cluster import ClusterCounts, write_cluster_records
+from tokcli.cli.count.count_options import ModelName
 from tokcli.cli.count.count_records import RecordCounts, write_numbers, write_records
 from tokcli.cli.count.count_tree import Columns, write_tree
 from tokcli.cli.count.csv_lines import csv_line
 from tokcli.cli.count.estimates import scaled_rows
 from tokcli.cli.count.many import ManyCounts, Row, one_for_each
 from tokcli.cli.json_stream import JsonStream, line
-from tokcli.errors import InputError
+from tokcli.errors import MAX_QUOTED, InputError
 from tokcli.render.numbers import counted
 from tokcli.render.visible import visible
 
@@ -57,16 +58,17 @@ def write(request: CountRequest, output: Output, *, is_alone: bool) -> tuple[str
     counting = ClusterCounts if asked.dask else ManyCounts
     counts = counting(one_for_each(request))
     totals = RowTotals(len(asked.encodings) or 1, asked.limit)
-    write_rows(asked, output, totals.of(scaled_rows(asked.estimate, counts.rows())), totals, is_alone=is_alone)
+    write_rows(asked, output, totals.of(scaled_rows(asked.estimates, counts.rows())), totals, is_alone=is_alone)
     return totals.above(is_alone=is_alone), counts.status
 
 
 def check_encodings(asked: CountOptions) -> None:
     """Raise InputError for encodings that are named twice, or where one only can be asked about."""
     if len(asked.encodings) > 1 and (asked.records or asked.budget or asked.chat or asked.price is not None):
-        raise InputError("--records, --budget, --price and --chat are about one encoding", "Leave all but one -e out.")
-    if len(set(asked.encodings)) < len(asked.encodings):
-        raise InputError("the same encoding is given twice", "Leave one out.")
+        raise InputError("--records, --budget, --price and --chat are about one encoding", "Leave all but one out.")
+    names = [name.lower() if isinstance(name, ModelName) else name for name in asked.encodings]
+    if again := next((name for at, name in enumerate(names) if name in names[:at]), None):
+        raise InputError(f"{again[:MAX_QUOTED]!r} is given twice", "Leave one out: its name is that of its column.")
 
 
 class RowTotals:
@@ -121,7 +123,7 @@ def write_rows(asked: CountOptions, output: Output, rows: Iterator[Row], totals:
             shown = iter(list(shown))  # before anything is written: its error is the only answer
         if asked.jsonl:
             for row in shown:
-                exact = {"exact": totals.marks()["exact"]} if totals.tally else members_of(asked, row.tokens[0])
+                exact = {"exact": totals.marks()["exact"]} if totals.tally else members_of(asked, *row.tokens)
                 output.write(line({**members(names, row), **exact}))
         elif asked.csv:
             write_csv(output, names, shown)
@@ -159,9 +161,10 @@ def members(names: Sequence[str], row: Row) -> dict[str, object]:
 
 def write_total(asked: CountOptions, output: Output, names: Sequence[str], totals: RowTotals) -> None:
     """Write only the totals, or what --budget and --price make of them."""
-    more = {**members_of(asked, totals.tokens[0]), **totals.marks()}
+    more = {**members_of(asked, *totals.tokens), **totals.marks()}
     if more and asked.as_json:
-        output.write(line({"count": totals.tokens[0], **more}))
+        named = {"count": totals.tokens[0]} if len(names) == 1 else dict(zip(names, totals.tokens, strict=True))
+        output.write(line({**named, **more}))
     elif rows := rows_of(asked, totals.tokens[0]):
         output.write("".join(f"{value}\n" for value, _ in rows).encode())
     elif len(names) == 1:
@@ -183,7 +186,7 @@ def write_object(
                 stream.value(members(names, row))
         by_name = dict(zip(names, totals.tokens, strict=True))
         count = {"count": totals.tokens[0]} if is_alone else {}
-        more = {**count, **members_of(asked, totals.tokens[0]), **totals.marks()}
+        more = {**count, **members_of(asked, *totals.tokens), **totals.marks()}
         stream.members(total=totals.tokens[0] if len(names) == 1 else by_name, **more)
 
 

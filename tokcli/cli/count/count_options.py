@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import click
 
@@ -18,10 +18,40 @@ if TYPE_CHECKING:
 MAX_PRICE = 1e9  # of a million tokens
 
 
+class ModelName(str):
+    """The name of a column of counts that was given with -m; any other column's is that of an encoding."""
+
+    __slots__ = ()
+
+
+class CountCommand(options.Command):
+    """`tokcli count`: its parameter `encoding` has what -e and -m name, in the order in which they were typed."""
+
+    def make_parser(self, ctx: click.Context) -> Any:
+        parser: Any = super().make_parser(ctx)
+        parse = parser.parse_args
+
+        def parse_in_order(args: list[str]) -> Any:
+            parsed = parse(args)
+            ctx.meta["order"] = [param.name for param in parsed[2] if param.name in ("encoding", "model")]
+            return parsed
+
+        parser.parse_args = parse_in_order
+        return parser
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        rest = super().parse_args(ctx, args)
+        named, models = ctx.params["encoding"], ctx.params.pop("model")
+        if order := ctx.meta["order"]:  # else the environment, or a preset, may name encodings
+            typed = {"encoding": iter(named), "model": map(ModelName, models)}
+            ctx.params["encoding"] = tuple(next(typed[name]) for name in order)
+        return rest
+
+
 class CountOptions(options.ClusterOptions, ChatOptions):
     """The options of `tokcli count`, as values."""
 
-    encodings: tuple[str, ...]
+    encodings: tuple[str, ...]  # what -e and -m name: the columns, each a ModelName if it is a model's
     jsonl: bool
     csv: bool
     only_total: bool
@@ -35,7 +65,26 @@ class CountOptions(options.ClusterOptions, ChatOptions):
     window: int | None
     price: float | None
     exact_only: bool
-    estimate: ModelEstimate | bool | None
+    estimate: bool
+    estimates: tuple[ModelEstimate | None, ...]  # of each column
+
+    @property
+    def only_estimate(self) -> ModelEstimate | None:
+        """The estimate of the only column, if it is one."""
+        return self.estimates[0] if len(self.estimates) == 1 else None
+
+    def columns(self) -> list[CountOptions]:
+        """Return the options for each encoding that was named, which differ in nothing else."""
+        estimates = self.estimates or (None,) * len(self.encodings)
+        return [
+            self.replace(encoding=estimate.encoding, model=None) if estimate else self.replace(**naming(name))
+            for name, estimate in zip(self.encodings, estimates, strict=True)
+        ]
+
+
+def naming(name: str) -> dict[str, str | None]:
+    """Return the options that name the encoding of a column."""
+    return {"encoding": None, "model": name} if isinstance(name, ModelName) else {"encoding": name, "model": None}
 
 
 CountRequest: TypeAlias = TextRequest[CountOptions]
@@ -79,7 +128,8 @@ declared = options.group(
 
 CONFLICTS = (
     *TEMPLATE_CONFLICTS,
-    *options.TEXT_CONFLICTS,
+    *options.ANSWER_CONFLICTS,
+    *options.FOLDER_CONFLICTS,
     Apart("--all-fields", ("--total",), "--total prints one number for all records."),
     Apart("--records", ("--jsonl", "--csv", "--tree", "--by=ext|dir|root"), "They show whole inputs."),
     Apart("--records", ("--by=message",), "The messages of all records together have no order."),

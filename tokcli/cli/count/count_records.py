@@ -81,7 +81,7 @@ def counts_of(request: CountRequest, source: RecordSource) -> Iterator[tuple[rec
     batches = records.batches_of(source, request.options)
     for batch, counts in request.shared_batches(batches, lambda batch: _count_batch(request, batch)):
         found = [counts] if counts is not None else _one_by_one(request, batch)
-        yield batch, scaled_counts(request.options.estimate, found)
+        yield batch, scaled_counts(request.options.only_estimate, found)
 
 
 def _count_batch(request: TextRequest[TextOptions], batch: records.Batch) -> memoryview | None:

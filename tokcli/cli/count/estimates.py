@@ -3,56 +3,75 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from tokcli.registry.model_estimates import ModelEstimate, estimate_for_model
+from tokcli.cli.count.count_options import ModelName
+from tokcli.registry.model_estimates import estimate_for_model
 
 if TYPE_CHECKING:
     from tokcli.cli.chat.conversation import ChatCount
-    from tokcli.cli.count.count_options import CountRequest
+    from tokcli.cli.count.count_options import CountOptions, CountRequest
     from tokcli.cli.count.many import Row
+    from tokcli.registry.model_estimates import ModelEstimate
 
 
 def prepare_estimate(request: CountRequest) -> None:
-    """Make a request with --estimate one for the encoding whose tokens are counted, if its model has none in public."""
+    """Make a request with --estimate one for the encodings whose tokens stand for those of models that have none."""
     asked = request.options
-    found = estimate_for_model(asked.model) if asked.estimate and asked.model else None
-    if found is None:
-        request.options = asked.replace(estimate=None)
+    estimates = [estimate_for_model(name) if isinstance(name, ModelName) else None for name in asked.encodings]
+    if not any(estimates):
         return
-    named = found.encoding
-    request.options = asked.replace(estimate=found, model=None, encoding=named, encodings=(named,))
-    if not (asked.as_json or asked.jsonl):
+    asked = asked.replace(estimates=tuple(estimates))
+    request.options = asked.columns()[0]
+    if asked.as_json or asked.jsonl:
+        return
+    for found in filter(None, estimates):
         request.note(
-            f"this is an estimate: the tokenizer of {found.model} is not public. It is the count by {named} times "
-            f"{found.factor:g}; the true count is likely between {found.low:g} and {found.high:g} times that count."
+            f"this is an estimate: the tokenizer of {found.model} is not public. It is the count by {found.encoding} "
+            f"times {found.factor:g}; the true count is likely between {found.low:g} and {found.high:g} times that."
         )
 
 
-def scaled_rows(estimate: ModelEstimate | bool | None, rows: Iterator[Row]) -> Iterator[Row]:
-    """Return rows with the counts of an estimate; the same rows if there is none."""
-    if not isinstance(estimate, ModelEstimate):
+def scaled_rows(estimates: Sequence[ModelEstimate | None], rows: Iterator[Row]) -> Iterator[Row]:
+    """Return rows with the counts of the estimate of each column; the same rows if there is none."""
+    if not any(estimates):
         return rows
-    return (row._replace(tokens=tuple(map(estimate.scaled, row.tokens))) for row in rows)
+    return (row._replace(tokens=tuple(map(_scaled, estimates, row.tokens))) for row in rows)
 
 
-def scaled_counts(estimate: ModelEstimate | bool | None, counts: Iterable[memoryview]) -> Iterable[memoryview]:
+def _scaled(estimate: ModelEstimate | None, tokens: int) -> int:
+    return tokens if estimate is None else estimate.scaled(tokens)
+
+
+def scaled_counts(estimate: ModelEstimate | None, counts: Iterable[memoryview]) -> Iterable[memoryview]:
     """Return portions of counts as those of an estimate (uint64); the same portions if there is none."""
-    if not isinstance(estimate, ModelEstimate):
+    if estimate is None:
         return counts
     return (memoryview(array("Q", map(estimate.scaled, some))) for some in counts)
 
 
-def scaled_chat(estimate: ModelEstimate | bool | None, chat: ChatCount) -> ChatCount:
+def scaled_chat(estimate: ModelEstimate | None, chat: ChatCount) -> ChatCount:
     """Return the count of a request to a chat model with each part as estimated; the same if there is no estimate."""
-    if not isinstance(estimate, ModelEstimate):
+    if estimate is None:
         return chat
     shares = tuple(share._replace(tokens=estimate.scaled(share.tokens)) for share in chat.shares)
     return chat._replace(overhead=estimate.scaled(chat.overhead), shares=shares)
 
 
-def members_of_estimate(estimate: ModelEstimate, tokens: int) -> dict[str, object]:
-    """Return the JSON members of an estimate: that it is one, and between which counts the true one is likely."""
-    low, high = (round(tokens * bound / estimate.factor) for bound in (estimate.low, estimate.high))
-    return {"exact": False, "low": low, "high": high}
+def members_of_estimates(asked: CountOptions, tokens: Sequence[int]) -> dict[str, object]:
+    """Return the JSON members of estimates: that there are some, and between which counts the true ones likely are.
+
+    `tokens` is the count of each column; with several columns, `low` and `high` have the bounds by name.
+    """
+    if not any(asked.estimates):
+        return {}
+    bounds = {
+        name: [round(count * bound / estimate.factor) for bound in (estimate.low, estimate.high)]
+        for name, estimate, count in zip(asked.encodings, asked.estimates, tokens, strict=True)
+        if estimate
+    }
+    low, high = ({name: both[at] for name, both in bounds.items()} for at in (0, 1))
+    if len(tokens) > 1:
+        return {"exact": False, "low": low, "high": high}
+    return {"exact": False, "low": low[asked.encodings[0]], "high": high[asked.encodings[0]]}

@@ -53,9 +53,8 @@ class Outcome(NamedTuple):
 
 
 def one_for_each(request: CountRequest) -> list[CountRequest]:
-    """Return a request for each encoding that -e names; they differ in nothing else."""
-    asked = request.options
-    return [request, *(TextRequest(asked.replace(encoding=name, model=None)) for name in asked.encodings[1:])]
+    """Return a request for each encoding that -e and -m name; they differ in nothing else."""
+    return [request, *map(TextRequest, request.options.columns()[1:])]
 
 
 class ManyCounts:
