@@ -13,6 +13,7 @@ import click
 
 from tokcli.cli import messages
 from tokcli.cli.conflicts import Apart, Conflict, Needs, check, take_folders
+from tokcli.cli.values.numbers import NumberRange, notes_on_units
 from tokcli.engine.base.time_limit import time_limit
 from tokcli.errors import InputError
 from tokcli.registry.catalog import CATALOG
@@ -182,6 +183,8 @@ class Command(click.Command):
             messages.FILES[:] = ctx.params.get("files", ())
             take_folders(ctx)
             check(self.conflicts, ctx, OPTIONAL_VALUES)
+            for note in () if ctx.params.get("quiet") else notes_on_units(ctx):
+                messages.print_note(note)
         return rest
 
     def _with_values(self, args: list[str]) -> Iterator[str]:
@@ -271,18 +274,6 @@ def limit_patterns(context: click.Context, _: click.Parameter, seconds: float) -
     if seconds != DEFAULT_SECONDS:
         context.with_resource(time_limit(seconds))
     return seconds
-
-
-class NumberRange(click.FloatRange):
-    """A number of a range: no NaN, which click takes for a number of any range, and no negative zero."""
-
-    name = "number"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        number: float = super().convert(value, param, ctx)
-        if f"{number}" == "nan":  # (math takes 0.3 ms to load)
-            self.fail(f"{value!r} is not a number.", param, ctx)
-        return number + 0.0  # -0.0 + 0.0 is 0.0
 
 
 takes_timeout = option(

@@ -519,11 +519,3 @@ def test_a_piece_that_is_too_long_is_named_with_what_to_do(
     assert str(raised.value) == f"{tmp_path / 'long.txt'}: a piece above 1 MiB begins at byte {at}"
     assert raised.value.hint.startswith(why)
     assert not (tmp_path / "x").exists()
-
-
-@pytest.mark.parametrize(
-    ("size", "meant"), [("4k", "4000 or 4096"), ("32K", "32000 or 32768"), ("1M", "1000000 or 1048576")]
-)
-def test_a_size_that_may_mean_two_numbers_of_tokens_is_refused_with_both(size: str, meant: str) -> None:
-    said = refused("train", "-t", "text", "--vocab-size", size, "-o", "x")
-    assert f"'{size}' may be {meant} tokens: give one of these numbers" in said

@@ -11,6 +11,7 @@ from tokcli.cli.chat.chat_options import TEMPLATE_CONFLICTS, ChatOptions, takes_
 from tokcli.cli.conflicts import Apart, Needs
 from tokcli.cli.options import option
 from tokcli.cli.request import TextRequest
+from tokcli.cli.values.numbers import TokenRange
 
 if TYPE_CHECKING:
     from tokcli.registry.model_estimates import ModelEstimate
@@ -107,10 +108,10 @@ declared = options.group(
     option("--by", type=click.Choice(["ext", "dir", "root", "role", "message", "tool"]),
            help="Add up by extension, by folder, or by the FILE that -r found them in; with --chat, by role, "
                 "message or tool, too."),
-    option("--max", "limit", type=click.IntRange(min=0), metavar="N",
+    option("--max", "limit", type=TokenRange(min=0), metavar="N",
            help="Exit with 1 if there are more than N tokens (with --records: in a record)."),
     option("--budget", is_flag=True, help="Print how many tokens are left of the context window."),
-    option("--window", type=click.IntRange(min=1), metavar="N",
+    option("--window", type=TokenRange(min=1, is_noted=True), metavar="N",
            help="Take a context window of N tokens instead of the model's."),
     option("--price", type=options.NumberRange(min=0, max=MAX_PRICE), metavar="P",
            help="Print what the tokens cost if a million of them costs P."),

@@ -14,6 +14,7 @@ from tokcli.cli.conflicts import Apart, Needs
 from tokcli.cli.messages import no_special_token
 from tokcli.cli.options import option
 from tokcli.cli.request import TextRequest
+from tokcli.cli.values.numbers import TokenRange
 from tokcli.engine.stream.ids import packed_records
 from tokcli.engine.tokens import Tokens, added, joined
 
@@ -150,15 +151,15 @@ declared = options.group(
            show_default=True, help="Write decimal ids, JSON, little-endian binary or NumPy."),
     option("--offsets", type=click.Choice(["byte", "char"]),
            help="Add where each token begins and ends, in bytes or characters."),
-    option("-n", "--limit", type=click.IntRange(min=0), metavar="N",
+    option("-n", "--limit", type=TokenRange(min=0), metavar="N",
            help="Stop after N tokens; those of a template, or put before and after, are among them, and never cut."),
     option("--keep", type=click.Choice(["first", "last"]), default="first", show_default=True,
            help="Keep the first or the last tokens of -n."),
     option("--fail-if-truncated", is_flag=True, help="Exit with 1 if -n cut anything off."),
     option("--as-text", is_flag=True, help="Write the text that -n or --chunk keeps, not its ids."),
-    option("--chunk", type=click.IntRange(min=1), metavar="N",
+    option("--chunk", type=TokenRange(min=1), metavar="N",
            help="Cut each input, or with --records each record, into chunks of at most N tokens."),
-    option("--overlap", type=click.IntRange(min=0), default=0, metavar="K",
+    option("--overlap", type=TokenRange(min=0), default=0, metavar="K",
            help="Begin each chunk with up to K tokens of the one before; they are among its N."),
     option("--boundary", type=click.Choice(["token", "char", "piece", "line", "sentence", "paragraph"]),
            default="token", show_default=True, help="End chunks there, unless such a part is too long."),
@@ -167,7 +168,7 @@ declared = options.group(
                 "on where it was."),
     option("--layout", type=click.Choice(["flat", "datatrove", "megatron", "npy", "parquet"]), default="flat",
            show_default=True, help="Lay the shards out for this reader."),
-    option("--shard-tokens", type=click.IntRange(min=1, max=MAX_SHARD_TOKENS), default=100_000_000,
+    option("--shard-tokens", type=TokenRange(min=1, max=MAX_SHARD_TOKENS), default=100_000_000,
            show_default=True, metavar="N",
            help="Put at most N tokens into a shard; only a document that is longer is cut."),
     option("--prepend-special", metavar="NAME", help="Begin each input or record with this special token."),

@@ -43,4 +43,4 @@ def write_export(request: InspectRequest, form: str) -> None:
     for note in notes:
         request.note(note)
     if not request.options.quiet:
-        tell(written, len(made.mergeable_ranks) + len(made.unmade) + len(made.special_tokens), len(made.merges), "")
+        tell(written, len(made.mergeable_ranks) + len(made.unmade), len(made.merges), len(made.special_tokens), "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 from collections.abc import Callable, Iterator, Mapping
@@ -11,17 +12,19 @@ from types import TracebackType
 from tokcli.atomic import open_file_at
 from tokcli.cli import streams
 from tokcli.cli.json_stream import line
+from tokcli.cli.train.output_names import names_of
 from tokcli.engine.bpe.byte_alphabet import bytes_of
 from tokcli.engine.pretokenizers.known_patterns import GPT2, GPT2_EDUCATIONAL, R50K
 from tokcli.errors import OutputError, VocabularyError, reason_of
 from tokcli.formats.export import writers
+from tokcli.formats.export.tokenizer_config import format_tokenizer_config, may_be_replaced, roles_of
 from tokcli.formats.export.writers import Made
-from tokcli.formats.limits import shown_name
+from tokcli.formats.limits import read_regular_file, shown_name
 from tokcli.formats.tiktoken import format_tiktoken, parse_sidecar
 
 MAX_SHOWN = 40  # characters of a special token in messages
+_IN_FOLDERS = ("gpt2", "huggingface")  # formats whose files may have the names that they have in a folder
 _PAIRS = ("minbpe", "gpt2")  # formats of two files, of which the first is not whole by itself
-_GPT2_NAMES = {"vocab.json": "merges.txt", "encoder.json": "vocab.bpe"}  # a vocabulary and the merges beside it
 
 
 class Files:
@@ -32,8 +35,11 @@ class Files:
         self._stack = ExitStack()
         if form == "minbpe":
             _refuse_irregular(output)  # which is none of the names, perhaps
-        self.names = _names(output, form)
-        self._folder = output if form == "gpt2" and os.path.dirname(self.names[0]) == output.rstrip("/") else None  # noqa: PTH120
+        self.names = names_of(output, form)
+        is_folder = form in _IN_FOLDERS and os.path.dirname(self.names[0]) == output.rstrip("/")  # noqa: PTH120
+        self._folder = output if is_folder else None
+        if form == "huggingface" and is_folder:
+            _refuse_config(self.names[1])
         self._outputs: list[streams.Output] = []
         self._sources = sources
 
@@ -62,7 +68,7 @@ class Files:
             for token in made.special_tokens:
                 if bytes_of(token) not in (None, token.encode()):
                     raise _refused(token, "its letters stand for other bytes in this format")
-        contents = dict(zip(self.names, _contents(made, self._form), strict=True))
+        contents = dict(zip(self.names, _contents(made, self._form), strict=False))
         if self._form == "minbpe":
             contents.popitem()  # .vocab is for people
         try:
@@ -75,10 +81,12 @@ class Files:
                 raise _refused(token, "it would not be read as what it is")
         if self._form == "gpt2" and made.pat_str not in (R50K, GPT2, GPT2_EDUCATIONAL):
             note("GPT-2's files do not hold the pattern: read them with --pattern.")
+        if len(contents) > 1 and self._form == "huggingface" and "eos_token" not in roles_of(made.special_tokens):
+            note("no special token is named like an end of text: tokenizer_config.json has no eos_token.")
 
     def write(self, made: Made) -> dict[str, bytes]:
         """Write what was learnt; return what each file holds, by its name."""
-        contents = _contents(made, self._form)
+        contents = _contents(made, self._form)[: len(self._outputs)]
         for output, content in zip(self._outputs, contents, strict=True):
             output.write(content)
         for output in self._outputs:
@@ -98,24 +106,23 @@ def _refuse_irregular(path: str) -> None:
         raise OutputError(f"{path}: not a regular file, and two are written", "Name a new file, or another format.")
 
 
+def _refuse_config(path: str) -> None:
+    """Raise OutputError for a tokenizer_config.json that says more than the one that would replace it."""
+    try:
+        members = json.loads(read_regular_file(path))
+        if isinstance(members, dict) and may_be_replaced(members):
+            return
+    except (ValueError, RecursionError):  # no JSON; or there is nothing yet, or it is said when the file is opened
+        if not os.path.exists(path):  # noqa: PTH110
+            return
+    raise OutputError(
+        f"{path}: says more than would be written in its place",
+        f"Remove it, or write tokenizer.json alone, with -o {os.path.join(os.path.dirname(path), 'tokenizer.json')}.",  # noqa: PTH118, PTH120
+    )
+
+
 def _refused(token: str, why: str) -> VocabularyError:
     return VocabularyError(f"special token {token[:MAX_SHOWN]!r}: {why}", "Name another, or another --format.")
-
-
-def _names(output: str, form: str) -> list[str]:
-    """Return the names of the files of a format; GPT-2's pair is in a folder where `output` names no file of it."""
-    if form == "tiktoken":
-        return [output, f"{output}.json"]
-    if form == "minbpe":
-        prefix = output.removesuffix(".model")
-        return [f"{prefix}.model", f"{prefix}.vocab"]
-    if form == "huggingface":
-        return [os.path.join(output, "tokenizer.json") if os.path.isdir(output) else output]  # noqa: PTH112, PTH118
-    folder, name = os.path.split(output)
-    for vocab, merges in _GPT2_NAMES.items():
-        if name in (vocab, merges):
-            return [os.path.join(folder, vocab), os.path.join(folder, merges)]  # noqa: PTH118
-    return [os.path.join(output, "vocab.json"), os.path.join(output, "merges.txt")]  # noqa: PTH118
 
 
 @contextmanager
@@ -129,7 +136,7 @@ def _made(folder: str) -> Iterator[None]:
         try:
             os.makedirs(folder, exist_ok=True)  # noqa: PTH103
         except OSError as error:
-            hint = "GPT-2's pair needs a folder, or the name vocab.json or merges.txt."
+            hint = "Name a folder, or a file: tokenizer.json, or vocab.json of GPT-2's pair."
             raise OutputError(f"{folder}: {reason_of(error)}", hint) from None
         yield
     except BaseException:
@@ -158,4 +165,4 @@ def _contents(made: Made, form: str) -> list[bytes]:
         return list(writers.format_minbpe(made))
     if form == "gpt2":
         return list(writers.format_gpt2(made))
-    return [writers.format_huggingface(made)]
+    return [writers.format_huggingface(made), format_tokenizer_config(made.special_tokens)]

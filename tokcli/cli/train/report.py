@@ -15,9 +15,13 @@ if TYPE_CHECKING:
     from tokcli.training.trainer import PairsLeft, TrainingRules
 
 
-def tell(written: dict[str, bytes], tokens: int, merges: int, few: str) -> None:
-    """Report what was written and learnt, on standard error; `few` is what `why_fewer` returned, or ""."""
-    lines = [f"{counted(tokens, 'token')}, {counted(merges, 'merge')}{few and f' ({few})'}"]
+def tell(written: dict[str, bytes], tokens: int, merges: int, special: int, few: str) -> None:
+    """Report what was written and learnt, on standard error; `few` is what `why_fewer` returned, or "".
+
+    `special` tokens are not among the `tokens`.
+    """
+    beside = f"; {counted(special, 'special token')} beside them" if special else ""
+    lines = [f"{counted(tokens, 'token')}, {counted(merges, 'merge')}{few and f' ({few})'}{beside}"]
     name, content = next(iter(written.items()))
     lines.append(f"{visible(os.path.basename(name))} sha256 {sha256(content).hexdigest()}")  # noqa: PTH119
     print_as_is("".join(f"{line}\n" for line in lines))

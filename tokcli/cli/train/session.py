@@ -11,6 +11,7 @@ from tokcli.cli import messages, streams
 from tokcli.cli.request import files_read, texts_in_folders, thread_count
 from tokcli.cli.train.corpus_files import Corpus, path_of
 from tokcli.cli.train.output import Files
+from tokcli.cli.train.output_names import form_by_name, note_on_form
 from tokcli.cli.train.plan import Plan
 from tokcli.cli.train.progress import Progress
 from tokcli.cli.train.train_options import TrainOptions
@@ -126,7 +127,7 @@ class Session:
         """Count, learn `vocab_size` tokens, write them to a file, and report."""
         asked, plan, rules = self._asked, self._plan, self._plan.rules
         read = list(files_read(asked, self._sources))
-        with self._open_checkpoint(path) as checkpoint, Files(path, asked.form, read) as files:
+        with self._open_checkpoint(path) as checkpoint, Files(path, asked.form or "tiktoken", read) as files:
             files.check(plan.made(plan.encoding("", dict(rules.seed)), None), self._note)  # before the work begins
             with self._counting(rules.seed_special, checkpoint.folder if checkpoint else None) as counting:
                 if checkpoint:
@@ -141,7 +142,7 @@ class Session:
             from tokcli.cli.train.report import tell, why_fewer  # 4 ms, for a SHA-256
 
             few = why_fewer(vocab_size - len(ranks), self._left, rules) if self._left else ""
-            tell(written, len(ranks), len(ranks) - len(rules.seed), few)
+            tell(written, len(ranks), len(ranks) - len(rules.seed), len(encoding.special_tokens_set), few)
         if asked.hold_back:
             measure(encoding, self._corpus.held_back())
 
@@ -186,6 +187,15 @@ class Session:
             finally:
                 self._progress.end()
         return ranks, merges if len(rules.seed) == BYTE_TOKENS else None
+
+
+def with_form(asked: TrainOptions) -> TrainOptions:
+    """Return the options with the format to write, which the name of the output may tell; a note says so."""
+    told = form_by_name(asked.output or "")
+    note = "" if asked.quiet or asked.counts_only else note_on_form(asked.output or "", asked.form, told)
+    if note:
+        messages.print_note(note)
+    return asked.replace(form=asked.form or told or "tiktoken")
 
 
 def inputs_of(asked: TrainOptions) -> tuple[int, list[streams.Input]]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import click
 
 from tokcli.cli import options
 from tokcli.cli.conflicts import Apart, Idle, Required
 from tokcli.cli.options import option
+from tokcli.cli.values.numbers import TokenRange
 
 if TYPE_CHECKING:
     from tokcli.engine.stream.chunks import Utf8Errors
@@ -47,7 +48,7 @@ class TrainOptions(options.FolderOptions):
     ties: Literal["rank", "first"]
     byte_order: Literal["value", "gpt2"]
     output: str | None
-    form: str
+    form: str | None
     counts_only: bool
     memory: int | None
     checkpoint: str | None
@@ -70,19 +71,6 @@ def _size(ctx: click.Context, param: click.Parameter, value: str | None) -> int 
     if not (digits.isascii() and digits.isdigit() and len(digits) < MAX_DIGITS and int(digits) > 0):
         raise click.BadParameter(f"{value!r} is not a size such as 500000, 512M or 2G", ctx, param)
     return int(digits) * unit
-
-
-class _VocabularySize(click.IntRange):
-    """A number of tokens. `4k` is refused with both numbers that people mean: sizes of 32000 and 32768 are "32k"."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        digits, unit = str(value)[:-1], str(value)[-1:].upper()
-        if unit in ("K", "M") and digits.isascii() and digits.isdecimal() and len(digits) < MAX_DIGITS:
-            power = 1 if unit == "K" else 2
-            sizes = f"{int(digits) * 1000**power} or {int(digits) * 1024**power}"
-            raise click.BadParameter(f"{value!r} may be {sizes} tokens: give one of these numbers.", ctx, param)
-        size: int = super().convert(value, param, ctx)
-        return size
 
 
 def _preset(ctx: click.Context, _: click.Parameter, value: str | None) -> None:
@@ -111,9 +99,8 @@ _corpus = options.group(
            help="Reject input that is not UTF-8, replace bad bytes by U+FFFD, or keep them."),
 )  # fmt: skip
 _rules = options.group(
-    option("--vocab-size", type=_VocabularySize(min=256), metavar="N",
-           help="Train N tokens: 256 bytes, then merges. Give the whole number, since 32k is 32000 to some and "
-                "32768 to others."),
+    option("--vocab-size", type=TokenRange(min=256, is_noted=True), metavar="N",
+           help="Train N tokens: 256 bytes, then merges; special tokens come on top. 4k is 4000, 4Ki is 4096."),
     option("--pattern", callback=_text, metavar="P", show_default="o200k_base's",
            help="Split with this regex, or with the pattern of the encoding P; none: do not split."),
     options.takes_timeout,
@@ -135,8 +122,8 @@ _rules = options.group(
 _work = options.group(
     option("-o", "--output", metavar="FILE", shell_complete=options.complete_file,
            help="Write to FILE atomically."),
-    option("--format", "form", type=click.Choice(FORMATS), default="tiktoken", show_default=True,
-           help="Write the vocabulary in this format."),
+    option("--format", "form", type=click.Choice(FORMATS), show_default="by FILE's name, else tiktoken",
+           help="Write the vocabulary in this format; huggingface into a folder with tokenizer_config.json."),
     option("--counts-only", is_flag=True, help="Write the counts of the pieces, and train nothing."),
     option("--memory", callback=_size, metavar="SIZE", help="Move counts above SIZE to temporary files."),
     option("--checkpoint", metavar="DIR", shell_complete=options.complete_file,
