@@ -20,10 +20,11 @@ def tell(written: dict[str, bytes], tokens: int, merges: int, special: int, few:
 
     `special` tokens are not among the `tokens`.
     """
-    beside = f"; {counted(special, 'special token')} beside them" if special else ""
-    lines = [f"{counted(tokens, 'token')}, {counted(merges, 'merge')}{few and f' ({few})'}{beside}"]
+    lines = [f"{counted(tokens, 'token')}, {counted(merges, 'merge')}{few and f' ({few})'}"]
     name, content = next(iter(written.items()))
     lines.append(f"{visible(os.path.basename(name))} sha256 {sha256(content).hexdigest()}")  # noqa: PTH119
+    if special:
+        lines.append(f"{counted(special, 'special token')} beside these, {grouped(tokens + special)} tokens in all")
     print_as_is("".join(f"{line}\n" for line in lines))
 
 
