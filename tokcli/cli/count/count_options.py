@@ -11,7 +11,7 @@ from tokcli.cli.chat.chat_options import TEMPLATE_CONFLICTS, ChatOptions, takes_
 from tokcli.cli.conflicts import Apart, Needs
 from tokcli.cli.options import option
 from tokcli.cli.request import TextRequest
-from tokcli.cli.values.numbers import TokenRange
+from tokcli.cli.values.numbers import NumberRange, TokenRange
 
 if TYPE_CHECKING:
     from tokcli.registry.model_estimates import ModelEstimate
@@ -113,7 +113,7 @@ declared = options.group(
     option("--budget", is_flag=True, help="Print how many tokens are left of the context window."),
     option("--window", type=TokenRange(min=1, is_noted=True), metavar="N",
            help="Take a context window of N tokens instead of the model's."),
-    option("--price", type=options.NumberRange(min=0, max=MAX_PRICE), metavar="P",
+    option("--price", type=NumberRange(min=0, max=MAX_PRICE), metavar="P",
            help="Print what the tokens cost if a million of them costs P."),
     option("--chat", is_flag=True,
            help="Count requests to chat models, in JSON: exactly, by the tokenizer's chat template, or for OpenAI's "

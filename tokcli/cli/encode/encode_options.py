@@ -14,7 +14,7 @@ from tokcli.cli.conflicts import Apart, Needs
 from tokcli.cli.messages import no_special_token
 from tokcli.cli.options import option
 from tokcli.cli.request import TextRequest
-from tokcli.cli.values.numbers import TokenRange
+from tokcli.cli.values.numbers import NumberRange, TokenRange
 from tokcli.engine.stream.ids import packed_records
 from tokcli.engine.tokens import Tokens, added, joined
 
@@ -176,11 +176,11 @@ declared = options.group(
     option("--shard-of", metavar="I/N",
            help="Encode only part I of N of the input's bytes, in whole documents; each part has its own DIR."),
     options.takes_cluster,
-    option("--dropout", type=options.NumberRange(min=0, max=1), metavar="P",
+    option("--dropout", type=NumberRange(min=0, max=1), metavar="P",
            help="Skip each merge of BPE with probability P, for other ids each time."),
     option("--nbest", type=click.IntRange(min=1, max=MOST_PATHS), metavar="N",
            help="Write the N best segmentations of Unigram, a line each; or, with --alpha, one of them."),
-    option("--alpha", type=options.NumberRange(min=0), metavar="A",
+    option("--alpha", type=NumberRange(min=0), metavar="A",
            help="Draw one of all segmentations of Unigram, or of the --nbest, by exp(A * its score)."),
     option("--seed", type=click.IntRange(min=0), metavar="N",
            help="Draw the same ids in each run for --dropout and --alpha."),

@@ -9,7 +9,7 @@ import click
 from tokcli.cli import options
 from tokcli.cli.conflicts import Apart, Idle, Required
 from tokcli.cli.options import option
-from tokcli.cli.values.numbers import TokenRange
+from tokcli.cli.values.numbers import NumberRange, TokenRange
 
 if TYPE_CHECKING:
     from tokcli.engine.stream.chunks import Utf8Errors
@@ -92,7 +92,7 @@ _corpus = options.group(
     option("--field", metavar="NAME", help="Read this member of each jsonl record."),
     options.takes_skip_invalid,
     option("--limit", callback=_size, metavar="SIZE", help="Use only the first SIZE of the corpus."),
-    option("--hold-back", type=options.NumberRange(0, 90), default=0, metavar="PERCENT",
+    option("--hold-back", type=NumberRange(0, 90), default=0, metavar="PERCENT",
            help="Keep the end of each file out of training, and measure on it."),
     option("--counts", is_flag=True, help="Read FILEs as counts that --counts-only wrote."),
     option("--errors", type=click.Choice(["strict", "replace", "bytes"]), default="strict", show_default=True,
@@ -128,7 +128,7 @@ _work = options.group(
     option("--memory", callback=_size, metavar="SIZE", help="Move counts above SIZE to temporary files."),
     option("--checkpoint", metavar="DIR", shell_complete=options.complete_file,
            help="Save progress in DIR; the same command resumes from there."),
-    option("--checkpoint-every", metavar="S", type=options.NumberRange(min=0), default=30, show_default=True,
+    option("--checkpoint-every", metavar="S", type=NumberRange(min=0), default=30, show_default=True,
            help="Save progress every S seconds."),
     option("--dask", metavar="ADDRESS|local", help="Count on a Dask cluster (extra `dask`)."),
     option("--device", type=click.Choice(["cpu", "cuda"]), help="Merge with torch (extra `torch`)."),
