@@ -174,7 +174,7 @@ LATE = {
     "tokcli.cli.request": "the registry, 10 ms, which --help and usage errors do not need",
     "tokcli.cli.split.split": "a view each, 50 to 100 ms",
     "tokcli.cli.inputs.files_read": "the readers of files, 20 ms, which no run needs that names no vocabulary file",
-    "tokcli.cli.conflicts": "hints: only errors need them",
+    "tokcli.cli.declare.option": "click's completion, 5 ms, which only shells ask for",
     "tokcli.cli.messages": "the sanitizer, 2 ms, and hints: only errors and notes need them",
     "tokcli.cli.streams": "compressed data, lists of names, terminals, 4 ms, and files to write, 0.3 ms: to count a text needs none of them",
     "tokcli.cli.train.output": "the readers of files, 5 ms, which ranks beside a pattern do not need",

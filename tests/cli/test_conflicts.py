@@ -8,9 +8,9 @@ import click
 import pytest
 from support import ok, refused
 
-from tokcli.cli.conflicts import Apart, Needs, Required
+from tokcli.cli.declare.command import Command
+from tokcli.cli.declare.conflicts import Apart, Needs, Required
 from tokcli.cli.main import COMMANDS, cli
-from tokcli.cli.options import Command
 
 
 def command_named(name: str) -> Command:

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from tokcli.cli import options, streams
-from tokcli.cli.conflicts import Apart
+from tokcli.cli.declare.command import Command
+from tokcli.cli.declare.conflicts import Apart
+from tokcli.cli.declare.option import option
 from tokcli.cli.inputs import records
 from tokcli.cli.inputs.left_of import Left
 from tokcli.cli.inputs.whole_input import read_all, without_mark
 from tokcli.cli.json_stream import line, text_member
-from tokcli.cli.options import option
 from tokcli.cli.record import SEPARATOR, ids_of
 from tokcli.cli.request import InputRequest
 from tokcli.engine.stream import ids as decoder
@@ -62,13 +63,14 @@ CONFLICTS = (
 )
 
 
-@click.command(cls=options.Command, name="decode", conflicts=CONFLICTS)
+@click.command(cls=Command, name="decode", conflicts=CONFLICTS)
 @options.takes_files
 @options.takes_encoding
 @options.takes_records
-@option("--format", "form", type=click.Choice(["text", "u16", "u32", "npy"]), default="text", show_default=True,
+@option("--format", "form", group="Input", type=click.Choice(["text", "u16", "u32", "npy"]), default="text",
+        show_default=True,
         help="Read decimal ids, little-endian binary or NumPy.")  # fmt: skip
-@option("--skip-special-tokens", is_flag=True, help="Leave special tokens out.")
+@option("--skip-special-tokens", group="Special tokens", is_flag=True, help="Leave special tokens out.")
 @options.takes_output
 @options.common
 def command(**given: Any) -> None:

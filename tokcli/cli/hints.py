@@ -9,14 +9,13 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from shlex import join
 from typing import Any
 
 from tokcli.cli.inputs.column_files import holds_columns
 from tokcli.errors import (
-    MAX_QUOTED,
     DisallowedSpecialTokenError,
     GrowthError,
     MissingFileError,
@@ -32,9 +31,6 @@ from tokcli.registry.catalog import CATALOG
 from tokcli.registry.models import names_a_model
 
 MAX_NAME_BYTES = 255  # the longest name of a file that Linux takes
-VISUALISE = ("--visualise", "--visualize")
-# What an option whose value may be left out takes after a space.
-READINGS = {"--sort": "name or tokens", "--tree": "a number", **dict.fromkeys(VISUALISE, "tokens or merges")}
 NAME_FILES = ("--files0-from", "--pattern-file")  # whose value is no text
 _IDS = re.compile(r"[\s,\[\]]*[0-9][0-9\s,\[\]]*")
 # A path, but hardly a text: a slash inside, a dot or ~ in front, a glob, an extension, or a drive of Windows.
@@ -73,12 +69,12 @@ def _offline(_: OfflineError) -> str:
     return "Leave out --offline, TOKCLI_OFFLINE and HF_HUB_OFFLINE once, or name a file."
 
 
-def _missing_file(error: MissingFileError, files: Sequence[str]) -> str:
+def _missing_file(error: MissingFileError, files: Sequence[str], readings: Mapping[str, str]) -> str:
     name = error.where or ""
     before = _word_before(name)
     if "\n" in name and any(word.startswith("--files0") for word in sys.argv):
         return "Separate names by NULs, as `find -print0` and `git ls-files -z` do."
-    if reading := reading_of(name):
+    if reading := readings.get(name):
         return reading
     if "://" in name and sys.argv[1:2] and sys.argv[1] in TAKE_URLS and not any("--dask" in word for word in sys.argv):
         return "Urls are opened with --dask ADDRESS, or --dask local."
@@ -89,14 +85,6 @@ def _missing_file(error: MissingFileError, files: Sequence[str]) -> str:
     if sys.argv[1:2] == ["decode"]:
         return f"If these are ids, give them with -t {name!r}." if _IDS.fullmatch(name) else error.hint
     return f"If this is text, give it with -t {name!r}." if looks_like_text(name) else error.hint
-
-
-def reading_of(name: str) -> str:
-    """Return what a missing file is not, if its name is the word after an option with an optional value; else ""."""
-    before, word = _word_before(name), name[:MAX_QUOTED]
-    if before not in READINGS:
-        return ""
-    return f"{before} takes {READINGS[before]}, and any other word after it is a FILE: {word!r} is neither."
 
 
 def _line_with_text(name: str, files: Sequence[str]) -> str:
@@ -153,10 +141,13 @@ _HINTS: dict[type[TokcliError], Callable[[Any], str]] = {
 }
 
 
-def hint_for(error: TokcliError, vocabularies: Sequence[str] = (), files: Sequence[str] = ()) -> str:
+def hint_for(
+    error: TokcliError, vocabularies: Sequence[str] = (), files: Sequence[str] = (), readings: Mapping[str, str] = {}
+) -> str:
     """Return what to do about an error, for somebody who typed a command; the library's hint if there is none here.
 
-    `vocabularies` are the names of those in use whose rules change texts, `files` the FILEs of the command line.
+    `vocabularies` are the names of those in use whose rules change texts, `files` the FILEs of the command line, and
+    `readings` what is said of those that may have been meant as an option's value.
 
     >>> hint_for(TokcliError("the list is empty", "Name a file."))
     'Name a file.'
@@ -164,7 +155,7 @@ def hint_for(error: TokcliError, vocabularies: Sequence[str] = (), files: Sequen
     if isinstance(error, GrowthError) and vocabularies:
         return error.advice(" or ".join(dict.fromkeys(vocabularies)))
     if isinstance(error, MissingFileError):
-        return _missing_file(error, files)
+        return _missing_file(error, files, readings)
     for kind in type(error).__mro__:
         if kind in _HINTS:
             return _HINTS[kind](error)

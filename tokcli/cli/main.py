@@ -18,7 +18,7 @@ import click
 
 from tokcli import __version__
 from tokcli.cli import messages, streams
-from tokcli.cli.options import help_option, option
+from tokcli.cli.declare.option import help_option, option
 from tokcli.engine import backend
 from tokcli.errors import EXIT_ERROR, InputError, OutputError, TokcliError, did_you_mean, is_memory_short, reason_of
 
@@ -111,6 +111,7 @@ def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
 @click.group(cls=LazyGroup, help=HELP, context_settings={"help_option_names": ["-h", "--help"]})
 @option(
     "--version",
+    group="Running",
     is_flag=True,
     is_eager=True,
     expose_value=False,

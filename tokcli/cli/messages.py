@@ -21,6 +21,7 @@ SHOWN_NAMES = 8  # special tokens in a hint
 MAX_SHOWN = 1 << 16  # characters of a message that are looked at
 VOCABULARIES: list[str] = []  # those in use whose rules change texts, as the user named them: for hints
 FILES: list[str] = []  # the arguments that name inputs: for hints
+READINGS: dict[str, str] = {}  # words after an option with an optional value that are none, and why: for hints
 _left_out: list[tuple[int, str]] = []  # how many records at a time, and the first of them; threads append
 _as_text: list[tuple[str, int]] = []  # encodings, each with how many special tokens were text to it; threads append
 _printed: dict[str, object] = {}  # notes of `print_note_once`, each with who printed it
@@ -30,7 +31,7 @@ def report(error: TokcliError, hinted: str = "") -> str:
     """Print an error to standard error, and what to do next unless `hinted` says the same; return what to do next."""
     from tokcli.cli.hints import hint_for  # 0.4 ms that runs without an error do not need
 
-    hint = hint_for(error, VOCABULARIES, FILES)
+    hint = hint_for(error, VOCABULARIES, FILES, READINGS)
     print_error(str(error), "" if hint == hinted else hint)
     return hint
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tokcli.cli import options
-from tokcli.cli.conflicts import Needs
-from tokcli.cli.options import option
+from tokcli.cli.declare.conflicts import Needs
+from tokcli.cli.declare.option import group, option
 
 
 class ChatOptions(options.EncodingOptions):
@@ -15,10 +15,10 @@ class ChatOptions(options.EncodingOptions):
     no_generation_prompt: bool
 
 
-takes_template = options.group(
-    option("--chat-template", metavar="FILE", shell_complete=options.complete_file,
+takes_template = group(
+    option("--chat-template", group="Input", completes="file", metavar="FILE",
            help="Render --chat with the Jinja template in FILE, or with the tokenizer's own of this name."),
-    option("--no-generation-prompt", is_flag=True,
+    option("--no-generation-prompt", group="Input", is_flag=True,
            help="Do not add what --chat's template puts before the model's answer."),
 )  # fmt: skip
 

@@ -8,8 +8,9 @@ import click
 
 from tokcli.cli import options
 from tokcli.cli.chat.chat_options import TEMPLATE_CONFLICTS, ChatOptions, takes_template
-from tokcli.cli.conflicts import Apart, Needs
-from tokcli.cli.options import option
+from tokcli.cli.declare.command import Command
+from tokcli.cli.declare.conflicts import Apart, Needs
+from tokcli.cli.declare.option import group, option
 from tokcli.cli.request import TextRequest
 from tokcli.cli.values.numbers import NumberRange, TokenRange
 
@@ -25,7 +26,7 @@ class ModelName(str):
     __slots__ = ()
 
 
-class CountCommand(options.Command):
+class CountCommand(Command):
     """`tokcli count`: its parameter `encoding` has what -e and -m name, in the order in which they were typed."""
 
     def make_parser(self, ctx: click.Context) -> Any:
@@ -90,38 +91,39 @@ def naming(name: str) -> dict[str, str | None]:
 
 CountRequest: TypeAlias = TextRequest[CountOptions]
 
-declared = options.group(
+declared = group(
     options.takes_files,
     options.takes_folders,
     options.takes_encodings,
     options.takes_text("text"),
     options.takes_records,
-    option("--jsonl", is_flag=True, help="Output a JSON object for each input, one per line."),
-    option("--csv", is_flag=True, help="Output comma-separated values: tokens,bytes,path."),
-    option("--total", "only_total", is_flag=True, help="Print only the total."),
-    option("-H", "--with-filename", is_flag=True, help="Print the name of a single input, too."),
-    option("--tree", type=click.IntRange(min=1), metavar="[N]",
+    option("--jsonl", group="Output", is_flag=True, help="Output a JSON object for each input, one per line."),
+    option("--csv", group="Output", is_flag=True, help="Output comma-separated values: tokens,bytes,path."),
+    option("--total", "only_total", group="Output", is_flag=True, help="Print only the total."),
+    option("-H", "--with-filename", group="Output", is_flag=True, help="Print the name of a single input, too."),
+    option("--tree", group="View", type=click.IntRange(min=1), metavar="N", bare="4096",
            help="Show folders as a tree with their sums, with =N down to level N."),
-    option("--sort", "order", type=click.Choice(["name", "tokens"]), metavar="[name|tokens]",
+    option("--sort", "order", group="View", type=click.Choice(["name", "tokens"]), bare="tokens",
            help="Sort the inputs by name, or by tokens (without a value, too), largest first."),
-    option("--top", type=click.IntRange(min=1), metavar="N", help="Print only the N largest inputs, or rows of --by."),
-    option("--by", type=click.Choice(["ext", "dir", "root", "role", "message", "tool"]),
+    option("--top", group="View", type=click.IntRange(min=1), metavar="N",
+           help="Print only the N largest inputs, or rows of --by."),
+    option("--by", group="View", type=click.Choice(["ext", "dir", "root", "role", "message", "tool"]),
            help="Add up by extension, by folder, or by the FILE that -r found them in; with --chat, by role, "
                 "message or tool, too."),
-    option("--max", "limit", type=TokenRange(min=0), metavar="N",
+    option("--max", "limit", group="Output", type=TokenRange(min=0), metavar="N",
            help="Exit with 1 if there are more than N tokens (with --records: in a record)."),
-    option("--budget", is_flag=True, help="Print how many tokens are left of the context window."),
-    option("--window", type=TokenRange(min=1, is_noted=True), metavar="N",
+    option("--budget", group="Output", is_flag=True, help="Print how many tokens are left of the context window."),
+    option("--window", group="Output", type=TokenRange(min=1, is_noted=True), metavar="N",
            help="Take a context window of N tokens instead of the model's."),
-    option("--price", type=NumberRange(min=0, max=MAX_PRICE), metavar="P",
+    option("--price", group="Output", type=NumberRange(min=0, max=MAX_PRICE), metavar="P",
            help="Print what the tokens cost if a million of them costs P."),
-    option("--chat", is_flag=True,
+    option("--chat", group="Input", is_flag=True,
            help="Count requests to chat models, in JSON: exactly, by the tokenizer's chat template, or for OpenAI's "
                 "encodings as an estimate."),
     takes_template,
-    option("--estimate", is_flag=True,
+    option("--estimate", group="Tokenizer", is_flag=True,
            help="If the model's tokenizer is not public, count the tokens of o200k_base times a factor."),
-    option("--exact-only", is_flag=True, help="Reject counts that are estimates."),
+    option("--exact-only", group="Tokenizer", is_flag=True, help="Reject counts that are estimates."),
     options.takes_cluster,
     options.takes_output,
     options.common,

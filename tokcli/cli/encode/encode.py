@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from tokcli.cli import options, streams
+from tokcli.cli import streams
+from tokcli.cli.declare.command import Command
 from tokcli.cli.encode.encode_inputs import encode_one
 from tokcli.cli.encode.encode_options import CONFLICTS, EncodeOptions, EncodeRequest, declared
 from tokcli.cli.encode.whole_texts import left_by_template
@@ -18,7 +19,7 @@ from tokcli.errors import CheckFailed, InputError
 BINARY = ("u16", "u32", "npy")
 
 
-@click.command(cls=options.Command, name="encode", conflicts=CONFLICTS)
+@click.command(cls=Command, name="encode", conflicts=CONFLICTS)
 @declared
 def command(**given: Any) -> int:
     """Encode FILEs, or standard input: ids separated by spaces, one line for each input.

@@ -7,8 +7,8 @@ from typing import Literal, TypeAlias
 import click
 
 from tokcli.cli import options
-from tokcli.cli.conflicts import Apart, Needs, one_of
-from tokcli.cli.options import option
+from tokcli.cli.declare.conflicts import Apart, Needs, one_of
+from tokcli.cli.declare.option import argument, group, option
 from tokcli.cli.request import Request
 
 
@@ -53,32 +53,36 @@ class InspectOptions(options.EncodingOptions):
 
 InspectRequest: TypeAlias = Request[InspectOptions]
 
-declared = options.group(
-    click.argument("tokens", nargs=-1, metavar="[TOKEN]..."),
-    option("--id", "ids", multiple=True, type=click.IntRange(min=0), metavar="N",
+declared = group(
+    argument("tokens", nargs=-1, metavar="[TOKEN]...", completes="text",
+             help="The tokens to look up, as text; \\n, \\x00 and the like are escapes."),
+    option("--id", "ids", group="View", multiple=True, type=click.IntRange(min=0), metavar="N",
            help="Look up the token with this id."),
-    option("--hex", "hexes", multiple=True, metavar="HEX", help="Look up the token of these bytes."),
-    option("--export", "form", type=click.Choice(["tiktoken", "gpt2", "huggingface", "minbpe"]),
+    option("--hex", "hexes", group="View", multiple=True, metavar="HEX", help="Look up the token of these bytes."),
+    option("--export", "form", group="Output", type=click.Choice(["tiktoken", "gpt2", "huggingface", "minbpe"]),
            help="Write the encoding to -o FILE in this format, or say what would be lost."),
-    option("--grep", metavar="REGEX", help="List the tokens whose text matches this regex."),
-    option("--prefix", metavar="TEXT", help="List the tokens that begin with TEXT."),
-    option("--longest", type=click.IntRange(min=1), metavar="N",
+    option("--grep", group="View", metavar="REGEX", help="List the tokens whose text matches this regex."),
+    option("--prefix", group="View", metavar="TEXT", help="List the tokens that begin with TEXT."),
+    option("--longest", group="View", type=click.IntRange(min=1), metavar="N",
            help="List the N longest tokens (of those found)."),
-    option("--not-utf8", is_flag=True, help="List the tokens that are not valid UTF-8."),
-    option("--not-self", is_flag=True, help="List the tokens whose own text is encoded as other ids."),
-    option("--stats", is_flag=True, help="Show the lengths, scripts and kinds of characters of all tokens."),
-    option("--merges", is_flag=True, help="List all merges in order."),
-    option("--diff", nargs=2, metavar="A B", help="List the tokens that two encodings do not share."),
-    option("--bytes", "byte_order", is_flag=True, help="List the id of each byte (minbpe's byte_shuffle)."),
-    option("--shards", metavar="DIR", shell_complete=options.complete_file,
+    option("--not-utf8", group="View", is_flag=True, help="List the tokens that are not valid UTF-8."),
+    option("--not-self", group="View", is_flag=True, help="List the tokens whose own text is encoded as other ids."),
+    option("--stats", group="View", is_flag=True,
+           help="Show the lengths, scripts and kinds of characters of all tokens."),
+    option("--merges", group="View", is_flag=True, help="List all merges in order."),
+    option("--diff", group="View", completes="encoding", nargs=2, metavar="A B",
+           help="List the tokens that two encodings do not share."),
+    option("--bytes", "byte_order", group="View", is_flag=True,
+           help="List the id of each byte (minbpe's byte_shuffle)."),
+    option("--shards", group="View", completes="folder", metavar="DIR",
            help="List the shards that encode wrote to DIR, and check that they are as they were written."),
-    option("--coverage", metavar="FILE", shell_complete=options.complete_file,
+    option("--coverage", group="View", completes="file", metavar="FILE",
            help="List the tokens that FILE uses, the most frequent first, and what each script costs."),
-    option("--models", metavar="[GREP]",
+    option("--models", group="View", metavar="GREP", bare="",
            help="List the models that -m knows, and their tokenizers; with GREP those that match this regex."),
     options.takes_encoding,
     options.takes_json,
-    option("--csv", "as_csv", is_flag=True, help="Output comma-separated values."),
+    option("--csv", "as_csv", group="Output", is_flag=True, help="Output comma-separated values."),
     options.takes_html,
     options.takes_output,
     options.common,

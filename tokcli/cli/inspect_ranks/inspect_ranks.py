@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tokcli.cli import options
+from tokcli.cli.declare.command import Command
 from tokcli.cli.inspect_ranks import listing
 from tokcli.cli.inspect_ranks.inspect_options import CONFLICTS, InspectOptions, InspectRequest, declared
 from tokcli.cli.request import Request
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tokcli.cli.terminal.pager import ShownOn
 
 
-@click.command(cls=options.Command, name="inspect-ranks", conflicts=CONFLICTS)
+@click.command(cls=Command, name="inspect-ranks", conflicts=CONFLICTS)
 @declared
 def command(**given: Any) -> None:
     """Look up TOKENs: their ids, their bytes, and the two tokens that merge into each. Without arguments, list the

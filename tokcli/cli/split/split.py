@@ -13,7 +13,8 @@ from typing import Any, TypeAlias
 
 import click
 
-from tokcli.cli import messages, options, streams
+from tokcli.cli import messages, streams
+from tokcli.cli.declare.command import Command
 from tokcli.cli.inputs import records
 from tokcli.cli.inputs.whole_input import read_all
 from tokcli.cli.json_stream import JsonStream, dump
@@ -34,7 +35,7 @@ RULE = "---\n"  # between two views where there is no screen
 FileState: TypeAlias = tuple[int, int] | None
 
 
-@click.command(cls=options.Command, name="split", conflicts=CONFLICTS)
+@click.command(cls=Command, name="split", conflicts=CONFLICTS)
 @declared
 def command(**given: Any) -> int:
     """Split FILEs, or standard input, into pieces with the encoding's pattern, one piece per line. Characters that are

@@ -7,8 +7,8 @@ from typing import TypeAlias
 import click
 
 from tokcli.cli import options
-from tokcli.cli.conflicts import Apart, Needs, one_of
-from tokcli.cli.options import option
+from tokcli.cli.declare.conflicts import Apart, Needs, one_of
+from tokcli.cli.declare.option import group, option
 from tokcli.cli.request import TextRequest
 
 
@@ -34,31 +34,32 @@ SplitRequest: TypeAlias = TextRequest[SplitOptions]
 MOST_WITNESSES = 1000
 ENGINES = ("rust", "rust-regex", "python", "python-regex", "oniguruma", "pcre2", "js", "re2")
 
-declared = options.group(
+declared = group(
     options.takes_files,
     options.takes_folders,
     options.takes_encoding,
-    option("--pattern-file", metavar="F", shell_complete=options.complete_file,
+    option("--pattern-file", group="Tokenizer", completes="file", metavar="F",
            help="Read the pattern from F; one trailing newline is ignored."),
     options.takes_text("text"),
     options.takes_records,
-    option("--table", is_flag=True, help="Show a table: # bytes chars alternative text tokens."),
-    option("--why", metavar="POS", type=click.IntRange(min=0),
+    option("--table", group="View", is_flag=True, help="Show a table: # bytes chars alternative text tokens."),
+    option("--why", group="View", metavar="POS", type=click.IntRange(min=0),
            help="Show each alternative tried at byte POS, from 0, and why one won."),
-    option("--diff", metavar="ENCODING|P", shell_complete=options.complete_encoding,
+    option("--diff", group="View", completes="encoding", metavar="ENCODING|P",
            help="Show only where this encoding or pattern splits differently."),
-    option("--stats", is_flag=True,
+    option("--stats", group="View", is_flag=True,
            help="Show hits per alternative, the longest pieces, and pieces of several tokens."),
-    option("--lint", is_flag=True, help="Check the pattern itself, and which other engines could run it."),
-    option("--identify", is_flag=True,
+    option("--lint", group="View", is_flag=True,
+           help="Check the pattern itself, and which other engines could run it."),
+    option("--identify", group="View", is_flag=True,
            help="Say which known pattern this is, or is nearest to; FILE is a vocabulary file."),
-    option("--find-witness", is_flag=True,
+    option("--find-witness", group="View", is_flag=True,
            help="Find the shortest text that the pattern and that of --diff split differently; no text is read."),
-    option("--witnesses", metavar="N", type=click.IntRange(1, MOST_WITNESSES), default=1,
+    option("--witnesses", group="View", metavar="N", type=click.IntRange(1, MOST_WITNESSES), default=1,
            help="Find up to N such texts, none of which contains another."),
-    option("--emit", metavar="ENGINE", type=click.Choice(ENGINES),
+    option("--emit", group="Output", metavar="ENGINE", type=click.Choice(ENGINES),
            help=f"Write the pattern for another engine: {', '.join(ENGINES)}."),
-    option("--watch", is_flag=True, help="Redraw whenever the pattern file or an input changes."),
+    option("--watch", group="View", is_flag=True, help="Redraw whenever the pattern file or an input changes."),
     options.takes_html,
     options.takes_output,
     options.common,

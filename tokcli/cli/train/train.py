@@ -6,11 +6,11 @@ from typing import Any
 
 import click
 
-from tokcli.cli import options
+from tokcli.cli.declare.command import Command
 from tokcli.cli.train.train_options import CONFLICTS, TrainOptions, declared
 
 
-@click.command(cls=options.Command, name="train", conflicts=CONFLICTS)
+@click.command(cls=Command, name="train", conflicts=CONFLICTS)
 @declared
 def command(**given: Any) -> int:
     """Train a byte pair encoding on FILEs, or on standard input.

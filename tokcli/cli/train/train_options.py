@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 import click
 
 from tokcli.cli import options
-from tokcli.cli.conflicts import Apart, Idle, Required
-from tokcli.cli.options import option
+from tokcli.cli.declare.conflicts import Apart, Idle, Required
+from tokcli.cli.declare.option import group, option
 from tokcli.cli.values.numbers import NumberRange, TokenRange
 
 if TYPE_CHECKING:
@@ -86,58 +86,64 @@ def _text(ctx: click.Context, param: click.Parameter, value: Texts) -> Texts:
     return value
 
 
-_corpus = options.group(
-    option("--records", type=click.Choice(["lines", "nul", "jsonl"]),
+_corpus = group(
+    option("--records", group="Input", type=click.Choice(["lines", "nul", "jsonl"]),
            help="Take each line, NUL-ended string or JSON object as a text of its own."),
-    option("--field", metavar="NAME", help="Read this member of each jsonl record."),
+    option("--field", group="Input", metavar="NAME", help="Read this member of each jsonl record."),
     options.takes_skip_invalid,
-    option("--limit", callback=_size, metavar="SIZE", help="Use only the first SIZE of the corpus."),
-    option("--hold-back", type=NumberRange(0, 90), default=0, metavar="PERCENT",
+    option("--limit", group="Input", callback=_size, metavar="SIZE", help="Use only the first SIZE of the corpus."),
+    option("--hold-back", group="Input", type=NumberRange(0, 90), default=0, metavar="PERCENT",
            help="Keep the end of each file out of training, and measure on it."),
-    option("--counts", is_flag=True, help="Read FILEs as counts that --counts-only wrote."),
-    option("--errors", type=click.Choice(["strict", "replace", "bytes"]), default="strict", show_default=True,
+    option("--counts", group="Input", is_flag=True, help="Read FILEs as counts that --counts-only wrote."),
+    option("--errors", group="Input", type=click.Choice(["strict", "replace", "bytes"]), default="strict",
+           show_default=True,
            help="Reject input that is not UTF-8, replace bad bytes by U+FFFD, or keep them."),
 )  # fmt: skip
-_rules = options.group(
-    option("--vocab-size", type=TokenRange(min=256, is_noted=True), metavar="N",
+_rules = group(
+    option("--vocab-size", group="Tokenizer", type=TokenRange(min=256, is_noted=True), metavar="N",
            help="Train N tokens: 256 bytes, then merges; special tokens come on top. 4k is 4000, 4Ki is 4096."),
-    option("--pattern", callback=_text, metavar="P", show_default="o200k_base's",
+    option("--pattern", group="Tokenizer", completes="pattern", callback=_text, metavar="P",
+           show_default="o200k_base's",
            help="Split with this regex, or with the pattern of the encoding P; none: do not split."),
     options.takes_timeout,
-    option("--special", "special_tokens", multiple=True, callback=_text, metavar="NAME",
+    option("--special", "special_tokens", group="Special tokens", multiple=True, callback=_text, metavar="NAME",
            help="Add this special token, with the next free id; may be repeated."),
-    option("--min-frequency", type=click.IntRange(min=1), default=1, metavar="N", show_default=True,
+    option("--min-frequency", group="Tokenizer", type=click.IntRange(min=1), default=1, metavar="N", show_default=True,
            help="Merge only pairs that occur at least N times."),
-    option("--max-token-bytes", type=click.IntRange(min=1), metavar="N",
+    option("--max-token-bytes", group="Tokenizer", type=click.IntRange(min=1), metavar="N",
            help="Limit the length of tokens to N bytes."),
-    option("--seed-vocab", metavar="NAME|PATH", help="Extend this vocabulary, and keep its ids."),
-    option("--ties", type=click.Choice(["rank", "first"]), default="rank", show_default=True,
+    option("--seed-vocab", group="Tokenizer", completes="encoding", metavar="NAME|PATH",
+           help="Extend this vocabulary, and keep its ids."),
+    option("--ties", group="Tokenizer", type=click.Choice(["rank", "first"]), default="rank", show_default=True,
            help="Break ties between pairs by the smallest ids, or (as minbpe) by the first in the corpus."),
-    option("--byte-order", type=click.Choice(["value", "gpt2"]), default="value", show_default=True,
+    option("--byte-order", group="Tokenizer", type=click.Choice(["value", "gpt2"]), default="value", show_default=True,
            help="Number the single bytes by value, or as GPT-2 does."),
-    option("--preset", type=click.Choice(list(PRESETS)), is_eager=True, callback=_preset,
+    option("--preset", group="Tokenizer", type=click.Choice(list(PRESETS)), is_eager=True, callback=_preset,
            expose_value=False,
            help="Train like minbpe's tokenizer of this name."),
 )  # fmt: skip
-_work = options.group(
-    option("-o", "--output", metavar="FILE", shell_complete=options.complete_file,
+_work = group(
+    option("-o", "--output", group="Output", completes="file", metavar="FILE",
            help="Write to FILE atomically."),
-    option("--format", "form", type=click.Choice(FORMATS), show_default="by FILE's name, else tiktoken",
+    option("--format", "form", group="Output", type=click.Choice(FORMATS), show_default="by FILE's name, else tiktoken",
            help="Write the vocabulary in this format; huggingface into a folder with tokenizer_config.json."),
-    option("--counts-only", is_flag=True, help="Write the counts of the pieces, and train nothing."),
-    option("--memory", callback=_size, metavar="SIZE", help="Move counts above SIZE to temporary files."),
-    option("--checkpoint", metavar="DIR", shell_complete=options.complete_file,
+    option("--counts-only", group="Output", is_flag=True, help="Write the counts of the pieces, and train nothing."),
+    option("--memory", group="Running", callback=_size, metavar="SIZE",
+           help="Move counts above SIZE to temporary files."),
+    option("--checkpoint", group="Running", completes="folder", metavar="DIR",
            help="Save progress in DIR; the same command resumes from there."),
-    option("--checkpoint-every", metavar="S", type=NumberRange(min=0), default=30, show_default=True,
+    option("--checkpoint-every", group="Running", metavar="S", type=NumberRange(min=0), default=30, show_default=True,
            help="Save progress every S seconds."),
-    option("--dask", metavar="ADDRESS|local", help="Count on a Dask cluster (extra `dask`)."),
-    option("--device", type=click.Choice(["cpu", "cuda"]), help="Merge with torch (extra `torch`)."),
-    option("--dry-run", is_flag=True, help="Report the size of the corpus and the memory needed."),
-    option("--progress", "progress_kind", type=click.Choice(["auto", "bar", "plain", "none"]), default="auto",
+    option("--dask", group="Running", completes="cluster", metavar="ADDRESS|local",
+           help="Count on a Dask cluster (extra `dask`)."),
+    option("--device", group="Running", type=click.Choice(["cpu", "cuda"]), help="Merge with torch (extra `torch`)."),
+    option("--dry-run", group="Running", is_flag=True, help="Report the size of the corpus and the memory needed."),
+    option("--progress", "progress_kind", group="Running", type=click.Choice(["auto", "bar", "plain", "none"]),
+           default="auto",
            show_default=True, help="Show progress as a bar, as lines, or not at all."),
-    option("--visualise", is_flag=True, help="Show each merge."),
+    option("--visualise", group="View", aliases=("--visualize",), is_flag=True, help="Show each merge."),
 )  # fmt: skip
-declared = options.group(options.takes_files, options.takes_folders, _corpus, _rules, _work, options.common)
+declared = group(options.takes_files, options.takes_folders, _corpus, _rules, _work, options.common)
 
 _KEPT_ORDER = "Counts do not keep the order of the corpus, which --ties first (--preset basic, regex) needs."
 CONFLICTS = (

@@ -1,4 +1,7 @@
-"""Options that cannot be combined, or that need another: a table for each command, and one check of it.
+"""Options that cannot be combined, or that need another: what rows and commands say of it, and one check.
+
+The row of an option has what it cannot be combined with by `apart` and its like; a command has a table of the classes
+for what many options have in common, or options that other commands have, too.
 
 An option is named as it is typed: `--json`, `-n`, or `FILE` for the arguments; `--format=u16|u32` means these values.
 An option counts as given where the command line (or a preset) gives it a value other than its default. One is given by
@@ -13,16 +16,19 @@ from typing import TypeAlias
 
 import click
 
+from tokcli.cli.messages import READINGS
 from tokcli.errors import InputError
+
+LEAVE_OUT = "Leave one of them out."
 
 
 class Apart:
     """An option that cannot be combined with any of the others, unless one of `unless` (`--a|--b`) is given, too."""
 
     def __init__(
-        self, option: str, others: tuple[str, ...], hint: str = "Leave one of them out.", unless: str = ""
+        self, option: str, others: tuple[str, ...], hint: str = LEAVE_OUT, unless: str = "", when: str = ""
     ) -> None:
-        self.option, self.others, self.hint, self.unless = option, others, hint, unless
+        self.option, self.others, self.hint, self.unless, self.when = option, others, hint, unless, when
 
 
 class Idle(Apart):
@@ -32,19 +38,43 @@ class Idle(Apart):
 class Needs:
     """An option that has no meaning without one of the others, and is rejected then; `phrase` may stand for them."""
 
-    def __init__(self, option: str, others: str | tuple[str, ...], hint: str = "", phrase: str = "") -> None:
+    def __init__(
+        self, option: str, others: str | tuple[str, ...], hint: str = "", phrase: str = "", when: str = ""
+    ) -> None:
         self.option, self.others = option, (others,) if isinstance(others, str) else others
-        self.hint, self.phrase = hint, phrase
+        self.hint, self.phrase, self.when = hint, phrase, when
 
 
 class Required:
     """An option that has to be given unless one of the options `unless` is."""
 
-    def __init__(self, option: str, unless: tuple[str, ...], hint: str = "") -> None:
-        self.option, self.unless, self.hint = option, unless, hint
+    def __init__(self, option: str, unless: tuple[str, ...], hint: str = "", when: str = "") -> None:
+        self.option, self.unless, self.hint, self.when = option, unless, hint, when
 
 
 Conflict: TypeAlias = Apart | Needs | Required
+
+# What an option's own row says, which need not name it; `when` is for some of its values (`u16|u32`) only.
+
+
+def apart(*others: str, hint: str = LEAVE_OUT, unless: str = "", when: str = "") -> Apart:
+    """Say that the option of this row cannot be combined with any of the others."""
+    return Apart("", others, hint, unless, when)
+
+
+def idle(*others: str, hint: str = LEAVE_OUT) -> Idle:
+    """Say that the others would change nothing beside the option of this row."""
+    return Idle("", others, hint)
+
+
+def needs(*others: str, hint: str = "", phrase: str = "", when: str = "") -> Needs:
+    """Say that the option of this row has no meaning without one of the others."""
+    return Needs("", others, hint, phrase, when)
+
+
+def required(*, unless: tuple[str, ...], hint: str) -> Required:
+    """Say that the option of this row has to be given."""
+    return Required("", unless, hint)
 
 
 def one_of(*groups: tuple[str, ...]) -> tuple[Apart, ...]:
@@ -104,10 +134,8 @@ def check(conflicts: Iterable[Conflict], ctx: click.Context, optional_values: Co
 
 def _misread(files: object) -> str:
     """Return how a missing file was read that may have been meant as an option's value; "" where there is none."""
-    from tokcli.cli.hints import reading_of  # what only errors need
-
     names = files if isinstance(files, tuple) else (files,)
-    return next(filter(None, (reading_of(str(name)) for name in names if not os.path.lexists(str(name)))), "")
+    return next((READINGS[name] for name in names if name in READINGS and not os.path.lexists(name)), "")
 
 
 def given_options(ctx: click.Context, *, with_preset: bool = True) -> Mapping[str, object]:

@@ -1,0 +1,96 @@
+"""A command: it knows which of its options cannot be combined, and which values of options may be left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import click
+
+from tokcli.cli import messages
+from tokcli.cli.declare.conflicts import Conflict, check, take_folders
+from tokcli.cli.declare.option import Option, help_option
+from tokcli.cli.values.numbers import notes_on_units
+from tokcli.errors import MAX_QUOTED, InputError
+
+
+class Command(click.Command):
+    """A command of rows (see option.py); `most_used` names the options that its help lists first."""
+
+    def __init__(
+        self, *args: Any, conflicts: Iterable[Conflict] = (), most_used: tuple[str, ...] = (), **kwargs: Any
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        self.options = [param for param in self.params if isinstance(param, Option)]
+        self.conflicts = (*(row for option in self.options for row in option.conflicts), *conflicts)
+        self.most_used = most_used
+
+    def get_help_option(self, ctx: click.Context) -> click.Option | None:  # noqa: ARG002
+        return help_option()
+
+    def make_parser(self, ctx: click.Context) -> Any:
+        """Return click's parser, made to reject a repeated option with a single value; click takes the last value."""
+        parser: Any = super().make_parser(ctx)
+        parse = parser.parse_args
+
+        def parse_once(args: list[str]) -> Any:
+            parsed = parse(args)
+            seen: set[click.Parameter] = set()
+            for param in () if ctx.resilient_parsing else parsed[2]:
+                if isinstance(param, click.Option) and not (param.multiple or param.is_flag or param.count):
+                    if param in seen:
+                        raise InputError(f"{param.opts[-1]} is given twice", "Give it once.")
+                    seen.add(param)
+            return parsed
+
+        parser.parse_args = parse_once
+        return parser
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        rest = super().parse_args(ctx, list(self._with_values(args)))
+        if not ctx.resilient_parsing:
+            for option in self.options:
+                if option.completes in ("file", "folder") and ctx.params.get(option.name or "") == "":
+                    raise InputError(f"{option.opts[-1]}: the name is empty", f"Name a {option.completes}.")
+            messages.FILES[:] = ctx.params.get("files", ())
+            take_folders(ctx)
+            check(self.conflicts, ctx, self.optional_values)
+            for note in () if ctx.params.get("quiet") else notes_on_units(ctx):
+                messages.print_note(note)
+        return rest
+
+    @property
+    def optional_values(self) -> set[str]:
+        """The names of the options whose value may be left out."""
+        return {name for option in self.options if option.bare is not None for name in option.opts}
+
+    def _with_values(self, args: list[str]) -> Iterator[str]:
+        """Yield the arguments with options in one spelling, and with each optional value that was left out."""
+        named = {name: option for option in self.options for name in (*option.opts, *option.aliases)}
+        rest = args[::-1]
+        while rest:
+            arg = rest.pop()
+            name, equals, joined = arg.partition("=")
+            option = named.get(name)
+            if option is None or (equals and not name.startswith("--")):
+                yield arg
+                if arg == "--":
+                    break
+                continue
+            # click tries -e as a long option first, and words an error with suggestions that nobody sees: 1.2 ms
+            long = option.opts[-1]
+            if equals:
+                yield f"{long}={joined}"
+            elif option.bare is not None:
+                word = rest[-1] if rest else ""
+                if option.taken and word and not option.takes(word):
+                    messages.READINGS[word] = (
+                        f"{arg} takes {option.taken}, and any other word after it is a FILE: "
+                        f"{word[:MAX_QUOTED]!r} is neither."
+                    )
+                yield f"{long}={rest.pop() if word and option.takes(word) else option.bare}"
+            else:
+                yield long
+                if option.completes is not None and rest:
+                    yield rest.pop()
+        yield from reversed(rest)
