@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from contextlib import suppress
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 from tokcli.errors import MAX_QUOTED, InputError, TokcliError, did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     import click
 
@@ -94,10 +95,52 @@ def note_at_end() -> None:
         print_note(f"left out {records:,} invalid record{'' if records == 1 else 's, such as'}: {example}")
 
 
+def redraws() -> bool:
+    """Return whether standard error is a terminal on which a line of progress can be drawn again in its place."""
+    return sys.stderr.isatty() and os.environ.get("TERM") not in ("dumb", "unknown")
+
+
+def progress_cells() -> int:
+    """Return the width of a line of progress in cells: a row of the terminal but its last cell, after which it wraps.
+
+    The terminal is asked each time, since people resize it; 80 cells where nothing tells the width.
+    """
+    widths = [int(columns)] if (columns := os.environ.get("COLUMNS", "")).isdecimal() else []
+    with suppress(OSError, ValueError):
+        widths.append(os.get_terminal_size(sys.stderr.fileno()).columns)
+    return max(min(filter(None, widths), default=80), 2) - 1
+
+
+def fitted(parts: Sequence[str], cells: int) -> str:
+    """Return parts joined by commas, without the second one, then the next, and so on, as far as they do not fit.
+
+    Characters outside ASCII are taken for wide ones.
+
+    >>> parts = ("1 of 4 MB", "300 MB/s", "0:01 left")
+    >>> [fitted(parts, cells) for cells in (40, 20, 12, 8)]
+    ['1 of 4 MB, 300 MB/s, 0:01 left', '1 of 4 MB, 0:01 left', '1 of 4 MB', '1 of ...']
+    """
+    held = list(parts)
+    while len(held) > 1 and cells_at_most(", ".join(held)) > cells:
+        del held[1]
+    line = ", ".join(held)
+    if cells_at_most(line) <= cells:
+        return line
+    while line and cells_at_most(line) + 3 > cells:
+        line = line[:-1]
+    return f"{line}..."[:cells]
+
+
+def cells_at_most(text: str) -> int:
+    """Return how many cells of a terminal a text takes at most."""
+    return len(text) if text.isascii() else sum(2 - char.isascii() for char in text)
+
+
 def show_download(received: int, total: int | None) -> None:
     """Show the progress of a download in bytes, on one line of standard error that is overwritten each time."""
-    of = f" of {total / 1e6:.1f}" if total else ""
-    sys.stderr.write(f"\rdownloading the vocabulary: {received / 1e6:.1f}{of} MB" + "\n" * (received == total))
+    of = f" of {total / 1e6:,.1f}" if total else ""
+    line = fitted((f"downloading the vocabulary: {received / 1e6:,.1f}{of} MB",), progress_cells())
+    sys.stderr.write(f"\r{line}" + "\n" * (received == total))
     sys.stderr.flush()
 
 

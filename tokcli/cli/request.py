@@ -79,7 +79,7 @@ class Request(Generic[Asked]):
             needs_pattern=self.needs_pattern,
             offline=self.options.offline,
             note=self.note,
-            progress=messages.show_download if sys.stderr.isatty() and not self.options.quiet else None,
+            progress=messages.show_download if messages.redraws() and not self.options.quiet else None,
         )
         if encoding.tokenizer.sees_whole_texts:
             messages.VOCABULARIES.append(spec)
@@ -136,7 +136,7 @@ class InputRequest(Request[AskedInput]):
         """
         asked = self.options
         is_free = answers_last or asked.output is not None or not sys.stdout.isatty()
-        if sys.stderr.isatty() and not asked.quiet and is_free:
+        if messages.redraws() and not asked.quiet and is_free:
             from tokcli.cli.terminal.reading import watched  # 1 ms that no pipe needs
 
             self._watch(watched)

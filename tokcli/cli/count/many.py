@@ -72,7 +72,7 @@ class ManyCounts:
         self._hinted = ""  # what the last error that was reported said to do
         self._looking = Lock()
         self._progress: _Progress | None = None
-        if sys.stderr.isatty() and not asked.quiet:
+        if messages.redraws() and not asked.quiet:
             sys.stderr = line = ProgressLine(sys.stderr)
             self._progress = _Progress(line)
 
@@ -322,7 +322,7 @@ class _Progress:
     def _show(self) -> None:
         if self._line.is_due():
             tokens = self._tokens + self._within
-            self._line.show(f"{counted(self._files, 'file')}, {counted(tokens, 'token')}")
+            self._line.show(counted(tokens, "token"), counted(self._files, "file"))
 
     def end(self) -> None:
         """Clear the line."""

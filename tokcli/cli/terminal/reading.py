@@ -9,6 +9,7 @@ from time import monotonic
 from typing import Any, BinaryIO, ClassVar, TextIO
 
 from tokcli.cli.inputs.input_facts import status_of
+from tokcli.cli.messages import fitted, progress_cells
 from tokcli.cli.streams import Input
 from tokcli.engine.stream.chunks import BLOCK_BYTES
 
@@ -32,10 +33,10 @@ class ProgressLine:
         """Return whether it is time to show progress."""
         return monotonic() >= self._next
 
-    def show(self, text: str) -> None:
-        """Show progress in place of what was shown before."""
+    def show(self, *parts: str) -> None:
+        """Show progress in place of what was shown before: those of the parts that fit into a row."""
         self._next, self._is_shown = monotonic() + EVERY_S, True
-        self._stream.write(f"{CLEAR}{text}")
+        self._stream.write(f"{CLEAR}{fitted(parts, progress_cells())}")
         self._stream.flush()
 
     def clear(self) -> None:
@@ -67,19 +68,19 @@ class _Reading:
         for block in blocks:
             self._read += len(block)
             if self._line.is_due():
-                self._line.show(self._text())
+                self._line.show(*self._parts())
             yield block
         if not is_found:
             self._line.clear()
 
-    def _text(self) -> str:
+    def _parts(self) -> list[str]:
         rate = self._read / max(monotonic() - self._began, 1e-9)
         done = f"{self._read / MB:,.0f}"
         if not self._total:
-            return f"{done} MB, {rate / MB:,.0f} MB/s"
+            return [f"{done} MB", f"{rate / MB:,.0f} MB/s"]
         left = round(max(0, self._total - self._read) / max(rate, 1))
         share = f"{done} of {self._total / MB:,.0f} MB ({min(1.0, self._read / self._total):.0%})"
-        return f"{share}, {rate / MB:,.0f} MB/s, {left // 60}:{left % 60:02d} left"
+        return [share, f"{rate / MB:,.0f} MB/s", f"{left // 60}:{left % 60:02d} left"]
 
 
 class _WatchedInput(Input):
