@@ -1,4 +1,4 @@
-"""Numbers as people read them: thousands grouped, a unit after each count, percent with one decimal.
+"""Numbers as people read them: thousands grouped, a unit after each count, percent with one decimal, bars.
 
 Programs read plain digits: JSON, CSV and tab-separated values never pass through here.
 """
@@ -32,3 +32,16 @@ def percent(part: float, whole: float, *, signed: bool = False) -> str:
     """
     share = part / whole if whole else 0.0
     return f"{share:+.1%}" if signed else f"{share:.1%}"
+
+
+_EIGHTHS = " ▏▎▍▌▋▊▉"
+
+
+def bar(part: int, whole: int, cells: int) -> str:
+    """Return a bar as long as a share of so many cells, to an eighth of one.
+
+    >>> bar(1, 4, 10), bar(0, 0, 10)
+    ('██▌', '')
+    """
+    full, eighths = divmod(part * cells * 8 // whole if whole else 0, 8)
+    return "█" * full + _EIGHTHS[eighths].strip()

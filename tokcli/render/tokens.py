@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import cycle
+from unicodedata import category
 
 from rich.cells import cell_len, chop_cells
 from rich.style import Style
@@ -198,3 +199,20 @@ def folded(text: str, width: int) -> Iterator[str]:
         line = next(iter(chop_cells(some, width)), some)  # it returns no line for characters that take no cell
         yield line
         begin += len(line)
+
+
+def shortened(text: str, width: int) -> str:
+    """Return a text with so much of its middle left out, for a …, that it fits into `width` screen cells.
+
+    >>> shortened("a_very_long_name.py", 12), shortened("name.py", 12)
+    ('a_very_l….py', 'name.py')
+    """
+    if cell_len(text) <= width:
+        return text
+    end = text[len(text) - (width - 1) // 3 :]
+    while cell_len(end) > (width - 1) // 3 or category(end[:1] or "a")[0] == "M":
+        end = end[1:]
+    begin = text[: max(width - 1, 0)]
+    while begin and cell_len(begin) + cell_len(end) > width - 1:
+        begin = begin[:-1]
+    return f"{begin}…{end}"

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from tokcli.analysis.merge_tree import MergeTree
 from tokcli.analysis.vocabulary import Stats
-from tokcli.render.numbers import counted, grouped, percent
+from tokcli.render.numbers import bar, counted, grouped, percent
 from tokcli.render.visible import visible_bytes
 
 MAX_DEPTH = 40  # levels that are drawn, each three screen cells further in: deeper ones would run off the screen
@@ -26,7 +26,7 @@ def draw_tree(tree: MergeTree) -> Iterator[Text]:
         node, before, below, depth = pending.pop()
         is_cut = node.is_cut or (depth == MAX_DEPTH and bool(node.parts))
         shown = visible_bytes(node.token, spaces=True)
-        yield Text.assemble((before, "dim"), shown, ("  " + str(node.id), "cyan"), (" ..." * is_cut, "dim"))
+        yield Text.assemble(before, shown, ("  " + str(node.id), "bold"), " ..." * is_cut)
         if node.parts and not is_cut:
             left, right = node.parts
             pending.append((right, below + "└─ ", below + "   ", depth + 1))
@@ -35,7 +35,6 @@ def draw_tree(tree: MergeTree) -> Iterator[Text]:
 
 BAR, SHORT_BAR = 40, 8  # screen cells of the longest bar, at most and (on a narrow screen) at least
 LISTED = 12  # scripts that are named
-_EIGHTHS = " ▏▎▍▌▋▊▉█"
 LENGTHS = (1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 32, 64, 128)  # bytes: the longest token of each class of lengths
 
 
@@ -84,6 +83,4 @@ def bars(rows: Iterable[tuple[str, int]], width: int = 80) -> Iterator[Text]:
     wide, digits = max((len(name) for name, _ in listed), default=0), len(grouped(most))
     longest = min(BAR, max(width - wide - digits - 6, SHORT_BAR))
     for name, n in listed:
-        full, eighths = divmod(n * longest * 8 // most, 8)
-        bar = "█" * full + _EIGHTHS[eighths].strip()
-        yield Text.assemble(f"  {name:>{wide}}  {grouped(n):>{digits}}  ", (bar, "cyan"))
+        yield Text(f"  {name:>{wide}}  {grouped(n):>{digits}}  {bar(n, most, longest)}")

@@ -45,10 +45,16 @@ def window_of(asked: CountOptions) -> int:
     return window_of_model(model)
 
 
-def rows_of(asked: CountOptions, tokens: int) -> list[tuple[str, str]]:
+def rows_of(asked: CountOptions, tokens: int, *, for_people: bool = False) -> list[tuple[str, str]]:
     """Return a row (value, name) for the tokens that are left and for the price, as they are printed."""
     members = _left_and_price(asked, tokens)
-    rows = [(str(members["left"]), "left")] if "left" in members else []
+    rows = [(f"{members['left']:{',' * for_people}}", "left")] if "left" in members else []
     if "price" in members:
         rows.append((f"{members['price']:.{DIGITS}f}".rstrip("0").rstrip("."), "price"))
     return rows
+
+
+def lines_of(asked: CountOptions, tokens: int, width: int, *, for_people: bool) -> bytes:
+    """Return the lines under a table: what is left and the price, in a column of some width."""
+    rows = rows_of(asked, tokens, for_people=for_people)
+    return "".join(f"{value:>{width}} {name}\n" for value, name in rows).encode()

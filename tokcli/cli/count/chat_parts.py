@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tokcli.cli.count.budget import members_of, rows_of
+from tokcli.cli.count.budget import lines_of, members_of
 from tokcli.cli.count.chat_tally import KEYS, ChatPart, ChatTally
 from tokcli.cli.count.csv_lines import csv_line
 from tokcli.cli.json_stream import JsonStream, line
@@ -52,14 +52,15 @@ def _write_table(
     asked: CountOptions, output: Output, tally: ChatTally, total: int, parts: list[ChatPart], inputs: int
 ) -> None:
     """Write a line for each part, as `count` does for each of many inputs; names cannot pass for lines of their own."""
-    rows = [(str(part.tokens), _label(part, inputs)) for part in parts]
+    rows = [(part.tokens, _label(part, inputs)) for part in parts]
     if tally.overhead:
-        rows.append((str(tally.overhead), OVERHEAD))
+        rows.append((tally.overhead, OVERHEAD))
     left = tally.number_of_parts > len(parts)
-    rows.append((str(total), f"total ({len(parts)} of {tally.number_of_parts} rows)" if left else "total"))
-    width = max(len(value) for value, _ in rows)
-    rows += rows_of(asked, total)
-    output.write("".join(f"{value:>{width}} {name}\n" for value, name in rows).encode())
+    rows.append((total, f"total ({len(parts)} of {tally.number_of_parts} rows)" if left else "total"))
+    group = "," if output.is_terminal else ""
+    width = max(len(f"{tokens:{group}}") for tokens, _ in rows)
+    output.write("".join(f"{tokens:>{width}{group}} {name}\n" for tokens, name in rows).encode())
+    output.write(lines_of(asked, total, width, for_people=output.is_terminal))
 
 
 def _label(part: ChatPart, inputs: int) -> str:

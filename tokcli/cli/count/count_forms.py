@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from tokcli.cli.count.budget import check_budget, members_of, rows_of
+from tokcli.cli.count.budget import check_budget, lines_of, members_of, rows_of
 from tokcli.cli.count.count_on_cluster import ClusterCounts, write_cluster_records
 from tokcli.cli.count.count_options import ModelName
 from tokcli.cli.count.count_records import RecordCounts, write_numbers, write_records
@@ -202,14 +202,14 @@ def write_table(
 ) -> None:
     """Write a line for each row, and for the totals unless `is_alone`, in columns as wide as the totals.
 
-    Several columns get a header.
+    Several columns get a header. On a terminal, thousands are grouped.
     """
     numbers, paths = array("Q"), bytearray()  # less than a fifth of what the rows would take
     is_terminal = output.is_terminal
     for row in rows:
         numbers.extend(row.tokens)
         paths += (visible(row.path) if is_terminal else row.path).encode("utf-8", "surrogateescape") + b"\0"
-    columns = Columns(names, totals.tokens)
+    columns = Columns(names, totals.tokens, for_people=is_terminal)
     output.write(columns.header)
     cells = map(columns.cells, zip(*[iter(numbers)] * len(names), strict=True))
     lines = (before + path[1] + b"\n" for before, path in zip(cells, _PATH.finditer(paths), strict=True))
@@ -219,5 +219,4 @@ def write_table(
     label = f"total ({shown} of {totals.rows} files)" if asked.top and not asked.by and shown < totals.rows else "total"
     if not is_alone:
         output.write(columns.cells(totals.tokens) + label.encode() + b"\n")
-    width = len(str(totals.tokens[0]))
-    output.write("".join(f"{value:>{width}} {name}\n" for value, name in rows_of(asked, totals.tokens[0])).encode())
+    output.write(lines_of(asked, totals.tokens[0], columns.first, for_people=is_terminal))

@@ -1,0 +1,78 @@
+"""`count --tree` for people: bars for the shares of the total, as wide as the screen, and small rows in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len
+
+from tokcli.cli.count.budget import lines_of
+from tokcli.cli.count.count_tree import Branch, Columns
+from tokcli.cli.terminal import pager, screen
+from tokcli.render.numbers import bar, grouped
+from tokcli.render.tokens import shortened
+from tokcli.render.visible import visible
+
+if TYPE_CHECKING:
+    from tokcli.cli.count.count_options import CountOptions
+    from tokcli.cli.streams import Output
+
+WIDTH_WITH_BARS = 60  # cells of a screen that has bars
+LEAST_BAR, LEAST_NAME = 10, 12  # cells; longer names are cut in their middle
+SHARE = 5  # cells of a share in percent, and the space before it
+PERCENT = 100  # rows below one percent of the total are small
+
+
+def show_tree(asked: CountOptions, output: Output, root: Branch, names: Sequence[str]) -> None:
+    """Show the tree through the pager where it is taller than the screen; with --top, its small rows, too."""
+    if asked.top is None:
+        root.fold(-(-root.tokens[0] // PERCENT))
+    columns = Columns(names, root.tokens, for_people=True)
+    with pager.paged(output) as shown:
+        shown.write(columns.header)
+        for cells, line in zip(*_drawn(asked, root, columns, screen.width()), strict=True):
+            shown.write(cells + f"{line}\n".encode())
+        shown.write(lines_of(asked, root.tokens[0], columns.first, for_people=True))
+
+
+def _drawn(asked: CountOptions, root: Branch, columns: Columns, width: int) -> tuple[Iterator[bytes], Iterator[str]]:
+    """Return the counts of each row, and what is beside them on a screen of some width: name, bar and share."""
+    rows = list(root.lines(asked.order == "name"))
+    beside_counts = width - columns.width
+    least = LEAST_BAR + 1 if width >= WIDTH_WITH_BARS else 0
+    share = SHARE if beside_counts - SHARE >= LEAST_NAME else 0
+    room = max(beside_counts - share - least, LEAST_NAME)
+    drawn = [_fitted(before, _name(branch), room) for before, branch in rows]
+    wide = max(map(cell_len, drawn))
+    cells = max(beside_counts - wide - share - 1, 0) if least else 0
+    whole = root.tokens[0]
+
+    def beside() -> Iterator[str]:
+        for line, (_, branch) in zip(drawn, rows, strict=True):
+            part = branch.tokens[0]
+            bar_and_share = f"{bar(part, whole, cells):<{cells}}{share_of(part, whole):>{SHARE}}" if share else ""
+            yield f"{line}{' ' * (wide - cell_len(line) + bool(cells))}{bar_and_share}".rstrip()
+
+    return (columns.cells(branch.tokens) for _, branch in rows), beside()
+
+
+def _name(branch: Branch) -> str:
+    return f"… {grouped(branch.others)} under 1% each" if branch.others else visible(branch.name)
+
+
+def _fitted(before: str, name: str, room: int) -> str:
+    """Return a name after its lines in at most so many cells, cut where … is; the name gets half of them at least."""
+    kept = min(cell_len(name), max(room - len(before), room // 2))
+    if len(before) > room - kept:
+        before = "…" + before[len(before) - (room - kept) + 1 :]
+    return before + shortened(name, kept)
+
+
+def share_of(part: int, whole: int) -> str:
+    """Return a share in whole percent.
+
+    >>> share_of(1, 3), share_of(1, 1000), share_of(0, 0)
+    ('33%', '<1%', '0%')
+    """
+    return "<1%" if 0 < part * PERCENT < whole else f"{part / whole if whole else 0:.0%}"
