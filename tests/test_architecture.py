@@ -161,7 +161,7 @@ HEAVY = {"click.shell_completion", "ctypes", "difflib", "distributed", "fsspec",
 # machine with two cores
 LATE = {
     "tokcli.chat_templates.renderer": "Jinja2, 50 ms, of an extra",
-    "tokcli.cli.count.count_tree": "rich, 20 ms, which a pipe does not need",
+    "tokcli.cli.count.count_forms": "rich, 20 ms, which a pipe does not need",
     "tokcli.cli.count.count": "the forms of counts beyond one number, 5 ms of the 45 ms that `count` takes to start",
     "tokcli.engine.tiktoken.rank_vocabulary": "merging in Python, 1.2 ms, which the native twin saves",
     "tokcli.__main__": "the command line, 60 ms, which an import of `python -m tokcli` in tests does not need",

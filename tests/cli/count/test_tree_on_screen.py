@@ -52,7 +52,7 @@ def test_small_rows_of_a_folder_are_one_line_with_their_number_and_sum(folder: P
     (folded,) = [line for line in lines if "40 under 1% each" in line]
     assert numbers([folded]) == [80]
     assert "2 under 1% each" in lines[-1]  # one and two; tiny is the only small one in its folder, and is shown
-    assert [line for line in lines if " tiny " in line][0].endswith(" <1%")
+    assert next(line for line in lines if " tiny " in line).endswith(" <1%")
     assert ok("count", "--tree", ".").decode().count("small") == 40
 
 
@@ -112,7 +112,9 @@ def test_the_budget_and_the_price_are_below_the_tree(folder: Path) -> None:
     refused("count", "--tree", "--budget", ".")
 
 
-def test_deep_folders_empty_ones_and_names_that_act_on_terminals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_deep_folders_empty_ones_and_names_that_act_on_terminals(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     deep = Path("r", *(f"level{n}" for n in range(60)))
     deep.mkdir(parents=True)

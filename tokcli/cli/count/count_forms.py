@@ -14,11 +14,12 @@ from tokcli.cli.count.budget import check_budget, lines_of, members_of, rows_of
 from tokcli.cli.count.count_on_cluster import ClusterCounts, write_cluster_records
 from tokcli.cli.count.count_options import ModelName
 from tokcli.cli.count.count_records import RecordCounts, write_numbers, write_records
-from tokcli.cli.count.count_tree import Columns, write_tree
+from tokcli.cli.count.count_tree import Columns, tree_of, write_lines
 from tokcli.cli.count.csv_lines import csv_line
 from tokcli.cli.count.estimates import scaled_rows
 from tokcli.cli.count.many import ManyCounts, Row, one_for_each
 from tokcli.cli.json_stream import JsonStream, line
+from tokcli.cli.terminal.colours import is_for_people
 from tokcli.errors import MAX_QUOTED, InputError
 from tokcli.render.numbers import counted
 from tokcli.render.visible import visible
@@ -173,6 +174,19 @@ def write_total(asked: CountOptions, output: Output, names: Sequence[str], total
         output.write(line(dict(zip(names, totals.tokens, strict=True))))
     else:
         output.write(" ".join(map(str, totals.tokens)).encode() + b"\n")
+
+
+def write_tree(asked: CountOptions, output: Output, rows: Iterable[Row], names: Sequence[str]) -> None:
+    """Write the rows as a tree, of which --top keeps the largest branches."""
+    root = tree_of(asked, rows, len(names))
+    if asked.top is not None:
+        root.keep_largest(asked.top)
+    if is_for_people(output, asked.color):
+        from tokcli.cli.count.tree_on_screen import show_tree  # rich: 20 ms that a pipe does not need
+
+        show_tree(asked, output, root, names)
+    else:
+        write_lines(asked, output, root, names)
 
 
 def write_object(

@@ -1,4 +1,4 @@
-"""`count --tree`: the folders as a tree, with the sum of each, in plain lines; tree_on_screen.py draws it for people."""
+"""`count --tree`: folders as a tree with the sum of each, in plain lines; tree_on_screen.py draws it for people."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tokcli.cli.count.budget import lines_of
-from tokcli.cli.terminal.colours import is_for_people
 
 if TYPE_CHECKING:
     from tokcli.cli.count.count_options import CountOptions
@@ -45,7 +44,7 @@ class Columns:
 
 
 class Branch:
-    """A file or a folder: its tokens by each encoding, and what is in it, by name; or `others` small ones of a folder."""
+    """A file or a folder: its tokens by each encoding, and what is in it, by name; or `others` of a folder."""
 
     __slots__ = ("branches", "name", "others", "tokens")
 
@@ -106,16 +105,8 @@ class Branch:
                 stack.append((below + ("├── " if place else "└── "), below + ("│   " if place else "    "), one))
 
 
-def write_tree(asked: CountOptions, output: Output, rows: Iterable[Row], names: Sequence[str]) -> None:
-    """Write the rows as a tree, in each folder the largest first, or by name; then what --budget and --price say."""
-    root = tree_of(asked, rows, len(names))
-    if asked.top is not None:
-        root.keep_largest(asked.top)
-    if is_for_people(output, asked.color):
-        from tokcli.cli.count.tree_on_screen import show_tree  # rich: 20 ms that a pipe does not need
-
-        show_tree(asked, output, root, names)
-        return
+def write_lines(asked: CountOptions, output: Output, root: Branch, names: Sequence[str]) -> None:
+    """Write the lines of a tree, in each folder the largest first, or by name; then what is left and the price."""
     columns = Columns(names, root.tokens)
     output.write(columns.header)
     for before, branch in root.lines(asked.order == "name"):

@@ -93,7 +93,7 @@ class Progress:
         percent = "" if share is None or room < LEAST_ROOM else f"{share:4.0%} "
         line = percent + fitted(parts, room - len(percent))
         width = min(WIDTH, room - cells_at_most(line) - 3)
-        bar = f"[{'#' * round(share * width):<{width}}] " if percent and share is not None and width >= LEAST_WIDTH else ""
+        bar = f"[{'#' * round((share or 0) * width):<{width}}] " if percent and width >= LEAST_WIDTH else ""
         print_as_is(f"\r{bar}{line}\x1b[K")
 
 
