@@ -127,7 +127,14 @@ def test_files_in_folders_are_counted_once_and_the_line_stays_between_them(
     monkeypatch.setattr(sys, "stderr", said)
     monkeypatch.setattr(reading, "QUIET_S", -1)
     monkeypatch.setattr(reading, "EVERY_S", 0)
-    inputs = {"text": None, "files": (str(tmp_path),), "files0_from": None, "no_decompress": False, "quiet": False}
+    inputs = {
+        "text": None,
+        "files": (str(tmp_path),),
+        "files0_from": None,
+        "files_from": None,
+        "no_decompress": False,
+        "quiet": False,
+    }
     choice = {
         "skip_invalid": False,
         "globs": (),

@@ -42,7 +42,15 @@ class ClusterWork(NamedTuple):
 def work_of(options: ClusterOptions, encodings: list[Encoding]) -> ClusterWork:
     """Return what every worker gets: the options without those that name inputs and outputs, and the encodings."""
     alone = options.replace(
-        dask=None, files=(), text=None, files0_from=None, recursive=False, quiet=True, output=None, jobs=1
+        dask=None,
+        files=(),
+        text=None,
+        files0_from=None,
+        files_from=None,
+        recursive=False,
+        quiet=True,
+        output=None,
+        jobs=1,
     )
     return ClusterWork(alone, encodings, seconds_allowed())
 

@@ -31,7 +31,7 @@ from tokcli.registry.catalog import CATALOG
 from tokcli.registry.models import names_a_model
 
 MAX_NAME_BYTES = 255  # the longest name of a file that Linux takes
-NAME_FILES = ("--files0-from", "--pattern-file")  # whose value is no text
+NAME_FILES = ("--files0-from", "--files-from", "--pattern-file")  # whose value is no text
 _IDS = re.compile(r"[\s,\[\]]*[0-9][0-9\s,\[\]]*")
 # A path, but hardly a text: a slash inside, a dot or ~ in front, a glob, an extension, or a drive of Windows.
 _PATH = re.compile(r"/|\\|^[.~-]|[*]|\.[A-Za-z][A-Za-z0-9]{0,9}$|\.[0-9][A-Za-z0-9]{0,2}$")
@@ -73,7 +73,9 @@ def _missing_file(error: MissingFileError, files: Sequence[str], readings: Mappi
     name = error.where or ""
     before = _word_before(name)
     if "\n" in name and any(word.startswith("--files0") for word in sys.argv):
-        return "Separate names by NULs, as `find -print0` and `git ls-files -z` do."
+        return "Read names from lines with --files-from; --files0-from reads those of `git ls-files -z`, with NULs."
+    if name not in files and any(word.startswith("--files") for word in sys.argv):
+        return "Git quotes such a name: list names with `git ls-files -z` for --files0-from." if name[:1] == '"' else ""
     if reading := readings.get(name):
         return reading
     if "://" in name and sys.argv[1:2] and sys.argv[1] in TAKE_URLS and not any("--dask" in word for word in sys.argv):

@@ -88,9 +88,15 @@ class NamedInputs(Options):
     files: tuple[str, ...]
     text: str | None
     files0_from: str | None
+    files_from: str | None
     no_decompress: bool
     skip_invalid: bool
     quiet: bool
+
+    @property
+    def list_of_names(self) -> str | None:
+        """The file that lists the names of the inputs."""
+        return self.files_from if self.files0_from is None else self.files0_from
 
 
 class FolderOptions(NamedInputs):
@@ -157,6 +163,13 @@ takes_files = group(
     ),
     option("-t", "--text", group="Input", metavar="TEXT", help="Read TEXT instead of files."),
     option(
+        "--files-from",
+        group="Input",
+        completes="file",
+        metavar="F",
+        help="Read file names from the lines of F; - is standard input.",
+    ),
+    option(
         "--files0-from",
         group="Input",
         completes="file",
@@ -180,7 +193,8 @@ takes_folders = group(
     option("--no-ignore", is_rare=True, group="Input", is_flag=True, help="In folders, heed no .gitignore or .ignore."),
     option("--hidden", group="Input", is_flag=True, help="In folders, read hidden files and folders, too."),
     option("--follow", is_rare=True, group="Input", is_flag=True, help="In folders, follow symbolic links."),
-    option("-v", "--verbose", group="Input", is_flag=True, help="In folders, name the binary files that are skipped."),
+    option("-v", "--verbose", group="Input", is_flag=True,
+           help="In folders and lists, name the binary files that are skipped."),
 )  # fmt: skip
 
 
@@ -260,9 +274,11 @@ def takes_text(special: str) -> Callable[[F], F]:
 
 # What cannot be combined in any command with these options.
 ENCODING_CONFLICTS = (Apart("--model", ("--encoding",)),)
+LISTS = ("--files0-from", "--files-from")
 FILE_CONFLICTS = (
-    Apart("--text", ("FILE", "--files0-from")),
-    Apart("--files0-from", ("FILE",)),
+    Apart("--text", ("FILE", *LISTS)),
+    Apart("--files0-from", ("FILE", "--files-from")),
+    Apart("--files-from", ("FILE",)),
     Needs("--field", "--records=jsonl", "Only JSON records have members with names."),
     Needs("--skip-invalid", "--records=jsonl", "Lines and NUL-ended strings are always valid."),
 )
@@ -273,6 +289,7 @@ ANSWER_CONFLICTS = (
 )
 FOLDER_CONFLICTS = (
     Apart("-r", ("--text",)),
-    *(Needs(name, "-r", "Or name a folder.") for name in ("-g", "--no-ignore", "--hidden", "--follow", "--verbose")),
+    *(Needs(name, "-r", "Or name a folder.") for name in ("-g", "--no-ignore", "--hidden", "--follow")),
+    Needs("--verbose", ("-r", *LISTS), "Or name a folder."),
 )
 TEXT_CONFLICTS = (*ANSWER_CONFLICTS, *FOLDER_CONFLICTS, *ENCODING_CONFLICTS)

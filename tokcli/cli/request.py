@@ -179,12 +179,15 @@ class TextRequest(InputRequest[AskedText]):
 
     @cached_property
     def texts(self) -> list[streams.Input] | FoundTexts:
-        """The inputs, in order; with -r, the texts in folders are looked for while they are used."""
-        return texts_in_folders(self.options, self.options.errors) if self.options.recursive else self.inputs
+        """The inputs, in order; with -r, or of a list, texts are looked for while they are used."""
+        asked = self.options
+        if asked.recursive:
+            return texts_in_folders(asked, asked.errors)
+        return self.inputs if asked.list_of_names is None else texts_in_folders(asked, asked.errors, named=self.inputs)
 
     def _watch(self, watched: Callable[[list[streams.Input]], list[streams.Input]]) -> None:
-        """Replace the inputs, or what -r searches, by those that `watched` makes of them."""
-        if self.options.recursive and not isinstance(self.texts, list):
+        """Replace the inputs, or what is searched for texts, by those that `watched` makes of them."""
+        if not isinstance(self.texts, list):
             self.texts.named = watched(self.texts.named)
         else:
             super()._watch(watched)
@@ -354,11 +357,13 @@ def known_size(source: streams.Input) -> int:
     return 0 if status is None else status.st_size
 
 
-def texts_in_folders(asked: FolderOptions, errors: Utf8Errors, *, keeps: bool = True) -> FoundTexts:
-    """Return the inputs of a command with -r; `errors` and `keeps` are those of `FoundTexts`."""
+def texts_in_folders(
+    asked: FolderOptions, errors: Utf8Errors, *, keeps: bool = True, named: list[streams.Input] | None = None
+) -> FoundTexts:
+    """Return the inputs of a command with -r, or of a list; the other arguments are those of `FoundTexts`."""
     from tokcli.cli.walk.found_texts import FoundTexts  # patterns of names, 30 ms, for -r only
 
-    return FoundTexts(asked, errors=errors, keeps=keeps)
+    return FoundTexts(asked, errors=errors, keeps=keeps, named=named)
 
 
 def files_read(asked: Options, inputs: Iterable[streams.Input] = ()) -> Iterator[streams.Input]:

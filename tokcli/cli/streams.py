@@ -119,6 +119,7 @@ class Input(NamedTuple):
     data: bytes | None = None  # of --text, or read already
     found_in: str | None = None  # the folder in which -r found the file; None where the user named it
     as_is: bool = False  # whether compressed data is read as it is, not decompressed
+    is_listed: bool = False  # whether a list names the file, whose maker may not have looked what is in it
     may_be_folder: bool = False  # whether the command has -r
     may_be_ids: bool = False  # whether the bytes are binary ids, which may begin as compressed data do
     opens: Callable[[str], BinaryIO] = io.FileIO  # opens the file, or a url
@@ -221,13 +222,12 @@ def inputs(asked: NamedInputs, default: str = STANDARD_INPUT) -> list[Input]:
     """Return the inputs that a command line names; `default` where it names none."""
     if asked.text is not None:
         return [Input("--text", os.fsencode(asked.text), notes=not asked.quiet, skips_invalid=asked.skip_invalid)]
-    names = list(asked.files) or [default]
-    if (listed := asked.files0_from) is not None:
-        from tokcli.cli.inputs.name_list import names_in  # 0.4 ms, for --files0-from only
+    names, own, listed = list(asked.files) or [default], vars(asked), asked.list_of_names
+    if listed is not None:
+        from tokcli.cli.inputs.name_list import names_in  # 0.4 ms, for lists only
 
-        names = names_in(Input(listed).blocks(), listed)
-    like = Input("", as_is=asked.no_decompress, may_be_folder=hasattr(asked, "recursive"), notes=not asked.quiet)
-    own = vars(asked)
+        names = names_in(Input(listed).blocks(), listed, by_line=asked.files_from is not None)
+    like = Input("", None, None, asked.no_decompress, listed is not None, "recursive" in own, notes=not asked.quiet)
     as_text = like.may_be_folder and like.notes and not (own.get("records") or own.get("chat"))
     like = like._replace(skips_invalid=asked.skip_invalid, errors=own.get("errors", "strict"), as_text=as_text)
     return [like._replace(name=name) for name in names]

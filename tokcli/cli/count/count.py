@@ -28,7 +28,7 @@ def command(**given: Any) -> int:
     request = TextRequest(asked)
     request.note_template()
     is_alone, status = is_one_number(request), 0
-    is_plain = is_alone and not (
+    is_plain = is_alone and asked.list_of_names is None and not (
         asked.chat or asked.budget or asked.price is not None or asked.dask or asked.estimate
         or (not asked.only_total and (asked.as_json or asked.with_filename))
     )  # fmt: skip

@@ -67,7 +67,7 @@ class ManyCounts:
         self.request, asked = requests[0], requests[0].options
         self.requests = requests
         self._texts = self.request.texts
-        self._is_single = isinstance(self._texts, list) and len(self._texts) == 1
+        self._is_single = not asked.recursive and len(self.request.inputs) == 1
         self._status = 0
         self._hinted = ""  # what the last error that was reported said to do
         self._looking = Lock()

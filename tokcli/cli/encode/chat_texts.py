@@ -14,5 +14,5 @@ def rendered(request: EncodeRequest) -> EncodeRequest:
     inputs = RenderedInputs(request, is_records=asked.records is not None, keeps=asked.all_fields)
     limit = EVERYTHING if asked.as_text and asked.limit is None else asked.limit
     made = EncodeRequest(asked.replace(special="allow", limit=limit), request.encoding)
-    made.inputs = [inputs.of(source) for source in request.inputs]
+    made.inputs = made.texts = [inputs.of(source) for source in request.inputs]
     return made

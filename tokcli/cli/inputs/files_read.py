@@ -12,6 +12,7 @@ from tokcli.errors import TokcliError
 
 READ_BY_OPTION = (
     "files0_from",
+    "files_from",
     "pattern_file",
     "coverage",
     "shards",

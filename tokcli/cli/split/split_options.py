@@ -73,17 +73,17 @@ CONFLICTS = (
     *one_of(*((view,) for view in VIEWS)),
     Apart("--pattern-file", ("--pattern",)),
     Apart("-r", ("--why", "--lint", "--watch")),
-    Apart("--watch", ("--files0-from",), "Name the FILEs to watch."),
+    Apart("--watch", options.LISTS, "Name the FILEs to watch."),
     *(Apart(view, ("--records",), "Views show whole inputs.") for view in VIEWS),
     *(
         Apart(view, TEXT_ONLY, f"{view} reads no text.")
         for view in ("--lint", "--identify", "--emit", "--find-witness")
     ),
-    Apart("--lint", ("FILE", "--text", "--files0-from"), "--lint reads no text; --stats does."),
-    Apart("--identify", ("--text", "--files0-from", "-r", "--watch"), "--identify reads no text."),
-    Apart("--emit", ("FILE", "--text", "--files0-from", "-r"), "--emit reads no text."),
+    Apart("--lint", ("FILE", "--text", *options.LISTS), "--lint reads no text; --stats does."),
+    Apart("--identify", ("--text", *options.LISTS, "-r", "--watch"), "--identify reads no text."),
+    Apart("--emit", ("FILE", "--text", *options.LISTS, "-r"), "--emit reads no text."),
     Needs("--find-witness", "--diff"),
     Needs("--witnesses", "--find-witness"),
-    Apart("--find-witness", ("FILE", "--text", "--files0-from", "-r"), "--find-witness reads no text."),
+    Apart("--find-witness", ("FILE", "--text", *options.LISTS, "-r"), "--find-witness reads no text."),
     Apart("--html", (*VIEWS, "--records", "--field", "--json", "--output"), "The page has its own format."),
 )

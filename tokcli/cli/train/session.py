@@ -199,10 +199,11 @@ def with_form(asked: TrainOptions) -> TrainOptions:
 
 
 def inputs_of(asked: TrainOptions) -> tuple[int, list[streams.Input]]:
-    """Return the exit status so far, and the inputs that the options name; with -r, the texts in folders."""
-    if not asked.recursive:
-        return 0, streams.inputs(asked)
-    found = texts_in_folders(asked, asked.errors, keeps=False)
+    """Return the exit status so far, and the inputs; of folders and lists, those that are text."""
+    named = None if asked.recursive else streams.inputs(asked)
+    if named is not None and (asked.counts or asked.list_of_names is None):
+        return 0, named
+    found = texts_in_folders(asked, asked.errors, keeps=False, named=named)
     sources = list(found)
     return found.status, sources
 

@@ -1,4 +1,4 @@
-"""The inputs of a command with -r: what FILEs name, and the texts in folders among them.
+"""The inputs of a command with -r, or of a list: what FILEs name, and with -r the texts in folders among them.
 
 Binary files are skipped, files that cannot be read or are not UTF-8 are reported, and the command goes on.
 """
@@ -26,11 +26,11 @@ CURRENT = ""  # the current folder, when its name is not part of the paths
 
 
 class FoundTexts:
-    """The inputs of a command with -r: an iterable that searches for them as it goes, and again in each loop.
+    """The inputs of a command with -r, or of a list: an iterable that searches as it goes, and again in each loop.
 
-    `named` are the inputs to search. `status` is the exit status: 2 once anything was reported. With `keeps`, an input
-    holds the bytes of a short text, so that they are read only once. With `errors` strict, bytes that are not UTF-8 are
-    reported.
+    `named` are the inputs to search; those that the options name, unless they are given. `status` is the exit status: 2
+    once anything was reported. With `keeps`, an input holds the bytes of a short text, so that they are read only once.
+    With `errors` strict, bytes that are not UTF-8 are reported.
     """
 
     def __init__(
@@ -39,8 +39,10 @@ class FoundTexts:
         *,
         errors: Utf8Errors = "strict",
         keeps: bool = True,
+        named: list[streams.Input] | None = None,
     ) -> None:
-        self.named = streams.inputs(asked, CURRENT)
+        self.named = streams.inputs(asked, CURRENT) if named is None else named
+        self._walks = asked.recursive
         self._verbose, self._quiet = asked.verbose, asked.quiet
         self._errors, self._keeps = errors, keeps
         self._walk = FolderWalk(
@@ -79,7 +81,8 @@ class FoundTexts:
     def files(self) -> Iterator[streams.Input]:
         """Yield the inputs without opening them; report folders that cannot be read."""
         for source in self.named:
-            if source.data is None and source.name != streams.STANDARD_INPUT and os.path.isdir(source.name or "."):
+            is_file = source.data is not None or source.name == streams.STANDARD_INPUT or not self._walks
+            if not is_file and os.path.isdir(source.name or "."):
                 as_found = source._replace(found_in=source.name)[1:]  # of all of them
                 yield from (type(source)(path, *as_found) for path in self._walk.files(source.name))
             else:

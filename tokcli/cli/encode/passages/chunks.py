@@ -60,7 +60,7 @@ def check_overlap(size: int, overlap: int, added: int = 0) -> None:
 
 def is_alone(request: EncodeRequest) -> bool:
     """Return whether the request has a single input, which answers need not name."""
-    return isinstance(request.texts, list) and len(request.texts) == 1
+    return not request.options.recursive and len(request.inputs) == 1
 
 
 class ChunkWriter:

@@ -30,12 +30,12 @@ def write(request: EncodeRequest, names: str) -> None:
     sides = sides_of(request, names)
     with streams.Output(request.options.output, request.files_read) as output:
         if request.options.as_json:
-            for source in request.inputs:
+            for source in request.texts:
                 with streams.naming(source.shown):
                     write_json(sides, read(request, source), output)
         else:
             with pager.paged(output) as shown:
-                for source in request.inputs:
+                for source in request.texts:
                     with streams.naming(source.shown):
                         show(request, sides, source, read(request, source), shown)
         output.flush()
