@@ -74,12 +74,12 @@ def _missing_file(error: MissingFileError, files: Sequence[str], readings: Mappi
     before = _word_before(name)
     if "\n" in name and any(word.startswith("--files0") for word in sys.argv):
         return "Read names from lines with --files-from; --files0-from reads those of `git ls-files -z`, with NULs."
-    if name not in files and any(word.startswith("--files") for word in sys.argv):
-        return "Git quotes such a name: list names with `git ls-files -z` for --files0-from." if name[:1] == '"' else ""
     if reading := readings.get(name):
         return reading
     if "://" in name and sys.argv[1:2] and sys.argv[1] in TAKE_URLS and not any("--dask" in word for word in sys.argv):
         return "Urls are opened with --dask ADDRESS, or --dask local."
+    if name not in files and any(word.startswith("--files") for word in sys.argv):
+        return "Git quotes such a name: list names with `git ls-files -z` for --files0-from." if name[:1] == '"' else ""
     if before in NAME_FILES or sys.argv[1:2] == ["inspect-ranks"]:
         return error.hint
     if line := _line_with_text(name, files):
