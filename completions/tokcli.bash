@@ -1,29 +1,27 @@
-# Written by tests/tools/make_completions.py with click 8.5.
-_tokcli_completion() {
-    local IFS=$'\n'
-    local response
+# Completion of tokcli for bash.
 
-    response=$(env COMP_WORDS="${COMP_WORDS[*]}" COMP_CWORD=$COMP_CWORD _TOKCLI_COMPLETE=bash_complete $1)
-
-    for completion in $response; do
-        IFS=',' read type value <<< "$completion"
-
-        if [[ $type == 'dir' ]]; then
-            COMPREPLY=()
-            compopt -o dirnames
-        elif [[ $type == 'file' ]]; then
-            COMPREPLY=()
-            compopt -o default
-        elif [[ $type == 'plain' ]]; then
-            COMPREPLY+=($value)
-        fi
-    done
-
-    return 0
+_tokcli() {
+    local program=$1 answer kind space before inside line
+    [[ $program == "~/"* ]] && program=$HOME/${program:2}
+    type "$program" >/dev/null 2>&1 || program=tokcli
+    answer=$(
+        _TOKCLI_COMPLETE=bash command "$program" \
+            "${COMP_LINE:0:COMP_POINT}" "$2" "${COMP_TYPE:-9}" "${COLUMNS:-80}" 2>/dev/null
+    ) || return
+    COMPREPLY=()
+    {
+        IFS=' ' read -r kind space
+        IFS= read -r before
+        IFS= read -r inside
+        while IFS= read -r line; do COMPREPLY+=("$line"); done
+    } <<<"$answer"
+    [[ $space == nospace ]] && compopt -o nospace 2>/dev/null
+    [[ $kind == none ]] && return
+    compopt -o filenames 2>/dev/null
+    [[ $kind == folder ]] && kind=directory
+    while IFS= read -r line; do
+        [[ -n $line ]] && COMPREPLY+=("$before${line#"$inside"}")
+    done <<<"$(compgen -A "$kind" -- "$inside${2#"$before"}")"
 }
 
-_tokcli_completion_setup() {
-    complete -o nosort -F _tokcli_completion tokcli
-}
-
-_tokcli_completion_setup;
+complete -o nosort -F _tokcli tokcli 2>/dev/null || complete -F _tokcli tokcli

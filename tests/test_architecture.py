@@ -155,7 +155,7 @@ def test_the_engine_knows_no_screen_and_no_network(module: str) -> None:
 
 
 # What functions may import: modules of others that take long to load, or are not on every system ...
-HEAVY = {"click.shell_completion", "ctypes", "difflib", "distributed", "fsspec", "importlib", "json", "numpy",
+HEAVY = {"ctypes", "difflib", "distributed", "fsspec", "importlib", "json", "numpy",
          "platformdirs", "pyarrow", "regex", "requests", "rich", "shutil", "tempfile", "termios", "torch", "tty", "urllib3"}  # fmt: skip
 # ... and modules of ours, where a command would load what it does not use: what loading them takes, on a busy
 # machine with two cores
@@ -172,10 +172,10 @@ LATE = {
     "tokcli.cli.inspect_ranks.listing": "rich, 20 ms, which a pipe does not need",
     "tokcli.cli.split.stats": "rich, 20 ms, which a pipe does not need",
     "tokcli.cli.split.table": "rich, 20 ms, which a pipe does not need",
+    "tokcli.cli.main": "completion, 20 ms, which only shells ask for",
     "tokcli.cli.request": "the registry, 10 ms, which --help and usage errors do not need",
     "tokcli.cli.split.split": "a view each, 50 to 100 ms",
     "tokcli.cli.inputs.files_read": "the readers of files, 20 ms, which no run needs that names no vocabulary file",
-    "tokcli.cli.declare.option": "click's completion, 5 ms, which only shells ask for",
     "tokcli.cli.messages": "the sanitizer, 2 ms, and hints: only errors and notes need them",
     "tokcli.cli.streams": "compressed data, lists of names, terminals, 4 ms, and files to write, 0.3 ms: to count a text needs none of them",
     "tokcli.cli.train.output": "the readers of files, 5 ms, which ranks beside a pattern do not need",

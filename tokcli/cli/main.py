@@ -108,6 +108,15 @@ def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
     ctx.exit()
 
 
+def _print_completion(ctx: click.Context, _: click.Parameter, shell: str | None) -> None:
+    if shell is None or ctx.resilient_parsing:
+        return
+    from tokcli.cli.completion.scripts import SCRIPTS  # needed only to load them into a shell
+
+    click.echo(SCRIPTS[shell], nl=False)
+    ctx.exit()
+
+
 @click.group(cls=LazyGroup, help=HELP, context_settings={"help_option_names": ["-h", "--help"]})
 @option(
     "--version",
@@ -117,6 +126,15 @@ def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
     expose_value=False,
     callback=_print_version,
     help="Show version and backend.",
+)
+@option(
+    "--completion",
+    group="Running",
+    type=click.Choice(["bash", "zsh", "fish"]),
+    is_eager=True,
+    expose_value=False,
+    callback=_print_completion,
+    help='Print a completion script: eval "$(tokcli --completion bash)".',
 )
 def cli() -> None:
     """Run the command that is named."""
@@ -163,13 +181,14 @@ def run(arguments: list[str]) -> int:
 
 def _invoke(arguments: list[str]) -> int:
     """Do what click's own `main` does, but raise errors: click would end the process for a broken pipe."""
-    if instruction := os.environ.get(COMPLETE):
-        from click.shell_completion import shell_complete  # needed only to answer the shell
+    if shell := os.environ.get(COMPLETE):
+        from tokcli.cli.completion.complete import complete  # needed only to answer the shell
 
-        with suppress(KeyError, ValueError):  # COMP_WORDS or COMP_CWORD is missing, or no number
-            if shell_complete(cli, {}, PROGRAM, COMPLETE, instruction) == 0:
-                return 0
-        raise InputError(f"{COMPLETE} is set, but not by a shell that asks for completions", f"Unset {COMPLETE}.")
+        text = complete(shell, arguments, cli, {name: line for name, (_, line) in COMMANDS.items()})
+        if text is None:
+            raise InputError(f"{COMPLETE} is set, but not by a shell that asks for completions", f"Unset {COMPLETE}.")
+        click.echo(os.fsencode(text), nl=False)
+        return 0
     try:
         with cli.make_context(PROGRAM, list(arguments)) as context:
             status = cli.invoke(context)

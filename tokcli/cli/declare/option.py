@@ -100,9 +100,6 @@ class Option(click.Option):
             return " or ".join(self.type.choices)
         return "a number" if isinstance(self.type, click.types.IntParamType) else ""
 
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
-        return _answers(self, ctx, incomplete)
-
 
 class RepeatedOption(Option):
     """An option that may be given several times; its environment variable holds one value, which may have spaces."""
@@ -119,9 +116,6 @@ class Argument(click.Argument):
         super().__init__(names, **attributes)
         self.help, self.completes = help, completes
 
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
-        return _answers(self, ctx, incomplete)
-
 
 def _completed(row: Option) -> Completed | None:
     """Return what the value of an option is where its type says it."""
@@ -132,12 +126,6 @@ def _completed(row: Option) -> Completed | None:
 
 def _is_number(kind: object) -> bool:
     return isinstance(kind, (click.types.IntParamType, click.types.FloatParamType))
-
-
-def _answers(row: Option | Argument, ctx: click.Context, incomplete: str) -> list[Any]:
-    from tokcli.cli.declare.complete import answers  # click's completion, which only shells ask for
-
-    return answers(row, row.completes, ctx, incomplete)
 
 
 def option(*names: str, cls: type[Option] = Option, **attributes: Any) -> Callable[[F], F]:
