@@ -57,4 +57,5 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOMES, *_MODULES])
+    own = [name for name in globals() if name.startswith("__")]
+    return sorted({*own, *__all__, *_MODULES})
