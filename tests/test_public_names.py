@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
@@ -19,7 +20,7 @@ FILES = ["byte-level.tokenizer.json", "plain.tokenizer.json", "wordpiece.tokeniz
 TEXTS = ["", "hello world", "  it's 2024, wörld! \n", "日本語\U0001f642", "<|endoftext|>", "".join(HARD_ATOMS)]
 TIKTOKENS = {name for name in dir(tiktoken.Encoding) if not name.startswith("_")}
 OURS = {"count", "count_batch", "count_file", "count_files", "encode_array", "encode_array_batch", "encode_files",
-        "encode_stream", "split"}  # fmt: skip
+        "encode_stream", "save", "split"}  # fmt: skip
 
 
 @pytest.fixture(scope="module", params=["cl100k_base", *FILES])
@@ -35,7 +36,8 @@ def test_the_package_has_tiktokens_names_and_a_few_more() -> None:
     assert set(tokcli.__all__) - {"__version__"} == ours
     assert names <= ours
     assert all(getattr(tokcli, name) for name in ours)
-    assert set(dir(tokcli)) >= {*ours, "core", "load", "model", "registry"}
+    seen = {name for name in dir(tokcli) if not name.startswith("__")}
+    assert seen == {*ours, "core", "load", "model", "registry"}
 
 
 def test_an_encoding_has_every_public_name_of_tiktokens(encoding: tokcli.Encoding) -> None:
@@ -129,3 +131,31 @@ def test_train_gives_an_encoding_of_the_size_that_was_asked_for() -> None:
     encoding = tokcli.train(["ab ab ab"], vocab_size=258)
     assert encoding.n_vocab == 258
     assert encoding.encode("ab") == [256]
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: tokcli.train("abc", 300), TypeError, "corpus: expected several texts, such as a list of str, not one str"),
+        (lambda: tokcli.train(b"abc", 300), TypeError, "corpus: expected several texts"),  # type: ignore[arg-type]
+        (lambda: tokcli.train(3, 300), TypeError, "corpus: expected a list of texts, not int"),  # type: ignore[arg-type]
+        (lambda: tokcli.train(["a"], 3), ValueError, "vocab_size 3: too small"),
+        (lambda: tokcli.train(["a"], "300"), TypeError, "vocab_size: expected an int, not str"),  # type: ignore[arg-type]
+        (lambda: tokcli.train(["a"], 300, special_tokens="<x>"), TypeError, "special_tokens: expected several texts"),
+        (lambda: tokcli.train(["a"], 300, name=3), TypeError, "name: expected a str, not int"),  # type: ignore[arg-type]
+        (lambda: tokcli.get_encoding(3), ValueError, "encoding_name: expected a str, not int"),  # type: ignore[arg-type]
+        (lambda: tokcli.get_encoding("gpt2").count_batch("abc"), TypeError, "texts: expected several texts"),
+        (lambda: tokcli.get_encoding("gpt2").encode_array_batch("abc"), TypeError, "texts: expected several texts"),
+        (lambda: tokcli.get_encoding("gpt2").encode("a", dropout=2), ValueError, "dropout: expected a probability from 0 to 1"),
+        (lambda: tokcli.get_encoding("gpt2").encode("a", seed="x"), TypeError, "seed: expected an int, not str"),  # type: ignore[arg-type]
+        (lambda: tokcli.chunks(tokcli.get_encoding("gpt2"), "a", 0), ValueError, "max_tokens: expected 1 or more, not 0"),
+        (lambda: tokcli.chunks(tokcli.get_encoding("gpt2"), "a", 2, overlap=2), ValueError, "overlap: expected 0 or more and less"),
+        (lambda: tokcli.chunks(tokcli.get_encoding("gpt2"), "a", 2, boundary="x"), ValueError, "boundary: expected one of token"),  # type: ignore[arg-type]
+        (lambda: tokcli.load.read_file(3), TypeError, "blobpath: expected a str, not int"),  # type: ignore[arg-type]
+        (lambda: tokcli.load.check_hash("a", "b"), TypeError, "data: expected bytes, not str"),  # type: ignore[arg-type]
+        (lambda: tokcli.load.load_tiktoken_bpe(3), TypeError, "tiktoken_bpe_file: expected a str, not int"),  # type: ignore[arg-type]
+    ],
+)  # fmt: skip
+def test_an_error_names_the_argument(call: Callable[[], object], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        call()

@@ -14,6 +14,7 @@ import json
 from pathlib import Path
 
 from tokcli.atomic import replace_file
+from tokcli.engine.base import arguments
 from tokcli.engine.bpe.byte_alphabet import BYTE_OF
 from tokcli.errors import NetworkError, VocabularyError
 from tokcli.formats.tiktoken import format_tiktoken
@@ -46,6 +47,7 @@ def read_file(blobpath: str) -> bytes:
     A url that cannot be downloaded raises NetworkError, an OSError; so does one that is not https, unless it is on this
     machine. A local file that cannot be read raises the OSError of opening it.
     """
+    arguments.check_text(blobpath, "blobpath")
     if "://" not in blobpath:
         return Path(blobpath).read_bytes()
     if is_offline():
@@ -59,6 +61,8 @@ def check_hash(data: bytes, expected_hash: str) -> bool:
     >>> check_hash(b"", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
     True
     """
+    if not isinstance(data, (bytes, bytearray, memoryview)):
+        raise arguments.wrong_type("data", "bytes", data)
     return hashlib.sha256(data).hexdigest() == expected_hash
 
 
@@ -69,6 +73,9 @@ def read_file_cached(blobpath: str, expected_hash: str | None = None) -> bytes:
     as tiktoken does; where neither is set, it is tokcli's own, which keeps only files whose SHA-256 is given. Contents
     with another SHA-256 than `expected_hash` (hexadecimal) raise ChecksumError, a ValueError.
     """
+    arguments.check_text(blobpath, "blobpath")
+    if expected_hash is not None:
+        arguments.check_text(expected_hash, "expected_hash")
     if "://" not in blobpath:
         return _checked(blobpath, read_file(blobpath), expected_hash)
     path = tiktoken_cache_path(blobpath)
@@ -109,6 +116,8 @@ def data_gym_to_mergeable_bpe_ranks(
     the ranks that encoder.json gives them. The files are read by `read_file_cached` with their SHA-256. Files that do
     not give the same ranks raise PairMismatchError, an AssertionError; files of another form raise VocabularyError.
     """
+    arguments.check_text(vocab_bpe_file, "vocab_bpe_file")
+    arguments.check_text(encoder_json_file, "encoder_json_file")
     merges = _decoded(read_file_cached(vocab_bpe_file, vocab_bpe_hash), vocab_bpe_file).split("\n")[1:-1]
     ids = _object(read_file_cached(encoder_json_file, encoder_json_hash), encoder_json_file)
     tokens = [bytes((byte,)) for byte in BYTE_OF.values()]
@@ -160,6 +169,8 @@ def _bytes_of(token: str, name: str) -> bytes:
 
 def dump_tiktoken_bpe(bpe_ranks: dict[bytes, int], tiktoken_bpe_file: str) -> None:
     """Write ranks to a local .tiktoken file, a line `BASE64 RANK` for each token in the order of the ranks."""
+    arguments.check_text(tiktoken_bpe_file, "tiktoken_bpe_file")
+    bpe_ranks = arguments.ids_by_token(bpe_ranks, bytes, "bpe_ranks")
     Path(tiktoken_bpe_file).write_bytes(format_tiktoken(bpe_ranks))
 
 
@@ -169,6 +180,7 @@ def load_tiktoken_bpe(tiktoken_bpe_file: str, expected_hash: str | None = None) 
     It is as lenient as tiktoken: of lines with the same token the last one counts, and not every byte has to be a
     token. A line that is not a token in base64 and a number raises VocabularyError, a ValueError.
     """
+    arguments.check_text(tiktoken_bpe_file, "tiktoken_bpe_file")
     ranks: dict[bytes, int] = {}
     for number, line in enumerate(read_file_cached(tiktoken_bpe_file, expected_hash).splitlines(), 1):
         if not line:

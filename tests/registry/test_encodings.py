@@ -62,7 +62,7 @@ def test_an_unknown_name_is_a_value_error_with_a_suggestion() -> None:
 
 @pytest.mark.parametrize("name", [None, 3, b"gpt2"])
 def test_a_name_that_is_no_text_is_a_value_error(name: Any) -> None:
-    with pytest.raises(ValueError, match="expected the name of an encoding"):
+    with pytest.raises(ValueError, match="encoding_name: expected a str"):
         get_encoding(name)
 
 

@@ -135,6 +135,8 @@ class Encoding(EncodingVocabulary):
         ([359, 9920], [359, 3833, 660], [66, 64, 83])
         """
         allowed = self._check_special(text, allowed_special, disallowed_special)
+        if seed is not None and not isinstance(seed, int):
+            raise arguments.wrong_type("seed", "an int", seed)
         if dropout is None and alpha is None:
             return self.tokenizer.encode(text, allowed)
         from tokcli.engine.sampling.sampler import sampled  # every family of tokenizers, 50 ms
@@ -262,7 +264,7 @@ class Encoding(EncodingVocabulary):
 
     def count_batch(self, texts: Sequence[str]) -> list[int]:
         """Return the number of tokens of each text."""
-        return list(map(self.tokenizer.count, arguments.texts_in(texts, "texts")))
+        return list(map(self.tokenizer.count, arguments.several_texts(texts, "texts")))
 
     def count_file(self, path: str | Path) -> int:
         """Return the number of tokens of a file; special tokens are text. InputError where the file is not UTF-8.
@@ -304,7 +306,8 @@ class Encoding(EncodingVocabulary):
 
     def encode_array_batch(self, texts: Sequence[str], *, num_threads: int = 8) -> tuple[memoryview, memoryview]:
         """Return all ids in one buffer of uint32, and len(texts) + 1 offsets (uint64) at which each text's begin."""
-        return self.tokenizer.encode_array_batch(arguments.texts_in(texts, "texts"), arguments.threads_in(num_threads))
+        checked, threads = arguments.several_texts(texts, "texts"), arguments.threads_in(num_threads)
+        return self.tokenizer.encode_array_batch(checked, threads)
 
     # --- ids to text -------------------------------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from tokcli.engine.base.arguments import wrong_type
 from tokcli.engine.base.locks import new_lock
 from tokcli.engine.encoding import Encoding
 from tokcli.errors import UnknownEncodingError, did_you_mean
@@ -58,7 +59,7 @@ def get_encoding(encoding_name: str) -> Encoding:
     registered raises UnknownEncodingError, a ValueError.
     """
     if not isinstance(encoding_name, str):
-        raise UnknownEncodingError(f"expected the name of an encoding, got {type(encoding_name).__name__}")
+        raise UnknownEncodingError(str(wrong_type("encoding_name", "a str", encoding_name)))
     return get_registered(encoding_name)
 
 

@@ -39,22 +39,27 @@ def train(
     The tokens are the 256 bytes and then the merges, fewer where no pair is left that may merge. `special_tokens` get
     the ids after them; where they occur in the corpus, they are not counted. With `seed`, its tokens, special ones too,
     keep their ids, and new tokens get the ids after them. `training/trainer.py` states the rules, also those for ties.
+    TypeError and ValueError name the argument that is wrong; one text must be in a list, too.
 
     >>> train(["ab ab ab"], 258, special_tokens=["<end>"]).encode_ordinary("ab ab")
     [256, 257]
     """
     rules = _rules_of(vocab_size, min_frequency, max_token_bytes, ties)
     arguments.check_text(pat_str, "pat_str")
-    special_tokens = arguments.texts_in(special_tokens, "special_tokens")
+    special_tokens = arguments.several_texts(special_tokens, "special_tokens")
+    arguments.check_text(name, "name")
     threads = arguments.threads_in(num_threads)
     if not (seed is None or isinstance(seed, Encoding)):
         raise arguments.wrong_type("seed", "an Encoding", seed)
     if not (on_merge is None or callable(on_merge)):
         raise arguments.wrong_type("on_merge", "a function", on_merge)
+    if isinstance(corpus, (str, bytes)):
+        raise arguments.one_text("corpus", corpus)
     if not isinstance(corpus, Iterable):
         raise arguments.wrong_type("corpus", "a list of texts", corpus)
     if seed is not None:
         rules = rules.extending(seed)
+    rules.check_size("vocab_size")
     counter = CorpusCounter(
         PreTokenizer(pat_str),
         special_tokens=[*special_tokens, *rules.seed_special],

@@ -106,9 +106,9 @@ class TrainingRules:
         new = {token: self.next_id + i for i, token in enumerate(more)}
         return self.from_seed({**self.seed, **new}, self.seed_special)
 
-    def check_size(self) -> None:
+    def check_size(self, name: str = "vocabulary size") -> None:
         """Raise InputError where the vocabulary has no room for the tokens to begin with."""
         least = len(self.seed)
         if self.vocab_size < least:
             why = "one per byte" if least == len(BYTES) else "the tokens of the vocabulary to begin with"
-            raise InputError(f"vocabulary size {self.vocab_size}: too small", f"it is at least {least}, {why}")
+            raise InputError(f"{name} {self.vocab_size}: too small", f"it is at least {least}, {why}")

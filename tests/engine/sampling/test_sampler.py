@@ -134,5 +134,5 @@ def test_other_models_segment_a_text_in_one_way(name: str) -> None:
 
 @pytest.mark.parametrize("probability", [-0.1, 1.5, float("nan")])
 def test_a_dropout_is_a_probability(probability: float) -> None:
-    with pytest.raises(InputError, match="a dropout of"):
+    with pytest.raises(InputError, match="dropout: expected a probability"):
         dropped(encoding_in("r50k_base").tokenizer, probability, Random(1))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import stat
 from collections.abc import Callable, Iterator, Mapping
@@ -11,16 +10,15 @@ from types import TracebackType
 
 from tokcli.atomic import open_file_at
 from tokcli.cli import streams
-from tokcli.cli.json_stream import line
-from tokcli.cli.train.output_names import names_of
 from tokcli.engine.bpe.byte_alphabet import bytes_of
 from tokcli.engine.pretokenizers.known_patterns import GPT2, GPT2_EDUCATIONAL, R50K
 from tokcli.errors import OutputError, VocabularyError, reason_of
-from tokcli.formats.export import writers
-from tokcli.formats.export.tokenizer_config import format_tokenizer_config, may_be_replaced, roles_of
+from tokcli.formats.export.contents import contents_in
+from tokcli.formats.export.output_names import names_of
+from tokcli.formats.export.tokenizer_config import roles_of, says_more
 from tokcli.formats.export.writers import Made
-from tokcli.formats.limits import read_regular_file, shown_name
-from tokcli.formats.tiktoken import format_tiktoken, parse_sidecar
+from tokcli.formats.limits import shown_name
+from tokcli.formats.tiktoken import parse_sidecar
 
 MAX_SHOWN = 40  # characters of a special token in messages
 _IN_FOLDERS = ("gpt2", "huggingface")  # formats whose files may have the names that they have in a folder
@@ -68,7 +66,7 @@ class Files:
             for token in made.special_tokens:
                 if bytes_of(token) not in (None, token.encode()):
                     raise _refused(token, "its letters stand for other bytes in this format")
-        contents = dict(zip(self.names, _contents(made, self._form), strict=False))
+        contents = dict(zip(self.names, contents_in(made, self._form), strict=False))
         if self._form == "minbpe":
             contents.popitem()  # .vocab is for people
         try:
@@ -86,7 +84,7 @@ class Files:
 
     def write(self, made: Made) -> dict[str, bytes]:
         """Write what was learnt; return what each file holds, by its name."""
-        contents = _contents(made, self._form)[: len(self._outputs)]
+        contents = contents_in(made, self._form)[: len(self._outputs)]
         for output, content in zip(self._outputs, contents, strict=True):
             output.write(content)
         for output in self._outputs:
@@ -108,13 +106,8 @@ def _refuse_irregular(path: str) -> None:
 
 def _refuse_config(path: str) -> None:
     """Raise OutputError for a tokenizer_config.json that says more than the one that would replace it."""
-    try:
-        members = json.loads(read_regular_file(path))
-        if isinstance(members, dict) and may_be_replaced(members):
-            return
-    except (ValueError, RecursionError):  # no JSON; or there is nothing yet, or it is said when the file is opened
-        if not os.path.exists(path):  # noqa: PTH110
-            return
+    if not says_more(path):
+        return
     raise OutputError(
         f"{path}: says more than would be written in its place",
         f"Remove it, or write tokenizer.json alone, with -o {os.path.join(os.path.dirname(path), 'tokenizer.json')}.",  # noqa: PTH118, PTH120
@@ -154,15 +147,3 @@ def _special_tokens_in(contents: dict[str, bytes], form: str) -> Mapping[str, in
     from tokcli.formats.read import parse_sources, sources_of  # 5 ms, for the readers of all formats
 
     return parse_sources(sources_of(contents)).special_tokens or {}
-
-
-def _contents(made: Made, form: str) -> list[bytes]:
-    """Return the content of each file of a format."""
-    if form == "tiktoken":
-        sidecar = line({"pat_str": made.pat_str, "special_tokens": dict(made.special_tokens)})
-        return [format_tiktoken(dict(made.mergeable_ranks)), sidecar]
-    if form == "minbpe":
-        return list(writers.format_minbpe(made))
-    if form == "gpt2":
-        return list(writers.format_gpt2(made))
-    return [writers.format_huggingface(made), format_tokenizer_config(made.special_tokens)]

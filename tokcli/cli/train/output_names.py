@@ -1,48 +1,9 @@
-"""The names of the files that a vocabulary is written to, and the format that the name of an output tells."""
+"""The note that `train` makes on the format of what it writes."""
 
 from __future__ import annotations
 
-import os
-
+from tokcli.formats.export.output_names import is_folder
 from tokcli.formats.limits import shown_name
-
-GPT2_NAMES = {"vocab.json": "merges.txt", "encoder.json": "vocab.bpe"}  # a vocabulary and the merges beside it
-_BY_NAME = {name: "gpt2" for pair in GPT2_NAMES.items() for name in pair}
-_BY_ENDING = {".json": "huggingface", ".model": "minbpe", ".tiktoken": "tiktoken"}
-
-
-def form_by_name(output: str) -> str | None:
-    """Return the format of files that have such a name; None where a name tells nothing. A folder is Hugging Face's.
-
-    >>> [form_by_name(name) for name in ("a/tokenizer.json", "vocab.json", "my.model", "my.tiktoken", "folder/", "my")]
-    ['huggingface', 'gpt2', 'minbpe', 'tiktoken', 'huggingface', None]
-    """
-    if is_folder(output):
-        return "huggingface"
-    name = os.path.basename(output).lower()  # noqa: PTH119
-    return _BY_NAME.get(name) or _BY_ENDING.get(os.path.splitext(name)[1])  # noqa: PTH122
-
-
-def is_folder(output: str) -> bool:
-    """Return whether an output is a folder, or will be one as its name says."""
-    return output.endswith("/") or os.path.isdir(output)  # noqa: PTH112
-
-
-def names_of(output: str, form: str) -> list[str]:
-    """Return the names of the files of a format; GPT-2's pair is in a folder where `output` names no file of it."""
-    if form == "tiktoken":
-        return [output, f"{output}.json"]
-    if form == "minbpe":
-        prefix = output.removesuffix(".model")
-        return [f"{prefix}.model", f"{prefix}.vocab"]
-    if form == "huggingface":
-        names = ("tokenizer.json", "tokenizer_config.json")
-        return [os.path.join(output, name) for name in names] if is_folder(output) else [output]  # noqa: PTH118
-    folder, name = os.path.split(output)
-    for vocab, merges in GPT2_NAMES.items():
-        if name in (vocab, merges):
-            return [os.path.join(folder, vocab), os.path.join(folder, merges)]  # noqa: PTH118
-    return [os.path.join(output, "vocab.json"), os.path.join(output, "merges.txt")]  # noqa: PTH118
 
 
 def note_on_form(output: str, form: str | None, told: str | None) -> str:

@@ -11,11 +11,12 @@ from tokcli.cli import messages, streams
 from tokcli.cli.request import files_read, texts_in_folders, thread_count
 from tokcli.cli.train.corpus_files import Corpus, path_of
 from tokcli.cli.train.output import Files
-from tokcli.cli.train.output_names import form_by_name, note_on_form
+from tokcli.cli.train.output_names import note_on_form
 from tokcli.cli.train.plan import Plan
 from tokcli.cli.train.progress import Progress
 from tokcli.cli.train.train_options import TrainOptions
 from tokcli.errors import InputError, LongPieceError, OutputError
+from tokcli.formats.export.output_names import form_by_name
 from tokcli.registry.registered import get_encoding
 from tokcli.render.numbers import counted as count_of
 from tokcli.training.cluster import count_on_cluster

@@ -48,6 +48,22 @@ def texts_in(texts: object, name: str) -> list[str]:
     return found
 
 
+def several_texts(texts: object, name: str) -> list[str]:
+    """Return texts as a list; TypeError for one str, which is iterable, too, and for what `texts_in` refuses."""
+    if isinstance(texts, (str, bytes)):
+        raise one_text(name, texts)
+    return texts_in(texts, name)
+
+
+def one_text(name: str, value: object) -> TypeError:
+    """Return the error for one text where several are expected.
+
+    >>> one_text("corpus", "abc")
+    TypeError('corpus: expected several texts, such as a list of str, not one str')
+    """
+    return TypeError(f"{name}: expected several texts, such as a list of str, not one {type(value).__name__}")
+
+
 def bytes_in(data: object, name: str) -> bytes:
     """Return bytes, given as such or as a str; TypeError for anything else, UnicodeEncodeError for a lone surrogate."""
     if isinstance(data, str):

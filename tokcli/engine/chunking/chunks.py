@@ -47,7 +47,7 @@ def chunks(
     max_tokens, overlap = arguments.number_in(max_tokens, "max_tokens"), arguments.number_in(overlap, "overlap")
     check_sizes(max_tokens, overlap)
     if not isinstance(boundary, str) or boundary not in TRIED:
-        raise InputError(f"boundary {boundary!r} is none of {', '.join(TRIED)}")
+        raise InputError(f"boundary: expected one of {', '.join(TRIED)}, not {boundary!r}")
     cutter = PassageCutter(encoding.tokenizer, max_tokens, overlap=overlap, boundary=boundary)
     return _chunks(encoding.tokenizer, without_surrogates(text).encode(), cutter)
 
@@ -65,6 +65,6 @@ def _chunks(tokenizer: Tokenizer, data: bytes, cutter: PassageCutter) -> Iterato
 def check_sizes(size: int, overlap: int) -> None:
     """Raise InputError for chunks of less than one token, and for an overlap that is negative or fills a chunk."""
     if size < 1:
-        raise InputError(f"a chunk of {size} tokens holds nothing")
+        raise InputError(f"max_tokens: expected 1 or more, not {size}")
     if not 0 <= overlap < size:
-        raise InputError(f"an overlap of {overlap} tokens leaves no room in a chunk of {size}")
+        raise InputError(f"overlap: expected 0 or more and less than max_tokens, {size}, not {overlap}")

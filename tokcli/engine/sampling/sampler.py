@@ -53,8 +53,6 @@ def sampled(tokenizer: Tokenizer, dropout: float | None, alpha: float | None, se
     for value, name in ((dropout, "dropout"), (alpha, "alpha")):
         if value is not None and not isinstance(value, (int, float)):
             raise wrong_type(name, "a number", value)
-    if seed is not None and not isinstance(seed, int):
-        raise wrong_type("seed", "an int", seed)
     if alpha is None:
         return dropped(tokenizer, dropout or 0, Random(seed))
     if dropout is not None:
@@ -69,7 +67,7 @@ def dropped(tokenizer: Tokenizer, probability: float, random: Random) -> Tokeniz
     `random` and the texts that were encoded before. Only one thread may use the tokenizer.
     """
     if not 0 <= probability <= 1:
-        raise InputError(f"a dropout of {probability}", "It is a probability, from 0 to 1.")
+        raise InputError(f"dropout: expected a probability from 0 to 1, not {probability}")
     dropout, rules = Dropout(probability, random), tokenizer.rules
     if isinstance(tokenizer, RankTokenizer):
         return tokenizer if not probability else DroppedRanks(tokenizer, dropout)
@@ -86,7 +84,7 @@ def drawn(tokenizer: Tokenizer, alpha: float, random: Random, number: int | None
     `random` as in `dropped`.
     """
     if not 0 <= alpha < math.inf:
-        raise InputError(f"an alpha of {alpha}", "It is 0 or a positive number.")
+        raise InputError(f"alpha: expected 0 or a positive number, not {alpha}")
     rules = tokenizer.rules
     if number == 1 and way_of(tokenizer) == "paths":
         return tokenizer

@@ -19,6 +19,10 @@ from tokcli.formats.export.writers import Made
 
 FORMS = ("tiktoken", "gpt2", "huggingface", "minbpe")
 _GPT2_PATTERNS = (known.R50K, known.GPT2, known.GPT2_EDUCATIONAL)
+ADVICE = {  # to who reads the files of a format with its own library
+    "tiktoken": "the pattern and the special tokens are in FILE.json beside it; pass them to tiktoken.",
+    "minbpe": "minbpe's load() does not read the pattern: make the RegexTokenizer with this one.",
+}
 _LISTED = 3  # tokens that a message lists
 _SHOWN = 24  # bytes of a token in a message
 
@@ -189,14 +193,10 @@ def _said_by_writer(write: Callable[[], object]) -> str:
 
 
 def _notes(made: Made, form: str) -> list[str]:
-    notes = []
-    if form == "tiktoken":
-        notes.append("the pattern and the special tokens are in FILE.json beside it; pass them to tiktoken.")
-        if made.not_special:
-            found = _tokens("tokens that are found in any text become special tokens", _texts(made.not_special))
-            notes.append(f"{found}.")
-    if form == "minbpe":
-        notes.append("minbpe's load() does not read the pattern: make the RegexTokenizer with this one.")
+    notes = [ADVICE[form]] if form in ADVICE else []
+    if form == "tiktoken" and made.not_special:
+        found = _tokens("tokens that are found in any text become special tokens", _texts(made.not_special))
+        notes.append(f"{found}.")
     if made.unmade and form in ("tiktoken", "minbpe"):
         notes.append(f"{_tokens('tokens that no text is encoded as are left out', list(made.unmade))}.")
     return notes

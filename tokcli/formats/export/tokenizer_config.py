@@ -6,7 +6,10 @@ The tokens themselves are in tokenizer.json beside it; which part a token plays 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable
+import os
+from collections.abc import Collection
+
+from tokcli.formats.limits import read_regular_file
 
 # The part of a special token -> the names that it has in published vocabularies, without signs; the first is preferred.
 _ROLES = {
@@ -45,6 +48,10 @@ def format_tokenizer_config(names: Collection[str]) -> bytes:
     return json.dumps(table, ensure_ascii=False, indent=1).encode() + b"\n"
 
 
-def may_be_replaced(members: Iterable[str]) -> bool:
-    """Return whether a tokenizer_config.json with these members says no more than one of ours."""
-    return {*_ALWAYS, *_ROLES, _OTHERS}.issuperset(members)
+def says_more(path: str) -> bool:
+    """Return whether there is a file at `path` that says more than the tokenizer_config.json that would replace it."""
+    try:
+        members = json.loads(read_regular_file(path))
+    except (ValueError, RecursionError):  # no JSON; or there is nothing yet, or it is said when the file is opened
+        return os.path.exists(path)  # noqa: PTH110
+    return not (isinstance(members, dict) and {*_ALWAYS, *_ROLES, _OTHERS}.issuperset(members))
