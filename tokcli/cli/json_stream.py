@@ -90,6 +90,29 @@ def text_member(data: bytes) -> dict[str, str]:
         return {"bytes_hex": data.hex()}
 
 
+def text_of_name(name: str) -> str:
+    r"""Return the name of a file as JSON can hold it: bytes that are not UTF-8 (PEP 383) become U+FFFD.
+
+    >>> text_of_name("caf\udce9.txt"), text_of_name("café.txt")
+    ('caf\ufffd.txt', 'café.txt')
+    """
+    if name.isascii():
+        return name
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def path_members(path: str) -> dict[str, str]:
+    r"""Return the path of a file as the members of a JSON object: `path`, and `path_hex` where it is not UTF-8.
+
+    `path_hex` has the bytes of the path as hexadecimal digits.
+
+    >>> path_members("café"), path_members("caf\udce9")
+    ({'path': 'café'}, {'path': 'caf\ufffd', 'path_hex': '636166e9'})
+    """
+    text = text_of_name(path)
+    return {"path": text} if text == path else {"path": text, "path_hex": path.encode("utf-8", "surrogateescape").hex()}
+
+
 def line(value: object) -> bytes:
     """Return a value as one line of JSON."""
     return f"{dump(value)}\n".encode()

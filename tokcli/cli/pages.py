@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from tokcli.cli import streams
+from tokcli.cli.json_stream import text_of_name
 from tokcli.errors import InputError
 from tokcli.render.numbers import counted
 from tokcli.render.pages.page import PageKind, make_page
@@ -48,7 +49,8 @@ def write(
     packer: Packer,
 ) -> None:
     """Write a page to the file at `path`; OutputError if it is one of the sources."""
-    page = make_page(kind, f"{title} - tokcli", head, packer)
+    named = {**head, "name": text_of_name(head["name"])}
+    page = make_page(kind, f"{title} - tokcli", named, packer)
     with streams.Output(path, sources) as output:
         output.write(page.encode("ascii"))
         output.flush()

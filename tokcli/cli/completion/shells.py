@@ -16,7 +16,7 @@ Asked = Callable[[list[str], str], Offer]  # of the words after the program's na
 
 
 def for_bash(asked: Asked, line: str, replaced: str, kind: str, columns: str) -> list[str]:
-    """Offer bash: it sends the line, the end of it that a match replaces, how it was asked, and the screen's width.
+    """Answer bash: it sends the line, the end of it that a match replaces, how it was asked, and the screen's width.
 
     The second line is what of the replaced text is before a path, the third what of the path is before that text.
     """
@@ -36,7 +36,7 @@ def for_bash(asked: Asked, line: str, replaced: str, kind: str, columns: str) ->
 
 
 def for_zsh(asked: Asked, *typed: str) -> list[str]:
-    """Offer zsh: it sends words as they were typed, and adds what it completes after a part of the last word.
+    """Answer zsh: it sends words as they were typed, and adds what it completes after a part of the last word.
 
     The first line also has how many characters that part has, and after a list's element "list"; where the case of
     values is ignored, "case". Colons are escaped, and separate a value from its description.
@@ -51,7 +51,7 @@ def for_zsh(asked: Asked, *typed: str) -> list[str]:
 
 
 def for_fish(asked: Asked, *typed: str) -> list[str]:
-    """Offer fish: it sends the words, the last one as it was typed, and takes whole words with a tab before the help.
+    """Answer fish: it sends the words, the last one as it was typed, and takes whole words with a tab before the help.
 
     The second line is what of the word is before a path.
     """

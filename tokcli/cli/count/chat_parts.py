@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tokcli.cli.count.budget import lines_of, members_of
 from tokcli.cli.count.chat_tally import KEYS, ChatPart, ChatTally
 from tokcli.cli.count.csv_lines import csv_line
-from tokcli.cli.json_stream import JsonStream, line
+from tokcli.cli.json_stream import JsonStream, line, path_members
 from tokcli.render.visible import visible
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def write_parts(asked: CountOptions, output: Output, tally: ChatTally, total: in
 
 
 def _members(names: Sequence[str], part: ChatPart, inputs: int) -> dict[str, object]:
-    path = {"path": part.path} if inputs > 1 and part.path else {}
+    path = path_members(part.path) if inputs > 1 and part.path else {}
     return {"tokens": part.tokens, **dict(zip(names, part.names, strict=True)), **path}
 
 

@@ -18,7 +18,7 @@ from tokcli.cli.count.count_tree import Columns, tree_of, write_lines
 from tokcli.cli.count.csv_lines import csv_line
 from tokcli.cli.count.estimates import scaled_rows
 from tokcli.cli.count.many import ManyCounts, Row, one_for_each
-from tokcli.cli.json_stream import JsonStream, line
+from tokcli.cli.json_stream import JsonStream, line, path_members, text_of_name
 from tokcli.cli.terminal.colours import is_for_people
 from tokcli.errors import MAX_QUOTED, InputError
 from tokcli.render.numbers import counted
@@ -110,6 +110,8 @@ class RowTotals:
 def write_rows(asked: CountOptions, output: Output, rows: Iterator[Row], totals: RowTotals, *, is_alone: bool) -> None:
     """Write rows in the form that was asked for; `totals` are their sums once all have been consumed."""
     names = asked.encodings if len(asked.encodings) > 1 else (TOKENS,)
+    if asked.as_json or asked.jsonl:
+        names = tuple(map(text_of_name, names))
     if asked.only_total or (is_alone and not (asked.as_json or asked.with_filename)):
         for _ in rows:
             pass
@@ -157,7 +159,7 @@ def ordered(asked: CountOptions, rows: Iterable[Row]) -> list[Row]:
 def members(names: Sequence[str], row: Row) -> dict[str, object]:
     """Return a row as the members of a JSON object: its counts by name, bytes and path, and what is not counted."""
     left_out = {"left_out": dict(row.chat.left_out)} if row.chat and row.chat.left_out else {}
-    return {**dict(zip(names, row.tokens, strict=True)), "bytes": row.size, "path": row.path, **left_out}
+    return {**dict(zip(names, row.tokens, strict=True)), "bytes": row.size, **path_members(row.path), **left_out}
 
 
 def write_total(asked: CountOptions, output: Output, names: Sequence[str], totals: RowTotals) -> None:

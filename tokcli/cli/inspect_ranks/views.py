@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tokcli.analysis.vocabulary import byte_order, difference, stats_of
 from tokcli.cli.inspect_ranks.inspect_options import InspectOptions, InspectRequest
 from tokcli.cli.inspect_ranks.listing import emit, is_for_people, is_tsv, on_screen
+from tokcli.cli.json_stream import text_of_name
 from tokcli.render.numbers import counted, grouped
 from tokcli.render.tables import NO_NUMBER, Column, NumberColumn, number_tsv
 
@@ -110,7 +111,7 @@ def show_difference(request: InspectRequest, output: ShownOn) -> None:
 
     def as_json() -> object:
         listed = [{"bytes_hex": token.hex(), "a": a, "b": b} for token, a, b in rows]
-        return {"a": first, "b": second, **counts, "tokens": listed}
+        return {"a": text_of_name(first), "b": text_of_name(second), **counts, "tokens": listed}
 
     request.note(
         f"{counted(found.shared, 'token is', 'tokens are')} in both ({grouped(found.same_id)} with the same id), "

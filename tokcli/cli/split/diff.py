@@ -13,7 +13,7 @@ from rich.text import Text
 from tokcli.analysis.pieces.diff import Region, Totals, regions
 from tokcli.analysis.pieces.pieces import ChunkPieces, Piece
 from tokcli.cli import streams
-from tokcli.cli.json_stream import JsonStream, text_member
+from tokcli.cli.json_stream import JsonStream, text_member, text_of_name
 from tokcli.cli.request import SMALL_BLOCK, TextRequest
 from tokcli.cli.split.split_options import SplitRequest
 from tokcli.cli.terminal import pager, screen
@@ -132,7 +132,7 @@ def _write_rows(number: int, region: Region, sides: Sides, output: streams.Outpu
 def _write_json(sides: Sides, found: Iterator[Region], totals: Totals, output: streams.Output) -> None:
     """Write a JSON object for an input: left and right (names), regions, and then the totals."""
     stream = JsonStream(output)
-    with stream.object(left=sides[0].title, right=sides[1].title):
+    with stream.object(left=text_of_name(sides[0].title), right=text_of_name(sides[1].title)):
         with stream.array("regions"):
             for region in found:
                 stream.value(_json_region(region, sides))

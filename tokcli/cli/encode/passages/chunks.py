@@ -11,7 +11,7 @@ from tokcli.cli.encode.encode_options import EncodeRequest
 from tokcli.cli.encode.passages.kept_text import located, refuse_pair, write_ends
 from tokcli.cli.encode.whole_texts import adding, template_size
 from tokcli.cli.inputs import records
-from tokcli.cli.json_stream import dump, text_member
+from tokcli.cli.json_stream import dump, path_members, text_member
 from tokcli.cli.record import SEPARATOR, Record
 from tokcli.engine.chunking.cutter import Passage, PassageCutter
 from tokcli.engine.stream.ids import format_ids
@@ -86,7 +86,7 @@ class ChunkWriter:
     def write(self) -> None:
         """Write the chunks of all inputs; a note says how many records have no text, and so no chunk."""
         for source in self._request.texts:
-            path = b"" if is_alone(self._request) else f'"path": {dump(source.name)}, '.encode()
+            path = b"" if is_alone(self._request) else f"{dump(path_members(source.name))[1:-1]}, ".encode()
             if self._request.options.records is None:
                 with streams.naming(source.shown):
                     for rendered in self._rendered(source, path):

@@ -13,7 +13,7 @@ from tokcli.cli.encode.write_ids import Spool
 from tokcli.cli.inputs.input_facts import size_on_disk
 from tokcli.cli.inputs.records import batches_of
 from tokcli.cli.inputs.sections import Section, is_one_piece, record_from
-from tokcli.cli.json_stream import dump
+from tokcli.cli.json_stream import dump, path_members
 from tokcli.cli.record import SEPARATOR
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Run:
 
     def _note(self, section: Section) -> None:
         """Keep what the index will say about a section."""
-        about: dict[str, Any] = {"path": section.source.name, "bytes": size_on_disk(section.source)}
+        about: dict[str, Any] = {**path_members(section.source.name), "bytes": size_on_disk(section.source)}
         if not section.is_whole:
             about |= {"start": section.start} | ({} if section.stop is None else {"end": section.stop})
         self._sources.write(dump(about).encode() + b"\n")

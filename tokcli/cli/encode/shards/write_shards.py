@@ -25,6 +25,7 @@ from tokcli.cli.encode.shards.shard_writer import ShardWriter
 from tokcli.cli.encode.shards.shards_on_cluster import ClusterRun
 from tokcli.cli.inputs.columns import import_pyarrow
 from tokcli.cli.inputs.sections import separator_of
+from tokcli.cli.json_stream import text_of_name
 from tokcli.engine.stream.ids import BinaryFormat
 from tokcli.engine.stream.npy import DTYPES
 from tokcli.errors import InputError, OutputError, TokcliError, reason_of
@@ -121,7 +122,7 @@ def about(request: EncodeRequest, form: BinaryFormat, digest: str, part: Part) -
     return {
         "layout": asked.layout,
         "dtype": DTYPES[form],
-        "encoding": request.encoding.name,
+        "encoding": text_of_name(request.encoding.name),
         "digest": digest,
         **({} if asked.prepend_special is None else {"prepend_special": asked.prepend_special}),
         "append_special": asked.append_special,

@@ -11,7 +11,7 @@ from tokcli.cli import streams
 from tokcli.cli.encode.encode_options import EncodeRequest
 from tokcli.cli.encode.whole_texts import sees_whole, whole_tokens
 from tokcli.cli.inputs.whole_input import read_all
-from tokcli.cli.json_stream import JsonStream, text_member
+from tokcli.cli.json_stream import JsonStream, text_member, text_of_name
 from tokcli.cli.terminal import pager
 from tokcli.cli.terminal.colours import is_for_people
 from tokcli.engine.stream.spans import byte_spans
@@ -116,7 +116,7 @@ def write_json(sides: list[EncodeRequest], data: bytes, output: streams.Output) 
             found = tokens_of(side, data)
             count = len(found.ids)
             first = count if first is None else first
-            with stream.object(encoding=found.name):
+            with stream.object(encoding=text_of_name(found.name)):
                 with stream.array("tokens"):
                     for some in json_tokens(found):
                         stream.values(some)

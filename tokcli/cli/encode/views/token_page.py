@@ -9,6 +9,7 @@ from tokcli.cli import pages, streams
 from tokcli.cli.encode.encode_options import EncodeRequest
 from tokcli.cli.encode.whole_texts import sees_whole, whole_tokens
 from tokcli.cli.encode.write_ids import limited
+from tokcli.cli.json_stream import text_of_name
 from tokcli.engine.tokens import pairs_of
 from tokcli.render.pages.page_columns import Packer, add_texts
 
@@ -29,7 +30,7 @@ def write_tokens(request: EncodeRequest, path: str) -> None:
                 else:
                     spans = None
                 pages.check_size(len(sequence))
-        inputs.append({"name": source.shown, "tokens": len(sequence) - before})
+        inputs.append({"name": text_of_name(source.shown), "tokens": len(sequence) - before})
     places = "bytes" if not sees_whole(request) else "unknown" if spans is None else "characters"
     table = pages.table_of(encoding, sequence)
     add_texts(packer, table, sequence, spans if places == "characters" else None)
