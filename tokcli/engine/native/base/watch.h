@@ -77,6 +77,8 @@ inline void work_done(size_t bytes) {
   if (watched != nullptr && (watched->left_ -= static_cast<ptrdiff_t>(bytes)) < 0) [[unlikely]] watched->look();
 }
 
+constexpr size_t kUncounted = 256;  // bytes that a search looks at before it counts as work
+
 // For loops with little to do in each turn: adds up what they have done.
 class Pace {
  public:

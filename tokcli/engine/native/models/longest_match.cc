@@ -9,13 +9,13 @@
 namespace tokcli {
 namespace {
 
-constexpr size_t kBlock = 64;
+constexpr size_t kLookBytes = 64;  // looked at together
 
-// Returns whether two bytes are beside each other anywhere from the first kBlock bytes on. (A compiler makes a few vector
-// instructions of this.)
+// Returns whether two bytes are beside each other anywhere from the first kLookBytes bytes on. (A compiler makes a few
+// vector instructions of this.)
 bool has_pair(const uint8_t* p, uint8_t first, uint8_t second) {
   unsigned char found = 0;
-  for (size_t i = 0; i < kBlock; ++i) found |= static_cast<unsigned char>((p[i] == first) & (p[i + 1] == second));
+  for (size_t i = 0; i < kLookBytes; ++i) found |= static_cast<unsigned char>((p[i] == first) & (p[i + 1] == second));
   return found != 0;
 }
 
@@ -45,8 +45,10 @@ void LongestMatch::each(Bytes data, const Visit& visit) const {
   const uint8_t* next_look = begin;  // up to here, every byte is tried
   for (const uint8_t* p = begin; p < end;) {
     if (!pair_.empty() && p >= next_look) {
-      for (; static_cast<size_t>(end - p) > kBlock && !has_pair(p, first, second); p += kBlock) pace.step(kBlock / 8);
-      next_look = p + std::min(kBlock, static_cast<size_t>(end - p));
+      for (; static_cast<size_t>(end - p) > kLookBytes && !has_pair(p, first, second); p += kLookBytes) {
+        pace.step(kLookBytes / 8);
+      }
+      next_look = p + std::min(kLookBytes, static_cast<size_t>(end - p));
     }
     if (pair_.empty()) {
       const uint8_t* const found = begins_.find(p, end);

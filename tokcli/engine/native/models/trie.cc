@@ -10,7 +10,6 @@
 namespace tokcli {
 
 namespace {
-constexpr size_t kFar = 256;   // bytes after which looking for a string is work that callers do not count
 constexpr size_t kWasted = size_t{1} << 20;  // bytes that a search looks at in vain before it reads backwards
 constexpr size_t kEach = 16;                 // the same, for each byte of the text before
 constexpr size_t kBlock = size_t{1} << 16;   // bytes of text that are read backwards at once
@@ -28,7 +27,7 @@ size_t Trie::longest(const uint8_t* p, const uint8_t* end, uint32_t* value, size
     *value = units_[node].value;
     found = static_cast<size_t>(at - p);
   }
-  if (static_cast<size_t>(at - p) > kFar) [[unlikely]] work_done(static_cast<size_t>(at - p));
+  if (static_cast<size_t>(at - p) > kUncounted) [[unlikely]] work_done(static_cast<size_t>(at - p));
   if (seen != nullptr) *seen = static_cast<size_t>(at - p);
   return found;
 }

@@ -8,7 +8,6 @@
 namespace tokcli {
 namespace {
 
-constexpr size_t kFar = 256;  // bytes after which looking for a rule is work that callers do not count
 constexpr size_t kLongestRule = 1024;  // bytes, as LONGEST_RULE in charsmap.py: units may lead in circles
 
 }  // namespace
@@ -33,7 +32,7 @@ Charsmap::Found Charsmap::longest(const uint8_t* p, const uint8_t* end, size_t* 
       found = static_cast<size_t>(q - p);
     }
   }
-  if (looked_at > kFar) [[unlikely]] work_done(looked_at);
+  if (looked_at > kUncounted) [[unlikely]] work_done(looked_at);
   if (found == 0 || value >= texts_.size()) return Found::kNone;
   *size = found;
   *text = std::string_view(texts_.data() + value);

@@ -38,7 +38,6 @@ struct Room {
 };
 
 constexpr size_t kWritten = 8;  // bytes that are copied at once
-constexpr size_t kFar = 256;    // bytes after which looking for a kept symbol is work that callers do not count
 
 // Returns how many of the eight bytes at `p` are printable ASCII other than the space, from the first one on.
 size_t count_printable(const uint8_t* p) {
@@ -95,7 +94,7 @@ size_t SpaceRules::kept_size(const uint8_t* p, const uint8_t* end) const {
   uint32_t node = Trie::kRoot;
   const uint8_t* at = p;
   while (at < end && (node = kept.step(node, *at)) != kNone) ++at;
-  if (static_cast<size_t>(at - p) > kFar) [[unlikely]] work_done(static_cast<size_t>(at - p));
+  if (static_cast<size_t>(at - p) > kUncounted) [[unlikely]] work_done(static_cast<size_t>(at - p));
   while (at > p && at < end && !begins_char(*at)) --at;  // whole characters only
   return static_cast<size_t>(at - p);
 }

@@ -15,8 +15,6 @@ namespace {
 constexpr size_t kMost = 6;  // bytes that a byte can become: \u001f (of a hidden character at most 5 are for one byte)
 constexpr size_t kSlice = 1024, kMostBytes = 4;  // bytes that are escaped together, and of a character
 
-constexpr char kHex[] = "0123456789abcdef";
-
 struct Escape {
   uint8_t size;
   char bytes[kMost];

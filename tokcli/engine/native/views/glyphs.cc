@@ -12,8 +12,8 @@
 namespace tokcli {
 namespace {
 
-constexpr char kHex[] = "0123456789abcdef", kCapitals[] = "0123456789ABCDEF";
-constexpr size_t kSlice = 1024;            // bytes that are shown together
+constexpr char kCapitals[] = "0123456789ABCDEF";
+constexpr size_t kShownBytes = 1024;            // bytes that are shown together
 constexpr size_t kMostShown = 8;           // bytes that a byte can become: of one that is not UTF-8
 constexpr size_t kEnds = 32;               // and beside them
 
@@ -128,7 +128,7 @@ std::vector<uint32_t> Glyphs::missing(Bytes text) const {
 Extent append_visible(Bytes text, bool spaces, const Glyphs& glyphs, ByteBuffer* out) {
   Shower shower(spaces, glyphs);
   for (const uint8_t *p = text.data(), *const end = p + text.size(); p < end;) {
-    const uint8_t* const stop = p + std::min<size_t>(static_cast<size_t>(end - p), kSlice);
+    const uint8_t* const stop = p + std::min<size_t>(static_cast<size_t>(end - p), kShownBytes);
     uint8_t* const first = out->reserve(static_cast<size_t>(stop - p) * kMostShown + kEnds);
     uint8_t* to = first;
     while (p < stop) to = shower.show(p, end, to);

@@ -17,6 +17,7 @@ namespace tokcli {
 // space, or only a substitute. The numbers are those of render/glyphs.py.
 enum class GlyphKind : uint8_t { kUnknown, kPlain, kMark, kSpace, kHidden, kHiddenMark };
 
+constexpr char kHex[] = "0123456789abcdef";
 constexpr unsigned kMarksPerBase = 8;  // marks that one character carries: MARKS_PER_BASE of render/visible.py
 
 // Threads may share a table; what one of them learns the others see sooner or later.
