@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tokcli.cli import streams
 from tokcli.cli.json_stream import text_of_name
 from tokcli.errors import InputError
-from tokcli.render.numbers import counted
-from tokcli.render.pages.page import PageKind, make_page
+from tokcli.render.numbers import counted, grouped
+from tokcli.render.pages.page import PageKind, PageWords, make_page
 from tokcli.render.pages.page_columns import Packer, PageTokens, with_ancestors
+from tokcli.render.visible import BOUNDARY, NEWLINE, visible_bytes
 
 if TYPE_CHECKING:
     from tokcli.engine.encoding import Encoding
 
 MAX_TOKENS = 4_000_000  # of a page: some 16 MB of text, and as much as a browser scrolls through without effort
+MOST_PLAIN = 10_000  # tokens or pieces that a page shows without JavaScript
+MOST_OF_TEXT = 40  # characters of --text in the heading of its page
+ELLIPSIS = "\u2026"
 
 
 def check_size(tokens: int) -> None:
@@ -40,17 +44,45 @@ def special_ids(encoding: Encoding) -> frozenset[int]:
     return frozenset(filter(encoding.tokenizer.is_special, encoding.tokenizer.special_tokens.values()))
 
 
+def heading_of(names: Sequence[str], text: str | None = None) -> str:
+    """Return what a page of these inputs is called: by their names, or by the beginning of the `text` of --text.
+
+    >>> heading_of(["a.txt"]), heading_of(["a.txt", "b.txt", "c.txt"]), heading_of(["--text"], "hello\\nworld")
+    ('a.txt', 'a.txt and 2 more', '"hello world"')
+    """
+    if text is not None:
+        line = " ".join(text.split())
+        return f'"{line if len(line) <= MOST_OF_TEXT else line[:MOST_OF_TEXT].rstrip() + ELLIPSIS}"'
+    if not names:
+        return "no input"
+    return names[0] + (f" and {grouped(len(names) - 1)} more" if names[1:] else "")
+
+
+def plain_text(parts: Iterable[bytes]) -> str:
+    """Return the first tokens or pieces of a page for a browser without JavaScript, with a bar between them.
+
+    >>> plain_text([b"two", b" words", b"\\n", b"more"])
+    'two│·words│⏎\\n│more'
+    """
+    shown: list[str] = []
+    for part in parts:
+        if len(shown) == MOST_PLAIN:
+            shown.append(ELLIPSIS)
+            break
+        shown.append(visible_bytes(part, spaces=True).replace(NEWLINE, NEWLINE + "\n"))
+    return BOUNDARY.join(shown)
+
+
 def write(
     path: str,
     sources: Iterable[streams.Input],
     kind: PageKind,
-    title: str,
+    words: PageWords,
     head: Mapping[str, Any],
     packer: Packer,
 ) -> None:
     """Write a page to the file at `path`; OutputError if it is one of the sources."""
-    named = {**head, "name": text_of_name(head["name"])}
-    page = make_page(kind, f"{title} - tokcli", named, packer)
+    page = make_page(kind, words, {**head, "name": text_of_name(head["name"])}, packer)
     with streams.Output(path, sources) as output:
         output.write(page.encode("ascii"))
         output.flush()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import array
 import base64
 import hashlib
+import html
 import json
 import re
 import zlib
@@ -20,7 +21,6 @@ from support import MARKUP, ROOT, ok, refused
 from tokcli import get_encoding
 from tokcli.cli import pages
 from tokcli.cli.main import run
-from tokcli.render.colours import PALETTE
 
 FORMATS = ROOT / "tests" / "data" / "formats"
 
@@ -246,6 +246,35 @@ def test_the_page_of_200000_tokens_is_small(tmp_path: Path) -> None:
     assert (tmp_path / "page.html").stat().st_size < 3_000_000
 
 
-def test_the_colours_of_the_pages_are_those_of_the_terminal() -> None:
-    style = (ROOT / "tokcli" / "render" / "pages" / "page.css").read_text()
-    assert re.findall(r"--t\d: (#\w+)", style) == list(PALETTE)
+@pytest.mark.parametrize("command", ["encode", "split"])
+def test_a_page_is_called_by_what_it_shows(tmp_path: Path, command: str) -> None:
+    def heading(*arguments: str | Path, stdin: bytes = b"") -> str:
+        path = tmp_path / "page.html"
+        ok(command, *arguments, "--html", path, data=stdin)
+        title = re.search(r"<title>(.*)</title>", path.read_text("ascii"))
+        name = re.search(r'<bdi id="title" class="data">(.*)</bdi></h1>', path.read_text("ascii"))
+        assert title and name and title[1].startswith(f"{name[1]}: ")
+        return html.unescape(name[1])
+
+    for name in ("one", "two"):
+        (tmp_path / name).write_text("x")
+    assert heading("-t", "hello\n world") == '"hello world"'
+    assert heading("-t", "word " * 30) == '"word word word word word word word word\u2026"'
+    assert heading(stdin=b"hello") == "standard input"
+    assert heading(tmp_path / "one") == str(tmp_path / "one")
+    assert heading(tmp_path / "one", tmp_path / "two") == f"{tmp_path / 'one'} and 1 more"
+
+
+@pytest.mark.parametrize(("command", "unit"), [("encode", "token"), ("split", "piece")])
+def test_a_page_says_what_it_is_about_without_javascript(tmp_path: Path, command: str, unit: str) -> None:
+    made(tmp_path, command, "-t", "</pre><b>two\nlines")
+    text = (tmp_path / "page.html").read_text("ascii")
+    assert re.search(rf'<span id="summary">\d {unit}s, ', text)
+    shown = re.search(r'<noscript>.*<pre class="plain">(.*)</pre>\n</noscript>', text, re.DOTALL)
+    assert shown
+    assert html.unescape(shown[1]).replace("\u2502", "") == "</pre><b>two\u23ce\nlines"
+
+
+def test_without_javascript_a_page_shows_the_beginning_of_a_long_text(tmp_path: Path) -> None:
+    page = made(tmp_path, "encode", "-t", "a b" * 20_000)
+    assert page.text.count("&#9474;") == pages.MOST_PLAIN

@@ -11,6 +11,7 @@ from tokcli.cli.train.report import tell
 from tokcli.errors import InputError
 from tokcli.formats.export.losses import export
 from tokcli.render.numbers import counted, grouped
+from tokcli.render.pages.page import PageWords
 from tokcli.render.pages.page_columns import Packer, PageTokens, add_reencoded
 
 
@@ -24,12 +25,10 @@ def write_page(request: InspectRequest, path: str) -> None:
         dict(enumerate(encoding.tokenizer.scores())),
     )
     add_reencoded(packer, table.pack(packer), dict(not_self(encoding, sorted(table.tokens))))
-    count = len(table.tokens)
-    head = {
-        "name": encoding.name,
-        "summary": f"{counted(count, 'token')}, {grouped(len(table.special))} of them special",
-    }
-    pages.write(path, files_read(request.options), "vocabulary", f"{encoding.name}: tokens", head, packer)
+    special_count = f"{grouped(len(table.special))} of them special"
+    summary = f"{counted(len(table.tokens), 'token')}, {special_count}"
+    words = PageWords(f"{encoding.name}: tokens - tokcli", encoding.name, encoding.name, summary)
+    pages.write(path, files_read(request.options), "vocabulary", words, {"name": encoding.name}, packer)
 
 
 def write_export(request: InspectRequest, form: str) -> None:

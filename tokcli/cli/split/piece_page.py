@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from tokcli.analysis.pattern.explain import explain
 from tokcli.analysis.pieces.described import described
 from tokcli.cli import pages
+from tokcli.cli.json_stream import text_of_name
 from tokcli.cli.split.split_options import SplitRequest
-from tokcli.cli.split.table import rows
+from tokcli.cli.split.table import parts, rows_of
+from tokcli.render.numbers import counted
+from tokcli.render.pages.page import PageWords
 from tokcli.render.pages.page_columns import Packer, PieceColumns
 
 
@@ -13,11 +17,30 @@ def write(request: SplitRequest, path: str) -> None:
     """Write the page of the inputs to a file."""
     encoding, packer = request.encoding, Packer()
     made = PieceColumns()
-    for row in rows(request):
-        made.add(row.piece, row.alternative, row.tokens)
-        pages.check_size(len(made.sequence))
+    inputs: list[dict[str, object]] = []
+    for source in request.texts:
+        before = len(made.pieces)
+        for first, pieces in parts(request, [source]):
+            for row in rows_of(first, pieces):
+                made.add(row.piece, row.alternative, row.tokens)
+                pages.check_size(len(made.sequence))
+        inputs.append({"name": text_of_name(source.shown), "pieces": len(made.pieces) - before})
     made.pack(packer, pages.table_of(encoding, made.sequence))
     pattern = encoding.tokenizer.pretokenizer
-    parts = tuple(described(encoding)) if pattern is None else ()  # of a tokenizer without a single pattern
-    head = {"name": encoding.name, "alternatives": pattern.alternatives if pattern else (), "parts": parts}
-    pages.write(path, request.files_read, "split", f"{encoding.name}: a text as pieces", head, packer)
+    head = {
+        "name": encoding.name,
+        "inputs": inputs,
+        "alternatives": pattern.alternatives if pattern else (),
+        "meanings": explain(pattern.pat_str) if pattern else (),
+        "parts": () if pattern else tuple(described(encoding)),  # of a tokenizer without a single pattern
+    }
+    heading = pages.heading_of([str(entry["name"]) for entry in inputs], request.options.text)
+    counts = (counted(len(made.pieces), "piece"), counted(made.size, "byte"), counted(len(made.sequence), "token"))
+    words = PageWords(
+        f"{heading}: pieces of {encoding.name} - tokcli",
+        heading,
+        encoding.name,
+        ", ".join(counts),
+        pages.plain_text(made.pieces),
+    )
+    pages.write(path, request.files_read, "split", words, head, packer)

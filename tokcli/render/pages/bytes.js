@@ -120,36 +120,6 @@ function visible(text, spaces) {
 const visibleBytes = (bytes, spaces) =>
   runsOf(bytes).map(([text, part]) => (text === null ? `\u27e8${hexOf(part)}\u27e9` : visible(text, spaces))).join("");
 
-// Returns where a needle first occurs in bytes from a place on, -1 if nowhere.
-function findBytes(bytes, needle, from) {
-  const last = bytes.length - needle.length;
-  for (let at = from; needle.length && at <= last; at++) {
-    at = bytes.indexOf(needle[0], at);
-    if (at < 0 || at > last) return -1;
-    let i = 1;
-    while (i < needle.length && bytes[at + i] === needle[i]) i++;
-    if (i === needle.length) return at;
-  }
-  return -1;
-}
-
-// Returns the numbers of the items that contain a needle; `bytes` has all items, one after the other, from `starts` on.
-// `fits(place, item)` says whether an occurrence counts.
-function placesWith({ bytes, starts, count }, needle, fits = () => true) {
-  const found = [];
-  let item = 0;
-  for (let at = findBytes(bytes, needle, 0); at >= 0; ) {
-    while (item < count && starts[item + 1] <= at) item++;
-    const isHit = at + needle.length <= starts[item + 1] && fits(at, item);
-    if (isHit) found.push(item);
-    at = findBytes(bytes, needle, isHit ? starts[item + 1] : at + 1);
-  }
-  return Uint32Array.from(found);
-}
-
-// Returns a copy with A-Z as a-z; no other character contains such a byte.
-const lowercased = (bytes) => bytes.map((byte) => (byte >= 0x41 && byte <= 0x5a ? byte | 0x20 : byte));
-
 const hex = "[0-9a-fA-F]";
 const escapes = new RegExp(
   String.raw`\\(?:([nrt\\])|x(${hex}{2})|u(${hex}{4})|U(00(?:0${hex}|10)${hex}{4}))|[^\\]+|\\`,

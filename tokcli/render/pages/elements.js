@@ -28,6 +28,16 @@ function say(text) {
   byId("status").textContent = text;
 }
 
+// Makes a button a toggle: `act(isOn)` is called whenever it changes.
+function toggles(id, act) {
+  byId(id).addEventListener("click", () => {
+    const isOn = byId(id).getAttribute("aria-pressed") !== "true";
+    byId(id).setAttribute("aria-pressed", isOn);
+    act(isOn);
+  });
+}
+const isPressed = (id) => byId(id).getAttribute("aria-pressed") === "true";
+
 async function copy(text, what) {
   try {
     await navigator.clipboard.writeText(text);

@@ -3,64 +3,41 @@
 function showEncoded(head, columns) {
   const tokens = new Tokens(columns);
   const { sequence } = columns;
-  const text = new TokenText(byId("text"), tokens, sequence, head.inputs);
-  const size = text.starts[sequence.length];
-  byId("name").textContent = visible(head.name, false);
-  byId("summary").textContent = [
-    counted(sequence.length, "token"),
-    counted(new Set(sequence).size, "different token"),
-    counted(size, "byte"),
-    sequence.length ? `${(size / sequence.length).toFixed(2)} bytes per token` : "nothing to show",
-  ].join(", ");
+  const inputs = head.inputs.map(({ name, tokens: count }) => ({ name, count }));
+  const text = new RunningText(byId("text"), new TokenItems(tokens, sequence), inputs);
+  text.select(0, { scrolls: false });
 
-  const describe = (number) => {
-    const place = sequence[number];
-    const more = placesOf(text, columns, head.places, number);
+  const describe = (place, more) => {
     byId("heading").textContent = `Token ${tokens.ids[place]}`;
-    byId("about").replaceChildren(...tokens.describe(place, { more }));
+    byId("about").replaceChildren(...tokens.describe(place, { more, where: " of this page" }));
   };
-  text.onSelect = describe;
+  const describeItem = (number) =>
+    describe(text.items.sequence[number], placesOf(text, columns, head.places, number));
 
-  const pointedAt = (event) => event.target.closest?.(".token");
-  byId("text").addEventListener("pointerover", (event) => {
-    const token = pointedAt(event);
-    if (token) describe(Number(token.id.slice(6)));
+  const describeChosen = connectAddress(text, tokens, describeItem, (linked) => {
+    const [current, place] = [text.current, text.items.sequence[text.current]];
+    if (linked === place) describeItem(current);
+    else describe(linked, occurrencesOf(text, linked));
   });
-  byId("text").addEventListener("pointerleave", () => text.current >= 0 && describe(text.current));
-  byId("text").addEventListener("click", (event) => {
-    const token = pointedAt(event);
-    if (token) text.select(Number(token.id.slice(6)));
-  });
+  connectPointer(text, describeItem, describeChosen);
   byId("details").addEventListener("keydown", (event) => event.key === "Escape" && byId("text").focus());
 
   toggles("spaces", (isOn) => text.redraw(isOn));
   toggles("ids", (isOn) => byId("text").classList.toggle("with-ids", isOn));
   byId("copy").addEventListener("click", () => {
     let begin = 0;
-    const lines = head.inputs.map((input) => {
-      const ids = Array.from(sequence.subarray(begin, (begin += input.tokens)), (place) => tokens.ids[place]);
+    const lines = inputs.map(({ count }) => {
+      const ids = Array.from(sequence.subarray(begin, (begin += count)), (place) => tokens.ids[place]);
       return ids.join(" ");
     });
     copy(lines.join("\n"), counted(sequence.length, "id"));
   });
 
-  const find = (direction) => {
-    const number = nextMatch(text, byId("kind").value, byId("query").value, direction);
-    if (number < 0) return say("Not found.");
-    text.select(number);
-    return say(`Token number ${grouped(number + 1)} of ${grouped(sequence.length)}.`);
-  };
-  byId("next").addEventListener("click", () => find(1));
-  byId("previous").addEventListener("click", () => find(-1));
-  byId("query").addEventListener("keydown", (event) => event.key === "Enter" && find(event.shiftKey ? -1 : 1));
-}
+  const search = connectFind(text, () => hitsOf(text, byId("kind").value, byId("query").value, !isPressed("case")));
+  toggles("case", search);
+  byId("kind").addEventListener("input", search);
 
-function toggles(id, act) {
-  byId(id).addEventListener("click", () => {
-    const isOn = byId(id).getAttribute("aria-pressed") !== "true";
-    byId(id).setAttribute("aria-pressed", isOn);
-    act(isOn);
-  });
+  describeChosen();
 }
 
 // Returns the place of a token in its input: in bytes and characters, or as its tokenizer gives it.
@@ -79,30 +56,31 @@ function placesOf(text, columns, places, number) {
   ];
 }
 
-// Returns the number of the next (1) or previous (-1) token that matches, wrapping around; -1 without one.
-function nextMatch(text, kind, query, direction) {
-  const count = text.sequence.length;
-  const here = text.current < 0 && direction > 0 ? -1 : text.current;
-  if (kind === "number") {
-    const number = Number(query.replaceAll(",", ""));
-    return Number.isInteger(number) && number >= 1 && number <= count ? number - 1 : -1;
+// Makes what is said of a token that a link led to: how often it is in the text, and a button that goes to the next.
+function occurrencesOf(text, place) {
+  const { sequence } = text.items;
+  const count = sequence.reduce((sum, one) => sum + (one === place), 0);
+  if (!count) return [["in the text", "only as a part of other tokens"]];
+  const next = make("button", { type: "button" }, "Go to the next");
+  next.addEventListener("click", () => {
+    const after = sequence.indexOf(place, text.current + 1);
+    text.select(after >= 0 ? after : sequence.indexOf(place));
+  });
+  return [["in the text", make("span", {}, `${counted(count, "time")} `, next)]];
+}
+
+// Returns the hits of a query among the tokens of a text: its text, a token's id, or its number in the whole text.
+function hitsOf(text, kind, query, folds) {
+  const { sequence, tokens, count } = text.items;
+  if (kind === "text") return text.occurrences(unescaped(query), folds);
+  const number = /^\s*\d[\d,]*\s*$/.test(query) ? Number(query.replaceAll(",", "")) : -1;
+  if (kind === "number") return new Hits(number >= 1 && number <= count ? [[number - 1, number - 1]] : []);
+  const place = tokens.placeOf(number);
+  const found = [];
+  for (let at = place < 0 ? -1 : sequence.indexOf(place); at >= 0; at = sequence.indexOf(place, at + 1)) {
+    found.push([at, at]);
   }
-  if (kind === "id") {
-    const place = /^\s*\d+\s*$/.test(query) ? text.tokens.placeOf(Number(query)) : -1;
-    if (place < 0) return -1;
-    const { sequence } = text;
-    const isLater = direction > 0;
-    const found = isLater ? sequence.indexOf(place, here + 1) : here > 0 ? sequence.lastIndexOf(place, here - 1) : -1;
-    return found >= 0 ? found : isLater ? sequence.indexOf(place) : sequence.lastIndexOf(place);
-  }
-  const needle = unescaped(query);
-  const hits = [];
-  for (let at = findBytes(text.bytes, needle, 0); at >= 0; at = findBytes(text.bytes, needle, at + needle.length)) {
-    hits.push(text.tokenAt(at));
-  }
-  if (!hits.length) return -1;
-  const found = direction > 0 ? hits.find((hit) => hit > here) : hits.findLast((hit) => hit < here);
-  return found ?? (direction > 0 ? hits[0] : hits[hits.length - 1]);
+  return new Hits(found);
 }
 
 start(showEncoded);

@@ -1,12 +1,14 @@
 // A table of any length: only the rows in sight have elements. The arrow keys, Page Up, Home ... move in it.
 
 const MOST_PIXELS = 8_000_000; // browsers cut off higher elements; for longer tables, scrolling moves in larger steps
+const ROW_PIXELS = 30; // as page.css has it
 const SPARE_ROWS = 8; // above and below those in sight
 
 class Grid {
-  // `box` scrolls and has the focus; `columns` are [header, class]; `cells(row)` gives a node or text for each column
-  constructor(box, { label, columns, cells, onPick }) {
-    Object.assign(this, { box, cells, columns, onPick, count: 0, current: -1 });
+  // `box` scrolls and has the focus; `columns` are [header, class]; `cells(row)` gives a node or text for each column;
+  // `onMove(row)` is called for the row that an arrow key leads to, `onPick(row)` for a click or Enter
+  constructor(box, { label, columns, cells, onMove, onPick }) {
+    Object.assign(this, { box, cells, columns, onMove, onPick, rowHeight: ROW_PIXELS, count: 0, current: -1 });
     box.setAttribute("role", "grid");
     box.setAttribute("aria-label", label);
     box.setAttribute("tabindex", "0");
@@ -15,7 +17,6 @@ class Grid {
     this.header = make("div", { role: "row", class: "row header" }, ...headers);
     this.space = make("div", { role: "rowgroup", class: "space" });
     box.replaceChildren(this.header, this.space);
-    this.rowHeight = this.header.offsetHeight || 28;
     box.addEventListener("scroll", () => this.draw());
     box.addEventListener("keydown", (event) => this.onKey(event));
     new ResizeObserver(() => this.draw()).observe(box);
@@ -95,8 +96,10 @@ class Grid {
     const page = this.inSight;
     const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -this.count, End: this.count };
     const step = steps[event.key];
-    if (step && this.count) this.select(this.current < 0 && step < this.count ? 0 : this.current + step);
-    else if ((event.key === "Enter" || event.key === " ") && this.current >= 0) this.pick(this.current);
+    if (step && this.count) {
+      this.select(this.current < 0 && step < this.count ? 0 : this.current + step);
+      this.onMove?.(this.current);
+    } else if ((event.key === "Enter" || event.key === " ") && this.current >= 0) this.pick(this.current);
     else return;
     event.preventDefault();
   }

@@ -13,7 +13,7 @@ import html
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from tokcli.render.pages.page_columns import Packer
 from tokcli.render.visible import visible
@@ -21,31 +21,55 @@ from tokcli.render.visible import visible
 PageKind: TypeAlias = Literal["encode", "split", "vocabulary"]
 
 _FOLDER = Path(__file__).parent
+_COMMON = ("bytes.js", "elements.js", "find.js", "tokens.js")
 _SCRIPTS: dict[PageKind, tuple[str, ...]] = {
-    "encode": ("bytes.js", "elements.js", "tokens.js", "text.js", "encode.js"),
-    "split": ("bytes.js", "elements.js", "tokens.js", "grid.js", "split.js"),
-    "vocabulary": ("bytes.js", "elements.js", "tokens.js", "grid.js", "vocabulary.js"),
+    "encode": (*_COMMON, "text.js", "encode.js"),
+    "split": (*_COMMON, "text.js", "grid.js", "legend.js", "split.js"),
+    "vocabulary": (*_COMMON, "grid.js", "vocabulary.js"),
+}
+_STYLES: dict[PageKind, tuple[str, ...]] = {
+    "encode": ("theme.css", "page.css", "tokens.css"),
+    "split": ("theme.css", "page.css", "tokens.css"),
+    "vocabulary": ("theme.css", "page.css"),
 }
 
 
-def make_page(kind: PageKind, title: str, head: Mapping[str, Any], packer: Packer) -> str:
+class PageWords(NamedTuple):
+    """What a page says without its program, as plain text: what it is about, of which encoding, and the first facts.
+
+    Only `plain` may have several lines.
+    """
+
+    title: str  # of the window
+    heading: str  # the input, or whatever else the page is about
+    name: str  # of the encoding
+    summary: str
+    plain: str = ""  # what a browser without JavaScript shows in the place of the data
+
+
+def make_page(kind: PageKind, words: PageWords, head: Mapping[str, Any], packer: Packer) -> str:
     """Return the text of a page: its program reads `head` as JSON, and from `packer` the columns, too long for JSON.
 
     The text is ASCII, so that no browser can mistake its encoding.
     """
-    style = _read("page.css")
+    style = "".join(map(_read, _STYLES[kind]))
     script = '"use strict";\n' + "\n".join(map(_read, _SCRIPTS[kind]))
+    said = {name: "\n".join(map(_escape, text.split("\n"))) for name, text in words._asdict().items()}
     filled = {
+        **said,
         "policy": _policy(script, style),
-        "title": _escape(title),
         "style": style,
         "script": script,
-        "body": _read(f"{kind}.html"),
+        "body": _fill(_read(f"{kind}.html"), said),
         "head": _json({**head, "columns": packer.columns}),
         "data": packer.finish(),
     }
-    # in one pass, so that what was filled in is not taken for a place to fill
-    first, *rest = _read("page.html").split("{{")
+    return _fill(_read("page.html"), filled)
+
+
+def _fill(template: str, filled: Mapping[str, str]) -> str:
+    """Return a template with its places filled, in one pass: what was filled in is not taken for a place to fill."""
+    first, *rest = template.split("{{")
     return first + "".join(filled[name] + after for name, _, after in (part.partition("}}") for part in rest))
 
 

@@ -145,14 +145,16 @@ class PieceColumns:
 
     def __init__(self) -> None:
         self.sequence: array[int] = array("I")
-        self._pieces: list[bytes] = []
+        self.pieces: list[bytes] = []
         self._alternatives: array[int] = array("I")
         self._counts: array[int] = array("I")
+        self.size = 0  # in bytes
 
     def add(self, piece: bytes, alternative: str, tokens: Sequence[int]) -> None:
         """Add the next piece; `alternative` is a name such as a1, or -."""
         number = alternative.removeprefix("a")
-        self._pieces.append(piece)
+        self.pieces.append(piece)
+        self.size += len(piece)
         self._alternatives.append(int(number) if number.isdecimal() else 0)
         self._counts.append(len(tokens))
         self.sequence.extend(tokens)
@@ -160,7 +162,7 @@ class PieceColumns:
     def pack(self, packer: Packer, table: PageTokens) -> None:
         """Add the table of tokens and all columns of the pieces."""
         add_texts(packer, table, self.sequence, None)
-        packer.add_numbers("pieces", map(len, self._pieces))
-        packer.add_bytes("text", b"".join(self._pieces))
+        packer.add_numbers("pieces", map(len, self.pieces))
+        packer.add_bytes("text", b"".join(self.pieces))
         packer.add_numbers("alternatives", self._alternatives)
         packer.add_numbers("counts", self._counts)

@@ -1,20 +1,20 @@
 // The page of a text as pieces: which alternative of the pattern matched each, and which tokens it became.
 
-const COLOURS = 6;
+const MOST_SHOWN = 400; // bytes of a piece in a row, or in hexadecimal; ten times as many in its description
+const MOST_TOKENS = 50; // of a piece, in a row and in its description
 
-// Returns the class of an alternative's colour: the seventh has the colour of the first, underlined.
-const colourOf = (number) =>
-  number ? `alternative t${(number - 1) % COLOURS} turn${Math.floor((number - 1) / COLOURS) % 4}` : "";
-const nameOf = (number) => (number ? `a${number}` : "-");
-
+// The pieces of a text, as the items of a RunningText, too; `faded` are those that are not to be seen, or null.
 class Pieces {
-  constructor(columns) {
+  constructor(columns, tokens) {
     this.bytes = columns.text;
     this.starts = startsOf(columns.pieces);
     this.count = columns.pieces.length;
     this.alternatives = columns.alternatives;
     this.sequence = columns.sequence;
     this.firstToken = startsOf(columns.counts);
+    this.tokens = tokens;
+    this.unit = "piece";
+    this.chosen = new Set(); // alternatives whose pieces are shown; all, where it is empty
   }
 
   bytesOf(number) {
@@ -28,112 +28,138 @@ class Pieces {
   lengthOf(number) {
     return this.starts[number + 1] - this.starts[number];
   }
+
+  tokenCountOf(number) {
+    return this.firstToken[number + 1] - this.firstToken[number];
+  }
+
+  // Returns what is equal for pieces of the same text: their tokens.
+  keyOf(number) {
+    return this.tokenCountOf(number) === 1 ? this.sequence[this.firstToken[number]] : this.tokensOf(number).join(" ");
+  }
+
+  isShown(number) {
+    return !this.chosen.size || this.chosen.has(this.alternatives[number]);
+  }
+
+  classOf(number) {
+    return this.isShown(number) ? colourOf(this.alternatives[number]) : "faded";
+  }
+
+  idOf(number) {
+    return nameOf(this.alternatives[number]);
+  }
+
+  chip(number, most = MOST_SHOWN) {
+    return isolated(visibleBytes(this.bytesOf(number).subarray(0, most), true), { class: "data chip" });
+  }
+
+  // Makes the description of a piece: where it is, what made it, and what it became.
+  describe(number) {
+    const [bytes, alternative, parts] = [this.bytesOf(number), this.alternatives[number], this.tokensOf(number)];
+    return [
+      definitions([
+        ["text", this.chip(number, 10 * MOST_SHOWN)],
+        ["alternative", make("a", { href: `#alternative-${alternative}` }, swatch(alternative))],
+        ["bytes", make("code", {}, hexOf(bytes.subarray(0, MOST_SHOWN)) + (bytes.length > MOST_SHOWN ? " \u2026" : ""))],
+        ["bytes at", `${this.starts[number]}\u2013${this.starts[number + 1]}`],
+        ["length", `${counted(bytes.length, "byte")}, ${counted(charactersIn(bytes), "character")}`],
+      ]),
+      make("h3", {}, counted(parts.length, "token")),
+      ...parts.slice(0, MOST_TOKENS).map((place) => this.tokens.tree(place)),
+    ];
+  }
 }
 
 function showSplit(head, columns) {
   const tokens = new Tokens(columns);
-  const pieces = new Pieces(columns);
-  const chosen = new Set(); // alternatives whose pieces are shown; all, where it is empty
+  const pieces = new Pieces(columns, tokens);
+  const inputs = head.inputs.map(({ name, pieces: count }) => ({ name, count }));
+  const text = new RunningText(byId("text"), pieces, inputs);
+  text.select(0, { scrolls: false });
   let found = [];
-  byId("name").textContent = visible(head.name, false);
-  byId("summary").textContent = [
-    counted(pieces.count, "piece"),
-    counted(pieces.bytes.length, "byte"),
-    counted(pieces.sequence.length, "token"),
-  ].join(", ");
 
   const grid = new Grid(byId("list"), {
     label: "Pieces",
     columns: [
-      ...["#", "bytes", "chars"].map((header) => [header, "number"]),
-      ...[["alternative", "kind"], ["text", "text"], ["tokens", "code"]],
+      ...[["#", "number"], ["alternative", "kind"], ["text", "text"], ["tokens", "code"]],
+      ...["bytes", "chars"].map((header) => [header, "number"]),
     ],
     cells: (row) => {
       const number = found[row];
       const bytes = pieces.bytesOf(number);
-      const colour = colourOf(pieces.alternatives[number]);
       return [
         `${number}`,
+        swatch(pieces.alternatives[number]),
+        pieces.chip(number),
+        make("span", {}, ...pieces.tokensOf(number).slice(0, MOST_TOKENS).flatMap((place) => [tokens.idLink(place), " "])),
         `${bytes.length}`,
         `${charactersIn(bytes)}`,
-        make("span", { class: colour }, nameOf(pieces.alternatives[number])),
-        isolated(visibleBytes(bytes.subarray(0, 400), true), { class: `data ${colour}` }),
-        pieces.tokensOf(number).slice(0, 50).map((place) => tokens.ids[place]).join(" "),
       ];
     },
-    onPick: (row) => showPiece(found[row]),
+    onMove: (row) => text.select(found[row]),
+    onPick: (row) => {
+      text.select(found[row]);
+      byId("heading").focus({ preventScroll: true });
+    },
   });
 
-  function search() {
-    const needle = unescaped(byId("query").value);
-    const all = needle.length ? placesWith(pieces, needle) : Uint32Array.from({ length: pieces.count }, (_, i) => i);
-    found = chosen.size ? all.filter((number) => chosen.has(pieces.alternatives[number])) : all;
-    const sizes = {
-      long: (number) => pieces.lengthOf(number),
-      tokens: (number) => pieces.firstToken[number + 1] - pieces.firstToken[number],
-    };
+  const describe = (heading, ...about) => {
+    byId("heading").textContent = heading;
+    byId("about").replaceChildren(...about);
+  };
+  const describePiece = (number) => {
+    describe(`Piece ${number}`, ...pieces.describe(number));
+    markLegend(pieces.alternatives[number]);
+    point();
+  };
+  const describeToken = (place) =>
+    describe(`Token ${tokens.ids[place]}`, ...tokens.describe(place, { where: " of this page" }));
+  const describeChosen = connectAddress(text, tokens, describePiece, describeToken);
+  // Chooses the row of the current piece, where the table has one.
+  const point = () => {
+    const row = byId("list").hidden ? -1 : found.indexOf(text.current);
+    if (row >= 0 && row !== grid.current) grid.select(row);
+  };
+
+  // Lists the pieces that are shown: those of the chosen alternatives that hits of the search touch.
+  function list() {
+    const all = text.marks.size ? Uint32Array.from(text.marks) : Uint32Array.from({ length: pieces.count }, (_, i) => i);
+    found = byId("query").value && !text.marks.size ? [] : all.filter((number) => pieces.isShown(number));
+    const sizes = { long: (number) => pieces.lengthOf(number), tokens: (number) => pieces.tokenCountOf(number) };
     const size = sizes[byId("order").value];
     if (size) found = found.slice().sort((a, b) => size(b) - size(a) || a - b);
     grid.show(found.length);
-    say(`${grouped(found.length)} of ${counted(pieces.count, "piece")}`);
+    point();
+    byId("shown").textContent = `${grouped(found.length)} of ${counted(pieces.count, "piece")}`;
   }
 
-  function showPiece(number) {
-    const bytes = pieces.bytesOf(number);
-    const alternative = pieces.alternatives[number];
-    const source = alternative ? make("span", { class: colourOf(alternative) }, nameOf(alternative)) : nameOf(0);
-    const parts = pieces.tokensOf(number);
-    byId("heading").textContent = `Piece ${number}`;
-    byId("about").replaceChildren(
-      definitions([
-        ["text", isolated(visibleBytes(bytes.subarray(0, 4000), true), { class: "data chip" })],
-        ["bytes", make("code", {}, hexOf(bytes.subarray(0, 400)) + (bytes.length > 400 ? " \u2026" : ""))],
-        ["bytes at", `${pieces.starts[number]}\u2013${pieces.starts[number + 1]}`],
-        ["length", `${counted(bytes.length, "byte")}, ${counted(charactersIn(bytes), "character")}`],
-        ["alternative", source],
-        ["its pattern", alternative ? make("code", {}, visible(head.alternatives[alternative - 1], false)) : null],
-      ]),
-      make("h3", {}, counted(parts.length, "token")),
-      ...parts.slice(0, 50).map((place) => tokens.tree(place, (one) => tokens.named(one))),
-    );
-    if (document.activeElement === byId("list")) byId("heading").focus({ preventScroll: true });
-  }
-
-  showPattern(head, pieces, chosen, search);
-  byId("query").addEventListener("input", search);
-  byId("order").addEventListener("input", search);
-  byId("all").addEventListener("click", () => {
-    chosen.clear();
-    for (const button of byId("pattern").querySelectorAll("button")) button.setAttribute("aria-pressed", "false");
+  const search = connectFind(text, () => {
+    const hits = text.occurrences(unescaped(byId("query").value), !isPressed("case"));
+    return new Hits(hits.pairs.filter(([first]) => pieces.isShown(first)));
+  }, list);
+  toggles("case", search);
+  toggles("spaces", (isOn) => text.redraw(isOn));
+  byId("order").addEventListener("input", list);
+  showLegend(head, pieces, pieces.chosen, () => {
+    text.redraw();
     search();
   });
-  byId("details").addEventListener("keydown", (event) => event.key === "Escape" && byId("list").focus());
-  search();
-}
 
-// Makes a line for each alternative: a button that shows only its pieces, its pattern, and how much it matched.
-function showPattern(head, pieces, chosen, search) {
-  const counts = new Uint32Array(head.alternatives.length + 1);
-  const sizes = new Uint32Array(head.alternatives.length + 1);
-  pieces.alternatives.forEach((number, i) => {
-    counts[number]++;
-    sizes[number] += pieces.lengthOf(i);
+  const view = (isTable) => {
+    byId("as-text").setAttribute("aria-pressed", !isTable);
+    byId("as-table").setAttribute("aria-pressed", isTable);
+    byId("text").hidden = isTable;
+    byId("list").hidden = byId("ordered").hidden = !isTable;
+    if (isTable) list();
+  };
+  byId("as-text").addEventListener("click", () => view(false));
+  byId("as-table").addEventListener("click", () => view(true));
+  connectPointer(text, describePiece, describeChosen);
+  byId("details").addEventListener("keydown", (event) => {
+    if (event.key === "Escape") (byId("list").hidden ? byId("text") : byId("list")).focus();
   });
-  byId("pattern").append(...head.parts.map((part) => make("li", { class: "part" }, isolated(visible(part, false)))));
-  const sources = [counts[0] ? "no single alternative: a special token, or unknown" : null, ...head.alternatives];
-  sources.forEach((source, number) => {
-    if (source === null) return;
-    const button = make("button", { type: "button", "aria-pressed": "false" }, nameOf(number));
-    button.addEventListener("click", () => {
-      const isOn = !chosen.delete(number) && Boolean(chosen.add(number));
-      button.setAttribute("aria-pressed", isOn);
-      search();
-    });
-    const text = number ? make("code", { class: colourOf(number), dir: "ltr" }, visible(source, false)) : source;
-    const share = `${counted(counts[number], "piece")}, ${counted(sizes[number], "byte")}`;
-    const facts = counts[number] ? share : "no pieces";
-    byId("pattern").append(make("li", {}, button, make("span", {}, text), make("span", { class: "hint" }, facts)));
-  });
+  describeChosen();
 }
 
 start(showSplit);

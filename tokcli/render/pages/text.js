@@ -1,36 +1,73 @@
-// A text of many tokens in colours, as a terminal shows it; only blocks near the visible part have elements for tokens.
+// A text of many tokens, or pieces, in colours, as a terminal shows it; only blocks near the visible part have an element
+// for each of them.
 
 const COLOURS = 6;
-const BLOCK_TOKENS = [60, 600]; // a block ends at the first line end after so many tokens, or at most after so many
+const BLOCK_ITEMS = [60, 600]; // a block ends at the first line end after so many items, or at most after so many
+const KEPT_TEXTS = 65536; // since the same tokens are shown again and again
+const MOST_PRINTED = 50_000; // items that are printed in colours; more are printed as plain text
 
-class TokenText {
-  // `sequence` has the place in `tokens` of each token of the text; `inputs` are [{name, tokens}] in order
-  constructor(box, tokens, sequence, inputs) {
-    Object.assign(this, { box, tokens, sequence, spaces: true, current: -1 });
+// The tokens of a text as the items of a RunningText: `sequence` has the place in `tokens` of each.
+class TokenItems {
+  constructor(tokens, sequence) {
+    Object.assign(this, { tokens, sequence, count: sequence.length, unit: "token" });
     this.starts = startsOf(sequence.map((place) => tokens.starts[place + 1] - tokens.starts[place])); // in bytes
-    this.blocks = [];
-    this.texts = []; // by place
+  }
+
+  bytesOf(number) {
+    return this.tokens.bytesOf(this.sequence[number]);
+  }
+
+  keyOf(number) {
+    return this.sequence[number];
+  }
+
+  classOf(number, first) {
+    return `t${(number - first) % COLOURS}`;
+  }
+
+  idOf(number) {
+    return `${this.tokens.ids[this.sequence[number]]}`;
+  }
+}
+
+class RunningText {
+  // `items` have count, starts (in bytes), bytesOf(number), keyOf(number) (equal for items of the same text),
+  // classOf(number, first item of the input), idOf(number) and unit, what one item is called;
+  // `inputs` are [{name, count}], how many items each has
+  constructor(box, items, inputs) {
+    Object.assign(this, { box, spaces: true, current: -1, marks: new Set() });
     this.observer = new IntersectionObserver((entries) => entries.forEach((entry) => this.onSight(entry)), {
       root: box,
       rootMargin: "1000px 0px",
     });
+    box.addEventListener("keydown", (event) => this.onKey(event));
+    addEventListener("beforeprint", () => this.drawAll());
+    this.show(items, inputs);
+  }
+
+  // Shows other items, from the first on; none is current then.
+  show(items, inputs) {
+    Object.assign(this, { items, starts: items.starts, blocks: [], texts: new Map(), current: -1, marks: new Set() });
+    this._bytes = this._characters = this._haystack = undefined;
+    this.observer.disconnect();
+    this.box.replaceChildren();
+    this.box.removeAttribute("aria-activedescendant");
     let begin = 0;
     for (const input of inputs) {
       this.addInput(input, begin, inputs.length > 1);
-      begin += input.tokens;
+      begin += input.count;
     }
     if (this.blocks.length) this.setTokens(this.blocks[0]); // without waiting for the observer
-    box.addEventListener("keydown", (event) => this.onKey(event));
   }
 
-  addInput({ name, tokens }, begin, isNamed) {
+  addInput({ name, count }, begin, isNamed) {
     const group = make("div", { role: "group", "aria-label": visible(name, false) });
     if (isNamed) {
-      const bytes = this.starts[begin + tokens] - this.starts[begin];
-      const facts = ` \u2014 ${counted(tokens, "token")}, ${counted(bytes, "byte")}`;
+      const bytes = this.starts[begin + count] - this.starts[begin];
+      const facts = ` \u2014 ${counted(count, this.items.unit)}, ${counted(bytes, "byte")}`;
       group.append(make("div", { class: "input-name", role: "presentation" }, isolated(visible(name, false)), facts));
     }
-    const end = begin + tokens;
+    const end = begin + count;
     for (let at = begin; at < end; ) {
       const next = this.blockEnd(at, end);
       const element = make("div", { class: "block", role: "presentation", "data-block": this.blocks.length });
@@ -45,24 +82,28 @@ class TokenText {
   }
 
   blockEnd(begin, end) {
-    const [enough, most] = BLOCK_TOKENS;
+    const [enough, most] = BLOCK_ITEMS;
     for (let at = begin; at < end; at++) {
-      const last = this.tokens.bytes[this.tokens.starts[this.sequence[at] + 1] - 1];
+      const last = this.items.bytesOf(at).at(-1);
       if (at - begin + 1 >= most || (at - begin + 1 >= enough && last === 10)) return at + 1;
     }
     return end;
   }
 
   shown(number) {
-    const place = this.sequence[number];
-    return (this.texts[place] ??= this.textOf(place));
+    const key = this.items.keyOf(number);
+    let text = this.texts.get(key);
+    if (text === undefined) {
+      if (this.texts.size > KEPT_TEXTS) this.texts.clear();
+      this.texts.set(key, (text = this.textOf(this.items.bytesOf(number))));
+    }
+    return text;
   }
 
-  // Returns the visible text of a token; a newline is shown, and breaks the line.
-  textOf(place) {
-    const bytes = this.tokens.bytesOf(place);
+  // Returns the visible text of an item; a newline is shown, and breaks the line.
+  textOf(bytes) {
     if (!bytes.length) return "\u27e8\u27e9";
-    if (!bytes.includes(10)) return this.tokens.textOf(place, this.spaces);
+    if (!bytes.includes(10)) return visibleBytes(bytes, this.spaces);
     const lines = [];
     for (let begin = 0; begin <= bytes.length; ) {
       const end = bytes.indexOf(10, begin);
@@ -83,11 +124,12 @@ class TokenText {
     const elements = [];
     for (let number = block.begin; number < block.end; number++) {
       const shown = this.shown(number);
+      const [breaks, hit] = [shown.endsWith("\n") ? " breaks" : "", this.marks.has(number) ? " hit" : ""];
       const attributes = {
         role: "option",
-        id: `token-${number}`,
-        class: `token t${(number - block.first) % COLOURS}${shown.endsWith("\n") ? " breaks" : ""}`,
-        "data-id": this.tokens.ids[this.sequence[number]],
+        id: `item-${number}`,
+        class: `token ${this.items.classOf(number, block.first)}${breaks}${hit}`,
+        "data-id": this.items.idOf(number),
         "aria-selected": number === this.current ? "true" : "false",
       };
       elements.push(make("wbr"), make("span", attributes, shown)); // lines break between tokens if they can
@@ -106,10 +148,27 @@ class TokenText {
     return block.begin <= number && number < block.end;
   }
 
-  redraw(spaces) {
+  // Draws what has been drawn before once more; with other spaces, all of the text.
+  redraw(spaces = this.spaces) {
+    const isOther = spaces !== this.spaces;
     this.spaces = spaces;
-    this.texts = [];
-    for (const block of this.blocks) (block.hasTokens ? this.setTokens : this.setPlain).call(this, block);
+    if (isOther) this.texts.clear();
+    for (const block of this.blocks) {
+      if (block.hasTokens) this.setTokens(block);
+      else if (isOther) this.setPlain(block);
+    }
+  }
+
+  // Marks items as hits of a search, in the place of those that were marked before.
+  mark(items) {
+    if (!items.size && !this.marks.size) return;
+    this.marks = items;
+    this.redraw();
+  }
+
+  // Draws the items of all blocks, so that they are printed in colours, unless they are too many.
+  drawAll() {
+    if (this.items.count <= MOST_PRINTED) this.blocks.filter((block) => !block.hasTokens).forEach(this.setTokens, this);
   }
 
   blockOf(number) {
@@ -122,36 +181,36 @@ class TokenText {
     return this.blocks[low];
   }
 
-  // Makes a token the current one, and scrolls it into sight.
-  select(number) {
-    if (!this.sequence.length) return;
-    byId(`token-${this.current}`)?.setAttribute("aria-selected", "false");
-    this.current = Math.min(Math.max(number, 0), this.sequence.length - 1);
+  // Makes an item the current one, and scrolls it into sight.
+  select(number, { scrolls = true } = {}) {
+    if (!this.items.count) return;
+    byId(`item-${this.current}`)?.setAttribute("aria-selected", "false");
+    this.current = Math.min(Math.max(number, 0), this.items.count - 1);
     const block = this.blockOf(this.current);
     if (!block.hasTokens) this.setTokens(block);
-    const element = byId(`token-${this.current}`);
+    const element = byId(`item-${this.current}`);
     element.setAttribute("aria-selected", "true");
-    element.scrollIntoView({ block: "nearest", inline: "nearest" });
+    if (scrolls) element.scrollIntoView({ block: "nearest", inline: "nearest" });
     this.box.setAttribute("aria-activedescendant", element.id);
     this.onSelect?.(this.current);
   }
 
-  // Returns the number of the token above or below the current one on the screen.
+  // Returns the number of the item above or below the current one on the screen.
   beside(direction) {
-    const boxes = byId(`token-${this.current}`)?.getClientRects();
+    const boxes = byId(`item-${this.current}`)?.getClientRects();
     if (!boxes?.length) return this.current;
     const from = boxes[direction < 0 ? 0 : boxes.length - 1];
     for (let lines = 1; lines < 4; lines++) {
       const y = (from.top + from.bottom) / 2 + direction * lines * 1.6 * from.height;
       const under = document.elementFromPoint(from.left + Math.min(from.width / 2, 8), y)?.closest(".token");
-      if (under && Number(under.id.slice(6)) !== this.current) return Number(under.id.slice(6));
+      if (under && Number(under.id.slice(5)) !== this.current) return Number(under.id.slice(5));
     }
     return this.current + direction;
   }
 
   onKey(event) {
     if (event.altKey || event.ctrlKey || event.metaKey) return;
-    const last = this.sequence.length - 1;
+    const last = this.items.count - 1;
     const targets = {
       ArrowRight: () => this.current + 1,
       ArrowLeft: () => this.current - 1,
@@ -166,9 +225,9 @@ class TokenText {
     event.preventDefault();
   }
 
-  // Returns the number of the token that contains a byte of the text.
-  tokenAt(offset) {
-    let [low, high] = [0, this.sequence.length - 1];
+  // Returns the number of the item that contains a byte of the text.
+  itemAt(offset) {
+    let [low, high] = [0, this.items.count - 1];
     while (low < high) {
       const middle = (low + high) >> 1;
       if (this.starts[middle + 1] <= offset) low = middle + 1;
@@ -177,21 +236,60 @@ class TokenText {
     return low;
   }
 
+  // Returns the first and the last item of each occurrence of a needle.
+  occurrences(needle, folds) {
+    const pairs = [];
+    this.haystack.each(needle, folds, (begin, end) => pairs.push([this.itemAt(begin), this.itemAt(end - 1)]));
+    return new Hits(pairs);
+  }
+
+  get haystack() {
+    return (this._haystack ??= new Haystack(this.bytes));
+  }
+
   // Returns all bytes of the text.
   get bytes() {
     if (!this._bytes) {
-      this._bytes = new Uint8Array(this.starts[this.sequence.length]);
-      this.sequence.forEach((place, number) => this._bytes.set(this.tokens.bytesOf(place), this.starts[number]));
+      this._bytes = new Uint8Array(this.starts[this.items.count]);
+      for (let number = 0; number < this.items.count; number++) {
+        this._bytes.set(this.items.bytesOf(number), this.starts[number]);
+      }
     }
     return this._bytes;
   }
 
-  // Returns, by token, how many characters begin before it.
+  // Returns, by item, how many characters begin before it.
   get characters() {
     if (!this._characters) {
-      const begun = this.tokens.ids.map((_, place) => charactersIn(this.tokens.bytesOf(place)));
-      this._characters = startsOf(this.sequence.map((place) => begun[place]));
+      const lengths = new Uint32Array(this.items.count);
+      this._characters = startsOf(lengths.map((_, number) => charactersIn(this.items.bytesOf(number))));
     }
     return this._characters;
   }
+}
+
+// Calls `describe(number)` for the item that is pointed at, and `leave()` afterwards; a click makes an item the current one.
+function connectPointer(text, describe, leave) {
+  const numberAt = (event) => Number(event.target.closest?.(".token")?.id.slice(5) ?? -1);
+  const listen = (kind, act) => text.box.addEventListener(kind, (event) => numberAt(event) >= 0 && act(numberAt(event)));
+  listen("pointerover", describe);
+  listen("click", (number) => text.select(number));
+  text.box.addEventListener("pointerleave", leave);
+}
+
+// Describes the token that the address names (#token-24912: the way that links and the Back button go), or else the current
+// item; making another item current takes the token out of the address. Returns what describes it now.
+function connectAddress(text, tokens, describeItem, describeToken) {
+  const describe = () => {
+    const linked = placeInHash(tokens);
+    if (linked >= 0) describeToken(linked);
+    else if (text.current >= 0) describeItem(text.current);
+  };
+  text.onSelect = () => {
+    if (location.hash) history.pushState(null, "", location.href.split("#")[0]);
+    describe();
+  };
+  addEventListener("hashchange", describe);
+  addEventListener("popstate", describe);
+  return describe;
 }

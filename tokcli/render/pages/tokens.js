@@ -1,6 +1,7 @@
 // The tokens of a page, and the description of one of them: its bytes, its text, and the merges that made it.
 
 const TREE_NODES = 1000; // nodes that are shown of a tree; a token of 128 bytes has at most 255
+const LINKS_AT_ONCE = 40; // shown at first, and with each "more"
 
 class Tokens {
   constructor(columns) {
@@ -77,18 +78,21 @@ class Tokens {
     return isolated(this.textOf(place), { class: "data chip" });
   }
 
-  // Makes a token with its id, for lists and trees; `link` makes it a link, too.
-  named(place) {
-    return make("span", {}, this.chip(place), make("span", { class: "id" }, `${this.ids[place]}`));
+  // Makes a link to the merges of a token: its address is read by placeInHash.
+  link(place) {
+    return make("a", { href: this.hrefOf(place) }, this.chip(place), make("span", { class: "id" }, `${this.ids[place]}`));
   }
 
-  link(place) {
-    const id = this.ids[place];
-    return make("a", { href: `#token-${id}` }, this.chip(place), make("span", { class: "id" }, `${id}`));
+  idLink(place) {
+    return make("a", { href: this.hrefOf(place) }, `${this.ids[place]}`);
+  }
+
+  hrefOf(place) {
+    return `#token-${this.ids[place]}`;
   }
 
   // Makes the merge tree of a token as nested lists; `node` makes the element of each token in it.
-  tree(root, node) {
+  tree(root, node = (one) => this.link(one)) {
     const list = make("ul", { class: "tree" });
     const waiting = [[root, list]]; // no recursion: a tree may be thousands of levels deep
     let room = TREE_NODES;
@@ -115,15 +119,30 @@ class Tokens {
     return others.length ? make("span", {}, ...others.flatMap((one) => [one, " "])) : "nothing";
   }
 
-  // Makes the description of a token; `more` are further names and values.
-  describe(place, { more = [], node = (one) => this.named(one) } = {}) {
+  // Makes the list of the tokens that a token was merged into, some at a time; `where` ends its heading,
+  // if not all tokens of the vocabulary are here.
+  mergedInto(place, where) {
+    const children = this.children.of(place);
+    if (where && !children.length) return "";
+    const list = make("ul", { class: "parts" });
+    const more = make("button", { type: "button" }, "More");
+    const add = () => {
+      const begin = list.childElementCount;
+      const next = children.subarray(begin, begin + LINKS_AT_ONCE);
+      list.append(...Array.from(next, (child) => make("li", {}, this.link(child))));
+      more.hidden = list.childElementCount === children.length;
+    };
+    more.addEventListener("click", add);
+    add();
+    return make("div", {}, make("h3", {}, `Merged into ${counted(children.length, "token")}${where}`), list, more);
+  }
+
+  // Makes the description of a token; `more` are further names and values, `where` says which tokens are here.
+  describe(place, { more = [], where = "" } = {}) {
     const bytes = this.bytesOf(place);
-    const isText = runsOf(bytes).every(([text]) => text !== null);
-    const characters = isText ? counted(charactersIn(bytes), "character") : "not UTF-8";
-    const parents = this.parentsOf(place);
+    const characters = textOf(bytes) === null ? "not UTF-8" : counted(charactersIn(bytes), "character");
     return [
       definitions([
-        ["id", make("b", {}, `${this.ids[place]}`)],
         ["text", this.chip(place)],
         ["bytes", make("code", {}, hexOf(bytes))],
         ["length", `${counted(bytes.length, "byte")}, ${characters}`],
@@ -132,9 +151,16 @@ class Tokens {
         ["encodes as", this.others.has(place) ? this.othersOf(place) : null],
         ...more,
       ]),
-      ...(parents ? [make("h3", {}, "Merges"), this.tree(place, node)] : []),
+      ...(this.parentsOf(place) ? [make("h3", {}, "Merges"), this.tree(place)] : []),
+      this.mergedInto(place, where),
     ];
   }
+}
+
+// Returns the place of the token that the address of the page names, #token-24912; -1 where it names none of them.
+function placeInHash(tokens) {
+  const id = /^#token-(\d{1,10})$/.exec(location.hash)?.[1];
+  return id === undefined ? -1 : tokens.placeOf(Number(id));
 }
 
 // Returns, by place, the tokens that the text of a token is encoded as where it is not itself; only on a vocabulary's

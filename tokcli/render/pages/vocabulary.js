@@ -1,13 +1,12 @@
 // The page of a vocabulary: a list of all tokens that can be searched, and the merges into and out of one of them.
 
-const LINKS_AT_ONCE = 100; // shown at first, and with each "more"
+const MOST_BYTES = 64; // of a token in the table, which cuts them to the room there is
 
 function showVocabulary(head, columns) {
   const tokens = new Tokens(columns);
   const matcher = new Matcher(tokens);
-  let found = matcher.find({ kind: "contains", query: "", folds: false, filter: "all", order: "id" });
-  byId("name").textContent = visible(head.name, false);
-  byId("summary").textContent = head.summary;
+  let found = matcher.all;
+  let shown = -1; // the place of the token that is described
 
   const grid = new Grid(byId("list"), {
     label: "Tokens",
@@ -15,70 +14,73 @@ function showVocabulary(head, columns) {
     cells: (row) => {
       const place = found[row];
       const bytes = tokens.bytesOf(place);
-      const hex = hexOf(bytes.subarray(0, 24)) + (bytes.length > 24 ? " \u2026" : "");
+      const hex = hexOf(bytes.subarray(0, MOST_BYTES)) + (bytes.length > MOST_BYTES ? " \u2026" : "");
       return [`${tokens.ids[place]}`, tokens.chip(place), hex, `${bytes.length}`, tokens.kindOf(place)];
     },
+    onMove: (row) => describe(found[row]),
     onPick: (row) => go(found[row]),
   });
 
   function search() {
-    const query = byId("query").value;
-    const chosen = { query, kind: byId("kind").value, folds: byId("folds").checked };
-    const made = matcher.find({ ...chosen, filter: byId("filter").value, order: byId("order").value });
+    const asked = { query: byId("query").value, kind: byId("kind").value, folds: !isPressed("case") };
+    const made = matcher.find({ ...asked, filter: byId("filter").value, order: byId("order").value });
     found = made ?? new Uint32Array();
     grid.show(found.length);
+    point();
     say(made ? `${grouped(found.length)} of ${counted(tokens.count, "token")}` : "Not hexadecimal, or not a number.");
+  }
+
+  // Chooses the row of the token that is described; says so where the list does not have it.
+  function point() {
+    const row = found.indexOf(shown);
+    if (row >= 0 && row !== grid.current) grid.select(row);
+    byId("elsewhere").hidden = row >= 0 || shown < 0;
+  }
+
+  function describe(place) {
+    shown = place;
+    byId("heading").textContent = `Token ${tokens.ids[place]}`;
+    byId("about").replaceChildren(...tokens.describe(place));
+    byId("details").scrollTop = 0;
+    byId("elsewhere").hidden = true;
   }
 
   const go = (place) => {
     const hash = `#token-${tokens.ids[place]}`;
-    if (location.hash === hash) showToken();
+    if (location.hash === hash) showLinked();
     else location.hash = hash; // so that the browser's Back button works
   };
 
-  function showToken() {
-    const id = /^#token-(\d{1,10})$/.exec(location.hash)?.[1];
-    const place = id === undefined ? -1 : tokens.placeOf(Number(id));
+  function showLinked() {
+    const place = placeInHash(tokens);
     if (place < 0) return;
-    byId("heading").textContent = `Token ${id}`;
-    const described = tokens.describe(place, { node: (one) => tokens.link(one) });
-    byId("about").replaceChildren(...described, mergedInto(tokens, place));
-    byId("details").scrollTop = 0;
-    const row = found.indexOf(place);
-    if (row >= 0 && row !== grid.current) grid.select(row);
+    describe(place);
+    point();
     if (document.activeElement !== document.body) byId("heading").focus({ preventScroll: true });
   }
 
-  for (const id of ["query", "kind", "folds", "filter", "order"]) byId(id).addEventListener("input", search);
+  for (const id of ["query", "kind", "filter", "order"]) byId(id).addEventListener("input", search);
+  toggles("case", search);
+  byId("reset").addEventListener("click", () => {
+    byId("query").value = "";
+    byId("filter").value = "all";
+    search();
+  });
   byId("query").addEventListener("keydown", (event) => {
     if ((event.key !== "Enter" && event.key !== "ArrowDown") || !found.length) return;
     event.preventDefault();
     byId("list").focus();
     grid.select(0);
     if (event.key === "Enter" && found.length === 1) go(found[0]);
+    else describe(found[0]);
   });
   byId("details").addEventListener("keydown", (event) => {
     if (event.key === "Escape") byId("list").focus();
   });
-  addEventListener("hashchange", showToken);
+  addEventListener("hashchange", showLinked);
+  const linked = placeInHash(tokens);
+  if (linked >= 0 || tokens.count) describe(Math.max(linked, 0));
   search();
-  showToken();
-}
-
-// Makes the list of the tokens that a token was merged into, some at a time.
-function mergedInto(tokens, place) {
-  const children = tokens.children.of(place);
-  const list = make("ul", { class: "parts" });
-  const more = make("button", { type: "button" }, "more");
-  const add = () => {
-    const begin = list.childElementCount;
-    const next = children.subarray(begin, begin + LINKS_AT_ONCE);
-    list.append(...Array.from(next, (child) => make("li", {}, tokens.link(child))));
-    more.hidden = list.childElementCount === children.length;
-  };
-  more.addEventListener("click", add);
-  add();
-  return make("div", {}, make("h3", {}, `Merged into ${counted(children.length, "token")}`), list, more);
 }
 
 // Finds the tokens that match a query, as an array of places.
@@ -117,15 +119,13 @@ class Matcher {
   }
 
   matching(needle, kind, folds) {
-    const { starts, count, bytes } = this.tokens;
-    const size = needle.length;
+    const { starts, bytes } = this.tokens;
     const fits = {
-      begins: (at, place) => at === starts[place],
-      ends: (at, place) => at + size === starts[place + 1],
-      is: (at, place) => at === starts[place] && at + size === starts[place + 1],
+      begins: (begin, end, place) => begin === starts[place],
+      ends: (begin, end, place) => end === starts[place + 1],
+      is: (begin, end, place) => begin === starts[place] && end === starts[place + 1],
     }[kind];
-    if (!folds) return placesWith(this.tokens, needle, fits);
-    return placesWith({ starts, count, bytes: (this.folded ??= lowercased(bytes)) }, lowercased(needle), fits);
+    return itemsWith((this.haystack ??= new Haystack(bytes)), this.tokens, needle, folds, fits);
   }
 
   ordered(found, order) {

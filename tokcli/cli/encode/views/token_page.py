@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from tokcli.cli import pages, streams
 from tokcli.cli.encode.encode_options import EncodeRequest
@@ -11,6 +11,8 @@ from tokcli.cli.encode.whole_texts import sees_whole, whole_tokens
 from tokcli.cli.encode.write_ids import limited
 from tokcli.cli.json_stream import text_of_name
 from tokcli.engine.tokens import pairs_of
+from tokcli.render.numbers import counted
+from tokcli.render.pages.page import PageWords
 from tokcli.render.pages.page_columns import Packer, add_texts
 
 
@@ -35,7 +37,27 @@ def write_tokens(request: EncodeRequest, path: str) -> None:
     table = pages.table_of(encoding, sequence)
     add_texts(packer, table, sequence, spans if places == "characters" else None)
     head = {"name": encoding.name, "inputs": inputs, "places": places}
-    pages.write(path, request.files_read, "encode", f"{encoding.name}: a text as tokens", head, packer)
+    heading = pages.heading_of([str(entry["name"]) for entry in inputs], request.options.text)
+    words = PageWords(
+        f"{heading}: tokens of {encoding.name} - tokcli",
+        heading,
+        encoding.name,
+        summary(sequence, table.tokens),
+        pages.plain_text(table.tokens[number] for number in sequence),
+    )
+    pages.write(path, request.files_read, "encode", words, head, packer)
+
+
+def summary(sequence: Sequence[int], tokens: Mapping[int, bytes]) -> str:
+    """Return the facts about the tokens of a page, in words.
+
+    >>> summary([5, 6, 5], {5: b"ab", 6: b"c"})
+    '3 tokens, 2 different tokens, 5 bytes, 1.67 bytes per token'
+    """
+    size = sum(len(tokens[number]) for number in sequence)
+    ratio = f"{size / len(sequence):.2f} bytes per token" if sequence else "nothing to show"
+    different = counted(len(set(sequence)), "different token")
+    return ", ".join([counted(len(sequence), "token"), different, counted(size, "byte"), ratio])
 
 
 def placed_ids(
