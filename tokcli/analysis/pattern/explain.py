@@ -146,18 +146,22 @@ def _words(tree: PatternTree, node: PatternNode) -> str:
 
 
 def _repeated(tree: PatternTree, node: Quantified) -> str:
-    times = (node.least, node.most)
+    """Return the words for an item with a quantifier: `optional space`, `1 to 3 digits`."""
+    is_optional = (node.least, node.most) == (0, 1)
     if not isinstance(node.item, CharacterClass):
-        if times == (0, 1):
-            return "optional " + _words(tree, node.item)
-        number = {(0, None): "any number of times", (1, None): "once or more"}.get(times)
-        return f"{_words(tree, node.item)}, {number or _range(*times) + ' times'}"
+        item = _words(tree, node.item)
+        if is_optional:
+            return f"optional {item}"
+        if node.most is None and node.least <= 1:
+            return f"{item}, {'once or more' if node.least else 'any number of times'}"
+        return f"{item}, {_range(node.least, node.most)} times"
     kind = _kind(tree.text(node.item))
-    if times == (0, 1):
-        return "optional " + kind.one
-    if kind is _WHITE and times == (1, None):
-        return kind.many
-    return {(0, None): "any ", (1, None): "one or more "}.get(times, _range(*times) + " ") + kind.many
+    if is_optional:
+        return f"optional {kind.one}"
+    if node.most is None and node.least <= 1:
+        many = "one or more " * (kind is not _WHITE) if node.least else "any "
+        return many + kind.many
+    return f"{_range(node.least, node.most)} {kind.many}"
 
 
 def _range(least: int, most: int | None) -> str:
