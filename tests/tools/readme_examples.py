@@ -1,6 +1,6 @@
-"""The examples of README.md: found for tests/test_readme.py, which runs them, and written again by this script.
+"""The examples of README.md and of the manual's texts: found for tests, which run them, and written again by this script.
 
-    python tests/tools/readme_examples.py        puts what the commands print now into README.md
+    python tests/tools/readme_examples.py        puts what the commands print now into these files
 
 An example is a block of ```console: lines that begin with "$ " are commands (a "\\" at the end goes on), what follows is
 what they print, on both streams. They run in order, by bash, in one empty folder for each block.
@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 README = Path(__file__).resolve().parent.parent.parent / "README.md"
+MANUAL = sorted((README.parent / "tokcli" / "cli").rglob("*.md"))  # the texts of the man pages
 _BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -69,7 +70,8 @@ def main() -> None:
         body = "".join(f"$ {e.command}\n{out}" for e, out in zip(examples, printed, strict=True))
         return f"```console\n{body}```"
 
-    README.write_text(_BLOCK.sub(again, README.read_text("utf-8")), "utf-8")
+    for path in (README, *MANUAL):
+        path.write_text(_BLOCK.sub(again, path.read_text("utf-8")), "utf-8")
 
 
 if __name__ == "__main__":
