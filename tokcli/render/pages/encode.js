@@ -37,6 +37,7 @@ function showEncoded(head, columns) {
   toggles("case", search);
   byId("kind").addEventListener("input", search);
 
+  if (head.ids) byId("ids").click();
   describeChosen();
 }
 

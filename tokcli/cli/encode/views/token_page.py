@@ -36,7 +36,7 @@ def write_tokens(request: EncodeRequest, path: str) -> None:
     places = "bytes" if not sees_whole(request) else "unknown" if spans is None else "characters"
     table = pages.table_of(encoding, sequence)
     add_texts(packer, table, sequence, spans if places == "characters" else None)
-    head = {"name": encoding.name, "inputs": inputs, "places": places}
+    head = {"name": encoding.name, "inputs": inputs, "places": places, "ids": request.options.ids}
     heading = pages.heading_of([str(entry["name"]) for entry in inputs], request.options.text)
     words = PageWords(
         f"{heading}: tokens of {encoding.name} - tokcli",
