@@ -1,16 +1,148 @@
-"""What builds the package is what its developers have seen: releases that are named exactly."""
+"""What builds the package is what its developers have seen, and packs what they have seen."""
 
 from __future__ import annotations
 
+import importlib.util
+import io
 import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
 
-from support import ROOT
+import pytest
+from support import ROOT, ok
+
+from tokcli.cli import messages
+from tokcli.cli.streams import Input
+from tokcli.cli.terminal import reading
+from tokcli.engine import backend
+
+PROJECT = (ROOT / "pyproject.toml").read_text("utf-8")
+
+
+@pytest.fixture
+def builder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Any]:
+    """The module that builds the package, in a folder without a repository, over a scikit-build-core that builds nothing."""
+    errors = ModuleType("scikit_build_core.errors")
+    errors.ScikitBuildError = type("ScikitBuildError", (Exception,), {})  # type: ignore[attr-defined]
+    core, build = ModuleType("scikit_build_core"), ModuleType("scikit_build_core.build")
+    core.build = build  # type: ignore[attr-defined]
+    build.get_requires_for_build_sdist = list  # type: ignore[attr-defined]
+    for module in (core, build, errors):
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.delenv("TOKCLI_PURE", raising=False)
+    monkeypatch.delenv("CXX", raising=False)
+    spec = importlib.util.spec_from_file_location("build_backend", ROOT / ".ci" / "build_backend.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    monkeypatch.setattr(module, "ROOT", tmp_path)
+    yield module
 
 
 def test_each_requirement_of_the_build_is_one_release() -> None:
-    requires = re.search(
-        r"^\[build-system\]\nrequires = \[(.*)\]$", (ROOT / "pyproject.toml").read_text(), re.MULTILINE
-    )
+    requires = re.search(r"^\[build-system\]\nrequires = \[(.*)\]$", PROJECT, re.MULTILINE)
     assert requires is not None
     for requirement in requires[1].split(", "):
         assert re.fullmatch(r'"[a-z-]+==[0-9]+(\.[0-9]+)+"', requirement)
+
+
+@pytest.mark.skipif(not (ROOT / ".git").exists() or shutil.which("git") is None, reason="asks git")
+def test_the_patterns_of_the_source_distribution_match_every_tracked_file(tmp_path: Path) -> None:
+    listed = re.search(r"^sdist\.include = \[\n(.*?)^\]$", PROJECT, re.MULTILINE | re.DOTALL)
+    assert listed is not None
+    (tmp_path / "patterns").write_text("\n".join(re.findall(r'"(.*)",', listed[1])))
+    list_files = ["git", "-C", str(ROOT), "ls-files"]
+    matching = [*list_files, "-c", "-i", f"--exclude-from={tmp_path / 'patterns'}"]
+    tracked, matched = (
+        subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+        for command in (list_files, matching)
+    )
+    assert set(tracked) == set(matched)
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="asks git")
+def test_the_source_distribution_has_what_git_tracks_and_nothing_else(builder: Any, tmp_path: Path) -> None:
+    given: list[dict[str, Any]] = []
+    builder.build.build_sdist = lambda folder, settings: given.append(settings) or folder
+    (tmp_path / "a [1].py").write_text("")
+    (tmp_path / ".env").write_text("SECRET=1")
+    assert builder.build_sdist("out", {"x": "y"}) == "out"
+    assert given.pop() == {"x": "y"}  # no repository: the patterns of pyproject.toml
+    for command in (["init", "-q"], ["add", "a [1].py"]):
+        subprocess.run(["git", "-C", str(tmp_path), *command], check=True)
+    builder.build_sdist("out", {"x": "y"})
+    assert given.pop() == {"x": "y", "sdist.include": [r"/a\ \[1].py"]}
+
+
+def test_a_build_without_native_code_says_why(builder: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    built: list[tuple[str | None, str | None]] = []  # whether CMake is used, and the reason that goes with the package
+
+    def build_wheel(folder: str, settings: dict[str, str] | None, metadata: str | None) -> str:
+        settings = settings or {}
+        written = [name.partition("force-include.")[2] for name in settings if "force-include" in name]
+        built.append((settings.get("wheel.cmake"), Path(written[0]).read_text() if written else None))
+        if not written:
+            raise SystemExit(1)
+        return "made.whl"
+
+    builder.build.build_wheel = build_wheel
+    monkeypatch.setenv("CXX", "/bin/false")
+    assert builder.build_wheel("out") == "made.whl"
+    assert built == [(None, None), ("false", "the compiler /bin/false does not compile C++20\n")]
+    del built[:]
+    monkeypatch.setenv("CXX", "/nowhere/g++ -O1")
+    builder.build_wheel("out")
+    assert built[1] == ("false", "no compiler /nowhere/g++ -O1 at installation\n")
+    del built[:]
+    monkeypatch.delenv("CXX")
+    monkeypatch.setenv("PATH", "/nowhere")
+    builder.build_wheel("out")
+    assert built == [("false", "no C++ compiler at installation\n")]
+    del built[:]
+    monkeypatch.setenv("TOKCLI_PURE", "1")
+    builder.build_wheel("out")
+    assert built == [("false", "TOKCLI_PURE was set at installation\n")]
+
+
+def test_the_reason_of_the_build_is_the_one_that_the_program_gives(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("TOKCLI_BACKEND", raising=False)
+    monkeypatch.setattr(backend, "native", lambda: None)
+    monkeypatch.setattr(backend, "REASON", str(tmp_path / "no_native.txt"))
+    (tmp_path / "no_native.txt").write_text("no C++ compiler at installation\n")
+    assert backend.missing() == "no C++ compiler at installation"
+    monkeypatch.setenv("TOKCLI_BACKEND", "python")  # as asked for: nothing is missing
+    assert backend.missing() is None
+
+
+def test_the_version_of_a_package_that_was_built_without_native_code_says_why(tmp_path: Path) -> None:
+    shutil.copytree(
+        ROOT / "tokcli", tmp_path / "tokcli", ignore=shutil.ignore_patterns("*.so", "native", "__pycache__")
+    )
+    (tmp_path / "tokcli" / "engine" / "no_native.txt").write_text("no C++ compiler at installation\n")
+    run = [sys.executable, "-m", "tokcli", "--version"]
+    done = subprocess.run(run, cwd=tmp_path, env={"PATH": "/usr/bin:/bin"}, capture_output=True, text=True)
+    assert re.fullmatch(r"tokcli \S+, no native backend: no C\+\+ compiler at installation \(python\)\n", done.stdout)
+    assert done.stderr == ""
+    assert b"no native" not in ok("--version", env={"TOKCLI_BACKEND": "python"})
+
+
+def test_a_large_input_notes_once_that_there_is_no_native_code(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(messages, "_printed", {})
+    small, large, more = reading.watched(
+        [Input(name) for name in "abc"], shows=False, reason="no C++ compiler at installation"
+    )
+    assert b"".join(small.read(io.BytesIO(bytes(9_999_999)), 1 << 20)) == bytes(9_999_999)
+    assert capsys.readouterr().err == ""
+    for source in (large, more):
+        assert b"".join(source.read(io.BytesIO(bytes(10_000_000)), 1 << 20)) == bytes(10_000_000)
+    said = capsys.readouterr().err
+    assert said == "Note: this is slow without the native backend (no C++ compiler at installation).\n"

@@ -104,7 +104,9 @@ class LazyGroup(click.Group):
 def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     if not wanted or ctx.resilient_parsing:
         return
-    click.echo(f"tokcli {__version__} ({backend.name()})")
+    reason = backend.missing()
+    without = "" if reason is None else f", no native backend: {reason}"
+    click.echo(f"tokcli {__version__}{without} ({backend.name()})")
     ctx.exit()
 
 

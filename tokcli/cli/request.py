@@ -23,6 +23,7 @@ from tokcli.cli.options import (
     Special,
     TextOptions,
 )
+from tokcli.engine import backend
 from tokcli.engine.base.arguments import MOST_THREADS
 from tokcli.engine.stream.chunks import ReadOptions
 from tokcli.engine.stream.parallel import ordered, with_threads_inside
@@ -132,14 +133,18 @@ class InputRequest(Request[AskedInput]):
     def show_reading(self, *, answers_last: bool = False) -> None:
         """Show on a terminal how much of the inputs has been read, unless the answer appears there meanwhile.
 
+        Where there is no native backend, a note says so once much has been read.
+
         With `answers_last`, the answer is written after all inputs have been read.
         """
         asked = self.options
         is_free = answers_last or asked.output is not None or not sys.stdout.isatty()
-        if messages.redraws() and not asked.quiet and is_free:
+        shows = messages.redraws() and is_free
+        reason = backend.missing()
+        if not asked.quiet and (shows or reason is not None):
             from tokcli.cli.terminal.reading import watched  # 1 ms that no pipe needs
 
-            self._watch(watched)
+            self._watch(lambda inputs: watched(inputs, shows=shows, reason=reason))
 
     def _watch(self, watched: Callable[[list[streams.Input]], list[streams.Input]]) -> None:
         """Replace the inputs by those that `watched` makes of them."""

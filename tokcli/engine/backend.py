@@ -15,6 +15,7 @@ from typing import Literal
 from tokcli.errors import TokcliError
 
 VARIABLE = "TOKCLI_BACKEND"
+REASON = os.path.join(os.path.dirname(__file__), "no_native.txt")  # written where the package was built without it
 is_program = False  # whether the process is tokcli's own, so that its signals and its allocator may be set
 _IMPORT_BYTES = 16 << 20  # must be free: running out of memory while the native module is initialised ends the process
 
@@ -49,6 +50,24 @@ def native() -> ModuleType | None:
         module.keep_freed_memory()
         module.keep_spare_memory()
     return module
+
+
+def missing() -> str | None:
+    """Return why there is no native backend; None if there is one, or TOKCLI_BACKEND says python."""
+    if os.environ.get(VARIABLE) == "python" or native() is not None:
+        return None
+    try:
+        with open(REASON, encoding="utf-8") as file:
+            return file.read().strip()
+    except OSError:
+        pass
+    try:
+        import_module("tokcli.engine._native")
+    except ModuleNotFoundError:
+        return "not built for this Python"
+    except ImportError as error:
+        return f"it does not load: {error}"
+    return None
 
 
 def name() -> Literal["native", "python"]:

@@ -9,11 +9,12 @@ from time import monotonic
 from typing import Any, BinaryIO, ClassVar, TextIO
 
 from tokcli.cli.inputs.input_facts import status_of
-from tokcli.cli.messages import fitted, progress_cells
+from tokcli.cli.messages import fitted, print_note_once, progress_cells
 from tokcli.cli.streams import Input
 from tokcli.engine.stream.chunks import BLOCK_BYTES
 
 QUIET_S, EVERY_S = 1.0, 0.1  # seconds before progress is shown, and from one line of it to the next
+SLOW_BYTES = 10_000_000  # after which a run without the native backend says that it is slow
 CLEAR = "\r\x1b[K"
 MB = 1e6
 
@@ -53,10 +54,13 @@ class ProgressLine:
 
 
 class _Reading:
-    """How much of all inputs has been read. `total` is their size in bytes; None where it is not known."""
+    """How much of all inputs has been read. `total` is their size in bytes; None where it is not known.
 
-    def __init__(self, total: int | None, line: ProgressLine) -> None:
-        self._total, self._line = total, line
+    `line`: where that is shown, if it is. `reason`: why there is no native backend, for a note after SLOW_BYTES.
+    """
+
+    def __init__(self, total: int | None, line: ProgressLine | None, reason: str | None = None) -> None:
+        self._total, self._line, self._reason = total, line, reason
         self._read = 0
         self._began = monotonic()
 
@@ -67,10 +71,13 @@ class _Reading:
         """
         for block in blocks:
             self._read += len(block)
-            if self._line.is_due():
+            if self._reason is not None and self._read > SLOW_BYTES:
+                print_note_once(f"this is slow without the native backend ({self._reason}).", "slow")
+                self._reason = None
+            if self._line is not None and self._line.is_due():
                 self._line.show(*self._parts())
             yield block
-        if not is_found:
+        if self._line is not None and not is_found:
             self._line.clear()
 
     def _parts(self) -> list[str]:
@@ -97,11 +104,16 @@ class _WatchedInput(Input):
         return self.reading.passing(blocks, is_found=True) if is_held else blocks
 
 
-def watched(inputs: list[Input]) -> list[Input]:
-    """Return inputs that show on standard error, which is a terminal, how much of them has been read."""
-    sys.stderr = line = ProgressLine(sys.stderr)
-    atexit.register(line.clear)
+def watched(inputs: list[Input], *, shows: bool = True, reason: str | None = None) -> list[Input]:
+    """Return inputs that show on standard error, which is a terminal, how much of them has been read.
+
+    Without `shows` they do not. `reason`: why there is no native backend, which a note tells once much has been read.
+    """
+    line = ProgressLine(sys.stderr) if shows else None
+    if line is not None:
+        sys.stderr = line
+        atexit.register(line.clear)
     files = [status_of(source) for source in inputs if source.data is None]
     total = None if None in files else sum(file.st_size for file in files if file)
-    _WatchedInput.reading = _Reading(total, line)
+    _WatchedInput.reading = _Reading(total, line, reason)
     return [_WatchedInput(*source) for source in inputs]
