@@ -268,3 +268,12 @@ def test_what_cannot_be_shown_is_refused(arguments: tuple[str, ...], what: str) 
 def test_a_regex_that_takes_too_long_is_that_of_the_option(option: str) -> None:
     with pytest.raises(InputError, match=f"{option} takes more than"):
         inspect_search.found_in({0: "a" * 60}, "(?:a?){40}(?:a+)+$b", 0.001, option=option)
+
+
+def test_digits_that_are_no_token_or_one_of_their_own_hint_the_look_up_of_ids() -> None:
+    assert refused("inspect-ranks", "24912", "2375").endswith("As ids, look them up with --id 24912 --id 2375.\n")
+    found = noted("inspect-ranks", "123")
+    assert found.err == "Note: digits are looked up as text; as ids, look them up with --id 123.\n"
+    assert found.out.splitlines()[1].startswith(b"7633\t31 32 33\t")
+    assert noted("inspect-ranks", "-q", "123").err == noted("inspect-ranks", "hello").err == ""
+    assert "As ids" not in refused("inspect-ranks", "24912", "none of them")

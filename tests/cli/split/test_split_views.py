@@ -115,6 +115,43 @@ def test_why_inside_a_piece_shows_its_beginning_too() -> None:
     assert (missed["match"], missed["failed"], missed["reached"]) == (None, r"\p{N}{1,3}+", "")
 
 
+def test_why_takes_a_text_and_explains_each_piece_that_it_is_in() -> None:
+    shown = ok("split", "--why", "don't", "-e", "cl100k_base", "-t", "I don't, I don't").decode().splitlines()
+    assert shown[0] == "“don't” at byte 2, the first of 2 (others at byte 11), in 2 pieces: ·don│'t"
+    assert [line for line in shown if line.startswith("in piece")] == [
+        "in piece #1: ·don, bytes 1 to 4, matched by a2",
+        "in piece #2: 't, bytes 5 to 6, matched by a1",
+    ]
+    made = json.loads(ok("split", "--why", "don't", "--json", "-e", "cl100k_base", "-t", "I don't, I don't"))
+    assert (made["text"], made["occurrences"], made["offsets"]) == ("don't", 2, [2, 11])
+    assert [place["piece"]["text"] for place in made["places"]] == [" don", "'t"]
+    assert [len(place["tried"]) for place in made["places"]] == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("why", "text", "offset"),
+    [
+        ("'s", "it's", 2),
+        ("text:20", "it's 2024", 5),
+        ("\\n", "a\nb", 1),
+        ("\\n", "\\n\n", 0),
+        ("é", "aéé", 1),
+        ("-1", "a-1", 1),
+    ],
+)
+def test_why_finds_a_text_as_it_is_typed_or_with_escapes(why: str, text: str, offset: int) -> None:
+    assert json.loads(ok("split", "--why", why, "--json", "-t", text))["offsets"][0] == offset
+    assert json.loads(ok("split", "--why", why, "--json", data=text.encode()))["offsets"][0] == offset
+
+
+def test_why_a_text_that_is_not_there_gets_a_hint() -> None:
+    assert refused("split", "--why", "Don't", "-t", "I don't") == (
+        'Error: --text: no "Don\'t" in the text\nDid you mean "don\'t", at byte 2?\n'
+    )
+    assert "To look for a text, type --why text:2024." in refused("split", "--why", "2024", "-t", "it's 2024")
+    assert "nothing to look for" in refused("split", "--why", "", "-t", "x")
+
+
 def test_why_a_byte_inside_a_character_names_where_it_begins() -> None:
     assert ok("split", "--why", "2", "-t", "aé").startswith(b"byte 2, inside the character at byte 1: ")
 

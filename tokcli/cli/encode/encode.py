@@ -44,7 +44,7 @@ def command(**given: Any) -> int:
             sampling.write_best(request)
             return request.status
         sampling.begin_drawing(request)
-    if request.options.compare is not None or request.options.html or request.options.visualise:
+    if request.options.compare is not None or request.options.shows_tokens:
         write_view(request)
     elif request.options.shards is not None:
         from tokcli.cli.encode.shards import write_shards  # hashes and folders, which ids do not need

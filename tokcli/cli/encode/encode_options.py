@@ -58,9 +58,14 @@ class EncodeOptions(options.ClusterOptions, ChatOptions):
     def is_for_ids(self) -> bool:
         """Whether ids alone are asked for: no text, no view, and no ids that are prepared for training."""
         is_text = self.as_text or self.chunk is not None
-        is_view = self.visualise is not None or self.html is not None or self.compare is not None
+        is_view = self.shows_tokens or self.compare is not None
         is_prepared = (self.shards, self.prepend_special, self.append_special) != (None, None, None)
         return not (is_text or is_view or is_prepared)
+
+    @property
+    def shows_tokens(self) -> bool:
+        """Whether tokens are shown in colours: on the screen, in a page or in a picture."""
+        return (self.visualise, self.html, self.svg) != (None, None, None)
 
     @property
     def is_sampled(self) -> bool:
@@ -136,6 +141,8 @@ MAX_SHARD_TOKENS = 2**31 - 1  # lengths are int32 in Megatron's index
 MOST_PATHS = 512  # SentencePiece, too, gives no more segmentations
 SAMPLED = "Sampled ids are those of whole texts, which are drawn in order."
 SAMPLING = ("--dropout", "--nbest", "--alpha")
+SHOWN = ("--visualise", "--html", "--svg")  # how tokens are shown
+NO_VIEW = ("--records", "--field", "--json", "--format", "--offsets", "--fail-if-truncated")  # of a page or a picture
 SHARDING = ("--layout", "--shard-tokens", "--shard-of", "--dask")
 
 declared = group(
@@ -190,9 +197,10 @@ declared = group(
     option("--visualise", group="View", type=click.Choice(["tokens", "merges"]), is_flag=False, bare="tokens",
            aliases=("--visualize",),
            help="Show coloured tokens, or with =merges every merge."),
-    option("--ids", group="View", is_flag=True, help="Show the ids under the tokens of --visualise."),
+    option("--ids", group="View", is_flag=True,
+           help="Show the ids under the tokens of --visualise or --svg."),
     option("--svg", group="View", completes="file", metavar="FILE",
-           help="Write the tokens of --visualise to FILE as a picture."),
+           help="Write the coloured tokens to FILE as a picture."),
     option("--step", group="View", is_flag=True, help="Wait for a key after each step of --visualise=merges."),
     option("--compare", group="View", completes="encodings", metavar="E1,E2,...",
            help="Show the text under each of these encodings, aligned, and how many tokens it takes."),
@@ -211,38 +219,38 @@ CONFLICTS = (
     Apart("--compare", ("--encoding", "--model", "--pattern"), "--compare names the encodings itself."),
     Apart("--compare", ("-r", "--records", "--offsets", "-n", "--format", "--fail-if-truncated", "--add-special-tokens",
                         "--html", "--visualise", "--step", "--ids", "--svg")),
-    Apart("--html", ("--records", "--field", "--json", "--format", "--offsets", "--fail-if-truncated", "--visualise",
-                     "--ids", "--svg", "--step", "--output"), "The page has its own format."),
+    Apart("--html", (*NO_VIEW, "--step", "--output"), "The page has its own format."),
+    Apart("--html", ("--svg",), "Write one after the other."),
+    Apart("--svg", (*NO_VIEW, "--step", "--output"), "The picture has its own format."),
+    Apart("--svg", ("--visualise=merges",), "The picture shows tokens; --html has the merges of each, too."),
     Apart("--format=u16|u32|npy", ("--records", "--json", "--offsets"), "A binary file holds nothing but ids; records "
           "in it need --append-special NAME, which ends each.", unless="--append-special|--prepend-special"),
     Apart("--format=u16|u32|npy", ("--json", "--offsets"), "A binary file holds nothing but ids."),
     Apart("--visualise", ("--records", "--offsets", "--format"), "The view has its own format."),
     Apart("--shards", ("--output", "--format", "--json", "--offsets", "-n", "--chunk", "--as-text", "--compare",
-                       "--html", "--visualise"), "Shards are binary files of whole documents in DIR."),
+                       *SHOWN), "Shards are binary files of whole documents in DIR."),
     *(Needs(option, "--shards") for option in SHARDING),
-    *(Apart(option, ("--compare", "--html", "--visualise"), "Views show the tokens of the text.")
+    *(Apart(option, ("--compare", *SHOWN), "Views show the tokens of the text.")
       for option in ("--prepend-special", "--append-special")),
     Apart("--dask", ("--text",)),
     Needs("--fail-if-truncated", "-n"),
     Needs("--keep", "-n"),
     Apart("--dropout", ("--nbest", "--alpha"), "--dropout is for BPE; Unigram takes --nbest and --alpha."),
-    *(Apart(option, ("--dask", "--chunk", "--as-text", "--compare", "--html", "--visualise"), SAMPLED)
+    *(Apart(option, ("--dask", "--chunk", "--as-text", "--compare", *SHOWN), SAMPLED)
       for option in SAMPLING),
     Apart("--nbest", ("-n", "--offsets", "--format=u16|u32|npy", "--shards"),
           "With --alpha, it is a single list of ids.", unless="--alpha"),
     Needs("--seed", ("--dropout", "--alpha")),
     Needs("--overlap", "--chunk"),
     Needs("--boundary", "--chunk"),
-    Apart("--chunk", ("-n", "--compare", "--html", "--visualise")),
+    Apart("--chunk", ("-n", "--compare", *SHOWN)),
     Apart("--chunk", ("--offsets", "--format=u16|u32|npy"), "Chunks are records of decimal ids, of text, or JSON."),
-    Apart("--as-text", ("--compare", "--html", "--visualise", "--offsets", "--format")),
-    Apart("--keep", ("--compare", "--html", "--visualise"), "A view shows the first tokens."),
+    Apart("--as-text", ("--compare", *SHOWN, "--offsets", "--format")),
+    Apart("--keep", ("--compare", *SHOWN), "A view shows the first tokens."),
     Apart("--fail-if-truncated", ("--visualise",)),
-    Needs("--ids", "--visualise=tokens"),
+    Needs("--ids", ("--visualise=tokens", "--html", "--svg"), phrase="--visualise=tokens"),
     Apart("--ids", ("--json",), "The JSON of --visualise includes the ids already."),
     Apart("--visualise=merges", ("-n", "--add-special-tokens"), "Merges are those of whole pieces of the text."),
     Needs("--step", "--visualise=merges"),
     Apart("--step", ("--json",)),
-    Needs("--svg", "--visualise=tokens"),
-    Apart("--svg", ("--json", "--output"), "--svg FILE is where the picture goes."),
 )  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tokcli.cli.terminal.pager import ShownOn
     from tokcli.engine.encoding import Encoding
 
+ID_DIGITS = 10  # of the longest id
 SHOWN_BYTES, SHOWN_IDS = 40, 20  # in messages
 _BAD_BYTES = re.compile("[\udc80-\udcff]")  # of an argument that is not UTF-8 (PEP 383)
 
@@ -30,7 +31,14 @@ def look_up(request: InspectRequest) -> list[int]:
     """Return the ids that were asked for; UnknownTokenError says how a text that is no token would be encoded."""
     encoding = request.encoding
     texts = [unescape(_BAD_BYTES.sub(_hex_escape, text)) for text in request.options.tokens]
-    found = [id_of(encoding, data) for data in (*texts, *map(from_hex, request.options.hexes))]
+    try:
+        found = [id_of(encoding, data) for data in (*texts, *map(from_hex, request.options.hexes))]
+    except UnknownTokenError as error:
+        if as_ids := _as_ids(request.options.tokens):
+            error.hint = f"{error.hint}. As ids, look them up with {as_ids}."
+        raise
+    if as_ids := _as_ids(request.options.tokens):
+        request.note(f"digits are looked up as text; as ids, look them up with {as_ids}.")
     for token in request.options.ids:
         known_id(encoding, token)
         found.append(token)
@@ -69,6 +77,12 @@ def id_of(encoding: Encoding, data: bytes) -> int:
         f"'{escape(data[:SHOWN_BYTES])}'{'...' * (len(data) > SHOWN_BYTES)} is not one token of {encoding.name}",
         f"It is encoded as {len(ids)}: " + " ".join(map(str, ids[:SHOWN_IDS])) + " ..." * (len(ids) > SHOWN_IDS),
     )
+
+
+def _as_ids(texts: Sequence[str]) -> str:
+    """Return the options that look up texts as ids, if all of them are digits; else ""."""
+    are_ids = all(text.isascii() and text.isdecimal() and len(text) <= ID_DIGITS for text in texts)
+    return " ".join(f"--id {text}" for text in texts[:SHOWN_IDS]) if are_ids else ""
 
 
 def token_rows(encoding: Encoding, tokens: Iterable[int], many: int) -> Iterator[TokenRow]:

@@ -17,7 +17,7 @@ class SplitOptions(options.TextOptions):
 
     pattern_file: str | None
     table: bool
-    why: int | None
+    why: str | None
     diff: str | None
     stats: bool
     lint: bool
@@ -43,8 +43,10 @@ declared = group(
     options.takes_text("text"),
     options.takes_records,
     option("--table", group="View", is_flag=True, help="Show a table: # bytes chars alternative text tokens."),
-    option("--why", group="View", metavar="POS", type=click.IntRange(min=0),
-           help="Show each alternative tried at byte POS, from 0, and why one won."),
+    option("--why", group="View", metavar="POS|TEXT",
+           help="Show each alternative tried at byte POS, from 0, or where TEXT first is, and why one won.",
+           more="A number is a byte; text:42 looks for the text 42. A TEXT that several pieces share is explained at "
+                "the beginning of each of them."),
     option("--diff", group="View", completes="encoding", metavar="ENCODING|P",
            help="Show only where this encoding or pattern splits differently."),
     option("--stats", group="View", is_flag=True,
@@ -66,6 +68,7 @@ declared = group(
 )  # fmt: skip
 
 VIEWS = ("--table", "--why", "--diff", "--stats", "--lint", "--identify", "--emit")
+NO_PAGE = ("--diff", "--lint", "--identify", "--emit", "--watch")
 # What says how text is read, and has nothing to say where none is.
 TEXT_ONLY = ("--no-decompress", "--errors", "--special", "--allow-special", "--add-special-tokens")
 CONFLICTS = (
@@ -85,5 +88,6 @@ CONFLICTS = (
     Needs("--find-witness", "--diff"),
     Needs("--witnesses", "--find-witness"),
     Apart("--find-witness", ("FILE", "--text", *options.LISTS, "-r"), "--find-witness reads no text."),
-    Apart("--html", (*VIEWS, "--records", "--field", "--json", "--output"), "The page has its own format."),
+    Apart("--html", ("--records", "--field", "--json", "--output"), "The page has its own format."),
+    Apart("--html", NO_PAGE, "The page shows pieces and what made them, as --table, --stats and --why do."),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from rich.text import Text
@@ -13,39 +13,78 @@ from tokcli.analysis.pieces.places import Place, find_place
 from tokcli.cli import streams
 from tokcli.cli.json_stream import line, text_member
 from tokcli.cli.split.split_options import SplitRequest
+from tokcli.cli.split.why_text import MARK, MOST_PIECES, Occurrences, byte_asked, occurrences, read_for
 from tokcli.cli.terminal import screen
+from tokcli.engine.stream.chunks import Chunk
 from tokcli.errors import InputError, PatternError
-from tokcli.render.split.excerpts import text_around
+from tokcli.render.numbers import counted
+from tokcli.render.split.excerpts import shorten, text_around
 from tokcli.render.split.why import place_lines, trace_lines
-from tokcli.render.visible import visible
+from tokcli.render.visible import BOUNDARY, visible, visible_bytes
 
 
 def write(request: SplitRequest, output: streams.Output) -> None:
     """Write lines for people, the same to a pipe, or a JSON object."""
     if len(request.inputs) > 1:
         raise InputError("--why looks at one text, but several were given", "Name one FILE.")
-    with streams.naming(request.inputs[0].shown):
-        place = _found(request)
-        traces = _traces(request, place)
+    asked = request.options.why or ""
+    (source,) = request.inputs
+    with streams.naming(source.shown):
+        if (byte := byte_asked(asked)) is None:
+            source = read_for(source)
+            found = occurrences(source.data or b"", asked)
+            places = list(_places(request, source, found))
+        else:
+            found, places = None, [_place(request, request.small_chunks(source), byte, asked)]
+        explained = [(place, _traces(request, place, is_byte=found is None)) for place in places]
     if request.options.as_json:
-        output.write(line(_json(place, traces)))
+        objects = [_json(place, traces) for place, traces in explained]
+        output.write(line(objects[0] if found is None else _json_of_text(found, objects)))
         return
-    for row in _lines(request, place, traces):
-        screen.show_hanging(output, request.options.color, row)
+    if found is not None:
+        pieces = BOUNDARY.join(shorten(visible_bytes(place.piece.data, spaces=True)) for place in places)
+        shown = f"“{shorten(visible_bytes(found.text, spaces=True))}” {found.title}, in {counted(len(places), 'piece')}"
+        screen.show_hanging(output, request.options.color, Text(f"{shown}: {pieces}", "bold"))
+    for number, (place, traces) in enumerate(explained):
+        for row in (*([Text("")] if number or found else []), *_lines(request, place, traces)):
+            screen.show_hanging(output, request.options.color, row)
 
 
-def _found(request: SplitRequest) -> Place:
-    encoding, chunks = request.encoding, request.small_chunks(request.inputs[0])
-    return find_place(encoding, encoding.tokenizer.pretokenizer, chunks, request.options.why or 0)
+def _place(request: SplitRequest, chunks: Iterable[Chunk], byte: int, asked: str) -> Place:
+    encoding = request.encoding
+    try:
+        return find_place(encoding, encoding.tokenizer.pretokenizer, chunks, byte)
+    except InputError as error:
+        if error.what.startswith("byte "):  # past the end
+            error.hint = f"{error.hint} To look for a text, type --why {MARK}{asked}."
+        raise
 
 
-def _traces(request: SplitRequest, place: Place) -> list[Trace]:
-    """Return traces of the pattern at the beginning of the piece and, if POS is another place, at POS."""
+def _places(request: SplitRequest, source: streams.Input, found: Occurrences) -> Iterator[Place]:
+    """Yield the place where a text first is, and where each other piece begins that it is in."""
+    at, end = found.offsets[0], found.offsets[0] + len(found.text)
+    chunks, tokenizer = request.small_chunks(source), request.encoding.tokenizer
+    for _ in range(MOST_PIECES):
+        place = _place(request, chunks, at, "")
+        yield place
+        at = place.piece.offset + len(place.piece.data)
+        if at >= end:
+            return
+        chunks = tokenizer.read_chunks(source.blocks(), request.read_options)
+
+
+def _json_of_text(found: Occurrences, places: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the members text (or bytes_hex), occurrences (how many), offsets (of the first ones), and places."""
+    return {**text_member(found.text), "occurrences": found.count, "offsets": found.offsets, "places": places}
+
+
+def _traces(request: SplitRequest, place: Place, *, is_byte: bool) -> list[Trace]:
+    """Return traces of the pattern at the beginning of the piece and, if `is_byte` and POS is another place, at POS."""
     pattern = request.encoding.tokenizer.pretokenizer
     if pattern is None or place.special:
         return []
     wanted = [(place.piece_at, place.piece.offset)]
-    if not place.no_text and place.at != place.piece_at:
+    if is_byte and not place.no_text and place.at != place.piece_at:
         wanted.append((place.at, place.offset))
     traces = []
     for at, offset in wanted:
