@@ -75,7 +75,7 @@ def _places(request: SplitRequest, source: streams.Input, found: Occurrences) ->
 
 def _json_of_text(found: Occurrences, places: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the members text (or bytes_hex), occurrences (how many), offsets (of the first ones), and places."""
-    return {**text_member(found.text), "occurrences": found.count, "offsets": found.offsets, "places": places}
+    return {**text_member(found.text), "occurrences": found.number, "offsets": found.offsets, "places": places}
 
 
 def _traces(request: SplitRequest, place: Place, *, is_byte: bool) -> list[Trace]:

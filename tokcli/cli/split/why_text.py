@@ -23,18 +23,18 @@ class Occurrences(NamedTuple):
     """The occurrences of a text: how many there are, and the first byte of each of the first MOST_OFFSETS."""
 
     text: bytes
-    count: int
+    number: int
     offsets: list[int]
 
     @property
     def title(self) -> str:
         """Where the text is, as a phrase for people: `at byte 0, the first of 3 (others at bytes 17, 40)`."""
         first, *others = self.offsets
-        if self.count == 1:
+        if self.number == 1:
             return f"at byte {first}"
-        dots = ", ..." if self.count > LISTED + 1 else ""
+        dots = ", ..." if self.number > LISTED + 1 else ""
         listed = ", ".join(map(str, others[:LISTED]))
-        return f"at byte {first}, the first of {self.count:,} (others at byte{'s' * (self.count > 2)} {listed}{dots})"
+        return f"at byte {first}, the first of {self.number:,} (others at byte{'s' * (self.number > 2)} {listed}{dots})"
 
 
 def byte_asked(given: str) -> int | None:
