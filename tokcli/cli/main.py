@@ -29,6 +29,7 @@ ENDED = {128 + number: number for number in (signal.SIGTERM, signal.SIGHUP)}
 _RESERVE_BYTES = 1 << 22  # freed before an error is reported, because its message takes memory, too
 
 PROGRAM = "tokcli"
+MAX_WIDTH = 100  # of --help, in columns: longer lines are hard to read
 COMPLETE = "_TOKCLI_COMPLETE"  # set by the shell when it asks for completions; see completions/
 
 # name -> (module, what `tokcli --help` says); the modules are imported when the command is called
@@ -119,7 +120,7 @@ def _print_completion(ctx: click.Context, _: click.Parameter, shell: str | None)
     ctx.exit()
 
 
-@click.group(cls=LazyGroup, help=HELP, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=LazyGroup, help=HELP, context_settings={"max_content_width": MAX_WIDTH})
 @option(
     "--version",
     group="Running",

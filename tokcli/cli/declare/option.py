@@ -149,7 +149,7 @@ def group(*options: Callable[[F], F]) -> Callable[[F], F]:
     return decorate
 
 
-def help_option() -> click.Option:
+def help_option() -> Option:
     """Return the option -h, --help; click's own asks gettext for its text."""
     return Option(
         ("-h", "--help"), group="Running", is_flag=True, is_eager=True, expose_value=False, callback=_show_help,
