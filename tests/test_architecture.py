@@ -173,6 +173,7 @@ LATE = {
     "tokcli.cli.count.count": "the forms of counts beyond one number, 5 ms of the 45 ms that `count` takes to start",
     "tokcli.engine.tiktoken.rank_vocabulary": "merging in Python, 1.2 ms, which the native twin saves",
     "tokcli.__main__": "the command line, 60 ms, which an import of `python -m tokcli` in tests does not need",
+    "tokcli.cli.declare.command": "how --help is written, 1 ms",
     "tokcli.cli.decode": "what reads shards, 20 ms, which files of ids do not need",
     "tokcli.cli.encode.views.compare": "rich, 30 ms, which a pipe does not need",
     "tokcli.cli.encode.encode": "the views, 100 ms, and tokenizers that see a text whole, 8 ms",

@@ -9,7 +9,6 @@ import pytest
 from support import ok, refused
 
 from tokcli.cli.declare.command import Command
-from tokcli.cli.declare.conflicts import Apart, Needs, Required
 from tokcli.cli.main import COMMANDS, cli
 
 
@@ -35,10 +34,7 @@ def test_every_row_names_options_and_values_of_its_command(name: str) -> None:
     known = choices_of(command)
     named: list[str] = []
     for row in command.conflicts:
-        if isinstance(row, (Apart, Needs)):
-            named += [row.option, *row.others]
-        elif isinstance(row, Required):
-            named += [row.option, *row.unless]
+        named += [row.option, *row.others, *filter(None, row.unless.split("|"))]
     assert named
     for option in named:
         typed, _, values = option.partition("=")

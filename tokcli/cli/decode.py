@@ -14,7 +14,7 @@ import click
 
 from tokcli.cli import options, streams
 from tokcli.cli.declare.command import Command
-from tokcli.cli.declare.conflicts import Apart
+from tokcli.cli.declare.conflicts import apart
 from tokcli.cli.declare.option import option
 from tokcli.cli.inputs import records
 from tokcli.cli.inputs.left_of import Left
@@ -56,22 +56,21 @@ class DecodeRequest(InputRequest[DecodeOptions]):
         return decoder.special_ids(tokenizer.special_tokens, tokenizer.is_special) if asked else frozenset()
 
 
-CONFLICTS = (
-    *options.ANSWER_CONFLICTS,
-    *options.ENCODING_CONFLICTS,
-    Apart("--format=u16|u32|npy", ("--records",), "Binary ids are not separated into records."),
-)
+MOST_USED = ("--text", "--encoding", "--model", "--format", "--skip-special-tokens")
 
 
-@click.command(cls=Command, name="decode", conflicts=CONFLICTS)
+@click.command(cls=Command, name="decode", most_used=MOST_USED)
 @options.takes_files
-@options.takes_encoding
+@options.takes_encoding(pattern=False)
 @options.takes_records
 @option("--format", "form", group="Input", type=click.Choice(["text", "u16", "u32", "npy"]), default="text",
-        show_default=True,
-        help="Read decimal ids, little-endian binary or NumPy.")  # fmt: skip
+        show_default=True, metavar="FORMAT",
+        conflicts=(apart("--records", when="u16|u32|npy", hint="Binary ids are not separated into records."),),
+        help="Read ids as text, u16, u32 or npy.",
+        more="The choices are decimal ids (text), little-endian integers of two or four bytes (u16, u32), and a NumPy "
+             "file (npy).")  # fmt: skip
 @option("--skip-special-tokens", group="Special tokens", is_flag=True, help="Leave special tokens out.")
-@options.takes_output
+@options.takes_output()
 @options.common
 def command(**given: Any) -> None:
     """Decode the ids in FILEs, or in standard input, back to the exact bytes.
@@ -85,7 +84,7 @@ def command(**given: Any) -> None:
       tokcli decode -t '24912 2375'
       tokcli decode --format npy ids.npy
     """
-    asked = DecodeOptions(**given)
+    asked = DecodeOptions(pattern=None, **given)  # ids are decoded without one
     request = DecodeRequest(asked)
     request.show_reading()
     folders = {source: found for source in request.inputs if (found := shards_in(source)) is not None}

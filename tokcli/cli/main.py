@@ -12,7 +12,7 @@ import signal
 import sys
 from contextlib import suppress
 from importlib import import_module
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
@@ -21,6 +21,9 @@ from tokcli.cli import messages, streams
 from tokcli.cli.declare.option import help_option, option
 from tokcli.engine import backend
 from tokcli.errors import EXIT_ERROR, InputError, OutputError, TokcliError, did_you_mean, is_memory_short, reason_of
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 EXIT_INTERRUPTED = 130  # 128 + SIGINT, as shells do
 EXIT_PIPE_CLOSED = 141  # 128 + SIGPIPE
@@ -57,12 +60,12 @@ ELSEWHERE = {
 HELP = """Byte pair encoding in the shell: exact ids, any bytes, no network.
 
 \b
-  tokcli count prompt.txt                    count the tokens
-  tokcli encode -m gpt-4 prompt.txt          print their ids
-  tokcli encode prompt.txt | tokcli decode   get the same bytes back
-  tokcli encode --visualise prompt.txt       see the tokens
-  tokcli split --table -t "it's 2024"        see why the text is split there
-  tokcli train corpus.txt --vocab-size 4096 -o my.tiktoken
+  tokcli count prompt.txt                      count the tokens
+  tokcli encode -m gpt-4o prompt.txt           print their ids
+  tokcli encode prompt.txt | tokcli decode     get the same bytes back
+  tokcli encode -n 1000 --as-text prompt.txt   cut the text after 1000 tokens
+  tokcli encode --chunk 512 --json notes.md    cut into chunks of 512
+  tokcli encode --visualise prompt.txt         see the tokens
 """
 
 
@@ -114,10 +117,15 @@ def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
 def _print_completion(ctx: click.Context, _: click.Parameter, shell: str | None) -> None:
     if shell is None or ctx.resilient_parsing:
         return
-    from tokcli.cli.completion.scripts import SCRIPTS  # needed only to load them into a shell
-
-    click.echo(SCRIPTS[shell], nl=False)
+    click.echo(_completion()[1].SCRIPTS[shell], nl=False)
     ctx.exit()
+
+
+def _completion() -> tuple[ModuleType, ModuleType]:
+    """Return what answers shells, and the scripts with which they ask."""
+    from tokcli.cli.completion import complete, scripts  # 5 ms that only shells need
+
+    return complete, scripts
 
 
 @click.group(cls=LazyGroup, help=HELP, context_settings={"max_content_width": MAX_WIDTH})
@@ -137,7 +145,9 @@ def _print_completion(ctx: click.Context, _: click.Parameter, shell: str | None)
     is_eager=True,
     expose_value=False,
     callback=_print_completion,
-    help='Print a completion script: eval "$(tokcli --completion bash)".',
+    metavar="SHELL",
+    help="Print completions for bash, zsh or fish.",
+    more='For instance, `eval "$(tokcli --completion bash)"` in ~/.bashrc.',
 )
 def cli() -> None:
     """Run the command that is named."""
@@ -185,9 +195,7 @@ def run(arguments: list[str]) -> int:
 def _invoke(arguments: list[str]) -> int:
     """Do what click's own `main` does, but raise errors: click would end the process for a broken pipe."""
     if shell := os.environ.get(COMPLETE):
-        from tokcli.cli.completion.complete import complete  # needed only to answer the shell
-
-        text = complete(shell, arguments, cli, {name: line for name, (_, line) in COMMANDS.items()})
+        text = _completion()[0].complete(shell, arguments, cli, {name: line for name, (_, line) in COMMANDS.items()})
         if text is None:
             raise InputError(f"{COMPLETE} is set, but not by a shell that asks for completions", f"Unset {COMPLETE}.")
         click.echo(os.fsencode(text), nl=False)

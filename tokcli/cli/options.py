@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from tokcli.cli import messages
-from tokcli.cli.declare.conflicts import Apart, Needs
+from tokcli.cli.declare.conflicts import Conflict, apart, needs
 from tokcli.cli.declare.option import F, Option, RepeatedOption, argument, group, option
 from tokcli.cli.values.numbers import NumberRange
 from tokcli.engine.base.time_limit import time_limit
@@ -149,147 +149,200 @@ def limit_patterns(context: click.Context, _: click.Parameter, seconds: float) -
 
 
 takes_timeout = option(
-    "--timeout", is_rare=True, group="Tokenizer", metavar="S", default=DEFAULT_SECONDS, show_default=True,
-    type=NumberRange(min=0, min_open=True, max=MAX_SECONDS),
-    callback=limit_patterns, help="Allow a pattern S seconds for each block of text.",
+    "--timeout", group="Tokenizer", is_rare=True, metavar="S", default=DEFAULT_SECONDS, show_default=True,
+    type=NumberRange(min=0, min_open=True, max=MAX_SECONDS), callback=limit_patterns,
+    help="Allow a pattern S seconds for a block of text.",
+    more="The limit holds for each pattern wherever it comes from (an option, a tokenizer file, a chat template), and "
+         "for compiling it. A pattern that takes longer ends the run with exit status 2 and a message that says where.",
 )  # fmt: skip
+LISTS = ("--files0-from", "--files-from")
 takes_files = group(
-    argument(
-        "files",
-        nargs=-1,
-        metavar="[FILE]...",
-        completes="file",
-        help="What is read: files, or folders of files; - or nothing is standard input.",
-    ),
-    option("-t", "--text", group="Input", metavar="TEXT", help="Read TEXT instead of files."),
-    option(
-        "--files-from",
-        group="Input",
-        completes="file",
-        metavar="F",
-        help="Read file names from the lines of F; - is standard input.",
-    ),
-    option(
-        "--files0-from",
-        group="Input",
-        completes="file",
-        metavar="F",
-        help="Read NUL-separated file names from F; - is standard input.",
-    ),
-    option(
-        "--no-decompress",
-        is_rare=True,
-        group="Input",
-        is_flag=True,
-        help="Take .gz, .bz2, .xz and .zst data as they are.",
-    ),
-)
+    argument("files", nargs=-1, metavar="[FILE]...", completes="file",
+             help="What is read: files, and folders, whose text files are read as -r says. - is standard input, which "
+                  "is read where no FILE is named, too. Compressed files are read as what they hold."),
+    option("-t", "--text", group="Input", metavar="TEXT", conflicts=(apart("FILE", *LISTS),),
+           help="Read TEXT instead of files.",
+           more="The input is the bytes of TEXT, with no newline after them."),
+    option("--files-from", group="Input", is_rare=True, completes="file", metavar="F", conflicts=(apart("FILE"),),
+           help="Read the files named in F, one a line.",
+           more="- is standard input. Binary files are skipped, as in folders. For instance: `git ls-files | tokcli "
+                "count --files-from -`. If a name has a newline in it, use --files0-from."),
+    option("--files0-from", group="Input", is_rare=True, completes="file", metavar="F",
+           conflicts=(apart("FILE", "--files-from"),),
+           help="Read the files named in F, separated by NULs.",
+           more="F is a list as `find -print0` and `git ls-files -z` write it; - is standard input. Binary files are "
+                "skipped, as in folders. For instance: `git ls-files -z | tokcli count --files0-from -`."),
+    option("--no-decompress", group="Input", is_rare=True, is_flag=True,
+           help="Take compressed data as they are.",
+           more="Otherwise data in the formats of gzip, bzip2, xz and Zstandard, which are told by their content, are "
+                "read as what they hold."),
+)  # fmt: skip
+_in_folders = needs("-r", hint="Or name a folder.")
 takes_folders = group(
-    option("-r", "--recursive", group="Input", is_flag=True,
-           help="Read the text files in folders (in the current one without FILE), but those that .gitignore or "
-                ".ignore leaves out; a folder that is a FILE needs no -r."),
-    option("-g", "--glob", "globs", group="Input", multiple=True, metavar="GLOB",
-           help="In folders, read only files that match GLOB, or with !GLOB none of them; may be repeated."),
-    option("--no-ignore", is_rare=True, group="Input", is_flag=True, help="In folders, heed no .gitignore or .ignore."),
-    option("--hidden", group="Input", is_flag=True, help="In folders, read hidden files and folders, too."),
-    option("--follow", is_rare=True, group="Input", is_flag=True, help="In folders, follow symbolic links."),
-    option("-v", "--verbose", group="Input", is_flag=True,
-           help="In folders and lists, name the binary files that are skipped."),
+    option("-r", "--recursive", group="Input", called="-r", is_flag=True, conflicts=(apart("--text"),),
+           help="Read the text files in folders.",
+           more="A folder that is a FILE is read with or without -r; without FILE, -r reads the current folder. Files "
+                "are chosen as ripgrep chooses them: those that .gitignore (inside a repository) or .ignore leaves "
+                "out are not read, nor are hidden files, symbolic links and binary files. A note says how many binary "
+                "files were skipped."),
+    option("-g", "--glob", "globs", group="Input", called="-g", multiple=True, metavar="GLOB", conflicts=(_in_folders,),
+           help="In folders, read only files that match GLOB.",
+           more="With !GLOB, read all but these. A GLOB without a slash, such as `*.py`, is compared with the names "
+                "of files; one with a slash, such as `docs/**`, with their paths. The last GLOB that matches a file "
+                "decides."),
+    option("--no-ignore", group="Input", is_rare=True, is_flag=True, conflicts=(_in_folders,),
+           help="In folders, heed no .gitignore or .ignore."),
+    option("--hidden", group="Input", is_rare=True, is_flag=True, conflicts=(_in_folders,),
+           help="In folders, read hidden files, too.",
+           more="Hidden files and folders are those whose names begin with a dot. A folder named .git is never read."),
+    option("--follow", group="Input", is_rare=True, is_flag=True, conflicts=(_in_folders,),
+           help="In folders, follow symbolic links."),
+    option("-v", "--verbose", group="Input", is_rare=True, is_flag=True,
+           conflicts=(needs("-r", *LISTS, hint="Or name a folder."),),
+           help="Name the binary files that are skipped.",
+           more="Files in folders and in lists are skipped if they are binary; without this option, a note has only "
+                "their number."),
 )  # fmt: skip
 
 
-def _takes_encoding(*, several: bool) -> Callable[[F], F]:
+_takes_pattern = option(
+    "--pattern", group="Tokenizer", completes="pattern", metavar="P",
+    help="Split with the regex P, or as the encoding P.",
+    more="P takes the place of the encoding's pattern; its merges stay. A file of ranks without a sidecar needs one. "
+         "The syntax is that of tiktoken's patterns; `tokcli split --lint --pattern P` checks one.",
+)  # fmt: skip
+
+
+def takes_encoding(*, several: bool = False, pattern: bool = True) -> Callable[[F], F]:
     """Declare the options of the encoding; with `several`, -e and -m may be repeated."""
+    repeated = " Each encoding or model has a column or member of its own." * several
     return group(
         option("-e", "--encoding", group="Tokenizer", completes="encoding", metavar="NAME|PATH",
-               envvar="TOKCLI_ENCODING",
-               multiple=several, cls=RepeatedOption if several else Option,
-               help="Use this encoding: a name, a file, org/name on the Hugging Face Hub, or "
-                    f"https://...#sha256=HEX{'; may be repeated' if several else ''}.",
-               show_default=DEFAULT_ENCODING),
+               envvar="TOKCLI_ENCODING", multiple=several, cls=RepeatedOption if several else Option,
+               show_default=DEFAULT_ENCODING,
+               help="Use this encoding: a name or a file.",
+               more="`tokcli inspect-ranks` lists the names. A file may have any format that is known (tokenizer.json, "
+                    ".tiktoken, a SentencePiece .model, GGUF, tekken.json, GPT-2's pairs of files, a minbpe .model), "
+                    "which is told by its content; a folder is searched for one. Org/name[@revision] is a repository "
+                    "on the Hugging Face Hub, and https://HOST/FILE#sha256=HEX a file with that SHA-256. A name wins "
+                    "over a file of the same name: ./NAME is the file." + repeated),
         option("-m", "--model", group="Tokenizer", completes="model", metavar="MODEL", multiple=several,
-               help=f"Use the encoding of this model{'; may be repeated' if several else ''}."),
-        option("--pattern", group="Tokenizer", completes="pattern", metavar="P",
-               help="Split with this regex, or with the pattern of the encoding P."),
+               conflicts=() if several else (apart("--encoding"),),
+               help="Use the encoding of this model.",
+               more="`tokcli inspect-ranks --models` lists the models. A model whose tokenizer is not public is an "
+                    "error." + repeated),
+        *((_takes_pattern,) if pattern else ()),
         takes_timeout,
-        option("--offline", group="Tokenizer", is_flag=True,
-               help="Never use the network."),  # network/ reads TOKCLI_OFFLINE
+        option("--offline", group="Tokenizer", is_rare=True, is_flag=True,
+               help="Never use the network.",  # network/ reads TOKCLI_OFFLINE
+               more="Vocabularies are then found among those that ship with tokcli, in files and in the cache. "
+                    "TOKCLI_OFFLINE=1 in the environment means the same."),
     )  # fmt: skip
 
 
-takes_encoding = _takes_encoding(several=False)
-takes_encodings = _takes_encoding(several=True)
-takes_json = option("--json", "as_json", group="Output", is_flag=True, help="Output JSON.")
+takes_json = option(
+    "--json", "as_json", group="Output", is_flag=True,
+    help="Output JSON.",
+    more="One document for the whole run; with --records jsonl, an object a line for each record.",
+)  # fmt: skip
 takes_skip_invalid = option(
-    "--skip-invalid", is_rare=True, group="Input", is_flag=True,
-    help="Leave out jsonl records that are not JSON, or have no text; a note says how many.",
+    "--skip-invalid", group="Input", is_rare=True, is_flag=True,
+    conflicts=(needs("--records=jsonl", hint="Lines and NUL-ended strings are always valid."),),
+    help="Leave out invalid jsonl records.",
+    more="These are records that are not JSON, or whose member is missing or no text. A note at the end says how many "
+         "there were, and where one is. Without this option, the first such record is an error.",
+)  # fmt: skip
+_names_a_member = needs("--records=jsonl", hint="Only JSON records have members with names.")
+takes_field = option(
+    "--field", group="Input", metavar="NAME", conflicts=(_names_a_member,),
+    help="Read this member of jsonl records.",
+    more="The default is text, and ids for `decode`. With `a.b`, it is the member b of the object in a; a member "
+         "with the name itself wins.",
 )  # fmt: skip
 takes_records = group(
     option("--records", group="Input", type=click.Choice(["lines", "nul", "jsonl"]),
-           help="Treat each line, NUL-ended string or JSON object as a record of its own; with jsonl, rows of "
-                "Parquet and Arrow files, too."),
-    option("--field", group="Input", metavar="NAME",
-           help="Read this member of each jsonl record; a.b is member b of the object in a."),
-    option("--all-fields", is_rare=True, group="Input", is_flag=True,
-           help="Keep all other members of each jsonl record in its answer."),
+           help="Take each line, string or object by itself.",
+           more="A record is a line (lines), a string that ends with a NUL byte (nul), or a JSON object on a line of "
+                "its own (jsonl), of which the member that --field names is read. With jsonl, each row of a Parquet "
+                "or Arrow file is a record, too. There is one answer for each record, in order."),
+    takes_field,
+    option("--all-fields", group="Input", is_rare=True, is_flag=True,
+           conflicts=(_names_a_member, needs("--json", hint="Only JSON answers have members with names.")),
+           help="Keep the other members of jsonl records.",
+           more="The answer to each record, with --json, then has all other members of its object, too."),
     takes_skip_invalid,
     takes_json,
 )  # fmt: skip
-takes_output = option(
-    "-o", "--output", group="Output", completes="file", metavar="FILE", help="Write to FILE atomically."
-)
-takes_cluster = option(
-    "--dask",
-    group="Running",
-    completes="cluster",
-    metavar="ADDRESS|local",
-    help="Let a Dask cluster do the work (extra `dask`); FILEs may be urls.",
-)
-takes_html = option(
-    "--html", group="View", completes="file", metavar="FILE", help="Write the view to FILE as a web page."
-)
-common = group(
-    option("-j", "--jobs", group="Running", type=click.IntRange(min=1), metavar="N", help="Use N threads.",
-           show_default="all cores"),
-    option("-q", "--quiet", group="Running", is_flag=True, callback=messages.note_when_closed, help="Suppress notes."),
-    option("--color", group="View", type=click.Choice(["auto", "always", "never"]), default="auto",
-           aliases=("--colour",), help="Choose when to use colour: by default on a terminal only."),
-)  # fmt: skip
 
 
-def takes_text(special: str) -> Callable[[F], F]:
-    """Declare the options of a command that reads text; `special` says what its default for special tokens is."""
-    return group(
-        option("--errors", group="Input", type=click.Choice(["strict", "replace", "bytes"]), default="strict",
-               show_default=True,
-               help="Reject input that is not UTF-8, replace bad bytes by U+FFFD, or keep them."),
-        option("--special", group="Special tokens", type=click.Choice(["error", "text", "allow"]), show_default=special,
-               help="Reject special tokens in the text, take them as plain text, or as special tokens."),
-        option("--allow-special", group="Special tokens", completes="special token", metavar="NAME", multiple=True,
-               help="Allow this special token; may be repeated."),
-        option("--add-special-tokens", group="Special tokens", is_flag=True,
-               help="Add BOS/EOS as the tokenizer's template defines."),
+def takes_output(*conflicts: Conflict) -> Callable[[F], F]:
+    """Declare the option of a file to write."""
+    return option(
+        "-o", "--output", group="Output", completes="file", metavar="FILE", conflicts=conflicts,
+        help="Write to FILE, whole or not at all.",
+        more="FILE is replaced at the end of a run that succeeds, and stays as it is if the run fails. FILE may not be "
+             "anything that the run reads. What is not a regular file, such as a pipe, is written in place.",
     )  # fmt: skip
 
 
-# What cannot be combined in any command with these options.
-ENCODING_CONFLICTS = (Apart("--model", ("--encoding",)),)
-LISTS = ("--files0-from", "--files-from")
-FILE_CONFLICTS = (
-    Apart("--text", ("FILE", *LISTS)),
-    Apart("--files0-from", ("FILE", "--files-from")),
-    Apart("--files-from", ("FILE",)),
-    Needs("--field", "--records=jsonl", "Only JSON records have members with names."),
-    Needs("--skip-invalid", "--records=jsonl", "Lines and NUL-ended strings are always valid."),
-)
-ANSWER_CONFLICTS = (
-    *FILE_CONFLICTS,
-    Needs("--all-fields", "--records=jsonl", "Only JSON records have members with names."),
-    Needs("--all-fields", "--json", "Only JSON answers have members with names."),
-)
-FOLDER_CONFLICTS = (
-    Apart("-r", ("--text",)),
-    *(Needs(name, "-r", "Or name a folder.") for name in ("-g", "--no-ignore", "--hidden", "--follow")),
-    Needs("--verbose", ("-r", *LISTS), "Or name a folder."),
-)
-TEXT_CONFLICTS = (*ANSWER_CONFLICTS, *FOLDER_CONFLICTS, *ENCODING_CONFLICTS)
+def takes_cluster(*conflicts: Conflict) -> Callable[[F], F]:
+    """Declare the option of a cluster."""
+    return option(
+        "--dask", group="Running", is_rare=True, completes="cluster", metavar="ADDRESS|local", conflicts=conflicts,
+        help="Let a Dask cluster do the work.",
+        more="ADDRESS is that of the cluster's scheduler, such as tcp://10.0.0.1:8786; local starts processes on this "
+             "machine. FILEs may then be urls that fsspec opens, such as s3://bucket/a.jsonl. The output is that of a "
+             "run without a cluster. This needs the extra `dask`: pip install 'tokcli[dask]'.",
+    )  # fmt: skip
+
+
+def takes_html(*conflicts: Conflict) -> Callable[[F], F]:
+    """Declare the option of a page."""
+    return option(
+        "--html", group="View", completes="file", metavar="FILE", conflicts=conflicts,
+        help="Write the view to FILE as a web page.",
+        more="The page is a single file, which needs no network and no other file.",
+    )  # fmt: skip
+
+
+common = group(
+    option("-j", "--jobs", group="Running", type=click.IntRange(min=1), metavar="N", show_default="all cores",
+           help="Use N threads.",
+           more="The output does not depend on N."),
+    option("-q", "--quiet", group="Running", is_flag=True, callback=messages.note_when_closed,
+           help="Suppress notes.",
+           more="Errors are printed all the same."),
+    option("--color", group="View", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True,
+           aliases=("--colour",),
+           help="Use colour on a terminal, always or never.",
+           more="With auto, NO_COLOR in the environment suppresses colour, and FORCE_COLOR asks for it in a pipe, "
+                "too."),
+)  # fmt: skip
+
+
+takes_errors = option(
+    "--errors", group="Input", type=click.Choice(["strict", "replace", "bytes"]), default="strict", show_default=True,
+    help="Reject, replace or keep what is not UTF-8.",
+    more="With strict, such input is an error that names the file and the byte. With replace, U+FFFD takes the place "
+         "of what is not UTF-8. With bytes, these bytes are kept as they are, and `tokcli decode` returns them; that "
+         "needs an encoding whose tokens are bytes.",
+)  # fmt: skip
+
+
+def takes_text(special: str = "text", more: str = "By default it is text, and a note counts them.") -> Callable[[F], F]:
+    """Declare the options of a command that reads text; `special` says what is done to special tokens by default."""
+    return group(
+        takes_errors,
+        option("--special", group="Special tokens", type=click.Choice(["error", "text", "allow"]), show_default=special,
+               help="Say what special tokens in the text mean.",
+               more="If the text contains the name of a special token, such as <|endoftext|>, that is an error "
+                    f"(error), text like any other (text), or the special token (allow). {more}"),
+        option("--allow-special", group="Special tokens", completes="special token", metavar="NAME", multiple=True,
+               help="Allow this special token; may be repeated.",
+               more="This special token of the encoding is found in the text; all others are treated as --special "
+                    "says."),
+        option("--add-special-tokens", group="Special tokens", is_flag=True,
+               help="Add the tokens of the template, such as BOS.",
+               more="The post-processor of a tokenizer.json, or add_bos_token and add_eos_token in the "
+                    "tokenizer_config.json of a folder, says which these are and where they go."),
+    )  # fmt: skip

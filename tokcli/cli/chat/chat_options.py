@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tokcli.cli import options
-from tokcli.cli.declare.conflicts import Needs
+from tokcli.cli.declare.conflicts import needs
 from tokcli.cli.declare.option import group, option
 
 
@@ -15,11 +15,13 @@ class ChatOptions(options.EncodingOptions):
     no_generation_prompt: bool
 
 
+_of_chat = needs("--chat")
 takes_template = group(
-    option("--chat-template", group="Input", completes="file", metavar="FILE",
-           help="Render --chat with the Jinja template in FILE, or with the tokenizer's own of this name."),
-    option("--no-generation-prompt", group="Input", is_flag=True,
-           help="Do not add what --chat's template puts before the model's answer."),
+    option("--chat-template", group="Input", is_rare=True, completes="file", metavar="FILE", conflicts=(_of_chat,),
+           help="Render --chat with the template in FILE.",
+           more="FILE is a Jinja template. Where the tokenizer has several templates, FILE may be the name of one."),
+    option("--no-generation-prompt", group="Input", is_rare=True, is_flag=True, conflicts=(_of_chat,),
+           help="Leave out the beginning of the answer.",
+           more="Many templates end with what a model's answer begins with; with this option, they end after the last "
+                "message."),
 )  # fmt: skip
-
-TEMPLATE_CONFLICTS = (Needs("--chat-template", "--chat"), Needs("--no-generation-prompt", "--chat"))

@@ -27,7 +27,7 @@ class Line:
 
     def __init__(self, command: click.Command, words: list[str]) -> None:
         rows = [row for row in command.params if isinstance(row, Option)]
-        self.rows: list[Option] = [*rows, help_option()]  # type: ignore[list-item]
+        self.rows: list[Option] = [*rows, help_option()]
         self.argument = next((row for row in command.params if isinstance(row, Argument)), None)
         self.named = {name: row for row in self.rows for name in (*row.opts, *row.aliases)}
         self.given: dict[str, list[str]] = {}  # by parameter name

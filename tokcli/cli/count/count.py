@@ -8,12 +8,20 @@ from typing import Any
 import click
 
 from tokcli.cli import messages, streams
-from tokcli.cli.count.count_options import CONFLICTS, CountCommand, CountOptions, CountRequest, declared, naming
+from tokcli.cli.count.count_options import (
+    CONFLICTS,
+    MOST_USED,
+    CountCommand,
+    CountOptions,
+    CountRequest,
+    declared,
+    naming,
+)
 from tokcli.cli.request import TextRequest
 from tokcli.errors import CheckFailed
 
 
-@click.command(cls=CountCommand, name="count", conflicts=CONFLICTS)
+@click.command(cls=CountCommand, name="count", conflicts=CONFLICTS, most_used=MOST_USED)
 @declared
 def command(**given: Any) -> int:
     """Count the tokens in FILEs, or in standard input.

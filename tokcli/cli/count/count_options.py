@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import click
 
 from tokcli.cli import options
-from tokcli.cli.chat.chat_options import TEMPLATE_CONFLICTS, ChatOptions, takes_template
+from tokcli.cli.chat.chat_options import ChatOptions, takes_template
 from tokcli.cli.declare.command import Command
-from tokcli.cli.declare.conflicts import Apart, Needs
+from tokcli.cli.declare.conflicts import Apart, apart, needs
 from tokcli.cli.declare.option import group, option
 from tokcli.cli.request import TextRequest
 from tokcli.cli.values.numbers import NumberRange, TokenRange
@@ -91,66 +91,97 @@ def naming(name: str) -> dict[str, str | None]:
 
 CountRequest: TypeAlias = TextRequest[CountOptions]
 
+MOST_USED = ("--text", "--encoding", "--model", "--tree", "--max")
+
+_is_chat = needs(
+    "--chat", hint="Only requests to chat models have roles, messages and tools.", when="role|message|tool"
+)
+_rows = group(
+    option("--jsonl", group="Output", is_rare=True, is_flag=True,
+           conflicts=(apart("--json", hint="--json writes one document for all inputs, --jsonl an object for each."),),
+           help="Output a JSON object for each input.",
+           more="Each is a line of its own, with the members tokens, bytes and path."),
+    option("--csv", group="Output", is_flag=True, conflicts=(apart("--json", "--jsonl"),),
+           help="Output comma-separated values.",
+           more="The first line is the header tokens,bytes,path; there is a line for each input."),
+    option("--total", "only_total", group="Output", is_flag=True,
+           conflicts=(apart("--jsonl", "--csv", "--sort", "--top", "--by", hint="--total prints no rows."),),
+           help="Print only the total."),
+    option("-H", "--with-filename", group="Output", called="-H", is_flag=True,
+           conflicts=(apart("--records", "--total", "--by", hint="-H names inputs, each with its own count."),),
+           help="Name the file even if it is the only one."),
+    option("--tree", group="View", type=click.IntRange(min=1), metavar="N", bare="4096",
+           conflicts=(apart("--json", "--jsonl", "--csv", "--by", "--total", hint="--tree has its own format."),),
+           help="Show folders and their sums, N levels deep.",
+           more="Without N, all levels are shown. On a terminal, rows under 1% are one line in each folder, unless "
+                "--top is given. For instance: tokcli count --tree 2 src"),
+    option("--sort", "order", group="View", type=click.Choice(["name", "tokens"]), bare="tokens",
+           help="Sort by name, or by tokens, most first.",
+           more="Without a value, inputs are sorted by tokens. Without the option, they keep the order in which they "
+                "were named or found."),
+    option("--top", group="View", type=click.IntRange(min=1), metavar="N",
+           help="Print only the N largest inputs or rows.",
+           more="The total is that of all inputs all the same."),
+    option("--by", group="View", type=click.Choice(["ext", "dir", "root", "role", "message", "tool"]), metavar="WHAT",
+           conflicts=(_is_chat,),
+           help="Add up by ext, dir or root, or parts of --chat.",
+           more="The choices are ext (the extension of files), dir (each file's own folder) and root (the FILE that it "
+                "was found in); and with --chat, role, message and tool, for what takes the room of a request."),
+)  # fmt: skip
+_limits = group(
+    option("--max", "limit", group="Output", type=TokenRange(min=0), metavar="N",
+           help="Exit with 1 if there are more than N tokens.",
+           more="The count is printed all the same. With --records, N holds for each record. 8k is 8000, 8Ki is 8192. "
+                "For instance: tokcli count --max 8000 prompt.txt || echo too long"),
+    option("--budget", group="Output", is_flag=True, conflicts=(apart("--jsonl", "--csv"),),
+           help="Print what is left of the context window.",
+           more="The window is that of the model, or --window. JSON has it as the member left."),
+    option("--window", group="Output", type=TokenRange(min=1, is_noted=True), metavar="N",
+           conflicts=(needs("--budget"),),
+           help="Take N tokens as the context window.",
+           more="It takes the place of the model's own. 128k is 128000, 128Ki is 131072."),
+    option("--price", group="Output", type=NumberRange(min=0, max=MAX_PRICE), metavar="P",
+           conflicts=(apart("--jsonl", "--csv"),),
+           help="Print what they cost at P a million tokens.",
+           more="P is in any currency. JSON has the result as the member price. For instance: tokcli count --price 2.5 "
+                "prompt.txt"),
+)  # fmt: skip
+
 declared = group(
     options.takes_files,
     options.takes_folders,
-    options.takes_encodings,
-    options.takes_text("text"),
+    options.takes_encoding(several=True),
+    options.takes_text(),
     options.takes_records,
-    option("--jsonl", group="Output", is_flag=True, help="Output a JSON object for each input, one per line."),
-    option("--csv", group="Output", is_flag=True, help="Output comma-separated values: tokens,bytes,path."),
-    option("--total", "only_total", group="Output", is_flag=True, help="Print only the total."),
-    option("-H", "--with-filename", group="Output", is_flag=True, help="Print the name of a single input, too."),
-    option("--tree", group="View", type=click.IntRange(min=1), metavar="N", bare="4096",
-           help="Show folders as a tree with their sums, with =N down to level N. On a terminal, rows under 1% are one "
-                "line in each folder, unless --top is given."),
-    option("--sort", "order", group="View", type=click.Choice(["name", "tokens"]), bare="tokens",
-           help="Sort the inputs by name, or by tokens (without a value, too), largest first."),
-    option("--top", group="View", type=click.IntRange(min=1), metavar="N",
-           help="Print only the N largest inputs, or rows of --by or --tree."),
-    option("--by", group="View", type=click.Choice(["ext", "dir", "root", "role", "message", "tool"]),
-           help="Add up by extension, by folder, or by the FILE that -r found them in; with --chat, by role, "
-                "message or tool, too."),
-    option("--max", "limit", group="Output", type=TokenRange(min=0), metavar="N",
-           help="Exit with 1 if there are more than N tokens (with --records: in a record)."),
-    option("--budget", group="Output", is_flag=True, help="Print how many tokens are left of the context window."),
-    option("--window", group="Output", type=TokenRange(min=1, is_noted=True), metavar="N",
-           help="Take a context window of N tokens instead of the model's."),
-    option("--price", group="Output", type=NumberRange(min=0, max=MAX_PRICE), metavar="P",
-           help="Print what the tokens cost if a million of them costs P."),
+    _rows,
+    _limits,
     option("--chat", group="Input", is_flag=True,
-           help="Count requests to chat models, in JSON: exactly, by the tokenizer's chat template, or for OpenAI's "
-                "encodings as an estimate."),
+           conflicts=(apart("--records=lines|nul", "--field", "--errors", hint="--chat reads JSON."),
+                      apart("--special", "--allow-special", "--add-special-tokens",
+                            hint="Messages are plain text to --chat.")),
+           help="Count requests to chat models, in JSON.",
+           more="A request is a list of messages, or what OpenAI's, Anthropic's or Gemini's API takes, with its tools; "
+                "with --records jsonl there is one a line. The count is exact where the tokenizer has a chat template "
+                "(which needs pip install 'tokcli[chat]'), and an estimate for OpenAI's encodings. What cannot be "
+                "counted, such as an image, is named in a note."),
     takes_template,
-    option("--estimate", group="Tokenizer", is_flag=True,
-           help="If the model's tokenizer is not public, count the tokens of o200k_base times a factor."),
-    option("--exact-only", group="Tokenizer", is_flag=True, help="Reject counts that are estimates."),
-    options.takes_cluster,
-    options.takes_output,
+    option("--estimate", group="Tokenizer", is_rare=True, is_flag=True,
+           conflicts=(needs("--model"),
+                      apart("--exact-only", "--add-special-tokens", hint="What is estimated is not exact.")),
+           help="Estimate for a model without public tokenizer.",
+           more="The estimate is the number of o200k_base's tokens times a factor, which a note names with the lowest "
+                "and the highest that may be right."),
+    option("--exact-only", group="Tokenizer", is_rare=True, is_flag=True,
+           help="Reject counts that are estimates."),
+    options.takes_cluster(apart("--text", "--chat", "--all-fields")),
+    options.takes_output(),
     options.common,
 )  # fmt: skip
 
-CONFLICTS = (
-    *TEMPLATE_CONFLICTS,
-    *options.ANSWER_CONFLICTS,
-    *options.FOLDER_CONFLICTS,
+CONFLICTS = (  # of options that other commands have, too
     Apart("--all-fields", ("--total",), "--total prints one number for all records."),
     Apart("--records", ("--jsonl", "--csv", "--tree", "--by=ext|dir|root"), "They show whole inputs."),
     Apart("--records", ("--by=message",), "The messages of all records together have no order."),
     Apart("--records", ("--sort", "--top", "--by"), "They show whole inputs.", unless="--chat"),
-    Needs("--by=role|message|tool", "--chat", "Only requests to chat models have roles, messages and tools."),
-    Needs("--estimate", "--model"),
-    Apart("--estimate", ("--exact-only", "--add-special-tokens"), "What is estimated is not exact."),
-    Apart("--csv", ("--json", "--jsonl")),
-    Apart("--jsonl", ("--json",), "--json writes one document for all inputs, --jsonl an object for each."),
-    Apart("--tree", ("--json", "--jsonl", "--csv", "--by", "--total"), "--tree has its own format."),
-    Needs("--window", "--budget"),
-    Apart("--budget", ("--jsonl", "--csv")),
-    Apart("--price", ("--jsonl", "--csv")),
-    Apart("--dask", ("--text", "--chat", "--all-fields")),
-    Apart("--total", ("--jsonl", "--csv", "--sort", "--top", "--by"), "--total prints no rows."),
-    Apart("-H", ("--records", "--total", "--by"), "-H names inputs, each with its own count."),
-    Apart("--chat", ("--records=lines|nul", "--field", "--errors"), "--chat reads JSON."),
     Apart("--all-fields", ("--by",), "The rows of --by answer no single record."),
-    Apart("--chat", ("--special", "--allow-special", "--add-special-tokens"), "Messages are plain text to --chat."),
 )

@@ -28,14 +28,13 @@ class Command(click.Command):
     def get_help_option(self, ctx: click.Context) -> click.Option | None:  # noqa: ARG002
         return help_option()
 
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         from tokcli.cli.declare.help import write_options  # 1 ms, for --help only
 
+        self.format_usage(ctx, formatter)
+        self.format_help_text(ctx, formatter)
         write_options(formatter, [*self.options, help_option()], self.most_used)
-
-    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        name = ctx.command_path.replace(" ", "-")
-        formatter.write(f"\n`man {name}` says more of each option.\n")
+        formatter.write(f"\n`man {ctx.command_path.replace(' ', '-')}` says more of each option.\n")
 
     def make_parser(self, ctx: click.Context) -> Any:
         """Return click's parser, made to reject a repeated option with a single value; click takes the last value."""

@@ -12,17 +12,36 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Mapping
-from typing import TypeAlias
+from typing import TYPE_CHECKING
 
 import click
 
 from tokcli.cli.messages import READINGS
 from tokcli.errors import InputError
 
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
 LEAVE_OUT = "Leave one of them out."
 
 
-class Apart:
+class Conflict:
+    """What a row says of its option, or a table of the option that it names."""
+
+    option: str
+    others: tuple[str, ...]
+    hint: str
+    when: str
+    unless = ""
+
+    def of(self, option: str) -> Self:
+        """Return the same as said of an option, or of its values `when`."""
+        made = object.__new__(type(self))
+        made.__dict__.update(self.__dict__, option=f"{option}={self.when}" if self.when else option)
+        return made
+
+
+class Apart(Conflict):
     """An option that cannot be combined with any of the others, unless one of `unless` (`--a|--b`) is given, too."""
 
     def __init__(
@@ -35,7 +54,7 @@ class Idle(Apart):
     """An option beside which the others would change nothing: they are rejected, unless a preset stands for them."""
 
 
-class Needs:
+class Needs(Conflict):
     """An option that has no meaning without one of the others, and is rejected then; `phrase` may stand for them."""
 
     def __init__(
@@ -45,14 +64,12 @@ class Needs:
         self.hint, self.phrase, self.when = hint, phrase, when
 
 
-class Required:
-    """An option that has to be given unless one of the options `unless` is."""
+class Required(Conflict):
+    """An option that has to be given unless one of the others is."""
 
-    def __init__(self, option: str, unless: tuple[str, ...], hint: str = "", when: str = "") -> None:
-        self.option, self.unless, self.hint, self.when = option, unless, hint, when
+    def __init__(self, option: str, others: tuple[str, ...], hint: str = "", when: str = "") -> None:
+        self.option, self.others, self.hint, self.when = option, others, hint, when
 
-
-Conflict: TypeAlias = Apart | Needs | Required
 
 # What an option's own row says, which need not name it; `when` is for some of its values (`u16|u32`) only.
 
@@ -113,7 +130,7 @@ def check(conflicts: Iterable[Conflict], ctx: click.Context, optional_values: Co
 
     for row in conflicts:
         if isinstance(row, Required):
-            if not any(map(found, (row.option, *row.unless))):
+            if not any(map(found, (row.option, *row.others))):
                 raise InputError(f"{row.option} is missing", row.hint)
         elif (option := found(row.option)) is None:
             continue

@@ -39,7 +39,7 @@ def _name(row: Option) -> str:
 
 
 def _help(row: Option) -> str:
-    return f"{row.help} [{row.default_shown}]" if row.default_shown else row.help
+    return f"{row.help} [{row.default_shown}]" if row.default_shown else f"{row.help}"
 
 
 def _lines(name: str, text: str, column: int, width: int) -> list[str]:

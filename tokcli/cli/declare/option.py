@@ -67,9 +67,8 @@ class Option(click.Option):
         super().__init__(names, **attributes)
         self.group, self.help, self.more = group, help, more
         self.bare, self.aliases, self.is_rare = bare, aliases, is_rare
-        self.called, self.conflicts = called or self.opts[-1], conflicts
-        for row in conflicts:
-            row.option = f"{self.called}={row.when}" if row.when else self.called
+        self.called = called or self.opts[-1]
+        self.conflicts = tuple(row.of(self.called) for row in conflicts)
         self.completes = completes or _completed(self)
 
     @property

@@ -10,7 +10,8 @@ import click
 from tokcli.cli import streams
 from tokcli.cli.declare.command import Command
 from tokcli.cli.encode.encode_inputs import encode_one
-from tokcli.cli.encode.encode_options import CONFLICTS, EncodeOptions, EncodeRequest, declared
+from tokcli.cli.encode.encode_options import EncodeOptions, EncodeRequest
+from tokcli.cli.encode.encode_rows import MOST_USED, declared
 from tokcli.cli.encode.whole_texts import left_by_template
 from tokcli.cli.encode.write_ids import IdWriter, make_writer
 from tokcli.engine.stream.ids import U16_IDS
@@ -19,7 +20,7 @@ from tokcli.errors import CheckFailed, InputError
 BINARY = ("u16", "u32", "npy")
 
 
-@click.command(cls=Command, name="encode", conflicts=CONFLICTS)
+@click.command(cls=Command, name="encode", most_used=MOST_USED)
 @declared
 def command(**given: Any) -> int:
     """Encode FILEs, or standard input: ids separated by spaces, one line for each input.

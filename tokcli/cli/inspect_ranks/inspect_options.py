@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 import click
 
 from tokcli.cli import options
-from tokcli.cli.declare.conflicts import Apart, Needs, one_of
+from tokcli.cli.declare.conflicts import Needs, apart, needs, one_of
 from tokcli.cli.declare.option import argument, group, option
 from tokcli.cli.request import Request
 
@@ -53,56 +53,80 @@ class InspectOptions(options.EncodingOptions):
 
 InspectRequest: TypeAlias = Request[InspectOptions]
 
-declared = group(
-    argument("tokens", nargs=-1, metavar="[TOKEN]...", completes="text",
-             help="The tokens to look up, as text; \\n, \\x00 and the like are escapes."),
-    option("--id", "ids", group="View", multiple=True, type=click.IntRange(min=0), metavar="N",
-           help="Look up the token with this id."),
-    option("--hex", "hexes", group="View", multiple=True, metavar="HEX", help="Look up the token of these bytes."),
-    option("--export", "form", group="Output", type=click.Choice(["tiktoken", "gpt2", "huggingface", "minbpe"]),
-           help="Write the encoding to -o FILE in this format, or say what would be lost."),
-    option("--grep", group="View", metavar="REGEX", help="List the tokens whose text matches this regex."),
-    option("--prefix", group="View", metavar="TEXT", help="List the tokens that begin with TEXT."),
-    option("--longest", group="View", type=click.IntRange(min=1), metavar="N",
-           help="List the N longest tokens (of those found)."),
-    option("--not-utf8", group="View", is_flag=True, help="List the tokens that are not valid UTF-8."),
-    option("--not-self", group="View", is_flag=True, help="List the tokens whose own text is encoded as other ids."),
-    option("--stats", group="View", is_flag=True,
-           help="Show the lengths, scripts and kinds of characters of all tokens."),
-    option("--merges", group="View", is_flag=True, help="List all merges in order."),
-    option("--diff", group="View", completes="encoding", nargs=2, metavar="A B",
-           help="List the tokens that two encodings do not share."),
-    option("--bytes", "byte_order", group="View", is_flag=True,
-           help="List the id of each byte (minbpe's byte_shuffle)."),
-    option("--shards", group="View", completes="folder", metavar="DIR",
-           help="List the shards that encode wrote to DIR, and check that they are as they were written."),
-    option("--coverage", group="View", completes="file", metavar="FILE",
-           help="List the tokens that FILE uses, the most frequent first, and what each script costs."),
-    option("--models", group="View", metavar="GREP", bare="",
-           help="List the models that -m knows, and their tokenizers; with GREP those that match this regex."),
-    options.takes_encoding,
-    options.takes_json,
-    option("--csv", "as_csv", group="Output", is_flag=True, help="Output comma-separated values."),
-    options.takes_html,
-    options.takes_output,
-    options.common,
-)  # fmt: skip
-
+MOST_USED = ("--encoding", "--model", "--id", "--grep", "--models")
 LOOK_UPS = ("TOKEN", "--id", "--hex")
 SEARCHES = ("--grep", "--prefix", "--longest", "--not-utf8", "--not-self")
 VIEWS = ("--stats", "--merges", "--bytes", "--diff", "--shards", "--coverage")
 OTHERS = (*SEARCHES, *VIEWS, "--id", "--hex", "--export")
 ALL_BUT_THE_LIST = (*LOOK_UPS, *SEARCHES, *VIEWS, "--export", "--models", "--html")
-CONFLICTS = (
-    *options.ENCODING_CONFLICTS,
-    Apart("--html", (*LOOK_UPS, *SEARCHES, *VIEWS, "--export", "--json", "--csv", "--output"),
-          "The page shows all tokens, in a form of its own."),
-    Apart("--models", (*OTHERS, "--html", "--encoding", "--model", "--pattern"), "It lists what -m knows."),
-    Apart("--json", ("--csv",)),
-    Apart("--diff", ("--encoding", "--model"), "--diff names the encodings itself."),
+
+_look_ups = group(
+    argument("tokens", nargs=-1, metavar="[TOKEN]...", completes="text",
+             help="The texts of tokens to look up, with the escapes that `tokcli split` prints (\\n, \\x00)."),
+    option("--id", "ids", group="Input", multiple=True, type=click.IntRange(min=0), metavar="N",
+           help="Look up the token with this id.",
+           more="It may be combined with TOKENs and --hex."),
+    option("--hex", "hexes", group="Input", multiple=True, metavar="HEX",
+           help="Look up the token of these bytes.",
+           more="HEX has two digits for each byte, such as f09f."),
+)  # fmt: skip
+_searches = group(
+    option("--grep", group="View", metavar="REGEX",
+           help="List the tokens whose text matches REGEX.",
+           more="Tokens that are not UTF-8 are compared with their escapes, such as \\xf0."),
+    option("--prefix", group="View", metavar="TEXT", help="List the tokens that begin with TEXT."),
+    option("--longest", group="View", type=click.IntRange(min=1), metavar="N",
+           help="List the N longest tokens.",
+           more="With other searches, it is those of the tokens found."),
+    option("--not-utf8", group="View", is_rare=True, is_flag=True, help="List the tokens that are not valid UTF-8."),
+    option("--not-self", group="View", is_rare=True, is_flag=True,
+           help="List the tokens that encode as other ids.",
+           more="These are tokens whose own text, encoded by itself, gives other ids."),
+)  # fmt: skip
+_views = group(
+    option("--stats", group="View", is_flag=True,
+           help="Show the lengths and scripts of all tokens.",
+           more="With the kinds of characters that they have."),
+    option("--merges", group="View", is_flag=True, help="List all merges in order."),
+    option("--diff", group="View", nargs=2, completes="encoding", metavar="A B",
+           conflicts=(apart("--encoding", "--model", hint="--diff names the encodings itself."),),
+           help="List the tokens that A and B do not share."),
+    option("--bytes", "byte_order", group="View", is_rare=True, is_flag=True,
+           help="List the id of each byte.",
+           more="This is what minbpe calls byte_shuffle."),
+    option("--shards", group="View", is_rare=True, completes="folder", metavar="DIR",
+           conflicts=(apart("--encoding", "--model", "--pattern",
+                            hint="The index of the shards names their encoding."),),
+           help="Check the shards that encode wrote to DIR.",
+           more="Each is listed with its tokens and documents, and whether it is as it was written."),
+    option("--coverage", group="View", completes="file", metavar="FILE",
+           help="List the tokens that FILE uses, by frequency.",
+           more="With what a character of each script costs in tokens."),
+    option("--models", group="View", metavar="GREP", bare="",
+           conflicts=(apart(*OTHERS, "--html", "--encoding", "--model", "--pattern", hint="It lists what -m knows."),),
+           help="List the models that -m knows.",
+           more="With their tokenizers and context windows. GREP is a regex, which may follow after a space, too: only "
+                "models whose name or tokenizer it matches are listed. For instance, `tokcli inspect-ranks --models "
+                "llama`."),
+    options.takes_html(apart(*LOOK_UPS, *SEARCHES, *VIEWS, "--export", "--json", "--csv", "--output",
+                             hint="The page shows all tokens, in a form of its own.")),
+)  # fmt: skip
+_form = group(
+    option("--json", "as_json", group="Output", is_flag=True, conflicts=(apart("--csv"),),
+           help="Output JSON."),
+    option("--csv", "as_csv", group="Output", is_flag=True,
+           help="Output comma-separated values.",
+           more="By default, a table has columns for people on a terminal, and is separated by tabs in a pipe."),
+    option("--export", "form", group="Output", type=click.Choice(["tiktoken", "gpt2", "huggingface", "minbpe"]),
+           metavar="FORMAT", conflicts=(needs("--output", hint="--export writes files: name one with -o FILE."),),
+           help="Write the encoding to -o FILE in this format.",
+           more="The choices are tiktoken, gpt2, huggingface and minbpe. Every token keeps its id; if the format "
+                "cannot hold something of the encoding, the error says what would be lost."),
+)  # fmt: skip
+declared = group(_look_ups, _searches, _views, options.takes_encoding(), _form, options.takes_output(), options.common)
+
+CONFLICTS = (  # of many options with each other, or of options that other commands have, too
     *(Needs(option, ALL_BUT_THE_LIST, "Name a TOKEN, or give --stats, --merges, --grep REGEX or another view.",
             "something to look up") for option in ("--encoding", "--model", "--pattern")),
-    Apart("--shards", ("--encoding", "--model", "--pattern"), "The index of the shards names their encoding."),
-    Needs("--export", "--output", "--export writes files: name one with -o FILE."),
     *one_of(*((view,) for view in VIEWS), SEARCHES, LOOK_UPS),
 )  # fmt: skip

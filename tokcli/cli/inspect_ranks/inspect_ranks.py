@@ -10,7 +10,7 @@ import click
 
 from tokcli.cli.declare.command import Command
 from tokcli.cli.inspect_ranks import listing
-from tokcli.cli.inspect_ranks.inspect_options import CONFLICTS, InspectOptions, InspectRequest, declared
+from tokcli.cli.inspect_ranks.inspect_options import CONFLICTS, MOST_USED, InspectOptions, InspectRequest, declared
 from tokcli.cli.request import Request
 from tokcli.registry.catalog import CATALOG
 from tokcli.registry.registered import packed_path, vocabulary_size
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tokcli.cli.terminal.pager import ShownOn
 
 
-@click.command(cls=Command, name="inspect-ranks", conflicts=CONFLICTS)
+@click.command(cls=Command, name="inspect-ranks", conflicts=CONFLICTS, most_used=MOST_USED)
 @declared
 def command(**given: Any) -> None:
     """Look up TOKENs: their ids, their bytes, and the two tokens that merge into each. Without arguments, list the

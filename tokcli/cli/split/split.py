@@ -21,7 +21,7 @@ from tokcli.cli.json_stream import JsonStream, dump
 from tokcli.cli.record import SEPARATOR, Record
 from tokcli.cli.request import TextRequest
 from tokcli.cli.split.native_pieces import printed_pieces
-from tokcli.cli.split.split_options import CONFLICTS, SplitOptions, SplitRequest, declared
+from tokcli.cli.split.split_options import CONFLICTS, MOST_USED, SplitOptions, SplitRequest, declared
 from tokcli.engine.pretokenizers.pretokenizer import PreTokenizer
 from tokcli.engine.stream.utf8 import SplitText
 from tokcli.errors import InputError, PatternError, TokcliError
@@ -35,7 +35,7 @@ RULE = "---\n"  # between two views where there is no screen
 FileState: TypeAlias = tuple[int, int] | None
 
 
-@click.command(cls=Command, name="split", conflicts=CONFLICTS)
+@click.command(cls=Command, name="split", conflicts=CONFLICTS, most_used=MOST_USED)
 @declared
 def command(**given: Any) -> int:
     """Split FILEs, or standard input, into pieces with the encoding's pattern, one piece per line. Characters that are

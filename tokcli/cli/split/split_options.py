@@ -7,7 +7,7 @@ from typing import TypeAlias
 import click
 
 from tokcli.cli import options
-from tokcli.cli.declare.conflicts import Apart, Needs, one_of
+from tokcli.cli.declare.conflicts import Apart, apart, needs, one_of
 from tokcli.cli.declare.option import group, option
 from tokcli.cli.request import TextRequest
 
@@ -34,60 +34,86 @@ SplitRequest: TypeAlias = TextRequest[SplitOptions]
 MOST_WITNESSES = 1000
 ENGINES = ("rust", "rust-regex", "python", "python-regex", "oniguruma", "pcre2", "js", "re2")
 
+MOST_USED = ("--text", "--encoding", "--table", "--why", "--diff")
+VIEWS = ("--table", "--why", "--diff", "--stats", "--lint", "--identify", "--emit")
+# What says how text is read, and has nothing to say where none is.
+TEXT_ONLY = ("--no-decompress", "--errors", "--special", "--allow-special", "--add-special-tokens")
+
+
+def _reads_no_text(view: str, *others: str, hint: str = "") -> tuple[Apart, Apart]:
+    said = f"{view} reads no text."
+    return apart(*TEXT_ONLY, hint=said), apart(*others, hint=hint or said)
+
+
+_views = group(
+    option("--table", group="View", is_flag=True,
+           help="Show each piece, and what made it.",
+           more="The columns are the number of the piece, its bytes and characters, the alternative of the pattern "
+                "that matched (a1 is the first), the text, and the ids of its tokens."),
+    option("--why", group="View", metavar="POS|TEXT",
+           help="Show why the text is cut at byte POS, or at TEXT.",
+           more="Each alternative of the pattern is tried at that byte, counted from 0: what it matches, what stops "
+                "it, and why one of them wins. TEXT is looked for in the input; a TEXT that several pieces share is "
+                "explained at the beginning of each of them. A number is a byte; text:42 looks for the text 42."),
+    option("--diff", group="View", completes="encoding", metavar="ENCODING|P",
+           help="Show where another encoding or pattern differs.",
+           more="Only the regions that the two patterns cut differently are shown, both sides of each. P is a regex. "
+                "If there are none, nothing is printed."),
+    option("--stats", group="View", is_flag=True,
+           help="Count what each alternative matches.",
+           more="With the longest pieces, and the pieces of several tokens. Alternatives that never match are named."),
+    option("--lint", group="View", is_flag=True,
+           conflicts=_reads_no_text("--lint", "FILE", "--text", *options.LISTS,
+                                    hint="--lint reads no text; --stats does."),
+           help="Check the pattern for mistakes.",
+           more="Reported are text that the pattern leaves out, alternatives that are dead or empty, repeats that "
+                "backtrack, and engines that read the pattern differently. The exit status is 1 if there is an error."),
+    option("--identify", group="View", is_flag=True,
+           conflicts=_reads_no_text("--identify", "--text", *options.LISTS, "-r", "--watch"),
+           help="Name the known pattern that is nearest.",
+           more="It is the pattern of the encoding, or of the vocabulary FILE. What was changed is shown."),
+    option("--find-witness", group="View", is_rare=True, is_flag=True,
+           conflicts=(needs("--diff"),
+                      *_reads_no_text("--find-witness", "FILE", "--text", *options.LISTS, "-r")),
+           help="Find a text that --diff's pattern cuts otherwise.",
+           more="It is the shortest text that the two patterns split differently; if there is none, up to which length "
+                "is said. No input is read. For instance: tokcli split -m gpt-4 --diff o200k_base --find-witness"),
+    option("--witnesses", group="View", is_rare=True, metavar="N", type=click.IntRange(1, MOST_WITNESSES), default=1,
+           conflicts=(needs("--find-witness"),),
+           help="Find up to N such texts.",
+           more=f"None of them contains another. N is at most {MOST_WITNESSES:,}."),
+    option("--emit", group="Output", is_rare=True, metavar="ENGINE", type=click.Choice(ENGINES),
+           conflicts=_reads_no_text("--emit", "FILE", "--text", *options.LISTS, "-r"),
+           help="Write the pattern for another regex engine.",
+           more=f"ENGINE is one of {', '.join(ENGINES)}. The pattern has the same classes of characters there; if "
+                "something stands in the way, the error says what."),
+    option("--watch", group="View", is_rare=True, is_flag=True,
+           conflicts=(apart(*options.LISTS, hint="Name the FILEs to watch."),),
+           help="Draw the view again when a file changes.",
+           more="Watched are the inputs, and the file of --pattern-file."),
+    options.takes_html(
+        apart("--records", "--field", "--json", "--output", hint="The page has its own format."),
+        apart("--diff", "--lint", "--identify", "--emit", "--watch",
+              hint="The page shows pieces and what made them, as --table, --stats and --why do."),
+    ),
+)  # fmt: skip
+
 declared = group(
     options.takes_files,
     options.takes_folders,
-    options.takes_encoding,
-    option("--pattern-file", group="Tokenizer", completes="file", metavar="F",
-           help="Read the pattern from F; one trailing newline is ignored."),
-    options.takes_text("text"),
+    options.takes_encoding(),
+    option("--pattern-file", group="Tokenizer", completes="file", metavar="F", conflicts=(apart("--pattern"),),
+           help="Read the pattern from the file F.",
+           more="One newline at its end is ignored."),
+    options.takes_text(),
     options.takes_records,
-    option("--table", group="View", is_flag=True, help="Show a table: # bytes chars alternative text tokens."),
-    option("--why", group="View", metavar="POS|TEXT",
-           help="Show each alternative tried at byte POS, from 0, or where TEXT first is, and why one won.",
-           more="A number is a byte; text:42 looks for the text 42. A TEXT that several pieces share is explained at "
-                "the beginning of each of them."),
-    option("--diff", group="View", completes="encoding", metavar="ENCODING|P",
-           help="Show only where this encoding or pattern splits differently."),
-    option("--stats", group="View", is_flag=True,
-           help="Show hits per alternative, the longest pieces, and pieces of several tokens."),
-    option("--lint", group="View", is_flag=True,
-           help="Check the pattern itself, and which other engines could run it."),
-    option("--identify", group="View", is_flag=True,
-           help="Say which known pattern this is, or is nearest to; FILE is a vocabulary file."),
-    option("--find-witness", group="View", is_flag=True,
-           help="Find the shortest text that the pattern and that of --diff split differently; no text is read."),
-    option("--witnesses", group="View", metavar="N", type=click.IntRange(1, MOST_WITNESSES), default=1,
-           help="Find up to N such texts, none of which contains another."),
-    option("--emit", group="Output", metavar="ENGINE", type=click.Choice(ENGINES),
-           help=f"Write the pattern for another engine: {', '.join(ENGINES)}."),
-    option("--watch", group="View", is_flag=True, help="Redraw whenever the pattern file or an input changes."),
-    options.takes_html,
-    options.takes_output,
+    _views,
+    options.takes_output(),
     options.common,
 )  # fmt: skip
 
-VIEWS = ("--table", "--why", "--diff", "--stats", "--lint", "--identify", "--emit")
-NO_PAGE = ("--diff", "--lint", "--identify", "--emit", "--watch")
-# What says how text is read, and has nothing to say where none is.
-TEXT_ONLY = ("--no-decompress", "--errors", "--special", "--allow-special", "--add-special-tokens")
-CONFLICTS = (
-    *options.TEXT_CONFLICTS,
+CONFLICTS = (  # of many options with each other, or of options that other commands have, too
     *one_of(*((view,) for view in VIEWS)),
-    Apart("--pattern-file", ("--pattern",)),
     Apart("-r", ("--why", "--lint", "--watch")),
-    Apart("--watch", options.LISTS, "Name the FILEs to watch."),
     *(Apart(view, ("--records",), "Views show whole inputs.") for view in VIEWS),
-    *(
-        Apart(view, TEXT_ONLY, f"{view} reads no text.")
-        for view in ("--lint", "--identify", "--emit", "--find-witness")
-    ),
-    Apart("--lint", ("FILE", "--text", *options.LISTS), "--lint reads no text; --stats does."),
-    Apart("--identify", ("--text", *options.LISTS, "-r", "--watch"), "--identify reads no text."),
-    Apart("--emit", ("FILE", "--text", *options.LISTS, "-r"), "--emit reads no text."),
-    Needs("--find-witness", "--diff"),
-    Needs("--witnesses", "--find-witness"),
-    Apart("--find-witness", ("FILE", "--text", *options.LISTS, "-r"), "--find-witness reads no text."),
-    Apart("--html", ("--records", "--field", "--json", "--output"), "The page has its own format."),
-    Apart("--html", NO_PAGE, "The page shows pieces and what made them, as --table, --stats and --why do."),
 )

@@ -7,10 +7,10 @@ from typing import Any
 import click
 
 from tokcli.cli.declare.command import Command
-from tokcli.cli.train.train_options import CONFLICTS, TrainOptions, declared
+from tokcli.cli.train.train_options import MOST_USED, TrainOptions, declared
 
 
-@click.command(cls=Command, name="train", conflicts=CONFLICTS)
+@click.command(cls=Command, name="train", most_used=MOST_USED)
 @declared
 def command(**given: Any) -> int:
     """Train a byte pair encoding on FILEs, or on standard input.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 import click
 
 from tokcli.cli import options
-from tokcli.cli.declare.conflicts import Apart, Idle, Required
+from tokcli.cli.declare.conflicts import apart, idle, required
 from tokcli.cli.declare.option import group, option
 from tokcli.cli.values.numbers import NumberRange, TokenRange
 
@@ -86,93 +86,108 @@ def _text(ctx: click.Context, param: click.Parameter, value: Texts) -> Texts:
     return value
 
 
+MOST_USED = ("--vocab-size", "--output", "--pattern", "--special", "--format")
+SIZE_MORE = "SIZE is a number of bytes, which K, M, G or T may follow (powers of 1024): 512M."
+
 _corpus = group(
-    option("--records", group="Input", type=click.Choice(["lines", "nul", "jsonl"]),
-           help="Take each line, NUL-ended string or JSON object as a text of its own."),
-    option("--field", group="Input", metavar="NAME", help="Read this member of each jsonl record."),
+    option("--records", group="Input", type=click.Choice(["lines", "nul", "jsonl"]), conflicts=(apart("--hold-back"),),
+           help="Take each line, string or object by itself.",
+           more="Each line, string that ends with a NUL byte, or JSON object is a text of its own, so that no pair is "
+                "counted across their ends. Of an object, the member that --field names is read."),
+    options.takes_field,
     options.takes_skip_invalid,
-    option("--limit", group="Input", callback=_size, metavar="SIZE", help="Use only the first SIZE of the corpus."),
-    option("--hold-back", group="Input", type=NumberRange(0, 90), default=0, metavar="PERCENT",
-           help="Keep the end of each file out of training, and measure on it."),
-    option("--counts", group="Input", is_flag=True, help="Read FILEs as counts that --counts-only wrote."),
-    option("--errors", group="Input", type=click.Choice(["strict", "replace", "bytes"]), default="strict",
-           show_default=True,
-           help="Reject input that is not UTF-8, replace bad bytes by U+FFFD, or keep them."),
+    options.takes_errors,
+    option("--limit", group="Input", is_rare=True, callback=_size, metavar="SIZE",
+           help="Read only the first SIZE of the corpus.", more=SIZE_MORE),
+    option("--hold-back", group="Input", is_rare=True, type=NumberRange(0, 90), default=0, metavar="PERCENT",
+           help="Keep the end of each file to measure on.",
+           more="The last PERCENT of each file, from 0 to 90, are not trained on; the report says how many bytes a "
+                "token has there."),
+    option("--counts", group="Input", is_flag=True,
+           conflicts=(apart("-r", "--records", "--limit", "--hold-back", "--dask", "--checkpoint",
+                            hint="Counts are only added up."),
+                      apart("--pattern", hint="The counts name their pattern; leave out --pattern and --preset.")),
+           help="Read FILEs as counts of --counts-only.",
+           more="The counts of all FILEs are added up, and the vocabulary is that of their corpora together. For "
+                "instance: tokcli train --counts part*.counts --vocab-size 32768 -o my.tiktoken"),
 )  # fmt: skip
 _rules = group(
     option("--vocab-size", group="Tokenizer", type=TokenRange(min=256, is_noted=True), metavar="N",
-           help="Train N tokens: 256 bytes, then merges; special tokens come on top. 4k is 4000, 4Ki is 4096."),
+           conflicts=(required(unless=("--counts-only", "--dry-run"), hint="For instance --vocab-size 4096"),),
+           help="Train N tokens.",
+           more="These are the 256 bytes and N - 256 merges; special tokens come on top. 4k is 4000, 4Ki is 4096."),
     option("--pattern", group="Tokenizer", completes="pattern", callback=_text, metavar="P",
            show_default="o200k_base's",
-           help="Split with this regex, or with the pattern of the encoding P; none: do not split."),
+           help="Split with the regex P, or as the encoding P.",
+           more="Tokens never cross the ends of the pieces into which P splits the corpus. With P none, the corpus is "
+                "not split."),
     options.takes_timeout,
     option("--special", "special_tokens", group="Special tokens", multiple=True, callback=_text, metavar="NAME",
-           help="Add this special token, with the next free id; may be repeated."),
-    option("--min-frequency", group="Tokenizer", type=click.IntRange(min=1), default=1, metavar="N", show_default=True,
-           help="Merge only pairs that occur at least N times."),
-    option("--max-token-bytes", group="Tokenizer", type=click.IntRange(min=1), metavar="N",
+           help="Add this special token; may be repeated.",
+           more="It has the next free id after the tokens that are trained. Such names in the corpus are text."),
+    option("--min-frequency", group="Tokenizer", is_rare=True, type=click.IntRange(min=1), default=1, metavar="N",
+           show_default=True,
+           help="Merge only pairs that occur N times or more.",
+           more="The vocabulary may then have fewer tokens than --vocab-size says."),
+    option("--max-token-bytes", group="Tokenizer", is_rare=True, type=click.IntRange(min=1), metavar="N",
            help="Limit the length of tokens to N bytes."),
-    option("--seed-vocab", group="Tokenizer", completes="encoding", metavar="NAME|PATH",
-           help="Extend this vocabulary, and keep its ids."),
-    option("--ties", group="Tokenizer", type=click.Choice(["rank", "first"]), default="rank", show_default=True,
-           help="Break ties between pairs by the smallest ids, or (as minbpe) by the first in the corpus."),
-    option("--byte-order", group="Tokenizer", type=click.Choice(["value", "gpt2"]), default="value", show_default=True,
-           help="Number the single bytes by value, or as GPT-2 does."),
-    option("--preset", group="Tokenizer", type=click.Choice(list(PRESETS)), is_eager=True, callback=_preset,
-           expose_value=False,
-           help="Train like minbpe's tokenizer of this name."),
+    option("--seed-vocab", group="Tokenizer", is_rare=True, completes="encoding", metavar="NAME|PATH",
+           help="Extend this vocabulary, and keep its ids.",
+           more="Its merges come first, in their order; new ones follow until there are --vocab-size tokens."),
+    option("--ties", group="Tokenizer", is_rare=True, type=click.Choice(["rank", "first"]), default="rank",
+           show_default=True,
+           conflicts=(apart("--counts", "--memory", "--checkpoint", "--dask", "--device", when="first",
+                            hint="Counts do not keep the order of the corpus, which --ties first (--preset basic, "
+                                 "regex) needs."),),
+           help="Choose among pairs that are equally frequent.",
+           more="With rank, it is the pair with the smallest left id, then right id; with first, the one that comes "
+                "first in the corpus, as in minbpe."),
+    option("--byte-order", group="Tokenizer", is_rare=True, type=click.Choice(["value", "gpt2"]), default="value",
+           show_default=True,
+           help="Number the single bytes by value, or as GPT-2."),
+    option("--preset", group="Tokenizer", is_rare=True, type=click.Choice(list(PRESETS)), is_eager=True,
+           callback=_preset, expose_value=False,
+           help="Train like minbpe's tokenizer of this name.",
+           more="basic is its BasicTokenizer, regex its RegexTokenizer, and gpt4 its GPT4Tokenizer: values of "
+                "--pattern, --format, --ties and --byte-order that the options themselves override."),
 )  # fmt: skip
 _work = group(
-    option("-o", "--output", group="Output", completes="file", metavar="FILE",
-           help="Write to FILE atomically."),
-    option("--format", "form", group="Output", type=click.Choice(FORMATS), show_default="by FILE's name, else tiktoken",
-           help="Write the vocabulary in this format; huggingface into a folder with tokenizer_config.json."),
-    option("--counts-only", group="Output", is_flag=True, help="Write the counts of the pieces, and train nothing."),
-    option("--memory", group="Running", callback=_size, metavar="SIZE",
-           help="Move counts above SIZE to temporary files."),
+    options.takes_output(required(unless=("--dry-run",), hint="Name the file to write with -o FILE.")),
+    option("--format", "form", group="Output", type=click.Choice(FORMATS), metavar="FORMAT",
+           show_default="by FILE's name",
+           help="Write this format.",
+           more="The choices are tiktoken (ranks, with the pattern and the special tokens in FILE.json beside), "
+                "minbpe, gpt2 (vocab.json and merges.txt) and huggingface (tokenizer.json; into a folder, with a "
+                "tokenizer_config.json). The default is what FILE's name says, else tiktoken."),
+    option("--counts-only", group="Output", is_flag=True,
+           conflicts=(apart("--checkpoint"),
+                      idle("--vocab-size", "--special", "--min-frequency", "--max-token-bytes", "--seed-vocab",
+                           "--ties", "--byte-order", "--format", "--device", "--visualise",
+                           hint="Give it when the counts are trained on.")),
+           help="Write the counts of pieces, and train nothing.",
+           more="Parts of a corpus can be counted on several machines, and --counts trains on them all."),
+    option("--memory", group="Running", is_rare=True, callback=_size, metavar="SIZE",
+           help="Move counts above SIZE to temporary files.",
+           more=f"None is dropped, and the vocabulary is the same. {SIZE_MORE}"),
     option("--checkpoint", group="Running", completes="folder", metavar="DIR",
-           help="Save progress in DIR; the same command resumes from there."),
-    option("--checkpoint-every", group="Running", metavar="S", type=NumberRange(min=0), default=30, show_default=True,
+           help="Save progress in DIR, and resume from there.",
+           more="The same command goes on where the run was ended, and the vocabulary is the same. Only the folder "
+                ".tokcli-checkpoint in DIR is written to."),
+    option("--checkpoint-every", group="Running", is_rare=True, metavar="S", type=NumberRange(min=0), default=30,
+           show_default=True,
            help="Save progress every S seconds."),
-    option("--dask", group="Running", completes="cluster", metavar="ADDRESS|local",
-           help="Count on a Dask cluster (extra `dask`)."),
-    option("--device", group="Running", type=click.Choice(["cpu", "cuda"]), help="Merge with torch (extra `torch`)."),
-    option("--dry-run", group="Running", is_flag=True, help="Report the size of the corpus and the memory needed."),
-    option("--progress", "progress_kind", group="Running", type=click.Choice(["auto", "bar", "plain", "none"]),
-           default="auto",
-           show_default=True, help="Show progress as a bar, as lines, or not at all."),
-    option("--visualise", group="View", aliases=("--visualize",), is_flag=True, help="Show each merge."),
+    options.takes_cluster(apart("--checkpoint", "--limit", "--hold-back", "--records", "--text")),
+    option("--device", group="Running", is_rare=True, type=click.Choice(["cpu", "cuda"]),
+           help="Merge with torch on this device.",
+           more="The vocabulary is the same. This needs the extra `torch`: pip install 'tokcli[torch]'."),
+    option("--dry-run", group="Running", is_flag=True,
+           help="Report the size of the corpus and the memory.",
+           more="Nothing is trained, and no file is written."),
+    option("--progress", "progress_kind", group="Running", is_rare=True, metavar="HOW", default="auto",
+           type=click.Choice(["auto", "bar", "plain", "none"]), show_default=True,
+           help="Show progress as a bar, as plain lines or none.",
+           more="With auto, it is a bar on a terminal, and nothing elsewhere."),
+    option("--visualise", group="View", aliases=("--visualize",), is_flag=True,
+           help="Show each merge as it is made."),
 )  # fmt: skip
 declared = group(options.takes_files, options.takes_folders, _corpus, _rules, _work, options.common)
-
-_KEPT_ORDER = "Counts do not keep the order of the corpus, which --ties first (--preset basic, regex) needs."
-CONFLICTS = (
-    *options.FILE_CONFLICTS,
-    *options.FOLDER_CONFLICTS,
-    Required("--vocab-size", ("--counts-only", "--dry-run"), "For instance --vocab-size 4096"),
-    Required("--output", ("--dry-run",), "Name the file to write with -o FILE."),
-    Apart(
-        "--counts", ("-r", "--records", "--limit", "--hold-back", "--dask", "--checkpoint"), "Counts are only added up."
-    ),
-    Apart("--dask", ("--checkpoint", "--limit", "--hold-back", "--records", "--text")),
-    Apart("--counts-only", ("--checkpoint",)),
-    Idle(
-        "--counts-only",
-        (
-            "--vocab-size",
-            "--special",
-            "--min-frequency",
-            "--max-token-bytes",
-            "--seed-vocab",
-            "--ties",
-            "--byte-order",
-            "--format",
-            "--device",
-            "--visualise",
-        ),
-        "Give it when the counts are trained on.",
-    ),
-    Apart("--records", ("--hold-back",)),
-    Apart("--ties=first", ("--counts", "--memory", "--checkpoint", "--dask", "--device"), _KEPT_ORDER),
-    Apart("--counts", ("--pattern",), "The counts name their pattern; leave out --pattern and --preset."),
-)
