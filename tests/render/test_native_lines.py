@@ -157,8 +157,6 @@ def test_rows_of_tokens_are_those_of_the_python_code(
 
 def painted_row(line: Text, codes: Sequence[str]) -> str:
     """Return a row of tokens, or of their ids, as rich writes it."""
-    if line.style:
-        return f"{palette.DIM}{line.plain}{palette.END}\n"
     shown, at = "", 0
     for span in line.spans:
         code = codes[STYLES.index(span.style)]  # type: ignore[arg-type]

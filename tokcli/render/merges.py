@@ -18,10 +18,10 @@ from tokcli.analysis.pieces.other_ways import OtherWay
 from tokcli.engine.bpe.bpe import MergeStep
 from tokcli.render.colours import STYLES
 from tokcli.render.numbers import counted
+from tokcli.render.tokens import folded
 from tokcli.render.visible import BOUNDARY, visible_bytes
 
 _NEW = Style(bold=True, underline=True)
-_DIM = Style(dim=True)
 _HEAD = Style(bold=True)
 PAIR_NEEDS = 40  # screen cells: on narrower screens, the pair has no column of its own
 _SCORE_WIDTH = 9
@@ -29,9 +29,9 @@ _SCORE_WIDTH = 9
 
 def heading(made: PieceSteps, number: int) -> Text:
     """Return the line above the table of a piece: its number, its text, and the tokens that it became."""
-    text = Text(f"{number}. ", _DIM, overflow="fold")
+    text = Text(f"{number}. ", overflow="fold")
     text.append(visible_bytes(made.piece, spaces=True), _HEAD)
-    text.append(f"  {_outcome(made)}", _DIM)
+    text.append(f"  {_outcome(made)}")
     return text
 
 
@@ -55,7 +55,7 @@ class MergeTable:
     def __init__(self, made: PieceSteps, width: int, *, marks: bool) -> None:
         self._made, self._marks = made, marks
         self._has_pair = width >= PAIR_NEEDS and made.kind == "merges"
-        cells = [self._cells(number) for number in range(len(made.steps))] if made.kind == "merges" else []
+        cells = [self._cells(number, width) for number in range(len(made.steps))] if made.kind == "merges" else []
         columns = ["step", "rank", *(["pair"] if self._has_pair else [])]
         self._widths = [
             max(cell_len(name), *(cell_len(row[at].plain) for row in cells)) if cells else cell_len(name)
@@ -74,41 +74,53 @@ class MergeTable:
         elif len(made.steps) > 1:
             yield self._row([Text(name, _HEAD) for name in self._columns])
             for number in range(len(made.steps)):
-                yield self._row(self._cells(number))
+                yield self._row(self._cells(number, self._rest))
 
     def _tokens(self) -> Iterator[Table]:
         """Yield one row with all tokens of an unmerged piece, or a row with the score for each token of a best path."""
         made = self._made
         tokens = made.steps[0].parts
         if not made.scores:
-            yield _grid([self._rest], [_joined(tokens, None, marks=self._marks)])
+            yield _grid([self._rest], [_joined(tokens, None, self._rest, marks=self._marks)])
             return
         for token, score in zip(tokens, made.scores, strict=True):
             cell = Text(visible_bytes(token, spaces=True), STYLES[0], overflow="fold")
-            yield _grid([_SCORE_WIDTH, self._rest], [Text(f"{score:.4f}", _DIM, justify="right"), cell])
+            yield _grid([_SCORE_WIDTH, self._rest], [Text(f"{score:.4f}", justify="right"), cell])
 
-    def _cells(self, number: int) -> list[Text]:
-        """Return the cells of a step: its number, its rank, its pair if there is room, and the segments."""
+    def _cells(self, number: int, width: int) -> list[Text]:
+        """Return the cells of a step: its number, its rank, its pair if there is room, and the segments in `width`."""
         step = self._made.steps[number]
-        first = [Text(str(number or ""), _DIM, justify="right")]
+        first = [Text(str(number or ""), justify="right")]
         first.append(Text("" if step.rank is None else str(step.rank), justify="right"))
         if self._has_pair:
             pair = pair_of(self._made.steps, number)
             first.append(Text(" + ".join(visible_bytes(segment, spaces=True) for segment in pair), overflow="fold"))
-        return [*first, _joined(step.parts, step.position, marks=self._marks)]
+        return [*first, _joined(step.parts, step.position, width, marks=self._marks)]
 
     def _row(self, cells: Sequence[Text]) -> Table:
         return _grid([*self._widths, self._rest], cells)
 
 
-def _joined(segments: Sequence[bytes], new: int | None, *, marks: bool) -> Text:
-    """Return the segments with boundaries between them; `new` is the index of the one that the step made."""
+def _joined(segments: Sequence[bytes], new: int | None, width: int, *, marks: bool, used: int = 0) -> Text:
+    """Return the segments with boundaries between them; `new` is the index of the one that the step made.
+
+    A segment is cut only where it is longer than a line of `width` screen cells, of which the first has `used` some.
+    """
     text = Text(overflow="fold")
     for index, (segment, style) in enumerate(zip(segments, cycle(STYLES), strict=False)):
         shown = visible_bytes(segment, spaces=True)
+        shown = f"«{shown}»" if marks and index == new else shown
         if index:
             text.append(BOUNDARY)
-        text.append(f"«{shown}»" if marks and index == new else shown, style + _NEW if index == new else style)
+            used += 1
+        size = cell_len(shown) + (index < len(segments) - 1)  # with the boundary after it
+        if used and used + size > width:
+            text.append("\n")
+            used = 0
+        for at, part in enumerate(folded(shown, width) if size > width else [shown]):
+            text.append("\n" * bool(at))
+            text.append(part, style + _NEW if index == new else style)
+            used = cell_len(part) if size > width else used + cell_len(part)
     return text
 
 
@@ -149,12 +161,12 @@ def plain_piece_steps(made: PieceSteps) -> Iterator[str]:
     yield from plain_other_ways(made.other_ways)
 
 
-def other_way(way: OtherWay) -> Text:
-    """Return the line that tells how other tokens would cover a piece."""
+def other_way(way: OtherWay, width: int) -> Text:
+    """Return the line that tells how other tokens would cover a piece, for a screen of some width."""
     name = "the longest token at each place" if way.name == "greedy" else "the fewest tokens"
-    text = Text(overflow="fold").append(f"with {name}: ", _DIM)
-    text.append_text(_joined(way.parts, None, marks=False))
-    return text.append(f"  {' '.join(map(str, way.ids))}", _DIM)
+    text = Text(f"with {name}: ", overflow="fold")
+    text.append_text(_joined(way.parts, None, width, marks=False, used=len(text)))
+    return text.append(f"  {' '.join(map(str, way.ids))}")
 
 
 def plain_other_ways(ways: Iterable[OtherWay]) -> Iterator[str]:

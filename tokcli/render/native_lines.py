@@ -9,7 +9,6 @@ from unicodedata import category
 from rich.cells import cell_len
 
 from tokcli.engine import backend
-from tokcli.render import palette
 from tokcli.render.direction import is_from_right
 from tokcli.render.glyphs import HIDDEN, HIDDEN_MARK, MARK, PLAIN, SPACE, Glyph, GlyphTable
 from tokcli.render.visible import DOTTED_CIRCLE, visible
@@ -91,8 +90,7 @@ def stacks(
     assert native is not None
     labelled = [(label.encode(), spans) for label, spans in tracks]
     begun = [code.encode() for code in codes]
-    label_code = palette.DIM.encode() if codes else b""
-    made: _native.Stacks = native.Stacks(data, labelled, room, label_code, begun, isolate, VISIBLE.for_text(data))
+    made: _native.Stacks = native.Stacks(data, labelled, room, b"", begun, isolate, VISIBLE.for_text(data))
     at = 0
     while at < len(data):
         rows, at = made.rows(at, ENOUGH_BYTES)

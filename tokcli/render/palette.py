@@ -19,5 +19,5 @@ CODES: dict[ColorSystem, tuple[str, ...]] = {
         for colour in ("86;180;233", "230;159;0", "0;158;115", "240;228;66", "204;121;167", "213;94;0")
     ),
 }
-DIM = "\x1b[2m"
+BOLD = "\x1b[1m"
 END = "\x1b[0m"

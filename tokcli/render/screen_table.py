@@ -13,19 +13,18 @@ from tokcli.render.numbers import grouped
 from tokcli.render.tables import CellValue, Column, RowType
 from tokcli.render.visible import visible, visible_bytes
 
-LEAST_WIDTH = 8  # screen cells that a folded column keeps, as long as a spare column can be left out instead
 GAP = 3  # screen cells between two columns
 
 
 def table_for_screen(columns: Iterable[Column[RowType]], rows: Iterable[RowType], width: int | None = None) -> Table:
     """Return a table with a cell for each row and column, all sanitized by `visible`; nothing in them is markup.
 
-    In a table that must fit into `width` screen cells, spare columns are left out, from the left, until every folded
-    column has LEAST_WIDTH or no spare column is left.
+    In a table that must fit into `width` screen cells, spare columns are left out, until every folded column has its
+    least width or no spare column is left.
     """
     made = [(column, [_shown(column, row) for row in rows]) for rows in [list(rows)] for column in columns]
     while width is not None and sum(map(_least_width, made)) > width and any(column.spare for column, _ in made):
-        made.remove(next(one for one in made if one[0].spare))
+        made.remove(max(made, key=lambda one: one[0].spare))
     fits = width is not None and sum(map(_least_width, made)) <= width
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for column, cells in made:
@@ -42,7 +41,7 @@ def _least_width(made: tuple[Column[RowType], list[str]]) -> int:
     """Return the screen cells that a column needs at least, with the gap before it."""
     column, cells = made
     widest = max(map(cell_len, [column.header, *cells]))
-    return GAP + (min(LEAST_WIDTH, widest) if column.fold else widest)
+    return GAP + (min(column.least, widest) if column.fold else widest)
 
 
 def _shown(column: Column[RowType], row: RowType) -> str:

@@ -20,14 +20,16 @@ if TYPE_CHECKING:
 
 RowType = TypeVar("RowType")
 CellValue: TypeAlias = str | bytes | int
+NAME = 20  # screen cells of a name that are in one line
 
 
 @dataclass(frozen=True)
 class Column(Generic[RowType]):
     """A column of a table: its header, and a function from a row to the value of its cell.
 
-    `fold` lets long data continue on more lines of the same cell. `spare` lets a table leave the column out on a screen
-    that is too narrow for all. `groups` shows people a count with its thousands grouped; ids stay plain digits.
+    `fold` lets long data continue on more lines of the same cell, which has `least` screen cells if it needs them.
+    `spare` lets a table leave the column out on a screen that is too narrow for all, the largest first. `groups`
+    shows people a count with its thousands grouped; ids stay plain digits.
 
     >>> Column("length", lambda row: len(row), "right").cell("abc")
     3
@@ -37,7 +39,8 @@ class Column(Generic[RowType]):
     cell: Callable[[RowType], CellValue]
     justify: Literal["left", "right"] = "left"
     fold: bool = False
-    spare: bool = False
+    spare: int = 0
+    least: int = 8
     groups: bool = False
 
 
@@ -68,20 +71,20 @@ class TokenRow:
 
 
 ENCODING_COLUMNS: tuple[Column[EncodingRow], ...] = (
-    Column("name", lambda row: row.name, fold=True),
-    Column("n_vocab", lambda row: "?" if row.n_vocab is None else row.n_vocab, "right", spare=True, groups=True),
-    Column("source", lambda row: row.source, fold=True, spare=True),
+    Column("name", lambda row: row.name, fold=True, least=NAME),
+    Column("n_vocab", lambda row: "?" if row.n_vocab is None else row.n_vocab, "right", spare=1, groups=True),
+    Column("source", lambda row: row.source, fold=True, spare=2),
     Column("here", lambda row: "yes" if row.here else "no"),
 )
 
 TOKEN_COLUMNS: tuple[Column[TokenRow], ...] = (
     Column("id", lambda row: row.id, "right"),
-    Column("bytes", lambda row: row.token.hex(" "), fold=True, spare=True),
+    Column("bytes", lambda row: row.token.hex(" "), fold=True, spare=1),
     Column("text", lambda row: row.token, fold=True),
-    Column("special", lambda row: "yes" if row.special else "no", spare=True),
-    Column("parents", lambda row: " ".join(map(str, row.parents or ())), spare=True),
+    Column("special", lambda row: "yes" if row.special else "no", spare=1),
+    Column("parents", lambda row: " ".join(map(str, row.parents or ())), spare=1),
 )
-KIND_COLUMN: Column[TokenRow] = Column("kind", lambda row: row.kind, spare=True)
+KIND_COLUMN: Column[TokenRow] = Column("kind", lambda row: row.kind, spare=1)
 SCORE_COLUMN: Column[TokenRow] = Column("score", lambda row: "" if row.score is None else f"{row.score:g}", "right")
 
 

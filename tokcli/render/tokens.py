@@ -13,7 +13,6 @@ from itertools import cycle
 from unicodedata import category
 
 from rich.cells import cell_len, chop_cells
-from rich.style import Style
 from rich.text import Text
 
 from tokcli.render.colours import STYLES
@@ -87,7 +86,6 @@ def lines_of(token: bytes, spaces: bool) -> list[str]:
 
 
 MIN_WIDTH = 20  # screen cells of a row: the visible form of one character never needs more
-_NUMBER = Style(dim=True)
 
 
 @dataclass(frozen=True)
@@ -126,7 +124,7 @@ def coloured_rows(
         yield line
         numbers = "".join(f"{cell.id:{cell.width}}" for cell in row).rstrip()
         if ids and numbers:
-            yield Text(numbers, _NUMBER, no_wrap=True)
+            yield Text(numbers, no_wrap=True)
 
 
 def plain_rows(tokens: Iterable[tuple[bytes, int]], width: int) -> Iterator[str]:
@@ -216,3 +214,17 @@ def shortened(text: str, width: int) -> str:
     while begin and cell_len(begin) + cell_len(end) > width - 1:
         begin = begin[:-1]
     return f"{begin}…{end}"
+
+
+def branch_line(lines: str, name: str, room: int) -> str:
+    """Return a name of a tree after the lines drawn before it, in at most so many cells, with a … where it is cut.
+
+    The name gets half of them at least.
+
+    >>> branch_line("│   └── ", "name", 12), branch_line("│   │   └── ", "long_name", 12)
+    ('│   └── name', '…   └── lon…')
+    """
+    kept = min(cell_len(name), max(room - len(lines), room // 2))
+    if len(lines) > room - kept:
+        lines = "…" + lines[len(lines) - (room - kept) + 1 :]
+    return lines + shortened(name, kept)

@@ -9,13 +9,17 @@ from rich.text import Text
 from tokcli.analysis.merge_tree import MergeTree
 from tokcli.analysis.vocabulary import Stats
 from tokcli.render.numbers import bar, counted, grouped, percent
+from tokcli.render.tokens import branch_line
 from tokcli.render.visible import visible_bytes
 
-MAX_DEPTH = 40  # levels that are drawn, each three screen cells further in: deeper ones would run off the screen
+MAX_DEPTH = 40  # levels that are drawn, each three screen cells further in
+LEAST_TOKEN = 8  # screen cells of a token, and of the lines before it
 
 
-def draw_tree(tree: MergeTree) -> Iterator[Text]:
-    """Yield the lines of a tree, sanitized; it uses no recursion since a tree may be thousands of levels deep.
+def draw_tree(tree: MergeTree, width: int = 80) -> Iterator[Text]:
+    """Yield the lines of a tree, sanitized, on a screen of some width: a long token has a … in its middle.
+
+    It uses no recursion since a tree may be thousands of levels deep.
 
     >>> leaf = MergeTree(64, b"a")
     >>> [line.plain for line in draw_tree(MergeTree(500, b"aa", (leaf, leaf)))]
@@ -25,8 +29,11 @@ def draw_tree(tree: MergeTree) -> Iterator[Text]:
     while pending:
         node, before, below, depth = pending.pop()
         is_cut = node.is_cut or (depth == MAX_DEPTH and bool(node.parts))
-        shown = visible_bytes(node.token, spaces=True)
-        yield Text.assemble(before, shown, ("  " + str(node.id), "bold"), " ..." * is_cut)
+        id, more = f"  {node.id}", " ..." * is_cut
+        shown = branch_line(
+            before, visible_bytes(node.token, spaces=True), max(width - len(id) - len(more), LEAST_TOKEN)
+        )
+        yield Text.assemble(shown, (id, "bold"), more)
         if node.parts and not is_cut:
             left, right = node.parts
             pending.append((right, below + "└─ ", below + "   ", depth + 1))

@@ -11,7 +11,7 @@ from tokcli.cli.count.budget import lines_of
 from tokcli.cli.count.count_tree import Branch, Columns
 from tokcli.cli.terminal import pager, screen
 from tokcli.render.numbers import bar, grouped
-from tokcli.render.tokens import shortened
+from tokcli.render.tokens import branch_line
 from tokcli.render.visible import visible
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def _drawn(asked: CountOptions, root: Branch, columns: Columns, width: int) -> t
     least = LEAST_BAR + 1 if width >= WIDTH_WITH_BARS else 0
     share = SHARE if beside_counts - SHARE >= LEAST_NAME else 0
     room = max(beside_counts - share - least, LEAST_NAME)
-    drawn = [_fitted(before, _name(branch), room) for before, branch in rows]
+    drawn = [branch_line(before, _name(branch), room) for before, branch in rows]
     wide = max(map(cell_len, drawn))
     cells = max(beside_counts - wide - share - 1, 0) if least else 0
     whole = root.tokens[0]
@@ -59,14 +59,6 @@ def _drawn(asked: CountOptions, root: Branch, columns: Columns, width: int) -> t
 
 def _name(branch: Branch) -> str:
     return f"… {grouped(branch.others)} under 1% each" if branch.others else visible(branch.name)
-
-
-def _fitted(before: str, name: str, room: int) -> str:
-    """Return a name after its lines in at most so many cells, cut where … is; the name gets half of them at least."""
-    kept = min(cell_len(name), max(room - len(before), room // 2))
-    if len(before) > room - kept:
-        before = "…" + before[len(before) - (room - kept) + 1 :]
-    return before + shortened(name, kept)
 
 
 def share_of(part: int, whole: int) -> str:

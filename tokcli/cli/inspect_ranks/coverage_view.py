@@ -39,7 +39,7 @@ def show_coverage(request: InspectRequest, output: ShownOn) -> None:
         Column("id", itemgetter(0), "right"),
         Column("count", itemgetter(1), "right", groups=True),
         Column("share", lambda row: f"{row[2]:.4%}", "right"),
-        Column("script", itemgetter(3), spare=True),
+        Column("script", itemgetter(3), spare=1),
         Column("text", lambda row: token_bytes[row[0]], fold=True),
     )
 

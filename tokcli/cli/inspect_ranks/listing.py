@@ -13,6 +13,7 @@ from tokcli.cli import streams
 from tokcli.cli.inspect_ranks.inspect_options import InspectRequest
 from tokcli.cli.json_stream import line
 from tokcli.cli.request import files_read
+from tokcli.cli.terminal import colours
 from tokcli.render.tables import Column, escaped_table
 
 if TYPE_CHECKING:
@@ -45,24 +46,29 @@ def emit(
     rows: Iterable[Any],
     count: int,
     json: Callable[[], object],
+    *,
+    is_view: bool = False,
 ) -> None:
-    """Write `count` rows in the form that was asked for; rows that are not shown are not computed."""
+    """Write `count` rows in the form that was asked for; rows that are not shown are not computed.
+
+    If they are part of a view, --color gives a table in a pipe, too.
+    """
     if request.options.as_json:
         output.write(line(json()))
     elif request.options.as_csv:
         write_csv(output, escaped_table(columns, rows))
-    elif output.is_terminal:
-        on_screen().show_table(
-            output, request.options.color, columns, islice(rows, ROWS_ON_SCREEN), count - ROWS_ON_SCREEN
-        )
+    elif output.is_terminal or (is_view and is_for_people(request, output)):
+        shown = ROWS_ON_SCREEN if output.is_terminal else count
+        on_screen().show_table(output, request.options.color, columns, islice(rows, shown), count - shown)
     else:
         for block in escaped_table(columns, rows):
             output.write(("\n".join(map("\t".join, block)) + "\n").encode())
 
 
 def is_for_people(request: InspectRequest, output: ShownOn) -> bool:
-    """Return whether a table is laid out for a screen."""
-    return output.is_terminal and not (request.options.as_json or request.options.as_csv)
+    """Return whether a view is laid out for people: on a terminal, or where colour is wanted."""
+    is_data = request.options.as_json or request.options.as_csv
+    return not is_data and colours.is_for_people(output, request.options.color)
 
 
 def is_tsv(request: InspectRequest, output: ShownOn) -> bool:

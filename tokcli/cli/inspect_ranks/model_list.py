@@ -9,16 +9,18 @@ from tokcli.cli.inspect_ranks.listing import emit
 from tokcli.cli.inspect_ranks.search import found_in
 from tokcli.errors import InputError
 from tokcli.registry.models import NOT_PUBLIC, ModelFamily, all_models
-from tokcli.render.tables import Column
+from tokcli.render.tables import NAME, Column
 
 if TYPE_CHECKING:
     from tokcli.cli.terminal.pager import ShownOn
 
 COLUMNS: tuple[Column[ModelFamily], ...] = (
-    Column("model", lambda row: row.name, fold=True),
-    Column("tokenizer", lambda row: "not public" if row.tokenizer == NOT_PUBLIC else row.tokenizer, fold=True),
-    Column("window", lambda row: "?" if row.window is None else row.window, "right", spare=True, groups=True),
-    Column("source", lambda row: row.source, fold=True, spare=True),
+    Column("model", lambda row: row.name, fold=True, least=NAME),
+    Column(
+        "tokenizer", lambda row: "not public" if row.tokenizer == NOT_PUBLIC else row.tokenizer, fold=True, least=NAME
+    ),
+    Column("window", lambda row: "?" if row.window is None else row.window, "right", spare=1, groups=True),
+    Column("source", lambda row: row.source, fold=True, spare=2),
 )
 
 

@@ -46,7 +46,7 @@ def show_bars(output: ShownOn, color: Color, stats: Stats) -> None:
 def show_origin(request: InspectRequest, output: ShownOn, token: int, merges: ParentTable) -> None:
     """Show the merge tree of a token, the tokens it is part of, and the ids of its own text, where these differ."""
     encoding, color = request.encoding, request.options.color
-    for line in draw_tree(merge_tree(encoding, token)):
+    for line in draw_tree(merge_tree(encoding, token), screen.width()):
         screen.show(output, color, line)
     facts = []
     if part_of := merges.children(token):
@@ -56,5 +56,5 @@ def show_origin(request: InspectRequest, output: ShownOn, token: int, merges: Pa
         facts.append(f"part of {grouped(len(part_of))}: {shown}{', ...' * (len(part_of) > SHOWN_TOKENS)}")
     facts += [f"its own text is encoded as {' '.join(map(str, ids))}" for _, ids in not_self(encoding, [token])]
     for fact in facts:
-        screen.show_hanging(output, color, Text(fact, "dim"))
+        screen.show_hanging(output, color, Text(fact))
     output.write(b"\n")

@@ -112,7 +112,7 @@ def show_tokens(request: InspectRequest, output: ShownOn, ids: list[int]) -> Non
         merges = encoding.tokenizer.all_parents()
         return {"tokens": [members(row) for row in rows], "details": [details(encoding, row, merges) for row in rows]}
 
-    listing.emit(request, output, token_columns(encoding), rows, len(rows), as_json)
+    listing.emit(request, output, token_columns(encoding), rows, len(rows), as_json, is_view=True)
     if listing.is_for_people(request, output):
         merges = encoding.tokenizer.all_parents()
         for token in ids:

@@ -11,10 +11,10 @@ from tokcli.analysis.pattern.flavours import Reading, readings
 from tokcli.analysis.pattern.lint import Report, lint
 from tokcli.analysis.pieces.described import described
 from tokcli.cli import streams
-from tokcli.cli.json_stream import line
+from tokcli.cli.json_stream import line as json_line
 from tokcli.cli.split.on_screen import pattern_lines
 from tokcli.cli.split.split_options import SplitRequest
-from tokcli.cli.terminal import screen
+from tokcli.cli.terminal import pager, screen
 from tokcli.cli.terminal.colours import colours
 from tokcli.engine import backend
 from tokcli.engine.pretokenizers.pretokenizer import PreTokenizer
@@ -31,7 +31,7 @@ def write(request: SplitRequest, output: streams.Output) -> None:
     pattern = one_pattern(request)
     report, read = lint(pattern.pat_str), readings(pattern.pat_str)
     if request.options.as_json:
-        output.write(line(_json(pattern.pat_str, report, read)))
+        output.write(json_line(_json(pattern.pat_str, report, read)))
     else:
         _show(request, pattern.pat_str, report, read, output)
     errors = sum(finding.severity == "error" for finding in report.findings)
@@ -56,12 +56,13 @@ def note_regex(request: SplitRequest, pattern: PreTokenizer) -> None:
 
 
 def _show(request: SplitRequest, pat_str: str, report: Report, read: list[Reading], output: streams.Output) -> None:
-    color = request.options.color
-    for row in pattern_lines(request, Painter(colours(output, color))):
-        output.write(f"{row}\n".encode())
-    lines = [*split_lint.report_lines(pat_str, report), Text(""), *split_lint.flavour_lines(read)]
-    for shown in [Text(""), *lines]:
-        screen.show_hanging(output, color, shown)
+    color, width = request.options.color, screen.width() if output.is_terminal else None
+    with pager.paged(output, wanted=not request.options.watch) as shown:
+        for row in pattern_lines(request, Painter(colours(output, color)), width):
+            shown.write(f"{row}\n".encode())
+        lines = [*split_lint.report_lines(pat_str, report), Text(""), *split_lint.flavour_lines(read)]
+        for line in [Text(""), *lines]:
+            screen.show_hanging(shown, color, line)
 
 
 def _json(pat_str: str, report: Report, read: list[Reading]) -> dict[str, Any]:

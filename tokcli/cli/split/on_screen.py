@@ -21,18 +21,21 @@ def show_table(request: SplitRequest, output: streams.Output, rows: Iterable[Spl
     """Show the pattern and the rows of the table, through the pager where they are taller than the screen."""
     paint = Painter(colours(output, request.options.color))
     with pager.paged(output, wanted=not request.options.watch) as shown:
-        for line in pattern_lines(request, paint):
+        for line in pattern_lines(request, paint, screen.width()):
             shown.write(f"{line}\n".encode())
         shown.write(b"\n")
         for line in split_table.table_lines(rows, screen.width(), paint):
             shown.write(f"{line}\n".encode())
 
 
-def pattern_lines(request: SplitRequest, paint: Painter) -> Iterator[str]:
-    """Yield the lines of the pattern in colours; for a tokenizer without one, the names of its components."""
+def pattern_lines(request: SplitRequest, paint: Painter, width: int | None = None) -> Iterator[str]:
+    """Yield the lines of the pattern in colours; for a tokenizer without one, the names of its components.
+
+    On a screen of some `width`, none is longer.
+    """
     pattern = request.encoding.tokenizer.pretokenizer
     if pattern is not None:
-        yield from split_table.pattern_lines(pattern.alternatives, paint)
+        yield from split_table.pattern_lines(pattern.alternatives, paint, width)
     else:
         yield from map(visible, described(request.encoding))
 
@@ -40,5 +43,5 @@ def pattern_lines(request: SplitRequest, paint: Painter) -> Iterator[str]:
 def show_stats(request: SplitRequest, output: streams.Output, stats: PieceStats, alternatives: list[str]) -> None:
     """Show statistics, through the pager where they are taller than the screen."""
     with pager.paged(output, wanted=not request.options.watch) as shown:
-        for line in stats_lines(stats, alternatives):
+        for line in stats_lines(stats, alternatives, screen.width()):
             screen.show_hanging(shown, request.options.color, line)

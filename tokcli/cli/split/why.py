@@ -14,7 +14,7 @@ from tokcli.cli import streams
 from tokcli.cli.json_stream import line, text_member
 from tokcli.cli.split.split_options import SplitRequest
 from tokcli.cli.split.why_text import MARK, MOST_PIECES, Occurrences, byte_asked, occurrences, read_for
-from tokcli.cli.terminal import screen
+from tokcli.cli.terminal import pager, screen
 from tokcli.engine.stream.chunks import Chunk
 from tokcli.errors import InputError, PatternError
 from tokcli.render.numbers import counted
@@ -41,13 +41,23 @@ def write(request: SplitRequest, output: streams.Output) -> None:
         objects = [_json(place, traces) for place, traces in explained]
         output.write(line(objects[0] if found is None else _json_of_text(found, objects)))
         return
+    width = screen.width() if output.is_terminal else None
+    with pager.paged(output, wanted=not request.options.watch) as shown:
+        for row in _rows(request, found, explained, width):
+            screen.show_hanging(shown, request.options.color, row)
+
+
+def _rows(
+    request: SplitRequest, found: Occurrences | None, explained: list[tuple[Place, list[Trace]]], width: int | None
+) -> Iterator[Text]:
+    """Yield the lines about each place; first, if a text was looked for, where it is, and in which pieces."""
     if found is not None:
-        pieces = BOUNDARY.join(shorten(visible_bytes(place.piece.data, spaces=True)) for place in places)
-        shown = f"“{shorten(visible_bytes(found.text, spaces=True))}” {found.title}, in {counted(len(places), 'piece')}"
-        screen.show_hanging(output, request.options.color, Text(f"{shown}: {pieces}", "bold"))
+        pieces = BOUNDARY.join(shorten(visible_bytes(place.piece.data, spaces=True)) for place, _ in explained)
+        text = f"“{shorten(visible_bytes(found.text, spaces=True))}” {found.title}"
+        yield Text(f"{text}, in {counted(len(explained), 'piece')}: {pieces}", "bold")
     for number, (place, traces) in enumerate(explained):
-        for row in (*([Text("")] if number or found else []), *_lines(request, place, traces)):
-            screen.show_hanging(output, request.options.color, row)
+        yield from [Text("")] if number or found else []
+        yield from _lines(request, place, traces, width)
 
 
 def _place(request: SplitRequest, chunks: Iterable[Chunk], byte: int, asked: str) -> Place:
@@ -96,7 +106,7 @@ def _traces(request: SplitRequest, place: Place, *, is_byte: bool) -> list[Trace
     return traces
 
 
-def _lines(request: SplitRequest, place: Place, traces: list[Trace]) -> Iterator[Text]:
+def _lines(request: SplitRequest, place: Place, traces: list[Trace], width: int | None) -> Iterator[Text]:
     yield from place_lines(place)
     if place.special:
         yield Text("This is a special token, cut out before the pattern is applied (--special text takes it as text).")
@@ -112,7 +122,7 @@ def _lines(request: SplitRequest, place: Place, traces: list[Trace]) -> Iterator
         yield Text("")
         yield Text(f"at byte {offset}, {title}", "bold")
         yield text_around(place.text, tried.at, "  ")
-        yield from trace_lines(tried, place.text, offset)
+        yield from trace_lines(tried, place.text, offset, width)
 
 
 def _json(place: Place, traces: list[Trace]) -> dict[str, Any]:

@@ -45,9 +45,9 @@ def _context(region: Region) -> Text:
     """Return the text of a region between two marks, with some of the text before and after it."""
     inner = b"".join(piece.data for piece in region.left)
     shown = visible_bytes(inner[:SHOWN_BYTES], spaces=True) + "…" * (region.size > SHOWN_BYTES)
-    line = Text("…" * (len(region.before) == CONTEXT), "dim")
+    line = Text("…" * (len(region.before) == CONTEXT))
     line.append(visible(region.before, spaces=True))
-    line.append(f"▶{shown}◀", "not dim bold")
+    line.append(f"▶{shown}◀", "bold")
     line.append(visible(region.after, spaces=True) + "…" * (len(region.after) == CONTEXT))
     return line
 
@@ -63,7 +63,7 @@ def _pieces(pieces: Sequence[Piece], count: int, tokens: int | None) -> Text:
     if count > len(pieces):
         line.append(f" {BOUNDARY} and {grouped(count - len(pieces))} more")
     if tokens is not None:
-        line.append(f"  {counted(tokens, 'token')}", "dim")
+        line.append(f"  {counted(tokens, 'token')}")
     return line
 
 

@@ -14,7 +14,8 @@ from tokcli.render.numbers import counted
 from tokcli.render.split.excerpts import quoted, shorten
 from tokcli.render.visible import visible
 
-_SEVERITY_STYLE = {"error": "bold red", "warning": "bold yellow", "note": "bold"}
+# No colours: red and yellow are hard to read on a black or on a white background
+_SEVERITY_STYLE = {"error": "bold reverse", "warning": "bold underline", "note": "bold"}
 _ORDER = tuple(_SEVERITY_STYLE)
 
 
@@ -31,24 +32,22 @@ def report_lines(pat_str: str, report: Report) -> Iterator[Text]:
     yield Text(
         f"Tried: {counted(report.texts, 'text')}, {of} of up to {counted(report.length, 'character')} from the "
         f"{counted(report.classes, 'class', 'classes')} of characters that the pattern can tell apart, and longer "
-        "texts made for alternatives that those did not reach.",
-        "dim",
+        "texts made for alternatives that those did not reach."
     )
 
 
 def _finding(pat_str: str, finding: Finding) -> Iterator[Text]:
     """Yield the line of a finding and, if it is about one alternative, its place in the pattern."""
-    line = Text(finding.severity, _SEVERITY_STYLE[finding.severity])
-    line.append(": ", "none")
+    line = Text.assemble((finding.severity, _SEVERITY_STYLE[finding.severity]), ": ")
     if finding.alternative:
         line.append(finding.alternative, style_of(finding.alternative))
         line.append(" ")
-    line.append(visible(finding.what), "not bold")
+    line.append(visible(finding.what))
     if finding.example is not None:
         line.append(f": {quoted(finding.example)}")
     yield line
     if finding.alternative:
-        yield Text(f"  at position {finding.start}. {visible(place(pat_str, finding.start))}", "dim")
+        yield Text(f"  at position {finding.start}. {visible(place(pat_str, finding.start))}")
 
 
 def flavour_lines(readings: Sequence[Reading]) -> Iterator[Text]:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice, zip_longest
+from typing import TypeAlias
 
 from rich.cells import cell_len
 
 from tokcli.render.colours import Painter
-from tokcli.render.tables import SPLIT_COLUMNS, SplitRow
+from tokcli.render.tables import SPLIT_COLUMNS, Column, SplitRow
 from tokcli.render.tokens import folded
 from tokcli.render.visible import visible, visible_bytes
 
@@ -21,18 +22,29 @@ _GAP = "  "
 _LEAST = 8  # screen cells that a folded column keeps
 _DIGITS = 6  # room for row numbers, at least, if the table goes on after the first rows
 _COLOURED = frozenset({"alternative", "text"})
+_SPARE = ("chars", "bytes", "#")  # columns that a narrow screen does without, in this order
+
+_Columns: TypeAlias = Sequence[Column[SplitRow]]
 
 
-def pattern_lines(alternatives: Sequence[str], paint: Painter) -> Iterator[str]:
-    """Yield the pattern, one alternative per line, each with its name and in its colour."""
-    width = len(f"a{len(alternatives)}")
+def pattern_lines(alternatives: Sequence[str], paint: Painter, width: int | None = None) -> Iterator[str]:
+    """Yield the pattern, one alternative per line, each with its name and in its colour.
+
+    On a screen of some `width`, a long alternative goes on below its beginning.
+    """
+    wide = len(f"a{len(alternatives)}")
     for number, source in enumerate(alternatives, 1):
-        name = f"a{number}"
-        yield f"{paint(name, name)}{' ' * (width - len(name))}{_GAP}{paint(visible(source), name)}"
+        name, shown = f"a{number}", visible(source)
+        room = None if width is None else max(width - wide - len(_GAP), _LEAST)
+        for at, part in enumerate([shown] if room is None else folded(shown, room)):
+            label = " " * wide if at else paint(name, name) + " " * (wide - len(name))
+            yield f"{label}{_GAP}{paint(part, name)}"
 
 
 def table_lines(rows: Iterable[SplitRow], width: int, paint: Painter) -> Iterator[str]:
-    """Yield the header and the rows, in lines of at most `width` screen cells (but of some 50 on narrower screens).
+    """Yield the header and the rows, in lines of at most `width` screen cells (but of some 20 on narrower screens).
+
+    On a narrow screen, some columns of numbers are left out.
 
     >>> for line in table_lines([SplitRow(0, b" pay", "a2", (2777,))], 60, Painter(None)): print(line)
     #  bytes  chars  alternative  text  tokens
@@ -41,38 +53,39 @@ def table_lines(rows: Iterable[SplitRow], width: int, paint: Painter) -> Iterato
     """
     rows = iter(rows)
     first = list(islice(rows, FIRST_ROWS))
-    cells = [_cells(row) for row in first]
-    headers, widths = _layout(cells, width)
-    yield _line(headers, widths, None, paint)
+    columns, headers, widths = _layout([_cells(SPLIT_COLUMNS, row) for row in first], width)
+    yield _line(columns, headers, widths, None, paint)
     yield "─" * (sum(widths) + len(_GAP) * (len(widths) - 1))
-    for row, shown in chain(zip(first, cells, strict=True), ((row, _cells(row)) for row in rows)):
+    for row in chain(first, rows):
         folded = [
             (_folded(cell, size, column.header) if column.fold and cell_len(cell) > size else [cell])
-            for cell, size, column in zip(shown, widths, SPLIT_COLUMNS, strict=True)
+            for cell, size, column in zip(_cells(columns, row), widths, columns, strict=True)
         ]
         for line in zip_longest(*folded, fillvalue=""):
-            yield _line(line, widths, row.alternative, paint)
+            yield _line(columns, line, widths, row.alternative, paint)
 
 
-def _layout(cells: Sequence[Sequence[str]], width: int) -> tuple[list[str], list[int]]:
-    """Return the headers and the widths of the columns for the first rows on a screen of `width` cells."""
-    headers = [column.header for column in SPLIT_COLUMNS]
+def _layout(cells: Sequence[Sequence[str]], width: int) -> tuple[_Columns, list[str], list[int]]:
+    """Return the columns for the first rows on a screen of `width` cells, their headers and their widths."""
+    columns = list(SPLIT_COLUMNS)
+    headers = [column.header for column in columns]
     widths = [max(map(cell_len, column)) for column in zip(headers, *cells, strict=True)]
     if len(cells) == FIRST_ROWS:  # more rows will come, with higher numbers
         widths[0] = max(widths[0], _DIGITS)
-    room = width - len(_GAP) * (len(widths) - 1)
-    _shrink(widths, room)
-    if sum(widths) > room:  # a narrow screen: the longest header is not worth its width
+    if not _fits(columns, widths, width):  # a narrow screen: the longest header is not worth its width
         at = headers.index("alternative")
         headers[at] = "alt"
         widths[at] = max(map(cell_len, [headers[at], *(row[at] for row in cells)]))
-        _shrink(widths, room)
-    return headers, widths
+    for spare in _SPARE:
+        if not _fits(columns, widths, width):
+            at = headers.index(spare)
+            del columns[at], headers[at], widths[at]
+    return columns, headers, _shrunk(columns, widths, width)
 
 
-def _cells(row: SplitRow) -> list[str]:
+def _cells(columns: _Columns, row: SplitRow) -> list[str]:
     """Return the visible cells of a row."""
-    values = [column.cell(row) for column in SPLIT_COLUMNS]
+    values = [column.cell(row) for column in columns]
     return [visible_bytes(v, spaces=True) if isinstance(v, bytes) else visible(str(v)) for v in values]
 
 
@@ -91,19 +104,27 @@ def _folded(cell: str, size: int, header: str) -> Iterator[str]:
         yield from folded(cell, size)
 
 
-def _shrink(widths: list[int], room: int) -> None:
-    """Make folded columns narrower, the wider ones first, until all columns fit into `room` or are at their least."""
-    folded = sorted((i for i, column in enumerate(SPLIT_COLUMNS) if column.fold), key=lambda index: widths[index])
-    left = room - sum(width for index, width in enumerate(widths) if index not in folded)
+def _shrunk(columns: _Columns, widths: Sequence[int], width: int) -> list[int]:
+    """Return the widths with those of folded columns made less, the wider first, down to their least if need be."""
+    made = list(widths)
+    folded = sorted((i for i, column in enumerate(columns) if column.fold), key=lambda index: widths[index])
+    left = width - len(_GAP) * (len(made) - 1) - sum(size for i, size in enumerate(widths) if i not in folded)
     for done, index in enumerate(folded):
-        widths[index] = min(widths[index], max(left // (len(folded) - done), _LEAST))
-        left -= widths[index]
+        made[index] = min(widths[index], max(left // (len(folded) - done), _LEAST))
+        left -= made[index]
+    return made
 
 
-def _line(cells: Sequence[str], widths: Sequence[int], alternative: str | None, paint: Painter) -> str:
+def _fits(columns: _Columns, widths: Sequence[int], width: int) -> bool:
+    return sum(_shrunk(columns, widths, width)) + len(_GAP) * (len(widths) - 1) <= width
+
+
+def _line(
+    columns: _Columns, cells: Sequence[str], widths: Sequence[int], alternative: str | None, paint: Painter
+) -> str:
     """Return one line of the table, with each cell padded to the width of its column."""
     shown = []
-    for cell, width, column in zip(cells, widths, SPLIT_COLUMNS, strict=True):
+    for cell, width, column in zip(cells, widths, columns, strict=True):
         blank = " " * (width - cell_len(cell))
         painted = paint(cell, alternative) if alternative and column.header in _COLOURED else cell
         shown.append(blank + painted if column.justify == "right" else painted + blank)

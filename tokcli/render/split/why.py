@@ -11,9 +11,10 @@ from tokcli.analysis.pieces.places import Place
 from tokcli.render.colours import style_of
 from tokcli.render.numbers import counted
 from tokcli.render.split.excerpts import describe_character, quoted, shorten, size_of, text_around
+from tokcli.render.tokens import folded
 from tokcli.render.visible import visible, visible_bytes
 
-_DIM = "dim"
+LEAST_PATTERN = 8  # screen cells of a pattern in a line
 
 
 def place_lines(place: Place) -> Iterator[Text]:
@@ -37,19 +38,22 @@ def place_lines(place: Place) -> Iterator[Text]:
     yield line
 
 
-def trace_lines(trace: Trace, text: str, offset: int) -> Iterator[Text]:
+def trace_lines(trace: Trace, text: str, offset: int, width: int | None = None) -> Iterator[Text]:
     """Yield lines about each alternative at a place: its match or what stopped it; and last, why the winner won.
 
-    `offset` is the place in the input, in bytes.
+    `offset` is the place in the input, in bytes. On a screen of some `width`, a long alternative takes several lines.
     """
     won = trace.winner
-    width = max((len(attempt.name) for attempt in trace.attempts), default=2)
+    wide = max((len(attempt.name) for attempt in trace.attempts), default=2)
+    indent = wide + 4
     for attempt in trace.attempts:
-        style, blank = style_of(attempt.name), " " * (width - len(attempt.name)) + "  "
-        shown = "▶ " if attempt is won else "  ", (attempt.name, style), blank, (visible(attempt.source), style)
-        yield Text.assemble(*shown, no_wrap=True)  # the terminal itself breaks a long pattern
+        style, source = style_of(attempt.name), visible(attempt.source)
+        mark, blank = "▶ " if attempt is won else "  ", " " * (indent - 2 - len(attempt.name))
+        for at, part in enumerate([source] if width is None else folded(source, max(width - indent, LEAST_PATTERN))):
+            label = (" " * indent,) if at else (mark, (attempt.name, style), blank)
+            yield Text.assemble(*label, (part, style), no_wrap=True)
         for said in _outcome(attempt, won, text, offset):
-            yield Text(" " * (width + 4)).append_text(said)
+            yield Text(" " * indent).append_text(said)
     yield _verdict(trace, text)
 
 
@@ -71,7 +75,7 @@ def _match(attempt: Attempt, end: int, is_won: bool, text: str) -> Iterator[Text
     yield Text.assemble("matches " if is_won else "would match ", shown, after)
     items = [item for item in attempt.items if item.source not in attempt.lookarounds]
     if len(items) > 1:
-        yield Text("; ".join(_took(item.source, text[item.start : item.end]) for item in items), _DIM)
+        yield Text("; ".join(_took(item.source, text[item.start : item.end]) for item in items))
     free_end = attempt.end_without_lookarounds
     if free_end is not None and free_end > end:
         unbound = text[attempt.at : free_end]
@@ -96,7 +100,7 @@ def _failure(attempt: Attempt, text: str, offset: int) -> Iterator[Text]:
         yield Text(f"no match: {took}; then {failed} fails at byte {byte} ({there})")
     if attempt.end_without_lookarounds is not None:
         unbound = text[attempt.at : attempt.end_without_lookarounds]
-        yield Text(f"without {_lookarounds(attempt)} it would take {quoted(unbound)}", _DIM)
+        yield Text(f"without {_lookarounds(attempt)} it would take {quoted(unbound)}")
 
 
 def _verdict(trace: Trace, text: str) -> Text:

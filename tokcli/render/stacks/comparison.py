@@ -73,7 +73,7 @@ def stack_lines(
 
 def _line(label: str, texts: Iterable[tuple[str, int | None]], codes: Sequence[str], isolate: bool) -> str:
     """Return a line of texts, each with the number of the segment that colours it, or None; trailing spaces are cut."""
-    drawn = [(label, palette.DIM if codes else "")]
+    drawn = [(label, "")]
     for text, segment in texts:
         code = "" if segment is None or not codes else codes[segment % len(codes)]
         drawn.append((isolated_text(text) if isolate else text, code))

@@ -84,7 +84,7 @@ def show(request: EncodeRequest, output: streams.Output | pager.Screen, key: Cal
     color = request.options.color
     marks = not wants_color(output, color)
     if key is not None:
-        screen.show(output, color, Text("Press any key for the next step, q to quit.", "dim"), wrap=True)
+        screen.show(output, color, Text("Press any key for the next step, q to quit."), wrap=True)
     number = 0
     for source in request.texts:
         for made in pieces(request, source):
@@ -96,7 +96,7 @@ def show(request: EncodeRequest, output: streams.Output | pager.Screen, key: Cal
                 if key is not None and at and not key():
                     return
             for way in made.other_ways:
-                screen.show(output, color, other_way(way), wrap=True)
+                screen.show(output, color, other_way(way, screen.width()), wrap=True)
             screen.show(output, color, Text(""))
 
 

@@ -40,7 +40,7 @@ def write(request: EncodeRequest, output: streams.Output) -> None:
         if request.options.quiet:
             return
         if output.is_terminal or coloured:
-            screen.show_hanging(shown, color, Text(visible(legend), "dim"))
+            screen.show_hanging(shown, color, Text(visible(legend), "bold"))
         elif sys.stderr.isatty():
             request.note(legend)
 

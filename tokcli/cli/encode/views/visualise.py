@@ -35,7 +35,7 @@ def write(request: EncodeRequest, output: streams.Output) -> None:
         output.write(lines.end())
     legend = tally.legend(request.encoding.name)
     if codes and not request.options.quiet:
-        output.write(f"{palette.DIM}{visible(legend)}{palette.END}\n".encode())
+        output.write(f"{palette.BOLD}{visible(legend)}{palette.END}\n".encode())
     elif not codes and sys.stderr.isatty():
         request.note(legend)
 

@@ -12,7 +12,6 @@ namespace {
 
 constexpr size_t kMinWidth = 20;       // MIN_WIDTH
 constexpr size_t kMostWidth = size_t{1} << 30;  // wider than any screen: what is computed of it stays a number
-constexpr std::string_view kDim = "\x1b[2m";
 
 void append_blanks(size_t count, std::string* line) { line->append(count, ' '); }
 
@@ -112,9 +111,7 @@ void TokenRows::print_coloured(ByteBuffer* out) const {
   append("\n", out);
   strip(&ids);
   if (!has_ids_ || ids.empty()) return;
-  append(kDim, out);
   append(ids, out);
-  append(kColourEnd, out);
   append("\n", out);
 }
 

@@ -1,0 +1,69 @@
+"""No line of a view is wider than the terminal, of 100, 80 or 40 columns, whatever the text; wide characters count as two."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from rich.cells import cell_len
+from support import on_terminal
+
+TEXT = (
+    "Hello world, it's 2024! 日本語のテキストです。 👩\u200d👩\u200d👧 e\u0301e\u0301 שלום\n\tdef foo(x):\n"
+    "\t\treturn x + 1_000_000\nSupercalifragilisticexpialidocious antidisestablishmentarianism" + " " * 90 + "\x1b[31m"
+)
+VIEWS = [
+    ("encode", "--visualise"),
+    ("encode", "--visualise", "--ids"),
+    ("encode", "--visualise=merges"),
+    ("encode", "--compare", "o200k_base,cl100k_base,gpt2"),
+    ("split", "--table"),
+    ("split", "--why", "4"),
+    ("split", "--why", "160"),
+    ("split", "--stats"),
+    ("split", "--diff", "gpt2"),
+    ("count", "--tree"),
+    ("count", "--tree", "-e", "gpt2", "-e", "o200k_base"),
+]
+OF_NO_TEXT = [
+    ("split", "--lint", "-e", "o200k_base"),
+    (
+        "split",
+        "--lint",
+        "--pattern",
+        r"\w+|\w+x|(a+)+b|(?:c*)*d|a very long alternative that is wider than a narrow terminal",
+    ),
+    ("inspect-ranks",),
+    ("inspect-ranks", " hello", "日本"),
+    ("inspect-ranks", "--id", "72056"),
+    ("inspect-ranks", "--stats"),
+    ("inspect-ranks", "--longest", "12"),
+    ("inspect-ranks", "--models"),
+    ("inspect-ranks", "--models", "gpt"),
+    ("inspect-ranks", "--merges", "-e", "gpt2"),
+]
+
+
+def shown_lines(*arguments: str | Path, columns: int) -> list[str]:
+    """Return the lines of a view on a terminal, without colours."""
+    _, shown = on_terminal(*arguments, env={"COLUMNS": str(columns)})
+    return re.sub(r"\x1b\[[0-9;]*m|[\u2068\u2069]", "", shown.decode()).splitlines()
+
+
+@pytest.mark.parametrize("columns", [100, 80, 40])
+@pytest.mark.parametrize("view", [*VIEWS, *OF_NO_TEXT], ids=" ".join)
+def test_no_line_is_wider_than_the_terminal(view: tuple[str, ...], columns: int, tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder/text.md").write_text(TEXT)
+    inputs = [] if view in OF_NO_TEXT else [tmp_path / ("folder" if view[0] == "count" else "folder/text.md")]
+    lines = shown_lines(*view, *inputs, columns=columns)
+    assert max(map(cell_len, lines)) <= columns
+    assert len(lines) > 1
+
+
+@pytest.mark.parametrize("columns", [100, 80, 40])
+def test_coverage_fits_the_terminal(columns: int, tmp_path: Path) -> None:
+    (tmp_path / "a").write_text(TEXT)
+    lines = shown_lines("inspect-ranks", "-q", "--coverage", tmp_path / "a", columns=columns)
+    assert max(map(cell_len, lines)) <= columns
