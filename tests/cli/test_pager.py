@@ -102,3 +102,25 @@ def test_no_isolates_go_to_a_pager(pager: dict[str, str], tmp_path: Path) -> Non
     assert isolate in on_terminal("encode", "--visualise", "-t", "مرحبا", env=pager)[1]
     on_terminal("encode", "--visualise", "-t", "مرحبا\n" * 30, env=pager)
     assert isolate not in (tmp_path / "got").read_bytes()
+
+
+@pytest.mark.parametrize("locale", [{"LC_ALL": "C"}, {"LANG": "de_DE.ISO-8859-1", "LC_ALL": "POSIX"}])
+def test_lines_and_bars_are_ascii_where_the_locale_is_not_utf_8(locale: dict[str, str], tmp_path: Path) -> None:
+    for name, text in {"a/b": "x y z " * 99, "a/long name 日本": "x " * 99}.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    shown = on_terminal("count", "--tree", tmp_path / "a", env=locale)[1].decode()
+    assert "|-- b" in shown
+    assert "`-- long name 日本" in shown
+    assert "####" in shown
+    assert set("".join(char for char in shown if not char.isascii())) == set("日本")
+    for view in (["inspect-ranks", "hello"], ["inspect-ranks", "--stats"], ["split", "--table", "-t", "x" * 99]):
+        assert on_terminal(*view, env={"NO_COLOR": "1", **locale})[1].isascii()
+
+
+def test_less_is_told_that_views_are_utf_8(pager: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "my pager").write_text(f'#!/bin/sh\ncat > /dev/null\necho "$LESSCHARSET" > "{tmp_path}/charset"\n')
+    on_terminal(*SHOW, env=pager)
+    assert (tmp_path / "charset").read_text() == "utf-8\n"
+    on_terminal(*SHOW, env={**pager, "LESSCHARSET": "latin1"})
+    assert (tmp_path / "charset").read_text() == "latin1\n"

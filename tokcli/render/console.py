@@ -60,6 +60,19 @@ def wants_color(file: IO[str], color: Color, environment: Mapping[str, str]) -> 
     return file.isatty() and environment.get("TERM") not in ("dumb", "unknown")
 
 
+def has_shapes(environment: Mapping[str, str], *, is_coerced: bool) -> bool:
+    """Return whether to draw lines and bars with characters outside ASCII, as the locale says; if none is set, yes.
+
+    If the locale is C, Python may have set LC_CTYPE itself (PEP 538): it `is_coerced`, and says nothing.
+
+    >>> [has_shapes({"LANG": name}, is_coerced=False) for name in ("C", "de_DE.ISO-8859-1", "C.UTF-8", "")]
+    [False, False, True, True]
+    """
+    names = ("LC_ALL", "LANG") if is_coerced else ("LC_ALL", "LC_CTYPE", "LANG")
+    locale = next(filter(None, map(environment.get, names)), "utf-8")
+    return "utf" in locale.lower()
+
+
 def color_system(environment: Mapping[str, str]) -> ColorSystem:
     """Return the largest set of colours that COLORTERM and TERM promise; 16 colours if they say nothing.
 

@@ -12,6 +12,7 @@ import shlex
 import shutil
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TypeAlias
@@ -19,12 +20,16 @@ from typing import TypeAlias
 from rich.cells import cell_len
 
 from tokcli.cli import streams
+from tokcli.render.console import has_shapes
 
 DEFAULT = "less"
+CHARSET = "utf-8"  # what a view is written in, whatever the locale says
 LESS = "FRX"  # as in git: quit if all fits on one screen, pass colours through, leave the view on the screen
 # FSI and PDI, written by tokcli only: `visible` replaces those in the data. Pagers show them as <U+2068>.
 ISOLATES = tuple(char.encode() for char in "\u2068\u2069")
 _COLOURS = re.compile(rb"\x1b\[[0-9;]*m")
+# What lines, bars and marks become where the locale is not UTF-8: ASCII of the same width
+_IN_ASCII = str.maketrans("─━│├└█▉▊▋▌▍▎▏…▶◀«»", "--||`#####   ~><<>")
 
 
 class _Left(Exception):
@@ -39,10 +44,14 @@ class Screen:
         self._rows = 0
         self._held: list[bytes] | None = [] if command else None  # None: no row is held back
         self._pager: subprocess.Popen[bytes] | None = None
+        self._has_shapes = has_shapes(os.environ, is_coerced=bool(sys.flags.utf8_mode))
         self.is_terminal = output.is_terminal
 
     def write(self, data: bytes) -> None:
         """Show bytes that end with a newline; _Left if the user has left the pager."""
+        if not self._has_shapes:
+            text = data.decode("utf-8", "surrogateescape").translate(_IN_ASCII)
+            data = text.encode("utf-8", "surrogateescape")
         if self._pager is not None:
             self._to_pager(data)
         elif self._held is None:
@@ -73,7 +82,7 @@ class Screen:
 
     def _start(self) -> None:
         held, self._held = b"".join(self._held or ()), None
-        environment = {"LESS": LESS} | os.environ
+        environment = {"LESS": LESS, "LESSCHARSET": CHARSET} | os.environ
         self._output.flush()
         try:
             self._pager = subprocess.Popen(self._command, stdin=subprocess.PIPE, bufsize=0, env=environment)
