@@ -1,4 +1,4 @@
-"""`--html FILE` of encode, split and inspect-ranks: what their pages have in common."""
+"""`--html FILE` of encode, split, count and inspect-ranks: what their pages have in common."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ def own_members(asked: CountOptions) -> list[str]:
 def is_one_number(request: CountRequest) -> bool:
     """Return whether the answer is one number: there is one input, which the user named, and one encoding."""
     asked = request.options
-    if asked.records or asked.jsonl or asked.csv or asked.tree or asked.by or len(asked.encodings) > 1:
+    if asked.records or asked.jsonl or asked.csv or asked.tree or asked.html or asked.by or len(asked.encodings) > 1:
         return False
     if asked.recursive and (len(asked.files) != 1 or os.path.isdir(asked.files[0])):
         return False

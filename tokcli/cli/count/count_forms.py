@@ -14,10 +14,10 @@ from tokcli.cli.count.budget import check_budget, lines_of, members_of, rows_of
 from tokcli.cli.count.count_on_cluster import ClusterCounts, write_cluster_records
 from tokcli.cli.count.count_options import ModelName
 from tokcli.cli.count.count_records import RecordCounts, write_numbers, write_records
-from tokcli.cli.count.count_tree import Columns, tree_of, write_lines
 from tokcli.cli.count.csv_lines import csv_line
 from tokcli.cli.count.estimates import scaled_rows
 from tokcli.cli.count.many import ManyCounts, Row, one_for_each
+from tokcli.cli.count.tree.count_tree import Columns, tree_of, write_lines
 from tokcli.cli.json_stream import JsonStream, line, path_members, text_of_name
 from tokcli.cli.terminal.colours import is_for_people
 from tokcli.errors import MAX_QUOTED, InputError
@@ -59,7 +59,13 @@ def write(request: CountRequest, output: Output, *, is_alone: bool) -> tuple[str
     counting = ClusterCounts if asked.dask else ManyCounts
     counts = counting(one_for_each(request))
     totals = RowTotals(len(asked.encodings) or 1, asked.limit)
-    write_rows(asked, output, totals.of(scaled_rows(asked.estimates, counts.rows())), totals, is_alone=is_alone)
+    rows = totals.of(scaled_rows(asked.estimates, counts.rows()))
+    if asked.html is not None:
+        from tokcli.cli.count.tree import tree_page  # 20 ms, for a page only
+
+        tree_page.write(request, asked.html, rows, asked.encodings if len(asked.encodings) > 1 else (TOKENS,))
+    else:
+        write_rows(asked, output, rows, totals, is_alone=is_alone)
     return totals.above(is_alone=is_alone), counts.status
 
 
@@ -184,7 +190,7 @@ def write_tree(asked: CountOptions, output: Output, rows: Iterable[Row], names: 
     if asked.top is not None:
         root.keep_largest(asked.top)
     if is_for_people(output, asked.color):
-        from tokcli.cli.count.tree_on_screen import show_tree  # rich: 20 ms that a pipe does not need
+        from tokcli.cli.count.tree.tree_on_screen import show_tree  # rich: 20 ms that a pipe does not need
 
         show_tree(asked, output, root, names)
     else:

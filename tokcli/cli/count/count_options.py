@@ -59,6 +59,7 @@ class CountOptions(options.ClusterOptions, ChatOptions):
     only_total: bool
     with_filename: bool
     tree: int | None
+    html: str | None
     order: Literal["name", "tokens"] | None
     top: int | None
     by: Literal["ext", "dir", "root", "role", "message", "tool"] | None
@@ -115,6 +116,10 @@ _rows = group(
            help="Show folders and their sums, N levels deep.",
            more="Without N, all levels are shown. On a terminal, rows under 1% are one line in each folder, unless "
                 "--top is given. For instance: tokcli count --tree 2 src"),
+    options.takes_html(
+        apart("--json", "--jsonl", "--csv", "--by", "--total", "-H", "--records", "--chat", "--output",
+              hint="The page shows the tree of --tree."),
+    ),
     option("--sort", "order", group="View", type=click.Choice(["name", "tokens"]), bare="tokens",
            help="Sort by name, or by tokens, most first.",
            more="Without a value, inputs are sorted by tokens. Without the option, they keep the order in which they "

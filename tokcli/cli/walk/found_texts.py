@@ -48,7 +48,7 @@ class FoundTexts:
         self._walk = FolderWalk(
             Choice(asked.globs, asked.no_ignore, asked.hidden, asked.follow),
             self.failed,
-            _standard_output(),
+            [*_standard_output(), *_page(asked)],
             self._note,
         )
         own = vars(asked)  # rows of columns are records, but --chunk reads plain text
@@ -156,6 +156,15 @@ def _is_stream(name: str) -> bool:
         return not stat.S_ISREG(os.stat(name).st_mode)
     except (OSError, ValueError):  # a missing file is reported where it is opened
         return False
+
+
+def _page(asked: FolderOptions) -> list[tuple[int, int]]:
+    """Return the identity of the page that --html replaces, if there is one: it is no text of the folder."""
+    try:
+        status = os.stat(vars(asked).get("html") or "")
+    except OSError:
+        return []
+    return [(status.st_dev, status.st_ino)]
 
 
 def _standard_output() -> list[tuple[int, int]]:

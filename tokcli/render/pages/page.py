@@ -18,7 +18,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from tokcli.render.pages.page_columns import Packer
 from tokcli.render.visible import visible
 
-PageKind: TypeAlias = Literal["encode", "split", "vocabulary"]
+PageKind: TypeAlias = Literal["encode", "split", "vocabulary", "tree"]
 
 _FOLDER = Path(__file__).parent
 _COMMON = ("bytes.js", "elements.js", "find.js", "tokens.js")
@@ -26,11 +26,13 @@ _SCRIPTS: dict[PageKind, tuple[str, ...]] = {
     "encode": (*_COMMON, "text.js", "encode.js"),
     "split": (*_COMMON, "text.js", "grid.js", "legend.js", "split.js"),
     "vocabulary": (*_COMMON, "grid.js", "vocabulary.js"),
+    "tree": ("bytes.js", "elements.js", "grid.js", "tree.js"),
 }
 _STYLES: dict[PageKind, tuple[str, ...]] = {
     "encode": ("theme.css", "page.css", "tokens.css"),
     "split": ("theme.css", "page.css", "tokens.css"),
     "vocabulary": ("theme.css", "page.css"),
+    "tree": ("theme.css", "page.css", "tree.css"),
 }
 
 

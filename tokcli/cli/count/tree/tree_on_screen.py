@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len
 
 from tokcli.cli.count.budget import lines_of
-from tokcli.cli.count.count_tree import Branch, Columns
+from tokcli.cli.count.tree.count_tree import Branch, Columns
 from tokcli.cli.terminal import pager, screen
 from tokcli.render.numbers import bar, grouped
 from tokcli.render.tokens import branch_line
