@@ -13,7 +13,7 @@ WITHOUT_VIEW: dict[str, tuple[str, ...]] = {
     "split --html": ("split", "-t", "hello world", "--html"),
 }
 BESIDE = {
-    "encode --html": (["--visualise"], ["--visualise=tokens"], ["--visualise", "merges"], ["--ids"]),
+    "encode --html": (["--visualise"], ["--visualise=tokens"], ["--visualise", "merges"]),
     "encode --svg": (["--visualise"], ["--visualize", "tokens"]),
     "split --html": (["--table"], ["--stats"], ["--why", "1"], ["--why", "world"]),
 }
