@@ -60,12 +60,10 @@ def write(request: CountRequest, output: Output, *, is_alone: bool) -> tuple[str
     counts = counting(one_for_each(request))
     totals = RowTotals(len(asked.encodings) or 1, asked.limit)
     rows = totals.of(scaled_rows(asked.estimates, counts.rows()))
-    if asked.html is not None:
-        from tokcli.cli.count.tree import tree_page  # 20 ms, for a page only
-
-        tree_page.write(request, asked.html, rows, asked.encodings if len(asked.encodings) > 1 else (TOKENS,))
-    else:
+    if asked.html is None:
         write_rows(asked, output, rows, totals, is_alone=is_alone)
+    else:
+        write_tree(asked, output, rows, asked.encodings if len(asked.encodings) > 1 else (TOKENS,), request)
     return totals.above(is_alone=is_alone), counts.status
 
 
@@ -184,15 +182,24 @@ def write_total(asked: CountOptions, output: Output, names: Sequence[str], total
         output.write(" ".join(map(str, totals.tokens)).encode() + b"\n")
 
 
-def write_tree(asked: CountOptions, output: Output, rows: Iterable[Row], names: Sequence[str]) -> None:
-    """Write the rows as a tree, of which --top keeps the largest branches."""
+def write_tree(
+    asked: CountOptions,
+    output: Output,
+    rows: Iterable[Row],
+    names: Sequence[str],
+    request: CountRequest | None = None,
+) -> None:
+    """Write the rows as a tree, of which --top keeps the largest branches; for a `request`, to its page."""
     root = tree_of(asked, rows, len(names))
     if asked.top is not None:
         root.keep_largest(asked.top)
-    if is_for_people(output, asked.color):
-        from tokcli.cli.count.tree.tree_on_screen import show_tree  # rich: 20 ms that a pipe does not need
+    if request or is_for_people(output, asked.color):
+        from tokcli.cli.count.tree import tree_on_screen, tree_page  # rich: 20 ms that a pipe does not need
 
-        show_tree(asked, output, root, names)
+        if request:
+            tree_page.write(request, root, names)
+        else:
+            tree_on_screen.show_tree(asked, output, root, names)
     else:
         write_lines(asked, output, root, names)
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tokcli.cli.streams import Output
 
 TOTAL = "total"  # the root over several inputs
+ALL_LEVELS = 4096  # no path has more
 ALONE = 2  # small rows of a folder that are one line: a single one is shown instead
 
 
@@ -116,7 +117,7 @@ def write_lines(asked: CountOptions, output: Output, root: Branch, names: Sequen
 
 def tree_of(asked: CountOptions, rows: Iterable[Row], encodings: int) -> Branch:
     """Return the root of the tree of some rows, down to the level of --tree."""
-    levels = asked.tree or 0
+    levels = asked.tree or ALL_LEVELS
     root = Branch(TOTAL, encodings)
     for row in rows:
         inside = row.path.removeprefix(row.root).strip("/") if row.path != row.root else ""

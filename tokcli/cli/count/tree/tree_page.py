@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from tokcli.cli import pages
 from tokcli.cli.count.budget import rows_of
-from tokcli.cli.count.tree.count_tree import TOTAL, Branch, tree_of
+from tokcli.cli.count.tree.count_tree import ALL_LEVELS, TOTAL, Branch
 from tokcli.cli.json_stream import text_of_name
 from tokcli.errors import InputError
 from tokcli.render.numbers import counted
@@ -19,18 +19,13 @@ from tokcli.render.visible import visible
 
 if TYPE_CHECKING:
     from tokcli.cli.count.count_options import CountRequest
-    from tokcli.cli.count.many import Row
 
-ALL_LEVELS = 4096  # no path has more
 MOST_ROWS = 500_000  # of a page: some 10 MB
 
 
-def write(request: CountRequest, path: str, rows: Iterable[Row], names: Sequence[str]) -> None:
-    """Write the page of the rows, of which --tree=N takes the first levels and --top the largest branches."""
+def write(request: CountRequest, root: Branch, names: Sequence[str]) -> None:
+    """Write the page of a tree; `names` are those of its columns."""
     asked, packer = request.options, Packer()
-    root = tree_of(asked.replace(tree=asked.tree or ALL_LEVELS), rows, len(names))
-    if asked.top is not None:
-        root.keep_largest(asked.top)
     branches = list(islice(_in_order(root), MOST_ROWS + 1))
     if len(branches) > MOST_ROWS:
         raise InputError(f"a page holds at most {counted(MOST_ROWS, 'row')}", "Use --tree=N, or --top N.")
@@ -53,7 +48,7 @@ def write(request: CountRequest, path: str, rows: Iterable[Row], names: Sequence
                     islice(root.lines(asked.order == "name"), pages.MOST_PLAIN))  # fmt: skip
     head = {"name": named[0], "names": named, "byName": asked.order == "name", "isJoined": root.name == TOTAL}
     words = PageWords(f"{heading}: tokens of {named[0]} - tokcli", heading, named[0], summary, plain)
-    pages.write(path, request.files_read, "tree", words, head, packer)
+    pages.write(asked.html or "", request.files_read, "tree", words, head, packer)
 
 
 def heading_of(files: Sequence[str], root: Branch) -> str:
