@@ -84,7 +84,6 @@ def test_only_our_colours_reach_a_terminal(width: str) -> None:
         (["--compare", "o200k_base,r50k_base", "-n", "3"], "with -n"),
         (["--compare", "o200k_base,r50k_base", "-e", "r50k_base"], "--encoding"),
         (["--compare", "o200k_base,r50k_base", "--visualise"], "--visualise"),
-        (["--compare", "o200k_base,r50k_base", "--html", "x"], "--html"),
         (["--compare", "o200k_base,r50k_base", "--allow-special", "<x>"], "<x>"),
     ],
 )

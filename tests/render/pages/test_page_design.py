@@ -10,12 +10,17 @@ import pytest
 from html_pages import ABOUT, CURRENT, HEADING, STATUS, Q, page
 from support import ROOT
 
+from tokcli import get_encoding
+
 pytestmark = pytest.mark.skipif(chromium.executable() is None, reason="there is no Chromium here")
 
 TEXT = "Hello hello HELLO, pay $12345 for \u00c4pfel and \u00e4pfel\n"
 ENCODE, SPLIT = ("encode", "-t", TEXT), ("split", "-t", TEXT)
+COMPARED = ("encode", "--compare", "o200k_base,gpt2", "-t", "Hello \u4f60\u597d world")
 VOCABULARY = ("inspect-ranks", "-q", "-e", ROOT / "tests/data/formats/bpe.model")
-each_page = pytest.mark.parametrize("command", [ENCODE, SPLIT, VOCABULARY], ids=lambda command: command[0])
+each_page = pytest.mark.parametrize(
+    "command", [ENCODE, COMPARED, SPLIT, VOCABULARY], ids=["encode", "compare", "split", "inspect-ranks"]
+)
 each_text = pytest.mark.parametrize("command", [ENCODE, SPLIT], ids=lambda command: command[0])
 LINKED = f"{Q}('#about .tree ul a')"
 
@@ -59,7 +64,7 @@ def test_a_narrow_screen_stacks_all_and_nothing_is_wider_than_it(
         wide = "[...document.querySelectorAll('body *')].filter(e => !e.closest('.unseen, .skip, .grid, .tree'))"
         assert tab.value(f"{wide}.filter(e => e.getBoundingClientRect().right > innerWidth + 1).length") == 0
         panels = tab.value(
-            "[...document.querySelectorAll('main > :not([hidden])')].map(e => e.getBoundingClientRect().toJSON())"
+            "[...document.querySelectorAll('main > .panel:not([hidden]), .sides .panel')].map(e => e.getBoundingClientRect().toJSON())"
         )
         assert [panel["left"] for panel in panels] == [panels[0]["left"]] * len(panels)
         assert panels[0]["bottom"] <= panels[1]["top"]
@@ -248,3 +253,42 @@ def test_nothing_moves_where_less_motion_is_preferred(
     tab.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-reduced-motion", "value": "reduce"}])
     moving = "[...document.querySelectorAll('*')].filter(e => parseFloat(getComputedStyle(e).transitionDuration) > 0)"
     assert tab.value(f"{moving}.length") == 0
+
+
+def test_a_piece_of_a_megabyte_is_shown_by_its_beginning(tab: chromium.Tab, folder: Path) -> None:
+    (folder / "long").write_text("\u00e4" * 500_000)
+    tab.open(page(folder, "split", folder / "long"))
+    assert tab.value(f"{CURRENT}.textContent") == "\u00e4" * 2000 + "\u27e8and 996,000 bytes\u27e9"
+    assert "1,000,000 bytes, 500,000 characters" in tab.value(ABOUT)
+
+
+def test_encodings_are_compared_side_by_side_and_tokens_of_the_same_bytes_are_framed(
+    tab: chromium.Tab, folder: Path
+) -> None:
+    tab.open(page(folder, *COMPARED))
+    assert tab.value("[...document.querySelectorAll('.sides h2')].map(e => e.textContent)") == ["o200k_base", "gpt2"]
+    facts = tab.value("[...document.querySelectorAll('.sides .facts')].map(e => e.textContent)")
+    counts = [len(get_encoding(name).encode(COMPARED[-1])) for name in ("o200k_base", "gpt2")]
+    assert [int(fact.split()[0]) for fact in facts] == counts
+    assert facts[1].endswith(f"(+{100 * (counts[1] - counts[0]) / counts[0]:.1f}%)")
+    assert tab.value(HEADING) == f"Token {get_encoding('o200k_base').encode('Hello')[0]} of o200k_base"
+    framed = "[...document.querySelectorAll('.hit')].map(e => e.id + e.textContent)"
+    assert tab.value(framed) == ["1-item-0Hello"]
+    tab.click("#\\30 -item-2")  # the Chinese word: a token of one encoding, bytes of the other
+    tokens = get_encoding("gpt2").decode_tokens_bytes(get_encoding("gpt2").encode("\u4f60\u597d"))
+    assert len(tab.value(framed)) == len(tokens) > 1
+    tab.click("#\\31 -item-0")
+    assert tab.value(HEADING).endswith(" of gpt2")
+    assert tab.value(framed) == ["0-item-0Hello"]
+    assert tab.value("document.querySelectorAll('[aria-selected=true]').length") == 1
+    tab.type("#query", "WORLD")
+    tab.press("Enter")
+    assert tab.value(f"{CURRENT}.id + {CURRENT}.textContent").endswith("\u00b7world")
+    assert tab.value(STATUS) == "Hit 1 of 1"
+
+
+def test_a_tokenizer_that_changes_the_text_is_compared_by_the_bytes_that_it_read(
+    tab: chromium.Tab, folder: Path
+) -> None:
+    tab.open(page(folder, "encode", "--compare", f"gpt2,{VOCABULARY[-1]}", "-t", "Hello"))
+    assert tab.value("document.querySelector('.hit').textContent") == "\u00b7Hello"  # the space is its own

@@ -208,9 +208,7 @@ def test_the_limit_of_tokens_holds_for_the_page_of_each_input(tmp_path: Path) ->
     "arguments",
     [
         ("encode", "-t", "a", "--json"),
-        ("encode", "-t", "a", "--visualise"),
         ("encode", "-t", "a", "-o", "ids"),
-        ("split", "-t", "a", "--table"),
         ("split", "--records", "lines", "-t", "a"),
         ("inspect-ranks", "hello"),
         ("inspect-ranks", "--id", "3"),

@@ -65,7 +65,7 @@ def write_view(request: EncodeRequest) -> None:
     from tokcli.cli.encode.views import compare, visualise  # 10 ms that ids do not need
 
     asked = request.options
-    if asked.compare is not None:
+    if asked.compare is not None and not asked.html:
         compare.write(request, asked.compare)
         return
     request.note_template()
@@ -82,11 +82,13 @@ def write_view(request: EncodeRequest) -> None:
 
 def write_page(request: EncodeRequest, output: streams.Output | None = None) -> None:
     """Write a page or a picture to its file; or, to the output, tokens in rows or their merges."""
-    from tokcli.cli.encode.views import merge_view, token_page, token_rows  # rich: 50 ms that lines do not need
+    from tokcli.cli.encode.views import compare_page, merge_view, token_page, token_rows  # rich: 50 ms that lines do not need
 
     asked = request.options
     if output is None:
-        if asked.html:
+        if asked.html and asked.compare is not None:
+            compare_page.write(request, asked.compare, asked.html)
+        elif asked.html:
             token_page.write_tokens(request, asked.html)
         elif asked.svg:
             token_rows.write_svg(request, asked.svg)

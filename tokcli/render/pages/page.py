@@ -18,18 +18,20 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from tokcli.render.pages.page_columns import Packer
 from tokcli.render.visible import visible
 
-PageKind: TypeAlias = Literal["encode", "split", "vocabulary", "tree"]
+PageKind: TypeAlias = Literal["encode", "compare", "split", "vocabulary", "tree"]
 
 _FOLDER = Path(__file__).parent
 _COMMON = ("bytes.js", "elements.js", "find.js", "tokens.js")
 _SCRIPTS: dict[PageKind, tuple[str, ...]] = {
     "encode": (*_COMMON, "text.js", "encode.js"),
+    "compare": (*_COMMON, "text.js", "compare.js"),
     "split": (*_COMMON, "text.js", "grid.js", "legend.js", "split.js"),
     "vocabulary": (*_COMMON, "grid.js", "vocabulary.js"),
     "tree": ("bytes.js", "elements.js", "grid.js", "tree.js"),
 }
 _STYLES: dict[PageKind, tuple[str, ...]] = {
     "encode": ("theme.css", "page.css", "tokens.css"),
+    "compare": ("theme.css", "page.css", "tokens.css"),
     "split": ("theme.css", "page.css", "tokens.css"),
     "vocabulary": ("theme.css", "page.css"),
     "tree": ("theme.css", "page.css", "tree.css"),

@@ -40,6 +40,7 @@ class Packer:
 
     def __init__(self) -> None:
         self.columns: list[PackedColumn] = []
+        self.prefix = ""  # of the names of the columns that follow
         self._deflate = zlib.compressobj(_LEVEL, zlib.DEFLATED, _RAW_DEFLATE)
         self._made: list[bytes] = []
 
@@ -57,7 +58,7 @@ class Packer:
         self._add(PackedColumn(name, kind, len(items)), b"".join(data[place::4] for place in range(4)))
 
     def _add(self, column: PackedColumn, data: bytes) -> None:
-        self.columns.append(column)
+        self.columns.append(column._replace(name=self.prefix + column.name))
         self._made.append(self._deflate.compress(data))
 
     def finish(self) -> str:

@@ -3,6 +3,9 @@
 
 const COLOURS = 6;
 const BLOCK_ITEMS = [60, 600]; // a block ends at the first line end after so many items, or at most after so many
+const MOST_OF_ITEM = 4000; // bytes that are shown; browsers take seconds to break a line of 1 MB
+const NEAREST = { block: "nearest", inline: "nearest" };
+const MARGIN = 40; // pixels around an item that is scrolled into sight
 const KEPT_TEXTS = 65536; // since the same tokens are shown again and again
 const MOST_PRINTED = 50_000; // items that are printed in colours; more are printed as plain text
 
@@ -33,9 +36,9 @@ class TokenItems {
 class RunningText {
   // `items` have count, starts (in bytes), bytesOf(number), keyOf(number) (equal for items of the same text),
   // classOf(number, first item of the input), idOf(number) and unit, what one item is called;
-  // `inputs` are [{name, count}], how many items each has
-  constructor(box, items, inputs) {
-    Object.assign(this, { box, spaces: true, current: -1, marks: new Set() });
+  // `inputs` are [{name, count}], how many items each has; `prefix` tells the elements of several texts apart
+  constructor(box, items, inputs, prefix = "") {
+    Object.assign(this, { box, prefix, spaces: true, current: -1, marks: new Set() });
     this.observer = new IntersectionObserver((entries) => entries.forEach((entry) => this.onSight(entry)), {
       root: box,
       rootMargin: "1000px 0px",
@@ -100,9 +103,14 @@ class RunningText {
     return text;
   }
 
-  // Returns the visible text of an item; a newline is shown, and breaks the line.
+  // Returns the visible text of an item, of a long one the beginning; a newline is shown, and breaks the line.
   textOf(bytes) {
     if (!bytes.length) return "\u27e8\u27e9";
+    if (bytes.length > MOST_OF_ITEM) {
+      let end = MOST_OF_ITEM;
+      while (end > MOST_OF_ITEM - 4 && isContinuation(bytes[end])) end--;
+      return `${this.textOf(bytes.subarray(0, end))}\u27e8and ${grouped(bytes.length - end)} bytes\u27e9`;
+    }
     if (!bytes.includes(10)) return visibleBytes(bytes, this.spaces);
     const lines = [];
     for (let begin = 0; begin <= bytes.length; ) {
@@ -127,7 +135,7 @@ class RunningText {
       const [breaks, hit] = [shown.endsWith("\n") ? " breaks" : "", this.marks.has(number) ? " hit" : ""];
       const attributes = {
         role: "option",
-        id: `item-${number}`,
+        id: this.idOf(number),
         class: `token ${this.items.classOf(number, block.first)}${breaks}${hit}`,
         "data-id": this.items.idOf(number),
         "aria-selected": number === this.current ? "true" : "false",
@@ -142,6 +150,10 @@ class RunningText {
     const block = this.blocks[target.dataset.block];
     if (isIntersecting && !block.hasTokens) this.setTokens(block);
     else if (!isIntersecting && block.hasTokens && !this.isIn(block, this.current)) this.setPlain(block);
+  }
+
+  idOf(number) {
+    return `${this.prefix}item-${number}`;
   }
 
   isIn(block, number) {
@@ -184,26 +196,45 @@ class RunningText {
   // Makes an item the current one, and scrolls it into sight.
   select(number, { scrolls = true } = {}) {
     if (!this.items.count) return;
-    byId(`item-${this.current}`)?.setAttribute("aria-selected", "false");
+    this.leave();
     this.current = Math.min(Math.max(number, 0), this.items.count - 1);
-    const block = this.blockOf(this.current);
-    if (!block.hasTokens) this.setTokens(block);
-    const element = byId(`item-${this.current}`);
+    const element = this.elementOf(this.current);
+    if (scrolls) element.scrollIntoView(NEAREST);
     element.setAttribute("aria-selected", "true");
-    if (scrolls) element.scrollIntoView({ block: "nearest", inline: "nearest" });
     this.box.setAttribute("aria-activedescendant", element.id);
     this.onSelect?.(this.current);
   }
 
+  // Makes none of the items the current one.
+  leave() {
+    byId(this.idOf(this.current))?.setAttribute("aria-selected", "false");
+    this.box.removeAttribute("aria-activedescendant");
+    this.current = -1;
+  }
+
+  // Scrolls an item into sight in its own box, and nothing else.
+  reveal(number) {
+    const [inner, outer] = [this.elementOf(number), this.box].map((element) => element.getBoundingClientRect());
+    if (inner.top < outer.top) this.box.scrollTop -= outer.top - inner.top + MARGIN;
+    else if (inner.bottom > outer.bottom) this.box.scrollTop += inner.bottom - outer.bottom + MARGIN;
+  }
+
+  // Returns the element of an item, which is drawn if it is not yet.
+  elementOf(number) {
+    const block = this.blockOf(number);
+    if (!block.hasTokens) this.setTokens(block);
+    return byId(this.idOf(number));
+  }
+
   // Returns the number of the item above or below the current one on the screen.
   beside(direction) {
-    const boxes = byId(`item-${this.current}`)?.getClientRects();
+    const boxes = byId(this.idOf(this.current))?.getClientRects();
     if (!boxes?.length) return this.current;
     const from = boxes[direction < 0 ? 0 : boxes.length - 1];
     for (let lines = 1; lines < 4; lines++) {
       const y = (from.top + from.bottom) / 2 + direction * lines * 1.6 * from.height;
       const under = document.elementFromPoint(from.left + Math.min(from.width / 2, 8), y)?.closest(".token");
-      if (under && Number(under.id.slice(5)) !== this.current) return Number(under.id.slice(5));
+      if (under && numberOf(under) !== this.current) return numberOf(under);
     }
     return this.current + direction;
   }
@@ -268,9 +299,12 @@ class RunningText {
   }
 }
 
+// Returns the number of the item that an element shows, -1 for none.
+const numberOf = (element) => Number(element?.id.split("-").at(-1) ?? -1);
+
 // Calls `describe(number)` for the item that is pointed at, and `leave()` afterwards; a click makes an item the current one.
 function connectPointer(text, describe, leave) {
-  const numberAt = (event) => Number(event.target.closest?.(".token")?.id.slice(5) ?? -1);
+  const numberAt = (event) => numberOf(event.target.closest?.(".token"));
   const listen = (kind, act) => text.box.addEventListener(kind, (event) => numberAt(event) >= 0 && act(numberAt(event)));
   listen("pointerover", describe);
   listen("click", (number) => text.select(number));

@@ -4,7 +4,9 @@ const TREE_NODES = 1000; // nodes that are shown of a tree; a token of 128 bytes
 const LINKS_AT_ONCE = 40; // shown at first, and with each "more"
 
 class Tokens {
-  constructor(columns) {
+  // `prefix` tells the addresses of tokens of several vocabularies apart
+  constructor(columns, prefix = "") {
+    this.prefix = prefix;
     this.ids = columns.ids;
     this.count = columns.ids.length;
     this.bytes = columns.tokens;
@@ -88,7 +90,7 @@ class Tokens {
   }
 
   hrefOf(place) {
-    return `#token-${this.ids[place]}`;
+    return `#${this.prefix}token-${this.ids[place]}`;
   }
 
   // Makes the merge tree of a token as nested lists; `node` makes the element of each token in it.
@@ -159,8 +161,8 @@ class Tokens {
 
 // Returns the place of the token that the address of the page names, #token-24912; -1 where it names none of them.
 function placeInHash(tokens) {
-  const id = /^#token-(\d{1,10})$/.exec(location.hash)?.[1];
-  return id === undefined ? -1 : tokens.placeOf(Number(id));
+  const [prefix, id] = location.hash.slice(1).split("token-");
+  return prefix === tokens.prefix && /^\d{1,10}$/.test(id) ? tokens.placeOf(Number(id)) : -1;
 }
 
 // Returns, by place, the tokens that the text of a token is encoded as where it is not itself; only on a vocabulary's
