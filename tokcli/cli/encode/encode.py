@@ -82,7 +82,7 @@ def write_view(request: EncodeRequest) -> None:
 
 def write_page(request: EncodeRequest, output: streams.Output | None = None) -> None:
     """Write a page or a picture to its file; or, to the output, tokens in rows or their merges."""
-    from tokcli.cli.encode.views import compare_page, merge_view, token_page, token_rows  # rich: 50 ms that lines do not need
+    from tokcli.cli.encode.views import compare_page, merge_view, token_page, token_rows  # rich: 50 ms
 
     asked = request.options
     if output is None:
