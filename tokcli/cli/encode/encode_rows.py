@@ -155,7 +155,7 @@ _views = group(
     option("--compare", group="View", completes="encodings", metavar="E1,E2,...",
            conflicts=(apart("--encoding", "--model", "--pattern", hint="--compare names the encodings itself."),
                       apart("-r", "--records", "--offsets", "-n", "--format", "--fail-if-truncated",
-                            "--add-special-tokens", "--html", "--visualise", "--step", "--ids", "--svg")),
+                            "--add-special-tokens", "--visualise", "--step", "--ids", "--svg")),
            help="Show the text under several encodings.",
            more="The text is shown once for each encoding, with its tokens, in columns that are aligned; below, there "
                 "is how many tokens each takes, and the difference to the first. E1 is a name or a file, as for -e. "

@@ -14,7 +14,7 @@ from tokcli.render.pages.page import PageWords
 from tokcli.render.pages.page_columns import Packer, add_texts
 
 
-class _Side:
+class _Column:
     """The tokens of all inputs under one encoding; `spans` are None where the encoding does not tell some of them."""
 
     def __init__(self, request: EncodeRequest) -> None:
@@ -38,7 +38,7 @@ class _Side:
 
 def write(request: EncodeRequest, names: str, path: str) -> None:
     """Write the page of the inputs, under the encodings of these names, to a file."""
-    sides = [_Side(one) for one in sides_of(request, names)]
+    sides = [_Column(one) for one in sides_of(request, names)]
     inputs: list[dict[str, object]] = []
     size = 0
     for source in request.texts:
