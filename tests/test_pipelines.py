@@ -1,4 +1,4 @@
-"""The README's pipelines run: what datatrove, Ray Data and Spark answer through the Python API are tokcli's ids."""
+"""The pipelines of tokcli(1) run: what datatrove, Ray Data and Spark answer through the Python API are tokcli's ids."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from support import ROOT, without_coverage
 import tokcli
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
-SCRIPTS = re.findall(r"^```py\n(.*?)^```$", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE | re.DOTALL)
+SCRIPTS = re.findall(r"^```py\n(.*?)^```$", (ROOT / "tokcli" / "cli" / "main.md").read_text("utf-8"), re.MULTILINE | re.DOTALL)
 TEXTS = [f"document {number}, " + "word " * (number % 40) for number in range(80)]
 
 
 def script_of(package: str) -> str:
-    """Return the script of the README that imports a package."""
+    """Return the script of tokcli(1) that imports a package."""
     (found,) = (script for script in SCRIPTS if f"import {package}" in script or f"from {package}" in script)
     return str(found)
 
 
 def run_script(package: str, folder: Path) -> None:
-    """Run a script of the README in a folder with a corpus."""
+    """Run a script of tokcli(1) in a folder with a corpus."""
     (folder / "corpus").mkdir()
     for number in range(2):
         lines = [json.dumps({"text": text}) for text in TEXTS[number::2]]
