@@ -18,7 +18,9 @@ from support import ROOT, without_coverage
 import tokcli
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
-SCRIPTS = re.findall(r"^```py\n(.*?)^```$", (ROOT / "tokcli" / "cli" / "main.md").read_text("utf-8"), re.MULTILINE | re.DOTALL)
+SCRIPTS = re.findall(
+    r"^```py\n(.*?)^```$", (ROOT / "tokcli" / "cli" / "main.md").read_text("utf-8"), re.MULTILINE | re.DOTALL
+)
 TEXTS = [f"document {number}, " + "word " * (number % 40) for number in range(80)]
 
 

@@ -37,7 +37,7 @@ def answer(shell: str, *arguments: str) -> list[str]:
 def page(name: str) -> str:
     """Return a man page as it is made now, without its macros, on one line."""
     text = make_manual.pages()[f"{f'tokcli-{name}'.rstrip('-')}.1"]
-    plain = re.sub(r"\\f[BIR]|\\%", "", text).replace(r"\-", "-").replace(r"\(aq", "'").replace(r"\e", "\\")
+    plain = re.sub(r"\\f[BIR]|\\[%&]", "", text).replace(r"\-", "-").replace(r"\(aq", "'").replace(r"\e", "\\")
     return " ".join(plain.split())
 
 

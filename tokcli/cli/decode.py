@@ -62,7 +62,7 @@ MOST_USED = ("--text", "--encoding", "--model", "--format", "--skip-special-toke
 @click.command(cls=Command, name="decode", most_used=MOST_USED)
 @options.takes_files
 @options.takes_encoding(pattern=False)
-@options.takes_records
+@options.takes_records("An answer has the member text, or bytes_hex where the bytes are not UTF-8.")
 @option("--format", "form", group="Input", type=click.Choice(["text", "u16", "u32", "npy"]), default="text",
         show_default=True, metavar="FORMAT",
         conflicts=(apart("--records", when="u16|u32|npy", hint="Binary ids are not separated into records."),),

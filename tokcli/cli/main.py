@@ -146,8 +146,8 @@ def _completion() -> tuple[ModuleType, ModuleType]:
     expose_value=False,
     callback=_print_completion,
     metavar="SHELL",
-    help="Print completions for bash, zsh or fish.",
-    more='For instance, `eval "$(tokcli --completion bash)"` in ~/.bashrc.',
+    help='Print completions: eval "$(tokcli --completion bash)".',
+    more="SHELL is bash, zsh or fish. An installation has these files where the shells look for them.",
 )
 def cli() -> None:
     """Run the command that is named."""

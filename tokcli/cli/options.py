@@ -151,9 +151,10 @@ def limit_patterns(context: click.Context, _: click.Parameter, seconds: float) -
 takes_timeout = option(
     "--timeout", group="Tokenizer", is_rare=True, metavar="S", default=DEFAULT_SECONDS, show_default=True,
     type=NumberRange(min=0, min_open=True, max=MAX_SECONDS), callback=limit_patterns,
-    help="Allow a pattern S seconds for a block of text.",
-    more="The limit holds for each pattern wherever it comes from (an option, a tokenizer file, a chat template), and "
-         "for compiling it. A pattern that takes longer ends the run with exit status 2 and a message that says where.",
+    help="Limit the time of a pattern to S seconds.",
+    more="It is the time for one block of text. The limit holds for each pattern wherever it comes from (an option, a "
+         "tokenizer file, a chat template), and for compiling it. A pattern that takes longer ends the run with exit "
+         "status 2 and a message that says where.",
 )  # fmt: skip
 LISTS = ("--files0-from", "--files-from")
 takes_files = group(
@@ -240,11 +241,6 @@ def takes_encoding(*, several: bool = False, pattern: bool = True) -> Callable[[
     )  # fmt: skip
 
 
-takes_json = option(
-    "--json", "as_json", group="Output", is_flag=True,
-    help="Output JSON.",
-    more="One document for the whole run; with --records jsonl, an object a line for each record.",
-)  # fmt: skip
 takes_skip_invalid = option(
     "--skip-invalid", group="Input", is_rare=True, is_flag=True,
     conflicts=(needs("--records=jsonl", hint="Lines and NUL-ended strings are always valid."),),
@@ -259,20 +255,28 @@ takes_field = option(
     more="The default is text, and ids for `decode`. With `a.b`, it is the member b of the object in a; a member "
          "with the name itself wins.",
 )  # fmt: skip
-takes_records = group(
-    option("--records", group="Input", type=click.Choice(["lines", "nul", "jsonl"]),
-           help="Take each line, string or object by itself.",
-           more="A record is a line (lines), a string that ends with a NUL byte (nul), or a JSON object on a line of "
-                "its own (jsonl), of which the member that --field names is read. With jsonl, each row of a Parquet "
-                "or Arrow file is a record, too. There is one answer for each record, in order."),
-    takes_field,
-    option("--all-fields", group="Input", is_rare=True, is_flag=True,
-           conflicts=(_names_a_member, needs("--json", hint="Only JSON answers have members with names.")),
-           help="Keep the other members of jsonl records.",
-           more="The answer to each record, with --json, then has all other members of its object, too."),
-    takes_skip_invalid,
-    takes_json,
-)  # fmt: skip
+
+
+def takes_records(members: str) -> Callable[[F], F]:
+    """Declare the options of a command that reads records; `members` says which members its JSON has."""
+    return group(
+        option("--records", group="Input", type=click.Choice(["lines", "nul", "jsonl"]),
+               help="Treat each line, string or JSON object separately.",
+               more="A record is a line (lines), a string that ends with a NUL byte (nul), or a JSON object on a line "
+                    "of its own (jsonl), of which the member that --field names is read. With jsonl, each row of a "
+                    "Parquet or Arrow file is a record, too. There is one answer for each record, in order."),
+        takes_field,
+        option("--all-fields", group="Input", is_rare=True, is_flag=True,
+               conflicts=(_names_a_member, needs("--json", hint="Only JSON answers have members with names.")),
+               help="Keep the other members of jsonl records.",
+               more="The answer to each record, with --json, then has all other members of its object, too."),
+        takes_skip_invalid,
+        option("--json", "as_json", group="Output", is_flag=True,
+               help="Output JSON.",
+               more=f"{members} There is one document for the whole run; with --records jsonl, an object a line for "
+                    f"each "
+                    "record."),
+    )  # fmt: skip
 
 
 def takes_output(*conflicts: Conflict) -> Callable[[F], F]:

@@ -157,7 +157,10 @@ declared = group(
     options.takes_folders,
     options.takes_encoding(several=True),
     options.takes_text(),
-    options.takes_records,
+    options.takes_records(
+        "The document has the members files (with tokens, bytes and path of each) and total, and for a single input "
+        "count."
+    ),
     _rows,
     _limits,
     option("--chat", group="Input", is_flag=True,
@@ -173,7 +176,7 @@ declared = group(
     option("--estimate", group="Tokenizer", is_rare=True, is_flag=True,
            conflicts=(needs("--model"),
                       apart("--exact-only", "--add-special-tokens", hint="What is estimated is not exact.")),
-           help="Estimate for a model without public tokenizer.",
+           help="Estimate where a model's tokenizer is not public.",
            more="The estimate is the number of o200k_base's tokens times a factor, which a note names with the lowest "
                 "and the highest that may be right."),
     option("--exact-only", group="Tokenizer", is_rare=True, is_flag=True,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import click
@@ -84,6 +84,8 @@ class Command(click.Command):
                 yield arg
                 if arg == "--":
                     break
+                if rest and _awaits_value(arg, named):
+                    yield rest.pop()
                 continue
             # click tries -e as a long option first, and words an error with suggestions that nobody sees: 1.2 ms
             long = option.opts[-1]
@@ -102,3 +104,20 @@ class Command(click.Command):
                 if option.completes is not None and rest:
                     yield rest.pop()
         yield from reversed(rest)
+
+
+def _awaits_value(arg: str, named: Mapping[str, Option]) -> bool:
+    """Return whether an argument is several short options in one, of which the last takes the next word as its value.
+
+    >>> letters = {"-q": Option(("-q",), group="Running", help="", is_flag=True)}
+    >>> letters["-t"] = Option(("-t",), group="Input", help="")
+    >>> [_awaits_value(arg, letters) for arg in ("-qt", "-qq", "-qtx", "-tq", "--qt", "-", "x")]
+    [True, False, False, False, False, False, False]
+    """
+    if arg[:1] != "-" or arg[1:2] in ("-", ""):
+        return False
+    for place, letter in enumerate(arg[1:], 2):
+        option = named.get(f"-{letter}")
+        if option is None or option.completes is not None:
+            return option is not None and place == len(arg)
+    return False

@@ -116,9 +116,9 @@ _shards = group(
                 "encode --records jsonl --append-special '<|endoftext|>' --shards ids corpus.jsonl"),
     option("--layout", group="Output", type=click.Choice(["flat", "datatrove", "megatron", "npy", "parquet"]),
            default="flat", show_default=True, metavar="LAYOUT", conflicts=(needs("--shards"),),
-           help="Lay the shards out for a trainer.",
-           more="The choices are flat (ids in .bin files, and an index.json with the ends of documents), datatrove, "
-                "megatron, npy and parquet; the last needs pip install 'tokcli[parquet]'."),
+           help="Choose flat, datatrove, megatron, npy or parquet.",
+           more="Shards are then laid out as these trainers and programs read them; flat is ids in .bin files, and an "
+                "index.json with the ends of documents. Parquet needs pip install 'tokcli[parquet]'."),
     option("--shard-tokens", group="Output", is_rare=True, type=TokenRange(min=1, max=MAX_SHARD_TOKENS),
            default=100_000_000, show_default="100M", metavar="N", conflicts=(needs("--shards"),),
            help="Put at most N tokens into a shard.",
@@ -175,7 +175,7 @@ declared = group(
         "By default it is an error where only ids are asked for, as in tiktoken, and text in all other cases, with a "
         "note that counts them.",
     ),
-    options.takes_records,
+    options.takes_records("An answer has the member ids, and with --offsets the member offsets."),
     option("--chat", group="Input", is_flag=True, conflicts=_chat,
            help="Encode requests to chat models, in JSON.",
            more="A request is a list of messages, or an object with messages, tools and documents, as APIs take them. "

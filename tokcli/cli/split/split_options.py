@@ -106,7 +106,7 @@ declared = group(
            help="Read the pattern from the file F.",
            more="One newline at its end is ignored."),
     options.takes_text(),
-    options.takes_records,
+    options.takes_records("An answer has the member pieces, whose strings joined are the text."),
     _views,
     options.takes_output(),
     options.common,

@@ -91,7 +91,7 @@ SIZE_MORE = "SIZE is a number of bytes, which K, M, G or T may follow (powers of
 
 _corpus = group(
     option("--records", group="Input", type=click.Choice(["lines", "nul", "jsonl"]), conflicts=(apart("--hold-back"),),
-           help="Take each line, string or object by itself.",
+           help="Treat each line, string or JSON object separately.",
            more="Each line, string that ends with a NUL byte, or JSON object is a text of its own, so that no pair is "
                 "counted across their ends. Of an object, the member that --field names is read."),
     options.takes_field,
@@ -155,8 +155,8 @@ _work = group(
     options.takes_output(required(unless=("--dry-run",), hint="Name the file to write with -o FILE.")),
     option("--format", "form", group="Output", type=click.Choice(FORMATS), metavar="FORMAT",
            show_default="by FILE's name",
-           help="Write this format.",
-           more="The choices are tiktoken (ranks, with the pattern and the special tokens in FILE.json beside), "
+           help="Write tiktoken, minbpe, gpt2 or huggingface.",
+           more="These are tiktoken (ranks, with the pattern and the special tokens in FILE.json beside), "
                 "minbpe, gpt2 (vocab.json and merges.txt) and huggingface (tokenizer.json; into a folder, with a "
                 "tokenizer_config.json). The default is what FILE's name says, else tiktoken."),
     option("--counts-only", group="Output", is_flag=True,
