@@ -62,6 +62,19 @@ def test_no_line_is_wider_than_the_terminal(view: tuple[str, ...], columns: int,
     assert len(lines) > 1
 
 
+def test_the_training_log_fits_the_terminal(tmp_path: Path) -> None:
+    asked = ("train", "-q", "--visualise", "--vocab-size", "258", "-t", "日本語 tekst " * 20, "-o", tmp_path / "made")
+    lines = shown_lines(*asked, columns=40)
+    assert len(lines) > 4
+    assert max(map(cell_len, lines)) <= 40
+
+
+def test_an_identified_pattern_fits_the_terminal() -> None:
+    lines = shown_lines("split", "--identify", "--pattern", r"(\w+|[^\w\s]+){1,12}|\s", columns=40)
+    assert len(lines) > 4
+    assert max(map(cell_len, lines)) <= 40
+
+
 @pytest.mark.parametrize("columns", [100, 80, 40])
 def test_coverage_fits_the_terminal(columns: int, tmp_path: Path) -> None:
     (tmp_path / "a").write_text(TEXT)

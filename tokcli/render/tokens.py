@@ -216,15 +216,15 @@ def shortened(text: str, width: int) -> str:
     return f"{begin}…{end}"
 
 
-def branch_line(lines: str, name: str, room: int) -> str:
-    """Return a name of a tree after the lines drawn before it, in at most so many cells, with a … where it is cut.
+def branch_parts(lines: str, name: str, room: int) -> tuple[str, str]:
+    """Return the lines of a tree before a name, and the name, in at most so many cells, with a … where one is cut.
 
     The name gets half of them at least.
 
-    >>> branch_line("│   └── ", "name", 12), branch_line("│   │   └── ", "long_name", 12)
-    ('│   └── name', '…   └── lon…')
+    >>> branch_parts("│   └── ", "name", 12), branch_parts("│   │   └── ", "long_name", 12)
+    (('│   └── ', 'name'), ('… └── ', 'long…e'))
     """
     kept = min(cell_len(name), max(room - len(lines), room // 2))
     if len(lines) > room - kept:
         lines = "…" + lines[len(lines) - (room - kept) + 1 :]
-    return lines + shortened(name, kept)
+    return lines, shortened(name, kept)

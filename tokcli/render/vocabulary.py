@@ -8,8 +8,9 @@ from rich.text import Text
 
 from tokcli.analysis.merge_tree import MergeTree
 from tokcli.analysis.vocabulary import Stats
+from tokcli.render.direction import isolated_text
 from tokcli.render.numbers import bar, counted, grouped, percent
-from tokcli.render.tokens import branch_line
+from tokcli.render.tokens import branch_parts
 from tokcli.render.visible import visible_bytes
 
 MAX_DEPTH = 40  # levels that are drawn, each three screen cells further in
@@ -30,10 +31,9 @@ def draw_tree(tree: MergeTree, width: int = 80) -> Iterator[Text]:
         node, before, below, depth = pending.pop()
         is_cut = node.is_cut or (depth == MAX_DEPTH and bool(node.parts))
         id, more = f"  {node.id}", " ..." * is_cut
-        shown = branch_line(
-            before, visible_bytes(node.token, spaces=True), max(width - len(id) - len(more), LEAST_TOKEN)
-        )
-        yield Text.assemble(shown, (id, "bold"), more)
+        room = max(width - len(id) - len(more), LEAST_TOKEN)
+        lines, shown = branch_parts(before, visible_bytes(node.token, spaces=True), room)
+        yield Text.assemble(lines, isolated_text(shown), (id, "bold"), more)
         if node.parts and not is_cut:
             left, right = node.parts
             pending.append((right, below + "└─ ", below + "   ", depth + 1))

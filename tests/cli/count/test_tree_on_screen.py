@@ -126,3 +126,11 @@ def test_deep_folders_empty_ones_and_names_that_act_on_terminals(
     assert not {"\u202e", "\x1b"} & set("".join(lines))
     assert len(lines) == 62
     assert shown("nothing") == ["0 total" + " " * 69 + "  0%"]
+
+
+def test_a_name_that_is_written_from_right_to_left_keeps_its_place(folder: Path) -> None:
+    (folder / "שלום עולם").write_text("hello " * 500)
+    (line,) = [line for line in shown(".", columns=90) if "שלום" in line]
+    assert "├── \u2068שלום עולם\u2069 " in line
+    assert len(line) == 92  # the marks take no cell
+    assert line.endswith("%")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from rich.text import Text
+
 from tokcli.analysis.pattern.identify import Identity, identify
 from tokcli.analysis.pattern.witness import Pieces, Witness, WitnessSearch, find_witnesses
 from tokcli.cli import streams
@@ -12,6 +14,7 @@ from tokcli.cli.json_stream import line
 from tokcli.cli.split.diff import has_counts, other_side
 from tokcli.cli.split.lint import one_pattern
 from tokcli.cli.split.split_options import SplitRequest
+from tokcli.cli.terminal import screen
 from tokcli.render.numbers import counted, grouped
 from tokcli.render.visible import escape
 
@@ -41,7 +44,8 @@ def write_identity(request: SplitRequest, output: streams.Output) -> None:
     if request.options.as_json:
         output.write(line(_identity_members(request, pat_str, found)))
         return
-    output.write(("\n".join(_lines(request, found)) + "\n").encode())
+    for row in _lines(request, found):
+        screen.show_hanging(output, request.options.color, Text(row))
 
 
 def _lines(request: SplitRequest, found: Identity) -> list[str]:

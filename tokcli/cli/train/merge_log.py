@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tokcli.cli.terminal import screen
 from tokcli.cli.terminal.colours import wants_color
 from tokcli.engine.bpe.bpe import encode_piece
-from tokcli.render.tokens import coloured_boundaries, plain_boundaries
+from tokcli.render.tokens import coloured_boundaries, coloured_rows, plain_boundaries
 from tokcli.render.visible import visible
 
 if TYPE_CHECKING:
@@ -32,7 +32,8 @@ class MergeLog:
         self._output.write(line.encode())
         parts = [(self._tokens[rank], rank) for word in self._words for rank in encode_piece(self._ranks, word)]
         if wants_color(self._output, self._color):
-            for row in coloured_boundaries(parts):
+            is_screen = self._output.is_terminal
+            for row in coloured_rows(parts, screen.width(), isolate=True) if is_screen else coloured_boundaries(parts):
                 screen.show(self._output, self._color, row)
         else:
             for text in plain_boundaries(parts):

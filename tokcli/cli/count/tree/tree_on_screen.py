@@ -10,8 +10,9 @@ from rich.cells import cell_len
 from tokcli.cli.count.budget import lines_of
 from tokcli.cli.count.tree.count_tree import Branch, Columns
 from tokcli.cli.terminal import pager, screen
+from tokcli.render.direction import isolated_text
 from tokcli.render.numbers import bar, grouped
-from tokcli.render.tokens import branch_line
+from tokcli.render.tokens import branch_parts
 from tokcli.render.visible import visible
 
 if TYPE_CHECKING:
@@ -31,30 +32,26 @@ def show_tree(asked: CountOptions, output: Output, root: Branch, names: Sequence
     columns = Columns(names, root.tokens, for_people=True)
     with pager.paged(output) as shown:
         shown.write(columns.header)
-        for cells, line in zip(*_drawn(asked, root, columns, screen.width()), strict=True):
-            shown.write(cells + f"{line}\n".encode())
+        for line in _drawn(asked, root, columns, screen.width()):
+            shown.write(line)
         shown.write(lines_of(asked, root.tokens[0], columns.first, for_people=True))
 
 
-def _drawn(asked: CountOptions, root: Branch, columns: Columns, width: int) -> tuple[Iterator[bytes], Iterator[str]]:
-    """Return the counts of each row, and what is beside them on a screen of some width: name, bar and share."""
+def _drawn(asked: CountOptions, root: Branch, columns: Columns, width: int) -> Iterator[bytes]:
+    """Yield the rows for a screen of some width: counts, name, bar and share; what has no room is left out."""
     rows = list(root.lines(asked.order == "name"))
-    beside_counts = width - columns.width
+    beside = width - columns.width
     least = LEAST_BAR + 1 if width >= WIDTH_WITH_BARS else 0
-    share = SHARE if beside_counts - SHARE >= LEAST_NAME else 0
-    room = max(beside_counts - share - least, LEAST_NAME)
-    drawn = [branch_line(before, _name(branch), room) for before, branch in rows]
-    wide = max(map(cell_len, drawn))
-    cells = max(beside_counts - wide - share - 1, 0) if least else 0
-    whole = root.tokens[0]
-
-    def beside() -> Iterator[str]:
-        for line, (_, branch) in zip(drawn, rows, strict=True):
-            part = branch.tokens[0]
-            bar_and_share = f"{bar(part, whole, cells):<{cells}}{share_of(part, whole):>{SHARE}}" if share else ""
-            yield f"{line}{' ' * (wide - cell_len(line) + bool(cells))}{bar_and_share}".rstrip()
-
-    return (columns.cells(branch.tokens) for _, branch in rows), beside()
+    share = SHARE if beside - SHARE >= LEAST_NAME else 0
+    drawn = [branch_parts(before, _name(branch), max(beside - share - least, LEAST_NAME)) for before, branch in rows]
+    sizes = [cell_len(lines) + cell_len(name) for lines, name in drawn]
+    wide = max(sizes)
+    cells = max(beside - wide - share - 1, 0) if least else 0
+    for (lines, name), size, (_, branch) in zip(drawn, sizes, rows, strict=True):
+        part, whole = branch.tokens[0], root.tokens[0]
+        blank = " " * (wide - size + bool(cells))
+        bar_and_share = f"{blank}{bar(part, whole, cells):<{cells}}{share_of(part, whole):>{share}}" if share else ""
+        yield columns.cells(branch.tokens) + f"{lines}{isolated_text(name)}{bar_and_share}\n".encode()
 
 
 def _name(branch: Branch) -> str:
