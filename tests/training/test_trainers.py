@@ -138,7 +138,7 @@ def test_a_seeds_ids_stay_and_new_ones_stand_behind_its_special_tokens() -> None
 
 
 def test_a_seed_larger_than_the_vocabulary_asked_for_is_refused() -> None:
-    with pytest.raises(InputError, match="vocabulary size 300: too small"):
+    with pytest.raises(InputError, match="vocab_size 300: too small"):
         train(["ab"], 300, seed=tokcli.get_encoding("r50k_base"))
 
 
