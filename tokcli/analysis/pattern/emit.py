@@ -9,6 +9,7 @@ as ` ?\p{L}+`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -48,6 +49,7 @@ ENGINES: dict[str, Flavour] = {
     "re2": "re2",
 }
 _WORD = r"\w"
+_PROPERTY = re.compile(r"\\[pP]")
 _SYNTAX = frozenset("^$\\.*+?()[]{}|")
 _START, _END = (r"\A", "^"), (r"\z", "$")
 # how an engine writes the end of the text where that is not `\z`; JavaScript's `$` matches nowhere else without flag m
@@ -72,18 +74,23 @@ class Emitted:
     obstacles: tuple[Obstacle, ...]
 
 
-def emit(pat_str: str, engine: str) -> Emitted:
+def emit(pat_str: str, engine: str, *, lists_properties: bool = False) -> Emitted:
     r"""Return a pattern written for one of ENGINES; raise PatternError if tokcli cannot read it.
+
+    With `lists_properties`, properties such as \p{L} become lists of code points, too: those of Unicode 16.0, whatever
+    version the engine has.
 
     >>> emit(r"(?i:'s)|\p{L}++", "re2").pattern
     "(?:'[Ss\\x{17F}])|\\p{L}+"
+    >>> emit(r"\p{Zl}|\d", "js", lists_properties=True).pattern[:20]
+    '\\u{2028}|[0-9\\u{660}'
     """
     flavour = ENGINES[engine]
     with refusing_depth():
         tree = parse(pat_str)
-        if not _objected(pat_str, flavour):
+        writer = _Writer(tree, flavour, lists_properties)
+        if not writer.objects_to(pat_str):
             return Emitted(FLAVOURS[flavour], pat_str, ())
-        writer = _Writer(tree, flavour)
         alternatives = [writer.sequence(alternative.items, ()) for alternative in tree.alternatives]
     return Emitted(FLAVOURS[flavour], "|".join(alternatives), tuple(writer.obstacles))
 
@@ -113,8 +120,13 @@ class _Writer:
 
     tree: PatternTree
     flavour: Flavour
+    lists_properties: bool = False
     obstacles: list[Obstacle] = field(default_factory=list)
     names: int = 0  # given so far to the groups that stand in for atomic ones
+
+    def objects_to(self, source: str) -> bool:
+        """Return whether a part of a pattern cannot stay as it is."""
+        return _objected(source, self.flavour) or (self.lists_properties and _PROPERTY.search(source) is not None)
 
     def sequence(self, items: Sequence[PatternNode], following: tuple[PatternNode, ...]) -> str:
         """Return the source of items that match one after the other."""
@@ -154,7 +166,7 @@ class _Writer:
 
     def _class(self, node: CharacterClass) -> str:
         source = self.tree.text(node)
-        if not (node.ignore_case or node.dot_all) and not _objected(source, self.flavour):
+        if not (node.ignore_case or node.dot_all) and not self.objects_to(source):
             return source
         if not node.ignore_case and (made := self._class_by_items(source)):
             return made
@@ -171,14 +183,18 @@ class _Writer:
         items = list(atoms(source))
         if items[0].kind != "class" or any(item.kind in ("class", "posix") for item in items[1:]):
             return ""
-        made = "".join(self._item(item) for item in items)
-        return "" if _objected(made, self.flavour) else made
+        kept = [self._is_kept(item) for item in items]
+        # lists of code points, which may be long, are not objected to: a letter stands for each
+        if self.objects_to("".join(item.text if is_kept else "a" for item, is_kept in zip(items, kept, strict=True))):
+            return ""
+        return "".join(
+            item.text if is_kept else self._ranges(members(f"[{item.text}]"))
+            for item, is_kept in zip(items, kept, strict=True)
+        )
 
-    def _item(self, item: Atom) -> str:
+    def _is_kept(self, item: Atom) -> bool:
         is_plain = item.kind not in ("property", "codepoint", "escape")
-        if is_plain or not _objected(f"[{item.text}]", self.flavour):
-            return item.text
-        return self._ranges(members(f"[{item.text}]"))
+        return is_plain or not self.objects_to(f"[{item.text}]")
 
     def _ranges(self, ranges: Ranges) -> str:
         """Return ranges as items of a class; a range may span the surrogates, which are not text."""

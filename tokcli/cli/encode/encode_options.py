@@ -48,6 +48,7 @@ class EncodeOptions(options.ClusterOptions, ChatOptions):
     step: bool
     compare: str | None
     html: str | None
+    no_box: bool
 
     @property
     def is_for_ids(self) -> bool:

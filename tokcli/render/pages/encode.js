@@ -2,9 +2,9 @@
 
 function showEncoded(head, columns) {
   const tokens = new Tokens(columns);
-  const { sequence } = columns;
-  const inputs = head.inputs.map(({ name, tokens: count }) => ({ name, count }));
-  const text = new RunningText(byId("text"), new TokenItems(tokens, sequence), inputs);
+  const own = { columns, inputs: head.inputs.map(({ name, tokens: count }) => ({ name, count })), places: head.places };
+  let shown = own; // or what was typed
+  const text = new RunningText(byId("text"), new TokenItems(tokens, columns.sequence), own.inputs);
   text.select(0, { scrolls: false });
 
   const describe = (place, more) => {
@@ -12,7 +12,7 @@ function showEncoded(head, columns) {
     byId("about").replaceChildren(...tokens.describe(place, { more, where: " of this page" }));
   };
   const describeItem = (number) =>
-    describe(text.items.sequence[number], placesOf(text, columns, head.places, number));
+    describe(text.items.sequence[number], placesOf(text, shown.columns, shown.places, number));
 
   const describeChosen = connectAddress(text, tokens, describeItem, (linked) => {
     const [current, place] = [text.current, text.items.sequence[text.current]];
@@ -26,7 +26,8 @@ function showEncoded(head, columns) {
   toggles("ids", (isOn) => byId("text").classList.toggle("with-ids", isOn));
   byId("copy").addEventListener("click", () => {
     let begin = 0;
-    const lines = inputs.map(({ count }) => {
+    const { sequence } = shown.columns;
+    const lines = shown.inputs.map(({ count }) => {
       const ids = Array.from(sequence.subarray(begin, (begin += count)), (place) => tokens.ids[place]);
       return ids.join(" ");
     });
@@ -39,6 +40,15 @@ function showEncoded(head, columns) {
 
   if (head.ids) byId("ids").click();
   describeChosen();
+
+  connectBox(head, columns, (typed) => {
+    if (typed && shown === own && !isPressed("ids")) byId("ids").click(); // they are what is asked for
+    shown = typed ?? own;
+    Object.assign(tokens, new Tokens(shown.columns));
+    text.show(new TokenItems(tokens, shown.columns.sequence), shown.inputs);
+    text.select(0, { scrolls: false });
+    search();
+  });
 }
 
 // Returns the place of a token in its input: in bytes and characters, or as its tokenizer gives it.

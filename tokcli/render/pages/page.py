@@ -23,14 +23,14 @@ PageKind: TypeAlias = Literal["encode", "compare", "split", "vocabulary", "tree"
 _FOLDER = Path(__file__).parent
 _COMMON = ("bytes.js", "elements.js", "find.js", "tokens.js")
 _SCRIPTS: dict[PageKind, tuple[str, ...]] = {
-    "encode": (*_COMMON, "text.js", "encode.js"),
+    "encode": (*_COMMON, "text.js", "merge.js", "box.js", "encode.js"),
     "compare": (*_COMMON, "text.js", "compare.js"),
     "split": (*_COMMON, "text.js", "grid.js", "legend.js", "split.js"),
     "vocabulary": (*_COMMON, "grid.js", "vocabulary.js"),
     "tree": ("bytes.js", "elements.js", "grid.js", "tree.js"),
 }
 _STYLES: dict[PageKind, tuple[str, ...]] = {
-    "encode": ("theme.css", "page.css", "tokens.css"),
+    "encode": ("theme.css", "page.css", "tokens.css", "box.css"),
     "compare": ("theme.css", "page.css", "tokens.css"),
     "split": ("theme.css", "page.css", "tokens.css"),
     "vocabulary": ("theme.css", "page.css"),
@@ -64,7 +64,7 @@ def make_page(kind: PageKind, words: PageWords, head: Mapping[str, Any], packer:
         "policy": _policy(script, style),
         "style": style,
         "script": script,
-        "body": _fill(_read(f"{kind}.html"), said),
+        "body": _fill(_read(f"{kind}.html"), {**said, "box": _read("box.html") if "box" in head else ""}),
         "head": _json({**head, "columns": packer.columns}),
         "data": packer.finish(),
     }

@@ -17,6 +17,7 @@ class Tokens {
     this.scores = columns.scores ?? null;
     this.others = othersOf(columns);
     this.shown = new Map();
+    this._children = undefined;
   }
 
   bytesOf(place) {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 
+from tokcli.analysis.browser_tables import browser_tables
 from tokcli.cli import pages, streams
 from tokcli.cli.encode.encode_options import EncodeRequest
 from tokcli.cli.encode.whole_texts import sees_whole, whole_tokens
@@ -12,6 +13,7 @@ from tokcli.cli.encode.write_ids import limited
 from tokcli.cli.json_stream import text_of_name
 from tokcli.engine.tokens import pairs_of
 from tokcli.render.numbers import counted
+from tokcli.render.pages.box_columns import add_box
 from tokcli.render.pages.page import PageWords
 from tokcli.render.pages.page_columns import Packer, add_texts
 
@@ -36,7 +38,9 @@ def write_tokens(request: EncodeRequest, path: str) -> None:
     places = "bytes" if not sees_whole(request) else "unknown" if spans is None else "characters"
     table = pages.table_of(encoding, sequence)
     add_texts(packer, table, sequence, spans if places == "characters" else None)
-    head = {"name": encoding.name, "inputs": inputs, "places": places, "ids": request.options.ids}
+    head: dict[str, object] = {"name": encoding.name, "inputs": inputs, "places": places, "ids": request.options.ids}
+    if not request.options.no_box and (tables := browser_tables(encoding)) is not None:
+        head["box"] = add_box(packer, tables)
     heading = pages.heading_of([str(entry["name"]) for entry in inputs], request.options.text)
     words = PageWords(
         f"{heading}: tokens of {encoding.name} - tokcli",

@@ -1,0 +1,94 @@
+r"""What a browser needs to give the ids of an encoding: ranks, a pattern in JavaScript, and the text it leaves to us.
+
+Only tokenizers that ranks and one pattern express have such tables: tiktoken's, minbpe's, and byte-level ones with a
+shortcut. A text with a character of `unsafe` is one whose ids only the tokenizer itself gives.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from tokcli.analysis.pattern.character_sets import members
+from tokcli.analysis.pattern.emit import emit
+from tokcli.engine.encoding import Encoding
+from tokcli.engine.pretokenizers.pretokenizer import ALL
+from tokcli.engine.shortcut.shortcut import Shortcut
+from tokcli.engine.text_tokenizer import TextTokenizer
+from tokcli.engine.unicode.ranges import Ranges, merged
+from tokcli.errors import PatternError
+
+MAX_BYTES = 4_000_000  # of all tokens together: o200k_base has 1.4 MB, the largest in use some 3 MB
+_CLASS = re.compile(r"\[(?:[^\]\\]|\\.)+\]", re.DOTALL)  # at the beginning of a shortcut's `unsafe`
+
+
+class BrowserTables(NamedTuple):
+    """The tables of an encoding for a browser.
+
+    Pieces that `pattern` cuts (a regex of JavaScript for its flag u) are looked up in `ranks` and `whole`, and else
+    merged by `ranks`. `special` are the special tokens, which are text here; `added` are tokens that are found in any
+    text, before it is normalized to the Unicode form `form`.
+    """
+
+    ranks: Mapping[bytes, int]
+    whole: Mapping[bytes, int]
+    pattern: str
+    special: tuple[str, ...] = ()
+    added: Mapping[str, int] = {}
+    unsafe: Ranges = ()
+    form: str | None = None
+
+
+def browser_tables(encoding: Encoding) -> BrowserTables | None:
+    """Return the tables of an encoding; None where ranks and a pattern do not express it, or they are too large.
+
+    >>> own = Encoding("own", pat_str=r"\\w+|\\W", mergeable_ranks={b"a": 0, b"b": 1, b"ab": 2}, special_tokens={"<x>": 3})
+    >>> found = browser_tables(own)
+    >>> (dict(found.ranks), found.special) if found else None
+    ({b'a': 0, b'b': 1, b'ab': 2}, ('<x>',))
+    """
+    rules = encoding.tokenizer.rules
+    try:
+        found = _of_ranks(encoding) if rules is None else _of_rules(encoding, rules)
+    except PatternError:  # not even the command line could split by it
+        return None
+    if found is None or not found.ranks or sum(map(len, (*found.ranks, *found.whole))) > MAX_BYTES:
+        return None
+    return found
+
+
+def _of_ranks(encoding: Encoding) -> BrowserTables | None:
+    special = tuple(encoding.tokenizer.special_tokens)
+    return _checked(encoding._pat_str, BrowserTables(encoding._mergeable_ranks, {}, "", special))
+
+
+def _of_rules(encoding: Encoding, rules: TextTokenizer) -> BrowserTables | None:
+    special = tuple(rules.special_tokens)
+    if (as_ranks := rules.as_ranks()) is not None:
+        return _checked(rules.single_pattern or ALL, BrowserTables(as_ranks[0], {}, "", special))
+    shortcut = rules.shortcut
+    if shortcut is None or shortcut.prefix_space or shortcut.row:
+        return None
+    added = set(shortcut.added.values())
+    ranks = {token: rank for token, rank in shortcut.load_ranks().items() if rank not in added}
+    taken = added.union(ranks.values())
+    whole = {token: one for one, token in encoding.tokenizer.token_bytes().items() if one not in taken and token}
+    always = {token: one for token, one in shortcut.added.items() if token not in rules.special_tokens}
+    made = BrowserTables(
+        ranks, whole if rules.finds_whole else {}, "", special, always, _unsafe_in(shortcut), shortcut.form
+    )
+    return _checked(shortcut.pat_str, made)
+
+
+def _checked(pat_str: str, made: BrowserTables) -> BrowserTables | None:
+    """Return tables with a pattern; None where JavaScript cannot express it."""
+    emitted = emit(pat_str, "js", lists_properties=True)
+    return None if emitted.obstacles else made._replace(pattern=emitted.pattern)
+
+
+def _unsafe_in(shortcut: Shortcut) -> Ranges:
+    """Return the characters for which a shortcut does not hold; tokens that only whole pieces become are in `whole`."""
+    found = _CLASS.match(shortcut.unsafe)
+    classes = [*([found[0]] if found else []), *([f"[{shortcut.unsafe_astral}]"] if shortcut.unsafe_astral else [])]
+    return merged(pair for source in classes for pair in members(source))
