@@ -43,7 +43,8 @@ class BrowserTables(NamedTuple):
 def browser_tables(encoding: Encoding) -> BrowserTables | None:
     """Return the tables of an encoding; None where ranks and a pattern do not express it, or they are too large.
 
-    >>> own = Encoding("own", pat_str=r"\\w+|\\W", mergeable_ranks={b"a": 0, b"b": 1, b"ab": 2}, special_tokens={"<x>": 3})
+    >>> own = Encoding("own", pat_str=r"\\w+|\\W", mergeable_ranks={b"a": 0, b"b": 1, b"ab": 2},
+    ...                special_tokens={"<x>": 3})
     >>> found = browser_tables(own)
     >>> (dict(found.ranks), found.special) if found else None
     ({b'a': 0, b'b': 1, b'ab': 2}, ('<x>',))
