@@ -166,9 +166,9 @@ _views = group(
     ),
     option("--no-box", group="View", is_rare=True, is_flag=True, conflicts=(needs("--html"), apart("--compare")),
            help="Leave the box to type in out of the page.",
-           more="What is typed there is split and merged in the browser, with the same ids. For that, the page holds the "
-                "vocabulary, which takes 0.3 MB (gpt2) to 1.4 MB (o200k_base). Tokenizers that ranks and a pattern do "
-                "not express, such as SentencePiece's, have no box."),
+           more="What is typed there is split and merged in the browser, with the same ids. For that, the page holds "
+                "the vocabulary, which takes 0.3 MB (gpt2) to 1.4 MB (o200k_base). Tokenizers that ranks and a pattern "
+                "do not express, such as SentencePiece's, have no box."),
 )  # fmt: skip
 
 declared = group(
