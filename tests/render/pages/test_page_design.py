@@ -22,6 +22,7 @@ each_page = pytest.mark.parametrize(
     "command", [ENCODE, COMPARED, SPLIT, VOCABULARY], ids=["encode", "compare", "split", "inspect-ranks"]
 )
 each_text = pytest.mark.parametrize("command", [ENCODE, SPLIT], ids=lambda command: command[0])
+FRAMES = "done => (function next(left) { left ? requestAnimationFrame(() => next(left - 1)) : done(); })(40)"
 LINKED = f"{Q}('#about .tree ul a')"
 
 
@@ -292,3 +293,21 @@ def test_a_tokenizer_that_changes_the_text_is_compared_by_the_bytes_that_it_read
 ) -> None:
     tab.open(page(folder, "encode", "--compare", f"gpt2,{VOCABULARY[-1]}", "-t", "Hello"))
     assert tab.value("document.querySelector('.hit').textContent") == "\u00b7Hello"  # the space is its own
+
+
+def test_the_next_hit_is_in_sight_however_far_it_is(tab: chromium.Tab, folder: Path) -> None:
+    lines = (ROOT / "tokcli" / "render" / "visible.py").read_text()
+    for name, more in (("one", lines), ("two", lines), ("three", "")):
+        (folder / name).write_text(f"the needle of {name}\n{more}")
+    tab.open(page(folder, "encode", folder / "one", folder / "two", folder / "three"))
+    resize(tab, 1000, 600)
+    tab.click("#ids")
+    tab.type("#query", "needle")
+    for number in (1, 2, 3, 1):
+        tab.press("Enter")
+        assert tab.value(STATUS) == f"Hit {number} of 3"
+        tab.value(f"new Promise({FRAMES})")
+        current, panel = (
+            tab.value(f"{element}.getBoundingClientRect().toJSON()") for element in (CURRENT, f"{Q}('#text')")
+        )
+        assert panel["top"] < current["top"] < current["bottom"] <= panel["bottom"]

@@ -6,6 +6,7 @@ const BLOCK_ITEMS = [60, 600]; // a block ends at the first line end after so ma
 const MOST_OF_ITEM = 4000; // bytes that are shown; browsers take seconds to break a line of 1 MB
 const NEAREST = { block: "nearest", inline: "nearest" };
 const MARGIN = 40; // pixels around an item that is scrolled into sight
+const FRAMES = 30; // in which an item is kept in sight after it was scrolled there
 const KEPT_TEXTS = 65536; // since the same tokens are shown again and again
 const MOST_PRINTED = 50_000; // items that are printed in colours; more are printed as plain text
 
@@ -44,6 +45,7 @@ class RunningText {
       rootMargin: "1000px 0px",
     });
     box.addEventListener("keydown", (event) => this.onKey(event));
+    for (const kind of ["wheel", "touchmove", "pointerdown"]) box.addEventListener(kind, () => (this.kept = -1), { passive: true });
     addEventListener("beforeprint", () => this.drawAll());
     this.show(items, inputs);
   }
@@ -199,8 +201,8 @@ class RunningText {
     this.leave();
     this.current = Math.min(Math.max(number, 0), this.items.count - 1);
     const element = this.elementOf(this.current);
-    if (scrolls) element.scrollIntoView(NEAREST);
     element.setAttribute("aria-selected", "true");
+    if (scrolls) this.keepInSight();
     this.box.setAttribute("aria-activedescendant", element.id);
     this.onSelect?.(this.current);
   }
@@ -210,6 +212,18 @@ class RunningText {
     byId(this.idOf(this.current))?.setAttribute("aria-selected", "false");
     this.box.removeAttribute("aria-activedescendant");
     this.current = -1;
+  }
+
+  // Scrolls the current item into sight, and keeps it there for some frames, in which blocks get their real heights; not
+  // against a reader who scrolls meanwhile.
+  keepInSight(frames = FRAMES) {
+    this.kept = this.current;
+    const keep = (left) => {
+      if (this.current < 0 || this.kept !== this.current) return;
+      this.elementOf(this.current).scrollIntoView(NEAREST);
+      if (left) requestAnimationFrame(() => keep(left - 1));
+    };
+    keep(frames);
   }
 
   // Scrolls an item into sight in its own box, and nothing else.
