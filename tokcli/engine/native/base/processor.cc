@@ -8,7 +8,7 @@ namespace tokcli {
 namespace {
 
 Instructions detect() {
-#if defined(__x86_64__) && defined(__GNUC__)
+#if defined(TOKCLI_AVX)
   if (__builtin_cpu_supports("avx512bw")) return Instructions::kAvx512;
   const bool has_bits = __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
   return has_bits && __builtin_cpu_supports("avx2") ? Instructions::kAvx2 : Instructions::kSse2;

@@ -3,6 +3,15 @@
 
 #include <cstdint>
 
+// What may be written in instructions of x86-64: those that each of its processors has, and those that only
+// `instructions()` allows. TOKCLI_PORTABLE (an option of CMakeLists.txt) leaves plain C++.
+#if !defined(TOKCLI_PORTABLE) && defined(__SSE2__)
+#define TOKCLI_SSE2 1
+#endif
+#if !defined(TOKCLI_PORTABLE) && defined(__x86_64__) && defined(__GNUC__)
+#define TOKCLI_AVX 1
+#endif
+
 namespace tokcli {
 
 // kPortable is plain C++, which every processor but x86-64 runs. Each of the others includes those before it.

@@ -127,7 +127,7 @@ template <size_t width, class Job>
 }
 void merge_portable(const Vocabulary& v, MergeScratch& s) { merge_queues(v, s); }
 void merge_windows_portable(const Vocabulary& v, std::span<MergeWindow*> windows) { merge_in_turns<64>(v, windows); }
-#if defined(__x86_64__) && defined(__GNUC__)
+#if defined(TOKCLI_AVX)
 [[gnu::target("avx2,bmi,bmi2,lzcnt")]] void merge_avx2(const Vocabulary& v, MergeScratch& s) { merge_queues(v, s); }
 [[gnu::target("avx2,bmi,bmi2,lzcnt")]] void merge_windows_avx2(const Vocabulary& v, std::span<MergeWindow*> windows) {
   merge_in_turns<64>(v, windows);

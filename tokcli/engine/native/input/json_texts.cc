@@ -8,15 +8,15 @@
 #include <bit>
 #include <cstring>
 
-#if defined(__x86_64__) && defined(__GNUC__)
-#include <immintrin.h>
-#elif defined(__SSE2__)
-#include <emmintrin.h>
-#endif
-
 #include "base/processor.h"
 #include "base/watch.h"
 #include "input/valid_utf8.h"
+
+#if defined(TOKCLI_AVX)
+#include <immintrin.h>
+#elif defined(TOKCLI_SSE2)
+#include <emmintrin.h>
+#endif
 
 namespace tokcli {
 namespace {
@@ -26,7 +26,7 @@ constexpr size_t kMostNumber = 256;     // bytes; Python refuses integers of mor
 
 // Returns how many of the kAtOnce bytes at `p` are plain text in a string: those before the first quote, backslash or
 // control character.
-#if defined(__SSE2__)
+#if defined(TOKCLI_SSE2)
 constexpr size_t kAtOnce = 16;
 size_t plain_bytes(const uint8_t* p) {
   const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
@@ -53,7 +53,7 @@ size_t plain_bytes(const uint8_t* p) {
 
 // The same for as many bytes at once as the instructions of the processor take.
 using PlainBytes = size_t(const uint8_t* p);
-#if defined(__x86_64__) && defined(__GNUC__)
+#if defined(TOKCLI_AVX)
 constexpr size_t kWide = 64;
 [[gnu::target("avx2,bmi")]] size_t plain_bytes_avx2(const uint8_t* p) {
   const auto found_in = [](const uint8_t* from) __attribute__((target("avx2,bmi"))) {

@@ -6,12 +6,13 @@
 #include <bit>
 #include <cstring>
 
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
-
+#include "base/processor.h"
 #include "base/watch.h"
 #include "input/valid_utf8.h"
+
+#if defined(TOKCLI_SSE2)
+#include <emmintrin.h>
+#endif
 
 namespace tokcli {
 namespace {
@@ -25,7 +26,7 @@ struct ByteKinds {
   uint64_t begins_more = 0;           // E0 to F4: the next bytes tell
 };
 
-#if defined(__SSE2__)
+#if defined(TOKCLI_SSE2)
 ByteKinds kinds_of(const uint8_t* p) {
   ByteKinds kinds;
   for (unsigned i = 0; i < 64; i += 16) {

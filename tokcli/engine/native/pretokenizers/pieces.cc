@@ -14,10 +14,10 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/processor.h"
 #include "pretokenizers/scan.h"
 
-#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
-#define TOKCLI_X86 1
+#if defined(TOKCLI_AVX)
 #include <immintrin.h>
 #endif
 
@@ -30,7 +30,7 @@ struct Masks {
   uint64_t upper, lower, digit, space, white, newline, apostrophe, slash, control, high;
 };
 
-#if TOKCLI_X86
+#if TOKCLI_AVX
 
 // The comparison is signed: bytes of 0x80 and more are negative, and so in none of these ranges.
 void classify_sse2(const uint8_t* p, Masks* masks) {
@@ -210,7 +210,7 @@ size_t find_ends(const uint8_t* p, const uint8_t* end, const uint8_t** ends, siz
 template <Family family>
 FindEnds finder_of(Instructions use) {
   switch (use) {
-#if TOKCLI_X86
+#if TOKCLI_AVX
     case Instructions::kAvx512: return find_ends<family, classify_avx512>;
     case Instructions::kAvx2:  // (profile: twice the width of SSE2 is no faster)
     case Instructions::kSse2: return find_ends<family, classify_sse2>;

@@ -4,9 +4,10 @@
 #include <bit>
 #include <cstring>
 
+#include "base/processor.h"
 #include "text/unicode.h"
 
-#if defined(__SSE2__)
+#if defined(TOKCLI_SSE2)
 #include <emmintrin.h>
 #endif
 
@@ -16,7 +17,7 @@ namespace tokcli {
 // enough. (Profile: nine words of ten end within the first step; wider steps help only very long runs.)
 template <bool upper, bool lower>
 inline const uint8_t* skip_ascii_letters(const uint8_t* p, const uint8_t* end) {
-#if defined(__SSE2__)
+#if defined(TOKCLI_SSE2)
   const __m128i first = _mm_set1_epi8(static_cast<char>(upper && !lower ? 'A' : 'a') - 1);
   const __m128i last = _mm_set1_epi8(static_cast<char>(upper && !lower ? 'Z' : 'z') + 1);
   const __m128i fold = _mm_set1_epi8(upper && lower ? 0x20 : 0);
