@@ -224,14 +224,14 @@ def takes_encoding(*, several: bool = False, pattern: bool = True) -> Callable[[
                help="Use this encoding: a name or a file.",
                more="`tokcli inspect-ranks` lists the names. A file may have any format that is known (tokenizer.json, "
                     ".tiktoken, a SentencePiece .model, GGUF, tekken.json, GPT-2's pairs of files, a minbpe .model), "
-                    "which is told by its content; a folder is searched for one. Org/name[@revision] is a repository "
-                    "on the Hugging Face Hub, and https://HOST/FILE#sha256=HEX a file with that SHA-256. A name wins "
-                    "over a file of the same name: ./NAME is the file." + repeated),
+                    "which is told by its content; a folder is searched for one. It may also be the name of a "
+                    "repository on the Hugging Face Hub, `org/name[@revision]`, or https://HOST/FILE#sha256=HEX for a "
+                    "file with that SHA-256. A name wins over a file of the same name: ./NAME is the file." + repeated),
         option("-m", "--model", group="Tokenizer", completes="model", metavar="MODEL", multiple=several,
                conflicts=() if several else (apart("--encoding"),),
                help="Use the encoding of this model.",
-               more="`tokcli inspect-ranks --models` lists the models. A model whose tokenizer is not public is an "
-                    "error." + repeated),
+               more="`tokcli inspect-ranks --models` lists the models; their case is ignored, and Ollama's name:tag "
+                    "is known. A model whose tokenizer is not public is an error." + repeated),
         *((_takes_pattern,) if pattern else ()),
         takes_timeout,
         option("--offline", group="Tokenizer", is_rare=True, is_flag=True,

@@ -115,7 +115,7 @@ _rows = group(
            conflicts=(apart("--json", "--jsonl", "--csv", "--by", "--total", hint="--tree has its own format."),),
            help="Show folders and their sums, N levels deep.",
            more="Without N, all levels are shown. On a terminal, rows under 1% are one line in each folder, unless "
-                "--top is given. For instance: tokcli count --tree 2 src"),
+                "--top is given. For instance: `tokcli count --tree 2 src`."),
     options.takes_html(
         apart("--json", "--jsonl", "--csv", "--by", "--total", "-H", "--records", "--chat", "--output",
               hint="The page shows the tree of --tree."),
@@ -137,7 +137,7 @@ _limits = group(
     option("--max", "limit", group="Output", type=TokenRange(min=0), metavar="N",
            help="Exit with 1 if there are more than N tokens.",
            more="The count is printed all the same. With --records, N holds for each record. 8k is 8000, 8Ki is 8192. "
-                "For instance: tokcli count --max 8000 prompt.txt || echo too long"),
+                "For instance: `tokcli count --max 8000 prompt.txt || echo too long`."),
     option("--budget", group="Output", is_flag=True, conflicts=(apart("--jsonl", "--csv"),),
            help="Print what is left of the context window.",
            more="The window is that of the model, or --window. JSON has it as the member left."),
@@ -148,8 +148,8 @@ _limits = group(
     option("--price", group="Output", type=NumberRange(min=0, max=MAX_PRICE), metavar="P",
            conflicts=(apart("--jsonl", "--csv"),),
            help="Print what they cost at P a million tokens.",
-           more="P is in any currency. JSON has the result as the member price. For instance: tokcli count --price 2.5 "
-                "prompt.txt"),
+           more="P is in any currency. JSON has the result as the member price. For instance: `tokcli count --price "
+                "2.5 prompt.txt`."),
 )  # fmt: skip
 
 declared = group(

@@ -39,7 +39,7 @@ _sampling = group(
                       _sampled),
            help="Skip merges with probability P (BPE-dropout).",
            more="Each merge is skipped with probability P, from 0 to 1, so that the ids are others each time, and "
-                "decode to the same text. For instance: `tokcli encode --dropout 0.1 --seed 1 corpus.txt`"),
+                "decode to the same text. For instance: `tokcli encode --dropout 0.1 --seed 1 corpus.txt`."),
     option("--nbest", group="Tokenizer", is_rare=True, type=click.IntRange(min=1, max=MOST_PATHS), metavar="N",
            conflicts=(_sampled, apart("-n", "--offsets", "--format=u16|u32|npy", "--shards",
                                       hint="With --alpha, it is a single list of ids.", unless="--alpha")),
@@ -65,11 +65,12 @@ _form = group(
                       apart("--json", "--offsets", when="u16|u32|npy", hint="A binary file holds nothing but ids.")),
            help="Write ids as text, json, u16, u32 or npy.",
            more="The choices are decimal ids in lines (text), JSON (json), little-endian integers of two or four bytes "
-                "(u16, u32), and a NumPy file (npy). U16 is refused where the vocabulary has more than 65,536 ids."),
+                "(u16, u32), and a NumPy file (npy). The form u16 is refused where the vocabulary has more than 65,536 "
+                "ids."),
     option("--offsets", group="Output", type=click.Choice(["byte", "char"]),
            help="Add where each token begins and ends.",
-           more="Both are counted from 0, in bytes of the text's UTF-8 or in characters. With --json they are the "
-                "member offsets, a pair for each id."),
+           more="There is a line for each token: its id, and where it begins and ends, counted from 0, in bytes of the "
+                "text's UTF-8 or in characters. With --json these are the member offsets, a pair for each id."),
     option("-n", "--limit", group="Output", called="-n", type=TokenRange(min=0), metavar="N",
            help="Stop after N tokens.",
            more="Tokens of a template (--add-special-tokens), and those of --prepend-special and --append-special, are "
@@ -94,7 +95,7 @@ _form = group(
            more="Each input, or with --records each record, is cut by itself. A chunk has at most N tokens when it is "
                 "encoded by itself, no character is torn, and the chunks joined are the text. There is a line of ids "
                 "for each chunk; with --as-text its text; with --json an object with index, text, ids, count, start "
-                "and end (bytes of the text). For instance: `tokcli encode --chunk 512 --overlap 50 --json notes.md`"),
+                "and end (bytes of the text). For instance: `tokcli encode --chunk 512 --overlap 50 --json notes.md`."),
     option("--overlap", group="Output", type=TokenRange(min=0), default=0, metavar="K", conflicts=(needs("--chunk"),),
            help="Repeat up to K tokens in the next chunk.",
            more="Each chunk begins with up to K of the last tokens of the one before, which are among its N tokens."),
@@ -112,8 +113,8 @@ _shards = group(
            more="Each input, or with --records each record, is a document. Ids take two bytes where the vocabulary "
                 "fits, else four. A run that was ended goes on where it was when the same command is given again. "
                 "`tokcli decode DIR` reads the documents back, and `tokcli inspect-ranks --shards DIR` checks the "
-                "files. A DIR that is finished, or has other files in it, is never written to. For instance: tokcli "
-                "encode --records jsonl --append-special '<|endoftext|>' --shards ids corpus.jsonl"),
+                "files. A DIR that is finished, or has other files in it, is never written to. For instance: `tokcli "
+                "encode --records jsonl --append-special '<|endoftext|>' --shards ids corpus.jsonl`."),
     option("--layout", group="Output", type=click.Choice(["flat", "datatrove", "megatron", "npy", "parquet"]),
            default="flat", show_default=True, metavar="LAYOUT", conflicts=(needs("--shards"),),
            help="Choose flat, datatrove, megatron, npy or parquet.",
@@ -159,7 +160,7 @@ _views = group(
            help="Show the text under several encodings.",
            more="The text is shown once for each encoding, with its tokens, in columns that are aligned; below, there "
                 "is how many tokens each takes, and the difference to the first. E1 is a name or a file, as for -e. "
-                "For instance: tokcli encode --compare o200k_base,cl100k_base -t 'hello world'"),
+                "For instance: `tokcli encode --compare o200k_base,cl100k_base -t 'hello world'`."),
     options.takes_html(
         apart(*NO_VIEW, "--step", "--output", hint="The page has its own format."),
         apart("--svg", hint="Write one after the other."),

@@ -73,8 +73,10 @@ _look_ups = group(
 _searches = group(
     option("--grep", group="View", metavar="REGEX",
            help="List the tokens whose text matches REGEX.",
-           more="Tokens that are not UTF-8 are compared with their escapes, such as \\xf0."),
-    option("--prefix", group="View", metavar="TEXT", help="List the tokens that begin with TEXT."),
+           more="What is not UTF-8 in a token is compared as U+FFFD."),
+    option("--prefix", group="View", metavar="TEXT",
+           help="List the tokens that begin with TEXT.",
+           more="TEXT may have escapes, as TOKEN."),
     option("--longest", group="View", type=click.IntRange(min=1), metavar="N",
            help="List the N longest tokens.",
            more="With other searches, it is those of the tokens found."),

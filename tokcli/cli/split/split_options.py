@@ -58,7 +58,7 @@ _views = group(
     option("--diff", group="View", completes="encoding", metavar="ENCODING|P",
            help="Show where another encoding or pattern differs.",
            more="Only the regions that the two patterns cut differently are shown, both sides of each. P is a regex. "
-                "If there are none, nothing is printed."),
+                "If there are none, a note says so."),
     option("--stats", group="View", is_flag=True,
            help="Count what each alternative matches.",
            more="With the longest pieces, and the pieces of several tokens. Alternatives that never match are named."),
@@ -77,7 +77,7 @@ _views = group(
                       *_reads_no_text("--find-witness", "FILE", "--text", *options.LISTS, "-r")),
            help="Find a text that --diff's pattern cuts otherwise.",
            more="It is the shortest text that the two patterns split differently; if there is none, up to which length "
-                "is said. No input is read. For instance: tokcli split -m gpt-4 --diff o200k_base --find-witness"),
+                "is said. No input is read. For instance: `tokcli split -m gpt-4 --diff o200k_base --find-witness`."),
     option("--witnesses", group="View", is_rare=True, metavar="N", type=click.IntRange(1, MOST_WITNESSES), default=1,
            conflicts=(needs("--find-witness"),),
            help="Find up to N such texts.",

@@ -109,7 +109,7 @@ _corpus = group(
                       apart("--pattern", hint="The counts name their pattern; leave out --pattern and --preset.")),
            help="Read FILEs as counts of --counts-only.",
            more="The counts of all FILEs are added up, and the vocabulary is that of their corpora together. For "
-                "instance: tokcli train --counts part*.counts --vocab-size 32768 -o my.tiktoken"),
+                "instance: `tokcli train --counts part*.counts --vocab-size 32768 -o my.tiktoken`."),
 )  # fmt: skip
 _rules = group(
     option("--vocab-size", group="Tokenizer", type=TokenRange(min=256, is_noted=True), metavar="N",
@@ -124,7 +124,8 @@ _rules = group(
     options.takes_timeout,
     option("--special", "special_tokens", group="Special tokens", multiple=True, callback=_text, metavar="NAME",
            help="Add this special token; may be repeated.",
-           more="It has the next free id after the tokens that are trained. Such names in the corpus are text."),
+           more="It has the next free id after the tokens that are trained. Where the corpus has its name, "
+                "the name is left out, and no pair is counted across it."),
     option("--min-frequency", group="Tokenizer", is_rare=True, type=click.IntRange(min=1), default=1, metavar="N",
            show_default=True,
            help="Merge only pairs that occur N times or more.",
@@ -186,7 +187,8 @@ _work = group(
     option("--progress", "progress_kind", group="Running", is_rare=True, metavar="HOW", default="auto",
            type=click.Choice(["auto", "bar", "plain", "none"]), show_default=True,
            help="Show progress as a bar, as plain lines or none.",
-           more="With auto, it is a bar on a terminal, and nothing elsewhere."),
+           more="With auto, it is a bar on a terminal, or lines where a line cannot be drawn again, and nothing in a "
+                "pipe."),
     option("--visualise", group="View", aliases=("--visualize",), is_flag=True,
            help="Show each merge as it is made."),
 )  # fmt: skip
