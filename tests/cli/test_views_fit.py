@@ -62,6 +62,12 @@ def test_no_line_is_wider_than_the_terminal(view: tuple[str, ...], columns: int,
     assert len(lines) > 1
 
 
+@pytest.mark.parametrize("view", [VIEWS[2], VIEWS[4], VIEWS[7], VIEWS[9]], ids=" ".join)
+def test_a_terminal_of_one_column_gets_all_the_same(view: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "a").write_text(TEXT)
+    assert on_terminal(*view, tmp_path / "a", env={"COLUMNS": "1"})[0] == 0
+
+
 def test_the_training_log_fits_the_terminal(tmp_path: Path) -> None:
     asked = ("train", "-q", "--visualise", "--vocab-size", "258", "-t", "日本語 tekst " * 20, "-o", tmp_path / "made")
     lines = shown_lines(*asked, columns=40)

@@ -25,6 +25,7 @@ _NEW = Style(bold=True, underline=True)
 _HEAD = Style(bold=True)
 PAIR_NEEDS = 40  # screen cells: on narrower screens, the pair has no column of its own
 _SCORE_WIDTH = 9
+LEAST_SEGMENTS = 4  # screen cells of the column of segments
 
 
 def heading(made: PieceSteps, number: int) -> Text:
@@ -63,7 +64,7 @@ class MergeTable:
         ]
         if self._has_pair:
             self._widths[2] = min(self._widths[2], width // 3)
-        self._rest = max(width - sum(self._widths) - 2 * len(self._widths), 4)
+        self._rest = max(width - sum(self._widths) - 2 * len(self._widths), LEAST_SEGMENTS)
         self._columns = [*columns, "segments"]
 
     def rows(self) -> Iterator[Table]:
@@ -106,7 +107,7 @@ def _joined(segments: Sequence[bytes], new: int | None, width: int, *, marks: bo
 
     A segment is cut only where it is longer than a line of `width` screen cells, of which the first has `used` some.
     """
-    text = Text(overflow="fold")
+    text, width = Text(overflow="fold"), max(width, LEAST_SEGMENTS)
     for index, (segment, style) in enumerate(zip(segments, cycle(STYLES), strict=False)):
         shown = visible_bytes(segment, spaces=True)
         shown = f"«{shown}»" if marks and index == new else shown
