@@ -118,6 +118,17 @@ def test_what_else_is_written_takes_the_place_of_the_line() -> None:
     assert shown.getvalue() == f"{CLEAR}half{CLEAR}Note: a\nNote: b\n"
 
 
+@pytest.mark.parametrize(("columns", "shown"), [(80, "9 of 90 MB, 300 MB/s, 0:01 left"), (30, "9 of 90 MB, 0:01 left"),
+                                                (16, "9 of 90 MB"), (8, "9 of...")])  # fmt: skip
+def test_the_line_of_progress_fits_the_terminal(columns: int, shown: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    said = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", said)
+    ProgressLine(said).show("9 of 90 MB", "300 MB/s", "0:01 left")
+    assert said.getvalue() == f"{CLEAR}{shown}"
+    assert len(shown) < columns
+
+
 def test_files_in_folders_are_counted_once_and_the_line_stays_between_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,6 +7,7 @@ of each token below it: a token has one cell in each row that it is in, and is c
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import cycle
@@ -85,6 +86,7 @@ def lines_of(token: bytes, spaces: bool) -> list[str]:
     return [*(line + NEWLINE for line in ended), rest]
 
 
+_IN_BRACKETS = re.compile("(⟨[^⟨⟩]*⟩)|(⟨|[^⟨]+)")
 MIN_WIDTH = 20  # screen cells of a row: the visible form of one character never needs more
 
 
@@ -197,6 +199,26 @@ def folded(text: str, width: int) -> Iterator[str]:
         line = next(iter(chop_cells(some, width)), some)  # it returns no line for characters that take no cell
         yield line
         begin += len(line)
+
+
+def folded_between(text: str, width: int) -> Iterator[str]:
+    """Yield stretches as `folded` does, but with what is in ⟨⟩ in one line, where it fits.
+
+    >>> list(folded_between("ab⟨U+200D⟩c", 8)), list(folded("ab⟨U+200D⟩c", 8))
+    (['ab', '⟨U+200D⟩', 'c'], ['ab⟨U+200', 'D⟩c'])
+    """
+    line = ""
+    for whole, other in _IN_BRACKETS.findall(text):
+        if whole and cell_len(whole) <= width:
+            if cell_len(line + whole) > width:
+                yield line
+                line = ""
+            line += whole
+        else:
+            *full, line = folded(line + whole + other, width)
+            yield from full
+    if line:
+        yield line
 
 
 def shortened(text: str, width: int) -> str:

@@ -7,11 +7,15 @@ import unicodedata
 from itertools import islice
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from rich.cells import cell_len
+from support import examples
 
 from tokcli.render.colours import Painter, style_of
 from tokcli.render.split.table import FIRST_ROWS, pattern_lines, table_lines
 from tokcli.render.tables import SplitRow
+from tokcli.render.tokens import folded_between
 
 ATTACK = "\x1b[31m[red]a[/red]\u202e\x1b]8;;http://x\x1b\\\r\n\t\x00"
 PLAIN = Painter(None)
@@ -121,3 +125,17 @@ def test_no_id_and_no_mark_is_lost_in_folding() -> None:
     assert ids == [str(number) for number in range(1000, 1060)]
     shown = "".join("".join(word for word in line.split() if "b" in word or "\u0301" in word) for line in made)
     assert shown == text
+
+
+@examples(200)
+@given(st.text(st.sampled_from("a⟨⟩日\u0301 U+")), st.integers(2, 12))
+def test_folding_loses_nothing_and_fits(text: str, width: int) -> None:
+    lines = list(folded_between(text, width))
+    assert "".join(lines) == text
+    assert all(lines)
+    assert max(map(cell_len, lines), default=0) <= width
+
+
+def test_what_is_in_brackets_stays_whole_where_it_fits() -> None:
+    shown = lines([SplitRow(0, "👩\u200d".encode() * 20, "a1", (1,))], 50)
+    assert sum(line.count("⟨U+200D⟩") for line in shown) == 20

@@ -14,7 +14,7 @@ from rich.cells import cell_len
 
 from tokcli.render.colours import Painter
 from tokcli.render.tables import SPLIT_COLUMNS, Column, SplitRow
-from tokcli.render.tokens import folded
+from tokcli.render.tokens import folded, folded_between
 from tokcli.render.visible import visible, visible_bytes
 
 FIRST_ROWS = 200  # rows that decide the widths of the columns
@@ -101,7 +101,7 @@ def _folded(cell: str, size: int, header: str) -> Iterator[str]:
                 line = f"{line} {number}" if line else number
         yield line
     else:
-        yield from folded(cell, size)
+        yield from folded_between(cell, size)
 
 
 def _shrunk(columns: _Columns, widths: Sequence[int], width: int) -> list[int]:
