@@ -1,4 +1,4 @@
-# Completion of tokcli for bash.
+# Completion of tokcli for bash. Without this file: eval "$(tokcli --completion bash)" in ~/.bashrc
 
 _tokcli() {
     local program=$1 answer kind space before inside line

@@ -1,4 +1,4 @@
-# Completion of tokcli for fish.
+# Completion of tokcli for fish. Without this file: tokcli --completion fish | source in ~/.config/fish/config.fish
 
 function __tokcli_complete
     set -l words (commandline -opc)

@@ -37,7 +37,9 @@ def answer(shell: str, *arguments: str) -> list[str]:
 def page(name: str) -> str:
     """Return a man page as it is made now, without its macros, on one line."""
     text = make_manual.pages()[f"{f'tokcli-{name}'.rstrip('-')}.1"]
-    plain = re.sub(r"\\f[BIR]|\\[%&]", "", text).replace(r"\-", "-").replace(r"\(aq", "'").replace(r"\e", "\\")
+    plain = re.sub(r"\\\[u(\w+)\]", lambda match: chr(int(match[1], 16)), re.sub(r"\\f[BIR]|\\%|\\&", "", text))
+    for sign, written in make_manual.man.ESCAPES.items():
+        plain = plain.replace(written, sign)
     return " ".join(plain.split())
 
 

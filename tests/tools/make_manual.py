@@ -20,7 +20,8 @@ import man_markup as man
 from tokcli import __version__
 from tokcli.cli.declare.command import Command
 from tokcli.cli.declare.conflicts import Apart, Idle, Needs
-from tokcli.cli.declare.option import GROUPS, Argument, Option
+from tokcli.cli.declare.help import in_groups
+from tokcli.cli.declare.option import Argument, Option
 from tokcli.cli.main import COMMANDS, PROGRAM, cli
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -72,9 +73,8 @@ def command_page(name: str) -> str:
         if isinstance(row, Argument)
     ]
     parts.append(".SH OPTIONS\n")
-    for group in GROUPS:
-        rows = [row for row in rows_of(command) if row.group == group]
-        parts += [f".SS {group}\n" * bool(rows), *(option(row, rules_of(command, row)) for row in rows)]
+    for group, rows in in_groups(rows_of(command)):
+        parts += [f".SS {group}\n", *(option(row, rules_of(command, row)) for row in rows)]
     parts += [".SH EXAMPLES\n", man.code(examples), *sections.values()]
     return "".join([*parts, *(text_of("")[1][shared] for shared in SHARED), see_also(name)])
 

@@ -7,14 +7,17 @@ import textwrap
 from collections.abc import Iterator
 
 WIDTH = 78  # of the source's lines, which mandoc wants below 80
-_SPAN = re.compile(r"`([^`]+)`|(?<![\w*])\*([^*\s][^*]*)\*|(?<![\w\-'])(--?[A-Za-z][\w-]*)|\[([^\]]+)\]\(([^)]+)\)")
-_SIGNS = {"\\": r"\e", "'": r"\(aq", "`": r"\(ga", "^": r"\(ha", "~": r"\(ti", "-": r"\-", '"': r"\(dq"}
+_SPAN = re.compile(
+    r"`([^`]+)`|\*\*([^*]+)\*\*|(?<![\w*])\*([^*\s][^*]*)\*|(?<![\w\-'])(--?[A-Za-z][\w-]*)|\[([^\]]+)\]\(([^)]+)\)"
+)
+# what man(7) has for signs that it would take for others
+ESCAPES = {"\\": r"\e", "'": r"\(aq", "`": r"\(ga", "^": r"\(ha", "~": r"\(ti", "-": r"\-", '"': r"\(dq"}
 _NAME = re.compile(r"[A-Z][A-Z0-9]*\b")
 
 
 def literal(text: str) -> str:
     """Text as it is typed: every sign is the ASCII one."""
-    return "".join(_SIGNS.get(c, c if c.isascii() else f"\\[u{ord(c):04X}]") for c in text)
+    return "".join(ESCAPES.get(c, c if c.isascii() else f"\\[u{ord(c):04X}]") for c in text)
 
 
 def word(text: str) -> str:
@@ -36,9 +39,11 @@ def _plain(text: str) -> str:
 
 
 def _span(match: re.Match[str]) -> str:
-    code, name, option, link, target = match.groups()
+    code, strong, name, option, link, target = match.groups()
     if link:
         return prose(link) + (f" ({literal(target)})" if ":" in target else "")
+    if strong:
+        return rf"\fB{prose(strong)}\fR"
     return rf"\fI{word(name)}\fR" if name else rf"\fB{word(code or option)}\fR"
 
 
@@ -75,10 +80,8 @@ def _guarded(line: str) -> str:
 def blocks(markdown: str) -> Iterator[str]:
     """The blocks of a text in Markdown: headings, paragraphs, code, lists, tables of which the first row is a heading."""
     text = re.sub(r"<!--.*?-->\n?", "", markdown, flags=re.DOTALL)
-    for part in re.findall(r"^```\w*\n.*?^```$|(?:^(?!```).+\n?)+", text, re.MULTILINE | re.DOTALL):
-        for piece in [part] if part.startswith("```") else re.split(r"\n\s*\n", part):
-            if piece.strip():
-                yield from _block(piece.strip("\n"))
+    for part in re.findall(r"^```(?s:.*?)^```$|(?:^(?!```).+\n?)+", text, re.MULTILINE):
+        yield from _block(part.strip("\n"))
 
 
 def _block(text: str) -> Iterator[str]:

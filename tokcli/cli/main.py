@@ -147,7 +147,7 @@ def _completion() -> tuple[ModuleType, ModuleType]:
     callback=_print_completion,
     metavar="SHELL",
     help='Print completions: eval "$(tokcli --completion bash)".',
-    more="SHELL is bash, zsh or fish. An installation has these files where the shells look for them.",
+    more="SHELL is bash, zsh or fish. An installation has these files where the shells look; see COMPLETION below.",
 )
 def cli() -> None:
     """Run the command that is named."""

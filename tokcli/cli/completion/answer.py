@@ -7,6 +7,8 @@ from typing import NamedTuple
 import click
 
 from tokcli.cli.completion.values import Value, values_of
+from tokcli.cli.declare.command import Command
+from tokcli.cli.declare.help import in_groups
 from tokcli.cli.declare.option import Argument, Option, help_option
 
 LISTS = ("encodings",)  # values of which each may be followed by a comma and another
@@ -26,8 +28,9 @@ class Line:
     """The words of a command before the cursor: its options so far, and what the next word is."""
 
     def __init__(self, command: click.Command, words: list[str]) -> None:
-        rows = [row for row in command.params if isinstance(row, Option)]
-        self.rows: list[Option] = [*rows, help_option()]
+        rows = [row for row in (*command.params, help_option()) if isinstance(row, Option)]
+        listed = in_groups(rows, command.most_used if isinstance(command, Command) else ())
+        self.rows = [row for _, group in listed for row in group]  # as --help lists them
         self.argument = next((row for row in command.params if isinstance(row, Argument)), None)
         self.named = {name: row for row in self.rows for name in (*row.opts, *row.aliases)}
         self.given: dict[str, list[str]] = {}  # by parameter name

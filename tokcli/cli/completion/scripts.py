@@ -6,7 +6,7 @@ A shell may have any settings, and may be old (bash 3.2 of macOS), so the script
 from __future__ import annotations
 
 BASH = r"""
-# Completion of tokcli for bash.
+# Completion of tokcli for bash. Without this file: eval "$(tokcli --completion bash)" in ~/.bashrc
 
 _tokcli() {
     local program=$1 answer kind space before inside line
@@ -37,7 +37,7 @@ complete -o nosort -F _tokcli tokcli 2>/dev/null || complete -F _tokcli tokcli
 
 ZSH = r"""
 #compdef tokcli
-# Completion of tokcli for zsh.
+# Completion of tokcli for zsh. Without this file: eval "$(tokcli --completion zsh)" in ~/.zshrc
 
 _tokcli() {
     local program=${~${(Q)words[1]}} found=1
@@ -73,7 +73,7 @@ fi
 """
 
 FISH = r"""
-# Completion of tokcli for fish.
+# Completion of tokcli for fish. Without this file: tokcli --completion fish | source in ~/.config/fish/config.fish
 
 function __tokcli_complete
     set -l words (commandline -opc)

@@ -14,7 +14,7 @@ COLUMN = range(16, 31)  # how wide the names of options may be; a longer one has
 
 def write_options(formatter: click.HelpFormatter, rows: list[Option], most_used: tuple[str, ...]) -> None:
     """Write a line or more for each option, under the heading of its group; those most used are a group before all."""
-    sections = list(_sections(rows, most_used))
+    sections = list(in_groups(rows, most_used))
     texts = [(_name(row), _help(row)) for _, listed in sections for row in listed]
     column = min(COLUMN, key=lambda width: (sum(len(_lines(*text, width, formatter.width)) for text in texts), width))
     for heading, listed in sections:
@@ -23,7 +23,8 @@ def write_options(formatter: click.HelpFormatter, rows: list[Option], most_used:
             formatter.write("".join(f"{line}\n" for line in _lines(_name(row), _help(row), column, formatter.width)))
 
 
-def _sections(rows: list[Option], most_used: tuple[str, ...]) -> Iterator[tuple[str, Iterable[Option]]]:
+def in_groups(rows: list[Option], most_used: tuple[str, ...] = ()) -> Iterator[tuple[str, Iterable[Option]]]:
+    """Yield the headings under which options are listed, each with its options in order."""
     named = {row.opts[-1]: row for row in rows}
     first = [named[name] for name in most_used]
     if first:
