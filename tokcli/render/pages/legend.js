@@ -5,10 +5,9 @@ const MOST_DIFFERENT = 100_000; // pieces that are counted for the examples
 
 // Returns the classes of an alternative's colour: the seventh has the colour of the first, with another line.
 const colourOf = (number) =>
-  number ? `t${(number - 1) % COLOURS} turn${Math.floor((number - 1) / COLOURS) % 4}` : "";
+  number ? `t${(number - 1) % COLOURS} turn${Math.floor((number - 1) / COLOURS) % 4}` : "uncoloured";
 const nameOf = (number) => (number ? `a${number}` : "-");
-const swatch = (number) =>
-  number ? make("span", { class: `alternative ${colourOf(number)}` }, nameOf(number)) : make("span", {}, nameOf(0));
+const swatch = (number) => make("span", { class: `alternative ${colourOf(number)}` }, nameOf(number));
 
 // What each alternative made of a text: how many pieces, of how many bytes, and which were the most frequent ones.
 class AlternativeCounts {
@@ -39,7 +38,12 @@ class AlternativeCounts {
 function showLegend(head, pieces, chosen, onChange) {
   const counts = new AlternativeCounts(pieces, head.alternatives.length);
   const list = byId("pattern");
-  list.append(...head.parts.map((part) => make("li", {}, isolated(visible(part, false)))));
+  byId("all").hidden = byId("legend-hint").hidden = !head.alternatives.length;
+  if (!head.alternatives.length) {
+    byId("legend-heading").textContent = "What cuts the text";
+    list.append(...head.parts.map((part) => make("li", {}, isolated(visible(part, false)))));
+    return;
+  }
   const line = (number) => {
     const button = make("button", { type: "button", "aria-pressed": "false" }, swatch(number));
     button.addEventListener("click", () => {

@@ -3,9 +3,10 @@
 const MOST_SHOWN = 400; // bytes of a piece in a row, or in hexadecimal; ten times as many in its description
 const MOST_TOKENS = 50; // of a piece, in a row and in its description
 
-// The pieces of a text, as the items of a RunningText, too; `faded` are those that are not to be seen, or null.
+// The pieces of a text, as the items of a RunningText, too. Without alternatives, their colours only tell them apart.
 class Pieces {
-  constructor(columns, tokens) {
+  constructor(columns, tokens, hasAlternatives) {
+    this.hasAlternatives = hasAlternatives;
     this.bytes = columns.text;
     this.starts = startsOf(columns.pieces);
     this.count = columns.pieces.length;
@@ -33,16 +34,17 @@ class Pieces {
     return this.firstToken[number + 1] - this.firstToken[number];
   }
 
-  // Returns what is equal for pieces of the same text: their tokens.
+  // Returns what is equal for pieces of the same text; their tokens may be equal for others, too (`unknown`).
   keyOf(number) {
-    return this.tokenCountOf(number) === 1 ? this.sequence[this.firstToken[number]] : this.tokensOf(number).join(" ");
+    return this.lengthOf(number) > MOST_SHOWN ? number : String.fromCharCode(...this.bytesOf(number));
   }
 
   isShown(number) {
     return !this.chosen.size || this.chosen.has(this.alternatives[number]);
   }
 
-  classOf(number) {
+  classOf(number, first) {
+    if (!this.hasAlternatives) return `t${(number - first) % COLOURS}`;
     return this.isShown(number) ? colourOf(this.alternatives[number]) : "faded";
   }
 
@@ -60,7 +62,7 @@ class Pieces {
     return [
       definitions([
         ["text", this.chip(number, 10 * MOST_SHOWN)],
-        ["alternative", make("a", { href: `#alternative-${alternative}` }, swatch(alternative))],
+        ["alternative", this.hasAlternatives ? make("a", { href: `#alternative-${alternative}` }, swatch(alternative)) : null],
         ["bytes", make("code", {}, hexOf(bytes.subarray(0, MOST_SHOWN)) + (bytes.length > MOST_SHOWN ? " \u2026" : ""))],
         ["bytes at", `${this.starts[number]}\u2013${this.starts[number + 1]}`],
         ["length", `${counted(bytes.length, "byte")}, ${counted(charactersIn(bytes), "character")}`],
@@ -73,7 +75,7 @@ class Pieces {
 
 function showSplit(head, columns) {
   const tokens = new Tokens(columns);
-  const pieces = new Pieces(columns, tokens);
+  const pieces = new Pieces(columns, tokens, head.alternatives.length > 0);
   const inputs = head.inputs.map(({ name, pieces: count }) => ({ name, count }));
   const text = new RunningText(byId("text"), pieces, inputs);
   text.select(0, { scrolls: false });
@@ -90,7 +92,7 @@ function showSplit(head, columns) {
       const bytes = pieces.bytesOf(number);
       return [
         `${number}`,
-        swatch(pieces.alternatives[number]),
+        pieces.hasAlternatives ? swatch(pieces.alternatives[number]) : nameOf(0),
         pieces.chip(number),
         make("span", {}, ...pieces.tokensOf(number).slice(0, MOST_TOKENS).flatMap((place) => [tokens.idLink(place), " "])),
         `${bytes.length}`,
