@@ -13,7 +13,7 @@ from tokcli.cli.completion.shells import for_zsh
 from tokcli.cli.completion.typed import quoted, words_of
 from tokcli.cli.completion.values import Value
 from tokcli.cli.main import COMMANDS, cli
-from tokcli.registry.models import tokenizer_for_model
+from tokcli.registry.models.lookup import tokenizer_for_model
 
 FILES, FOLDERS, NOTHING = ("file", []), ("folder", []), ("none", [])
 

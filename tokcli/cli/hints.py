@@ -28,7 +28,7 @@ from tokcli.errors import (
     UnknownModelError,
 )
 from tokcli.registry.catalog import CATALOG
-from tokcli.registry.models import names_a_model
+from tokcli.registry.models.lookup import names_a_model
 
 MAX_NAME_BYTES = 255  # the longest name of a file that Linux takes
 NAME_FILES = ("--files0-from", "--files-from", "--pattern-file")  # whose value is no text
@@ -124,8 +124,7 @@ def looks_like_text(name: str) -> bool:
 
 
 def _unknown_encoding(error: UnknownEncodingError) -> str:
-    model = next(filter(names_a_model, (error.name, error.name.lower())), "")
-    return f"It is a model: use -m {model}." if model else error.hint
+    return f"It is a model: use -m {error.name}." if names_a_model(error.name) else error.hint
 
 
 def _unknown_model(error: UnknownModelError) -> str:

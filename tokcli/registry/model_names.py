@@ -33,6 +33,7 @@ _PREFIXES = (
     ("o200k_base", "ft:gpt-4o"),
     ("cl100k_base", "ft:gpt-4 ft:gpt-3.5-turbo ft:davinci-002 ft:babbage-002"),
 )
+MODELS_OF_USERS = "TOKCLI_MODELS"  # the environment variable that names a file of models beside these
 
 
 def _by_model(rows: Iterable[tuple[str, str]]) -> dict[str, str]:

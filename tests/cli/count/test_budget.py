@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from support import failed, noted, ok, refused
 
-from tokcli.registry.model_names import encoding_name_for_model
-from tokcli.registry.model_windows import MODEL_TO_WINDOW, window_for_model
+from tokcli.registry.models.lookup import window_of_model
 
 # --- what is left, what it costs ---------------------------------------------------------------------------------------
 
@@ -57,12 +56,12 @@ def test_budgets_that_mean_nothing_are_refused(arguments: list[str]) -> None:
     refused("count", *arguments, "-t", "[]")
 
 
-def test_every_window_is_of_a_model_whose_encoding_is_known() -> None:
-    assert all(encoding_name_for_model(model) and size > 0 for model, size in MODEL_TO_WINDOW.items())
-    assert window_for_model("gpt-4o-2024-08-06") == window_for_model("gpt-4o") == 128_000
-    assert window_for_model("gpt-4o-2024-11-20") == window_for_model("ft:gpt-4o-2024-08-06:org::id") == 128_000
-    assert window_for_model("gpt-3.5") == window_for_model("ft:gpt-3.5-turbo") == 16_385
-    assert window_for_model("gpt-3.5-turbo-0301") == 4_096
+def test_dated_and_fine_tuned_versions_have_the_window_of_their_model() -> None:
+    assert window_of_model("gpt-4o-2024-08-06") == window_of_model("gpt-4o") == 128_000
+    assert window_of_model("gpt-4o-2024-11-20") == window_of_model("ft:gpt-4o-2024-08-06:org::id") == 128_000
+    assert window_of_model("gpt-3.5") == window_of_model("ft:gpt-3.5-turbo") == 16_385
+    assert window_of_model("gpt-3.5-turbo-0301") == 4_096
+    assert ok("count", "--budget", "-m", "claude-opus-4-6", "--estimate", "-q", "-t", "x") == b"999999\n"
 
 
 # --- what is estimated ---------------------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from tokcli.engine.stream.chunks import ReadOptions
 from tokcli.engine.tokens import Tokens
 from tokcli.errors import InputError
 from tokcli.registry.chat_templates import find_templates
-from tokcli.registry.models import tokenizer_for_model
+from tokcli.registry.models.lookup import tokenizer_for_model
 
 MAX_SEARCHED, MAX_MESSAGES, MAX_TEXT, MAX_LINES = 1 << 20, 500, 10_000, 20
 TEXT = 0xFFFFFFFF  # no id: stands for the ids of a text

@@ -11,7 +11,7 @@ from tokcli.cli.declare.option import Argument, Option
 from tokcli.errors import UnknownModelError
 from tokcli.registry.catalog import CATALOG
 from tokcli.registry.model_names import encoding_name_for_model
-from tokcli.registry.models import all_models, tokenizer_for_model
+from tokcli.registry.models.lookup import model_names, tokenizer_for_model
 
 DEFAULT_ENCODING = "o200k_base"
 PATHS = {"file": "file", "folder": "folder", "encoding": "file", "encodings": "file"}
@@ -40,16 +40,14 @@ def values_of(row: Option | Argument, encoding: str = "", model: str = "") -> tu
 
 
 def _models() -> list[Value]:
-    """Return the models that are known, and the beginnings that families of models share, each with its tokenizer."""
-    found: dict[str, str] = {}
-    for family in all_models():
-        name = family.name.partition("*")[0]
-        name = name if name.rstrip("-") not in found else name.rstrip("-")
+    """Return the models that are known, each with its tokenizer; those of which none is public can be estimated."""
+    found = []
+    for name in model_names():
         try:
-            found.setdefault(name, tokenizer_for_model(name)[0])
-        except UnknownModelError:  # there is none in public, or only longer names are of a model
-            continue
-    return [Value(name, tokenizer) for name, tokenizer in found.items()]
+            found.append(Value(name, tokenizer_for_model(name)[0]))
+        except UnknownModelError:
+            found.append(Value(name, "not public"))
+    return found
 
 
 def _special_tokens(encoding: str, model: str) -> list[str]:

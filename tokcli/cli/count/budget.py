@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tokcli.cli.count.estimates import members_of_estimates
 from tokcli.errors import InputError
-from tokcli.registry.models import window_of_model
+from tokcli.registry.models.lookup import window_of_model
 
 if TYPE_CHECKING:
     from tokcli.cli.count.count_options import CountOptions

@@ -37,7 +37,7 @@ def command(**given: Any) -> int:
     request.note_template()
     is_alone, status = is_one_number(request), 0
     is_plain = is_alone and asked.list_of_names is None and not (
-        asked.chat or asked.budget or asked.price is not None or asked.dask or asked.estimate
+        asked.chat or asked.budget or asked.price is not None or asked.dask or asked.estimate or asked.exact_only
         or (not asked.only_total and (asked.as_json or asked.with_filename))
     )  # fmt: skip
     if not is_plain:
@@ -48,6 +48,8 @@ def command(**given: Any) -> int:
             from tokcli.cli.count import chat  # the rules and templates of chats, 80 ms that other counts do not need
 
             write = chat.write
+        if asked.exact_only:
+            estimates.refuse_guesses(asked)
         if asked.estimate:
             estimates.prepare_estimate(request)
             asked = request.options

@@ -15,7 +15,7 @@ from tokcli.cli.request import TextRequest
 from tokcli.cli.values.numbers import NumberRange, TokenRange
 
 if TYPE_CHECKING:
-    from tokcli.registry.model_estimates import ModelEstimate
+    from tokcli.registry.models.estimates import ModelEstimate
 
 MAX_PRICE = 1e9  # of a million tokens
 

@@ -7,13 +7,26 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tokcli.cli.count.count_options import ModelName
-from tokcli.registry.model_estimates import estimate_for_model
+from tokcli.errors import MAX_QUOTED, InputError
+from tokcli.registry.models.estimates import estimate_for_model
+from tokcli.registry.models.lookup import find_model
 
 if TYPE_CHECKING:
     from tokcli.cli.chat.conversation import ChatCount
     from tokcli.cli.count.count_options import CountOptions, CountRequest
     from tokcli.cli.count.many import Row
-    from tokcli.registry.model_estimates import ModelEstimate
+    from tokcli.registry.models.estimates import ModelEstimate
+
+
+def refuse_guesses(asked: CountOptions) -> None:
+    """Raise InputError for a model of which only tiktoken's prefix is known, whose tokenizer may be another."""
+    for name in asked.encodings:
+        found = find_model(name) if isinstance(name, ModelName) else None
+        if found is not None and found.prefix:
+            raise InputError(
+                f"--exact-only: {name[:MAX_QUOTED]} is not a model that is known here",
+                f"Name the encoding with -e; for {found.prefix}... tiktoken has {found.tokenizer}.",
+            )
 
 
 def prepare_estimate(request: CountRequest) -> None:

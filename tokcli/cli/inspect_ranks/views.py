@@ -11,6 +11,7 @@ from tokcli.analysis.vocabulary import byte_order, difference, stats_of
 from tokcli.cli.inspect_ranks.inspect_options import InspectOptions, InspectRequest
 from tokcli.cli.inspect_ranks.listing import emit, is_for_people, is_tsv, on_screen
 from tokcli.cli.json_stream import text_of_name
+from tokcli.registry.models.lookup import stands_for_a_model
 from tokcli.render.numbers import counted, grouped
 from tokcli.render.tables import NO_NUMBER, Column, NumberColumn, number_tsv
 
@@ -95,7 +96,8 @@ def show_bytes(request: InspectRequest, output: ShownOn) -> None:
 def show_difference(request: InspectRequest, output: ShownOn) -> None:
     """List the tokens that only one of two vocabularies has, or that differ in id; a note counts those in both."""
     first, second = request.options.diff or ("", "")
-    found = difference(*(request.encoding_named(name).tokenizer.ids_by_token() for name in (first, second)))
+    encodings = [request.encoding_named(name, name if stands_for_a_model(name) else None) for name in (first, second)]
+    found = difference(*(encoding.tokenizer.ids_by_token() for encoding in encodings))
     rows: list[Any] = [*found.only_a, *found.only_b, *found.shifted]
     counts = {
         "shared": found.shared,

@@ -19,6 +19,7 @@ from tokcli.cli.split.split_options import SplitRequest
 from tokcli.cli.terminal import pager, screen
 from tokcli.cli.terminal.colours import is_for_people
 from tokcli.errors import TokcliError
+from tokcli.registry.models.lookup import named_as, stands_for_a_model
 from tokcli.render.split import diff as split_diff
 from tokcli.render.visible import escape
 
@@ -68,7 +69,8 @@ class Side(NamedTuple):
     @property
     def title(self) -> str:
         """The name of the side: its pattern, or its encoding."""
-        return self.request.options.pattern or self.request.encoding.name
+        asked = self.request.options
+        return asked.pattern or asked.model or self.request.encoding.name
 
     def tokens_of(self, pieces: Sequence[Piece], count: int) -> int | None:
         """Return how many tokens the `count` pieces of a region have; None if some are missing or do not tell."""
@@ -85,8 +87,8 @@ Sides = tuple[Side, Side]
 
 def other_side(request: SplitRequest, named: str) -> Side:
     """Return the right side: the same request for the encoding or the pattern `named` by --diff."""
-    if re.fullmatch(_NAME, named) or os.path.lexists(named):
-        made = TextRequest(request.options.replace(encoding=named, model=None, pattern=None, allow_special=()))
+    if re.fullmatch(_NAME, named) or os.path.lexists(named) or stands_for_a_model(named):
+        made = TextRequest(request.options.replace(**named_as(named), pattern=None, allow_special=()))
         return Side(made, has_counts(made))
     # A tokenizer that is no encoding takes no pattern; the default encoding does, since only its pattern matters.
     if has_counts(request):

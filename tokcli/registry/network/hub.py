@@ -17,11 +17,19 @@ from pathlib import Path
 
 from tokcli.atomic import locked, replace_file
 from tokcli.errors import NetworkError, OfflineError, TokcliError, UnknownEncodingError, reason_of
-from tokcli.registry.folders import private_dir
+from tokcli.registry.folders import cache_dir, private_dir
 from tokcli.registry.network.answers import Progress, RefusedError
 from tokcli.registry.network.cache import read_kept, read_own
 from tokcli.registry.network.download import is_offline, timeout_from_environment
-from tokcli.registry.network.hub_files import TOKENIZER_FILES, HubFiles, HubId, cached_names, files_in_hub_cache, is_set
+from tokcli.registry.network.hub_files import (
+    TOKENIZER_FILES,
+    HubFiles,
+    HubId,
+    cached_names,
+    files_in_hub_cache,
+    is_set,
+    paths_in_hub_cache,
+)
 from tokcli.registry.network.hub_server import endpoint, fetch_beside, fetch_tokenizer
 
 FOLDER = "hub"  # in the cache folder: a record for each revision (JSON), and the files under their SHA-256
@@ -90,6 +98,11 @@ def find_beside(
     found = fetch_beside(wanted, names)
     _keep_files(record, found, note)
     return found.files
+
+
+def is_kept(wanted: HubId) -> bool:
+    """Return whether the hub's own cache, or ours, has a repository's tokenizer, so that nothing is downloaded."""
+    return bool(paths_in_hub_cache(wanted)) or Path(cache_dir(), FOLDER, _record_of(wanted)).exists()
 
 
 def forget(wanted: HubId) -> None:

@@ -99,13 +99,17 @@ def _place(path: str) -> Path:
 
 def files_in_hub_cache(wanted: HubId) -> dict[str, bytes] | None:
     """Return the files of a repository's tokenizer in the hub's own cache, by name; None if they are not there."""
+    return {path.name: read_regular_file(path) for path in paths_in_hub_cache(wanted)} or None
+
+
+def paths_in_hub_cache(wanted: HubId) -> list[Path]:
+    """Return the paths of the files of a repository's tokenizer in the hub's own cache; none if they are not there."""
     snapshot = snapshot_in_hub_cache(wanted)
-    if snapshot is None:
-        return None
-    for row in TOKENIZER_FILES:
-        if all(_is_file(snapshot / name) for name in row):
-            return {name: read_regular_file(snapshot / name) for name in row}
-    return None
+    if snapshot is not None:
+        for row in TOKENIZER_FILES:
+            if all(_is_file(snapshot / name) for name in row):
+                return [snapshot / name for name in row]
+    return []
 
 
 def cached_names(wanted: HubId) -> list[str]:

@@ -17,6 +17,7 @@ from tokcli.cli.terminal.colours import is_for_people
 from tokcli.engine.stream.spans import byte_spans
 from tokcli.engine.tokens import Spans, pairs_of
 from tokcli.errors import InputError
+from tokcli.registry.models.lookup import named_as
 from tokcli.render.stacks.comparison import TSV_COLUMNS, EncodingTotal, stack_rows
 from tokcli.render.tables import tsv
 from tokcli.render.visible import visible
@@ -45,11 +46,13 @@ def sides_of(request: EncodeRequest, names: str) -> list[EncodeRequest]:
     """Return a request for each encoding, already loaded, so that its errors are raised before any text is read."""
     chosen = [name.strip() for name in names.split(",")]
     if len(chosen) < 2 or not all(chosen):
-        raise InputError("--compare takes at least two encodings", "For instance --compare o200k_base,cl100k_base")
+        raise InputError(
+            "--compare takes at least two encodings or models", "For instance --compare gpt-4o,cl100k_base"
+        )
     wanted = request.options.allow_special
     sides: list[EncodeRequest] = []
     for name in chosen:
-        options = request.options.replace(encoding=name, model=None, allow_special=())
+        options = request.options.replace(**named_as(name), allow_special=())
         encoding = EncodeRequest(options).encoding
         allowed = tuple(token for token in wanted if token in encoding.special_tokens_set)
         sides.append(EncodeRequest(options.replace(allow_special=allowed), encoding))
@@ -75,7 +78,7 @@ class SideTokens(NamedTuple):
 
 def tokens_of(side: EncodeRequest, data: bytes) -> SideTokens:
     """Return the ids and spans of a text under the encoding of one side."""
-    name, tokenizer = side.encoding.name, side.encoding.tokenizer
+    name, tokenizer = side.options.model or side.encoding.name, side.encoding.tokenizer
     if sees_whole(side):
         text, ids, spans = whole_tokens(side, [data] if data else [])
         return SideTokens(name, ids, None if spans is None else byte_spans(text.encode(), spans))

@@ -6,19 +6,33 @@ measured; any other model is refused.
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
 from tokcli.errors import InputError
-from tokcli.registry.models import NOT_PUBLIC, tokenizer_of_family
+from tokcli.registry.models.lookup import find_model
+from tokcli.registry.models.table import CLOSED
 
 MEASURED_BY = "o200k_base"
-# Claude's tokens for one of o200k_base, by `count_tokens` of its API: 1.18 for the versions 3 to 4.6, and 1.53 since
-# Opus 4.7, which has another tokenizer (github.com/sammcj/ingest, pull 65, August 2026). The bounds are those of
-# single texts: 10% to 30% above o200k_base for prose and code before, and since then 1.0 (Chinese) to 1.47 times
-# (English) as many as before (claudecodecamp.com, "I measured Claude 4.7's new tokenizer", April 2026).
-_BEFORE_4_7, _SINCE_4_7 = (1.18, 1.1, 1.3), (1.53, 1.1, 1.9)
-_CLAUDE = re.compile(r"claude(?:-[a-z]+)??-(\d{1,2})(?:[-.](\d{1,2}))?(?![\d.])")
+
+
+class Measured(NamedTuple):
+    """Tokens of a model for one of MEASURED_BY: on average, and the least and the most for single texts."""
+
+    factor: float
+    low: float
+    high: float
+    source: str
+    date: str
+
+
+_CLAUDE = "count_tokens of Anthropic's API, github.com/sammcj/ingest, pull 65"
+# By the name that rows of the table have after `closed:`. The bounds are those of single texts: 10% to 30% above
+# o200k_base for prose and code before Opus 4.7, and since then 1.0 (Chinese) to 1.47 times (English) as many as before
+# (claudecodecamp.com, "I measured Claude 4.7's new tokenizer", April 2026).
+MEASURED = {
+    "claude-3": Measured(1.18, 1.1, 1.3, _CLAUDE, "2026-08"),
+    "claude-4.7": Measured(1.53, 1.1, 1.9, _CLAUDE, "2026-08"),
+}
 
 
 class ModelEstimate(NamedTuple):
@@ -29,6 +43,7 @@ class ModelEstimate(NamedTuple):
     factor: float
     low: float
     high: float
+    source: str
 
     def scaled(self, tokens: int) -> int:
         """Return the estimate for a text that has so many tokens by the encoding."""
@@ -45,13 +60,16 @@ def estimate_for_model(name: str) -> ModelEstimate | None:
     >>> estimate_for_model("gpt-4o") is None
     True
     """
-    if tokenizer_of_family(name) != NOT_PUBLIC:
+    found = find_model(name)
+    is_unknown_claude = found is None and "claude" in name.lower()
+    if not is_unknown_claude and (found is None or found.row is None or not found.row.is_closed):
         return None
-    version = _CLAUDE.match(name.rpartition("/")[2].lower())
-    numbers = (int(version[1]), int(version[2] or 0)) if version else (0, 0)
-    if numbers < (3, 0):
+    if found is None or found.tokenizer == CLOSED:
         raise InputError(
             f"{name}: no measured factor is known, so its tokens cannot be estimated",
             "Claude's are known from version 3 on (such as claude-opus-4-7); or count with another encoding by -e.",
         )
-    return ModelEstimate(name, MEASURED_BY, *(_BEFORE_4_7 if numbers < (4, 7) else _SINCE_4_7))
+    measured = MEASURED[found.tokenizer.partition(":")[2]]
+    return ModelEstimate(
+        name, MEASURED_BY, measured.factor, measured.low, measured.high, f"{measured.source}, {measured.date}"
+    )
