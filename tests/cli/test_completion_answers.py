@@ -114,11 +114,13 @@ def test_models_are_offered_that_have_a_tokenizer_and_with_it() -> None:
     assert {"gpt-4o\to200k_base", "qwen3\tQwen/Qwen3-8B"} <= set(lines)
     assert len(lines) > 100
     for name, tokenizer in (line.split("\t") for line in lines):
-        assert tokenizer_for_model(name)[0] == tokenizer
+        assert tokenizer == "with --estimate" or tokenizer_for_model(name)[0] == tokenizer
+    assert "claude-opus-4.7\twith --estimate" in lines
+    assert not [line for line in lines if line.startswith("grok")]
 
 
 def test_the_case_of_models_is_ignored_as_the_commands_do() -> None:
-    assert raw("bash", "tokcli count -m QWQ", "QWQ", "9", "80")[3:] == ["qwq"]
+    assert raw("bash", "tokcli count -m QWQ-", "QWQ-", "9", "80")[3:] == ["qwq-32b", "qwq-32b-preview"]
     assert raw("zsh", "count", "-m", "QWQ")[0].split()[2:] == ["case"]
 
 

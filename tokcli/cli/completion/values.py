@@ -11,7 +11,8 @@ from tokcli.cli.declare.option import Argument, Option
 from tokcli.errors import UnknownModelError
 from tokcli.registry.catalog import CATALOG
 from tokcli.registry.model_names import encoding_name_for_model
-from tokcli.registry.models.lookup import model_names, tokenizer_for_model
+from tokcli.registry.models.lookup import find_model, model_names, place_of
+from tokcli.registry.models.table import CLOSED
 
 DEFAULT_ENCODING = "o200k_base"
 PATHS = {"file": "file", "folder": "folder", "encoding": "file", "encodings": "file"}
@@ -40,13 +41,14 @@ def values_of(row: Option | Argument, encoding: str = "", model: str = "") -> tu
 
 
 def _models() -> list[Value]:
-    """Return the models that are known, each with its tokenizer; those of which none is public can be estimated."""
+    """Return the models that have a tokenizer in public, with it, and those whose tokens can be estimated."""
     found = []
     for name in model_names():
-        try:
-            found.append(Value(name, tokenizer_for_model(name)[0]))
-        except UnknownModelError:
-            found.append(Value(name, "not public"))
+        model = find_model(name)
+        if model is not None and (model.row is None or not model.row.is_closed):
+            found.append(Value(name, place_of(model.tokenizer)))
+        elif model is not None and model.tokenizer != CLOSED:
+            found.append(Value(name, "with --estimate"))
     return found
 
 
