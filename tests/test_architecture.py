@@ -209,7 +209,6 @@ LATE = {
     "tokcli.registry.compiled.kinds.sentencepieces": "SentencePiece's rules, 20 ms, where its native twin does not do",
     "tokcli.registry.lazy_ranks": "the packed ranks, 20 ms, once an image is in the cache",
     "tokcli.registry.encodings": "files, 20 ms, the network, 30 ms, and the table of models, 5 ms: a registered name needs none of them",
-    "tokcli.registry.models.lookup": "JSON and the hub's names, 10 ms, where a user adds no models",
     "tokcli.registry.network.download": "requests, 130 ms",
     "tokcli.registry.ranks_files": "the cache of downloads, 16 ms",
     "tokcli.registry.registered": "the packed ranks, 20 ms, once an image is in the cache",

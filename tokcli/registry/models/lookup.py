@@ -7,16 +7,13 @@ name that is not in the table is never answered by its nearest.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple, NoReturn
+from typing import NamedTuple, NoReturn
 
 from tokcli.errors import MAX_QUOTED, InputError, UnknownModelError, did_you_mean
 from tokcli.registry.catalog import CATALOG
-from tokcli.registry.model_names import MODEL_PREFIX_TO_ENCODING, MODEL_TO_ENCODING, MODELS_OF_USERS
+from tokcli.registry.model_names import MODEL_PREFIX_TO_ENCODING, MODEL_TO_ENCODING
 from tokcli.registry.models.spelling import normal_form, readings, served_names
-from tokcli.registry.models.table import CLOSED, ModelRow, table
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from tokcli.registry.models.table import CLOSED, ModelRow, table, users_table
 
 OPENAI = ("openai", "azure")  # before the / of a name that tiktoken's prefixes are for
 LIST = "List models with tokcli inspect-ranks --models"
@@ -36,9 +33,8 @@ def find_model(name: str) -> FoundModel | None:
     >>> find_model("GPT-4o").tokenizer, find_model("gpt-4o-foo").prefix, find_model("gpt-4oo")
     ('o200k_base', 'gpt-4o-', None)
     """
-    own, known = user_models(), table().models
     forms = list(readings(name))
-    for models in (own, known) if own else (known,):
+    for models in (users_table().models, table().models):
         for form in forms:
             if form in models:
                 row = models[form][1]
@@ -81,16 +77,6 @@ def tokenizer_for_model(name: str) -> tuple[str, str]:
     return place, "" if place in CATALOG else f"{name[:MAX_QUOTED]}: the tokenizer of {place}"
 
 
-def user_models() -> Mapping[str, tuple[str, ModelRow]]:
-    """Return the models of the file that TOKCLI_MODELS names, by the normal form of their names; {} without it."""
-    path = os.environ.get(MODELS_OF_USERS)
-    if not path:
-        return {}
-    from tokcli.registry.models.user_rows import read_models  # JSON and the hub's names, 10 ms
-
-    return read_models(path)
-
-
 def place_of(tokenizer: str) -> str:
     """Return where a tokenizer of the table is: a registered encoding, or a repository or file.
 
@@ -105,7 +91,7 @@ def all_rows() -> list[ModelRow]:
     known = table()
     rest = [name for name in MODEL_TO_ENCODING if normal_form(name) not in known.models]
     others = [ModelRow("OpenAI", (name,), MODEL_TO_ENCODING[name], None, "tiktoken 0.14", "2026-08") for name in rest]
-    return [*(row for _, row in user_models().values()), *known.rows, *others]
+    return [*users_table().rows, *known.rows, *others]
 
 
 def model_names() -> list[str]:
@@ -115,7 +101,7 @@ def model_names() -> list[str]:
     True
     """
     names = [name for name, _ in table().models.values() if not name.endswith("-DATE")]
-    return list(dict.fromkeys([*MODEL_TO_ENCODING, *(name for name, _ in user_models().values()), *names]))
+    return list(dict.fromkeys([*MODEL_TO_ENCODING, *(name for name, _ in users_table().models.values()), *names]))
 
 
 def window_of_model(name: str) -> int:

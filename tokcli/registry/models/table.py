@@ -1,6 +1,7 @@
-"""Reads the table of models: which tokenizer each name has, its window, and where and when that was found out.
+"""Reads tables of models: which tokenizer each name has, its window, and where and when that was found out.
 
-models.txt says how its lines are to be read. Which name a user means is left to lookup.py.
+models.txt, the table that ships, says how its lines are to be read; a file that TOKCLI_MODELS names has such lines, and
+may leave out where they come from. Which name a user means is left to lookup.py.
 """
 
 from __future__ import annotations
@@ -10,13 +11,23 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from itertools import product
-from typing import NamedTuple
+from math import prod
+from typing import NamedTuple, NoReturn
 
+from tokcli.errors import MAX_QUOTED, VocabularyError
+from tokcli.formats.limits import read_regular_file
+from tokcli.registry.catalog import CATALOG
+from tokcli.registry.model_names import MODELS_OF_USERS
 from tokcli.registry.models.spelling import normal_form
 
 CLOSED = "closed"  # in place of a tokenizer: none is public; `closed:ID` names how it is estimated
 TOKENIZERS = "tokenizers"  # the group that says which repository has a tokenizer
+MAX_BYTES = 1 << 20
+MAX_NAMES = 1000  # that one word with choices stands for
+MAX_WINDOW_DIGITS = 12
 _CHOICE = re.compile(r"\{([^{}]*)\}")
+_REPOSITORY = re.compile(r"[\w-][\w.-]*/[\w.-]+(?:@[\w./-]+)?")
+_NAME = re.compile(r"[^/{}]+")
 _PATH = os.path.join(os.path.dirname(os.path.realpath(__file__)), "models.txt")
 
 
@@ -49,6 +60,9 @@ class Table(NamedTuple):
     repositories: Mapping[str, str]
 
 
+NO_TABLE = Table((), {}, {})
+
+
 def expanded(names: str) -> Iterator[str]:
     """Yield the names that choices in braces stand for.
 
@@ -63,30 +77,94 @@ def expanded(names: str) -> Iterator[str]:
 @lru_cache(maxsize=1)
 def table() -> Table:
     """Return the table that ships with the package."""
-    with open(_PATH, encoding="utf-8") as file:
-        return read_table(file)
+    return read_table(read_regular_file(_PATH, MAX_BYTES), _PATH)
 
 
-def read_table(lines: Iterator[str] | list[str]) -> Table:
-    """Return the table that is written in lines of text."""
-    group = source = date = ""
+def users_table() -> Table:
+    """Return the table of the file that TOKCLI_MODELS names; an empty one without it.
+
+    VocabularyError says what is wrong with the file, and where.
+    """
+    path = os.environ.get(MODELS_OF_USERS)
+    return _users_table(path) if path else NO_TABLE
+
+
+@lru_cache(maxsize=8)
+def _users_table(path: str) -> Table:
+    return read_table(read_regular_file(path, MAX_BYTES), path, is_users=True)
+
+
+def read_table(data: bytes, path: str, *, is_users: bool = False) -> Table:
+    """Return the table in a file, which is not trusted; VocabularyError names the file and the line."""
+    try:
+        lines = data.decode().splitlines()
+    except UnicodeDecodeError as error:
+        raise VocabularyError("not UTF-8", where=path, offset=error.start, unit="byte") from None
+    group, source, date = MODELS_OF_USERS, path, ""
     rows: list[ModelRow] = []
     repositories: dict[str, str] = {}
-    for line in lines:
-        words = line.split()
+    models: dict[str, tuple[str, ModelRow]] = {}
+    for number, line in enumerate(lines, 1):
+        words, place = line.split(), f"{path}:{number}"
         if not words or words[0][0] == "#":
             continue
-        if words[0][0] == "[":
-            group, source, date = line.strip()[1:-1], "", ""
+        if words[0][0] == "[" and words[-1][-1] == "]":
+            group = line.strip()[1:-1]
         elif words[0] == "source:":
-            *cited, date = words[1:]
+            *cited, date = words[1:] or [""]
             source = " ".join(cited)
         elif group == TOKENIZERS:
+            if len(words) != 2 or not _REPOSITORY.fullmatch(words[1]):
+                _fail(place, "expected the name of a tokenizer and its repository, ORG/NAME")
             repositories[words[0]] = words[1]
-        elif line[0].isspace():
-            rows[-1] = rows[-1]._replace(names=(*rows[-1].names, *words))
         else:
-            window = None if words[1] == "?" else int(words[1])
-            rows.append(ModelRow(group, tuple(words[2:]), words[0], window, source, date))
-    models = {normal_form(name): (name, row) for row in rows for names in row.names for name in expanded(names)}
+            if not line[0].isspace():
+                window = _window(words, place)
+                tokenizer = _located(repositories.get(words[0], words[0]), place) if is_users else words[0]
+                rows.append(ModelRow(group, (), tokenizer, window, source, date))
+                words = words[2:]
+            elif not rows:
+                _fail(place, "names that belong to no row: a row begins at the start of its line")
+            rows[-1] = row = rows[-1]._replace(names=(*rows[-1].names, *words))
+            for name in _names(words, place):
+                models[normal_form(name)] = (name, row)
     return Table(tuple(rows), models, repositories)
+
+
+def _window(words: list[str], place: str) -> int | None:
+    """Return the window of a row."""
+    window = words[1] if len(words) > 2 else ""
+    if window == "?":
+        return None
+    if not (window.isascii() and window.isdecimal() and len(window) <= MAX_WINDOW_DIGITS and int(window)):
+        _fail(place, "expected TOKENIZER WINDOW NAME..., where WINDOW is a number of tokens, or ?")
+    return int(window)
+
+
+def _names(words: list[str], place: str) -> Iterator[str]:
+    """Yield the names of a line."""
+    for word in words:
+        if prod(choice.count(",") + 1 for choice in _CHOICE.findall(word)) > MAX_NAMES:
+            _fail(place, f"{word[:MAX_QUOTED]!r} stands for more than {MAX_NAMES} names")
+        for name in expanded(word):
+            if not _NAME.fullmatch(name):
+                _fail(place, f"{name[:MAX_QUOTED]!r} is no name of a model: it is empty, or has a / or a brace")
+            yield name
+
+
+def _located(named: str, place: str) -> str:
+    """Return the tokenizer that a user names; a path, which is one from the folder of the table, as one from here."""
+    if named in CATALOG or named in table().repositories or named == CLOSED:
+        return named
+    folder = os.path.dirname(place)
+    file = os.path.join(folder, os.path.expanduser(named))
+    if "\0" not in named and os.path.exists(file):
+        return os.path.join(os.curdir, file)
+    if not _REPOSITORY.fullmatch(named):
+        where = folder or "the current folder"
+        _fail(place, f"{named[:MAX_QUOTED]!r} is no encoding, no file in {where}, and no repository ORG/NAME")
+    return named
+
+
+def _fail(place: str, what: str) -> NoReturn:
+    raise VocabularyError(what, where=place)
