@@ -63,7 +63,7 @@ _views = group(
            help="Count what each alternative matches.",
            more="With the longest pieces, and the pieces of several tokens. Alternatives that never match are named."),
     option("--lint", group="View", is_flag=True,
-           conflicts=_reads_no_text("--lint", "FILE", "--text", *options.LISTS,
+           conflicts=_reads_no_text("--lint", "FILE", "--text", *options.LISTS, "-r",
                                     hint="--lint reads no text; --stats does."),
            help="Check the pattern for mistakes.",
            more="Reported are text that the pattern leaves out, alternatives that are dead or empty, repeats that "
