@@ -12,6 +12,7 @@ _SPAN = re.compile(
 )
 # what man(7) has for signs that it would take for others
 ESCAPES = {"\\": r"\e", "'": r"\(aq", "`": r"\(ga", "^": r"\(ha", "~": r"\(ti", "-": r"\-", '"': r"\(dq"}
+_NAME_OR_PATH = re.compile(r"(?<!\S)[^\s\\]*[_/|@=][^\s]*")
 _NAME = re.compile(r"[A-Z][A-Z0-9]*\b")
 
 
@@ -35,7 +36,8 @@ def prose(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    return "".join(c if c in "'-\"" else literal(c) for c in text)
+    written = "".join(c if c in "'-\"" else literal(c) for c in text)
+    return _NAME_OR_PATH.sub(r"\\%\g<0>", written)  # never hyphenated
 
 
 def _span(match: re.Match[str]) -> str:
@@ -64,7 +66,7 @@ def filled(text: str) -> str:
 
 def code(text: str) -> str:
     """An indented block, as it is typed."""
-    lines = textwrap.dedent(text).strip("\n").splitlines()
+    lines = textwrap.dedent(text).strip("\n").expandtabs().splitlines()
     return ".PP\n.RS 4\n.EX\n" + "".join(f"{_guarded(literal(line))}\n" for line in lines) + ".EE\n.RE\n"
 
 

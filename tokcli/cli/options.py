@@ -159,8 +159,8 @@ takes_timeout = option(
 LISTS = ("--files0-from", "--files-from")
 takes_files = group(
     argument("files", nargs=-1, metavar="[FILE]...", completes="file",
-             help="What is read: files, and folders, whose text files are read as -r says. - is standard input, which "
-                  "is read where no FILE is named, too. Compressed files are read as what they hold."),
+             help="What is read: files or folders. - is standard input, which is read where no FILE is named, too. "
+                  "Compressed files are read as what they hold."),
     option("-t", "--text", group="Input", metavar="TEXT", conflicts=(apart("FILE", *LISTS),),
            help="Read TEXT instead of files.",
            more="The input is the bytes of TEXT, with no newline after them."),
