@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from support import ok, program, refused, run_tokcli
+from support import noted, ok, program, refused, run_tokcli
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,8 @@ from support import ok, program, refused, run_tokcli
          "and any other word after it is a FILE: 'two' is neither."),
         (["encode", "--visualise", "stack", "-t", "x"], "--text cannot be combined with FILE\n--visualise takes tokens or "
          "merges, and any other word after it is a FILE: 'stack' is neither."),
-        (["count", "-t", "x", "stack"], "--text cannot be combined with FILE\nLeave one of them out."),
+        (["count", "-t", "x", "stack"], "--text cannot be combined with FILE\nQuote a text of several words: -t 'x stack'"),
+        (["count", "-t", "x", "a.txt"], "--text cannot be combined with FILE\nLeave one of them out."),
         *((command, "s3://a/b: no such file or directory\nUrls are opened with --dask ADDRESS, or --dask local.")
           for command in (["count", "s3://a/b"], ["encode", "s3://a/b"])),
         (["split", "s3://a/b"], "s3://a/b: no such file or directory"),
@@ -86,6 +87,10 @@ def test_words_of_a_text_are_told_the_whole_line_once(tmp_path: Path) -> None:
         ("version", "--version"),
         ("models", "inspect-ranks --models"),
         ("find", "inspect-ranks TOKEN, or tokcli inspect-ranks --grep REGEX"),
+        ("wc", "count FILE"),
+        ("cost", "count --price P FILE"),
+        ("export", "inspect-ranks -e NAME|PATH --export FORMAT -o FILE"),
+        ("visualize", "encode --visualise FILE"),
     ],
 )
 def test_a_command_of_other_programs_is_told_what_it_is_here(name: str, typed: str) -> None:
@@ -157,3 +162,90 @@ def test_a_terminal_that_nobody_types_at_gets_one_note(options: list[str], secon
 
 def test_a_model_and_an_encoding_that_are_asked_for_right_are_taken() -> None:
     assert ok("count", "-m", "gpt-4", "-t", "hello") == ok("count", "-e", "cl100k_base", "-t", "hello")
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        (["notes.txt"], "Type tokcli count notes.txt"),
+        (["."], "Type tokcli count ."),
+        (["hello world", "-q"], "Type tokcli count -t 'hello world' -q"),
+        (["-t", "hello world"], "Name a command first, for instance tokcli count -t 'hello world'"),
+        (["-m", "gpt-4o", "notes.txt"], "Name a command first, for instance tokcli count -m gpt-4o notes.txt"),
+        (["--model", "gpt-4o", "encode", "notes.txt"],
+         "Options come after the command: tokcli encode --model gpt-4o notes.txt"),
+        (["nothing"], "Try 'tokcli --help'."),
+    ],
+)  # fmt: skip
+def test_a_line_without_a_command_is_told_the_line_with_one(typed: list[str], said: str, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").touch()
+    assert refused(*typed, cwd=tmp_path).splitlines()[1] == said
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        (["count", "--exclude", "docs"], "-g '!GLOB' with a folder leaves out what matches."),
+        (["count", "--type", "py"], "-g '*.py' with a folder reads only such files."),
+        (["count", "-l", "x"], "--records lines prints the count of each line."),
+        (["count", "--max_tokens", "5"], "--max N exits with 1 above N tokens; tokcli encode -n N --as-text cuts the text."),
+        (["encode", "-p", "x"], "-t TEXT gives a text."),
+        (["decode", "--ids", "1,2"], "-t IDS gives the ids."),
+        (["train", "--input", "x"], "Name the FILE without an option."),
+        (["inspect-ranks", "--list"], "Without options, the encodings are listed; --models lists the models."),
+        (["split", "--version"], "Type tokcli --version."),
+        (["split", "--no-such"], "Try 'tokcli split --help'."),
+    ],
+)  # fmt: skip
+def test_an_option_of_another_program_is_told_what_it_is_here(typed: list[str], said: str) -> None:
+    what, hint = refused(*typed).splitlines()
+    assert what.startswith("Error: No such option '-") and hint == said
+
+
+@pytest.mark.parametrize(
+    ("typed", "here"),
+    [
+        (["encode", "--max_tokens", "2"], ["encode", "-n", "2"]),
+        (["encode", "--truncate=2"], ["encode", "-n", "2"]),
+        (["encode", "--chunk_size", "2", "--chunk-overlap", "1"], ["encode", "--chunk", "2", "--overlap", "1"]),
+        (["count", "--cost", "2.5"], ["count", "--price", "2.5"]),
+        (["split", "--explain", "0"], ["split", "--why", "0"]),
+        (["count", "--add_special_tokens", "-q"], ["count", "--add-special-tokens", "-q"]),
+    ],
+)
+def test_other_names_of_options_and_underscores_are_taken(typed: list[str], here: list[str]) -> None:
+    assert ok(*typed, data=b"one two three") == ok(*here, data=b"one two three")
+
+
+def test_a_text_that_is_the_name_of_a_file_gets_a_note(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(b"x")
+    said = noted("count", "-t", "a.txt", cwd=tmp_path).err
+    assert said == "Note: -t takes a text, and a.txt is a file, too: name it without -t to read it.\n"
+    assert ok("count", "-q", "-t", "a.txt", cwd=tmp_path) == ok("count", "-t", "b.txt", cwd=tmp_path) == b"2\n"
+
+
+def test_a_quoted_glob_and_encodings_joined_or_without_their_ending_are_hinted(tmp_path: Path) -> None:
+    assert refused("count", "*.py", cwd=tmp_path).splitlines()[1].endswith("type -g '*.py' .")
+    assert "-e gpt2 -e o200k_base." in refused("count", "-e", "gpt2,o200k_base", "-t", "x")
+    assert "encode --compare gpt2,o200k_base." in refused("encode", "-e", "gpt2,o200k_base", "-t", "x")
+    assert "--compare gpt2,r50k_base" in refused("encode", "--compare", "gpt2", "r50k_base", cwd=tmp_path)
+    (tmp_path / "my.tiktoken").touch()
+    assert "use -e my.tiktoken." in refused("count", "-e", "my", "-t", "x", cwd=tmp_path)
+
+
+def test_the_only_member_that_fits_is_named() -> None:
+    assert "with --field input_ids." in refused("decode", data=b'{"input_ids": [1], "n": 1}')
+    said = refused("count", "--records", "jsonl", data=b'{"content": "a", "n": 1}\n')
+    assert "with --field content." in said
+    assert "with --field." in refused("count", "--records", "jsonl", data=b'{"a": "a", "b": "b"}\n')
+
+
+def test_an_npy_file_gets_what_its_name_says(tmp_path: Path) -> None:
+    said = noted("encode", "-t", "hello", "-o", "ids.npy", cwd=tmp_path).err
+    assert said == "Note: ids.npy: written in --format npy, as its name says.\n"
+    assert ok("encode", "-t", "hello", "--format", "npy") == (tmp_path / "ids.npy").read_bytes()
+
+
+def test_special_tokens_joined_by_commas_are_refused() -> None:
+    said = refused("train", "--special", "<a>,<b>", "--vocab-size", "300", "-o", "x", "-t", "x")
+    assert "--special '<a>' --special '<b>'" in said

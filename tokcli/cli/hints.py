@@ -11,10 +11,12 @@ import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from shlex import join
+from shlex import join, quote
 from typing import Any
 
+from tokcli.cli.declare.elsewhere import said_of
 from tokcli.cli.inputs.column_files import holds_columns
+from tokcli.cli.messages import WrongUse
 from tokcli.errors import (
     DisallowedSpecialTokenError,
     GrowthError,
@@ -35,6 +37,9 @@ NAME_FILES = ("--files0-from", "--files-from", "--pattern-file")  # whose value 
 _IDS = re.compile(r"[\s,\[\]]*[0-9][0-9\s,\[\]]*")
 # A path, but hardly a text: a slash inside, a dot or ~ in front, a glob, an extension, or a drive of Windows.
 _PATH = re.compile(r"/|\\|^[.~-]|[*]|\.[A-Za-z][A-Za-z0-9]{0,9}$|\.[0-9][A-Za-z0-9]{0,2}$")
+VOCABULARIES = (".tiktoken", ".json", ".model", ".gguf")  # how the names of vocabulary files end
+COMMANDS = ("count", "encode", "decode", "split", "train", "inspect-ranks")
+HAVE_FOLDERS = ("count", "encode", "split", "train")  # the commands with -r
 TAKE_URLS = ("count", "encode", "train")  # the commands with --dask
 
 
@@ -80,6 +85,8 @@ def _missing_file(error: MissingFileError, files: Sequence[str], readings: Mappi
         return "Urls are opened with --dask ADDRESS, or --dask local."
     if name not in files and any(word.startswith("--files") for word in sys.argv):
         return "Git quotes such a name: list names with `git ls-files -z` for --files0-from." if name[:1] == '"' else ""
+    if "*" in name and sys.argv[1:2] and sys.argv[1] in HAVE_FOLDERS and name in files:
+        return f"Shells expand globs that are not quoted; to look in the current folder, type -g {quote(name)} ."
     if before in NAME_FILES or sys.argv[1:2] == ["inspect-ranks"]:
         return error.hint
     if line := _line_with_text(name, files):
@@ -124,11 +131,36 @@ def looks_like_text(name: str) -> bool:
 
 
 def _unknown_encoding(error: UnknownEncodingError) -> str:
-    return f"It is a model: use -m {error.name}." if names_a_model(error.name) else error.hint
+    if names_a_model(error.name):
+        return f"It is a model: use -m {error.name}."
+    several = [name.strip() for name in error.name.split(",")]
+    if len(several) > 1 and all(name in CATALOG or os.path.lexists(name) for name in several):
+        if sys.argv[1:2] != ["count"]:
+            return f"Compare them with tokcli encode --compare {error.name}."
+        return f"Give each by itself: {' '.join(f'-e {name}' for name in several)}."
+    near = next(filter(os.path.lexists, (f"{error.name}{end}" for end in VOCABULARIES)), "")
+    return f"There is a file of this name: use -e {near}." if near else error.hint
 
 
 def _unknown_model(error: UnknownModelError) -> str:
     return f"It is an encoding: use -e {error.name.lower()}." if error.name.lower() in CATALOG else error.hint
+
+
+def _wrong_use(error: WrongUse) -> str:
+    """Return the line to type for an option or a command that there is not, if that is known."""
+    if error.command in COMMANDS:
+        said = said_of(error.word, error.command)
+        return f"{said[0].upper()}{said[1:]}." if said else error.hint
+    words = sys.argv[1:]
+    if error.word.startswith("-"):
+        at = next((at for at, word in enumerate(words) if word in COMMANDS), None)
+        if at is not None:
+            return f"Options come after the command: {join(['tokcli', words[at], *words[:at], *words[at + 1 :]])}"
+        return f"Name a command first, for instance {join(['tokcli', 'count', *words])}"
+    if os.path.lexists(error.word) or error.word == "-" or len(error.word.split()) > 1:
+        text = [] if os.path.lexists(error.word) or error.word == "-" else ["-t"]
+        return f"Type {join(['tokcli', 'count', *text, *words])}"
+    return error.hint
 
 
 _HINTS: dict[type[TokcliError], Callable[[Any], str]] = {
@@ -139,6 +171,7 @@ _HINTS: dict[type[TokcliError], Callable[[Any], str]] = {
     OfflineError: _offline,
     UnknownEncodingError: _unknown_encoding,
     UnknownModelError: _unknown_model,
+    WrongUse: _wrong_use,
 }
 
 

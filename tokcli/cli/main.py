@@ -47,14 +47,36 @@ COMMANDS = {
 
 # what other programs call what an option does here -> what to type
 ELSEWHERE = {
+    "budget": "tokcli count --budget -m MODEL FILE",
+    "chat": "tokcli count --chat FILE",
     "chunk": "tokcli encode --chunk N FILE",
     "compare": "tokcli encode --compare ENCODING,ENCODING FILE",
+    "convert": "tokcli inspect-ranks -e NAME|PATH --export FORMAT -o FILE",
+    "cost": "tokcli count --price P FILE",
     "detokenize": "tokcli decode FILE",
+    "diff": "tokcli inspect-ranks --diff ENCODING ENCODING, or tokcli encode --compare ENCODING,ENCODING FILE",
+    "encodings": "tokcli inspect-ranks",
+    "explain": "tokcli split --why TEXT FILE",
+    "export": "tokcli inspect-ranks -e NAME|PATH --export FORMAT -o FILE",
     "find": "tokcli inspect-ranks TOKEN, or tokcli inspect-ranks --grep REGEX",
+    "grep": "tokcli inspect-ranks --grep REGEX",
+    "inspect": "tokcli inspect-ranks TOKEN",
+    "list": "tokcli inspect-ranks",
+    "lookup": "tokcli inspect-ranks TOKEN, or tokcli inspect-ranks --id N",
+    "ls": "tokcli inspect-ranks",
     "models": "tokcli inspect-ranks --models",
+    "price": "tokcli count --price P FILE",
+    "search": "tokcli inspect-ranks TOKEN, or tokcli inspect-ranks --grep REGEX",
+    "show": "tokcli encode --visualise FILE",
     "tokenize": "tokcli encode FILE",
+    "tokens": "tokcli count FILE, or tokcli encode --visualise FILE",
+    "tree": "tokcli count --tree DIR",
     "truncate": "tokcli encode -n N --as-text FILE",
     "version": "tokcli --version",
+    "visualise": "tokcli encode --visualise FILE",
+    "visualize": "tokcli encode --visualise FILE",
+    "vocab": "tokcli inspect-ranks -e NAME|PATH --html FILE",
+    "wc": "tokcli count FILE",
 }
 
 HELP = """Byte pair encoding in the shell: exact ids, any bytes, no network.
@@ -97,7 +119,8 @@ class LazyGroup(click.Group):
         if args and (typed := ELSEWHERE.get(args[0])):
             raise InputError(f"there is no command {args[0]!r}", f"Type {typed}.")
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            raise click.UsageError(f"there is no command {args[0]!r}{did_you_mean(args[0], COMMANDS)}", ctx)
+            what = f"there is no command {args[0]!r}{did_you_mean(args[0], COMMANDS)}"
+            raise messages.WrongUse(what, f"Try '{PROGRAM} --help'.", "", args[0])
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
@@ -130,6 +153,7 @@ def _completion() -> tuple[ModuleType, ModuleType]:
 
 @click.group(cls=LazyGroup, help=HELP, context_settings={"max_content_width": MAX_WIDTH})
 @option(
+    "-V",
     "--version",
     group="Running",
     is_flag=True,
@@ -246,7 +270,12 @@ def _report(error: BaseException) -> int:
     if isinstance(error, TokcliError):
         messages.report(error)
         return error.exit_status
-    messages.print_error(*_words_for(error))
+    what, hint = _words_for(error)
+    if isinstance(error, click.NoSuchOption):
+        command = error.ctx.info_name or "" if error.ctx else ""
+        messages.report(messages.WrongUse(what, hint, command, error.option_name))
+    else:
+        messages.print_error(what, hint)
     return EXIT_ERROR
 
 

@@ -13,7 +13,7 @@ import click
 from tokcli.cli import messages
 from tokcli.cli.declare.conflicts import Conflict, apart, needs
 from tokcli.cli.declare.option import F, Option, RepeatedOption, argument, group, option
-from tokcli.cli.values.numbers import NumberRange
+from tokcli.cli.values.numbers import NumberRange, WholeRange
 from tokcli.engine.base.time_limit import time_limit
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ takes_files = group(
            more="Otherwise data in the formats of gzip, bzip2, xz and Zstandard, which are told by their content, are "
                 "read as what they hold."),
 )  # fmt: skip
-_in_folders = needs("-r", hint="Or name a folder.")
+_in_folders = needs("-r", hint="Or name a folder, such as . for the current one.")
 takes_folders = group(
     option("-r", "--recursive", group="Input", called="-r", is_flag=True, conflicts=(apart("--text"),),
            help="Read the text files in folders.",
@@ -310,7 +310,7 @@ def takes_html(*conflicts: Conflict) -> Callable[[F], F]:
 
 
 common = group(
-    option("-j", "--jobs", group="Running", type=click.IntRange(min=1), metavar="N", show_default="all cores",
+    option("-j", "--jobs", group="Running", type=WholeRange(min=1), metavar="N", show_default="all cores",
            help="Use N threads.",
            more="The output does not depend on N."),
     option("-q", "--quiet", group="Running", is_flag=True, callback=messages.note_when_closed,

@@ -134,13 +134,13 @@ def check_pair(pair: bytes | list[bytes], where: str | None, *, has_words: bool)
 
 def ids_of(members: dict[str, Any], field: str, where: str) -> list[int]:
     """Return the ids in a member of a JSON object; InputError if it is not a list of whole numbers."""
-    ids = _member(members, field, where)
+    ids = _member(members, field, where, list)
     if not isinstance(ids, list) or not all(type(item) is int for item in ids):
         raise InputError(f"member {field!r} is not a list of ids", where=where)
     return ids
 
 
-def _member(members: dict[str, Any], field: str, where: str | None) -> object:
+def _member(members: dict[str, Any], field: str, where: str | None, kind: type = str) -> object:
     """Return the member `field` of a JSON object; where none has this name, a.b is member b of the object in a."""
     if field in members:
         return members[field]
@@ -148,6 +148,8 @@ def _member(members: dict[str, Any], field: str, where: str | None) -> object:
     for name in field.split("."):
         if not isinstance(found, dict) or name not in found:
             known = ", ".join(map(repr, list(members)[:8])) or "none"
-            raise InputError(f"no member {field!r} (it has {known})", "Name the member with --field.", where=where)
+            likely = [name for name, value in members.items() if isinstance(value, kind)]
+            named = f"--field {likely[0]}" if len(likely) == 1 and likely[0].isidentifier() else "--field"
+            raise InputError(f"no member {field!r} (it has {known})", f"Name the member with {named}.", where=where)
         found = found[name]
     return found

@@ -12,7 +12,7 @@ from tokcli.cli.declare.command import Command
 from tokcli.cli.declare.conflicts import Apart, apart, needs
 from tokcli.cli.declare.option import group, option
 from tokcli.cli.request import TextRequest
-from tokcli.cli.values.numbers import NumberRange, TokenRange
+from tokcli.cli.values.numbers import NumberRange, TokenRange, WholeRange
 
 if TYPE_CHECKING:
     from tokcli.registry.models.estimates import ModelEstimate
@@ -111,7 +111,7 @@ _rows = group(
     option("-H", "--with-filename", group="Output", called="-H", is_flag=True,
            conflicts=(apart("--records", "--total", "--by", hint="-H names inputs, each with its own count."),),
            help="Name the file even if it is the only one."),
-    option("--tree", group="View", type=click.IntRange(min=1), metavar="N", bare="4096",
+    option("--tree", group="View", type=WholeRange(min=1), metavar="N", bare="4096",
            conflicts=(apart("--json", "--jsonl", "--csv", "--by", "--total", hint="--tree has its own format."),),
            help="Show folders and their sums, N levels deep.",
            more="Without N, all levels are shown. On a terminal, rows under 1% are one line in each folder, unless "
@@ -124,7 +124,7 @@ _rows = group(
            help="Sort by name, or by tokens, most first.",
            more="Without a value, inputs are sorted by tokens. Without the option, they keep the order in which they "
                 "were named or found."),
-    option("--top", group="View", type=click.IntRange(min=1), metavar="N",
+    option("--top", group="View", type=WholeRange(min=1), metavar="N",
            help="Print only the N largest inputs or rows.",
            more="The total is that of all inputs all the same."),
     option("--by", group="View", type=click.Choice(["ext", "dir", "root", "role", "message", "tool"]), metavar="WHAT",
@@ -145,7 +145,7 @@ _limits = group(
            conflicts=(needs("--budget"),),
            help="Take N tokens as the context window.",
            more="It takes the place of the model's own. 128k is 128000, 128Ki is 131072."),
-    option("--price", group="Output", type=NumberRange(min=0, max=MAX_PRICE), metavar="P",
+    option("--price", group="Output", aliases=("--cost",), type=NumberRange(min=0, max=MAX_PRICE), metavar="P",
            conflicts=(apart("--jsonl", "--csv"),),
            help="Print what they cost at P a million tokens.",
            more="P is in any currency. JSON has the result as the member price. For instance: `tokcli count --price "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -12,6 +13,15 @@ from tokcli.cli.declare.conflicts import Conflict, check, take_folders
 from tokcli.cli.declare.option import Option, help_option
 from tokcli.cli.values.numbers import notes_on_units
 from tokcli.errors import MAX_QUOTED, InputError
+
+LONGEST_PATH = 255  # bytes of a name on the command line that is looked for
+
+
+def _note_on_text(text: str | None) -> list[str]:
+    """Return a note on a text that is also the name of a file, as who takes -t for an option of files types it."""
+    if text is None or len(text) > LONGEST_PATH or not ("." in text or "/" in text) or not os.path.isfile(text):  # noqa: PTH113
+        return []
+    return [f"-t takes a text, and {text} is a file, too: name it without -t to read it."]
 
 
 class Command(click.Command):
@@ -63,7 +73,8 @@ class Command(click.Command):
             messages.FILES[:] = ctx.params.get("files", ())
             take_folders(ctx)
             check(self.conflicts, ctx, self.optional_values)
-            for note in () if ctx.params.get("quiet") else notes_on_units(ctx):
+            notes = (*notes_on_units(ctx), *_note_on_text(ctx.params.get("text")))
+            for note in () if ctx.params.get("quiet") else notes:
                 messages.print_note(note)
         return rest
 
@@ -79,7 +90,7 @@ class Command(click.Command):
         while rest:
             arg = rest.pop()
             name, equals, joined = arg.partition("=")
-            option = named.get(name)
+            option = named.get(name) or (named.get(name.replace("_", "-")) if name.startswith("--") else None)
             if option is None or (equals and not name.startswith("--")):
                 yield arg
                 if arg == "--":

@@ -145,14 +145,17 @@ def check(conflicts: Iterable[Conflict], ctx: click.Context, optional_values: Co
             for name in row.others
             if (other := found(name, typed if isinstance(row, Idle) else given)) is not None
         ]:
-            hint = _misread(given["FILE"]) if "FILE" in others else ""
+            hint = _misread(given["FILE"], given.get("--text")) if "FILE" in others else ""
             raise InputError(f"{option} cannot be combined with {either(others)}", hint or row.hint)
 
 
-def _misread(files: object) -> str:
-    """Return how a missing file was read that may have been meant as an option's value; "" where there is none."""
+def _misread(files: object, text: object) -> str:
+    """Return how missing files were read that may have been meant as a value, or as more of a text; else ""."""
     names = files if isinstance(files, tuple) else (files,)
-    return next((READINGS[name] for name in names if name in READINGS and not os.path.lexists(name)), "")
+    reading = next((READINGS[name] for name in names if name in READINGS and not os.path.lexists(name)), "")
+    if reading or text is None or any(os.path.lexists(name) or "." in name for name in names):
+        return reading
+    return f"Quote a text of several words: -t {' '.join([str(text), *names])!r}"
 
 
 def given_options(ctx: click.Context, *, with_preset: bool = True) -> Mapping[str, object]:

@@ -101,6 +101,10 @@ def write_page(request: EncodeRequest, output: streams.Output | None = None) -> 
 def write_ids(request: EncodeRequest) -> None:
     """Write the ids of the inputs; CheckFailed where -n cut any, and --fail-if-truncated was given."""
     asked = request.options
+    is_plain = asked.form == "text" and not (asked.records or asked.as_json or asked.offsets)
+    if is_plain and (asked.output or "").endswith(".npy"):
+        request.options = asked = asked.replace(form="npy")
+        request.note(f"{asked.output}: written in --format npy, as its name says.")
     request.note_template()
     request.show_reading()
     with request.open_output("ids", "offsets", "truncated", "type_ids", "special_tokens_mask") as output:

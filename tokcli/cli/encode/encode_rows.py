@@ -8,7 +8,7 @@ from tokcli.cli import options
 from tokcli.cli.chat.chat_options import takes_template
 from tokcli.cli.declare.conflicts import apart, needs
 from tokcli.cli.declare.option import group, option
-from tokcli.cli.values.numbers import NumberRange, TokenRange
+from tokcli.cli.values.numbers import NumberRange, TokenRange, WholeRange
 
 MAX_SHARD_TOKENS = 2**31 - 1  # lengths are int32 in Megatron's index
 MOST_PATHS = 512  # SentencePiece, too, gives no more segmentations
@@ -40,7 +40,7 @@ _sampling = group(
            help="Skip merges with probability P (BPE-dropout).",
            more="Each merge is skipped with probability P, from 0 to 1, so that the ids are others each time, and "
                 "decode to the same text. For instance: `tokcli encode --dropout 0.1 --seed 1 corpus.txt`."),
-    option("--nbest", group="Tokenizer", is_rare=True, type=click.IntRange(min=1, max=MOST_PATHS), metavar="N",
+    option("--nbest", group="Tokenizer", is_rare=True, type=WholeRange(min=1, max=MOST_PATHS), metavar="N",
            conflicts=(_sampled, apart("-n", "--offsets", "--format=u16|u32|npy", "--shards",
                                       hint="With --alpha, it is a single list of ids.", unless="--alpha")),
            help="Write the N best segmentations (Unigram).",
@@ -50,7 +50,7 @@ _sampling = group(
            help="Draw a segmentation at random (Unigram).",
            more="It is one of all segmentations, or with --nbest of the N best, each with a probability in proportion "
                 "to exp(A * its score). With A = 0 all are equally likely; the larger A is, the likelier is the best."),
-    option("--seed", group="Tokenizer", is_rare=True, type=click.IntRange(min=0), metavar="N",
+    option("--seed", group="Tokenizer", is_rare=True, type=WholeRange(min=0), metavar="N",
            conflicts=(needs("--dropout", "--alpha"),),
            help="Draw the same ids in each run.",
            more="What --dropout and --alpha draw depends on N, the input and the options, and on nothing else."),
@@ -71,7 +71,8 @@ _form = group(
            help="Add where each token begins and ends.",
            more="There is a line for each token: its id, and where it begins and ends, counted from 0, in bytes of the "
                 "text's UTF-8 or in characters. With --json these are the member offsets, a pair for each id."),
-    option("-n", "--limit", group="Output", called="-n", type=TokenRange(min=0), metavar="N",
+    option("-n", "--limit", group="Output", called="-n", aliases=("--max-tokens", "--truncate"),
+           type=TokenRange(min=0), metavar="N",
            help="Stop after N tokens.",
            more="Tokens of a template (--add-special-tokens), and those of --prepend-special and --append-special, are "
                 "among the N, and are never cut off. With --records, N holds for each record. For instance, `tokcli "
@@ -87,7 +88,7 @@ _form = group(
            conflicts=(apart("--compare", *SHOWN, "--offsets", "--format"),),
            help="Write the text that is kept, not its ids.",
            more="This is the text that -n or --chunk keeps: no character of it is torn, and no newline is added."),
-    option("--chunk", group="Output", type=TokenRange(min=1), metavar="N",
+    option("--chunk", group="Output", aliases=("--chunk-size",), type=TokenRange(min=1), metavar="N",
            conflicts=(apart("-n", "--compare", *SHOWN),
                       apart("--offsets", "--format=u16|u32|npy",
                             hint="Chunks are records of decimal ids, of text, or JSON.")),
@@ -96,7 +97,8 @@ _form = group(
                 "encoded by itself, no character is torn, and the chunks joined are the text. There is a line of ids "
                 "for each chunk; with --as-text its text; with --json an object with index, text, ids, count, start "
                 "and end (bytes of the text). For instance: `tokcli encode --chunk 512 --overlap 50 --json notes.md`."),
-    option("--overlap", group="Output", type=TokenRange(min=0), default=0, metavar="K", conflicts=(needs("--chunk"),),
+    option("--overlap", group="Output", aliases=("--chunk-overlap",),
+           type=TokenRange(min=0), default=0, metavar="K", conflicts=(needs("--chunk"),),
            help="Repeat up to K tokens in the next chunk.",
            more="Each chunk begins with up to K of the last tokens of the one before, which are among its N tokens."),
     option("--boundary", group="Output", metavar="WHERE", conflicts=(needs("--chunk"),), show_default=True,
@@ -141,7 +143,8 @@ _views = group(
                 "is part of a character is shown as its bytes. With merges, each line is a piece after one more merge. "
                 "With --json, the tokens are objects."),
     option("--ids", group="View", is_flag=True,
-           conflicts=(needs("--visualise=tokens", "--html", "--svg", phrase="--visualise=tokens"),
+           conflicts=(needs("--visualise=tokens", "--html", "--svg", hint="encode prints ids by itself.",
+                            phrase="--visualise=tokens"),
                       apart("--json", hint="The JSON of --visualise includes the ids already.")),
            help="Show the ids under the tokens.",
            more="These are the tokens of --visualise or --svg. A page has the ids in any case."),

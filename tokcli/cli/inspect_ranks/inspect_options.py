@@ -10,6 +10,7 @@ from tokcli.cli import options
 from tokcli.cli.declare.conflicts import Needs, apart, needs, one_of
 from tokcli.cli.declare.option import argument, group, option
 from tokcli.cli.request import Request
+from tokcli.cli.values.numbers import WholeRange
 
 
 class InspectOptions(options.EncodingOptions):
@@ -63,7 +64,7 @@ ALL_BUT_THE_LIST = (*LOOK_UPS, *SEARCHES, *VIEWS, "--export", "--models", "--htm
 _look_ups = group(
     argument("tokens", nargs=-1, metavar="[TOKEN]...", completes="text",
              help="The texts of tokens to look up, with the escapes that `tokcli split` prints (\\n, \\x00)."),
-    option("--id", "ids", group="Input", multiple=True, type=click.IntRange(min=0), metavar="N",
+    option("--id", "ids", group="Input", multiple=True, type=WholeRange(min=0), metavar="N",
            help="Look up the token with this id.",
            more="It may be combined with TOKENs and --hex."),
     option("--hex", "hexes", group="Input", multiple=True, metavar="HEX",
@@ -71,13 +72,13 @@ _look_ups = group(
            more="HEX has two digits for each byte, such as f09f."),
 )  # fmt: skip
 _searches = group(
-    option("--grep", group="View", metavar="REGEX",
+    option("--grep", group="View", aliases=("--search",), metavar="REGEX",
            help="List the tokens whose text matches REGEX.",
            more="What is not UTF-8 in a token is compared as U+FFFD."),
     option("--prefix", group="View", metavar="TEXT",
            help="List the tokens that begin with TEXT.",
            more="TEXT may have escapes, as TOKEN."),
-    option("--longest", group="View", type=click.IntRange(min=1), metavar="N",
+    option("--longest", group="View", type=WholeRange(min=1), metavar="N",
            help="List the N longest tokens.",
            more="With other searches, it is those of the tokens found."),
     option("--not-utf8", group="View", is_rare=True, is_flag=True, help="List the tokens that are not valid UTF-8."),

@@ -10,6 +10,7 @@ from tokcli.cli import options
 from tokcli.cli.declare.conflicts import Apart, apart, needs, one_of
 from tokcli.cli.declare.option import group, option
 from tokcli.cli.request import TextRequest
+from tokcli.cli.values.numbers import WholeRange
 
 
 class SplitOptions(options.TextOptions):
@@ -50,7 +51,7 @@ _views = group(
            help="Show each piece, and what made it.",
            more="The columns are the number of the piece, its bytes and characters, the alternative of the pattern "
                 "that matched (a1 is the first), the text, and the ids of its tokens."),
-    option("--why", group="View", metavar="POS|TEXT",
+    option("--why", group="View", aliases=("--explain",), metavar="POS|TEXT",
            help="Show why the text is cut at byte POS, or at TEXT.",
            more="Each alternative of the pattern is tried at that byte, counted from 0: what it matches, what stops "
                 "it, and why one of them wins. TEXT is looked for in the input; a TEXT that several pieces share is "
@@ -78,7 +79,7 @@ _views = group(
            help="Find a text that --diff's pattern cuts otherwise.",
            more="It is the shortest text that the two patterns split differently; if there is none, up to which length "
                 "is said. No input is read. For instance: `tokcli split -m gpt-4 --diff o200k_base --find-witness`."),
-    option("--witnesses", group="View", is_rare=True, metavar="N", type=click.IntRange(1, MOST_WITNESSES), default=1,
+    option("--witnesses", group="View", is_rare=True, metavar="N", type=WholeRange(1, MOST_WITNESSES), default=1,
            conflicts=(needs("--find-witness"),),
            help="Find up to N such texts.",
            more=f"None of them contains another. N is at most {MOST_WITNESSES:,}."),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 import click
@@ -9,7 +10,7 @@ import click
 from tokcli.cli import options
 from tokcli.cli.declare.conflicts import apart, idle, required
 from tokcli.cli.declare.option import group, option
-from tokcli.cli.values.numbers import NumberRange, TokenRange
+from tokcli.cli.values.numbers import NumberRange, TokenRange, WholeRange
 
 if TYPE_CHECKING:
     from tokcli.engine.stream.chunks import Utf8Errors
@@ -73,6 +74,14 @@ def _size(ctx: click.Context, param: click.Parameter, value: str | None) -> int 
     return int(digits) * unit
 
 
+def _special(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names of special tokens; BadParameter if they are not UTF-8, or several of them are given as one."""
+    if joined := next((text for text in value if re.search(r"\S>,\s*<\S", text)), None):
+        each = " ".join(f"--special {name.strip()!r}" for name in joined.split(","))
+        raise click.BadParameter(f"{joined!r} would be a single token: give each by itself, {each}", ctx, param)
+    return _text(ctx, param, value)
+
+
 def _preset(ctx: click.Context, _: click.Parameter, value: str | None) -> None:
     """Take a preset's values as the defaults of the options that come after."""
     ctx.default_map = PRESETS.get(value or "", {})
@@ -122,15 +131,16 @@ _rules = group(
            more="Tokens never cross the ends of the pieces into which P splits the corpus. With P none, the corpus is "
                 "not split."),
     options.takes_timeout,
-    option("--special", "special_tokens", group="Special tokens", multiple=True, callback=_text, metavar="NAME",
+    option("--special", "special_tokens", group="Special tokens", aliases=("--special-token", "--special-tokens"),
+           multiple=True, callback=_special, metavar="NAME",
            help="Add this special token; may be repeated.",
            more="It has the next free id after the tokens that are trained. Where the corpus has its name, "
                 "the name is left out, and no pair is counted across it."),
-    option("--min-frequency", group="Tokenizer", is_rare=True, type=click.IntRange(min=1), default=1, metavar="N",
+    option("--min-frequency", group="Tokenizer", is_rare=True, type=WholeRange(min=1), default=1, metavar="N",
            show_default=True,
            help="Merge only pairs that occur N times or more.",
            more="The vocabulary may then have fewer tokens than --vocab-size says."),
-    option("--max-token-bytes", group="Tokenizer", is_rare=True, type=click.IntRange(min=1), metavar="N",
+    option("--max-token-bytes", group="Tokenizer", is_rare=True, type=WholeRange(min=1), metavar="N",
            help="Limit the length of tokens to N bytes."),
     option("--seed-vocab", group="Tokenizer", is_rare=True, completes="encoding", metavar="NAME|PATH",
            help="Extend this vocabulary, and keep its ids.",

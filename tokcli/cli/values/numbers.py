@@ -23,6 +23,18 @@ class NumberRange(click.FloatRange):
         return number + 0.0  # -0.0 + 0.0 is 0.0
 
 
+class WholeRange(click.IntRange):
+    """A whole number of a range."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        try:
+            int(value)
+        except ValueError:
+            self.fail(f"{value!r} is not a whole number.", param, ctx)
+        number: int = super().convert(value, param, ctx)
+        return number
+
+
 class TokenRange(click.IntRange):
     """A number of tokens: 4096, or with a unit 4k, 1.5M (of 1000), 4Ki, 1Mi (of 1024), 1G or 1Gi.
 

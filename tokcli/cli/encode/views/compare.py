@@ -12,11 +12,13 @@ from tokcli.cli.encode.encode_options import EncodeRequest
 from tokcli.cli.encode.whole_texts import sees_whole, whole_tokens
 from tokcli.cli.inputs.whole_input import read_all
 from tokcli.cli.json_stream import JsonStream, text_member, text_of_name
+from tokcli.cli.options import DEFAULT_ENCODING
 from tokcli.cli.terminal import pager
 from tokcli.cli.terminal.colours import is_for_people
 from tokcli.engine.stream.spans import byte_spans
 from tokcli.engine.tokens import Spans, pairs_of
 from tokcli.errors import InputError
+from tokcli.registry.catalog import CATALOG
 from tokcli.registry.models.lookup import named_as
 from tokcli.render.stacks.comparison import TSV_COLUMNS, EncodingTotal, stack_rows
 from tokcli.render.tables import tsv
@@ -46,8 +48,10 @@ def sides_of(request: EncodeRequest, names: str) -> list[EncodeRequest]:
     """Return a request for each encoding, already loaded, so that its errors are raised before any text is read."""
     chosen = [name.strip() for name in names.split(",")]
     if len(chosen) < 2 or not all(chosen):
+        files = request.options.files
+        joined = f"{chosen[0] or DEFAULT_ENCODING},{files[0] if files and files[0] in CATALOG else 'cl100k_base'}"
         raise InputError(
-            "--compare takes at least two encodings or models", "For instance --compare gpt-4o,cl100k_base"
+            "--compare takes at least two encodings or models", f"Join them by a comma: --compare {joined}"
         )
     wanted = request.options.allow_special
     sides: list[EncodeRequest] = []
