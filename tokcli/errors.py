@@ -170,6 +170,14 @@ class LongPieceError(InputError):
     """A piece above what one may have, which begins at `offset`: the pattern cuts nothing for that long."""
 
 
+class WrongUse(InputError):
+    """Words that the command line does not have: `word`, an option of `command`; without one, the name of a command."""
+
+    def __init__(self, what: str, hint: str, command: str = "", word: str = "") -> None:
+        super().__init__(what, hint)
+        self.command, self.word = command, word
+
+
 class OutputError(TokcliError, OSError):
     """Output that cannot be written: a full disk, a closed stream, an output that is also an input."""
 

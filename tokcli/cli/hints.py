@@ -16,7 +16,6 @@ from typing import Any
 
 from tokcli.cli.declare.elsewhere import said_of
 from tokcli.cli.inputs.column_files import holds_columns
-from tokcli.cli.messages import WrongUse
 from tokcli.errors import (
     DisallowedSpecialTokenError,
     GrowthError,
@@ -28,6 +27,7 @@ from tokcli.errors import (
     TokcliError,
     UnknownEncodingError,
     UnknownModelError,
+    WrongUse,
 )
 from tokcli.registry.catalog import CATALOG
 from tokcli.registry.models.lookup import names_a_model

@@ -20,7 +20,16 @@ from tokcli import __version__
 from tokcli.cli import messages, streams
 from tokcli.cli.declare.option import help_option, option
 from tokcli.engine import backend
-from tokcli.errors import EXIT_ERROR, InputError, OutputError, TokcliError, did_you_mean, is_memory_short, reason_of
+from tokcli.errors import (
+    EXIT_ERROR,
+    InputError,
+    OutputError,
+    TokcliError,
+    WrongUse,
+    did_you_mean,
+    is_memory_short,
+    reason_of,
+)
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -120,7 +129,7 @@ class LazyGroup(click.Group):
             raise InputError(f"there is no command {args[0]!r}", f"Type {typed}.")
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             what = f"there is no command {args[0]!r}{did_you_mean(args[0], COMMANDS)}"
-            raise messages.WrongUse(what, f"Try '{PROGRAM} --help'.", "", args[0])
+            raise WrongUse(what, f"Try '{PROGRAM} --help'.", "", args[0])
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
@@ -273,7 +282,7 @@ def _report(error: BaseException) -> int:
     what, hint = _words_for(error)
     if isinstance(error, click.NoSuchOption):
         command = error.ctx.info_name or "" if error.ctx else ""
-        messages.report(messages.WrongUse(what, hint, command, error.option_name))
+        messages.report(WrongUse(what, hint, command, error.option_name))
     else:
         messages.print_error(what, hint)
     return EXIT_ERROR

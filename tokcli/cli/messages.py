@@ -28,14 +28,6 @@ _as_text: list[tuple[str, int]] = []  # encodings, each with how many special to
 _printed: dict[str, object] = {}  # notes of `print_note_once`, each with who printed it
 
 
-class WrongUse(InputError):
-    """Words that the command line does not have: `word`, an option of `command`; without one, the name of a command."""
-
-    def __init__(self, what: str, hint: str, command: str = "", word: str = "") -> None:
-        super().__init__(what, hint)
-        self.command, self.word = command, word
-
-
 def report(error: TokcliError, hinted: str = "") -> str:
     """Print an error to standard error, and what to do next unless `hinted` says the same; return what to do next."""
     from tokcli.cli.hints import hint_for  # 0.4 ms that runs without an error do not need
