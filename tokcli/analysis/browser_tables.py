@@ -16,6 +16,7 @@ from tokcli.engine.encoding import Encoding
 from tokcli.engine.pretokenizers.pretokenizer import ALL
 from tokcli.engine.shortcut.shortcut import Shortcut
 from tokcli.engine.text_tokenizer import TextTokenizer
+from tokcli.engine.unicode.forms import inert_ranges
 from tokcli.engine.unicode.ranges import Ranges, merged
 from tokcli.errors import PatternError
 
@@ -28,7 +29,7 @@ class BrowserTables(NamedTuple):
 
     Pieces that `pattern` cuts (a regex of JavaScript for its flag u) are looked up in `ranks` and `whole`, and else
     merged by `ranks`. `special` are the special tokens, which are text here; `added` are tokens that are found in any
-    text, before it is normalized to the Unicode form `form`.
+    text, before it is normalized to the Unicode form `form`, all but runs of `inert` characters.
     """
 
     ranks: Mapping[bytes, int]
@@ -38,6 +39,7 @@ class BrowserTables(NamedTuple):
     added: Mapping[str, int] = {}
     unsafe: Ranges = ()
     form: str | None = None
+    inert: Ranges = ()
 
 
 def browser_tables(encoding: Encoding) -> BrowserTables | None:
@@ -77,8 +79,9 @@ def _of_rules(encoding: Encoding, rules: TextTokenizer) -> BrowserTables | None:
     whole = {token: one for one, token in encoding.tokenizer.token_bytes().items() if one not in taken and token}
     always = {token: one for token, one in shortcut.added.items() if token not in rules.special_tokens}
     made = BrowserTables(
-        ranks, whole if rules.finds_whole else {}, "", special, always, _unsafe_in(shortcut), shortcut.form
-    )
+        ranks, whole if rules.finds_whole else {}, "", special, always, _unsafe_in(shortcut), shortcut.form,
+        inert_ranges() if shortcut.form else (),
+    )  # fmt: skip
     return _checked(shortcut.pat_str, made)
 
 

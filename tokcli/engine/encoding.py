@@ -56,6 +56,7 @@ class Encoding(EncodingVocabulary):
     """
 
     name: str
+    special_tokens_set: set[str]
     _reopen: Reopen | None
 
     def __init__(

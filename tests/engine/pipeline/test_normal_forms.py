@@ -105,6 +105,6 @@ def test_unassigned_characters_in_long_texts_stay_as_they_are() -> None:
 
 
 def test_what_python_knows_to_be_assigned_is_not_inert_unless_it_came_later() -> None:
-    bounds = forms.boundaries(forms._inert_ranges())
+    bounds = forms.boundaries(forms.inert_ranges())
     points = (point for point in range(0x110000) if not 0x30000 <= point < 0xE0000 and not 0xF0100 <= point < 0x10FF00)
     assert [c for c in map(chr, points) if forms._is_inert(c) != forms.contains(bounds, c)] == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import chromium
@@ -13,6 +14,7 @@ from html_pages import ABOUT, ACTIVE, HEADING, page
 from support import HARD_ATOMS, MARKUP, ROOT
 
 import tokcli
+from tokcli.engine.unicode.forms import Form, normalize
 
 pytestmark = pytest.mark.skipif(chromium.executable() is None, reason="there is no Chromium here")
 
@@ -178,3 +180,18 @@ def test_a_page_without_the_box_has_neither_the_box_nor_the_vocabulary(tab: chro
     tab.open(page(folder, "encode", "-e", FORMATS / "unigram.model", "-t", "x"))  # no ranks express it
     assert tab.value("document.getElementById('typed')") is None
     assert len(tab.value(IDS)) > 0
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD", "NFKC", "NFKD"])
+def test_normal_forms_are_those_of_the_tokenizer_whatever_the_browser_knows(
+    form: Form, files: dict[str, Path], tab: chromium.Tab, folder: Path
+) -> None:
+    open_box(tab, page(folder, "encode", "-e", files["nfc"], "-t", "x"))
+    blocks = [(0x41, 0x17F), (0x300, 0x36F), (0x900, 0xD7F), (0x1100, 0x11FF), (0x32F0, 0x32FF), (0xA7F0, 0xA7FF),
+              (0xAC00, 0xAC7F), (0x105C0, 0x105FF), (0x11380, 0x113CF), (0x16120, 0x1612F)]  # fmt: skip
+    chars = [chr(point) for first, last in blocks for point in range(first, last + 1)]
+    random = Random(7)
+    texts = [*chars, *("".join(random.choices(chars, k=4)) for _ in range(2000))]
+    tab.value(f"void (pageTokenizer.about.form = {form!r})")
+    found = tab.value(f"{json.dumps(texts)}.map(text => pageTokenizer.normalized(text))")
+    assert found == [normalize(form, text) for text in texts]

@@ -44,7 +44,7 @@ def _later_ranges() -> Ranges:
 
 
 @lru_cache(maxsize=1)
-def _inert_ranges() -> Ranges:
+def inert_ranges() -> Ranges:
     """Return the characters that Unicode 12.0 never changes: those assigned later, and those not assigned yet."""
     return merged((*_later_ranges(), *(unicode16_ranges("Cn") or ())))
 
@@ -52,7 +52,7 @@ def _inert_ranges() -> Ranges:
 @lru_cache(maxsize=1)
 def inert() -> re.Pattern[str]:
     """Return a pattern for runs of characters that Unicode 12.0 never changes; compiling it takes some milliseconds."""
-    return re.compile(f"([{class_members(_inert_ranges())}]+)")
+    return re.compile(f"([{class_members(inert_ranges())}]+)")
 
 
 def _has_inert(text: str) -> bool:
@@ -64,7 +64,7 @@ def _has_inert(text: str) -> bool:
 def _is_inert(char: str) -> bool:
     # what Python knows to be assigned is so in 16.0: then the ranges of all that is not, 5 ms, are not needed
     is_assigned = _UNICODE <= _TABLES and unicodedata.category(char) != "Cn"
-    return contains(boundaries(_later_ranges() if is_assigned else _inert_ranges()), char)
+    return contains(boundaries(_later_ranges() if is_assigned else inert_ranges()), char)
 
 
 def normalize(form: Form, text: str) -> str:

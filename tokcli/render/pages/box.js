@@ -54,6 +54,7 @@ function connectBox(head, columns, show) {
     waiting = true;
   };
   const grow = () => {
+    if (field.rows === MOST_ROWS && field.scrollHeight > field.clientHeight) return; // each measurement is a layout
     for (field.rows = 1; field.rows < MOST_ROWS && field.scrollHeight > field.clientHeight; ) field.rows++;
   };
   const empty = () => {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tokcli.analysis.browser_tables import BrowserTables
+from tokcli.engine.unicode.ranges import Ranges
 from tokcli.render.pages.page_columns import Packer
 
 
@@ -16,6 +17,12 @@ def add_box(packer: Packer, tables: BrowserTables) -> dict[str, Any]:
     packer.add_numbers("boxLengths", (len(token) for token, _ in tokens))
     packer.add_bytes("boxTokens", b"".join(token for token, _ in tokens))
     packer.add_bytes("boxPattern", tables.pattern.encode())
-    ranges = "".join(f"\\u{{{first:x}}}-\\u{{{last:x}}}" for first, last in tables.unsafe)
-    packer.add_bytes("boxUnsafe", f"[{ranges}]".encode() if ranges else b"")
+    packer.add_bytes("boxUnsafe", _class(tables.unsafe))
+    packer.add_bytes("boxInert", _class(tables.inert))
     return {"ranks": len(parts[0]), "special": tables.special, "added": dict(tables.added), "form": tables.form}
+
+
+def _class(ranges: Ranges) -> bytes:
+    """Return a class of characters in JavaScript; nothing for no characters."""
+    items = "".join(f"\\u{{{first:x}}}-\\u{{{last:x}}}" for first, last in ranges)
+    return f"[{items}]".encode() if items else b""

@@ -73,6 +73,7 @@ class PageTokenizer {
     this.encoder = new TextEncoder();
     for (const [text, id] of Object.entries(about.added)) this.binaries.set(id, binaryOf(this.encoder.encode(text)));
     this.pattern = new RegExp(decode("boxPattern"), "gu");
+    this.inert = columns.boxInert.length ? new RegExp(`(${decode("boxInert")}+)`, "u") : null;
     this.unsafe = columns.boxUnsafe.length ? new RegExp(decode("boxUnsafe"), "u") : null;
     this.added = anyOf(Object.keys(about.added));
     this.special = anyOf(about.special);
@@ -87,7 +88,7 @@ class PageTokenizer {
     const ids = [];
     let changed = false;
     const plain = (part) => {
-      const normal = this.about.form ? part.normalize(this.about.form) : part;
+      const normal = this.about.form ? this.normalized(part) : part;
       changed ||= normal !== part;
       const found = this.unsafe?.exec(normal);
       if (found) throw new NotHere(`Only tokcli itself knows the ids of ${nameOf(found[0])} with this tokenizer.`);
@@ -101,6 +102,13 @@ class PageTokenizer {
     }
     if (begin < text.length) plain(text.slice(begin));
     return { ids, changed, special: this.special ? (text.match(this.special)?.length ?? 0) : 0 };
+  }
+
+  // Returns a text in the tokenizer's normal form, of its own version of Unicode: runs of the characters that this version
+  // never changes, whatever the browser's does, stay as they are.
+  normalized(text) {
+    const change = (part, at) => (at % 2 ? part : part.normalize(this.about.form));
+    return text.split(this.inert).map(change).join("");
   }
 
   // Yields the ids of a text without added tokens.
