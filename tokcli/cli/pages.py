@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
 
 from tokcli.cli import streams
 from tokcli.cli.json_stream import text_of_name
@@ -15,6 +17,13 @@ from tokcli.render.visible import BOUNDARY, NEWLINE, visible_bytes
 
 if TYPE_CHECKING:
     from tokcli.engine.encoding import Encoding
+
+    class HeadingOptions(Protocol):
+        """The options that say what a page is about."""
+
+        text: str | None
+        files: tuple[str, ...]
+        recursive: bool
 
 MAX_TOKENS = 4_000_000  # of a page: some 16 MB of text, and as much as a browser scrolls through without effort
 MOST_PLAIN = 10_000  # tokens or pieces that a page shows without JavaScript
@@ -44,18 +53,29 @@ def special_ids(encoding: Encoding) -> frozenset[int]:
     return frozenset(filter(encoding.tokenizer.is_special, encoding.tokenizer.special_tokens.values()))
 
 
-def heading_of(names: Sequence[str], text: str | None = None) -> str:
-    """Return what a page of these inputs is called: by their names, or by the beginning of the `text` of --text.
-
-    >>> heading_of(["a.txt"]), heading_of(["a.txt", "b.txt", "c.txt"]), heading_of(["--text"], "hello\\nworld")
-    ('a.txt', 'a.txt and 2 more', '"hello world"')
-    """
-    if text is not None:
-        line = " ".join(text.split())
+def heading_of(asked: HeadingOptions, names: Sequence[str]) -> str:
+    """Return what a page is called: the beginning of --text, the files and folders as given, or the `names` of inputs."""
+    if asked.text is not None:
+        line = " ".join(text_of_name(asked.text).split())
         return f'"{line if len(line) <= MOST_OF_TEXT else line[:MOST_OF_TEXT].rstrip() + ELLIPSIS}"'
-    if not names:
-        return "no input"
-    return names[0] + (f" and {grouped(len(names) - 1)} more" if names[1:] else "")
+    given = asked.files or ((os.curdir,) if asked.recursive else names)
+    return named([_name_of(name) for name in given])
+
+
+def named(names: Sequence[str]) -> str:
+    """Return several names in one line.
+
+    >>> named(["a.txt"]), named(["a.txt", "b.txt", "c.txt"])
+    ('a.txt', 'a.txt and 2 more')
+    """
+    return names[0] + (f" and {grouped(len(names) - 1)} more" if names[1:] else "") if names else "no input"
+
+
+def _name_of(name: str) -> str:
+    """Return an input's name for people; the current folder has its own."""
+    if name == streams.STANDARD_INPUT:
+        return "standard input"
+    return text_of_name(Path.cwd().name or os.sep if Path(name) == Path() else name)
 
 
 def plain_text(parts: Iterable[bytes]) -> str:

@@ -246,9 +246,9 @@ def test_the_page_of_200000_tokens_is_small(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("command", ["encode", "split"])
 def test_a_page_is_called_by_what_it_shows(tmp_path: Path, command: str) -> None:
-    def heading(*arguments: str | Path, stdin: bytes = b"") -> str:
+    def heading(*arguments: str | Path, stdin: bytes = b"", cwd: Path = tmp_path) -> str:
         path = tmp_path / "page.html"
-        ok(command, *arguments, "--html", path, data=stdin)
+        ok(command, *arguments, "--html", path, data=stdin, cwd=cwd)
         title = re.search(r"<title>(.*)</title>", path.read_text("ascii"))
         name = re.search(r'<bdi id="title" class="data">(.*)</bdi></h1>', path.read_text("ascii"))
         assert title and name and title[1].startswith(f"{name[1]}: ")
@@ -261,6 +261,10 @@ def test_a_page_is_called_by_what_it_shows(tmp_path: Path, command: str) -> None
     assert heading(stdin=b"hello") == "standard input"
     assert heading(tmp_path / "one") == str(tmp_path / "one")
     assert heading(tmp_path / "one", tmp_path / "two") == f"{tmp_path / 'one'} and 1 more"
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "three").write_text("x")
+    assert heading(tmp_path / "folder") == str(tmp_path / "folder")
+    assert heading("-r", cwd=tmp_path / "folder") == heading(".", cwd=tmp_path / "folder") == "folder"
 
 
 @pytest.mark.parametrize(("command", "unit"), [("encode", "token"), ("split", "piece")])

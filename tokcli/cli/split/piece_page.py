@@ -34,7 +34,7 @@ def write(request: SplitRequest, path: str) -> None:
         "meanings": explain(pattern.pat_str) if pattern else (),
         "parts": () if pattern else tuple(described(encoding)),  # of a tokenizer without a single pattern
     }
-    heading = pages.heading_of([str(entry["name"]) for entry in inputs], request.options.text)
+    heading = pages.heading_of(request.options, [str(entry["name"]) for entry in inputs])
     counts = (counted(len(made.pieces), "piece"), counted(made.size, "byte"), counted(len(made.sequence), "token"))
     words = PageWords(
         f"{heading}: pieces of {encoding.name} - tokcli",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -29,7 +28,7 @@ def write(request: CountRequest, root: Branch, names: Sequence[str]) -> None:
     branches = list(islice(_in_order(root), MOST_ROWS + 1))
     if len(branches) > MOST_ROWS:
         raise InputError(f"a page holds at most {counted(MOST_ROWS, 'row')}", "Use --tree=N, or --top N.")
-    heading = heading_of(asked.files, root)
+    heading = pages.heading_of(asked, [root.name])
     encoded = [_name_of(branch, heading).encode("utf-8", "surrogateescape") for _, branch in branches]
     packer.add_numbers("depths", (depth for depth, _ in branches))
     packer.add_numbers("lengths", map(len, encoded))
@@ -49,14 +48,6 @@ def write(request: CountRequest, root: Branch, names: Sequence[str]) -> None:
     head = {"name": named[0], "names": named, "byName": asked.order == "name", "isJoined": root.name == TOTAL}
     words = PageWords(f"{heading}: tokens of {named[0]} - tokcli", heading, named[0], summary, plain)
     pages.write(asked.html or "", request.files_read, "tree", words, head, packer)
-
-
-def heading_of(files: Sequence[str], root: Branch) -> str:
-    """Return what the page is called: the inputs, of which the current folder has its own name."""
-    names = [text_of_name(name) for name in files]
-    if root.name in (os.curdir, f"{os.curdir}/") and len(names) < 2:
-        return text_of_name(os.path.basename(os.getcwd())) or os.sep
-    return pages.heading_of(names or [text_of_name(root.name)])
 
 
 def _name_of(branch: Branch, heading: str) -> str:

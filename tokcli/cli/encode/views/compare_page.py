@@ -59,7 +59,7 @@ def write(request: EncodeRequest, names: str, path: str) -> None:
         "sides": [{"name": text_of_name(side.name), "facts": fact} for side, fact in zip(sides, facts, strict=True)],
         "inputs": inputs,
     }
-    heading = pages.heading_of([str(entry["name"]) for entry in inputs], request.options.text)
+    heading = pages.heading_of(request.options, [str(entry["name"]) for entry in inputs])
     words = PageWords(f"{heading}: tokens of {together} - tokcli", heading, together, counted(size, "byte"))
     pages.write(path, request.files_read, "compare", words, head, packer)
 

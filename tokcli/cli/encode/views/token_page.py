@@ -41,7 +41,7 @@ def write_tokens(request: EncodeRequest, path: str) -> None:
     head: dict[str, object] = {"name": encoding.name, "inputs": inputs, "places": places, "ids": request.options.ids}
     if not request.options.no_box and (tables := browser_tables(encoding)) is not None:
         head["box"] = add_box(packer, tables)
-    heading = pages.heading_of([str(entry["name"]) for entry in inputs], request.options.text)
+    heading = pages.heading_of(request.options, [str(entry["name"]) for entry in inputs])
     words = PageWords(
         f"{heading}: tokens of {encoding.name} - tokcli",
         heading,
