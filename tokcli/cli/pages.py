@@ -21,9 +21,13 @@ if TYPE_CHECKING:
     class HeadingOptions(Protocol):
         """The options that say what a page is about."""
 
-        text: str | None
-        files: tuple[str, ...]
-        recursive: bool
+        @property
+        def text(self) -> str | None: ...
+        @property
+        def files(self) -> tuple[str, ...]: ...
+        @property
+        def recursive(self) -> bool: ...
+
 
 MAX_TOKENS = 4_000_000  # of a page: some 16 MB of text, and as much as a browser scrolls through without effort
 MOST_PLAIN = 10_000  # tokens or pieces that a page shows without JavaScript
@@ -54,7 +58,7 @@ def special_ids(encoding: Encoding) -> frozenset[int]:
 
 
 def heading_of(asked: HeadingOptions, names: Sequence[str]) -> str:
-    """Return what a page is called: the beginning of --text, the files and folders as given, or the `names` of inputs."""
+    """Return what a page is called: the beginning of --text, files and folders as given, or the `names` of inputs."""
     if asked.text is not None:
         line = " ".join(text_of_name(asked.text).split())
         return f'"{line if len(line) <= MOST_OF_TEXT else line[:MOST_OF_TEXT].rstrip() + ELLIPSIS}"'
