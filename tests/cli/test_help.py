@@ -72,6 +72,12 @@ def test_help_is_short_and_its_last_line_names_the_man_page(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
+def test_helps_begin_with_a_verb(name: str) -> None:
+    other = re.compile(r"(In|On|At|The|An?|With|If|For|Of|Only|Never|Also|Whether|How|To|No|All|Each|\w*[^s]s)\b")
+    assert [row.help for row in rows_of(name) if other.match(row.help or "")] == []
+
+
+@pytest.mark.parametrize("name", COMMANDS)
 def test_values_that_may_be_left_out_are_shown_alike(name: str) -> None:
     text = "\n".join(lines_of(name))
     for row in rows_of(name):

@@ -69,7 +69,13 @@ MOST_USED = ("--text", "--encoding", "--model", "--format", "--skip-special-toke
         help="Read ids as text, u16, u32 or npy.",
         more="The choices are decimal ids (text), little-endian integers of two or four bytes (u16, u32), and a NumPy "
              "file (npy).")  # fmt: skip
-@option("--skip-special-tokens", group="Special tokens", is_flag=True, help="Leave special tokens out.")
+@option(
+    "--skip-special-tokens",
+    group="Special tokens",
+    is_flag=True,
+    help="Leave special tokens out.",
+    more="These are the tokens that the encoding calls special, such as <|endoftext|>, BOS and EOS.",
+)
 @options.takes_output()
 @options.common
 def command(**given: Any) -> None:

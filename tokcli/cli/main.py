@@ -95,7 +95,7 @@ HELP = """Byte pair encoding in the shell: exact ids, any bytes, no network.
   tokcli encode -m gpt-4o prompt.txt           print their ids
   tokcli encode prompt.txt | tokcli decode     get the same bytes back
   tokcli encode -n 1000 --as-text prompt.txt   cut the text after 1000 tokens
-  tokcli encode --chunk 512 --json notes.md    cut into chunks of 512
+  tokcli encode --chunk 512 --json notes.md    cut into chunks of 512 tokens
   tokcli encode --visualise prompt.txt         see the tokens
 """
 

@@ -187,17 +187,19 @@ takes_folders = group(
                 "out are not read, nor are hidden files, symbolic links and binary files. A note says how many binary "
                 "files were skipped."),
     option("-g", "--glob", "globs", group="Input", called="-g", multiple=True, metavar="GLOB", conflicts=(_in_folders,),
-           help="In folders, read only files that match GLOB.",
+           help="Read only files in folders that match GLOB.",
            more="With !GLOB, read all but these. A GLOB without a slash, such as `*.py`, is compared with the names "
                 "of files; one with a slash, such as `docs/**`, with their paths. The last GLOB that matches a file "
                 "decides."),
     option("--no-ignore", group="Input", is_rare=True, is_flag=True, conflicts=(_in_folders,),
-           help="In folders, heed no .gitignore or .ignore."),
+           help="Read files in folders that .gitignore leaves out.",
+           more="The rules of .gitignore and .ignore files are not heeded then. Hidden files need --hidden, too."),
     option("--hidden", group="Input", is_rare=True, is_flag=True, conflicts=(_in_folders,),
-           help="In folders, read hidden files, too.",
+           help="Read hidden files in folders, too.",
            more="Hidden files and folders are those whose names begin with a dot. A folder named .git is never read."),
     option("--follow", group="Input", is_rare=True, is_flag=True, conflicts=(_in_folders,),
-           help="In folders, follow symbolic links."),
+           help="Follow symbolic links in folders.",
+           more="Otherwise links are skipped; a link that is a FILE is always followed."),
     option("-v", "--verbose", group="Input", is_rare=True, is_flag=True,
            conflicts=(needs("-r", *LISTS, hint="Or name a folder."),),
            help="Name the binary files that are skipped.",
@@ -235,7 +237,7 @@ def takes_encoding(*, several: bool = False, pattern: bool = True) -> Callable[[
         *((_takes_pattern,) if pattern else ()),
         takes_timeout,
         option("--offline", group="Tokenizer", is_rare=True, is_flag=True,
-               help="Never use the network.",  # network/ reads TOKCLI_OFFLINE
+               help="Use no network.",  # network/ reads TOKCLI_OFFLINE
                more="Vocabularies are then found among those that ship with tokcli, in files and in the cache. "
                     "TOKCLI_OFFLINE=1 in the environment means the same."),
     )  # fmt: skip

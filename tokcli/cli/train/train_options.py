@@ -141,7 +141,8 @@ _rules = group(
            help="Merge only pairs that occur N times or more.",
            more="The vocabulary may then have fewer tokens than --vocab-size says."),
     option("--max-token-bytes", group="Tokenizer", is_rare=True, type=WholeRange(min=1), metavar="N",
-           help="Limit the length of tokens to N bytes."),
+           help="Limit the length of tokens to N bytes.",
+           more="Pairs that would make a longer token are not merged."),
     option("--seed-vocab", group="Tokenizer", is_rare=True, completes="encoding", metavar="NAME|PATH",
            help="Extend this vocabulary, and keep its ids.",
            more="Its merges come first, in their order; new ones follow until there are --vocab-size tokens."),
@@ -155,7 +156,9 @@ _rules = group(
                 "first in the corpus, as in minbpe."),
     option("--byte-order", group="Tokenizer", is_rare=True, type=click.Choice(["value", "gpt2"]), default="value",
            show_default=True,
-           help="Number the single bytes by value, or as GPT-2."),
+           help="Number the single bytes by value, or as GPT-2.",
+           more="With value, byte 0 has id 0, and byte 255 id 255. With gpt2, printable characters come first, as in "
+                "GPT-2's vocabulary."),
     option("--preset", group="Tokenizer", is_rare=True, type=click.Choice(list(PRESETS)), is_eager=True,
            callback=_preset, expose_value=False,
            help="Train like minbpe's tokenizer of this name.",
@@ -186,7 +189,8 @@ _work = group(
                 ".tokcli-checkpoint in DIR is written to."),
     option("--checkpoint-every", group="Running", is_rare=True, metavar="S", type=NumberRange(min=0), default=30,
            show_default=True,
-           help="Save progress every S seconds."),
+           help="Save progress every S seconds.",
+           more="It is what a run that is killed may have to do again."),
     options.takes_cluster(apart("--checkpoint", "--limit", "--hold-back", "--records", "--text")),
     option("--device", group="Running", is_rare=True, type=click.Choice(["cpu", "cuda"]),
            help="Merge with torch on this device.",
@@ -200,6 +204,7 @@ _work = group(
            more="With auto, it is a bar on a terminal, or lines where a line cannot be drawn again, and nothing in a "
                 "pipe."),
     option("--visualise", group="View", aliases=("--visualize",), is_flag=True,
-           help="Show each merge as it is made."),
+           help="Show each merge as it is made.",
+           more="Each has a line with its number, the two tokens, the new one, and how often the pair occurs."),
 )  # fmt: skip
 declared = group(options.takes_files, options.takes_folders, _corpus, _rules, _work, options.common)
