@@ -8,6 +8,8 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -62,7 +64,7 @@ def test_the_patterns_of_the_source_distribution_match_every_tracked_file(tmp_pa
         subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
         for command in (list_files, matching)
     )
-    assert set(tracked) == set(matched)
+    assert set(tracked) == set(matched)  # else: write a pattern for it, or a wheel lacks it, too
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="asks git")
@@ -146,3 +148,71 @@ def test_a_large_input_notes_once_that_there_is_no_native_code(
         assert b"".join(source.read(io.BytesIO(bytes(10_000_000)), 1 << 20)) == bytes(10_000_000)
     said = capsys.readouterr().err
     assert said == "Note: this is slow without the native backend (no C++ compiler at installation).\n"
+
+
+def run_check(*arguments: str | Path) -> tuple[int, str]:
+    """Return the exit status of the check of distributions, and what it says."""
+    command = [sys.executable, ROOT / ".ci" / "check_distributions.py", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.stderr == ""
+    return done.returncode, done.stdout
+
+
+def make_wheel(folder: Path, name: str, *more: str) -> Path:
+    """Make a wheel with the files that one has to have, and more."""
+    pages = [f"tokcli-1.0.data/data/share/man/man1/{page.name}" for page in (ROOT / "completions" / "man1").iterdir()]
+    shells = (
+        "bash-completion/completions/tokcli",
+        "zsh/site-functions/_tokcli",
+        "fish/vendor_completions.d/tokcli.fish",
+    )
+    with zipfile.ZipFile(folder / name, "w") as made:
+        made.writestr("tokcli-1.0.dist-info/METADATA", "Project-URL: Homepage, https://example.org/tokcli")
+        for file in ("tokcli/a.py", *pages, *(f"tokcli-1.0.data/data/share/{shell}" for shell in shells), *more):
+            made.writestr(file, "")
+    return folder / name
+
+
+def test_a_stray_file_of_a_wheel_is_named_before_a_release(tmp_path: Path) -> None:
+    library = "tokcli/engine/_native.cpython-313-x86_64-linux-gnu.so"
+    platform = "tokcli-1.0-cp313-cp313-manylinux_2_17_x86_64.whl"
+    assert run_check(make_wheel(tmp_path, platform, library))[0] == 0
+    for stray in ("tokcli/.env", "tokcli/engine/native/text/text.cc", "nanobind/nb.so", "tokcli.libs/libstdc++.so.6"):
+        status, said = run_check(make_wheel(tmp_path, platform, library, stray))
+        assert (status, f"{stray} is stray" in said) == (1, True)
+    assert "one library" in run_check(make_wheel(tmp_path, platform))[1]
+    pure = make_wheel(tmp_path, "tokcli-1.0-py3-none-any.whl", "tokcli/engine/no_native.txt")
+    assert run_check(pure)[0] == 0
+    status, said = run_check("--publish", pure)
+    assert status == 1
+    assert "pure Python" in said
+    assert "example.org stands for" in said
+
+
+@pytest.mark.skipif(not (ROOT / ".git").exists() or shutil.which("git") is None, reason="asks git")
+def test_an_untracked_file_of_a_source_distribution_is_named_before_a_release(tmp_path: Path) -> None:
+    path = tmp_path / "tokcli-1.0.tar.gz"
+    with tarfile.open(path, "w:gz") as made:
+        for name in ("README.md", ".env"):
+            made.addfile(tarfile.TarInfo(f"tokcli-1.0/{name}"))
+    status, said = run_check(path)
+    assert status == 1
+    assert ".env is not tracked" in said
+    assert "LICENSE is missing" in said
+    assert "\n  README.md is" not in said
+
+
+def test_each_action_of_a_workflow_is_pinned_by_its_commit() -> None:
+    for path in (ROOT / ".github" / "workflows").iterdir():
+        used = re.findall(r"^\s*- uses: (.*)$", path.read_text("utf-8"), re.MULTILINE)
+        assert used
+        for action in used:
+            assert re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", action)
+
+
+def test_the_steps_of_the_workflow_are_those_of_the_script() -> None:
+    script = (ROOT / ".ci" / "release").read_text("utf-8")
+    workflow = (ROOT / ".github" / "workflows" / "release.yml").read_text("utf-8")
+    steps = set(re.findall(r"bash \.ci/release (\w+)", workflow))
+    assert steps == {"sdist", "check"}
+    assert steps <= set(re.findall(r"^(\w+)\(\) \{", script, re.MULTILINE))
