@@ -96,6 +96,13 @@ def test_an_element_of_a_list_is_offered_once() -> None:
     ]
 
 
+def test_models_are_offered_where_encodings_may_stand_and_none_is_meant() -> None:
+    assert offered("split", "--diff", "") == offered("split", "--diff", "c") == ("file", list(NAMES))
+    assert "gpt-4o" in offered("split", "--diff", "gpt-")[1]
+    assert "gpt2,gpt-4o" in offered("encode", "--compare", "gpt2,gpt-")[1]
+    assert "gpt-4o" not in offered("count", "-e", "gpt-")[1]
+
+
 def test_special_tokens_are_those_of_the_encoding(monkeypatch: pytest.MonkeyPatch) -> None:
     assert offered("count", "-e", "gpt2", "--allow-special", "") == ("none", ["<|endoftext|>"])
     assert "<|fim_prefix|>" in offered("encode", "-m", "gpt-4", "--append-special", "")[1]

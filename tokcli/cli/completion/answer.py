@@ -104,7 +104,8 @@ def _value(line: Line, row: Option | Argument, current: str, prefix: int) -> Off
     is_list = row.completes in LISTS
     if is_list:
         prefix = max(prefix, current.rfind(",") + 1)
-    values, paths = values_of(row, line.value_of("encoding", "encodings"), line.value_of("model", "models"))
+    beside = line.value_of("encoding", "encodings"), line.value_of("model", "models")
+    values, paths = values_of(row, current[prefix:], *beside)
     used = current[:prefix].rpartition("=")[2].split(",") if is_list else ()
     kept = [value for value in values if value.text not in used]
     return Offer(prefix, kept, paths, is_list, row.completes == "model")

@@ -8,14 +8,14 @@ from typing import NamedTuple
 import click
 
 from tokcli.cli.declare.option import Argument, Option
-from tokcli.errors import UnknownModelError
 from tokcli.registry.catalog import CATALOG
-from tokcli.registry.model_names import encoding_name_for_model
 from tokcli.registry.models.lookup import find_model, model_names, place_of
 from tokcli.registry.models.table import CLOSED
 
 DEFAULT_ENCODING = "o200k_base"
-PATHS = {"file": "file", "folder": "folder", "encoding": "file", "encodings": "file"}
+PATHS = {"folder": "folder", **dict.fromkeys(("file", "encoding", "encoding or model", "encodings"), "file")}
+ESTIMATED = "with --estimate"
+MODELS_TOO = ("encoding or model", "encodings")
 RESERVED = "<|reserved_"  # a thousand special tokens that nobody types
 
 
@@ -26,13 +26,20 @@ class Value(NamedTuple):
     help: str = ""
 
 
-def values_of(row: Option | Argument, encoding: str = "", model: str = "") -> tuple[list[Value], str]:
-    """Return the values of an option beside this encoding or model, and whether it may be a "file" or a "folder"."""
+def values_of(row: Option | Argument, typed: str, encoding: str, model: str) -> tuple[list[Value], str]:
+    """Return the values of an option of which some is typed, and whether it may be a "file" or a "folder".
+
+    Special tokens are those of the encoding, or of the model if there is one.
+    """
     paths = PATHS.get(row.completes or "", "")
     if isinstance(row.type, click.Choice):
         return [Value(choice) for choice in row.type.choices], paths
-    if row.completes in ("encoding", "encodings", "pattern"):
-        return [Value(name) for name in CATALOG], paths
+    if row.completes in ("encoding", "encoding or model", "encodings", "pattern"):
+        names = [Value(name) for name in CATALOG]
+        # models are a thousand names: they are offered where no encoding is meant
+        if row.completes in MODELS_TOO and not any(name.startswith(typed) for name in CATALOG):
+            names = [model for model in _models() if model.help != ESTIMATED]
+        return names, paths
     if row.completes == "model":
         return _models(), paths
     if row.completes == "special token":
@@ -48,16 +55,14 @@ def _models() -> list[Value]:
         if model is not None and (model.row is None or not model.row.is_closed):
             found.append(Value(name, place_of(model.tokenizer)))
         elif model is not None and model.tokenizer != CLOSED:
-            found.append(Value(name, "with --estimate"))
+            found.append(Value(name, ESTIMATED))
     return found
 
 
 def _special_tokens(encoding: str, model: str) -> list[str]:
     """Return the special tokens of a registered encoding; of others they are in files, which nobody waits for."""
+    found = find_model(model) if model else None
     name = encoding or os.environ.get("TOKCLI_ENCODING") or DEFAULT_ENCODING
     if model:
-        try:
-            name = encoding_name_for_model(model)
-        except UnknownModelError:
-            return []
+        name = "" if found is None else place_of(found.tokenizer)
     return list(CATALOG[name].special_tokens) if name in CATALOG else []

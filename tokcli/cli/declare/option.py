@@ -38,6 +38,7 @@ Completed = Literal[
     "file",
     "folder",
     "encoding",  # the name of an encoding, or a vocabulary file
+    "encoding or model",
     "encodings",  # several of these, separated by commas
     "model",
     "pattern",  # the name of an encoding, or a regex

@@ -94,7 +94,7 @@ _views = group(
     option("--merges", group="View", is_flag=True, help="List all merges in order.",
            more="Each has the two tokens that it merges, and the new one. For ranks alone, the merges are recovered "
                 "from them."),
-    option("--diff", group="View", nargs=2, completes="encoding", metavar="A B",
+    option("--diff", group="View", nargs=2, completes="encoding or model", metavar="A B",
            conflicts=(apart("--encoding", "--model", hint="--diff names the encodings itself."),),
            help="List the tokens that A and B do not share.",
            more="A and B are names of encodings or files, as for -e."),

@@ -56,7 +56,7 @@ _views = group(
            more="Each alternative of the pattern is tried at that byte, counted from 0: what it matches, what stops "
                 "it, and why one of them wins. TEXT is looked for in the input; a TEXT that several pieces share is "
                 "explained at the beginning of each of them. A number is a byte; text:42 looks for the text 42."),
-    option("--diff", group="View", completes="encoding", metavar="ENCODING|P",
+    option("--diff", group="View", completes="encoding or model", metavar="ENCODING|P",
            help="Show where another encoding or pattern differs.",
            more="Only the regions that the two patterns cut differently are shown, both sides of each. P is a regex. "
                 "If there are none, a note says so."),
