@@ -131,8 +131,8 @@ def looks_like_text(name: str) -> bool:
 
 
 def _unknown_encoding(error: UnknownEncodingError) -> str:
-    if names_a_model(error.name):
-        return f"It is a model: use -m {error.name}."
+    if model := next(filter(names_a_model, (error.name.lower(), error.name)), ""):
+        return f"It is a model: use -m {model}."
     several = [name.strip() for name in error.name.split(",")]
     if len(several) > 1 and all(name in CATALOG or os.path.lexists(name) for name in several):
         if sys.argv[1:2] != ["count"]:
