@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
-from support import noted, ok, refused
+from support import ROOT, noted, ok, refused
 
 WITHOUT_VIEW: dict[str, tuple[str, ...]] = {
     "encode --html": ("encode", "-t", "hello world", "--html"),
@@ -15,7 +18,7 @@ WITHOUT_VIEW: dict[str, tuple[str, ...]] = {
 BESIDE = {
     "encode --html": (["--visualise"], ["--visualise=tokens"], ["--visualise", "merges"]),
     "encode --svg": (["--visualise"], ["--visualize", "tokens"]),
-    "split --html": (["--table"], ["--stats"], ["--why", "1"], ["--why", "world"]),
+    "split --html": (["--table"], ["--stats"], ["--why", "0"], ["--why", "hello"]),
 }
 
 
@@ -53,3 +56,30 @@ def test_special_tokens_are_text_to_a_picture(tmp_path: Path) -> None:
 )
 def test_what_a_page_or_picture_does_not_show_is_refused(arguments: tuple[str, ...], said: str) -> None:
     assert said in refused(*arguments)
+
+
+def head_of(page: Path) -> dict[str, Any]:
+    found = re.search(r'<script type="application/json" id="head">(.*?)</script>', page.read_text("ascii"))
+    assert found
+    head: dict[str, Any] = json.loads(found[1])
+    return head
+
+
+@pytest.mark.parametrize(("why", "piece"), [("1", 1), ("0", 0), ("world", 2), ("'s", 1)])
+def test_the_piece_that_why_asks_for_is_chosen_in_the_page(why: str, piece: int, tmp_path: Path) -> None:
+    ok("split", "-e", "gpt2", "-t", "x's world", "--why", why, "--html", tmp_path / "x")
+    assert head_of(tmp_path / "x")["chosen"] == piece
+
+
+def test_a_token_that_is_looked_up_is_chosen_in_the_page(tmp_path: Path) -> None:
+    path = ROOT / "tests/data/formats/bpe.model"
+    noted("inspect-ranks", "-e", path, "--id", "300", "--html", tmp_path / "x")
+    assert head_of(tmp_path / "x")["chosen"] == 300
+    noted("inspect-ranks", "-e", path, "--html", tmp_path / "x")
+    assert head_of(tmp_path / "x")["chosen"] == 0
+
+
+def test_a_place_that_is_not_there_is_refused_and_leaves_no_page(tmp_path: Path) -> None:
+    assert "byte 9 is past the end" in refused("split", "-t", "x", "--why", "9", "--html", tmp_path / "x")
+    assert "no 'y' in the text" in refused("split", "-t", "x", "--why", "y", "--html", tmp_path / "x")
+    assert not (tmp_path / "x").exists()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tokcli.analysis.vocabulary import not_self
 from tokcli.cli import pages, streams
 from tokcli.cli.inspect_ranks.inspect_options import InspectRequest
+from tokcli.cli.inspect_ranks.tokens import look_up
 from tokcli.cli.request import files_read
 from tokcli.cli.train.output import Files
 from tokcli.cli.train.report import tell
@@ -16,8 +17,9 @@ from tokcli.render.pages.page_columns import Packer, PageTokens, add_reencoded
 
 
 def write_page(request: InspectRequest, path: str) -> None:
-    """Write the page of all tokens of the encoding to a file."""
+    """Write the page of all tokens of the encoding to a file, with the first that is looked up chosen."""
     encoding, packer, special = request.encoding, Packer(), pages.special_ids(request.encoding)
+    ids = look_up(request) or [0]
     table = PageTokens(
         encoding.tokenizer.token_bytes(),
         encoding.tokenizer.all_parents().of,
@@ -28,7 +30,9 @@ def write_page(request: InspectRequest, path: str) -> None:
     special_count = f"{grouped(len(table.special))} of them special"
     summary = f"{counted(len(table.tokens), 'token')}, {special_count}"
     words = PageWords(f"{encoding.name}: tokens - tokcli", encoding.name, encoding.name, summary)
-    pages.write(path, files_read(request.options), "vocabulary", words, {"name": encoding.name}, packer)
+    pages.write(
+        path, files_read(request.options), "vocabulary", words, {"name": encoding.name, "chosen": ids[0]}, packer
+    )
 
 
 def write_export(request: InspectRequest, form: str) -> None:

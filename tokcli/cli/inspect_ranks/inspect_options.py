@@ -115,7 +115,7 @@ _views = group(
            more="With their tokenizers and context windows. GREP is a regex, which may follow after a space, too: only "
                 "models whose name or tokenizer it matches are listed. For instance, `tokcli inspect-ranks --models "
                 "llama`."),
-    options.takes_html(apart(*LOOK_UPS, *SEARCHES, *VIEWS, "--export", "--json", "--csv", "--output",
+    options.takes_html(apart(*SEARCHES, *VIEWS, "--export", "--json", "--csv", "--output",
                              hint="The page shows all tokens, in a form of its own.")),
 )  # fmt: skip
 _form = group(

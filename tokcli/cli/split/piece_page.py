@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import accumulate
+
 from tokcli.analysis.pattern.explain import explain
 from tokcli.analysis.pieces.described import described
 from tokcli.cli import pages
 from tokcli.cli.json_stream import text_of_name
 from tokcli.cli.split.split_options import SplitRequest
 from tokcli.cli.split.table import parts, rows_of
+from tokcli.cli.split.why_text import byte_asked, occurrences
+from tokcli.errors import InputError
 from tokcli.render.numbers import counted
 from tokcli.render.pages.page import PageWords
 from tokcli.render.pages.page_columns import Packer, PieceColumns
@@ -29,6 +35,7 @@ def write(request: SplitRequest, path: str) -> None:
     pattern = encoding.tokenizer.pretokenizer
     head = {
         "name": encoding.name,
+        "chosen": 0 if request.options.why is None else chosen(request.options.why, made.pieces, len(inputs)),
         "inputs": inputs,
         "alternatives": pattern.alternatives if pattern else (),
         "meanings": explain(pattern.pat_str) if pattern else (),
@@ -44,3 +51,15 @@ def write(request: SplitRequest, path: str) -> None:
         pages.plain_text(made.pieces),
     )
     pages.write(path, request.files_read, "split", words, head, packer)
+
+
+def chosen(why: str, pieces: Sequence[bytes], inputs: int) -> int:
+    """Return the number of the piece that --why asks for; InputError where there is none."""
+    if inputs > 1:
+        raise InputError("--why looks at one text, but several were given", "Name one FILE.")
+    if (byte := byte_asked(why)) is None:
+        byte = occurrences(b"".join(pieces), why).offsets[0]
+    ends = list(accumulate(map(len, pieces)))
+    if not ends or byte >= ends[-1]:
+        raise InputError(f"byte {byte} is past the end of the text", f"Its {ends[-1] if ends else 0} bytes begin at 0.")
+    return bisect_right(ends, byte)

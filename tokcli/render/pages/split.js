@@ -78,7 +78,7 @@ function showSplit(head, columns) {
   const pieces = new Pieces(columns, tokens, head.alternatives.length > 0);
   const inputs = head.inputs.map(({ name, pieces: count }) => ({ name, count }));
   const text = new RunningText(byId("text"), pieces, inputs);
-  text.select(0, { scrolls: false });
+  text.select(head.chosen, { scrolls: head.chosen > 0 });
   let found = [];
 
   const grid = new Grid(byId("list"), {

@@ -79,7 +79,7 @@ function showVocabulary(head, columns) {
   });
   addEventListener("hashchange", showLinked);
   const linked = placeInHash(tokens);
-  if (linked >= 0 || tokens.count) describe(Math.max(linked, 0));
+  if (linked >= 0 || tokens.count) describe(Math.max(linked, tokens.placeOf(head.chosen), 0));
   search();
 }
 
