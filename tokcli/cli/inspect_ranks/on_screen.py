@@ -32,21 +32,21 @@ def show_paged(output: Output, show: Callable[[ShownOn], None], *, wanted: bool)
 
 def show_table(output: ShownOn, color: Color, columns: Iterable[Column[Any]], rows: Iterable[Any], more: int) -> None:
     """Show a table, and below it how many rows are left out, if any."""
-    screen.show(output, color, table_for_screen(columns, rows, screen.width()), wrap=True)
+    screen.show(output, color, table_for_screen(columns, rows, screen.width(output)), wrap=True)
     if more > 0:
         screen.show_hanging(output, color, Text(f"... and {grouped(more)} more; a pipe gets all of them"))
 
 
 def show_bars(output: ShownOn, color: Color, stats: Stats) -> None:
     """Show the statistics of a vocabulary as bars."""
-    for line in statistics_lines(stats, screen.width()):
+    for line in statistics_lines(stats, screen.width(output)):
         screen.show_hanging(output, color, line)
 
 
 def show_origin(request: InspectRequest, output: ShownOn, token: int, merges: ParentTable) -> None:
     """Show the merge tree of a token, the tokens it is part of, and the ids of its own text, where these differ."""
     encoding, color = request.encoding, request.options.color
-    for line in draw_tree(merge_tree(encoding, token), screen.width()):
+    for line in draw_tree(merge_tree(encoding, token), screen.width(output)):
         screen.show(output, color, line)
     facts = []
     if part_of := merges.children(token):

@@ -56,7 +56,7 @@ def note_regex(request: SplitRequest, pattern: PreTokenizer) -> None:
 
 
 def _show(request: SplitRequest, pat_str: str, report: Report, read: list[Reading], output: streams.Output) -> None:
-    color, width = request.options.color, screen.width() if output.is_terminal else None
+    color, width = request.options.color, screen.width(output) if output.is_terminal else None
     with pager.paged(output, wanted=not request.options.watch) as shown:
         for row in pattern_lines(request, Painter(colours(output, color)), width):
             shown.write(f"{row}\n".encode())

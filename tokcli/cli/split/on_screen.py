@@ -21,10 +21,10 @@ def show_table(request: SplitRequest, output: streams.Output, rows: Iterable[Spl
     """Show the pattern and the rows of the table, through the pager where they are taller than the screen."""
     paint = Painter(colours(output, request.options.color))
     with pager.paged(output, wanted=not request.options.watch) as shown:
-        for line in pattern_lines(request, paint, screen.width()):
+        for line in pattern_lines(request, paint, screen.width(output)):
             shown.write(f"{line}\n".encode())
         shown.write(b"\n")
-        for line in split_table.table_lines(rows, screen.width(), paint):
+        for line in split_table.table_lines(rows, screen.width(output), paint):
             shown.write(f"{line}\n".encode())
 
 
@@ -43,5 +43,5 @@ def pattern_lines(request: SplitRequest, paint: Painter, width: int | None = Non
 def show_stats(request: SplitRequest, output: streams.Output, stats: PieceStats, alternatives: list[str]) -> None:
     """Show statistics, through the pager where they are taller than the screen."""
     with pager.paged(output, wanted=not request.options.watch) as shown:
-        for line in stats_lines(stats, alternatives, screen.width()):
+        for line in stats_lines(stats, alternatives, screen.width(output)):
             screen.show_hanging(shown, request.options.color, line)

@@ -41,7 +41,7 @@ def write(request: SplitRequest, output: streams.Output) -> None:
         objects = [_json(place, traces) for place, traces in explained]
         output.write(line(objects[0] if found is None else _json_of_text(found, objects)))
         return
-    width = screen.width() if output.is_terminal else None
+    width = screen.width(output) if output.is_terminal else None
     with pager.paged(output, wanted=not request.options.watch) as shown:
         for row in _rows(request, found, explained, width):
             screen.show_hanging(shown, request.options.color, row)

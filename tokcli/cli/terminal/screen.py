@@ -13,12 +13,15 @@ from tokcli.cli.terminal.colours import colours
 from tokcli.cli.terminal.pager import ShownOn
 from tokcli.render import console
 
+WIDTH_OF_PIPES = 80  # cells of a line where nothing tells how many there are
 MIN_WIDTH = 20  # cells of a line, however far it is indented
 MAX_WIDTH = 1 << 20  # cells of a line: COLUMNS may be any number
 
 
-def width() -> int:
-    """Return the width of a line in cells: COLUMNS, else the terminal's width, else 80."""
+def width(output: ShownOn | None) -> int:
+    """Return the width of a line in cells: COLUMNS, else that of the terminal, else (in a pipe, a file) 80."""
+    if not os.environ.get("COLUMNS") and not (output is not None and output.is_terminal):
+        return WIDTH_OF_PIPES
     return min(console.make_console(io.StringIO(), "never", environment=os.environ).width, MAX_WIDTH)
 
 
@@ -28,7 +31,7 @@ def show_hanging(output: ShownOn, color: console.Color, line: Text) -> None:
         show(output, color, line)
         return
     indent = len(line.plain) - len(line.plain.lstrip(" "))
-    room = max(width() - indent, MIN_WIDTH)
+    room = max(width(output) - indent, MIN_WIDTH)
     made = console.make_console(io.StringIO(), "never", environment=os.environ, width=room)
     for part in line[indent:].wrap(made, room):
         part.rstrip()
@@ -43,7 +46,7 @@ def show(output: ShownOn, color: console.Color, what: RenderableType, *, wrap: b
         return
     colored: console.Color = "always" if system else "never"
     text = io.StringIO()
-    made = console.make_console(text, colored, environment=os.environ)
+    made = console.make_console(text, colored, environment=os.environ, width=width(output))
     made.print(what, soft_wrap=not wrap)
     output.write(text.getvalue().encode())
 

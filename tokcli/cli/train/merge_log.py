@@ -33,7 +33,11 @@ class MergeLog:
         parts = [(self._tokens[rank], rank) for word in self._words for rank in encode_piece(self._ranks, word)]
         if wants_color(self._output, self._color):
             is_screen = self._output.is_terminal
-            for row in coloured_rows(parts, screen.width(), isolate=True) if is_screen else coloured_boundaries(parts):
+            for row in (
+                coloured_rows(parts, screen.width(self._output), isolate=True)
+                if is_screen
+                else coloured_boundaries(parts)
+            ):
                 screen.show(self._output, self._color, row)
         else:
             for text in plain_boundaries(parts):

@@ -32,7 +32,7 @@ def show_tree(asked: CountOptions, output: Output, root: Branch, names: Sequence
     columns = Columns(names, root.tokens, for_people=True)
     with pager.paged(output) as shown:
         shown.write(columns.header)
-        for line in _drawn(asked, root, columns, screen.width()):
+        for line in _drawn(asked, root, columns, screen.width(output)):
             shown.write(line)
         shown.write(lines_of(asked, root.tokens[0], columns.first, for_people=True))
 

@@ -20,7 +20,7 @@ def show_on_screen(
     output: pager.Screen,
 ) -> None:
     """Show the lines of a text under each encoding, and the table under them."""
-    color, width = request.options.color, screen.width()
+    color, width = request.options.color, screen.width(output)
     system = colours(output, color)
     codes = palette.CODES[system] if system else ()
     for rows in stack_rows(data, tracks, width, codes, isolate=output.is_terminal) if tracks else ():

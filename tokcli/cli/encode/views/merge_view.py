@@ -90,13 +90,13 @@ def show(request: EncodeRequest, output: streams.Output | pager.Screen, key: Cal
         for made in pieces(request, source):
             number += 1
             screen.show(output, color, heading(made, number), wrap=True)
-            for at, row in enumerate(MergeTable(made, screen.width(), marks=marks).rows()):
+            for at, row in enumerate(MergeTable(made, screen.width(output), marks=marks).rows()):
                 screen.show(output, color, row, wrap=True)
                 output.flush()
                 if key is not None and at and not key():
                     return
             for way in made.other_ways:
-                screen.show(output, color, other_way(way, screen.width()), wrap=True)
+                screen.show(output, color, other_way(way, screen.width(output)), wrap=True)
             screen.show(output, color, Text(""))
 
 

@@ -21,8 +21,6 @@ from tokcli.render.svg import make_svg
 from tokcli.render.tokens import coloured_boundaries, coloured_rows, plain_boundaries, plain_rows
 from tokcli.render.visible import visible
 
-WIDTH_OF_PIPES = 80  # cells
-
 
 def write(request: EncodeRequest, output: streams.Output) -> None:
     """Show the tokens of the inputs, and then their number, or print it as a note if the view is not for people."""
@@ -57,17 +55,17 @@ def token_lines(
         with streams.naming(source.shown):
             if backend.native() is not None and (colour or not output.is_terminal):
                 codes = palette.CODES[system] if system else ()
-                rows = TokenRows(width(output), codes, ids=ids, isolate=output.is_terminal)
+                rows = TokenRows(screen.width(output), codes, ids=ids, isolate=output.is_terminal)
                 yield from (rows.add(part.text, part.ends, part.ids) for part in shown_parts(request, source, tally))
                 yield rows.end()
                 continue
             tokens = ((shown.token, shown.id) for shown in shown_tokens(request, source, tally))
             if colour and (ids or output.is_terminal):
-                yield from coloured_rows(tokens, width(output), ids=ids, isolate=output.is_terminal)
+                yield from coloured_rows(tokens, screen.width(output), ids=ids, isolate=output.is_terminal)
             elif colour:
                 yield from coloured_boundaries(tokens)
             else:
-                lines = plain_rows(tokens, width(output)) if ids else plain_boundaries(tokens)
+                lines = plain_rows(tokens, screen.width(output)) if ids else plain_boundaries(tokens)
                 yield from map(isolated, lines) if output.is_terminal else lines
 
 
@@ -79,17 +77,10 @@ def write_svg(request: EncodeRequest, path: str) -> None:
         for source in request.texts:
             with streams.naming(source.shown):
                 tokens = ((shown.token, shown.id) for shown in shown_tokens(request, source, tally))
-                yield from coloured_rows(tokens, width(None), ids=request.options.ids)
+                yield from coloured_rows(tokens, screen.width(None), ids=request.options.ids)
         yield Text(visible(tally.legend(name)), no_wrap=True, overflow="ellipsis")
 
-    made = make_svg(lines(), f"{name}: a text as tokens", width=width(None), environment=os.environ)
+    made = make_svg(lines(), f"{name}: a text as tokens", width=screen.width(None), environment=os.environ)
     with streams.Output(path, request.files_read) as output:
         output.write(made.encode())
         output.flush()
-
-
-def width(output: streams.Output | None) -> int:
-    """Return the width of a row in cells: COLUMNS, else the terminal's width; without a terminal, WIDTH_OF_PIPES."""
-    if (output is not None and output.is_terminal) or os.environ.get("COLUMNS"):
-        return screen.width()
-    return WIDTH_OF_PIPES
