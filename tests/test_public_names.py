@@ -38,6 +38,7 @@ def test_the_package_has_tiktokens_names_and_a_few_more() -> None:
     assert all(getattr(tokcli, name) for name in ours)
     seen = {name for name in dir(tokcli) if not name.startswith("__")}
     assert seen == {*ours, "core", "load", "model", "registry"}
+    assert not hasattr(tokcli, "annotations")
 
 
 def test_an_encoding_has_every_public_name_of_tiktokens(encoding: tokcli.Encoding) -> None:

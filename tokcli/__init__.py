@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from tokcli.registry.registered import list_encoding_names as list_encoding_names
     from tokcli.training.train import train as train
 
+del annotations  # `tokcli.annotations` would be no name of the package
+
 __version__ = "0.1.0"
 
 # The module of each public name. `import tokcli` loads none of them, because the command line pays for every import.

@@ -10,7 +10,7 @@ from typing import Any
 
 import chromium
 import pytest
-from html_pages import ABOUT, ACTIVE, HEADING, page
+from html_pages import ABOUT, ACTIVE, HEADING, STATUS, page
 from support import HARD_ATOMS, MARKUP, ROOT
 
 import tokcli
@@ -151,6 +151,25 @@ def test_the_box_has_a_label_tells_its_count_politely_and_finds_in_what_is_typed
     tab.wait(f"{COUNT} !== ''")
     tab.type("#query", "one")
     tab.wait("document.querySelectorAll('#text .hit').length === 2")
+
+
+def test_the_page_of_a_vocabulary_lists_the_tokens_of_what_is_typed_in_order(
+    files: dict[str, Path], tab: chromium.Tab, folder: Path
+) -> None:
+    encoding = tokcli.load_encoding(files["own"])
+    open_box(tab, page(folder, "inspect-ranks", "-e", files["own"]))
+    for text, ids in zip(TEXTS, found_in(tab, TEXTS), strict=True):
+        assert ids == encoding.encode_ordinary(text), ascii(text)
+    tab.type("#typed", "lower low")
+    tab.wait(f"{COUNT} !== ''")
+    ids = encoding.encode("lower low")
+    rows = "[...document.querySelectorAll('.space .row')].map(row => Number(row.firstChild.textContent))"
+    assert tab.value(rows)[: len(ids)] == ids
+    assert tab.value(HEADING) == f"Token {ids[0]}"
+    assert tab.value(STATUS) == f"{len(ids)} tokens of what was typed, in order"
+    tab.value("document.getElementById('typed').focus()")
+    tab.press("Escape")
+    tab.wait(f"{STATUS} === '401 of 401 tokens'")
 
 
 def test_text_that_the_pattern_leaves_out_is_said_and_the_page_stays(tab: chromium.Tab, folder: Path) -> None:

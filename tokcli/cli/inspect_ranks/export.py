@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tokcli.analysis.browser_tables import browser_tables
 from tokcli.analysis.vocabulary import not_self
 from tokcli.cli import pages, streams
 from tokcli.cli.inspect_ranks.inspect_options import InspectRequest
@@ -12,6 +13,7 @@ from tokcli.cli.train.report import tell
 from tokcli.errors import InputError
 from tokcli.formats.export.losses import export
 from tokcli.render.numbers import counted, grouped
+from tokcli.render.pages.box_columns import add_box_of_table
 from tokcli.render.pages.page import PageWords
 from tokcli.render.pages.page_columns import Packer, PageTokens, add_reencoded
 
@@ -30,9 +32,10 @@ def write_page(request: InspectRequest, path: str) -> None:
     special_count = f"{grouped(len(table.special))} of them special"
     summary = f"{counted(len(table.tokens), 'token')}, {special_count}"
     words = PageWords(f"{encoding.name}: tokens - tokcli", encoding.name, encoding.name, summary)
-    pages.write(
-        path, files_read(request.options), "vocabulary", words, {"name": encoding.name, "chosen": ids[0]}, packer
-    )
+    head: dict[str, object] = {"name": encoding.name, "chosen": ids[0]}
+    if (tables := browser_tables(encoding)) is not None:
+        head["box"] = add_box_of_table(packer, tables, table.tokens)
+    pages.write(path, files_read(request.options), "vocabulary", words, head, packer)
 
 
 def write_export(request: InspectRequest, form: str) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from tokcli.analysis.browser_tables import BrowserTables
 from tokcli.engine.unicode.ranges import Ranges
 from tokcli.render.pages.page_columns import Packer
+
+_RANK, _WHOLE = 1, 2  # kinds of tokens: merging makes the first, only whole pieces become the second
 
 
 def add_box(packer: Packer, tables: BrowserTables) -> dict[str, Any]:
@@ -16,10 +19,27 @@ def add_box(packer: Packer, tables: BrowserTables) -> dict[str, Any]:
     packer.add_numbers("boxIds", (rank for _, rank in tokens))
     packer.add_numbers("boxLengths", (len(token) for token, _ in tokens))
     packer.add_bytes("boxTokens", b"".join(token for token, _ in tokens))
+    packer.add_bytes("boxKinds", bytes([_RANK]) * len(parts[0]) + bytes([_WHOLE]) * len(parts[1]))
+    return _add_rules(packer, tables)
+
+
+def add_box_of_table(packer: Packer, tables: BrowserTables, table: Mapping[int, bytes]) -> dict[str, Any]:
+    """Add what `add_box` adds, to a page whose own table has all tokens."""
+    packer.add_bytes(
+        "boxKinds",
+        bytes(
+            _RANK if tables.ranks.get(token) == number else _WHOLE if tables.whole.get(token) == number else 0
+            for number, token in sorted(table.items())
+        ),
+    )
+    return _add_rules(packer, tables)
+
+
+def _add_rules(packer: Packer, tables: BrowserTables) -> dict[str, Any]:
     packer.add_bytes("boxPattern", tables.pattern.encode())
     packer.add_bytes("boxUnsafe", _class(tables.unsafe))
     packer.add_bytes("boxInert", _class(tables.inert))
-    return {"ranks": len(parts[0]), "special": tables.special, "added": dict(tables.added), "form": tables.form}
+    return {"special": tables.special, "added": dict(tables.added), "form": tables.form}
 
 
 def _class(ranges: Ranges) -> bytes:

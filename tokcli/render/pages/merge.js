@@ -54,18 +54,20 @@ class Heap {
 class NotHere extends Error {}
 
 class PageTokenizer {
-  // `about` has how many ranks there are among the tokens, and what is not split: see live_columns.py.
+  // `about` says what is not split; the tokens are in columns of their own, or in the page's table: see box_columns.py.
   constructor(about, columns) {
     this.about = about;
     this.ranks = new Map(); // what merging makes, as binary strings, to ids
     this.whole = new Map(); // what only a whole piece becomes
     this.binaries = new Map(); // ids to binary strings
     this.longest = 0;
-    const all = binaryOf(columns.boxTokens);
+    const all = binaryOf(columns.boxTokens ?? columns.tokens);
+    const lengths = columns.boxLengths ?? columns.lengths;
     let begin = 0;
-    columns.boxIds.forEach((id, index) => {
-      const token = all.slice(begin, (begin += columns.boxLengths[index]));
-      (index < about.ranks ? this.ranks : this.whole).set(token, id);
+    (columns.boxIds ?? columns.ids).forEach((id, index) => {
+      const token = all.slice(begin, (begin += lengths[index]));
+      const kind = columns.boxKinds[index];
+      if (kind) (kind === 1 ? this.ranks : this.whole).set(token, id);
       this.binaries.set(id, token);
       this.longest = Math.max(this.longest, token.length);
     });

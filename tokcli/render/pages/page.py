@@ -26,14 +26,14 @@ _SCRIPTS: dict[PageKind, tuple[str, ...]] = {
     "encode": (*_COMMON, "text.js", "merge.js", "box.js", "encode.js"),
     "compare": (*_COMMON, "text.js", "compare.js"),
     "split": (*_COMMON, "text.js", "grid.js", "legend.js", "split.js"),
-    "vocabulary": (*_COMMON, "grid.js", "vocabulary.js"),
+    "vocabulary": (*_COMMON, "grid.js", "merge.js", "box.js", "vocabulary.js"),
     "tree": ("bytes.js", "elements.js", "grid.js", "tree.js"),
 }
 _STYLES: dict[PageKind, tuple[str, ...]] = {
     "encode": ("theme.css", "page.css", "tokens.css", "box.css"),
     "compare": ("theme.css", "page.css", "tokens.css"),
     "split": ("theme.css", "page.css", "tokens.css"),
-    "vocabulary": ("theme.css", "page.css"),
+    "vocabulary": ("theme.css", "page.css", "box.css"),
     "tree": ("theme.css", "page.css", "tree.css"),
 }
 

@@ -64,6 +64,7 @@ function showVocabulary(head, columns) {
   byId("reset").addEventListener("click", () => {
     byId("query").value = "";
     byId("filter").value = "all";
+    byId("clear")?.click();
     search();
   });
   byId("query").addEventListener("keydown", (event) => {
@@ -81,6 +82,15 @@ function showVocabulary(head, columns) {
   const linked = placeInHash(tokens);
   if (linked >= 0 || tokens.count) describe(Math.max(linked, tokens.placeOf(head.chosen), 0));
   search();
+
+  connectBox(head, columns, (typed) => {
+    if (!typed) return search();
+    found = typed.columns.sequence.map((place) => tokens.placeOf(typed.columns.ids[place]));
+    grid.show(found.length);
+    if (found.length) describe(found[0]);
+    point();
+    return say(`${counted(found.length, "token")} of what was typed, in order`);
+  });
 }
 
 // Finds the tokens that match a query, as an array of places.
