@@ -263,7 +263,7 @@ def takes_records(members: str) -> Callable[[F], F]:
     """Declare the options of a command that reads records; `members` says which members its JSON has."""
     return group(
         option("--records", group="Input", type=click.Choice(["lines", "nul", "jsonl"]),
-               help="Treat each line, string or JSON object separately.",
+               help="Treat each line, string or object separately.",
                more="A record is a line (lines), a string that ends with a NUL byte (nul), or a JSON object on a line "
                     "of its own (jsonl), of which the member that --field names is read. With jsonl, each row of a "
                     "Parquet or Arrow file is a record, too. There is one answer for each record, in order."),
@@ -328,7 +328,7 @@ common = group(
 
 takes_errors = option(
     "--errors", group="Input", type=click.Choice(["strict", "replace", "bytes"]), default="strict", show_default=True,
-    help="Reject, replace or keep what is not UTF-8.",
+    help="Reject, replace or keep bad UTF-8.",
     more="With strict, such input is an error that names the file and the byte. With replace, U+FFFD takes the place "
          "of what is not UTF-8. With bytes, these bytes are kept as they are, and `tokcli decode` returns them; that "
          "needs an encoding whose tokens are bytes.",

@@ -100,7 +100,7 @@ SIZE_MORE = "SIZE is a number of bytes, which K, M, G or T may follow (powers of
 
 _corpus = group(
     option("--records", group="Input", type=click.Choice(["lines", "nul", "jsonl"]), conflicts=(apart("--hold-back"),),
-           help="Treat each line, string or JSON object separately.",
+           help="Treat each line, string or object separately.",
            more="Each line, string that ends with a NUL byte, or JSON object is a text of its own, so that no pair is "
                 "counted across their ends. Of an object, the member that --field names is read."),
     options.takes_field,
