@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from tokcli.engine.base import arguments
@@ -83,7 +84,8 @@ def resolve_encoding(
 ) -> Encoding:
     """Return the encoding of a registered name, a file, a folder, a url `https://...#sha256=HEX`, or `org/name`.
 
-    A registered name wins over a file of that name, and a file wins over a Hugging Face repository (see hub.py).
+    A registered name wins over a file of that name, and a file wins over a Hugging Face repository (see hub.py), and
+    over a tokenizer that the table of models has a name for, such as `qwen3`.
     `pattern` replaces any pattern, a registered encoding's too; see `load_encoding`. If not `needs_pattern`, the tokens
     of a file without any can be looked at and decoded: no pattern cuts texts then. `offline` forbids the network.
     `note` is told what the user should know, and `progress` how much of a download has arrived. UnknownEncodingError,
@@ -97,7 +99,12 @@ def resolve_encoding(
     if "://" in spec or ("/" in spec and "\0" not in spec and not os.path.lexists(spec)):
         return _from_network(spec, pattern, needs_pattern, offline, note, progress)
     if "\0" not in spec and not os.path.lexists(spec):
-        raise unknown_encoding(spec)
+        place = str(_models().place_of(spec))
+        if place == spec:
+            raise unknown_encoding(spec)
+        if note is not None:
+            note(f"{spec}: the tokenizer of {place}")
+        return _from_network(place, pattern, needs_pattern, offline, note, progress)
     return _load(spec, pattern, needs_pattern=needs_pattern)
 
 
@@ -117,14 +124,19 @@ def resolve_model(
     """
     spec = "" if MODELS_OF_USERS in os.environ else MODEL_TO_ENCODING.get(name, "")
     if not spec:
-        from tokcli.registry.models.lookup import tokenizer_for_model  # the table of models, 5 ms
-
-        spec, about = tokenizer_for_model(name)
+        spec, about = _models().tokenizer_for_model(name)
         if about and note is not None:
             note(about)
     return resolve_encoding(
         spec, pattern=pattern, needs_pattern=needs_pattern, offline=offline, note=note, progress=progress
     )
+
+
+def _models() -> ModuleType:
+    """Return the module that finds models in their table: 5 ms that the names of tiktoken do not need."""
+    from tokcli.registry.models import lookup
+
+    return lookup
 
 
 def resolve_pattern(pattern: str) -> str:

@@ -16,6 +16,7 @@ from tokcli.registry.models.spelling import normal_form, readings, served_names
 from tokcli.registry.models.table import CLOSED, ModelRow, table, users_table
 
 OPENAI = ("openai", "azure")  # before the / of a name that tiktoken's prefixes are for
+SHORT = {"ada", "babbage", "curie", "davinci"}  # of OpenAI's first models; azure/ada is another
 LIST = "List models with tokcli inspect-ranks --models"
 
 
@@ -34,12 +35,14 @@ def find_model(name: str) -> FoundModel | None:
     ('o200k_base', 'gpt-4o-', None)
     """
     forms = list(readings(name))
+    if "/" in name and not SHORT.isdisjoint(forms):
+        return None
     for models in (users_table().models, table().models):
         for form in forms:
             if form in models:
                 row = models[form][1]
                 return FoundModel(row.tokenizer, row)
-    bare = served_names(name)[-1]
+    bare = served_names(name)[0]
     if bare in MODEL_TO_ENCODING:
         return FoundModel(MODEL_TO_ENCODING[bare], None)
     if name.rpartition("/")[0].partition("/")[0].lower() in ("", *OPENAI):
@@ -151,7 +154,7 @@ def _refuse_unknown(name: str) -> NoReturn:
     if "," in name:
         each = " ".join(f"-m {one.strip()}" for one in name.split(","))
         refuse(name, shown, f"Give each name its own -m, in `tokcli count`: {each[:MAX_QUOTED]}.")
-    bare = served_names(name)[-1]
+    bare = served_names(name)[0]
     near = did_you_mean(bare, [*table().models, *model_names()] if ":" in bare else model_names())
     hint = f"{LIST}, or name the encoding itself with -e."
     if "/" in name and "://" not in name:
