@@ -11,7 +11,7 @@ from tokcli.errors import UnknownModelError
 from tokcli.registry.models.estimates import estimate_for_model
 from tokcli.registry.models.lookup import find_model, place_of, tokenizer_for_model
 
-FILE = Path(__file__).parents[2] / "data" / "models" / "names.tsv"
+FILE = Path(__file__).parents[2] / "data" / "models" / "names.txt"
 ROWS = [line.split("\t") for line in FILE.read_text("utf-8").splitlines() if not line.startswith("#")]
 LISTS = ("litellm", "openrouter", "ollama", "hub", "typed")
 

@@ -38,14 +38,14 @@ def test_no_name_is_in_two_rows() -> None:
 
 
 def test_names_are_in_lower_case_and_are_read_as_themselves() -> None:
-    for form, (name, _) in table().models.items():
+    for form, (name, _) in table().models().items():
         assert name == name.lower().replace("-date", "-DATE")
         assert next(iter(readings(name))) == form, name
 
 
 def test_what_is_taken_off_a_name_never_leads_from_one_row_to_another() -> None:
     """Such as -it, -fp8 or a date: where the longer name has a row, the shorter one has its own reason to be there."""
-    models = table().models
+    models = table().models()
     for name, row in models.values():
         for form in readings(name):
             if form in models and models[form][1].tokenizer != row.tokenizer:

@@ -37,11 +37,10 @@ def find_model(name: str) -> FoundModel | None:
     forms = list(readings(name))
     if "/" in name and not SHORT.isdisjoint(forms):
         return None
-    for models in (users_table().models, table().models):
+    for known in (users_table(), table()):
         for form in forms:
-            if form in models:
-                row = models[form][1]
-                return FoundModel(row.tokenizer, row)
+            if (found := known.find(form)) is not None:
+                return FoundModel(found[1].tokenizer, found[1])
     bare = served_names(name)[0]
     if bare in MODEL_TO_ENCODING:
         return FoundModel(MODEL_TO_ENCODING[bare], None)
@@ -92,7 +91,7 @@ def place_of(tokenizer: str) -> str:
 def all_rows() -> list[ModelRow]:
     """Return the rows of all models that are known: of the user's, of the table, and tiktoken's names beside it."""
     known = table()
-    rest = [name for name in MODEL_TO_ENCODING if normal_form(name) not in known.models]
+    rest = [name for name in MODEL_TO_ENCODING if known.find(normal_form(name)) is None]
     others = [ModelRow("OpenAI", (name,), MODEL_TO_ENCODING[name], None, "tiktoken 0.14", "2026-08") for name in rest]
     return [*users_table().rows, *known.rows, *others]
 
@@ -103,8 +102,8 @@ def model_names() -> list[str]:
     >>> {"gpt-4o", "qwen3-8b", "llama3.1:8b"} <= {*model_names()}
     True
     """
-    names = [name for name, _ in table().models.values() if not name.endswith("-DATE")]
-    return list(dict.fromkeys([*MODEL_TO_ENCODING, *(name for name, _ in users_table().models.values()), *names]))
+    names = [name for known in (users_table(), table()) for name, _ in known.models().values()]
+    return list(dict.fromkeys([*MODEL_TO_ENCODING, *(name for name in names if not name.endswith("-DATE"))]))
 
 
 def window_of_model(name: str) -> int:
@@ -155,7 +154,7 @@ def _refuse_unknown(name: str) -> NoReturn:
         each = " ".join(f"-m {one.strip()}" for one in name.split(","))
         refuse(name, shown, f"Give each name its own -m, in `tokcli count`: {each[:MAX_QUOTED]}.")
     bare = served_names(name)[0]
-    near = did_you_mean(bare, [*table().models, *model_names()] if ":" in bare else model_names())
+    near = did_you_mean(bare, model_names())
     hint = f"{LIST}, or name the encoding itself with -e."
     if "/" in name and "://" not in name:
         hint = f"{LIST}; if it is a repository of the Hugging Face Hub, read its tokenizer with -e {name[:MAX_QUOTED]}."
