@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
-from support import on_terminal
+from support import first_in_gate, on_terminal
 
 TEXT = (
     "Hello world, it's 2024! 日本語のテキストです。 👩\u200d👩\u200d👧 e\u0301e\u0301 שלום\n\tdef foo(x):\n"
@@ -51,7 +51,7 @@ def shown_lines(*arguments: str | Path, columns: int) -> list[str]:
     return re.sub(r"\x1b\[[0-9;]*m|[\u2068\u2069]", "", shown.decode()).splitlines()
 
 
-@pytest.mark.parametrize("columns", [100, 80, 40])
+@pytest.mark.parametrize("columns", first_in_gate([40, 80, 100], 2))
 @pytest.mark.parametrize("view", [*VIEWS, *OF_NO_TEXT], ids=" ".join)
 def test_no_line_is_wider_than_the_terminal(view: tuple[str, ...], columns: int, tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
@@ -81,7 +81,7 @@ def test_an_identified_pattern_fits_the_terminal() -> None:
     assert max(map(cell_len, lines)) <= 40
 
 
-@pytest.mark.parametrize("columns", [100, 80, 40])
+@pytest.mark.parametrize("columns", first_in_gate([40, 80, 100], 2))
 def test_coverage_fits_the_terminal(columns: int, tmp_path: Path) -> None:
     (tmp_path / "a").write_text(TEXT)
     lines = shown_lines("inspect-ranks", "-q", "--coverage", tmp_path / "a", columns=columns)
