@@ -12,7 +12,9 @@ from typing import NamedTuple
 
 from tokcli.analysis.pattern.character_sets import members
 from tokcli.analysis.pattern.emit import emit
+from tokcli.analysis.pattern.lint import takes_exponential_time
 from tokcli.engine.encoding import Encoding
+from tokcli.engine.pretokenizers.known_patterns import KNOWN_PATTERNS
 from tokcli.engine.pretokenizers.pretokenizer import ALL
 from tokcli.engine.shortcut.shortcut import Shortcut
 from tokcli.engine.text_tokenizer import TextTokenizer
@@ -86,7 +88,9 @@ def _of_rules(encoding: Encoding, rules: TextTokenizer) -> BrowserTables | None:
 
 
 def _checked(pat_str: str, made: BrowserTables) -> BrowserTables | None:
-    """Return tables with a pattern; None where JavaScript cannot express it."""
+    """Return tables with a pattern; None where JavaScript cannot express it, or some texts would take for ever."""
+    if pat_str not in KNOWN_PATTERNS and takes_exponential_time(pat_str):
+        return None
     emitted = emit(pat_str, "js", lists_properties=True)
     return None if emitted.obstacles else made._replace(pattern=emitted.pattern)
 

@@ -71,6 +71,16 @@ def lint(pat_str: str) -> Report:
         return _Linter(Trials(parse(pat_str))).report()
 
 
+def takes_exponential_time(pat_str: str) -> bool:
+    """Return whether a pattern takes exponential time for some text, as far as the time limit lets that be found.
+
+    >>> takes_exponential_time(r"(?:a+)+b|."), takes_exponential_time(r"a+b|.")
+    (True, False)
+    """
+    with refusing_depth():
+        return any(found.severity == "error" for found in _Linter(Trials(parse(pat_str))).backtracking())
+
+
 class _Linter:
     """The checks of one pattern, each of which yields findings."""
 
@@ -84,7 +94,7 @@ class _Linter:
         trials = self._trials
         texts = trials.try_short_texts()
         checks = (
-            self._empty, self._left_out, self._never, self._groups, self._backtracking, self._looking_back,
+            self._empty, self._left_out, self._never, self._groups, self.backtracking, self._looking_back,
             self._references, self._time,
         )  # fmt: skip
         findings = tuple(finding for check in checks for finding in check())
@@ -155,7 +165,7 @@ class _Linter:
                     what = f"captures the group {self._short(node)}: re.findall returns it, not the piece; use (?:"
                     yield _about(node, "warning", "group", alternative, what)
 
-    def _backtracking(self) -> Iterator[Finding]:
+    def backtracking(self) -> Iterator[Finding]:
         """Find repeats that can match one text in many ways before they fail."""
         classes = self._trials.classes
         every = frozenset(range(len(classes)))
