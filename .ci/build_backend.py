@@ -75,6 +75,7 @@ def _build(
 ) -> str:
     reason = _reason_before()
     if reason is None:
+        os.environ.setdefault("CMAKE_BUILD_PARALLEL_LEVEL", str(os.cpu_count() or 1))  # Make would take one core only
         print("Compiling the native backend takes half a minute on two idle cores.", flush=True)
         try:
             return builder(folder, settings, metadata)

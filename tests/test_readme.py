@@ -22,6 +22,15 @@ def test_the_readme_has_examples_of_every_command() -> None:
         assert f"tokcli {name}" in commands
 
 
+def test_the_readme_is_short_and_its_contents_name_each_chapter() -> None:
+    assert len(TEXT.splitlines()) <= 350
+    prose = re.sub(r"^```.*?^```$", "", TEXT, flags=re.MULTILINE | re.DOTALL)
+    linked = set(re.findall(r"\]\(#([a-z-]+)\)", prose))
+    heads = re.findall(r"^(##+) (.*)$", prose, re.MULTILINE)
+    names = {re.sub(r"[^a-z -]", "", head.lower()).replace(" ", "-"): marks for marks, head in heads}
+    assert {name for name, marks in names.items() if marks == "##"} <= linked <= set(names)
+
+
 @pytest.mark.skipif(shutil.which("bash") is None, reason="the examples are for bash")
 @pytest.mark.parametrize("number", range(len(BLOCKS)))
 def test_an_example_prints_what_the_readme_says(number: int, tmp_path: Path) -> None:
