@@ -99,7 +99,7 @@ def _reason_before() -> str | None:
         return "TOKCLI_PURE was set at installation"
     if os.name == "nt":
         return "not supported on Windows"
-    if _compiler() is None and not any(name.startswith("CMAKE_") for name in os.environ):
+    if _compiler() is None and not {"CMAKE_ARGS", "CMAKE_TOOLCHAIN_FILE"} & os.environ.keys():
         return "no C++ compiler at installation"
     return None
 

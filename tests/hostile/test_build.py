@@ -22,6 +22,7 @@ from tokcli.cli import messages
 from tokcli.cli.streams import Input
 from tokcli.cli.terminal import reading
 from tokcli.engine import backend
+from tokcli.errors import TokcliError
 
 PROJECT = (ROOT / "pyproject.toml").read_text("utf-8")
 
@@ -115,12 +116,21 @@ def test_the_reason_of_the_build_is_the_one_that_the_program_gives(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.delenv("TOKCLI_BACKEND", raising=False)
-    monkeypatch.setattr(backend, "native", lambda: None)
     monkeypatch.setattr(backend, "REASON", str(tmp_path / "no_native.txt"))
-    (tmp_path / "no_native.txt").write_text("no C++ compiler at installation\n")
-    assert backend.missing() == "no C++ compiler at installation"
-    monkeypatch.setenv("TOKCLI_BACKEND", "python")  # as asked for: nothing is missing
-    assert backend.missing() is None
+    monkeypatch.setitem(sys.modules, "tokcli.engine._native", None)  # as if it were not there
+    backend.native.cache_clear()
+    try:
+        assert backend.missing() == "not built for this Python"
+        (tmp_path / "no_native.txt").write_text("no C++ compiler at installation\n")
+        assert backend.missing() == "no C++ compiler at installation"
+        monkeypatch.setenv("TOKCLI_BACKEND", "python")  # as asked for: nothing is missing
+        assert backend.missing() is None
+        monkeypatch.setenv("TOKCLI_BACKEND", "native")
+        backend.native.cache_clear()
+        with pytest.raises(TokcliError, match="not installed: no C\\+\\+ compiler at installation"):
+            backend.native()
+    finally:
+        backend.native.cache_clear()
 
 
 def test_the_version_of_a_package_that_was_built_without_native_code_says_why(tmp_path: Path) -> None:

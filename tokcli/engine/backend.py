@@ -41,7 +41,7 @@ def native() -> ModuleType | None:
     except ImportError as error:
         if wanted == "native":
             raise TokcliError(
-                f"{VARIABLE}=native, but the native backend is not installed: {error}",
+                f"{VARIABLE}=native, but the native backend is not installed: {_reason(error)}",
                 "Install tokcli again where there is a C++20 compiler.",
             ) from None
         return None
@@ -57,17 +57,20 @@ def missing() -> str | None:
     if os.environ.get(VARIABLE) == "python" or native() is not None:
         return None
     try:
+        import_module("tokcli.engine._native")
+    except ImportError as error:
+        return _reason(error)
+    return None
+
+
+def _reason(error: ImportError) -> str:
+    """Return what the build says of an import that fails, or what Python says."""
+    try:
         with open(REASON, encoding="utf-8") as file:
             return file.read().strip()
     except OSError:
-        pass
-    try:
-        import_module("tokcli.engine._native")
-    except ModuleNotFoundError:
-        return "not built for this Python"
-    except ImportError as error:
-        return f"it does not load: {error}"
-    return None
+        is_absent = isinstance(error, ModuleNotFoundError)
+        return "not built for this Python" if is_absent else f"it does not load: {error}"
 
 
 def name() -> Literal["native", "python"]:
