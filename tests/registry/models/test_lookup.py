@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
-from support import noted, ok, refused
+from support import failed, noted, ok, on_terminal, refused
 
 from tokcli.errors import UnknownModelError
 from tokcli.registry.catalog import CATALOG
@@ -208,3 +209,35 @@ def test_all_models_are_listed_or_those_that_match() -> None:
 def test_the_table_names_each_tokenizer_that_it_uses() -> None:
     used = {row.tokenizer for row in table().rows}
     assert {*table().repositories} <= used
+
+
+def test_people_see_the_models_of_each_maker_together() -> None:
+    status, shown = on_terminal("inspect-ranks", "--models", "^claude-opus-4.7$|^phi4:14b$", env={"PAGER": "cat"})
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", shown.decode()).replace("\r", "").split("\n")
+    assert status == 0
+    assert lines[0].startswith("Microsoft  huggingface.co/microsoft")
+    assert lines[1:4] == ["  microsoft/phi-4, exact, to be downloaded, 16,384 tokens", "      phi4:14b", ""]
+    assert lines[4].startswith("Claude  ")
+    assert "  not public, --estimate counts 1.53 times o200k_base, 1,000,000 tokens" in lines
+    assert "      claude-opus-4.7" in lines
+
+
+def test_a_tokenizer_has_the_name_that_rows_call_it_by() -> None:
+    for arguments in (["-e", "qwen3"], ["-m", "qwen3-8b"]):
+        ran = failed("count", *arguments, "--offline", "-t", "x")
+        assert ran.err.startswith(f"Note: {arguments[1]}: the tokenizer of Qwen/Qwen3-8B\nError: Qwen/Qwen3-8B: ")
+
+
+def test_models_may_be_named_wherever_encodings_are_compared() -> None:
+    rows = ok("encode", "--compare", "gpt-4o,GPT-4,gpt2", "-t", "hello").decode().splitlines()
+    assert [row.split("\t")[0] for row in rows if "\t" in row] == ["encoding", "gpt-4o", "GPT-4", "gpt2"]
+    answer = json.loads(ok("encode", "--compare", "gpt-4o,gpt-4", "-t", "hello", "--json"))
+    assert [side["encoding"] for side in answer["encodings"]] == ["gpt-4o", "gpt-4"]
+    assert ok("split", "-q", "--diff", "gpt-4", "-t", "DON'T") == ok(
+        "split", "-q", "--diff", "cl100k_base", "-t", "DON'T"
+    )
+    names = ("gpt2", "r50k_base"), ("GPT2", "davinci")
+    encodings, models = (ok("inspect-ranks", "-q", "--diff", *pair, "--csv").splitlines() for pair in names)
+    assert models[1:] == encodings[1:]
+    assert "not public" in refused("encode", "--compare", "gpt-4o,claude-opus-4-6", "-t", "x")
+    assert "takes at least two encodings or models" in refused("encode", "--compare", "gpt-4o", "-t", "x")

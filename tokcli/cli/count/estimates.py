@@ -42,7 +42,8 @@ def prepare_estimate(request: CountRequest) -> None:
     for found in filter(None, estimates):
         request.note(
             f"this is an estimate: the tokenizer of {found.model} is not public. It is the count by {found.encoding} "
-            f"times {found.factor:g}; the true count is likely between {found.low:g} and {found.high:g} times that."
+            f"times {found.factor:g}; the true count is likely between {found.low:g} and {found.high:g} times that "
+            f"({found.source})."
         )
 
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokcli.cli.inspect_ranks.inspect_options import InspectRequest
-from tokcli.cli.inspect_ranks.listing import emit, is_for_people
+from tokcli.cli.inspect_ranks.listing import emit, is_for_people, on_screen
 from tokcli.cli.inspect_ranks.search import found_in
 from tokcli.errors import InputError
 from tokcli.registry.catalog import CATALOG
+from tokcli.registry.models.estimates import MEASURED, MEASURED_BY
 from tokcli.registry.models.lookup import all_rows, place_of
 from tokcli.registry.models.table import ModelRow, expanded
 from tokcli.registry.network.hub import is_kept
 from tokcli.registry.network.hub_files import parse_id
+from tokcli.render.numbers import grouped
 from tokcli.render.tables import NAME, Column
 
 if TYPE_CHECKING:
@@ -22,8 +25,13 @@ if TYPE_CHECKING:
     from tokcli.cli.terminal.pager import ShownOn
 
 
+# what is said of them to people
+COUNTS = {"exact": "exact", "none": ""}
+PLACES = {"inside": "in the package", "cached": "in the cache", "hub": "to be downloaded", "file": "a file", "-": ""}
+
+
 class ListedModel(NamedTuple):
-    """A model, or on a screen all of a row; `counts` is exact, estimate or none, `place` where the tokenizer is."""
+    """A model; `counts` is exact, estimate or none, `place` where the tokenizer is."""
 
     group: str
     model: str
@@ -65,7 +73,8 @@ def show_models(request: InspectRequest, output: ShownOn) -> None:
         return {"models": list(map(_members, listed))}
 
     if is_for_people(request, output):
-        listed = list(_joined(listed))
+        on_screen().show_blocks(output, asked.color, _blocks(listed))
+        return
     emit(request, output, COLUMNS, iter(listed), len(listed), as_json)
 
 
@@ -81,13 +90,21 @@ def listed_models(rows: Iterable[ModelRow]) -> Iterator[ListedModel]:
                     yield ListedModel(row.group, name, row, tokenizer, counts, place)
 
 
-def _joined(listed: Iterable[ListedModel]) -> Iterator[ListedModel]:
-    """Yield the models of each row as one, with their names in a line."""
-    by_row: dict[int, list[ListedModel]] = {}
-    for one in listed:
-        by_row.setdefault(id(one.row), []).append(one)
-    for models in by_row.values():
-        yield models[0]._replace(model=" ".join(one.model for one in models))
+def _blocks(listed: Iterable[ListedModel]) -> Iterator[tuple[str, str, Iterator[tuple[str, str]]]]:
+    """Yield the models of each maker and source: its name and source, and for each row the facts and the names."""
+    for (group, source, date), models in groupby(listed, lambda one: (one.group, one.row.source, one.row.date)):
+        rows = groupby(models, lambda one: one.row)
+        yield group, ", ".join(filter(None, (source, date))), (_entry(list(some)) for _, some in rows)
+
+
+def _entry(models: list[ListedModel]) -> tuple[str, str]:
+    """Return what is known about the models of a row, and their names."""
+    first = models[0]
+    window = "" if first.row.window is None else f"{grouped(first.row.window)} tokens"
+    measured = MEASURED.get(first.row.tokenizer.partition(":")[2])
+    counts = f"--estimate counts {measured.factor:g} times {MEASURED_BY}" if measured else COUNTS[first.counts]
+    facts = (first.tokenizer or "not public", counts, PLACES[first.place], window)
+    return ", ".join(filter(None, facts)), "  ".join(one.model for one in models)
 
 
 @lru_cache(maxsize=1000)

@@ -37,6 +37,16 @@ def show_table(output: ShownOn, color: Color, columns: Iterable[Column[Any]], ro
         screen.show_hanging(output, color, Text(f"... and {grouped(more)} more; a pipe gets all of them"))
 
 
+def show_blocks(output: ShownOn, color: Color, blocks: Iterable[tuple[str, str, Iterable[tuple[str, str]]]]) -> None:
+    """Show blocks of entries: a heading and what is said about it, and for each entry a line, and names below it."""
+    for heading, about, entries in blocks:
+        screen.show_hanging(output, color, Text.assemble((heading, "bold"), "  ", (about, "dim")))
+        for line, names in entries:
+            screen.show_hanging(output, color, Text(f"  {line}"))
+            screen.show_hanging(output, color, Text(f"      {names}", style="cyan"))
+        output.write(b"\n")
+
+
 def show_bars(output: ShownOn, color: Color, stats: Stats) -> None:
     """Show the statistics of a vocabulary as bars."""
     for line in statistics_lines(stats, screen.width(output)):
