@@ -234,7 +234,8 @@ def test_a_quoted_glob_and_encodings_joined_or_without_their_ending_are_hinted(t
 
 
 def test_the_only_member_that_fits_is_named() -> None:
-    assert "with --field input_ids." in refused("decode", data=b'{"input_ids": [1], "n": 1}')
+    records = ("--records", "jsonl")
+    assert "with --field sequence." in refused("decode", *records, data=b'{"sequence": [1], "n": 1}\n')
     said = refused("count", "--records", "jsonl", data=b'{"content": "a", "n": 1}\n')
     assert "with --field content." in said
     assert "with --field." in refused("count", "--records", "jsonl", data=b'{"a": "a", "b": "b"}\n')
@@ -249,3 +250,12 @@ def test_an_npy_file_gets_what_its_name_says(tmp_path: Path) -> None:
 def test_special_tokens_joined_by_commas_are_refused() -> None:
     said = refused("train", "--special", "<a>,<b>", "--vocab-size", "300", "-o", "x", "-t", "x")
     assert "--special '<a>' --special '<b>'" in said
+
+
+@pytest.mark.parametrize("name", ["ids", "input_ids", "token_ids", "tokens"])
+def test_ids_are_decoded_from_the_member_that_other_programs_call_so(name: str) -> None:
+    data = b'{"%s": [24912, 2375], "n": 1}\n' % name.encode()
+    assert ok("decode", data=data) == b"hello world"
+    assert ok("decode", "--records", "jsonl", data=2 * data) == b"hello world\nhello world\n"
+    assert ok("decode", data=b'{"input_ids": [1], "ids": [24912]}') == b"hello"
+    assert "Name the member with --records jsonl --field x." in refused("decode", data=b'{"x": [24912]}')

@@ -116,7 +116,7 @@ def decode_input(request: DecodeRequest, source: streams.Input, output: streams.
     if form == "text":
         begin, blocks = beginning(without_mark(blocks))
         if begin.lstrip().startswith(b"{"):
-            data = decode(request, ids_of(only_object(source, blocks), "ids", source.shown))
+            data = decode(request, ids_in(only_object(source, blocks), source.shown))
             output.write(line(text_member(data)) if request.options.as_json else data)
             return
     if request.options.as_json:
@@ -143,6 +143,15 @@ def beginning(blocks: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
         if not held.isspace():
             break
     return held, chain([held], blocks)
+
+
+def ids_in(members: dict[str, Any], shown: str) -> list[int]:
+    """Return the ids of the only JSON object of an input; InputError says how to name another member."""
+    try:
+        return ids_of(members, None, shown)
+    except InputError as error:
+        error.hint = error.hint.replace("with --field", "with --records jsonl --field")
+        raise
 
 
 def only_object(source: streams.Input, blocks: Iterator[bytes]) -> dict[str, Any]:
@@ -234,7 +243,7 @@ def known_id(encoding: Encoding, token: int) -> bytes:
 
 def decode_records(request: DecodeRequest, source: streams.Input, output: streams.Output) -> None:
     """Decode each record of an input, and write its text as a record or a JSON object."""
-    kind, field = request.options.records or "lines", request.options.field or "ids"
+    kind = request.options.records or "lines"
     left = Left(source)
     for batch in records.read_batches(source, kind, as_text=False):
         for record in batch.records():
@@ -245,7 +254,7 @@ def decode_records(request: DecodeRequest, source: streams.Input, output: stream
                     members: dict[str, object] | None = None
                     try:
                         members = records.read_object(record.data, record.shown)
-                        ids = ids_of(members, field, record.shown)
+                        ids = ids_of(members, request.options.field, record.shown)
                     except InputError as error:
                         if not request.options.skip_invalid:
                             error.hint = records.with_way_out(error.hint)

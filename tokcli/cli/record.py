@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from tokcli.engine.stream.chunks import Utf8Errors
 
 NO_TEXT = "the text is a list of words", "Join them to one text first."
+# What our answers call ids, and then those of transformers, and of servers.
+ID_MEMBERS = ("ids", "input_ids", "token_ids", "tokens")
 PAIR = "text_pair"  # the member with the second text of a record
 SEPARATOR = {"lines": b"\n", "nul": b"\0", "jsonl": b"\n"}
 
@@ -132,8 +134,12 @@ def check_pair(pair: bytes | list[bytes], where: str | None, *, has_words: bool)
         raise InputError(f"the text or member {PAIR!r} is a list of words, and the other is not", where=where)
 
 
-def ids_of(members: dict[str, Any], field: str, where: str) -> list[int]:
-    """Return the ids in a member of a JSON object; InputError if it is not a list of whole numbers."""
+def ids_of(members: dict[str, Any], field: str | None, where: str) -> list[int]:
+    """Return the ids in a member of a JSON object; InputError if it is not a list of whole numbers.
+
+    Without a `field` it is the first of ID_MEMBERS that there is.
+    """
+    field = field or next((name for name in ID_MEMBERS if name in members), ID_MEMBERS[0])
     ids = _member(members, field, where, list)
     if not isinstance(ids, list) or not all(type(item) is int for item in ids):
         raise InputError(f"member {field!r} is not a list of ids", where=where)
