@@ -48,7 +48,7 @@ def test_the_files_are_those_of_export(form: str, own: tokcli.Encoding, tmp_path
     vocabulary = own.save(tmp_path / "own.tiktoken")[0]
     (tmp_path / "saved").mkdir()
     (tmp_path / "exported").mkdir()
-    names = tokcli.load_encoding(vocabulary).save(tmp_path / "saved" / "own.json", format=form)  # type: ignore[arg-type]
+    names = tokcli.load_encoding(vocabulary).save(tmp_path / "saved" / "own.json", format=form)
     ok("inspect-ranks", "-q", "-e", vocabulary, "--export", form, "-o", str(tmp_path / "exported" / "own.json"))
     for name in names:
         exported = Path(name.replace("saved", "exported"))
@@ -108,7 +108,7 @@ def test_errors_name_the_argument_or_the_file(own: tokcli.Encoding, tmp_path: Pa
     with pytest.raises(TypeError, match="path: expected a path, not int"):
         own.save(3)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="format: expected one of tiktoken, gpt2, huggingface, minbpe, not 'json'"):
-        own.save(tmp_path / "x", format="json")  # type: ignore[arg-type]
+        own.save(tmp_path / "x", format="json")
     with pytest.raises(TypeError, match="format: expected a str, not int"):
         own.save(tmp_path / "x", format=3)  # type: ignore[arg-type]
     with pytest.raises(OSError, match="missing/x: no such file or directory"):

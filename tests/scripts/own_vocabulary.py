@@ -26,6 +26,8 @@ with tempfile.TemporaryDirectory() as folder:
     assert tokcli.load_encoding(names[0]).encode("lower") == own.encode("lower")
     (json_name,) = own.save(Path(folder) / "tokenizer.json", format="huggingface")
     assert tokcli.load_encoding(json_name, name="mine").name == "mine"
+    for form in ("tiktoken", "huggingface"):
+        own.save(Path(folder) / form, format=form)
     ranks: dict[bytes, int] = load_tiktoken_bpe(str(path))
     dump_tiktoken_bpe(ranks, str(path))
     try:

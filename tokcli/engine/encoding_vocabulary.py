@@ -56,7 +56,7 @@ class EncodingVocabulary:
         self,
         path: str | PathLike[str],
         *,
-        format: Literal["tiktoken", "gpt2", "huggingface", "minbpe"] | None = None,
+        format: Literal["tiktoken", "gpt2", "huggingface", "minbpe"] | str | None = None,
     ) -> tuple[str, ...]:
         """Write the vocabulary to a file, and return the names of what was written; old files are replaced whole.
 

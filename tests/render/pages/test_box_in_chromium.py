@@ -141,6 +141,17 @@ def test_what_is_typed_is_shown_with_ids_counts_and_merges_and_escape_brings_the
     assert tab.value(IDS) == own
 
 
+def test_a_page_of_no_text_is_a_box_to_type_in(tab: chromium.Tab, folder: Path) -> None:
+    tab.open(page(folder, "encode", "-e", "cl100k_base", "-t", ""))
+    assert (tab.value(IDS), tab.value(HEADING)) == ([], "Token")
+    tab.type("#typed", "hello")
+    tab.wait(f"{HEADING} === 'Token 15339'")
+    tab.value("document.getElementById('typed').focus()")
+    tab.press("Escape")
+    tab.wait(f"{HEADING} === 'Token'")
+    assert (tab.value(IDS), tab.value(ABOUT)) == ([], "")
+
+
 def test_the_box_has_a_label_tells_its_count_politely_and_finds_in_what_is_typed(
     tab: chromium.Tab, folder: Path
 ) -> None:

@@ -47,6 +47,10 @@ function showEncoded(head, columns) {
     Object.assign(tokens, new Tokens(shown.columns));
     text.show(new TokenItems(tokens, shown.columns.sequence), shown.inputs);
     text.select(0, { scrolls: false });
+    if (!text.items.count) {
+      byId("heading").textContent = "Token"; // nothing is chosen any more
+      byId("about").replaceChildren();
+    }
     search();
   });
 }
