@@ -101,6 +101,7 @@ def test_models_are_offered_where_encodings_may_stand_and_none_is_meant() -> Non
     assert "gpt-4o" in offered("split", "--diff", "gpt-")[1]
     assert "gpt2,gpt-4o" in offered("encode", "--compare", "gpt2,gpt-")[1]
     assert "gpt-4o" not in offered("count", "-e", "gpt-")[1]
+    assert "qwen3\tQwen/Qwen3-8B" in raw("fish", "count", "-e", "qw")
 
 
 def test_special_tokens_are_those_of_the_encoding(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,12 +10,11 @@ import click
 from tokcli.cli.declare.option import Argument, Option
 from tokcli.registry.catalog import CATALOG
 from tokcli.registry.models.lookup import find_model, model_names, place_of
-from tokcli.registry.models.table import CLOSED
+from tokcli.registry.models.table import CLOSED, table
 
 DEFAULT_ENCODING = "o200k_base"
 PATHS = {"folder": "folder", **dict.fromkeys(("file", "encoding", "encoding or model", "encodings"), "file")}
 ESTIMATED = "with --estimate"
-MODELS_TOO = ("encoding or model", "encodings")
 RESERVED = "<|reserved_"  # a thousand special tokens that nobody types
 
 
@@ -35,16 +34,21 @@ def values_of(row: Option | Argument, typed: str, encoding: str, model: str) -> 
     if isinstance(row.type, click.Choice):
         return [Value(choice) for choice in row.type.choices], paths
     if row.completes in ("encoding", "encoding or model", "encodings", "pattern"):
-        names = [Value(name) for name in CATALOG]
-        # models are a thousand names: they are offered where no encoding is meant
-        if row.completes in MODELS_TOO and not any(name.startswith(typed) for name in CATALOG):
-            names = [model for model in _models() if model.help != ESTIMATED]
-        return names, paths
+        return _encodings(row.completes, typed), paths
     if row.completes == "model":
         return _models(), paths
     if row.completes == "special token":
         return [Value(name) for name in _special_tokens(encoding, model) if not name.startswith(RESERVED)], paths
     return [Value("local", "Work in processes of this computer.")] if row.completes == "cluster" else [], paths
+
+
+def _encodings(completes: str, typed: str) -> list[Value]:
+    """Return the registered encodings; or, where none begins so, the tokenizers or models that may be named instead."""
+    if completes == "pattern" or any(name.startswith(typed) for name in CATALOG):
+        return [Value(name) for name in CATALOG]
+    if completes == "encoding":
+        return [Value(name, repository) for name, repository in table().repositories.items()]
+    return [model for model in _models() if model.help != ESTIMATED]
 
 
 def _models() -> list[Value]:
