@@ -83,7 +83,7 @@ def served_names(typed: str) -> list[str]:
         return [name + LATEST, name]
     if name.startswith("ft:"):  # ft:BASE:ORGANIZATION::ID, as OpenAI names what was fine-tuned
         name = name.split(":")[1]
-    name = _VARIANTS.sub("", name.partition(":ft-")[0]).replace("@", "-")
+    name = _VARIANTS.sub("", name.partition(":ft-")[0]).removesuffix("@default").replace("@", "-")
     bedrock = _BEDROCK.fullmatch(name)
     if bedrock is None:
         found = [name]
