@@ -62,8 +62,8 @@ def test_hugging_faces_library_reads_what_is_saved(own: tokcli.Encoding, tmp_pat
 
 def test_what_a_format_would_lose_is_refused_and_nothing_is_written(tmp_path: Path) -> None:
     (tmp_path / "x.model").write_text("old")
-    with pytest.raises(VocabularyError, match="cl100k_base as minbpe would lose the order of the bytes"):
-        tokcli.get_encoding("cl100k_base").save(tmp_path / "x.model")
+    with pytest.raises(VocabularyError, match="r50k_base as minbpe would lose the order of the bytes"):
+        tokcli.get_encoding("r50k_base").save(tmp_path / "x.model")
     with pytest.raises(VocabularyError, match="would lose"):
         tokcli.load_encoding(FORMATS / "unigram.model").save(tmp_path / "x.tiktoken")
     assert [path.name for path in tmp_path.iterdir()] == ["x.model"]
