@@ -54,6 +54,12 @@ def test_what_a_tree_is_made_of_is_in_the_page_without_a_program(page: Path) -> 
     assert "&lt;b&gt;&amp;.txt" in plain[1]
 
 
+def test_an_empty_folder_has_no_files(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    ok("count", "--html", "x.html", "empty", cwd=tmp_path)
+    assert "0 tokens, 0 files</span>" in (tmp_path / "x.html").read_text("ascii")
+
+
 @pytest.mark.parametrize(
     "others", [["--json"], ["--csv"], ["--by", "ext"], ["--total"], ["-o", "y"], ["--records", "lines"], ["--chat"]]
 )

@@ -38,7 +38,8 @@ def write(request: CountRequest, root: Branch, names: Sequence[str]) -> None:
         packer.add_numbers(f"tokens{number}", (count & 0xFFFFFFFF for count in tokens))
         packer.add_numbers(f"high{number}", (count >> 32 for count in tokens))  # a column holds 32 bits
     is_whole = asked.tree in (None, ALL_LEVELS) and asked.top is None
-    files = sum(not branch.branches for _, branch in branches)
+    is_empty = root.name == TOTAL and not root.branches
+    files = 0 if is_empty else sum(not branch.branches for _, branch in branches)
     below = counted(files, "file") if is_whole else counted(len(branches) - 1, "row")
     named = [text_of_name(name) for name in (names if len(names) > 1 else [request.encoding.name])]
     more = [f"{value} {name}" for value, name in rows_of(asked, root.tokens[0], for_people=True)]
