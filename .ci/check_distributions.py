@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 MOST_BYTES = 8_000_000  # of a wheel
 PLACEHOLDER = "example.org"  # stands for the address of the repository in pyproject.toml
 PACKAGE = re.compile(r"tokcli/([\w.]+/)*([\w.]+\.(py|pyi|ranks|html|css|js|txt)|py\.typed|NOTICE|no_native\.txt)")
+NOT_PACKED = re.compile(r"tokcli/engine/native/|tokcli/cli/.*\.md$")  # of what is tracked in the package
 LIBRARY = re.compile(r"tokcli/engine/_native(\.[\w-]+)?\.(so|pyd)")
 SHARED = re.compile(
     r"tokcli-[^/]+\.data/data/share/(man/man1/tokcli[\w-]*\.1|bash-completion/completions/tokcli"
@@ -26,15 +27,22 @@ SHARED = re.compile(
 ABOUT = re.compile(r"tokcli-[^/]+\.dist-info/(METADATA|WHEEL|RECORD|entry_points\.txt|licenses/[\w/]+|sboms/[\w.-]+)")
 
 
+def tracked_files() -> set[str]:
+    """The names of the files that git tracks; none where there is no repository."""
+    if not (ROOT / ".git").exists():
+        return set()
+    listed = subprocess.run(["git", "-C", ROOT, "ls-files", "-z"], check=True, capture_output=True)
+    return set(listed.stdout.decode().rstrip("\0").split("\0"))
+
+
 def wrong_with_sdist(path: Path) -> Iterator[str]:
     """What is wrong with a source distribution."""
     with tarfile.open(path) as archive:
         members = [member for member in archive.getmembers() if not member.isdir()]
     names = {member.name.partition("/")[2] for member in members}
     yield from (f"{member.name} is no file" for member in members if not member.isfile())
-    if (ROOT / ".git").exists():
-        listed = subprocess.run(["git", "-C", ROOT, "ls-files", "-z"], check=True, capture_output=True)
-        tracked = {*listed.stdout.decode().rstrip("\0").split("\0"), "PKG-INFO"}
+    if tracked := tracked_files():
+        tracked |= {"PKG-INFO"}
         yield from (f"{name} is not tracked" for name in sorted(names - tracked))
         yield from (f"{name} is missing" for name in sorted(tracked - names))
     yield from (f"{name} is hidden" for name in names if re.search(r"(^|/)\.(env|git/)", name))
@@ -51,6 +59,8 @@ def wrong_with_wheel(path: Path, *, publishes: bool) -> Iterator[str]:
     libraries = [name for name in names if LIBRARY.fullmatch(name)]
     known = (PACKAGE, LIBRARY, SHARED, ABOUT)
     yield from (f"{name} is stray" for name in names if not any(pattern.fullmatch(name) for pattern in known))
+    packed = {name for name in tracked_files() if name.startswith("tokcli/") and not NOT_PACKED.match(name)}
+    yield from (f"{name} is missing" for name in sorted(packed - set(names)))
     shared = {PurePosixPath(name).name for name in names if SHARED.fullmatch(name)}
     expected = {"tokcli", "_tokcli", "tokcli.fish", *(page.name for page in (ROOT / "completions" / "man1").iterdir())}
     yield from (f"share/ has no {name}" for name in sorted(expected - shared))

@@ -26,7 +26,7 @@ SECONDS = 60  # for a run: a limit against hanging
 FIXED = ("PYTHON", "COV", "LC_", "LANG", "LD_", "MALLOC_", "GLIBC_")
 Arguments = Sequence[str | bytes | Path]
 HEAD = struct.Struct("q")  # a length, a process id, a status
-LIBRARIES = ("filelock", "platformdirs", "regex", "rich.console", "rich.table", "rich.text")
+LIBRARIES = ("platformdirs", "regex", "rich.console", "rich.table", "rich.text")
 # the program itself, what needs an extra, and the native module, which the backend may leave out
 NOT_LOADED = (
     "tokcli.__main__",

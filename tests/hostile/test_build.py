@@ -168,7 +168,7 @@ def run_check(*arguments: str | Path) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
-def make_wheel(folder: Path, name: str, *more: str) -> Path:
+def make_wheel(folder: Path, name: str, *more: str, without: str = "/native/") -> Path:
     """Make a wheel with the files that one has to have, and more."""
     pages = [f"tokcli-1.0.data/data/share/man/man1/{page.name}" for page in (ROOT / "completions" / "man1").iterdir()]
     shells = (
@@ -178,11 +178,18 @@ def make_wheel(folder: Path, name: str, *more: str) -> Path:
     )
     with zipfile.ZipFile(folder / name, "w") as made:
         made.writestr("tokcli-1.0.dist-info/METADATA", "Project-URL: Homepage, https://example.org/tokcli")
-        for file in ("tokcli/a.py", *pages, *(f"tokcli-1.0.data/data/share/{shell}" for shell in shells), *more):
+        listed = subprocess.run(["git", "-C", ROOT, "ls-files", "tokcli"], check=True, capture_output=True, text=True)
+        package = [
+            name
+            for name in listed.stdout.splitlines()
+            if "/native/" not in name and without not in name and not name.endswith(".md")
+        ]
+        for file in (*package, *pages, *(f"tokcli-1.0.data/data/share/{shell}" for shell in shells), *more):
             made.writestr(file, "")
     return folder / name
 
 
+@pytest.mark.skipif(not (ROOT / ".git").exists() or shutil.which("git") is None, reason="asks git")
 def test_a_stray_file_of_a_wheel_is_named_before_a_release(tmp_path: Path) -> None:
     library = "tokcli/engine/_native.cpython-313-x86_64-linux-gnu.so"
     platform = "tokcli-1.0-cp313-cp313-manylinux_2_17_x86_64.whl"
@@ -190,6 +197,7 @@ def test_a_stray_file_of_a_wheel_is_named_before_a_release(tmp_path: Path) -> No
     for stray in ("tokcli/.env", "tokcli/engine/native/text/text.cc", "nanobind/nb.so", "tokcli.libs/libstdc++.so.6"):
         status, said = run_check(make_wheel(tmp_path, platform, library, stray))
         assert (status, f"{stray} is stray" in said) == (1, True)
+    assert "tokcli/py.typed is missing" in run_check(make_wheel(tmp_path, platform, library, without="py.typed"))[1]
     assert "one library" in run_check(make_wheel(tmp_path, platform))[1]
     pure = make_wheel(tmp_path, "tokcli-1.0-py3-none-any.whl", "tokcli/engine/no_native.txt")
     assert run_check(pure)[0] == 0
