@@ -194,6 +194,8 @@ def test_a_line_without_a_command_is_told_the_line_with_one(typed: list[str], sa
         (["train", "--input", "x"], "Name the FILE without an option."),
         (["inspect-ranks", "--list"], "Without options, the encodings are listed; --models lists the models."),
         (["split", "--version"], "Type tokcli --version."),
+        (["count", "--format", "json"], "--json, --jsonl and --csv choose the form."),
+        (["encode", "--stdin"], "Standard input is read where no FILE is named."),
         (["split", "--no-such"], "Try 'tokcli split --help'."),
     ],
 )  # fmt: skip
@@ -230,6 +232,7 @@ def test_a_quoted_glob_and_encodings_joined_or_without_their_ending_are_hinted(t
     assert "encode --compare gpt2,o200k_base." in refused("encode", "-e", "gpt2,o200k_base", "-t", "x")
     assert "--compare gpt2,r50k_base" in refused("encode", "--compare", "gpt2", "r50k_base", cwd=tmp_path)
     (tmp_path / "my.tiktoken").touch()
+    assert "It is a file: use -e my.tiktoken." in refused("count", "-m", "my.tiktoken", "-t", "x", cwd=tmp_path)
     assert "use -e my.tiktoken." in refused("count", "-e", "my", "-t", "x", cwd=tmp_path)
 
 

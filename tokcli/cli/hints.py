@@ -143,6 +143,8 @@ def _unknown_encoding(error: UnknownEncodingError) -> str:
 
 
 def _unknown_model(error: UnknownModelError) -> str:
+    if os.path.lexists(error.name):
+        return f"It is a file: use -e {quote(error.name)}."
     return f"It is an encoding: use -e {error.name.lower()}." if error.name.lower() in CATALOG else error.hint
 
 

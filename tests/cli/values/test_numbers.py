@@ -9,7 +9,7 @@ WORDS = "hello " * 3000  # 3000 tokens and one more
 
 
 @pytest.mark.parametrize(
-    ("given", "tokens"), [("1k", 1000), ("1K", 1000), ("1Ki", 1024), ("1.5k", 1500), ("1000", 1000)]
+    ("given", "tokens"), [("1k", 1000), ("1K", 1000), ("1Ki", 1024), ("1.5k", 1500), ("1,500", 1500), ("1000", 1000)]
 )
 def test_options_that_take_tokens_take_units(given: str, tokens: int) -> None:
     assert len(ok("encode", "-n", given, "-t", WORDS).split()) == tokens

@@ -41,6 +41,13 @@ _OPTIONS: tuple[tuple[tuple[str, ...], tuple[str, ...], str], ...] = (
     (("--model-type", "--character-coverage", "--hard-vocab-limit"), ("train",),
      "there is one kind of model, byte-level BPE, which covers every character"),
     (("--files", "--corpus"), ("train",), "name the FILEs of the corpus without an option"),
+    (("--format", "--output-format"), ("count",), "--json, --jsonl and --csv choose the form"),
+    (("--stdin",), (*_READS, "decode"), "standard input is read where no FILE is named"),
+    (("--no-color", "--no-colour"), _ALL, "--color never"),
+    (("--with-offsets",), ("encode",), "--offsets byte or --offsets char adds where each token is"),
+    (("--context", "--max-context", "--context-window"), ("count",), "--budget --window N prints what is left of N"),
+    (("--ids",), ("inspect-ranks",), "--id N looks up an id, and may be given several times"),
+    (("--merges", "--num-merges"), ("train",), "--vocab-size N learns N - 256 merges"),
     (("--version", "-V"), _ALL, "type tokcli --version"),
 )  # fmt: skip
 

@@ -55,18 +55,22 @@ class TokenRange(click.IntRange):
                 number = int(value)  # as click does: 100_000 is a number, too
             except ValueError:
                 self.fail(f"{value!r} is not a number of tokens such as 4096, 4k or 4Ki.", param, ctx)
-        elif self.is_noted and ctx is not None and value != number:
+        elif self.is_noted and ctx is not None and value != number and value[-1:].isalpha():
             ctx.meta.setdefault(_NOTED, []).append(_note(value, number))
         tokens: int = super().convert(number, param, ctx)
         return tokens
 
 
 def with_unit(text: str) -> int | None:
-    """Return the number that a text with a unit stands for; None without a unit, or if it is not a whole number.
+    """Return the whole number that a text with a unit, or with commas, stands for; None for any other text.
 
-    >>> list(map(with_unit, ("4k", "1.5M", "4Ki", "4096", "1.0005k", "k")))
-    [4000, 1500000, 4096, None, None, None]
+    >>> list(map(with_unit, ("4k", "1.5M", "4Ki", "4,096", "4096", "1.0005k", "k", "1,2")))
+    [4000, 1500000, 4096, 4096, None, None, None, None]
     """
+    first, *groups = text.split(",")
+    if groups and first.isdecimal() and all(len(group) == 3 and group.isdecimal() for group in groups):  # 4,096
+        text = "".join((first, *groups))
+        return int(text) if text.isascii() and len(text) <= MAX_DIGITS else None
     digits = text.rstrip("kKmMgGiI")
     whole, point, fraction = digits.partition(".")
     scale = _UNITS.get(text[len(digits) :].lower())
