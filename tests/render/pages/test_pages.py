@@ -214,8 +214,6 @@ def test_the_limit_of_tokens_holds_for_the_page_of_each_input(tmp_path: Path) ->
         ("encode", "-t", "a", "--json"),
         ("encode", "-t", "a", "-o", "ids"),
         ("split", "--records", "lines", "-t", "a"),
-        ("inspect-ranks", "hello"),
-        ("inspect-ranks", "--id", "3"),
     ],
 )
 def test_what_is_no_part_of_a_page_is_refused_with_it(tmp_path: Path, arguments: tuple[str, ...]) -> None:
