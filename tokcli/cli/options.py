@@ -12,8 +12,8 @@ import click
 
 from tokcli.cli import messages
 from tokcli.cli.declare.conflicts import Conflict, apart, needs
+from tokcli.cli.declare.numbers import NumberRange, WholeRange
 from tokcli.cli.declare.option import F, Option, RepeatedOption, argument, group, option
-from tokcli.cli.values.numbers import NumberRange, WholeRange
 from tokcli.engine.base.time_limit import time_limit
 
 if TYPE_CHECKING:

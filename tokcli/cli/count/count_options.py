@@ -10,9 +10,9 @@ from tokcli.cli import options
 from tokcli.cli.chat.chat_options import ChatOptions, takes_template
 from tokcli.cli.declare.command import Command
 from tokcli.cli.declare.conflicts import Apart, apart, needs
+from tokcli.cli.declare.numbers import NumberRange, TokenRange, WholeRange
 from tokcli.cli.declare.option import group, option
 from tokcli.cli.request import TextRequest
-from tokcli.cli.values.numbers import NumberRange, TokenRange, WholeRange
 
 if TYPE_CHECKING:
     from tokcli.registry.models.estimates import ModelEstimate

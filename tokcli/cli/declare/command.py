@@ -10,8 +10,8 @@ import click
 
 from tokcli.cli import messages
 from tokcli.cli.declare.conflicts import Conflict, check, take_folders
+from tokcli.cli.declare.numbers import notes_on_units
 from tokcli.cli.declare.option import Option, help_option
-from tokcli.cli.values.numbers import notes_on_units
 from tokcli.errors import MAX_QUOTED, InputError
 
 LONGEST_PATH = 255  # bytes of a name on the command line that is looked for

@@ -7,8 +7,8 @@ import click
 from tokcli.cli import options
 from tokcli.cli.chat.chat_options import takes_template
 from tokcli.cli.declare.conflicts import apart, needs
+from tokcli.cli.declare.numbers import NumberRange, TokenRange, WholeRange
 from tokcli.cli.declare.option import group, option
-from tokcli.cli.values.numbers import NumberRange, TokenRange, WholeRange
 
 MAX_SHARD_TOKENS = 2**31 - 1  # lengths are int32 in Megatron's index
 MOST_PATHS = 512  # SentencePiece, too, gives no more segmentations

@@ -8,9 +8,9 @@ import click
 
 from tokcli.cli import options
 from tokcli.cli.declare.conflicts import Needs, apart, needs, one_of
+from tokcli.cli.declare.numbers import WholeRange
 from tokcli.cli.declare.option import argument, group, option
 from tokcli.cli.request import Request
-from tokcli.cli.values.numbers import WholeRange
 
 
 class InspectOptions(options.EncodingOptions):

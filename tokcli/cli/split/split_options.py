@@ -8,9 +8,9 @@ import click
 
 from tokcli.cli import options
 from tokcli.cli.declare.conflicts import Apart, apart, needs, one_of
+from tokcli.cli.declare.numbers import WholeRange
 from tokcli.cli.declare.option import group, option
 from tokcli.cli.request import TextRequest
-from tokcli.cli.values.numbers import WholeRange
 
 
 class SplitOptions(options.TextOptions):

@@ -9,8 +9,8 @@ import click
 
 from tokcli.cli import options
 from tokcli.cli.declare.conflicts import apart, idle, required
+from tokcli.cli.declare.numbers import NumberRange, TokenRange, WholeRange
 from tokcli.cli.declare.option import group, option
-from tokcli.cli.values.numbers import NumberRange, TokenRange, WholeRange
 
 if TYPE_CHECKING:
     from tokcli.engine.stream.chunks import Utf8Errors
