@@ -291,7 +291,7 @@ def loaded_by(*arguments: str) -> set[str]:
     return set(done.stderr.decode().split())
 
 
-@pytest.mark.parametrize("command", [["count"], ["encode"], ["decode", "-t", "1 2"]])
+@pytest.mark.parametrize("command", [["count"], ["count", "-m", "gpt-4o"], ["encode"], ["decode", "-t", "1 2"]])
 def test_the_common_commands_load_neither_rich_nor_requests(command: list[str]) -> None:
     heavy = {
         "rich",
@@ -301,6 +301,7 @@ def test_the_common_commands_load_neither_rich_nor_requests(command: list[str]) 
         "numpy",
         "importlib.metadata",
         "tokcli.engine.unicode.tables_16",
+        "tokcli.registry.models.table",
     }
     assert not loaded_by(*command) & heavy
 

@@ -28,9 +28,10 @@ from tokcli.errors import (
     UnknownEncodingError,
     UnknownModelError,
     WrongUse,
+    did_you_mean,
 )
 from tokcli.registry.catalog import CATALOG
-from tokcli.registry.models.lookup import names_a_model
+from tokcli.registry.models.lookup import model_names, names_a_model
 
 MAX_NAME_BYTES = 255  # the longest name of a file that Linux takes
 NAME_FILES = ("--files0-from", "--files-from", "--pattern-file")  # whose value is no text
@@ -139,7 +140,10 @@ def _unknown_encoding(error: UnknownEncodingError) -> str:
             return f"Compare them with tokcli encode --compare {error.name}."
         return f"Give each by itself: {' '.join(f'-e {name}' for name in several)}."
     near = next(filter(os.path.lexists, (f"{error.name}{end}" for end in VOCABULARIES)), "")
-    return f"There is a file of this name: use -e {near}." if near else error.hint
+    if near:
+        return f"There is a file of this name: use -e {near}."
+    models = "" if "did you mean" in error.what else did_you_mean(error.name.lower(), model_names())
+    return f"If it is a model,{models[1:]} {error.hint}" if models else error.hint
 
 
 def _unknown_model(error: UnknownModelError) -> str:

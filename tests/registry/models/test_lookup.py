@@ -241,3 +241,9 @@ def test_models_may_be_named_wherever_encodings_are_compared() -> None:
     assert models[1:] == encodings[1:]
     assert "not public" in refused("encode", "--compare", "gpt-4o,claude-opus-4-6", "-t", "x")
     assert "takes at least two encodings or models" in refused("encode", "--compare", "gpt-4o", "-t", "x")
+
+
+def test_a_misspelt_model_where_an_encoding_is_asked_for_is_hinted_at() -> None:
+    for arguments in (["encode", "--compare", "gpt-4o,gpt-4oo"], ["count", "-e", "gpt-4oo"]):
+        words = refused(*arguments, "-t", "x")
+        assert words.startswith("Error: unknown encoding 'gpt-4oo'\nIf it is a model, did you mean 'gpt-4o', ")
