@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import io
+import os
 import re
 import shutil
 import subprocess
@@ -27,6 +28,15 @@ from tokcli.errors import TokcliError
 PROJECT = (ROOT / "pyproject.toml").read_text("utf-8")
 
 
+def loaded(name: str) -> Any:
+    """Return a module of .ci."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / ".ci" / f"{name}.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 @pytest.fixture
 def builder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Any]:
     """The module that builds the package, in a folder without a repository, over a scikit-build-core that builds nothing."""
@@ -39,10 +49,7 @@ def builder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Any]:
         monkeypatch.setitem(sys.modules, module.__name__, module)
     monkeypatch.delenv("TOKCLI_PURE", raising=False)
     monkeypatch.delenv("CXX", raising=False)
-    spec = importlib.util.spec_from_file_location("build_backend", ROOT / ".ci" / "build_backend.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = loaded("build_backend")
     monkeypatch.setattr(module, "ROOT", tmp_path)
     yield module
 
@@ -133,13 +140,21 @@ def test_the_reason_of_the_build_is_the_one_that_the_program_gives(
         backend.native.cache_clear()
 
 
+AS_BUILT_WITHOUT = """
+import sys
+sys.modules["tokcli.engine._native"] = None
+from tokcli.engine import backend
+backend.REASON = sys.argv.pop()
+from tokcli.__main__ import main
+main()
+"""
+
+
 def test_the_version_of_a_package_that_was_built_without_native_code_says_why(tmp_path: Path) -> None:
-    shutil.copytree(
-        ROOT / "tokcli", tmp_path / "tokcli", ignore=shutil.ignore_patterns("*.so", "native", "__pycache__")
-    )
-    (tmp_path / "tokcli" / "engine" / "no_native.txt").write_text("no C++ compiler at installation\n")
-    run = [sys.executable, "-m", "tokcli", "--version"]
-    done = subprocess.run(run, cwd=tmp_path, env={"PATH": "/usr/bin:/bin"}, capture_output=True, text=True)
+    (tmp_path / "no_native.txt").write_text("no C++ compiler at installation\n")
+    run = [sys.executable, "-c", AS_BUILT_WITHOUT, "--version", str(tmp_path / "no_native.txt")]
+    env = {name: value for name, value in os.environ.items() if name != backend.VARIABLE}
+    done = subprocess.run(run, env=env, capture_output=True, text=True, timeout=60)
     assert re.fullmatch(r"tokcli \S+, no native backend: no C\+\+ compiler at installation \(python\)\n", done.stdout)
     assert done.stderr == ""
     assert b"no native" not in ok("--version", env={"TOKCLI_BACKEND": "python"})
@@ -160,12 +175,10 @@ def test_a_large_input_notes_once_that_there_is_no_native_code(
     assert said == "Note: this is slow without the native backend (no C++ compiler at installation).\n"
 
 
-def run_check(*arguments: str | Path) -> tuple[int, str]:
-    """Return the exit status of the check of distributions, and what it says."""
-    command = [sys.executable, ROOT / ".ci" / "check_distributions.py", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    assert done.stderr == ""
-    return done.returncode, done.stdout
+@pytest.fixture(scope="module")
+def checker() -> Any:
+    """The module that says what is wrong with distributions."""
+    return loaded("check_distributions")
 
 
 def make_wheel(folder: Path, name: str, *more: str, without: str = "/native/") -> Path:
@@ -190,34 +203,32 @@ def make_wheel(folder: Path, name: str, *more: str, without: str = "/native/") -
 
 
 @pytest.mark.skipif(not (ROOT / ".git").exists() or shutil.which("git") is None, reason="asks git")
-def test_a_stray_file_of_a_wheel_is_named_before_a_release(tmp_path: Path) -> None:
+def test_a_stray_file_of_a_wheel_is_named_before_a_release(checker: Any, tmp_path: Path) -> None:
+    def wrong(*more: str, name: str = "cp313-cp313-manylinux_2_17_x86_64", publishes: bool = False, **less: str) -> str:
+        path = make_wheel(tmp_path, f"tokcli-1.0-{name}.whl", *more, **less)
+        return "; ".join(checker.wrong_with_wheel(path, publishes=publishes))
+
     library = "tokcli/engine/_native.cpython-313-x86_64-linux-gnu.so"
-    platform = "tokcli-1.0-cp313-cp313-manylinux_2_17_x86_64.whl"
-    assert run_check(make_wheel(tmp_path, platform, library))[0] == 0
-    for stray in ("tokcli/.env", "tokcli/engine/native/text/text.cc", "nanobind/nb.so", "tokcli.libs/libstdc++.so.6"):
-        status, said = run_check(make_wheel(tmp_path, platform, library, stray))
-        assert (status, f"{stray} is stray" in said) == (1, True)
-    assert "tokcli/py.typed is missing" in run_check(make_wheel(tmp_path, platform, library, without="py.typed"))[1]
-    assert "one library" in run_check(make_wheel(tmp_path, platform))[1]
-    pure = make_wheel(tmp_path, "tokcli-1.0-py3-none-any.whl", "tokcli/engine/no_native.txt")
-    assert run_check(pure)[0] == 0
-    status, said = run_check("--publish", pure)
-    assert status == 1
-    assert "pure Python" in said
-    assert "example.org stands for" in said
+    assert wrong(library) == ""
+    strays = ["tokcli/.env", "tokcli/engine/native/text/text.cc", "nanobind/nb.so", "tokcli.libs/libstdc++.so.6"]
+    assert wrong(library, *strays) == "; ".join(f"{stray} is stray" for stray in strays)
+    assert wrong(library, without="py.typed") == "tokcli/py.typed is missing"
+    assert "one library" in wrong()
+    pure = {"name": "py3-none-any"}
+    assert wrong("tokcli/engine/no_native.txt", **pure) == ""
+    assert "pure Python" in wrong("tokcli/engine/no_native.txt", **pure, publishes=True)
+    assert "example.org stands for" in wrong(library, publishes=True)
 
 
 @pytest.mark.skipif(not (ROOT / ".git").exists() or shutil.which("git") is None, reason="asks git")
-def test_an_untracked_file_of_a_source_distribution_is_named_before_a_release(tmp_path: Path) -> None:
+def test_an_untracked_file_of_a_source_distribution_is_named_before_a_release(checker: Any, tmp_path: Path) -> None:
     path = tmp_path / "tokcli-1.0.tar.gz"
     with tarfile.open(path, "w:gz") as made:
         for name in ("README.md", ".env"):
             made.addfile(tarfile.TarInfo(f"tokcli-1.0/{name}"))
-    status, said = run_check(path)
-    assert status == 1
-    assert ".env is not tracked" in said
-    assert "LICENSE is missing" in said
-    assert "\n  README.md is" not in said
+    found = set(checker.wrong_with_sdist(path))
+    assert {".env is not tracked", ".env is hidden", "LICENSE is missing"} <= found
+    assert "README.md is missing" not in found
 
 
 def test_each_action_of_a_workflow_is_pinned_by_its_commit() -> None:
