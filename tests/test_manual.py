@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,9 @@ from support import ROOT
 from tools import readme_examples
 
 from tokcli.cli.main import COMMANDS
+
+sys.path.insert(0, str(ROOT / "tests" / "tools"))
+import make_manual
 
 PAGES = {name: ROOT / "completions" / "man1" / f"{f'tokcli-{name}'.rstrip('-')}.1" for name in ("", *COMMANDS)}
 TEXTS = {path.stem: readme_examples.blocks(path.read_text("utf-8")) for path in readme_examples.MANUAL}
@@ -21,6 +25,10 @@ LINTERS = (["mandoc", "-Tlint"], ["groff", "-man", "-ww", "-Tutf8", "-z"])
 
 def test_there_is_a_page_for_each_command_and_no_other() -> None:
     assert {path.name for path in PAGES["count"].parent.iterdir()} == {path.name for path in PAGES.values()}
+
+
+def test_the_pages_are_what_the_program_says_now() -> None:
+    assert sorted(make_manual.stale()) == [], "run python tests/tools/make_manual.py"
 
 
 def test_the_variables_that_the_page_names_are_those_of_the_code() -> None:

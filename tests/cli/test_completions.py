@@ -139,7 +139,11 @@ def test_the_one_thing_that_fits_is_completed(name: str, table: str, folder: Pat
 @pytest.mark.parametrize("keys", first_in_gate([key for table in (*TABLES.values(), LISTS) for key in table], 12))
 def test_fish_offers_the_one_thing_that_fits(keys: str, folder: Path) -> None:
     line = next(table[keys] for table in (*TABLES.values(), LISTS) if keys in table)
-    assert [word.partition("\t")[0] for word in fish_words(keys, folder)] == shlex.split(line)[-1:]
+    words = [word.partition("\t")[0] for word in fish_words(keys, folder)]
+    if keys.endswith(":"):  # fish itself completes any file after a colon, too, as in lists of paths
+        assert shlex.split(line)[-1] in words
+    else:
+        assert words == shlex.split(line)[-1:]
 
 
 @pytest.mark.parametrize(("name", "after"), [("bash", ""), ("zsh", ",")])
