@@ -56,7 +56,8 @@ def images() -> dict[str, bytes]:
         from tokcli.registry.registered import CATALOG, VOCAB
 
         return {
-            p.stem: bytes(load_image(str(p), CATALOG[p.stem].ranks_sha256)) for p in sorted(Path(VOCAB).glob("*.ranks"))
+            p.stem: bytes(load_image(str(p), CATALOG[p.stem].ranks_sha256))
+            for p in sorted(Path(VOCAB).glob("*_base.ranks"))
         }
     except (ImportError, ValueError):
         return {}

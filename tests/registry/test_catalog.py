@@ -17,7 +17,7 @@ from tokcli.registry import registered
 from tokcli.registry.catalog import CATALOG
 
 VOCAB = Path(registered.VOCAB)
-PACKED = sorted(path.name for path in VOCAB.glob("*.ranks"))
+PACKED = sorted({entry.packed for entry in CATALOG.values()})
 
 
 @pytest.fixture(scope="module")

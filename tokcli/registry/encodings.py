@@ -16,6 +16,7 @@ from tokcli.engine.pretokenizers.pretokenizer import ALL, pattern_from
 from tokcli.errors import NoPatternError, VocabularyError
 from tokcli.registry.catalog import CATALOG
 from tokcli.registry.folders import untrusted_cache
+from tokcli.registry.inside import INSIDE
 from tokcli.registry.lazy_ranks import LazyRanks
 from tokcli.registry.model_names import MODEL_TO_ENCODING, MODELS_OF_USERS, encoding_name_for_model
 from tokcli.registry.registered import get_encoding, get_registered, make_registered, unknown_encoding
@@ -66,10 +67,8 @@ def _load(
     needs_pattern: bool = True,
 ) -> Encoding:
     """Return the encoding in a file or a folder, with arguments that were checked; see `load_encoding`."""
-    from tokcli.registry.compiled.files import load_file
-
     with pattern_from(path if pattern is None else None):
-        vocabulary = load_file(path, special_tokens=None if special_tokens is None else dict(special_tokens))
+        vocabulary = _files().load_file(path, special_tokens=None if special_tokens is None else dict(special_tokens))
         return encoding_of(vocabulary, name or _stem(path) or path, path, pattern, special_tokens, needs_pattern)
 
 
@@ -85,7 +84,8 @@ def resolve_encoding(
     """Return the encoding of a registered name, a file, a folder, a url `https://...#sha256=HEX`, or `org/name`.
 
     A registered name wins over a file of that name, and a file wins over a Hugging Face repository (see hub.py), and
-    over a tokenizer that the table of models has a name for, such as `qwen3`.
+    over a tokenizer that the table of models has a name for, such as `qwen3`. What ships (registry/inside.py) is read
+    from the package, where a repository is named without a revision.
     `pattern` replaces any pattern, a registered encoding's too; see `load_encoding`. If not `needs_pattern`, the tokens
     of a file without any can be looked at and decoded: no pattern cuts texts then. `offline` forbids the network.
     `note` is told what the user should know, and `progress` how much of a download has arrived. UnknownEncodingError,
@@ -96,6 +96,8 @@ def resolve_encoding(
         if pattern is None:
             return get_registered(spec, offline=offline)
         return make_registered(spec, resolve_pattern(pattern), offline=offline)
+    if spec in INSIDE and not os.path.lexists(spec):
+        return _from_package(spec, pattern, needs_pattern)
     if "://" in spec or ("/" in spec and "\0" not in spec and not os.path.lexists(spec)):
         return _from_network(spec, pattern, needs_pattern, offline, note, progress)
     if "\0" not in spec and not os.path.lexists(spec):
@@ -104,6 +106,8 @@ def resolve_encoding(
             raise unknown_encoding(spec)
         if note is not None:
             note(f"{spec}: the tokenizer of {place}")
+        if place in INSIDE:
+            return _from_package(place, pattern, needs_pattern)
         return _from_network(place, pattern, needs_pattern, offline, note, progress)
     return _load(spec, pattern, needs_pattern=needs_pattern)
 
@@ -130,6 +134,13 @@ def resolve_model(
     return resolve_encoding(
         spec, pattern=pattern, needs_pattern=needs_pattern, offline=offline, note=note, progress=progress
     )
+
+
+def _files() -> ModuleType:
+    """Return the module that loads files and what ships: registered encodings do without it."""
+    from tokcli.registry.compiled import files
+
+    return files
 
 
 def _models() -> ModuleType:
@@ -161,6 +172,12 @@ def _noting_cache(note: Callable[[str], None] | None) -> Callable[[str], None] |
 
 def _stem(path: str) -> str:
     return os.path.splitext(os.path.basename(path.rstrip("/")))[0]
+
+
+def _from_package(repository: str, pattern: str | None, needs_pattern: bool) -> Encoding:
+    """Return the encoding of a repository whose tokenizer ships with the package."""
+    with pattern_from(repository if pattern is None else None):
+        return encoding_of(_files().load_inside(repository), repository, repository, pattern, None, needs_pattern)
 
 
 def _from_network(

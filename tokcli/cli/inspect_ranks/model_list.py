@@ -11,6 +11,7 @@ from tokcli.cli.inspect_ranks.listing import emit, is_for_people, on_screen
 from tokcli.cli.inspect_ranks.search import found_in
 from tokcli.errors import InputError
 from tokcli.registry.catalog import CATALOG
+from tokcli.registry.inside import INSIDE
 from tokcli.registry.models.estimates import MEASURED, MEASURED_BY
 from tokcli.registry.models.lookup import all_rows, place_of
 from tokcli.registry.models.table import ModelRow, expanded
@@ -110,7 +111,7 @@ def _entry(models: list[ListedModel]) -> tuple[str, str]:
 @lru_cache(maxsize=1000)
 def _place(tokenizer: str) -> str:
     """Return where a tokenizer is: in the package, in a cache, on the hub, or in a file."""
-    if tokenizer in CATALOG:
+    if tokenizer in CATALOG or tokenizer in INSIDE:
         return "inside"
     wanted = parse_id(tokenizer)
     return "file" if wanted is None else "cached" if is_kept(wanted) else "hub"

@@ -14,6 +14,8 @@ from tokcli.engine import backend
 from tokcli.engine.bpe.image import image_of
 from tokcli.errors import VocabularyError
 from tokcli.formats import read
+from tokcli.formats.limits import read_regular_file
+from tokcli.formats.packed_tokenizer import tokenizer_json
 from tokcli.formats.sources import Sources
 from tokcli.formats.tiktoken import RanksFile, check_special_tokens
 from tokcli.registry.catalog import encoding_of_ranks
@@ -21,7 +23,9 @@ from tokcli.registry.compiled import container as containers
 from tokcli.registry.compiled.container import Origin
 from tokcli.registry.compiled.kinds.all_kinds import opened, packed
 from tokcli.registry.compiled.store import Store
+from tokcli.registry.inside import INSIDE, Inside
 from tokcli.registry.lazy_ranks import LazyRanks
+from tokcli.registry.registered import VOCAB
 
 if TYPE_CHECKING:
     from tokcli.engine.text_tokenizer import TextTokenizer
@@ -35,6 +39,24 @@ def load_data(files: Mapping[str, bytes]) -> LazyRanks | TextTokenizer:
     native = backend.native()
     name, sources = next(iter(files)), read.sources_of(files)
     return _compiled(sources, name, None if native is None else Store.open(native), partial(_parsed, sources, name))
+
+
+def compile_inside(repository: str) -> LazyRanks | TextTokenizer:
+    """Return the tokenizer of a repository that ships with the package, and keep it compiled if possible."""
+    return load_data({f"{repository}/tokenizer.json": unpacked(INSIDE[repository])})
+
+
+def read_inside(repository: str) -> LazyRanks | TextTokenizer:
+    """Read such a tokenizer again for what its container lacks."""
+    return _parsed(read.sources_of({f"{repository}/tokenizer.json": unpacked(INSIDE[repository])}), repository)
+
+
+def unpacked(found: Inside) -> bytes:
+    """Return a tokenizer.json that ships, to the byte; VocabularyError says that a packed file is damaged."""
+    stem = os.path.join(VOCAB, found.ranks)
+    paths = (os.path.join(VOCAB, f"{found.name}.template"), f"{stem}.ranks", f"{stem}.merges")
+    template, ranks, lefts = map(read_regular_file, paths)
+    return tokenizer_json(template, ranks, lefts, paths[0])
 
 
 def read_file(

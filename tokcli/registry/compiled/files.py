@@ -1,4 +1,4 @@
-"""Loads the vocabulary in a file: from its container if one is kept, or else read and compiled (compile.py)."""
+"""Loads the vocabulary in a file, or one that ships, from its container; if none is kept, compiles it (compile.py)."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tokcli.engine import backend
 from tokcli.registry.compiled.store import Store
+from tokcli.registry.inside import INSIDE
 from tokcli.registry.lazy_ranks import LazyRanks
 
 if TYPE_CHECKING:
@@ -30,6 +31,18 @@ def load_file(path: str, *, special_tokens: dict[str, int] | None = None) -> Laz
             return found
     read: LazyRanks | TextTokenizer = _compile().read_file(path, store, special_tokens)
     return read
+
+
+def load_inside(repository: str) -> LazyRanks | TextTokenizer:
+    """Return the tokenizer of a repository that ships with the package (registry/inside.py), compiled if possible."""
+    native, shown = backend.native(), f"{repository}/tokenizer.json"
+    store = None if native is None else Store.open(native)
+    if store is not None:
+        found = store.load(INSIDE[repository].key, shown, lambda: _compile().read_inside(repository))
+        if found is not None:
+            return found
+    made: LazyRanks | TextTokenizer = _compile().compile_inside(repository)
+    return made
 
 
 def _compile() -> ModuleType:

@@ -1,0 +1,108 @@
+"""The tokenizers of open models that ship: their files come out to the byte, and their ids are those of tokenizers."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from functools import lru_cache
+from pathlib import Path
+
+import pytest
+import tokenizers
+from support import noted
+
+import tokcli
+from tokcli.errors import VocabularyError
+from tokcli.formats.packed_tokenizer import tokenizer_json
+from tokcli.formats.read import sources_of
+from tokcli.registry.compiled.compile import unpacked
+from tokcli.registry.encodings import resolve_encoding
+from tokcli.registry.inside import INSIDE
+from tokcli.registry.models.table import table
+from tokcli.registry.registered import VOCAB
+
+NOTICE = (Path(VOCAB) / "NOTICE").read_text()
+GOLDEN = Path(__file__).parents[1] / "data" / "golden.jsonl"
+NAMES = {repository: name for name, repository in table().repositories.items()}
+
+
+@lru_cache(maxsize=1)
+def file_of(repository: str) -> bytes:
+    return unpacked(INSIDE[repository])
+
+
+@lru_cache(maxsize=1)
+def theirs(repository: str) -> tokenizers.Tokenizer:
+    return tokenizers.Tokenizer.from_buffer(file_of(repository))
+
+
+@lru_cache(maxsize=1)
+def texts() -> list[str]:
+    found = {json.loads(line)["text"] for line in GOLDEN.read_text().splitlines()}
+    return sorted(found)
+
+
+@pytest.mark.parametrize("repository", INSIDE)
+def test_a_tokenizer_that_ships_is_its_makers_file_to_the_byte(repository: str) -> None:
+    inside, data = INSIDE[repository], file_of(repository)
+    assert hashlib.sha256(data).hexdigest() == inside.sha256
+    assert sources_of({"tokenizer.json": data}).sha256 == inside.key
+    for file in (f"{inside.name}.template", f"{inside.ranks}.ranks", f"{inside.ranks}.merges"):
+        digest = hashlib.sha256((Path(VOCAB) / file).read_bytes()).hexdigest()
+        assert re.search(rf"{digest}  {re.escape(file)}\n", NOTICE), (file, digest)
+    assert re.search(rf"{inside.sha256}  .*{re.escape(repository)}", NOTICE)
+
+
+@pytest.mark.parametrize("repository", INSIDE)
+def test_its_ids_are_those_of_tokenizers(repository: str) -> None:
+    ours = resolve_encoding(repository, offline=True)
+    differing = []
+    for text in texts():
+        expected = theirs(repository).encode(text, add_special_tokens=False)
+        if ours.encode(text, allowed_special="all") != expected.ids:
+            differing.append(text)
+    assert not differing
+
+
+@pytest.mark.parametrize("repository", INSIDE)
+def test_its_added_tokens_are_those_of_tokenizers(repository: str) -> None:
+    reference = theirs(repository)
+    added = [token.content for token in reference.get_added_tokens_decoder().values()]
+    text = " x ".join(added) + "".join(added)
+    ours = resolve_encoding(repository, offline=True)
+    assert ours.encode(text, allowed_special="all") == reference.encode(text, add_special_tokens=False).ids
+
+
+@pytest.mark.parametrize("repository", INSIDE)
+def test_it_answers_by_name_and_by_repository_without_the_network(
+    repository: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOKCLI_OFFLINE", "1")
+    expected = " ".join(map(str, theirs(repository).encode("Grüße, 你好 123!", add_special_tokens=False).ids))
+    for named in (NAMES[repository], repository):
+        assert noted("encode", "-e", named, "-t", "Grüße, 你好 123!").out.decode().strip() == expected
+
+
+def test_the_names_of_tiktoken_stay_seven() -> None:
+    assert not {*INSIDE, *NAMES.values()} & {*tokcli.list_encoding_names()}
+
+
+def test_packed_files_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(VocabularyError, match="x: "):
+        tokenizer_json(b"{}\n", (Path(VOCAB) / "r50k_base.ranks").read_bytes(), b"", "x")
+    with pytest.raises(VocabularyError, match="x: "):
+        tokenizer_json(b"  @vocab\n  @merges\n", b"damaged", b"", "x")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("repository", INSIDE)
+def test_every_code_point_has_the_ids_of_tokenizers(repository: str) -> None:
+    reference, ours = theirs(repository), resolve_encoding(repository, offline=True)
+    characters = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
+    for form in ("{}", "a{}1 ", " {}\n", "e{0}{0}"):
+        for start in range(0, len(characters), 20_000):
+            some = [form.format(char) for char in characters[start : start + 20_000]]
+            expected = [found.ids for found in reference.encode_batch(some, add_special_tokens=False)]
+            found = ours.encode_ordinary_batch(some)
+            assert [text for text, a, b in zip(some, found, expected) if a != b] == []
