@@ -14,7 +14,8 @@ from tokcli.engine.encoding import Encoding
 from tokcli.engine.pretokenizers import known_patterns as known
 from tokcli.errors import VocabularyError
 from tokcli.formats.export.losses import FORMS, export
-from tokcli.formats.export.writers import WHOLE_TEXT, format_gpt2, format_huggingface, format_minbpe
+from tokcli.formats.export.tokenizer_json import format_huggingface
+from tokcli.formats.export.writers import WHOLE_TEXT, format_gpt2, format_minbpe
 
 DATA = ROOT / "tests" / "data" / "formats"
 TEXTS = ["", "hello world", "I'll pay $12345", *HARD_ATOMS, " ".join(HARD_ATOMS), "".join(HARD_ATOMS * 2)]

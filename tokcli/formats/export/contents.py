@@ -6,6 +6,7 @@ import json
 
 from tokcli.formats.export import writers
 from tokcli.formats.export.tokenizer_config import format_tokenizer_config
+from tokcli.formats.export.tokenizer_json import format_huggingface
 from tokcli.formats.export.writers import Made
 from tokcli.formats.tiktoken import format_tiktoken
 
@@ -18,7 +19,7 @@ def contents_in(made: Made, form: str) -> list[bytes]:
         return list(writers.format_minbpe(made))
     if form == "gpt2":
         return list(writers.format_gpt2(made))
-    return [writers.format_huggingface(made), format_tokenizer_config(made.special_tokens)]
+    return [format_huggingface(made), format_tokenizer_config(made.special_tokens)]
 
 
 def _sidecar(made: Made) -> bytes:

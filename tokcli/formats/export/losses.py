@@ -15,6 +15,7 @@ from tokcli.engine.pretokenizers import known_patterns as known
 from tokcli.engine.text_tokenizer import TextTokenizer
 from tokcli.errors import VocabularyError
 from tokcli.formats.export import writers
+from tokcli.formats.export.tokenizer_json import format_huggingface, number_tokens
 from tokcli.formats.export.writers import Made
 
 FORMS = ("tiktoken", "gpt2", "huggingface", "minbpe")
@@ -98,7 +99,7 @@ def _merges(encoding: Encoding, ranks: Ranks) -> list[tuple[bytes, bytes]]:
 
 def _losses(made: Made, form: str) -> list[str]:
     """Return what a format would lose of the tables of an encoding, one phrase for each loss."""
-    shared = [name.encode() for name, number in made.special_tokens.items() if _first(made, number) != name]
+    shared = [] if form == "huggingface" else _second_names(made)
     check: Callable[[Made], list[str]] = {
         "tiktoken": _lost_in_ranks,
         "minbpe": _lost_in_minbpe,
@@ -131,7 +132,7 @@ def _lost_in_gpt2(made: Made) -> list[str]:
 
 
 def _lost_in_huggingface(made: Made) -> list[str]:
-    return [*_unwritable(made), _said_by_writer(lambda: writers.format_huggingface(made))]
+    return [*_unwritable(made), _said_by_writer(lambda: format_huggingface(made))]
 
 
 def _lost_in_minbpe(made: Made) -> list[str]:
@@ -175,9 +176,10 @@ def _made_of_later(made: Made) -> list[bytes]:
     return [left + right for left, right in made.merges if max(ranks[left], ranks[right]) > ranks[left + right]]
 
 
-def _first(made: Made, number: int) -> str:
-    """Return the first special token whose id is `number`."""
-    return next(name for name, other in made.special_tokens.items() if other == number)
+def _second_names(made: Made) -> list[bytes]:
+    """Return the special tokens that have the id of one before them."""
+    first: dict[int, str] = {}
+    return [name.encode() for name, number in made.special_tokens.items() if first.setdefault(number, name) != name]
 
 
 def _looks_special(name: str) -> bool:
@@ -197,6 +199,10 @@ def _notes(made: Made, form: str) -> list[str]:
     if form == "tiktoken" and made.not_special:
         found = _tokens("tokens that are found in any text become special tokens", _texts(made.not_special))
         notes.append(f"{found}.")
+    if form == "huggingface":
+        left_out = _tokens("special tokens with the id of another are left out", _second_names(made))
+        filling = _tokens("special tokens fill ids that no token has", _texts(number_tokens(made).fillers))
+        notes += [f"{note}." for note in (left_out, filling) if note]
     if made.unmade and form in ("tiktoken", "minbpe"):
         notes.append(f"{_tokens('tokens that no text is encoded as are left out', list(made.unmade))}.")
     return notes

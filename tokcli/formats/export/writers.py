@@ -1,6 +1,7 @@
-"""Ranks and merges in the formats of other programs: GPT-2's pair, Hugging Face's tokenizer.json, minbpe's two files.
+"""Ranks and merges in the formats of other programs: GPT-2's pair and minbpe's two files.
 
-Each file gives, in the program that reads it, the ids of the ranks; VocabularyError is raised where that is impossible.
+tokenizer_json.py has Hugging Face's. Each file gives, in the program that reads it, the ids of the ranks;
+VocabularyError is raised where that is impossible.
 """
 
 from __future__ import annotations
@@ -13,19 +14,10 @@ from typing import NamedTuple
 
 from tokcli.engine.bpe.bpe import parents
 from tokcli.engine.bpe.byte_alphabet import byte_alphabet
-from tokcli.engine.pretokenizers import known_patterns as known
 from tokcli.errors import VocabularyError
 
 WHOLE_TEXT = r"[\s\S]+"  # the pattern that does not split
 
-# Patterns in the syntax of Oniguruma, which tokenizers uses: there, `{1,3}+` is a repeated `{1,3}`, not a possessive
-# one, and `$` also matches at the end of a line.
-_IN_ONIGURUMA = {
-    known.R50K: known.R50K.replace(r"\s++$", r"\s++\z"),
-    known.CL100K: known.CL100K.replace(r"\s++$", r"\s++\z").replace("{1,3}+", "{1,3}"),
-}
-_NOT_IN_ONIGURUMA = ("}+", "$", "^", "&&", "--", "[[", r"\h", r"\z", r"\Z", r"\A", r"\b", r"\G",
-                     "(?<", "(?P", "(?V", "(?m", "(?s")  # fmt: skip
 _CHARACTERS = {byte: char for char, byte in byte_alphabet().items()}
 
 
@@ -69,57 +61,12 @@ def recover_merges(mergeable_ranks: Mapping[bytes, int]) -> list[tuple[bytes, by
 
 def format_gpt2(made: Made) -> tuple[bytes, bytes]:
     """Return the contents of vocab.json and merges.txt; raise VocabularyError if they cannot hold the vocabulary."""
-    vocab = _vocabulary(made)
+    vocab = vocabulary(made)
     for token, number in made.special_tokens.items():
         if vocab.setdefault(token, number) != number:
             raise VocabularyError(f"special token {token!r} is also how GPT-2's files write a token of the text")
-    lines = [f"{_written(left)} {_written(right)}\n" for left, right in made.merges]
+    lines = [f"{written(left)} {written(right)}\n" for left, right in made.merges]
     return json.dumps(vocab, ensure_ascii=False).encode(), "".join(["#version: 0.2\n", *lines]).encode()
-
-
-def format_huggingface(made: Made) -> bytes:
-    """Return the contents of a tokenizer.json; raise VocabularyError if it cannot hold the vocabulary."""
-    split = {
-        "type": "Split",
-        "pattern": {"Regex": _in_oniguruma(made.pat_str)},
-        "behavior": "Isolated",
-        "invert": False,
-    }
-    level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
-    steps = [level] if made.pat_str == WHOLE_TEXT else [split, level]
-    ranks, vocab = made.mergeable_ranks, _vocabulary(made)
-    # the library numbers added tokens from the end of the vocabulary on; those with other ids have to be in it
-    if list(made.special_tokens.values()) != list(range(len(vocab), len(vocab) + len(made.special_tokens))):
-        for token, number in made.special_tokens.items():
-            if vocab.setdefault(token, number) != number:
-                raise VocabularyError(f"special token {token!r} is also how it writes a token of the text")
-    flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
-    table = {
-        "version": "1.0",
-        "truncation": None,
-        "padding": None,
-        "added_tokens": [
-            {"id": number, "content": token, **flags, "special": token not in made.not_special}
-            for token, number in made.special_tokens.items()
-        ],
-        "normalizer": {"type": made.normalizer} if made.normalizer else None,
-        "pre_tokenizer": {"type": "Sequence", "pretokenizers": steps},
-        "post_processor": None,
-        "decoder": level,
-        "model": {
-            "type": "BPE",
-            "dropout": None,
-            "unk_token": None,
-            "continuing_subword_prefix": None,
-            "end_of_word_suffix": None,
-            "fuse_unk": False,
-            "byte_fallback": False,
-            "ignore_merges": made.finds_whole and len(made.merges) < sum(len(t) > 1 for t in (*ranks, *made.unmade)),
-            "vocab": vocab,
-            "merges": [f"{_written(left)} {_written(right)}" for left, right in made.merges],
-        },
-    }
-    return json.dumps(table, ensure_ascii=False, indent=1).encode() + b"\n"
 
 
 def format_minbpe(made: Made) -> tuple[bytes, bytes]:
@@ -155,12 +102,13 @@ def format_minbpe(made: Made) -> tuple[bytes, bytes]:
     return "".join(f"{line}\n" for line in [*head, *special, *merges]).encode(), "".join(rows).encode()
 
 
-def _vocabulary(made: Made) -> dict[str, int]:
+def vocabulary(made: Made) -> dict[str, int]:
+    """Return the tokens as GPT-2's files write them, with their ids, in the order of these."""
     ranks = {**made.mergeable_ranks, **made.unmade}
-    return {_written(token): ranks[token] for token in sorted(ranks, key=ranks.__getitem__)}
+    return {written(token): ranks[token] for token in sorted(ranks, key=ranks.__getitem__)}
 
 
-def _written(token: bytes) -> str:
+def written(token: bytes) -> str:
     """Return a token as GPT-2's files write it: each byte as a printable character."""
     return "".join(map(_CHARACTERS.__getitem__, token))
 
@@ -169,16 +117,3 @@ def _rendered(token: bytes) -> str:
     r"""Return a token as minbpe shows it: control characters as \uXXXX, U+FFFD for bytes that are not UTF-8."""
     text = token.decode("utf-8", "replace")
     return "".join(f"\\u{ord(char):04x}" if unicodedata.category(char)[0] == "C" else char for char in text)
-
-
-def _in_oniguruma(pat_str: str) -> str:
-    """Return a pattern as Hugging Face's tokenizers reads it; raise VocabularyError if it would read it differently."""
-    if pat_str in known.KNOWN_PATTERNS:
-        return _IN_ONIGURUMA.get(pat_str, pat_str)
-    for sign in _NOT_IN_ONIGURUMA:
-        if sign in pat_str.replace("[^", "["):
-            raise VocabularyError(
-                f"the pattern holds {sign!r}, which tokenizers' engine (Oniguruma) interprets differently",
-                "Write the vocabulary as .tiktoken, or train with another pattern.",
-            )
-    return pat_str
