@@ -293,8 +293,11 @@ def failed(*arguments: str | bytes | Path, status: int = 2, **more: Any) -> Ran:
     return ran
 
 
-def on_terminal(*arguments: str | Path, env: dict[str, str] | None = None) -> tuple[int, bytes]:
-    """Return the status of a run whose output is a terminal of 24 lines and 80 columns, and what appears there."""
+def on_terminal(*arguments: str | Path, env: dict[str, str] | None = None, is_input: bool = False) -> tuple[int, bytes]:
+    """Return the status of a run whose output is a terminal of 24 lines and 80 columns, and what appears there.
+
+    With `is_input`, its input is the terminal, too, where nobody types.
+    """
     import fcntl
     import pty  # no Windows has them
     import struct
@@ -314,10 +317,11 @@ def on_terminal(*arguments: str | Path, env: dict[str, str] | None = None) -> tu
         os.close(master)
 
     if forks := server(clean):
-        streams = os.open(os.devnull, os.O_RDONLY), slave, os.dup(2)
+        streams = os.dup(slave) if is_input else os.open(os.devnull, os.O_RDONLY), slave, os.dup(2)
         status = forks.run_on(streams, read, arguments, clean, Path.cwd())
     else:
-        process = subprocess.Popen([*program(), *arguments], stdin=subprocess.DEVNULL, stdout=slave, env=clean)
+        stdin = slave if is_input else subprocess.DEVNULL
+        process = subprocess.Popen([*program(), *arguments], stdin=stdin, stdout=slave, env=clean)
         os.close(slave)
         read()
         status = process.wait(60)

@@ -54,6 +54,11 @@ from support import noted, ok, program, refused, run_tokcli
          "no encoding is known for model 'CL100K_BASE'\nIt is an encoding: use -e cl100k_base."),
         (["count", "-m", "o200k_base", "-t", "x"],
          "no encoding is known for model 'o200k_base'\nIt is an encoding: use -e o200k_base."),
+        (["decode", "two words"], "two words: no such file or directory\n"
+         "decode takes ids. To encode a text, type tokcli encode -t 'two words'"),
+        (["encode", "CL100K_base"], "CL100K_base: no such file or directory\nIt is an encoding: use -e cl100k_base."),
+        (["split", "qwen3:8b"], "qwen3:8b: no such file or directory\nIt is a model: use -m qwen3:8b."),
+        (["24912", "2375"], "there is no command '24912'\nIf these are ids, type tokcli decode -t '24912 2375'"),
         (["count", "-t", "a", "-t", "b"], "--text is given twice\nGive it once."),
     ],
 )  # fmt: skip

@@ -90,11 +90,23 @@ def _missing_file(error: MissingFileError, files: Sequence[str], readings: Mappi
         return f"Shells expand globs that are not quoted; to look in the current folder, type -g {quote(name)} ."
     if before in NAME_FILES or sys.argv[1:2] == ["inspect-ranks"]:
         return error.hint
+    if option := _option_of_name(name):
+        return f"It is {option}."
     if line := _line_with_text(name, files):
         return f"If these are {'ids' if sys.argv[1] == 'decode' else 'words of a text'}, type {line}"
     if sys.argv[1:2] == ["decode"]:
+        if len(" ".join(files).split()) > 1 and all(map(looks_like_text, files)) and not _IDS.fullmatch(name):
+            return f"decode takes ids. To encode a text, type {join(['tokcli', 'encode', '-t', ' '.join(files)])}"
         return f"If these are ids, give them with -t {name!r}." if _IDS.fullmatch(name) else error.hint
     return f"If this is text, give it with -t {name!r}." if looks_like_text(name) else error.hint
+
+
+def _option_of_name(name: str) -> str:
+    """Return what to type for a missing FILE that has the name of an encoding or of a model; "" for another name."""
+    if name.lower() in CATALOG:
+        return f"an encoding: use -e {name.lower()}"
+    is_word = not any(map(str.isdigit, name)) or _IDS.fullmatch(name)  # as `command` is, which is a model, too
+    return "" if is_word or not names_a_model(name.lower()) else f"a model: use -m {quote(name.lower())}"
 
 
 def _line_with_text(name: str, files: Sequence[str]) -> str:
@@ -156,13 +168,15 @@ def _wrong_use(error: WrongUse) -> str:
     """Return the line to type for an option or a command that there is not, if that is known."""
     if error.command in COMMANDS:
         said = said_of(error.word, error.command)
-        return f"{said[0].upper()}{said[1:]}." if said else error.hint
+        return f"{said if said.startswith('tokcli ') else said[0].upper() + said[1:]}." if said else error.hint
     words = sys.argv[1:]
     if error.word.startswith("-"):
         at = next((at for at, word in enumerate(words) if word in COMMANDS), None)
         if at is not None:
             return f"Options come after the command: {join(['tokcli', words[at], *words[:at], *words[at + 1 :]])}"
         return f"Name a command first, for instance {join(['tokcli', 'count', *words])}"
+    if words and all(map(_IDS.fullmatch, words)):
+        return f"If these are ids, type {join(['tokcli', 'decode', '-t', ' '.join(words)])}"
     if os.path.lexists(error.word) or error.word == "-" or len(error.word.split()) > 1:
         text = [] if os.path.lexists(error.word) or error.word == "-" else ["-t"]
         return f"Type {join(['tokcli', 'count', *text, *words])}"

@@ -56,6 +56,16 @@ def test_small_rows_of_a_folder_are_one_line_with_their_number_and_sum(folder: P
     assert ok("count", "--tree", ".").decode().count("small") == 40
 
 
+def test_a_folder_of_small_files_only_shows_the_largest_of_them(tmp_path: Path) -> None:
+    for number in range(150):
+        (tmp_path / f"{number:03}.txt").write_text("a " * (140 if number % 15 == 7 else 100))
+    lines = shown(str(tmp_path))
+    named = [line.split()[2] for line in lines[1:-1]]
+    assert named == [f"{number:03}.txt" for number in range(150) if number % 15 == 7]
+    assert "… 140 under 1% each" in lines[-1]
+    assert sum(numbers(lines[1:])) == numbers(lines)[0]
+
+
 @pytest.mark.parametrize("order", ["name", "tokens"])
 @pytest.mark.parametrize("number", [1, 3, 7, 1000])
 def test_top_is_a_number_of_rows_in_all(number: int, order: str, folder: Path) -> None:
@@ -73,6 +83,13 @@ def test_top_keeps_the_folders_of_what_it_keeps(folder: Path) -> None:
     (folder / "a/b/c/d.txt").write_text("hello " * 9000)
     lines = ok("count", "--tree", "--top", "4", ".").decode().splitlines()
     assert [line.split()[-1] for line in lines] == [".", "a/", "b/", "c/", "d.txt"]
+
+
+def test_without_file_at_a_terminal_the_tree_is_of_the_current_folder(folder: Path) -> None:
+    status, out = on_terminal("count", "--tree", is_input=True)
+    assert status == 0
+    assert out.decode().splitlines()[0].split()[:2] == [f"{int(ok('count', '--total', '.')):,}", "."]
+    assert ok("count", "--tree", data=b"hello world") == b"2 -\n"  # what is piped is read
 
 
 def test_thousands_are_grouped_for_people_and_plain_in_pipes(folder: Path) -> None:

@@ -116,8 +116,9 @@ _rows = group(
     option("--tree", group="View", type=WholeRange(min=1), metavar="N", bare="4096",
            conflicts=(apart("--json", "--jsonl", "--csv", "--by", "--total", hint="--tree has its own format."),),
            help="Show folders and their sums, N levels deep.",
-           more="Without N, all levels are shown. On a terminal, rows under 1% are one line in each folder, unless "
-                "--top is given. For instance: `tokcli count --tree 2 src`."),
+           more="Without N, all levels are shown. Without FILE, at a terminal, the current folder is. On a terminal, "
+                "rows under 1% are one line in each folder, unless --top is given. "
+                "For instance: `tokcli count --tree 2 src`."),
     options.takes_html(
         apart("--json", "--jsonl", "--csv", "--by", "--total", "-H", "--records", "--chat", "--output",
               hint="The page shows the tree of --tree."),

@@ -5,7 +5,7 @@ for what many options have in common, or options that other commands have, too.
 
 An option is named as it is typed: `--json`, `-n`, or `FILE` for the arguments; `--format=u16|u32` means these values.
 An option counts as given where the command line (or a preset) gives it a value other than its default. One is given by
-a FILE, too: a folder stands for -r.
+a FILE, too: a folder stands for -r, and so do views of folders where nothing is named and nobody pipes.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 LEAVE_OUT = "Leave one of them out."
+INPUTS = ("files", "files_from", "files0_from")  # parameters that name what is read; `text` may be empty
 
 
 class Conflict:
@@ -104,14 +105,22 @@ def one_of(*groups: tuple[str, ...]) -> tuple[Apart, ...]:
 
 
 def take_folders(ctx: click.Context) -> None:
-    """Give -r, in a command that has it, where a FILE is a folder; FILEs that are counts are no texts to look for."""
+    """Give -r, in a command that has it, where a FILE is a folder; FILEs that are counts are no texts to look for.
+
+    --tree without any input is of the current folder, where it would wait for somebody to type.
+    """
     params = ctx.params
     if params.get("recursive") is not False or params.get("counts"):
         return
     if (folder := next(filter(os.path.isdir, params["files"]), None)) is not None:
-        params["recursive"] = True
-        ctx.meta["-r"] = f"the folder {folder!r}"
-        ctx.set_parameter_source("recursive", click.core.ParameterSource.COMMANDLINE)
+        stands_for = f"the folder {folder!r}"
+    elif params.get("tree") and not any(map(params.get, INPUTS)) and params["text"] is None and os.isatty(0):
+        stands_for = "--tree"
+    else:
+        return
+    params["recursive"] = True
+    ctx.meta["-r"] = stands_for
+    ctx.set_parameter_source("recursive", click.core.ParameterSource.COMMANDLINE)
 
 
 def check(conflicts: Iterable[Conflict], ctx: click.Context, optional_values: Collection[str]) -> None:

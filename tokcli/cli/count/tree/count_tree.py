@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 TOTAL = "total"  # the root over several inputs
 ALL_LEVELS = 4096  # no path has more
 ALONE = 2  # small rows of a folder that are one line: a single one is shown instead
+LARGEST = 10  # rows of a folder in which all are small: one line alone would say nothing of what is in it
 
 
 class Columns:
@@ -82,9 +83,14 @@ class Branch:
             branch.branches = {name: one for name, one in branch.branches.items() if id(one) in kept}
 
     def fold(self, least: int) -> None:
-        """Make the branches of each folder that have fewer than `least` tokens one, if there are several."""
+        """Make the branches of each folder that have fewer than `least` tokens one, if there are several.
+
+        Of a folder that has at least as many, and in which all are so small, the largest stay.
+        """
         for folder in [self, *(branch for _, branch in self.all_below() if branch.branches)]:
             small = [one for one in folder.branches.values() if one.tokens[0] < least]
+            if len(small) == len(folder.branches) and folder.tokens[0] >= least:
+                small = sorted(small, key=lambda one: (-one.tokens[0], one.name))[LARGEST:]
             if len(small) >= ALONE:
                 others = Branch("", len(self.tokens), len(small))
                 for one in small:
