@@ -247,3 +247,10 @@ def test_a_misspelt_model_where_an_encoding_is_asked_for_is_hinted_at() -> None:
     for arguments in (["encode", "--compare", "gpt-4o,gpt-4oo"], ["count", "-e", "gpt-4oo"]):
         words = refused(*arguments, "-t", "x")
         assert words.startswith("Error: unknown encoding 'gpt-4oo'\nIf it is a model, did you mean 'gpt-4o', ")
+
+
+def test_a_name_longer_than_any_model_has_is_unknown() -> None:
+    assert find_model("qwen3-8b" + "-gguf" * 50) is not None
+    for name in ("qwen3-8b" + "-gguf" * 20_000, "gpt-4o:" * 20_000, "meta-" * 20_000, "gpt-4o-" + "x" * 300):
+        with pytest.raises(UnknownModelError, match="no encoding is known"):
+            tokenizer_for_model(name)

@@ -17,6 +17,7 @@ from tokcli.registry.models.table import CLOSED, ModelRow, table, users_table
 
 OPENAI = ("openai", "azure")  # before the / of a name that tiktoken's prefixes are for
 SHORT = {"ada", "babbage", "curie", "davinci"}  # of OpenAI's first models; azure/ada is another
+MAX_NAME = 300  # characters; to read all that may be left out of a name takes time that grows with their square
 LIST = "List models with tokcli inspect-ranks --models"
 
 
@@ -34,6 +35,8 @@ def find_model(name: str) -> FoundModel | None:
     >>> find_model("GPT-4o").tokenizer, find_model("gpt-4o-foo").prefix, find_model("gpt-4oo")
     ('o200k_base', 'gpt-4o-', None)
     """
+    if len(name) > MAX_NAME:
+        return None
     forms = list(readings(name))
     if "/" in name and not SHORT.isdisjoint(forms):
         return None
@@ -153,7 +156,7 @@ def _refuse_unknown(name: str) -> NoReturn:
     if "," in name:
         each = " ".join(f"-m {one.strip()}" for one in name.split(","))
         refuse(name, shown, f"Give each name its own -m, in `tokcli count`: {each[:MAX_QUOTED]}.")
-    bare = served_names(name)[0]
+    bare = served_names(name[:MAX_NAME])[0]
     near = did_you_mean(bare, model_names())
     hint = f"{LIST}, or name the encoding itself with -e."
     if "/" in name and "://" not in name:
