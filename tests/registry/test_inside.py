@@ -24,6 +24,8 @@ from tokcli.registry.registered import VOCAB
 
 NOTICE = (Path(VOCAB) / "NOTICE").read_text()
 GOLDEN = Path(__file__).parents[1] / "data" / "golden.jsonl"
+# of repositories that have the same file, the first
+ONCE = [repository for at, repository in enumerate(INSIDE) if INSIDE[repository] not in [*INSIDE.values()][:at]]
 NAMES = {repository: name for name, repository in table().repositories.items()}
 
 
@@ -43,7 +45,7 @@ def texts() -> list[str]:
     return sorted(found)
 
 
-@pytest.mark.parametrize("repository", INSIDE)
+@pytest.mark.parametrize("repository", ONCE)
 def test_a_tokenizer_that_ships_is_its_makers_file_to_the_byte(repository: str) -> None:
     inside, data = INSIDE[repository], file_of(repository)
     assert hashlib.sha256(data).hexdigest() == inside.sha256
@@ -51,10 +53,10 @@ def test_a_tokenizer_that_ships_is_its_makers_file_to_the_byte(repository: str) 
     for file in (f"{inside.name}.template", f"{inside.ranks}.ranks", f"{inside.ranks}.merges"):
         digest = hashlib.sha256((Path(VOCAB) / file).read_bytes()).hexdigest()
         assert re.search(rf"{digest}  {re.escape(file)}\n", NOTICE), (file, digest)
-    assert re.search(rf"{inside.sha256}  .*{re.escape(repository)}", NOTICE)
+    assert re.search(rf"{inside.sha256}  tokenizer.json of {re.escape(repository)}\n", NOTICE)
 
 
-@pytest.mark.parametrize("repository", INSIDE)
+@pytest.mark.parametrize("repository", ONCE)
 def test_its_ids_are_those_of_tokenizers(repository: str) -> None:
     ours = resolve_encoding(repository, offline=True)
     differing = []
@@ -65,22 +67,22 @@ def test_its_ids_are_those_of_tokenizers(repository: str) -> None:
     assert not differing
 
 
-@pytest.mark.parametrize("repository", INSIDE)
+@pytest.mark.parametrize("repository", ONCE)
 def test_its_added_tokens_are_those_of_tokenizers(repository: str) -> None:
     reference = theirs(repository)
     added = [token.content for token in reference.get_added_tokens_decoder().values()]
-    text = " x ".join(added) + "".join(added)
+    text = " x ".join(added) + "".join(added) + "x".join(added)
     ours = resolve_encoding(repository, offline=True)
     assert ours.encode(text, allowed_special="all") == reference.encode(text, add_special_tokens=False).ids
 
 
-@pytest.mark.parametrize("repository", INSIDE)
+@pytest.mark.parametrize("repository", ONCE)
 def test_it_answers_by_name_and_by_repository_without_the_network(
     repository: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TOKCLI_OFFLINE", "1")
     expected = " ".join(map(str, theirs(repository).encode("Grüße, 你好 123!", add_special_tokens=False).ids))
-    for named in (NAMES[repository], repository):
+    for named in filter(None, (NAMES.get(repository), repository)):
         assert noted("encode", "-e", named, "-t", "Grüße, 你好 123!").out.decode().strip() == expected
 
 
@@ -96,7 +98,7 @@ def test_packed_files_that_do_not_fit_are_refused() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("repository", INSIDE)
+@pytest.mark.parametrize("repository", ONCE)
 def test_every_code_point_has_the_ids_of_tokenizers(repository: str) -> None:
     reference, ours = theirs(repository), resolve_encoding(repository, offline=True)
     characters = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
