@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 MOST_BYTES = 8_000_000  # of a wheel
 PLACEHOLDER = "example.org"  # stands for the address of the repository in pyproject.toml
 PACKAGE = re.compile(
-    r"tokcli/([\w.]+/)*([\w.]+\.(py|pyi|ranks|merges|template|html|css|js|txt)|py\.typed|NOTICE|no_native\.txt)"
+    r"tokcli/([\w.]+/)*([\w.-]+\.(py|pyi|ranks|merges|template|html|css|js|txt)|py\.typed|NOTICE|no_native\.txt)"
 )
 NOT_PACKED = re.compile(r"tokcli/engine/native/|tokcli/cli/.*\.md$")  # of what is tracked in the package
 LIBRARY = re.compile(r"tokcli/engine/_native(\.[\w-]+)?\.(so|pyd)")
