@@ -25,7 +25,8 @@ from tokcli.formats.limits import MAX_NORMALIZED, MAX_PARTS, MAX_TOKEN_BYTES
 from tokcli.formats.strict_json import JsonNode, parse_json_strictly, serde_float
 
 COMPONENTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")  # all but the model and the added tokens
-_MEMBERS = frozenset({"version", "truncation", "padding", "added_tokens", "model", *COMPONENTS})
+_ROLES = "role_to_token"  # of tokenizers 1.0: which token ends texts, begins or pads them
+_MEMBERS = frozenset({"version", "truncation", "padding", "added_tokens", "model", _ROLES, *COMPONENTS})
 
 
 def parse_huggingface(data: bytes, name: str) -> Pipeline:
@@ -36,6 +37,10 @@ def parse_huggingface(data: bytes, name: str) -> Pipeline:
         top.member("version").fail('expected "1.0"')
     for member in members.keys() - _MEMBERS:
         top.member(member).fail("no member of a tokenizer.json")
+    if members.get(_ROLES) is not None:
+        roles = top.member(_ROLES)
+        for role in roles.expect(dict):
+            roles.member(role).text()
     notes = batching_notes(top)
     model = read_model(top.member("model"))
     notes += dropout_notes(top.member("model"))
