@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 TOTAL = "total"  # the root over several inputs
 ALL_LEVELS = 4096  # no path has more
 ALONE = 2  # small rows of a folder that are one line: a single one is shown instead
-LARGEST = 10  # rows of a folder in which all are small: one line alone would say nothing of what is in it
+LARGEST = 10  # small rows that are shown where they have most of all: one line would say nothing of what is in there
 
 
 class Columns:
@@ -85,11 +85,11 @@ class Branch:
     def fold(self, least: int) -> None:
         """Make the branches of each folder that have fewer than `least` tokens one, if there are several.
 
-        Of a folder that has at least as many, and in which all are so small, the largest stay.
+        Where these have most of all tokens, the largest of them stay.
         """
         for folder in [self, *(branch for _, branch in self.all_below() if branch.branches)]:
             small = [one for one in folder.branches.values() if one.tokens[0] < least]
-            if len(small) == len(folder.branches) and folder.tokens[0] >= least:
+            if 2 * sum(one.tokens[0] for one in small) > self.tokens[0]:
                 small = sorted(small, key=lambda one: (-one.tokens[0], one.name))[LARGEST:]
             if len(small) >= ALONE:
                 others = Branch("", len(self.tokens), len(small))
