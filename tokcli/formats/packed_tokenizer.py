@@ -45,7 +45,7 @@ def tokenizer_json(template: bytes, ranks: bytes, lefts: bytes, name: str) -> by
 
 
 def _spelled(token: bytes) -> str:
-    """Return a token in the alphabet of bytes, as JSON has it between quotes.
+    r"""Return a token in the alphabet of bytes, as JSON has it between quotes.
 
     >>> _spelled(b' "')
     'Ġ\\"'

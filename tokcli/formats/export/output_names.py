@@ -27,7 +27,10 @@ def is_folder(output: str) -> bool:
 
 
 def names_of(output: str, form: str) -> list[str]:
-    """Return the names of the files of a format; GPT-2's pair is in a folder where `output` names no file of it."""
+    """Return the names of the files of a format; those of GPT-2 and of Hugging Face are in a folder where it names one.
+
+    A name without an ending that nothing has yet is a folder's for them, as it is for `save_pretrained`.
+    """
     if form == "tiktoken":
         return [output, f"{output}.json"]
     if form == "minbpe":
@@ -35,7 +38,8 @@ def names_of(output: str, form: str) -> list[str]:
         return [f"{prefix}.model", f"{prefix}.vocab"]
     if form == "huggingface":
         names = ("tokenizer.json", "tokenizer_config.json")
-        return [os.path.join(output, name) for name in names] if is_folder(output) else [output]  # noqa: PTH118
+        is_file = os.path.splitext(output)[1] or os.path.lexists(output)  # noqa: PTH122
+        return [output] if is_file and not is_folder(output) else [os.path.join(output, name) for name in names]  # noqa: PTH118
     folder, name = os.path.split(output)
     for vocab, merges in GPT2_NAMES.items():
         if name in (vocab, merges):
