@@ -15,7 +15,7 @@ LISTS = ("encodings",)  # values of which each may be followed by a comma and an
 
 
 class Offer(NamedTuple):
-    """What may be typed in place of the current word, from its `prefix` on: values, and "file"s or "folder"s, or ""."""
+    """Whatever may be typed in place of the current word, from its `prefix` on: values, "file"s or "folder"s, or ""."""
 
     prefix: int = 0
     values: list[Value] = []  # noqa: RUF012 - nobody adds to it

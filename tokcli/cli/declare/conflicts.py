@@ -27,7 +27,7 @@ INPUTS = ("files", "files_from", "files0_from")  # parameters that name what is 
 
 
 class Conflict:
-    """What a row says of its option, or a table of the option that it names."""
+    """A conflict that a row states of its option, or a table of the option that it names."""
 
     option: str
     others: tuple[str, ...]

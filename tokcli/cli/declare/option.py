@@ -74,7 +74,7 @@ class Option(click.Option):
 
     @property
     def value(self) -> str:
-        """How the value is shown after the name, with what stands before it."""
+        """Return the value as it is shown after the name, with what stands before it."""
         if self.completes is None:
             return ""
         shown = self.metavar or ("|".join(self.type.choices) if isinstance(self.type, click.Choice) else "VALUE")
@@ -95,7 +95,7 @@ class Option(click.Option):
 
     @property
     def taken(self) -> str:
-        """What `takes` says yes to, in words; "" where that is nothing."""
+        """Return in words the values that `takes` accepts; "" where there are none."""
         if isinstance(self.type, click.Choice):
             return " or ".join(self.type.choices)
         return "a number" if isinstance(self.type, click.types.IntParamType) else ""

@@ -22,7 +22,7 @@ LIST = "List models with tokcli inspect-ranks --models"
 
 
 class FoundModel(NamedTuple):
-    """What is known about a model that was named: its tokenizer, and its row; or a prefix of tiktoken's, if no more."""
+    """The facts on a model that was named: its tokenizer, and its row; or a prefix of tiktoken's, if no more."""
 
     tokenizer: str
     row: ModelRow | None

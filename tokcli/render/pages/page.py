@@ -39,7 +39,7 @@ _STYLES: dict[PageKind, tuple[str, ...]] = {
 
 
 class PageWords(NamedTuple):
-    """What a page says without its program, as plain text: what it is about, of which encoding, and the first facts.
+    """The text of a page without its program: what it is about, of which encoding, and the first facts.
 
     Only `plain` may have several lines.
     """
