@@ -1,9 +1,16 @@
-"""What tokenizers 1.0 adds to tokenizer.json, which 0.23 does not read."""
+"""What tokenizers 1.0 adds to tokenizer.json, which 0.23 does not read; and where its ids are not those of 0.23 (and ours).
+
+tests/data/formats/tokenizers_1.json lists the differences of one release: `why`, the texts of golden.json that it encodes
+differently, and the code points that it does (null where texts say enough). It is compared where that release is
+installed: `bash .ci/full tokenizers_1`.
+"""
 
 from __future__ import annotations
 
 import json
+from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support import ROOT
@@ -11,7 +18,51 @@ from support import ROOT
 import tokcli
 from tokcli.errors import VocabularyError
 
-PLAIN = ROOT / "tests" / "data" / "formats" / "plain.tokenizer.json"
+FOLDER = ROOT / "tests" / "data" / "formats"
+PLAIN = FOLDER / "plain.tokenizer.json"
+KNOWN = json.loads((FOLDER / "tokenizers_1.json").read_text("utf-8"))
+NAMES = list(KNOWN["differences"])
+LAST = 0x32000  # code points from here on are not assigned, private, or variation selectors
+
+
+def encode_as_1_0(name: str, text: str, *, special: bool = False) -> list[int]:
+    tokenizers = pytest.importorskip("tokenizers")
+    if metadata.version("tokenizers") != KNOWN["tokenizers"]:
+        pytest.skip(f"tokenizers {KNOWN['tokenizers']} is not installed")
+    found = LOADED.get(name) or LOADED.setdefault(name, tokenizers.Tokenizer.from_file(str(FOLDER / name)))
+    return list(found.encode(text, add_special_tokens=special, padding=None, truncation=None).ids)
+
+
+LOADED: dict[str, Any] = {}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_tokenizers_1_gives_our_ids_but_for_the_texts_that_are_listed(name: str) -> None:
+    ours = tokcli.load_encoding(FOLDER / name)
+    rows = json.loads((FOLDER / "golden.json").read_text())[name]
+    other = [
+        row["text"]
+        for row in rows
+        if encode_as_1_0(name, row["text"]) != ours.encode(row["text"], allowed_special="all")
+        or encode_as_1_0(name, row["text"], special=True) != row["full"]
+    ]
+    assert other == KNOWN["differences"][name]["texts"]
+    assert bool(other or KNOWN["differences"][name]["code_points"]) == bool(KNOWN["differences"][name]["why"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_tokenizers_1_gives_our_ids_but_for_the_code_points_that_are_listed(name: str) -> None:
+    if (listed := KNOWN["differences"][name]["code_points"]) is None:
+        pytest.skip("most texts differ")
+    ours = tokcli.load_encoding(FOLDER / name)
+    texts = {code: f"a{chr(code)}b {chr(code)}" for code in range(LAST) if not 0xD800 <= code < 0xE000}
+    expected = ours.encode_batch(list(texts.values()), allowed_special="all")
+    other = [
+        code for (code, text), ids in zip(texts.items(), expected, strict=True) if encode_as_1_0(name, text) != ids
+    ]
+    ends = [part.split("-") for part in listed.split()]
+    assert other == [code for end in ends for code in range(int(end[0], 16), int(end[-1], 16) + 1)]
 
 
 def written(folder: Path, **members: object) -> Path:
