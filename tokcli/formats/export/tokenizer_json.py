@@ -82,7 +82,8 @@ def number_tokens(made: Made) -> Numbered:
 
     The library gives an added token the id that the vocabulary has for it, and else the next one after the
     vocabulary's. So ids without a token are filled: by tokens that no text becomes, and behind the vocabulary by
-    special tokens named as OpenAI's reserved ones are. Where these were too many, all are in the vocabulary.
+    special tokens, which readers find in a text that has such a name, `<|unused_id_N|>`: the library numbers added
+    tokens without a gap. Where these were too many, all are in the vocabulary.
     """
     vocab = vocabulary(made)
     first: dict[int, str] = {}
@@ -97,7 +98,7 @@ def number_tokens(made: Made) -> Numbered:
     if max(size, ends) - len(used) > _MAX_FILLED:
         return Numbered(vocab | special, special)
     unused = {f"<reserved {number}>": number for number in range(size) if number not in used}  # no byte is a space
-    fillers = {f"<|reserved_{number}|>": number for number in range(size, ends) if number not in used}
+    fillers = {f"<|unused_id_{number}|>": number for number in range(size, ends) if number not in used}
     if fillers.keys() & (vocab.keys() | special.keys()):
         return Numbered(vocab | special, special)
     inside = {token: number for token, number in special.items() if number < size}
