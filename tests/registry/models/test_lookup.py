@@ -19,7 +19,7 @@ from tokcli.registry.models.lookup import (
     tokenizer_for_model,
     window_of_model,
 )
-from tokcli.registry.models.table import expanded, table
+from tokcli.registry.models.table import table
 
 
 def test_openais_names_are_those_of_tiktoken() -> None:
@@ -59,7 +59,7 @@ SPECIFIC = {
     "deepseek-coder-v2-lite-instruct": "deepseek-ai/DeepSeek-Coder-V2-Lite-Instruct",
     "phi-4-mini-instruct": "microsoft/Phi-4-mini-instruct",
     "phi-4-multimodal-instruct": "microsoft/Phi-4-multimodal-instruct",
-    "phi-3-small-8k-instruct": "microsoft/Phi-3-small-8k-instruct",
+    "phi-3-small-8k-instruct": "cl100k_base",
     "whisper-base.en": "openai/whisper-base.en",
     "nomic-embed-text-v2-moe": "nomic-ai/nomic-embed-text-v2-moe",
     "ft:gpt-4.1:acme::1": "o200k_base",  # by tiktoken's prefix ft:gpt-4, it would be cl100k_base
@@ -81,8 +81,8 @@ def test_a_name_has_the_tokenizer_of_its_most_specific_row(name: str) -> None:
         ("deepseek-r1:70b deepseek-r1:8b-llama-distill-q4_K_M", "DeepSeek-R1-Distill-Llama-8B"),
         ("phi4:14b phi4:14b-q4_K_M phi4:latest", "phi-4"),
         ("phi4-mini:3.8b", "Phi-4-mini-instruct"),
-        ("mistral:7b-instruct-q4_0 mistral:latest ollama_chat/mistral", "Mistral-7B-v0.3"),
-        ("mistral:7b-instruct-v0.2-q4_0", "Mistral-7B-v0.1"),
+        ("mistral:7b mistral:7b-instruct-v0.3-q4_0 mistral:latest ollama_chat/mistral", "Mistral-7B-v0.3"),
+        ("mistral:7b-instruct-v0.2-q4_0 mistral:7b-instruct-q4_0 mistral:7b-text", "Mistral-7B-v0.1"),
         ("llama3.1:8b llama3.1:70b-instruct-q4_K_M", "Llama-3.1-8B"),
         ("qwen3:8b qwen3:30b-a3b-thinking-2507-q4_K_M", "Qwen3-8B"),
     ],
@@ -189,7 +189,7 @@ def test_names_for_completion_have_one_spelling_and_are_known() -> None:
 def test_all_models_are_listed_or_those_that_match() -> None:
     rows = ok("inspect-ranks", "--models").decode().splitlines()
     assert rows[0] == "group\tmodel\ttokenizer\twindow\tcounts\tplace\tsource\tdate"
-    names = [name for row in all_rows() for names in row.names for name in expanded(names)]
+    names = [model.name for row in all_rows() for word in row.names for model in row.models(word)]
     assert [row.split("\t")[1] for row in rows[1:]] == [name for name in names if not name.endswith("-DATE")]
     found = ok("inspect-ranks", "--models", "CLAUDE-OPUS-4.7$").decode().splitlines()
     assert [row.split("\t")[1:6] for row in found[1:]] == [

@@ -14,7 +14,7 @@ from tokcli.registry.catalog import CATALOG
 from tokcli.registry.inside import INSIDE
 from tokcli.registry.models.estimates import MEASURED, MEASURED_BY
 from tokcli.registry.models.lookup import all_rows, place_of
-from tokcli.registry.models.table import ModelRow, expanded
+from tokcli.registry.models.table import ModelRow
 from tokcli.registry.network.hub import is_kept
 from tokcli.registry.network.hub_files import parse_id
 from tokcli.render.numbers import grouped
@@ -82,30 +82,33 @@ def show_models(request: InspectRequest, output: ShownOn) -> None:
 def listed_models(rows: Iterable[ModelRow]) -> Iterator[ListedModel]:
     """Yield each model of the rows."""
     for row in rows:
-        tokenizer = None if row.is_closed else place_of(row.tokenizer)
-        counts = "exact" if tokenizer else "estimate" if ":" in row.tokenizer else "none"
-        place = "-" if tokenizer is None else _place(tokenizer)
-        for names in row.names:
-            for name in expanded(names):
-                if not name.endswith("-DATE"):
-                    yield ListedModel(row.group, name, row, tokenizer, counts, place)
+        counts = ("estimate" if ":" in row.tokenizer else "none") if row.is_closed else "exact"
+        for word in row.names:
+            for model in row.models(word):
+                if not model.name.endswith("-DATE"):
+                    tokenizer = None if row.is_closed else place_of(model.tokenizer)
+                    place = "-" if tokenizer is None else _place(tokenizer)
+                    yield ListedModel(row.group, model.name, row, tokenizer, counts, place)
 
 
 def _blocks(listed: Iterable[ListedModel]) -> Iterator[tuple[str, str, Iterator[tuple[str, str]]]]:
     """Yield the models of each maker and source: its name and source, and for each row the facts and the names."""
     for (group, source, date), models in groupby(listed, lambda one: (one.group, one.row.source, one.row.date)):
-        rows = groupby(models, lambda one: one.row)
+        rows = groupby(models, lambda one: (one.row, one.place))
         yield group, ", ".join(filter(None, (source, date))), (_entry(list(some)) for _, some in rows)
 
 
 def _entry(models: list[ListedModel]) -> tuple[str, str]:
-    """Return what is known about the models of a row, and their names."""
+    """Return what is known about the models of a row that are in one place, and their names."""
     first = models[0]
-    window = "" if first.row.window is None else f"{grouped(first.row.window)} tokens"
-    measured = MEASURED.get(first.row.tokenizer.partition(":")[2])
+    row = first.row
+    window = "" if row.window is None else f"{grouped(row.window)} tokens"
+    measured = MEASURED.get(row.tokenizer.partition(":")[2])
     counts = f"--estimate counts {measured.factor:g} times {MEASURED_BY}" if measured else COUNTS[first.counts]
-    facts = (first.tokenizer or "not public", counts, PLACES[first.place], window)
-    return ", ".join(filter(None, facts)), "  ".join(one.model for one in models)
+    tokenizer = row.tokenizer if row.has_own and len(models) > 1 else first.tokenizer or "not public"
+    return ", ".join(filter(None, (tokenizer, counts, PLACES[first.place], window))), "  ".join(
+        one.model for one in models
+    )
 
 
 @lru_cache(maxsize=1000)

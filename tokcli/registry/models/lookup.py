@@ -43,7 +43,7 @@ def find_model(name: str) -> FoundModel | None:
     for known in (users_table(), table()):
         for form in forms:
             if (found := known.find(form)) is not None:
-                return FoundModel(found[1].tokenizer, found[1])
+                return FoundModel(found.tokenizer, found.row)
     bare = served_names(name)[0]
     if bare in MODEL_TO_ENCODING:
         return FoundModel(MODEL_TO_ENCODING[bare], None)
@@ -105,7 +105,7 @@ def model_names() -> list[str]:
     >>> {"gpt-4o", "qwen3-8b", "llama3.1:8b"} <= {*model_names()}
     True
     """
-    names = [name for known in (users_table(), table()) for name, _ in known.models().values()]
+    names = [model.name for known in (users_table(), table()) for model in known.models().values()]
     return list(dict.fromkeys([*MODEL_TO_ENCODING, *(name for name in names if not name.endswith("-DATE"))]))
 
 

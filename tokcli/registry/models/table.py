@@ -21,12 +21,14 @@ from tokcli.registry.model_names import MODELS_OF_USERS
 from tokcli.registry.models.spelling import normal_form
 
 CLOSED = "closed"  # in place of a tokenizer: none is public; `closed:ID` names how it is estimated
+OWN = "*"  # in ORG/*: each model has the repository of ORG that has its name
 TOKENIZERS = "tokenizers"  # the group that says which repository has a tokenizer
 MAX_BYTES = 1 << 20
 MAX_NAMES = 1000  # that one word with choices stands for
 MAX_WINDOW_DIGITS = 12
 _CHOICE = re.compile(r"\{([^{}]*)\}")
 _REPOSITORY = re.compile(r"[\w-][\w.-]*/[\w.-]+(?:@[\w./-]+)?")
+_OWN_OF = re.compile(r"[\w-][\w.-]*/\*")
 _NAME = re.compile(r"[^/{}]+")
 _PATH = os.path.join(os.path.dirname(os.path.realpath(__file__)), "models.txt")
 
@@ -35,8 +37,8 @@ class ModelRow(NamedTuple):
     """Models of one maker that have a tokenizer and a window (in tokens; None if it is not known) in common.
 
     `names` are written with choices in braces. `tokenizer` is a registered encoding, the name of a tokenizer that the
-    table knows, a repository of the Hugging Face hub, a vocabulary file, or `closed`. `source` and `date` say where and
-    when this was found out.
+    table knows, a repository of the Hugging Face hub, ORG/* for the repository of each name, a vocabulary file, or
+    `closed`. `source` and `date` say where and when this was found out.
     """
 
     group: str
@@ -51,6 +53,27 @@ class ModelRow(NamedTuple):
         """Whether the tokenizer is not public."""
         return self.tokenizer.partition(":")[0] == CLOSED
 
+    @property
+    def has_own(self) -> bool:
+        """Whether each model has a repository of its own, by its name."""
+        return self.tokenizer.endswith("/" + OWN)
+
+    def models(self, word: str) -> Iterator[KnownModel]:
+        """Yield the models that one of `names` stands for; repositories are spelled as the row spells the names."""
+        for name in expanded(word):
+            if self.has_own:
+                yield KnownModel(name.lower(), self.tokenizer[: -len(OWN)] + name, self)
+            else:
+                yield KnownModel(name, self.tokenizer, self)
+
+
+class KnownModel(NamedTuple):
+    """One model of a row: its name, its tokenizer, and the row."""
+
+    name: str
+    tokenizer: str
+    row: ModelRow
+
 
 class Table:
     """The rows, and the repository of each named tokenizer.
@@ -62,24 +85,26 @@ class Table:
     def __init__(self, rows: Sequence[ModelRow], repositories: Mapping[str, str]) -> None:
         self.rows, self.repositories = rows, repositories
         self._words: dict[str, list[tuple[str, ModelRow]]] = {}
-        self._found: dict[str, dict[str, tuple[str, ModelRow]]] = {}
+        self._found: dict[str, dict[str, KnownModel]] = {}
         for row in rows:
             for word in row.names:
                 self._words.setdefault(_letters(word), []).append((word, row))
 
-    def find(self, form: str) -> tuple[str, ModelRow] | None:
-        """Return the name that has this normal form, and its row; None if there is none."""
+    def find(self, form: str) -> KnownModel | None:
+        """Return the model whose name has this normal form; None if there is none."""
         return self._named(_letters(form)).get(form)
 
-    def _named(self, letters: str) -> Mapping[str, tuple[str, ModelRow]]:
+    def _named(self, letters: str) -> Mapping[str, KnownModel]:
         if letters not in self._found:
             self._found[letters] = {
-                normal_form(name): (name, row) for word, row in self._words.get(letters, ()) for name in expanded(word)
+                normal_form(model.name): model
+                for word, row in self._words.get(letters, ())
+                for model in row.models(word)
             }
         return self._found[letters]
 
-    def models(self) -> dict[str, tuple[str, ModelRow]]:
-        """Return all names, as they are written, and the row of each, by their normal form."""
+    def models(self) -> dict[str, KnownModel]:
+        """Return all models by the normal form of their names."""
         return {form: found for letters in self._words for form, found in self._named(letters).items()}
 
 
@@ -186,7 +211,7 @@ def _check_names(words: list[str], place: str) -> None:
 
 def _located(named: str, place: str) -> str:
     """Return the tokenizer that a user names; a path, which is one from the folder of the table, as one from here."""
-    if named in CATALOG or named in table().repositories or named == CLOSED:
+    if named in CATALOG or named in table().repositories or named == CLOSED or _OWN_OF.fullmatch(named):
         return named
     folder = os.path.dirname(place)
     file = os.path.join(folder, os.path.expanduser(named))
