@@ -16,7 +16,6 @@ from tokcli.engine.pretokenizers.pretokenizer import ALL, pattern_from
 from tokcli.errors import NoPatternError, VocabularyError
 from tokcli.registry.catalog import CATALOG
 from tokcli.registry.folders import untrusted_cache
-from tokcli.registry.inside import INSIDE
 from tokcli.registry.lazy_ranks import LazyRanks
 from tokcli.registry.model_names import MODEL_TO_ENCODING, MODELS_OF_USERS, encoding_name_for_model
 from tokcli.registry.registered import get_encoding, get_registered, make_registered, unknown_encoding
@@ -96,7 +95,7 @@ def resolve_encoding(
         if pattern is None:
             return get_registered(spec, offline=offline)
         return make_registered(spec, resolve_pattern(pattern), offline=offline)
-    if spec in INSIDE and not os.path.lexists(spec):
+    if _files().ships(spec) and not os.path.lexists(spec):
         return _from_package(spec, pattern, needs_pattern)
     if "://" in spec or ("/" in spec and "\0" not in spec and not os.path.lexists(spec)):
         return _from_network(spec, pattern, needs_pattern, offline, note, progress)
@@ -106,7 +105,7 @@ def resolve_encoding(
             raise unknown_encoding(spec)
         if note is not None:
             note(f"{spec}: the tokenizer of {place}")
-        if place in INSIDE:
+        if _files().ships(place):
             return _from_package(place, pattern, needs_pattern)
         return _from_network(place, pattern, needs_pattern, offline, note, progress)
     return _load(spec, pattern, needs_pattern=needs_pattern)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 
-# every run makes this class: see catalog.py
 class Inside:
     """A tokenizer.json in packed form: NAME.template, and RANKS.ranks and RANKS.merges, which others may share.
 

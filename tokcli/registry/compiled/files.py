@@ -33,6 +33,11 @@ def load_file(path: str, *, special_tokens: dict[str, int] | None = None) -> Laz
     return read
 
 
+def ships(repository: str) -> bool:
+    """Return whether the tokenizer of a repository ships with the package."""
+    return repository in INSIDE
+
+
 def load_inside(repository: str) -> LazyRanks | TextTokenizer:
     """Return the tokenizer of a repository that ships with the package (registry/inside.py), compiled if possible."""
     native, shown = backend.native(), f"{repository}/tokenizer.json"
