@@ -6,20 +6,21 @@ tokens is left to `chunks.py` and `parts.py`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
-from typing import TYPE_CHECKING, AnyStr, Literal
+from typing import TYPE_CHECKING, AnyStr
 
 from tokcli.engine.base.arguments import names_in, wrong_type
 from tokcli.errors import DisallowedSpecialTokenError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
+    from typing import Literal, TypeAlias
 
     from tokcli.engine.base.longest_match import LongestMatch
 
-Which = Literal["all"] | Collection[str]  # all special tokens, or those named
+    Which: TypeAlias = Literal["all"] | Collection[str]  # all special tokens, or those named
 
 
 @lru_cache(maxsize=128)
