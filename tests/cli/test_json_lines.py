@@ -56,7 +56,7 @@ def seen_in(data: bytes, field: str = "text") -> list[object]:
     """Return the records of JSON Lines, and what is wrong after them."""
     seen: list[object] = []
     try:
-        for batch in read_batches(Input("name", data), "jsonl", field):
+        for batch in read_batches(Input(name="name", data=data), "jsonl", field):
             seen += [*((record.data, record.shown) for record in batch.records()), *batch.objects, *batch.numbers]
             batch.raise_error()
     except TokcliError as error:

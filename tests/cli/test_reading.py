@@ -95,7 +95,7 @@ def test_the_share_and_the_time_left_are_of_all_files(tmp_path: Path, monkeypatc
     monkeypatch.setattr(reading, "monotonic", lambda: next(clock))
     shown = io.StringIO()
     monkeypatch.setattr(sys, "stderr", shown)
-    inputs = watched([streams.Input(str(tmp_path / name)) for name in ("a", "b")])
+    inputs = watched([streams.Input(name=str(tmp_path / name)) for name in ("a", "b")])
     for source in inputs:
         assert b"".join(source.blocks(1_000_000)) == b"x" * 2_000_000
     lines = [text for text in shown.getvalue().split(CLEAR) if text]
@@ -167,7 +167,7 @@ def test_files_in_folders_are_counted_once_and_the_line_stays_between_them(
 def test_blocks_grow_up_to_the_size_that_is_asked_for(tmp_path: Path) -> None:
     path = tmp_path / "data"
     path.write_bytes(bytes(range(256)) * 10)
-    source = streams.Input(str(path))
+    source = streams.Input(name=str(path))
     blocks = list(source.blocks(100, 500))
     assert [len(block) for block in blocks] == [100, 200, 400, 500, 500, 500, 360]
     assert b"".join(blocks) == path.read_bytes()
@@ -175,5 +175,5 @@ def test_blocks_grow_up_to_the_size_that_is_asked_for(tmp_path: Path) -> None:
 
 
 def test_what_was_read_already_is_not_read_from_the_disk_again() -> None:
-    with streams.Input("gone.txt.gz", b"its text, decompressed").opened() as file:
+    with streams.Input(name="gone.txt.gz", data=b"its text, decompressed").opened() as file:
         assert (file.seek(4), file.read()) == (4, b"text, decompressed")

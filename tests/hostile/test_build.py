@@ -165,7 +165,7 @@ def test_a_large_input_notes_once_that_there_is_no_native_code(
 ) -> None:
     monkeypatch.setattr(messages, "_printed", {})
     small, large, more = reading.watched(
-        [Input(name) for name in "abc"], shows=False, reason="no C++ compiler at installation"
+        [Input(name=name) for name in "abc"], shows=False, reason="no C++ compiler at installation"
     )
     assert b"".join(small.read(io.BytesIO(bytes(9_999_999)), 1 << 20)) == bytes(9_999_999)
     assert capsys.readouterr().err == ""

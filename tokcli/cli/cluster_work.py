@@ -71,13 +71,13 @@ def reachable(sources: Iterable[Input], address: str | None) -> Iterator[Input]:
         if source.name == STANDARD_INPUT:
             raise InputError("not a file", "--dask reads files and urls: name them.", where=source.shown)
         if "://" in source.name:
-            yield source._replace(opens=opened_url)
+            yield source.replace(opens=opened_url)
         elif address == LOCAL:
             yield source
         elif file_of_columns(source):
-            yield source._replace(name=str(Path.cwd() / source.name))
+            yield source.replace(name=str(Path.cwd() / source.name))
         else:
-            yield source._replace(opens=partial(_opened_in, str(Path.cwd())))
+            yield source.replace(opens=partial(_opened_in, str(Path.cwd())))
 
 
 def _opened_in(folder: str, name: str) -> FileIO:

@@ -99,7 +99,7 @@ def command(**given: Any) -> None:
     request.needs_pattern = bool(folders)  # the index of shards says which pattern made them
     with request.open_output("text", "bytes_hex") as output:
         for source in request.inputs:
-            ids = source._replace(may_be_ids=asked.form != "text")
+            ids = source.replace(may_be_ids=asked.form != "text")
             with streams.naming(source.shown):
                 if source in folders:
                     decode_shards(request, folders[source].shards(), output)

@@ -15,8 +15,9 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import chain
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, BinaryIO, NoReturn
 
+from tokcli.cli.options import NamedInputs, Options
 from tokcli.engine.stream.chunks import BLOCK_BYTES
 from tokcli.errors import InputError, MissingFileError, OutputError, TokcliError, reason_of
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
     from tokcli.atomic import Replacement
-    from tokcli.cli.options import NamedInputs
     from tokcli.engine.stream.chunks import Utf8Errors
 
 STANDARD_INPUT = STANDARD_OUTPUT = "-"
@@ -112,7 +112,7 @@ def is_standard_output_open() -> bool:
     return STDOUT not in _closed_at_start and sys.stdout is not None
 
 
-class Input(NamedTuple):
+class Input(Options):
     """One input: a file, standard input, or the text of --text (`data`). `name` is what the user called it."""
 
     name: str
@@ -211,26 +211,26 @@ def naming(shown: str) -> Iterator[None]:
     """Add the name of an input to errors that name no place yet, except errors of the output."""
     try:
         yield
-    except OutputError:
-        raise
     except TokcliError as error:
-        error.where = shown if error.where is None else error.where
+        if error.where is None and not isinstance(error, OutputError):
+            error.where = shown
         raise
 
 
 def inputs(asked: NamedInputs, default: str = STANDARD_INPUT) -> list[Input]:
     """Return the inputs that a command line names; `default` where it names none."""
+    notes = not asked.quiet
     if asked.text is not None:
-        return [Input("--text", os.fsencode(asked.text), notes=not asked.quiet, skips_invalid=asked.skip_invalid)]
+        return [Input(name="--text", data=os.fsencode(asked.text), notes=notes, skips_invalid=asked.skip_invalid)]
     names, own, listed = list(asked.files) or [default], vars(asked), asked.list_of_names
     if listed is not None:
         from tokcli.cli.inputs.name_list import names_in  # 0.4 ms, for lists only
 
-        names = names_in(Input(listed).blocks(), listed, by_line=asked.files_from is not None)
-    like = Input("", None, None, asked.no_decompress, listed is not None, "recursive" in own, notes=not asked.quiet)
-    as_text = like.may_be_folder and like.notes and not (own.get("records") or own.get("chat"))
-    like = like._replace(skips_invalid=asked.skip_invalid, errors=own.get("errors", "strict"), as_text=as_text)
-    return [like._replace(name=name) for name in names]
+        names = names_in(Input(name=listed).blocks(), listed, by_line=asked.files_from is not None)
+    as_text = "recursive" in own and notes and not (own.get("records") or own.get("chat"))
+    return [Input(name=name, as_is=asked.no_decompress, is_listed=listed is not None, may_be_folder="recursive" in own,
+                  notes=notes, as_text=as_text, skips_invalid=asked.skip_invalid, errors=own.get("errors", "strict"))
+            for name in names]  # fmt: skip
 
 
 class Output:

@@ -64,10 +64,10 @@ def test_a_file_that_comes_slowly_holds_up_no_other() -> None:
 
     Path("a").write_text("hello world\n")
     counts = counts_of("a", "a")
-    slow = threading.Thread(target=counts.outcomes, args=([streams.Input("a", opens=opens)],))
+    slow = threading.Thread(target=counts.outcomes, args=([streams.Input(name="a", opens=opens)],))
     slow.start()
     assert opened.wait(60)
-    (outcome,) = counts.outcomes([streams.Input("a")])
+    (outcome,) = counts.outcomes([streams.Input(name="a")])
     assert outcome.row is not None
     assert outcome.row.tokens == (3,)
     is_done.set()

@@ -205,7 +205,7 @@ def test_two_runs_at_once_do_not_share_a_folder(tmp_path: Path) -> None:
 )
 def test_parts_hold_whole_records_and_each_once(files: list[list[bytes]], ends: bool, parts: int) -> None:
     datas = [b"\n".join(lines) + b"\n" * (ends and bool(lines)) for lines in files]
-    inputs = [Input(f"{number}", data) for number, data in enumerate(datas)]
+    inputs = [Input(name=f"{number}", data=data) for number, data in enumerate(datas)]
     total = sum(map(len, datas))
     found = [
         (section.number, b"".join(section.blocks()))

@@ -59,7 +59,7 @@ def test_marked_text_is_text_for_a_walk_compressed_or_not(codec: str, tmp_path: 
 @examples(60)
 def test_marked_text_is_its_utf8_however_blocks_cut_it(text: str, codec: str, size: int, is_gzip: bool) -> None:
     data = marked(text, codec)
-    source = Input("held", opens=lambda _: io.BytesIO(gzip.compress(data) if is_gzip else data), errors="strict")
+    source = Input(name="held", opens=lambda _: io.BytesIO(gzip.compress(data) if is_gzip else data), errors="strict")
     if codec != "utf-16-le" or text[:1] != "\0":  # FF FE 00 00 is the mark of UTF-32
         assert b"".join(source.blocks(size)) == text.encode()
 

@@ -39,9 +39,9 @@ class RenderedInputs:
         """Return an input with the rendered text of another one; or with JSON Lines, whose members `text` are texts."""
         blocks = self._lines if self._is_records else self._text
         if source.data is not None or (source.name == STANDARD_INPUT and not self._is_records):
-            return Input(source.name, b"".join(blocks(source)))
+            return Input(name=source.name, data=b"".join(blocks(source)))
         name = "/dev/stdin" if source.name == STANDARD_INPUT else source.name  # opened by `opens`, as a file is
-        return Input(name, as_is=True, opens=lambda _: cast(BinaryIO, _Blocks(blocks(source))))
+        return Input(name=name, as_is=True, opens=lambda _: cast(BinaryIO, _Blocks(blocks(source))))
 
     def _text(self, source: Input) -> Iterator[bytes]:
         """Yield the text of the only request of an input."""

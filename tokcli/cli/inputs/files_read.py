@@ -27,11 +27,11 @@ def named_files(asked: Options, inputs: Iterable[Input] = ()) -> Iterator[Input]
     An input that is a folder, as decode and inspect-ranks read shards, stands for the files in it.
     """
     values = vars(asked)
-    named = [Input(values[option]) for option in READ_BY_OPTION if values.get(option) is not None]
+    named = [Input(name=values[option]) for option in READ_BY_OPTION if values.get(option) is not None]
     for source in chain(inputs, named):
         yield source
         if source.data is None:
-            yield from map(Input, _files_in(source.name))
+            yield from (Input(name=name) for name in _files_in(source.name))
     diff, compared = values.get("diff") or (), values.get("compare") or ""
     for spec in (
         *(values.get(option) for option in ("encoding", "seed_vocab")),
@@ -40,7 +40,7 @@ def named_files(asked: Options, inputs: Iterable[Input] = ()) -> Iterator[Input]
         *map(str.strip, compared.split(",")),
     ):
         if spec and "\0" not in spec and os.path.lexists(spec):
-            yield from map(Input, _files_of(spec))
+            yield from (Input(name=name) for name in _files_of(spec))
 
 
 def _files_in(folder: str) -> list[str]:

@@ -64,7 +64,7 @@ def is_converted(source: streams.Input) -> bool:
     """Return whether an input is not read as it is, but decompressed, or from UTF-16 or UTF-32 to UTF-8."""
     if source.data is not None or (source.as_is and source.errors in (None, "bytes")):
         return False
-    head = next(source._replace(as_is=True, errors=None).blocks(max(map(len, streams.CONVERTED))), b"")
+    head = next(source.replace(as_is=True, errors=None).blocks(max(map(len, streams.CONVERTED))), b"")
     is_compressed = not source.as_is and head.startswith(streams.COMPRESSED)
     return is_compressed or (source.errors not in (None, "bytes") and head.startswith(streams.MARKS))
 

@@ -23,7 +23,7 @@ REPLACING = ReadOptions("replace")  # what is not UTF-8 counts as U+FFFD
 def show_coverage(request: InspectRequest, output: ShownOn) -> None:
     """List the tokens that a file uses, the most frequent first; notes tell how much of the vocabulary that is."""
     tokenizer, named = request.encoding.tokenizer, request.options.coverage or ""
-    source = streams.Input(named, errors="replace", notes=not request.options.quiet)
+    source = streams.Input(name=named, errors="replace", notes=not request.options.quiet)
     token_bytes = tokenizer.token_bytes()
     with streams.naming(source.shown):
         found = coverage_of(token_bytes, map(tokenizer.encode_part, tokenizer.read_parts(source.blocks(), REPLACING)))

@@ -131,7 +131,7 @@ def writer(asked: SplitOptions) -> Callable[[SplitRequest, streams.Output], None
 
 def pattern_in(name: str) -> str:
     """Return the pattern that a file holds, without one trailing newline; InputError if it is empty or not UTF-8."""
-    source = streams.Input(name)
+    source = streams.Input(name=name)
     data = read_all(source, MAX_PATTERN_BYTES, "for a pattern")
     try:
         text = data.decode()

@@ -49,7 +49,7 @@ def byte_asked(given: str) -> int | None:
 def read_for(source: streams.Input) -> streams.Input:
     """Return an input with its bytes, so that it can be read again."""
     data = read_all(source, MAX_PIECE_BYTES, "to look for a text in", "Name the byte instead, with --why POS.")
-    return streams.Input(source.name, data)
+    return streams.Input(name=source.name, data=data)
 
 
 def occurrences(data: bytes, given: str) -> Occurrences:

@@ -116,4 +116,4 @@ def watched(inputs: list[Input], *, shows: bool = True, reason: str | None = Non
     files = [status_of(source) for source in inputs if source.data is None]
     total = None if None in files else sum(file.st_size for file in files if file)
     _WatchedInput.reading = _Reading(total, line, reason)
-    return [_WatchedInput(*source) for source in inputs]
+    return [_WatchedInput(**vars(source)) for source in inputs]

@@ -83,8 +83,8 @@ class FoundTexts:
         for source in self.named:
             is_file = source.data is not None or source.name == streams.STANDARD_INPUT or not self._walks
             if not is_file and os.path.isdir(source.name or "."):
-                as_found = source._replace(found_in=source.name)[1:]  # of all of them
-                yield from (type(source)(path, *as_found) for path in self._walk.files(source.name))
+                as_found = source.replace(found_in=source.name)
+                yield from (as_found.replace(name=path) for path in self._walk.files(source.name))
             else:
                 yield source
 
@@ -126,7 +126,7 @@ class FoundTexts:
             return source
         if self._takes_columns and holds_columns(source.name):
             return source
-        blocks = streams.Input(*source).blocks()  # progress is that of the work, not of this look at the file
+        blocks = streams.Input(**vars(source)).blocks()  # progress is that of the work, not of this look at the file
         first = next(blocks, b"")
         if is_binary(source, first):
             return None
@@ -137,7 +137,7 @@ class FoundTexts:
             self._check(decoder, block, size)
             size += len(block)
         self._check(decoder, b"", size)
-        return source._replace(data=first) if self._keeps and size == len(first) else source
+        return source.replace(data=first) if self._keeps and size == len(first) else source
 
     def _check(self, decoder: codecs.IncrementalDecoder, block: bytes, offset: int) -> None:
         """Raise NotUtf8Error, if --errors is strict, for a block (empty at the end) that does not continue UTF-8."""

@@ -86,7 +86,7 @@ def shown_parts(
         yield from _in_parts(request, source, tally)
         return
     data = read_all(source, MAX_PIECE_BYTES, "to be shown", f"{request.encoding.name} has to see a text whole.")
-    source = streams.Input(source.name, data)
+    source = streams.Input(name=source.name, data=data)
     size = len(source.data or b"")
     if exact or size <= QUICK_BYTES or request.options.add_special_tokens:
         yield _as_whole(request, source, tally)
