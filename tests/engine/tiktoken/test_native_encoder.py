@@ -60,9 +60,12 @@ def test_a_scanner_splits_hard_text_as_its_pattern(pat_str: str) -> None:
         assert native_split(pat_str, text) == splitter.split(text)
 
 
-# what a window of 64 bytes meets: mostly ASCII, long enough for several, few kinds at a time so that they meet often
+# what a window of 64 bytes meets: all classes of characters, long enough for several, few kinds at a time so that they
+# meet often
 WINDOW_ATOMS = ["a", "B", "s", "'", "'s", "'ll", "'RE", "'t", "1", "23", "4567", " ", "  ", "\t", "\n", "\r\n", "/", "//", ".",
-                "!", "?'", "\u00e9", "\u4e2d", "\xa0", "\u017f", "Ab", "the ", "word", "ABC", "_", "\x0b", "\u0301", "\x00", "\x1c", "\x7f"]  # fmt: skip
+                "!", "?'", "\u00e9", "\u4e2d", "\xa0", "\u017f", "Ab", "the ", "word", "ABC", "_", "\x0b", "\u0301", "\x00", "\x1c", "\x7f",
+                "\u00c9", "\u0431", "\u0411", "\u01c5", "\uac00", "\u0e01", "\u093e", "\u0660", "\xb2", "\U0001d7ce", "\x85",
+                "\u2028", "\u3000", "\u2019", "\u2019s", "'\u017f", "\u2014", "\u3002", "\u200d", "\U0001f600", "\U00010428"]  # fmt: skip
 
 
 def window_text(rnd: random.Random, most: int) -> str:

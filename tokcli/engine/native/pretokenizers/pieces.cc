@@ -2,174 +2,198 @@
 //
 // A scanner that follows one piece after another mispredicts the end of nearly every one (profile: 22 cycles a piece).
 // So bytes are looked at 64 at a time, without a branch for each piece. A window begins where a piece begins. Its bytes
-// are classified into masks of 64 bits, a bit for each byte: letters, digits, white space and so on. Shifts and logic
-// on whole masks then say of all 64 places at once whether a piece begins there: a word begins at a letter, for
-// example, where the byte before is no letter (`letter & ~(letter << 1)`).
+// are classified into masks of 64 bits (masks.h), a bit for each byte: letters, digits, white space and so on. Shifts and
+// logic on whole masks then say of all 64 places at once whether a piece begins there: a word begins at a letter, for
+// example, where the byte before is no letter (`letter & ~(letter << 1)`). A character outside ASCII has its bit at each
+// of its bytes, so that most of this logic is the same for it; `after` and `first` (masks.h) help where it is not.
 //
-// Masks cannot tell everything: how white space at the end of a window is cut depends on what follows it, and
-// characters outside ASCII are not classified. There the window ends early, and the next one begins at the last piece
-// that is sure. Where no piece is sure, the scanner of scan.h finds one.
+// Masks cannot tell everything: how white space at the end of a window is cut depends on what follows it, and some
+// characters are not worth the logic that they would take. There the window ends early, and the next one begins at the
+// last piece that is sure. Where no piece is sure, the scanner of scan.h finds one.
 #include "pretokenizers/pieces.h"
 
 #include <algorithm>
-#include <bit>
 
 #include "base/processor.h"
+#include "pretokenizers/masks.h"
 #include "pretokenizers/scan.h"
-
-#if defined(TOKCLI_AVX)
-#include <immintrin.h>
-#endif
 
 namespace tokcli {
 namespace {
 
-// Which bytes of a window are A-Z, a-z, 0-9, U+0020, white space, newlines, apostrophes, slashes, control characters
-// (which include some white space), or not ASCII. The lowest bit is the first byte.
-struct Masks {
-  uint64_t upper, lower, digit, space, white, newline, apostrophe, slash, control, high;
+// What a family's pattern asks of masks.
+template <Family family>
+struct Has {
+  static constexpr bool is_r50k = family == Family::kR50k || family == Family::kStarCoder;
+  static constexpr bool is_tekken = family == Family::kTekken || family == Family::kLlamaTekken;
+  static constexpr bool is_o200k =
+      family == Family::kO200k || family == Family::kGpt4o || family == Family::kGranite || is_tekken;
+  static constexpr bool is_deepseek = family == Family::kDeepSeek;
+  static constexpr bool contractions = !is_deepseek && !is_tekken;
+  static constexpr bool single_digits = family == Family::kStarCoder || family == Family::kQwen2 ||
+                                        family == Family::kQwen35 || is_tekken;
+  // numbers outside ASCII are not counted in threes by masks, and DeepSeek's sides of CJK are no masks
+  static constexpr bool wide_numbers = is_r50k || single_digits;
+  static constexpr bool wide = !is_deepseek;
+  // what Case says of letters and marks outside ASCII (o200k.h)
+  static constexpr bool only_ascii_case = family == Family::kGpt4o || family == Family::kLlamaTekken ||
+                                          family == Family::kGranite;
+  static constexpr bool marks_in_words = family == Family::kO200k || family == Family::kTekken ||
+                                         family == Family::kGranite || family == Family::kQwen35;
 };
 
-#if TOKCLI_AVX
+// Which bytes of a window are in the sets of characters that a pattern tells apart.
+struct Sets {
+  uint64_t upper, lower, letter, digit, white, other;
+  uint64_t either = 0;  // letters and marks that end a word as well as they begin one
+  uint64_t unknown;     // where something begins that masks do not tell
+};
 
-// The comparison is signed: bytes of 0x80 and more are negative, and so in none of these ranges.
-void classify_sse2(const uint8_t* p, Masks* masks) {
-  *masks = {};
-#pragma GCC unroll 4
-  for (size_t i = 0; i < kWindow; i += 16) {
-    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p + i));
-    const auto equal = [&](char c) { return _mm_cmpeq_epi8(bytes, _mm_set1_epi8(c)); };
-    const auto between = [&](char first, char last) {
-      return _mm_and_si128(_mm_cmpgt_epi8(bytes, _mm_set1_epi8(static_cast<char>(first - 1))),
-                           _mm_cmplt_epi8(bytes, _mm_set1_epi8(static_cast<char>(last + 1))));
-    };
-    const auto bits = [&](__m128i found) { return uint64_t{static_cast<uint32_t>(_mm_movemask_epi8(found))} << i; };
-    const __m128i space = equal(' ');
-    masks->upper |= bits(between('A', 'Z'));
-    masks->lower |= bits(between('a', 'z'));
-    masks->digit |= bits(between('0', '9'));
-    masks->space |= bits(space);
-    masks->white |= bits(_mm_or_si128(space, between('\t', '\r')));
-    masks->newline |= bits(_mm_or_si128(equal('\n'), equal('\r')));
-    masks->apostrophe |= bits(equal('\''));
-    masks->slash |= bits(equal('/'));
-    masks->control |= bits(_mm_or_si128(between(0, 0x1F), equal(0x7F)));
-    masks->high |= bits(bytes);
+template <Family family>
+inline Sets sets_of(const Masks& in) {
+  const uint64_t letter = in.upper | in.lower;
+  return {.upper = in.upper,
+          .lower = in.lower,
+          .letter = letter,
+          .digit = in.digit,
+          .white = in.white,
+          .other = ~(letter | in.digit | in.white | in.high),
+          .unknown = Has<family>::is_deepseek ? in.high | (in.control & ~in.white) : in.high};
+}
+
+// Returns the sets of a window that has characters outside ASCII.
+template <Family family>
+inline Sets sets_of(const Masks& in, const Wide& wide) {
+  using Pattern = Has<family>;
+  Sets sets = sets_of<family>(in);
+  sets.unknown = wide.stop;
+  sets.letter |= wide.upper | wide.lower | wide.either;
+  sets.white |= wide.white;
+  sets.other |= wide.other;
+  if constexpr (Pattern::wide_numbers) sets.digit |= wide.number;
+  else sets.unknown |= wide.number;
+  if constexpr (!Pattern::only_ascii_case) {
+    sets.upper |= wide.upper;
+    sets.lower |= wide.lower;
+    sets.either = wide.either;
+  } else {
+    sets.either = wide.upper | wide.lower | wide.either;
   }
+  if constexpr (!Pattern::marks_in_words) {
+    sets.other |= wide.mark;
+  } else if constexpr (!Pattern::is_o200k) {
+    sets.letter |= wide.mark;
+  } else {
+    // A mark belongs to the word before it; what it does after anything else is left to the scanner. Adding a bit to the
+    // first of a run of bits carries through the whole run and clears it: so a run of marks after a letter is found.
+    const uint64_t in_words = wide.mark & ~(wide.mark + (wide.mark & sets.letter << 1));
+    sets.letter |= in_words;
+    sets.either |= in_words;
+    sets.unknown |= wide.mark & ~in_words;
+  }
+  return sets;
 }
 
-[[gnu::target("avx512bw")]] void classify_avx512(const uint8_t* p, Masks* masks) {
-  const __m512i bytes = _mm512_loadu_si512(p);
-#define EQUAL(c) _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(c))
-#define BETWEEN(first, count) \
-  _mm512_cmplt_epu8_mask(_mm512_sub_epi8(bytes, _mm512_set1_epi8(first)), _mm512_set1_epi8(count))
-  masks->upper = BETWEEN('A', 26);
-  masks->lower = BETWEEN('a', 26);
-  masks->digit = BETWEEN('0', 10);
-  masks->space = EQUAL(' ');
-  masks->white = masks->space | BETWEEN('\t', 5);
-  masks->newline = EQUAL('\n') | EQUAL('\r');
-  masks->apostrophe = EQUAL('\'');
-  masks->slash = EQUAL('/');
-  masks->control = BETWEEN(0, 0x20) | EQUAL(0x7F);
-  masks->high = _mm512_movepi8_mask(bytes);
-#undef EQUAL
-#undef BETWEEN
+// Returns where pieces of r50k and of starcoder begin. One U+0020 belongs to what follows; of a run of white space the
+// last character is a piece or belongs to what follows.
+template <Family family>
+inline uint64_t r50k_starts(const Masks& in, const Sets& is, const Wide& wide, uint64_t others) {
+  const uint64_t after_space = in.space << 1, lasts = is.white & ~is.white >> 1;
+  const uint64_t starts = (is.letter & ~(is.letter << 1) & ~after_space) | others | (is.white & ~(is.white << 1));
+  if constexpr (Has<family>::single_digits) {
+    return starts | (is.digit & ~wide.rest) | wide.first(lasts & ~(is.digit >> 1));
+  }
+  return starts | (is.digit & ~(is.digit << 1) & ~after_space) | wide.first(lasts);
 }
 
-#endif
-
-// Returns a mask of the bits below `count` <= 64.
-inline uint64_t below(size_t count) { return count >= 64 ? ~0ull : (1ull << count) - 1; }
-// Returns the number of the highest bit in a mask that is not 0.
-inline size_t highest(uint64_t bits) { return 63 - static_cast<size_t>(std::countl_zero(bits)); }
-// Counts bits. (std::popcount is a call where the processor may lack the instruction.)
-inline size_t count_of(uint64_t bits) {
-  bits -= bits >> 1 & 0x5555555555555555u;
-  bits = (bits & 0x3333333333333333u) + (bits >> 2 & 0x3333333333333333u);
-  return ((bits + (bits >> 4)) & 0x0F0F0F0F0F0F0F0Fu) * 0x0101010101010101u >> 56;
+// Returns where pieces of the other patterns begin; lowers `sure` to the first place that is not.
+template <Family family>
+inline uint64_t cl100k_starts(const Masks& in, const Sets& is, const Wide& wide, uint64_t others, size_t& sure) {
+  using Pattern = Has<family>;
+  // Newlines after signs belong to them (a run of bits is cleared by adding to its first bit, again).
+  const uint64_t eaten = in.newline & ~(in.newline + (in.newline & is.other << 1));
+  if constexpr (Pattern::is_o200k) {
+    if (const uint64_t more = eaten << 1 & in.slash) [[unlikely]] sure = std::min(sure, lowest(more));
+  }
+  const uint64_t white = is.white & ~eaten, blank = is.white & ~in.newline;
+  // a run of white space begins a piece; another one begins after its last newline, and another with its last character,
+  const uint64_t after_newline = blank & (in.newline & ~eaten) << 1;
+  uint64_t starts = (white & ~(white << 1)) | after_newline;
+  starts |= wide.first(blank & ~is.white >> 1 & (Pattern::is_deepseek ? ~(is.digit >> 1) : ~0ull));
+  // but none after a newline where blanks and another newline follow
+  if (const uint64_t next = (blank + after_newline) & ~blank & in.newline) [[unlikely]] {
+    sure = std::min(sure, highest(after_newline & below(lowest(next))));
+  }
+  // a word includes one character before it: a blank, or a single sign
+  starts |= is.letter & ~(is.letter << 1) & ~wide.after(blank | others);
+  starts |= others;
+  if constexpr (Pattern::single_digits) {
+    starts |= is.digit & ~wide.rest;
+  } else {  // digits are cut in threes: from each start on, every third place that more digits follow
+    const uint64_t digits = is.digit & ~(is.digit << 1);
+    const uint64_t more = is.digit & is.digit << 1 & is.digit << 2 & is.digit << 3;
+    starts |= digits;
+    for (uint64_t third = digits << 3 & more; third; third = third << 3 & more) starts |= third;
+  }
+  if constexpr (Pattern::is_o200k) {
+    starts |= is.upper & is.lower << 1;
+    // whether a word ends between a letter without case and an upper-case one depends on the letters after these
+    if (const uint64_t open = is.upper & is.either << 1) [[unlikely]] sure = std::min(sure, lowest(open));
+  }
+  return starts;
 }
-inline size_t lowest(uint64_t bits) { return static_cast<size_t>(std::countr_zero(bits)); }
 
 // Returns the places of a window where pieces begin, as far as that is sure. Place 0 is one of them, and gets no bit.
 template <Family family>
-inline uint64_t starts_of(const uint8_t* p, const Masks& in) {
-  constexpr bool is_r50k = family == Family::kR50k || family == Family::kStarCoder;
-  constexpr bool is_tekken = family == Family::kTekken || family == Family::kLlamaTekken;
-  constexpr bool is_o200k =
-      family == Family::kO200k || family == Family::kGpt4o || family == Family::kGranite || is_tekken;
-  constexpr bool is_deepseek = family == Family::kDeepSeek, contracts = !is_deepseek && !is_tekken;
-  constexpr bool single_digits = family == Family::kStarCoder || family == Family::kQwen2 ||
-                                 family == Family::kQwen35 || is_tekken;
-  const uint64_t letter = in.upper | in.lower, other = ~(letter | in.digit | in.white | in.high);
-  const uint64_t after_space = in.space << 1;
-
-  // Nothing is known of places from `sure` on. The window ends (`size`) before the first byte outside ASCII.
-  const uint64_t unknown = is_deepseek ? in.high | (in.control & ~in.white) : in.high;
-  const size_t size = unknown ? lowest(unknown) : kWindow;
+[[gnu::always_inline]] inline uint64_t starts_of(const uint8_t* p, const Masks& in, const Sets& is, const Wide& wide) {
+  using Pattern = Has<family>;
+  // The window ends (`size`) before the first character that masks do not tell. Nothing is known from `sure` on.
+  const size_t size = is.unknown ? lowest(is.unknown) : kWindow;
   size_t sure = size;
   if (size == 0) return 0;
-  if (in.white >> (size - 1) & 1) {  // how white space is cut depends on what comes after it
-    const uint64_t before = ~in.white & below(size);
+  if (is.white >> (size - 1) & 1) {  // how white space is cut depends on what comes after it
+    const uint64_t before = ~is.white & below(size);
     sure = before ? highest(before) + 2 : 1;
   }
-
-  uint64_t starts = 0;
-  const uint64_t digits = in.digit & ~(in.digit << 1);
-  const uint64_t others = other & ~(other << 1) & ~after_space;  // where runs of signs begin, if not after a space
-  if constexpr (is_r50k) {
-    // one U+0020 belongs to what follows; of a run of white space the last character is a piece or belongs to what
-    // follows
-    starts = (letter & ~(letter << 1) & ~after_space) | others;
-    starts |= in.white & ~(in.white << 1);
-    if constexpr (single_digits) starts |= in.digit | (in.white & ~in.white >> 1 & ~(in.digit >> 1));
-    else starts |= (digits & ~after_space) | (in.white & ~in.white >> 1);
-  } else {
-    // Newlines after signs belong to them. Adding a bit to the first of a run of bits carries through the whole run and
-    // clears it: so a run of newlines that begins after a sign is found at once.
-    const uint64_t eaten = in.newline & ~(in.newline + (in.newline & other << 1));
-    if constexpr (is_o200k) {
-      if (const uint64_t more = eaten << 1 & in.slash) [[unlikely]] sure = std::min(sure, lowest(more));
-    }
-    const uint64_t white = in.white & ~eaten, blank = in.white & ~in.newline;
-    // a run of white space begins a piece; another one begins after its last newline, and another with its last
-    // character,
-    const uint64_t after_newline = blank & (in.newline & ~eaten) << 1;
-    starts = (white & ~(white << 1)) | after_newline;
-    starts |= blank & ~in.white >> 1 & (is_deepseek ? ~(in.digit >> 1) : ~0ull);
-    // but none after a newline where blanks and another newline follow
-    if (const uint64_t next = (blank + after_newline) & ~blank & in.newline) [[unlikely]] {
-      sure = std::min(sure, highest(after_newline & below(lowest(next))));
-    }
-    // a word includes one character before it: a blank, or a single sign
-    starts |= letter & ~(letter << 1) & ~((blank | others) << 1);
-    starts |= others | digits;
-    if constexpr (single_digits) {
-      starts |= in.digit;
-    } else {  // digits are cut in threes: from each start on, every third place that more digits follow
-      const uint64_t more = in.digit & in.digit << 1 & in.digit << 2 & in.digit << 3;
-      for (uint64_t third = digits << 3 & more; third; third = third << 3 & more) starts |= third;
-    }
-    if constexpr (is_o200k) starts |= in.upper & in.lower << 1;
-  }
+  // where runs of signs begin, if not after a space
+  const uint64_t others = is.other & ~(is.other << 1) & ~(in.space << 1);
+  uint64_t starts;
+  if constexpr (Pattern::is_r50k) starts = r50k_starts<family>(in, is, wide, others);
+  else starts = cl100k_starts<family>(in, is, wide, others, sure);
 
   // Contractions ('s): after a word they belong to it (o200k), else they are pieces where an apostrophe begins a piece.
   size_t last_end = 0;
-  const uint64_t apostrophes = in.apostrophe & (is_o200k ? letter << 1 : others);
-  for (uint64_t rest = contracts ? apostrophes : 0; rest; rest &= rest - 1) {
+  const uint64_t apostrophes = in.apostrophe & (Pattern::is_o200k ? is.letter << 1 : others);
+  for (uint64_t rest = Pattern::contractions ? apostrophes : 0; rest; rest &= rest - 1) {
     const size_t at = lowest(rest);
-    if (at + 3 > size) {  // a contraction takes at most three bytes, and what follows may be no ASCII
+    if (at + 3 > size) {  // a contraction takes at most three bytes, and what follows may be unknown
       sure = std::min(sure, at);
       break;
     }
-    const size_t taken = contraction<!is_r50k>(p + at, p + size);
-    if (taken == 0 || (is_o200k && at == last_end)) continue;
+    const size_t taken = contraction<!Pattern::is_r50k>(p + at, p + size);
+    if (taken == 0 || (Pattern::is_o200k && at == last_end)) continue;
     last_end = at + taken;
-    const uint64_t inside = (is_o200k ? 7ull : 6ull) << at & below(last_end);
+    const uint64_t inside = (Pattern::is_o200k ? 7ull : 6ull) << at & below(last_end);
     starts &= ~inside;
     if (last_end < kWindow) starts |= 1ull << last_end;
   }
   return starts & below(sure) & ~1ull;
+}
+
+// Returns the same of a window that has characters outside ASCII.
+template <Family family>
+[[gnu::noinline]] uint64_t wide_starts_of(const uint8_t* p, const Masks& in) {
+  const Wide wide = decode_wide(p, in.high);
+  return starts_of<family>(p, in, sets_of<family>(in, wide), wide);
+}
+
+// Returns the places of the window at p where pieces begin.
+template <Family family, void (*classify)(const uint8_t*, Masks*)>
+inline uint64_t starts_at(const uint8_t* p) {
+  Masks masks;
+  classify(p, &masks);
+  if (Has<family>::wide && masks.high != 0) return wide_starts_of<family>(p, masks);
+  return starts_of<family>(p, masks, sets_of<family>(masks), Wide{});
 }
 
 template <Family family>
@@ -182,11 +206,9 @@ size_t find_one_by_one(const uint8_t* p, const uint8_t* end, const uint8_t** end
 template <Family family, void (*classify)(const uint8_t*, Masks*)>
 size_t find_ends(const uint8_t* p, const uint8_t* end, const uint8_t** ends, size_t room) {
   size_t found = 0;
-  while (found < room && static_cast<size_t>(end - p) > kWindow) {
-    if (((p[0] | p[1]) & 0x80) == 0) {
-      Masks masks;
-      classify(p, &masks);
-      if (uint64_t starts = starts_of<family>(p, masks)) [[likely]] {
+  while (found < room && static_cast<size_t>(end - p) >= kWindow + kAfterWindow) {
+    if (Has<family>::wide || ((p[0] | p[1]) & 0x80) == 0) {
+      if (uint64_t starts = starts_at<family, classify>(p)) [[likely]] {
         // Eight places are written at a time, some of the last eight in vain: so there is no branch for each (simdjson
         // writes its indexes in this way).
         const size_t count = count_of(starts), last = highest(starts);

@@ -1,4 +1,4 @@
-// Where the pieces of a text end, many at a time. ASCII is read in windows of 64 bytes, everything else by scan.h.
+// Where the pieces of a text end, many at a time: in windows of 64 bytes, and by scan.h where these do not tell.
 #pragma once
 
 #include <cstddef>

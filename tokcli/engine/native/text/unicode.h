@@ -13,6 +13,7 @@ namespace tokcli {
 // kUpper is [\p{Lu}\p{Lt}], kLower \p{Ll}, kLetter [\p{Lm}\p{Lo}], kMark \p{M}, kNumber \p{N}, kSpace \s without
 // [\r\n], kNewline [\r\n], kPunct \p{P}, kSymbol \p{S}, and kOther every other character. The table has these numbers.
 enum Class : uint8_t { kOther, kUpper, kLower, kLetter, kMark, kNumber, kSpace, kNewline, kPunct, kSymbol };
+constexpr size_t kClasses = 10;
 
 using ClassSet = unsigned;  // the bit (1 << Class) of each class in the set
 constexpr ClassSet kL = 1u << kUpper | 1u << kLower | 1u << kLetter;

@@ -1,0 +1,167 @@
+// Masks of a window of 64 bytes: a bit for each byte says which class it belongs to. pieces.cc finds pieces with them.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/processor.h"
+#include "pretokenizers/pieces.h"
+#include "text/unicode.h"
+
+#if defined(TOKCLI_AVX)
+#include <immintrin.h>
+#endif
+
+namespace tokcli {
+
+constexpr size_t kAfterWindow = 4;  // bytes after a window that can be read, too
+
+// Returns a mask of the bits below `count` <= 64.
+inline uint64_t below(size_t count) { return count >= 64 ? ~0ull : (1ull << count) - 1; }
+// Returns the number of the highest bit in a mask that is not 0.
+inline size_t highest(uint64_t bits) { return 63 - static_cast<size_t>(std::countl_zero(bits)); }
+// Counts bits. (std::popcount is a call where the processor may lack the instruction.)
+inline size_t count_of(uint64_t bits) {
+  bits -= bits >> 1 & 0x5555555555555555u;
+  bits = (bits & 0x3333333333333333u) + (bits >> 2 & 0x3333333333333333u);
+  return ((bits + (bits >> 4)) & 0x0F0F0F0F0F0F0F0Fu) * 0x0101010101010101u >> 56;
+}
+inline size_t lowest(uint64_t bits) { return static_cast<size_t>(std::countr_zero(bits)); }
+
+// Which bytes of a window are A-Z, a-z, 0-9, U+0020, white space, newlines, apostrophes, slashes, control characters
+// (which include some white space), or not ASCII. The lowest bit is the first byte.
+struct Masks {
+  uint64_t upper, lower, digit, space, white, newline, apostrophe, slash, control, high;
+};
+
+#if TOKCLI_AVX
+
+// The comparison is signed: bytes of 0x80 and more are negative, and so in none of these ranges.
+void classify_sse2(const uint8_t* p, Masks* masks) {
+  *masks = {};
+#pragma GCC unroll 4
+  for (size_t i = 0; i < kWindow; i += 16) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p + i));
+    const auto equal = [&](char c) { return _mm_cmpeq_epi8(bytes, _mm_set1_epi8(c)); };
+    const auto between = [&](char first, char last) {
+      return _mm_and_si128(_mm_cmpgt_epi8(bytes, _mm_set1_epi8(static_cast<char>(first - 1))),
+                           _mm_cmplt_epi8(bytes, _mm_set1_epi8(static_cast<char>(last + 1))));
+    };
+    const auto bits = [&](__m128i found) { return uint64_t{static_cast<uint32_t>(_mm_movemask_epi8(found))} << i; };
+    const __m128i space = equal(' ');
+    masks->upper |= bits(between('A', 'Z'));
+    masks->lower |= bits(between('a', 'z'));
+    masks->digit |= bits(between('0', '9'));
+    masks->space |= bits(space);
+    masks->white |= bits(_mm_or_si128(space, between('\t', '\r')));
+    masks->newline |= bits(_mm_or_si128(equal('\n'), equal('\r')));
+    masks->apostrophe |= bits(equal('\''));
+    masks->slash |= bits(equal('/'));
+    masks->control |= bits(_mm_or_si128(between(0, 0x1F), equal(0x7F)));
+    masks->high |= bits(bytes);
+  }
+}
+
+[[gnu::target("avx512bw")]] void classify_avx512(const uint8_t* p, Masks* masks) {
+  const __m512i bytes = _mm512_loadu_si512(p);
+#define EQUAL(c) _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(c))
+#define BETWEEN(first, count) \
+  _mm512_cmplt_epu8_mask(_mm512_sub_epi8(bytes, _mm512_set1_epi8(first)), _mm512_set1_epi8(count))
+  masks->upper = BETWEEN('A', 26);
+  masks->lower = BETWEEN('a', 26);
+  masks->digit = BETWEEN('0', 10);
+  masks->space = EQUAL(' ');
+  masks->white = masks->space | BETWEEN('\t', 5);
+  masks->newline = EQUAL('\n') | EQUAL('\r');
+  masks->apostrophe = EQUAL('\'');
+  masks->slash = EQUAL('/');
+  masks->control = BETWEEN(0, 0x20) | EQUAL(0x7F);
+  masks->high = _mm512_movepi8_mask(bytes);
+#undef EQUAL
+#undef BETWEEN
+}
+
+#endif
+
+// What a window has beside ASCII. The class of a character stands at each of its bytes.
+//
+// In most languages nearly every window has such characters. One loop goes from character to character, looks up the
+// class of each, and sets its bits in the mask of that class; the same logic as for ASCII then finds all pieces of the
+// window at once. The loop mispredicts its end once a window, where the scanner of scan.h does so once or twice a piece.
+struct Wide {
+  uint64_t upper = 0;   // [\p{Lu}\p{Lt}]
+  uint64_t lower = 0;   // \p{Ll}
+  uint64_t either = 0;  // [\p{Lm}\p{Lo}]
+  uint64_t mark = 0;    // \p{M}
+  uint64_t number = 0;  // \p{N}
+  uint64_t white = 0;   // \s
+  uint64_t other = 0;   // every other character
+  uint64_t rest = 0;    // all bytes of a character but its first
+  uint64_t stop = 0;    // where bytes begin that are no UTF-8, and are left to the scanner
+
+  // Moves bits at bytes of characters to the first byte after the character. Adding a bit to the first of a run of bits
+  // carries through the whole run, to the place after it.
+  uint64_t after(uint64_t bits) const {
+    const uint64_t next = bits << 1;
+    return (next | ((next & rest) + rest)) & ~rest;
+  }
+  // Moves bits at the last bytes of characters to their first bytes.
+  uint64_t first(uint64_t bits) const {
+    const uint64_t one = (bits & rest) >> 1, two = (one & rest) >> 1, three = (two & rest) >> 1;
+    return (bits | one | two | three) & ~rest;
+  }
+};
+
+// The class of a character of two bytes, a and b, is kClassOf[(a & 0x1F) * 64 + (b & 0x3F)], since the blocks of these
+// characters are stored in their order. That of three bytes, a, b and c, is kClassOf[kRowOf[(a & 0xF) * 64 + (b & 0x3F)]
+// + (c & 0x3F)].
+static_assert(kClassBlock[0] == 0 && kClassBlock[1] == 1 && kClassBlock[2] == 2 && kClassBlock[3] == 3 &&
+              kClassBlock[4] == 4 && kClassBlock[5] == 5 && kClassBlock[6] == 6 && kClassBlock[7] == 7);
+inline constexpr auto kRowOf = [] {
+  std::array<uint16_t, 1024> rows{};
+  for (size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<uint16_t>(kClassBlock[i / 4] * 256u + i % 4 * 64);
+  return rows;
+}();
+
+// Returns the classes of the characters that have the bytes `high` of a window, which begins with a character. What
+// char_at says of bytes that are no UTF-8 holds here, too. kAfterWindow bytes after the window can be read.
+inline Wide decode_wide(const uint8_t* p, uint64_t high) {
+  uint64_t of[kClasses] = {}, firsts = 0, all = 0;
+  for (uint64_t left = high; left != 0;) {
+    const size_t at = lowest(left);
+    const uint8_t* const c = p + at;
+    size_t kind = kOther;
+    uint64_t bits = 1ull << at;
+    firsts |= bits;
+    if (c[0] - 0xC2u < 0x1Eu) {  // (the size is a branch and no table, so that the next place waits for no load)
+      kind = kClassOf[(c[0] & 0x1Fu) * 64 + (c[1] & 0x3Fu)];
+      bits = 3ull << at;
+    } else if (c[0] - 0xE0u < 0x10u) {
+      kind = kClassOf[kRowOf[(c[0] & 0xFu) * 64 + (c[1] & 0x3Fu)] + (c[2] & 0x3Fu)];
+      bits = 7ull << at;
+    } else {
+      const Char one = char_at(c, c + 4);
+      kind = one.kind;
+      bits = ((1ull << one.size) - 1) << at;
+    }
+    of[kind] |= bits;
+    all |= bits;
+    left &= ~bits;
+  }
+  Wide wide;
+  wide.upper = of[kUpper];
+  wide.lower = of[kLower];
+  wide.either = of[kLetter];
+  wide.mark = of[kMark];
+  wide.number = of[kNumber];
+  wide.white = of[kSpace];
+  wide.other = of[kOther] | of[kPunct] | of[kSymbol];
+  wide.rest = high & ~firsts;
+  wide.stop = of[kNewline];  // written in more bytes than it needs
+  if (const uint64_t wrong = all & ~high) [[unlikely]] wide.stop |= 1ull << highest(firsts & below(lowest(wrong)));
+  return wide;
+}
+
+}  // namespace tokcli
