@@ -29,13 +29,16 @@ class WorkerPool {
         if (!pool.idle_.empty()) {
           worker_ = std::move(pool.idle_.back());
           pool.idle_.pop_back();
+          set_idle(false);
         }
       }
       if (!worker_) worker_ = std::make_unique<Worker>(pool.source_);
     }
     ~Lease() {
       const BriefLock lock;
-      if (pool_.idle_.size() < kMostIdle) pool_.idle_.push_back(std::move(worker_));
+      if (pool_.idle_.size() == kMostIdle) return;
+      set_idle(true);
+      pool_.idle_.push_back(std::move(worker_));
     }
     Lease(const Lease&) = delete;
     Lease& operator=(const Lease&) = delete;
@@ -43,12 +46,16 @@ class WorkerPool {
     Worker& operator*() const { return *worker_; }
 
    private:
+    // Tells a worker that wants to know whether it is in use; with the BriefLock.
+    void set_idle(bool is_idle) {
+      if constexpr (requires { worker_->set_idle(is_idle); }) worker_->set_idle(is_idle);
+    }
     WorkerPool& pool_;
     std::unique_ptr<Worker> worker_;
   };
 
  private:
-  static constexpr size_t kMostIdle = 8;  // an encoder takes 3 MB
+  static constexpr size_t kMostIdle = 8;  // an encoder takes 2 MB, and 2 MB or more for its store
   const Source source_;
   std::vector<std::unique_ptr<Worker>> idle_;  // which never grows beyond what was reserved: giving back cannot fail
 };

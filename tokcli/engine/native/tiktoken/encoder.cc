@@ -144,10 +144,7 @@ void Encoder::encode_pieces(const Find& find_ends, Bytes text, IdBuffer* out, Re
   Batch& batch = *batch_;
   const uint8_t* p = text.data();
   const uint8_t* const end = p + text.size();
-  if (text.size() >= kLongText && !std::exchange(has_pages_, true)) {
-    cache_.make_pages();
-    long_cache_.make_pages();
-  }
+  if (text.size() >= kLongText && !std::exchange(has_pages_, true)) cache_.make_pages();
   while (p < end) {
     batch.starts[0] = p;
     const size_t pieces = find_ends(p, batch.starts + 1, kBatch);
@@ -158,11 +155,12 @@ void Encoder::encode_pieces(const Find& find_ends, Bytes text, IdBuffer* out, Re
     hash_pieces(pieces, end);
     probe(pieces);
     if (missing_ + longer_ > 0) {
-      // room for the ids that merging writes, at most one a byte, and for those copied from the cache of long pieces
-      more_.room(bytes + kMostLongIds * (longer_ + missing_));
-      more_used_ = jobs_ = 0;
+      more_.room(bytes);  // a piece has no more ids than bytes
+      more_used_ = waiting_ = jobs_ = twins_ = 0;
       look_up_missing();
-      look_up_longer(end);
+      look_up_longer();
+      look_up_stored();
+      add_new();
       merge(vocabulary_, {batch.jobs, jobs_}, scratch_);
       for (size_t i = 0; i < jobs_; ++i) {
         MergeJob& job = batch.jobs[i];
@@ -172,6 +170,7 @@ void Encoder::encode_pieces(const Find& find_ends, Bytes text, IdBuffer* out, Re
         }
         keep(job, batch.job_piece[i]);
       }
+      for (size_t k = 0; k < twins_; ++k) batch.ids[batch.twins[k]] = batch.ids[batch.twin_of[k]];
     }
     if (counts) {
       for (size_t i = 0; i < pieces; ++i) counts->push_back(batch.ids[i].count);
@@ -259,65 +258,96 @@ void Encoder::probe(size_t pieces) {
   }
 }
 
-// Finds short pieces that are tokens; all others become jobs for merging, unless the cache of long pieces has them. Of
-// two places where a piece may be, the filter says which one is read first, and only that is asked for. (Profile: among
-// bytes that are not UTF-8, where hardly a piece is a token, waiting for the other one took a tenth of the time.)
+// Finds the pieces that are short tokens; the others wait to be looked up in the store. A filter says of each piece what
+// it is, with few errors, so only one of two places where it may be is asked for, and the rest of the loop has no branch.
 void Encoder::look_up_missing() {
   Batch& batch = *batch_;
   for (size_t k = 0; k < missing_; ++k) vocabulary_.prefetch_filter(batch.hashes[batch.missing[k]]);
+  size_t tokens = 0;
   for (size_t k = 0; k < missing_; ++k) {
-    const uint64_t hash = batch.hashes[batch.missing[k]];
-    const void *const token = vocabulary_.place_of_short(hash), *const piece = &long_piece_of(hash);
-    __builtin_prefetch(vocabulary_.may_be_short(hash) ? token : piece);
-  }
-  for (size_t k = 0; k < missing_; ++k) {
-    const uint32_t i = batch.missing[k];
-    const uint8_t* p = batch.starts[i];
-    const size_t size = static_cast<size_t>(batch.starts[i + 1] - p);
+    const uint32_t i = batch.missing[k], tag = store_.tag_of(batch.keys[i]);
     const uint64_t hash = batch.hashes[i];
-    const uint32_t whole =
-        size <= kShortBytes ? vocabulary_.find_short(batch.keys[i], hash) : vocabulary_.find_long(p, size);
-    if (whole != kNone) {
-      batch.ids[i] = line_of(hash).recent.ids = {1, {whole, 0, 0}};
-      line_of(hash).recent.key = batch.keys[i];
+    const bool may_be_token = (batch.keys[i].high >> 56 <= kShortBytes) & vocabulary_.may_be_short(hash);
+    batch.tags[i] = tag;
+    __builtin_prefetch(may_be_token ? vocabulary_.place_of_short(hash) : store_.place_of(tag));
+    batch.missing[tokens] = batch.waiting[waiting_] = i;
+    tokens += may_be_token;
+    waiting_ += !may_be_token;
+  }
+  for (size_t k = 0; k < tokens; ++k) {
+    const uint32_t i = batch.missing[k];
+    const uint64_t hash = batch.hashes[i];
+    const uint32_t whole = vocabulary_.find_in_slots(batch.keys[i], hash);
+    if (whole == kNone) [[unlikely]] {
+      __builtin_prefetch(store_.place_of(batch.tags[i]));
+      batch.waiting[waiting_++] = i;
       continue;
     }
-    const CachedLongPiece& slot = long_piece_of(hash);
-    if (slot.holds(hash, p, size)) {
-      set_ids(i, slot.ids, slot.count);
-    } else {
-      __builtin_prefetch(slot.ids, 1);  // where `keep` may write
-      add_job(i);
-    }
+    batch.ids[i] = line_of(hash).recent.ids = {1, {whole, 0, 0}};
+    line_of(hash).recent.key = batch.keys[i];
   }
 }
 
-// Finds the pieces above 15 bytes, in the cache of long pieces or the vocabulary; all others become jobs.
-void Encoder::look_up_longer(const uint8_t* end) {
+// Adds the pieces above 15 bytes to those that are looked up in the store.
+void Encoder::look_up_longer() {
   Batch& batch = *batch_;
   for (size_t k = 0; k < longer_; ++k) {
     const uint32_t i = batch.longer[k];
     const uint8_t* p = batch.starts[i];
     const size_t size = static_cast<size_t>(batch.starts[i + 1] - p);
-    if (size > kMostLongBytes) continue;
-    batch.hashes[i] = hash_bytes(p, size);
-    __builtin_prefetch(&long_piece_of(batch.hashes[i]));
-    __builtin_prefetch(long_piece_of(batch.hashes[i]).ids);
+    batch.tags[i] = size <= PieceStore::kMostBytes ? store_.tag_of(p, size) : 0;
+    __builtin_prefetch(store_.place_of(batch.tags[i]));
+    batch.waiting[waiting_++] = i;
   }
-  for (size_t k = 0; k < longer_; ++k) {
-    const uint32_t i = batch.longer[k];
+}
+
+// Finds what the store has; what it has not stays in the list of those that wait.
+void Encoder::look_up_stored() {
+  Batch& batch = *batch_;
+  for (size_t k = 0; k < waiting_; ++k) {
+    const uint32_t i = batch.waiting[k];
+    batch.candidates[k] = store_.candidate(batch.tags[i]);
+    batch.candidates[k].prefetch(static_cast<size_t>(batch.starts[i + 1] - batch.starts[i]));
+  }
+  size_t left = 0;
+  for (size_t k = 0; k < waiting_; ++k) {
+    const uint32_t i = batch.waiting[k];
     const uint8_t* p = batch.starts[i];
     const size_t size = static_cast<size_t>(batch.starts[i + 1] - p);
-    if (size <= kMostLongBytes) {
-      const CachedLongPiece& slot = long_piece_of(batch.hashes[i]);
-      if (slot.holds(batch.hashes[i], p, size)) {
-        set_ids(i, slot.ids, slot.count);
-        continue;
-      }
+    PieceStore::Entry entry = batch.candidates[k];
+    if (!(size <= kKeyBytes ? entry.holds(batch.keys[i]) : entry.holds(p, size)) &&
+        (entry.is_nothing() || !store_.find(batch.tags[i], p, size, &entry))) {
+      batch.waiting[left++] = i;
+      continue;
     }
-    const uint32_t whole = vocabulary_.find(p, size, static_cast<size_t>(end - p));
-    if (whole != kNone) batch.ids[i] = {1, {whole, 0, 0}};
-    else add_job(i);
+    set_ids(i, entry);
+    if (size <= kKeyBytes && entry.count() <= kMostIds) line_of(batch.hashes[i]).recent = {batch.keys[i], batch.ids[i]};
+  }
+  waiting_ = left;
+}
+
+// Finds which of the pieces that are new are longer tokens; of the others, equal ones are merged once.
+void Encoder::add_new() {
+  Batch& batch = *batch_;
+  for (size_t k = 0; k < waiting_; ++k) {
+    const uint32_t i = batch.waiting[k], tag = batch.tags[i];
+    const uint8_t* p = batch.starts[i];
+    const size_t size = static_cast<size_t>(batch.starts[i + 1] - p);
+    const uint32_t whole = size > kShortBytes ? vocabulary_.find_long(p, size) : kNone;
+    if (whole != kNone) {
+      batch.ids[i] = {1, {whole, 0, 0}};
+      if (size <= PieceStore::kMostBytes) store_.add(tag, p, size, &whole, 1);
+      if (size <= kKeyBytes) line_of(batch.hashes[i]).recent = {batch.keys[i], batch.ids[i]};
+      continue;
+    }
+    uint32_t& job = batch.job_of_tag[tag >> (32 - kJobTagBits)];
+    if (job < jobs_ && batch.jobs[job].size == size && std::memcmp(batch.jobs[job].p, p, size) == 0) {
+      batch.twins[twins_] = i;
+      batch.twin_of[twins_++] = batch.job_piece[job];
+      continue;
+    }
+    job = static_cast<uint32_t>(jobs_);
+    add_job(i);
   }
 }
 
@@ -331,37 +361,29 @@ void Encoder::add_job(uint32_t piece) {
   more_used_ += size;
 }
 
-// Copies the ids of a piece from the cache of long pieces into the batch.
-void Encoder::set_ids(uint32_t piece, const uint32_t* ids, uint32_t count) {
+// Copies the ids of a piece from the store into the batch.
+void Encoder::set_ids(uint32_t piece, const PieceStore::Entry& entry) {
   PieceIds& to = batch_->ids[piece];
-  to.count = count;
-  if (count <= kMostIds) {
-    std::copy_n(ids, count, to.ids);
-    return;
+  to.count = entry.count();
+  uint32_t* ids = to.ids;
+  if (to.count > kMostIds) {
+    ids = more_.data() + more_used_;
+    to.set_place(more_used_);
+    more_used_ += to.count;
   }
-  to.set_place(more_used_);
-  std::copy_n(ids, count, more_.data() + more_used_);
-  more_used_ += count;
+  std::memcpy(ids, entry.ids(), to.count * sizeof *ids);
 }
 
-// Copies what merging found into the batch, and into one of the caches.
+// Copies what merging found into the batch, the cache and the store.
 void Encoder::keep(const MergeJob& job, uint32_t piece) {
   Batch& batch = *batch_;
   PieceIds& ids = batch.ids[piece];
   ids.count = job.count;
   if (job.count <= kMostIds) std::copy_n(job.out, job.count, ids.ids);
   else ids.set_place(static_cast<size_t>(job.out - more_.data()));
-  const uint64_t hash = batch.hashes[piece];
-  if (job.size <= kKeyBytes && job.count <= kMostIds) {
-    line_of(hash).recent = {batch.keys[piece], ids};
-  } else if (job.size <= kMostLongBytes && job.count <= kMostLongIds) {
-    CachedLongPiece& slot = long_piece_of(hash);
-    slot.hash = hash;
-    slot.size = static_cast<uint8_t>(job.size);
-    slot.count = static_cast<uint8_t>(job.count);
-    std::memcpy(slot.bytes, job.p, job.size);
-    std::copy_n(job.out, job.count, slot.ids);
-  }
+  if (job.size <= kKeyBytes && job.count <= kMostIds) line_of(batch.hashes[piece]).recent = {batch.keys[piece], ids};
+  if (job.size <= PieceStore::kMostBytes && job.count <= PieceStore::kMostIds)
+    store_.add(batch.tags[piece], job.p, job.size, job.out, job.count);
 }
 
 }  // namespace tokcli

@@ -34,6 +34,7 @@
 #include "bpe/vocabulary.h"
 #include "patterns/splitting.h"
 #include "text/text.h"
+#include "tiktoken/piece_store.h"
 
 namespace tokcli {
 
@@ -57,7 +58,7 @@ struct Result {
 class Encoder {
  public:
   explicit Encoder(const Vocabulary& vocabulary)
-      : vocabulary_(vocabulary), cache_(kLines), long_cache_(kLongPieces), batch_(std::make_unique<Batch>()),
+      : vocabulary_(vocabulary), cache_(kLines), batch_(std::make_unique<Batch>()),
         has_all_bytes_(vocabulary.has_all_bytes()) {}
 
   // Appends the ids of a text to `out`; only counts them where `out` is null.
@@ -70,6 +71,9 @@ class Encoder {
   Result encode_noise(const Splitting& by, Bytes data, IdBuffer* out);
   // Appends the ids of one piece, which is not split; only counts them where `out` is null.
   Result encode_piece(Bytes piece, IdBuffer* out);
+
+  // Says whether this encoder waits for a text; to be called with a BriefLock (see piece_store.h).
+  void set_idle(bool is_idle) { store_.set_idle(is_idle); }
 
  private:
   // The ids of a piece, up to three of them. Of more, the first two words are the place in `more_` where they are.
@@ -97,32 +101,23 @@ class Encoder {
   static constexpr unsigned kLineBits = 15;  // 2 MB
   static constexpr size_t kLines = size_t{1} << kLineBits;
 
-  // The cache of longer pieces, and of those with more ids: words of scripts that take three bytes a letter.
-  struct alignas(64) CachedLongPiece {
-    uint64_t hash;
-    uint8_t size, count;
-    uint8_t bytes[54];
-    uint32_t ids[16];
-
-    bool holds(uint64_t other, const uint8_t* p, size_t length) const {
-      return hash == other && size == length && std::memcmp(bytes, p, length) == 0;
-    }
-  };
-  static constexpr size_t kMostLongBytes = sizeof(CachedLongPiece::bytes), kMostLongIds = 16;
-  static constexpr unsigned kLongBits = 13;  // 1 MB
-  static constexpr size_t kLongPieces = size_t{1} << kLongBits;
-
   // Pieces are found until there are kBatch of them; the last window may add as many as it has bytes.
   static constexpr size_t kLongText = size_t{1} << 14;  // bytes, whose pieces use most pages of the caches
   static constexpr size_t kBatch = 256, kRoom = kBatch + kWindow;
+  static constexpr unsigned kJobTagBits = 9;
   struct Batch {
     const uint8_t* starts[kRoom + 1];  // where each piece begins, and where the last one ends
     Key keys[kRoom];                   // 0 for pieces above 15 bytes
     uint64_t hashes[kRoom];
     PieceIds ids[kRoom];
     uint32_t missing[kRoom], longer[kRoom];  // the numbers of pieces that are not in the cache; of those above 15 bytes
+    uint32_t waiting[kRoom];                 // the numbers of pieces that are looked for in the store
+    uint32_t tags[kRoom];                    // the tag of each of them
+    PieceStore::Entry candidates[kRoom];     // what the store has with each of these tags
     MergeJob jobs[kRoom];
-    uint32_t job_piece[kRoom];  // the number of each job's piece
+    uint32_t job_piece[kRoom];             // the number of each job's piece
+    uint32_t job_of_tag[1 << kJobTagBits];         // the last job with a tag like this, perhaps of an earlier batch
+    uint32_t twins[kRoom], twin_of[kRoom];  // pieces that are equal to one that is merged, and that one
   };
 
   void encode_utf8(const Splitting& by, Bytes text, IdBuffer* out, Result& result);
@@ -132,23 +127,24 @@ class Encoder {
   void hash_pieces(size_t pieces, const uint8_t* end);
   void probe(size_t pieces);
   void look_up_missing();
-  void look_up_longer(const uint8_t* end);
+  void look_up_longer();
+  void look_up_stored();
+  void add_new();
   bool join_spaces(Bytes data, std::vector<uint64_t>* ends);
   bool is_space(uint32_t id) const;
   void keep(const MergeJob& job, uint32_t piece);
   void add_job(uint32_t piece);
   bool drop_missing(MergeJob& job) const;
-  void set_ids(uint32_t piece, const uint32_t* ids, uint32_t count);
+  void set_ids(uint32_t piece, const PieceStore::Entry& entry);
   CacheLine& line_of(uint64_t hash) { return cache_[high_bits(hash, kLineBits)]; }
-  CachedLongPiece& long_piece_of(uint64_t hash) { return long_cache_[high_bits(hash, kLongBits)]; }
 
   const Vocabulary& vocabulary_;
   ZeroedArray<CacheLine> cache_;
-  ZeroedArray<CachedLongPiece> long_cache_;
+  PieceStore store_;
   bool has_pages_ = false;
   std::unique_ptr<Batch> batch_;
   bool has_all_bytes_;  // each byte is a token
-  size_t missing_ = 0, longer_ = 0, jobs_ = 0;
+  size_t missing_ = 0, longer_ = 0, waiting_ = 0, jobs_ = 0, twins_ = 0;
   std::vector<uint8_t> utf8_;   // a segment of a text that is not UTF-8, as UTF-8
   GrowingBuffer<uint32_t> more_;  // the ids of pieces that have more than three, and what merging writes
   size_t more_used_ = 0;

@@ -1,0 +1,174 @@
+// How a store takes memory, and gives it away: see piece_store.h.
+#include "tiktoken/piece_store.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <new>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "base/fork.h"
+
+namespace tokcli {
+
+// The memory of all stores of the process: those of one call share what there is, and those of encoders that wait for a
+// text lose it to others. Only steps above the first are counted, so every store has 2 MB where it needs them.
+struct AllStores {
+  static constexpr size_t kMostInAll = size_t{64} << 20;
+  static inline std::atomic<size_t> taken{0};
+  static inline PieceStore* idle = nullptr;  // guarded by BriefLock
+
+  static size_t counted(size_t step) { return step < 2 ? 0 : PieceStore::kSteps[step].bytes(); }
+  static bool take(size_t bytes) {
+    size_t before = taken.load(std::memory_order_relaxed);
+    while (before + bytes <= kMostInAll) {
+      if (taken.compare_exchange_weak(before, before + bytes, std::memory_order_relaxed)) return true;
+    }
+    return false;
+  }
+  static void give(size_t bytes) { taken.fetch_sub(bytes, std::memory_order_relaxed); }
+  static void give(PieceStore::Memory& memory) {
+    give(counted(memory.step));
+    memory = {};
+  }
+  static void list(PieceStore& store) {
+    store.next_ = idle;
+    if (idle != nullptr) idle->previous_ = &store;
+    idle = &store;
+    store.is_listed_ = true;
+  }
+  static void unlist(PieceStore& store) {
+    (store.previous_ == nullptr ? idle : store.previous_->next_) = store.next_;
+    if (store.next_ != nullptr) store.next_->previous_ = store.previous_;
+    store.previous_ = store.next_ = nullptr;
+    store.is_listed_ = false;
+  }
+  // Takes the memory of a store away that is idle; returns false where there is none.
+  static bool take_from_idle() {
+    PieceStore::Memory memory;
+    {
+      const BriefLock lock;
+      if (idle == nullptr) return false;
+      PieceStore& store = *idle;
+      unlist(store);
+      memory = std::exchange(store.memory_, {});
+      store.begin();
+    }
+    give(memory);  // without the lock: giving pages back takes a while
+    return true;
+  }
+};
+
+PieceStore::PieceStore() { begin(); }
+
+PieceStore::~PieceStore() {
+  {
+    const BriefLock lock;
+    if (is_listed_) AllStores::unlist(*this);
+  }
+  AllStores::give(memory_);
+}
+
+void PieceStore::set_idle(bool is_idle) noexcept {
+  if (is_idle == is_listed_) return;
+  if (!is_idle) AllStores::unlist(*this);
+  else if (memory_.step > 1) AllStores::list(*this);
+}
+
+void PieceStore::set_index(Bucket* buckets, unsigned bits) {
+  buckets_ = buckets;
+  shift_ = 32 - bits;
+  mask_ = (size_t{1} << bits) - 1;
+  most_ = (size_t{8} << bits) / 8 * 5;
+}
+
+void PieceStore::begin() {
+  set_index(first_index_.data(), kFirstBits);
+  blocks_[0] = first_arena_.data();
+  room_ = kFirstBytes;
+  forget();
+}
+
+void PieceStore::forget() {
+  std::memset(buckets_, 0, (mask_ + 1) * sizeof(Bucket));
+  count_ = used_ = 0;
+}
+
+void PieceStore::add(uint32_t tag, const uint8_t* p, size_t size, const uint32_t* ids, size_t count) noexcept {
+  Entry known;
+  if (find(tag, p, size, &known)) return;  // the piece is twice in a batch
+  const size_t length = 2 + size + count * sizeof *ids, reach = std::max(length, 2 + kWords);
+  if (!reserve(reach)) {
+    if (!grow()) forget();
+    if (!reserve(reach)) return;
+  }
+  if (!put(tag, static_cast<uint32_t>(used_))) return;
+  uint8_t* const to = blocks_[used_ >> kBlockBits] + (used_ & (kBlock - 1));
+  to[0] = static_cast<uint8_t>(size);
+  to[1] = static_cast<uint8_t>(count);
+  std::memcpy(to + 2, p, size);
+  std::memcpy(to + 2 + size, ids, count * sizeof *ids);
+  used_ += length;
+  ++count_;
+}
+
+// Sets used_ to where an entry goes of which so many bytes are read. Returns false where the store is full.
+bool PieceStore::reserve(size_t reach) {
+  if ((used_ & (kBlock - 1)) + reach > kBlock) used_ = (used_ | (kBlock - 1)) + 1;
+  return used_ + reach <= room_ && count_ < most_;
+}
+
+// Enters a tag; returns false where too many others are in its way.
+bool PieceStore::put(uint32_t tag, uint32_t place) {
+  size_t at = tag >> shift_;
+  for (size_t tries = 0; tries < kMostTries; ++tries, at = (at + 1) & mask_) {
+    Bucket& bucket = buckets_[at];
+    const unsigned free = equal(bucket, 0);
+    if (free == 0) continue;
+    const int i = __builtin_ctz(free);
+    bucket.tags[i] = tag;
+    bucket.places[i] = place;
+    return true;
+  }
+  return false;
+}
+
+// Takes the next step; returns false where there is no more memory to have, and then nothing has changed.
+bool PieceStore::grow() {
+  const size_t step = memory_.step + 1;
+  if (step == kSteps.size()) return false;
+  const size_t more = AllStores::counted(step) - AllStores::counted(step - 1);
+  while (!AllStores::take(more)) {
+    if (!AllStores::take_from_idle()) return false;
+  }
+  const Step &before = kSteps[step - 1], &after = kSteps[step];
+  std::optional<ZeroedArray<Bucket>> index;
+  std::optional<ZeroedArray<uint8_t>> part;
+  try {
+    if (after.bits > before.bits) index.emplace(size_t{1} << after.bits);
+    part.emplace((after.blocks - before.blocks) * kBlock);
+  } catch (const std::bad_alloc&) {
+    AllStores::give(more);
+    return false;
+  }
+  for (size_t i = before.blocks; i < after.blocks; ++i) blocks_[i] = &(*part)[(i - before.blocks) * kBlock];
+  if (step == 1) std::memcpy(blocks_[0], first_arena_.data(), used_);
+  room_ = after.blocks * kBlock;
+  memory_.arena[step - 1] = std::move(part);
+  memory_.step = step;
+  if (index) move_index(std::move(*index), after.bits);
+  return true;
+}
+
+void PieceStore::move_index(ZeroedArray<Bucket> index, unsigned bits) {
+  const std::span<const Bucket> old(buckets_, mask_ + 1);
+  set_index(&index[0], bits);
+  for (const Bucket& bucket : old) {
+    for (size_t i = 0; i < 8 && bucket.tags[i] != 0; ++i) put(bucket.tags[i], bucket.places[i]);
+  }
+  memory_.index = std::move(index);
+}
+
+}  // namespace tokcli
