@@ -15,21 +15,29 @@ from tokcli.formats.packed_ranks import HEADER, read_tables, unpack
 RANKS = {b"a": 0, b"b": 1, b"ab": 2, b"": 7, b"ba": 8}
 SHA256 = "12" * 32
 DATA = pack(RANKS, SHA256)
+WITH_LEFTS = pack(RANKS, SHA256, with_lefts=True)
 
 tables = st.dictionaries(st.binary(max_size=255), st.integers(0, 2**31 - 1), max_size=30).map(
     lambda table: {token: rank for rank, token in {rank: token for token, rank in table.items()}.items()}
 )
 
 
-@given(tables)
-def test_unpacking_what_was_packed_gives_the_ranks(ranks: dict[bytes, int]) -> None:
-    packed = pack(ranks, SHA256)
+@given(tables, st.booleans())
+def test_unpacking_what_was_packed_gives_the_ranks(ranks: dict[bytes, int], with_lefts: bool) -> None:
+    packed = pack(ranks, SHA256, with_lefts=with_lefts)
     assert (unpack(packed), read_tables(packed).sha256.hex()) == (ranks, SHA256)
 
 
-@pytest.mark.parametrize("at", range(len(DATA)))
-def test_no_flipped_byte_goes_unnoticed(at: int) -> None:
-    damaged = DATA[:at] + bytes([DATA[at] ^ 0x01]) + DATA[at + 1 :]
+def test_a_packed_file_can_say_how_tokens_are_merged() -> None:
+    assert read_tables(DATA).lefts is None
+    ranks = {b"a": 0, b"b": 1, b"ab": 2, b"xy": 3, b"aba": 4}
+    assert read_tables(pack(ranks, SHA256, with_lefts=True)).lefts == bytes([0, 0, 1, 1, 2])
+
+
+@pytest.mark.parametrize("data", [DATA, WITH_LEFTS], ids=["without", "with lefts"])
+@pytest.mark.parametrize("at", range(len(WITH_LEFTS)))
+def test_no_flipped_byte_goes_unnoticed(at: int, data: bytes) -> None:
+    damaged = data[:at] + bytes([data[at] ^ 0x01]) + data[at + 1 :] if at < len(data) else b""
     if HEADER.size - 32 <= at < HEADER.size:  # the sha256 of the source: nothing here can tell, a test compares it
         assert read_tables(damaged).sha256.hex() != SHA256
         return
@@ -37,10 +45,11 @@ def test_no_flipped_byte_goes_unnoticed(at: int) -> None:
         unpack(damaged, "f")
 
 
-@pytest.mark.parametrize("size", range(len(DATA)))
+@pytest.mark.parametrize("size", range(len(WITH_LEFTS)))
 def test_no_cut_goes_unnoticed(size: int) -> None:
-    with pytest.raises(VocabularyError):
-        unpack(DATA[:size], "f")
+    for data in (DATA[: min(size, len(DATA) - 1)], WITH_LEFTS[:size]):
+        with pytest.raises(VocabularyError):
+            unpack(data, "f")
 
 
 def test_more_bytes_than_announced_are_noticed() -> None:
@@ -49,8 +58,8 @@ def test_more_bytes_than_announced_are_noticed() -> None:
 
 
 def test_another_version_is_named() -> None:
-    with pytest.raises(VocabularyError, match="version 2; this program reads version 1"):
-        unpack(DATA[:8] + struct.pack("<H", 2) + DATA[10:], "f")
+    with pytest.raises(VocabularyError, match="version 3; this program reads 1 and 2"):
+        unpack(DATA[:8] + struct.pack("<H", 3) + DATA[10:], "f")
 
 
 def _forged(runs: list[tuple[int, int]], lengths: bytes, body: bytes) -> bytes:

@@ -1,6 +1,7 @@
 // What several targets work with: images of vocabularies, text models of each kind, and a program for matchers.
 #pragma once
 
+#include "bpe/image_builder.h"
 #include "harness.h"
 #include "patterns/program.h"
 #include "pipeline/text_model.h"
@@ -17,7 +18,7 @@ inline std::vector<uint8_t> image_of(const Ranks& ranks) {
   std::vector<tokcli::Token> table;
   for (const auto& [token, id] : ranks) table.push_back({bytes_of(token).data(), id, static_cast<uint32_t>(token.size())});
   const uint8_t source[32] = {1, 2, 3};
-  return tokcli::Vocabulary::build(table, std::span<const uint8_t, 32>(source));
+  return tokcli::build_image({.tokens = table, .source = std::span<const uint8_t, 32>(source)});
 }
 
 // The image of tokens whose ids are their places.

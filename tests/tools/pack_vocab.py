@@ -18,8 +18,9 @@ import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from tokcli.engine.bpe.bpe import last_two
 from tokcli.errors import VocabularyError
-from tokcli.formats.packed_ranks import HEADER, MAGIC, RUN, VERSION
+from tokcli.formats.packed_ranks import HEADER, LEFTS_VERSION, MAGIC, RUN, VERSION
 from tokcli.formats.tiktoken import format_tiktoken, parse_tiktoken
 from tokcli.registry.catalog import CATALOG
 
@@ -29,18 +30,27 @@ MAX_LENGTH = 255  # of a token: its length is one byte
 MAX_RUNS = 2**16 - 1
 
 
-def pack(mergeable_ranks: dict[bytes, int], sha256: str) -> bytes:
-    """Return a vocabulary in packed form; VocabularyError where a token is longer than 255 bytes."""
+def pack(mergeable_ranks: dict[bytes, int], sha256: str, *, with_lefts: bool = False) -> bytes:
+    """Return a vocabulary in packed form; VocabularyError where a token is longer than 255 bytes.
+
+    `with_lefts` adds how each token is merged, so that its image is built in a fifth of the time.
+    """
     tokens = sorted(mergeable_ranks, key=mergeable_ranks.__getitem__)
     if any(len(token) > MAX_LENGTH for token in tokens):
         raise VocabularyError(f"a token is longer than {MAX_LENGTH} bytes, which the packed form cannot hold")
     runs = _runs(mergeable_ranks[token] for token in tokens)
     if len(runs) > MAX_RUNS:
         raise VocabularyError(f"{len(runs)} gaps between ranks, more than the packed form can hold")
-    body = b"".join([*(RUN.pack(*run) for run in runs), bytes(map(len, tokens)), *tokens])
-    size = sum(map(len, tokens))
-    head = HEADER.pack(MAGIC, VERSION, len(runs), len(tokens), size, zlib.crc32(body), bytes.fromhex(sha256))
-    return head + body
+    lefts = _lefts(mergeable_ranks, tokens) if with_lefts else b""
+    body = b"".join([*(RUN.pack(*run) for run in runs), bytes(map(len, tokens)), *tokens, lefts])
+    size, version = sum(map(len, tokens)), LEFTS_VERSION if with_lefts else VERSION
+    return HEADER.pack(MAGIC, version, len(runs), len(tokens), size, zlib.crc32(body), bytes.fromhex(sha256)) + body
+
+
+def _lefts(ranks: dict[bytes, int], tokens: Iterable[bytes]) -> bytes:
+    """Return the length of the first of the two tokens that each token is merged from; 0 where it is not merged."""
+    found = (last_two(ranks, token) for token in tokens)
+    return bytes(0 if two is None else len(two[0]) for two in found)
 
 
 def _runs(ranks: Iterable[int]) -> list[tuple[int, int]]:
@@ -84,7 +94,7 @@ def main(sources: list[str]) -> int:
     for name, text in (found for source in sources for found in tiktoken_files(Path(source))):
         sha256 = hashlib.sha256(text).hexdigest()
         if sha256 == PUBLISHED.get(name):
-            packed[name] = pack(parse_tiktoken(text, name), sha256)
+            packed[name] = pack(parse_tiktoken(text, name), sha256, with_lefts=True)
         elif name in PUBLISHED:
             print(f"{name}: sha256 {sha256}, published is {PUBLISHED[name]}", file=sys.stderr)
             return 1

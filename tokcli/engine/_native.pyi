@@ -56,6 +56,16 @@ def build_image(
     image.
     """
 
+def build_packed_image(
+    body: Buffer, sizes: Buffer, runs: Buffer, lefts: Buffer | None, source: Buffer
+) -> bytes:
+    """Return the image of tokens whose ids are in runs: a count and the first id of each (uint32).
+
+    Tokens are given as their bytes in a row and a size for each (uint8), and so are the first tokens of the two that
+    each is merged from (0: nothing merges into it); without `lefts`, merges are found for all tokens. Raise ValueError
+    where the tokens have no image.
+    """
+
 def split(text: str | Buffer, family: SupportsIndex, /) -> bytes:
     """Return where the pieces of a text, or of UTF-8, which is not checked, end: byte offsets in UTF-8, as uint64."""
 

@@ -5,10 +5,8 @@ Only what needs the dictionary of ranks, or builds its image, loads this module.
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Callable
 from contextlib import suppress
-from itertools import chain
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -65,9 +63,8 @@ def build_image(path: str, sha256: bytes, native: ModuleType) -> bytes:
     found = read_tables(read_regular_file(path), path)
     if found.sha256 != sha256:
         raise VocabularyError(f"{path}: these are not the ranks that the catalog names; the file is damaged")
-    ids = array("I", chain.from_iterable(range(first, first + count) for count, first in found.runs))
     try:
-        image: bytes = native.build_image(found.body, found.lengths, ids, sha256)
+        image: bytes = native.build_packed_image(found.body, found.lengths, found.packed_runs, found.lefts, sha256)
     except ValueError as error:
         raise VocabularyError(f"{path}: {error}") from None
     return image

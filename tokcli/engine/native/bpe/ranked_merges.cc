@@ -7,6 +7,7 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "bpe/image_builder.h"
 #include "bpe/merge.h"
 
 namespace tokcli {
@@ -127,7 +128,7 @@ std::optional<RankedMerges> rank_merges(std::span<const Token> tokens, std::span
       if (token.size > 0 && !has_rank[token.id]) all.push_back(token);
     }
   }
-  found.image = Vocabulary::build(all, std::array<uint8_t, 32>{}, found.merges, true, drops_missing);
+  found.image = build_image({.tokens = all, .source = std::array<uint8_t, 32>{}, .drops_missing = drops_missing, .has_merges = true, .merges = found.merges});
   Vocabulary vocabulary;
   if (!vocabulary.open(found.image)) throw std::invalid_argument("no tokens");
   MergeScratch scratch;

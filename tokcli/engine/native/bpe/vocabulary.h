@@ -41,12 +41,6 @@ class Vocabulary {
  public:
   // The ids of a left token, a right token, and the token that both become.
   using Merge = std::array<uint32_t, 3>;
-  // Builds the image of tokens with distinct bytes and distinct ids below kMaxId; `source` is kept in its header.
-  // Merges are those given where `has_merges` (ids below kMaxId); else they are found for every token. `drops_missing`:
-  // a byte that is no token has no id, which is no error.
-  static std::vector<uint8_t> build(std::span<const Token> tokens, std::span<const uint8_t, 32> source,
-                                    std::span<const Merge> merges = {}, bool has_merges = false,
-                                    bool drops_missing = false);
 
   // Opens an image, which has to outlive this object. Returns false where it is no image of this version, or its tables
   // are not all inside it.
@@ -149,14 +143,8 @@ class Vocabulary {
   std::span<const uint8_t> source() const { return {source_, 32}; }
 
  private:
-  struct Header;
-  static uint64_t checksum_of(Header header, std::span<const uint8_t> rest);
-  static std::array<size_t, 9> lengths_of(const Header& header, size_t blob_size);
-  static Header layout_of(std::span<const Token> tokens);
-  static void add_tokens(std::span<uint8_t> image, const Header& header, std::span<const Token> tokens);
-  static std::vector<Merge> merges_of(const Vocabulary& tokens);
-  static void add_merges(std::span<uint8_t> image, const Header& header, const std::vector<Merge>* known);
-
+  friend class ImageBuilder;
+  friend struct ImageHeader;
   static constexpr uint32_t kIdMask = (1u << kIdBits) - 1;
 
   // The table of merges is a perfect hash table, made by "hash, displace and compress" (Belazzougui, Botelho,

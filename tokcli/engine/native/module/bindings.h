@@ -3,7 +3,7 @@
 
 #include <nanobind/nanobind.h>
 
-void bind_vocabulary(nanobind::module_& module);    // Vocabulary, Decoder, Pattern, build_image, split
+void bind_vocabulary(nanobind::module_& module);    // Vocabulary, Decoder, images
 void bind_ids(nanobind::module_& module);           // Ids, ids as decimal text
 void bind_text(nanobind::module_& module);          // TextCheck, UTF-8, records
 void bind_merges(nanobind::module_& module);        // lists of merges

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "bpe/image_builder.h"
 #include "module/bindings.h"
 #include "module/classes/py_vocabulary.h"
 #include "tiktoken/decoder.h"
@@ -34,8 +35,20 @@ void check_merges(const std::vector<Vocabulary::Merge>& merges, const std::vecto
     throw nb::value_error("two merges have the same tokens");
 }
 
-nb::bytes build_image(nb::handle blob, nb::handle sizes, nb::handle ids, nb::handle source, nb::handle given,
-                      bool drops_missing) {
+nb::bytes image_of(const ImageParts& parts) {
+  ImageBuilder builder(parts);
+  // (Without large pages, since some systems clear one for milliseconds.)
+  const nb::bytes made = owned<nb::bytes>(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(builder.size())));
+  {
+    auto* const out = reinterpret_cast<uint8_t*>(PyBytes_AS_STRING(made.ptr()));
+    const ReleasedGil released;
+    builder.write({out, builder.size()});
+  }
+  return made;
+}
+
+nb::bytes make_image(nb::handle blob, nb::handle sizes, nb::handle ids, nb::handle source, nb::handle given,
+                     bool drops_missing) {
   const TokenTable table(blob, sizes, ids);
   const std::string name = string_of(source);
   if (table.tokens.empty()) throw nb::value_error("there are no tokens");
@@ -53,12 +66,42 @@ nb::bytes build_image(nb::handle blob, nb::handle sizes, nb::handle ids, nb::han
     merges = items_of<Vocabulary::Merge>(given);
     check_merges(merges, table.tokens);
   }
-  std::vector<uint8_t> image;
-  {
-    const ReleasedGil released;
-    image = Vocabulary::build(table.tokens, bytes_of(name).first<32>(), merges, has_merges, drops_missing);
+  return image_of({.tokens = table.tokens,
+                   .source = bytes_of(name).first<32>(),
+                   .drops_missing = drops_missing,
+                   .has_merges = has_merges,
+                   .merges = merges});
+}
+
+// Reads the sections of a packed file of ranks (formats/packed_ranks.py): runs of ids, and a size for each token.
+nb::bytes make_packed_image(nb::handle body, nb::handle sizes, nb::handle runs, nb::handle given, nb::handle source) {
+  const StableView blob(body), size_view(sizes);
+  const std::vector<std::array<uint32_t, 2>> counts = items_of<std::array<uint32_t, 2>>(runs);
+  const std::string name = string_of(source);
+  const bool has_lefts = !given.is_none();
+  const std::string lefts = has_lefts ? string_of(given) : std::string();
+  if (name.size() != 32) throw nb::value_error("the source is named by 32 bytes");
+  std::vector<Token> tokens;
+  tokens.reserve(size_view.bytes().size());
+  size_t at = 0;
+  uint32_t least = 0;  // the id of the next token, or a larger one
+  for (const auto& [count, first] : counts) {
+    if (first < least || first >= kMaxId || count > kMaxId - first) throw nb::value_error("an id is too large for an image");
+    if (count > size_view.bytes().size() - tokens.size()) throw nb::value_error("there are more ids than tokens");
+    for (least = first; least < first + count; ++least) {
+      const uint8_t size = size_view.bytes()[tokens.size()];
+      if (size > blob.bytes().size() - at) throw nb::value_error("a token ends after the last byte");
+      tokens.push_back({blob.bytes().data() + at, least, size});
+      at += size;
+    }
   }
-  return to_bytes(image);
+  if (tokens.empty()) throw nb::value_error("there are no tokens");
+  if (tokens.size() != size_view.bytes().size()) throw nb::value_error("there are more tokens than ids");
+  if (at != blob.bytes().size()) throw nb::value_error("the sizes do not add up to the bytes");
+  return image_of({.tokens = tokens,
+                   .source = bytes_of(name).first<32>(),
+                   .has_lefts = has_lefts,
+                   .lefts = bytes_of(lefts)});
 }
 
 // `Decoder` of the Python module. It keeps its vocabulary alive.
@@ -139,8 +182,10 @@ class PyDecoder {
 }  // namespace
 
 void bind_vocabulary(nb::module_& module) {
-  module.def("build_image", &build_image, nb::arg("blob"), nb::arg("sizes"), nb::arg("ids"), nb::arg("source"),
+  module.def("build_image", &make_image, nb::arg("blob"), nb::arg("sizes"), nb::arg("ids"), nb::arg("source"),
              nb::arg("merges") = nb::none(), nb::arg("drops_missing") = false);
+  module.def("build_packed_image", &make_packed_image, nb::arg("body"), nb::arg("sizes"), nb::arg("runs"),
+             nb::arg("lefts").none(), nb::arg("source"));
   nb::class_<PyVocabulary>(module, "Vocabulary")
       .def(made_of<PyVocabulary, nb::handle>())
       .def("verify", &PyVocabulary::verify)

@@ -1,0 +1,299 @@
+// Building vocabulary images: see image_builder.h.
+#include "bpe/image_builder.h"
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+#include <stdexcept>
+
+#include "bpe/merge.h"
+
+namespace tokcli {
+namespace {
+
+size_t aligned(size_t size) { return (size + kImageAlign - 1) / kImageAlign * kImageAlign; }
+
+uint8_t filter_bit(uint64_t hash, unsigned shift) { return static_cast<uint8_t>(1u << (hash >> (shift - 3) & 7)); }
+
+// A token, or half of one, that is about to be looked up or entered: its key, if it is short, and its hash.
+struct Wanted {
+  const uint8_t* p;
+  size_t size;
+  Key key;
+  uint64_t hash;
+
+  // (`p` is in the bytes of an image, and after these come more than the 16 that may be read at once.)
+  Wanted(const uint8_t* bytes, size_t count) : p(bytes), size(count) {
+    if (size > kShortBytes) {
+      hash = hash_bytes(p, size);
+    } else {
+      key = key_of(p, size, 16);
+      hash = hash_of(key);
+    }
+  }
+  Wanted() = default;
+};
+
+}  // namespace
+
+ImageBuilder::ImageBuilder(const ImageParts& parts) : parts_(parts) {
+  std::memcpy(header_.magic, kImageMagic, sizeof kImageMagic);
+  std::copy(parts.source.begin(), parts.source.end(), header_.source);
+  header_.version = kImageVersion;
+  header_.drops_missing = parts.drops_missing;
+  header_.empty_id = kNone;
+  size_t short_count = 0, long_count = 0, blob_size = 0;
+  for (const Token& token : parts.tokens) {
+    header_.id_count = std::max(header_.id_count, token.id + 1);
+    header_.longest = std::max(header_.longest, token.size);
+    blob_size += token.size;
+    ++(token.size <= kShortBytes ? short_count : long_count);
+    if (token.size == 0) header_.empty_id = token.id;
+  }
+  // Tables of short tokens are at most four fifths full, as the filter answers most lookups that find nothing; those of
+  // long ones at most two thirds. (A smaller image is opened sooner.)
+  header_.short_bits = static_cast<uint32_t>(std::bit_width(short_count * 5 / 4 + 1));
+  header_.long_bits = static_cast<uint32_t>(std::bit_width(long_count * 3 / 2 + 1));
+  header_.merge_bits = static_cast<uint32_t>(std::bit_width(parts.tokens.size() * 5 / 4));  // at most four fifths full
+  header_.bucket_bits = header_.merge_bits > 3 ? header_.merge_bits - 2 : 1;
+  const std::array<size_t, kSections> lengths = header_.lengths_for(blob_size);
+  header_.size = aligned(sizeof(ImageHeader));
+  for (size_t i = 0; i < kSections; ++i) {
+    header_.offset[i] = header_.size;
+    header_.length[i] = lengths[i];
+    header_.size += aligned(lengths[i]);
+  }
+}
+
+void ImageBuilder::write(std::span<uint8_t> image) {
+  image_ = image;
+  std::fill(image.begin(), image.begin() + static_cast<ptrdiff_t>(header_.offset[kStarts]), uint8_t{0});
+  for (size_t i = 0; i < kSections; ++i) {
+    uint8_t* const begin = image.data() + header_.offset[i];
+    // Pages are written first where they are filled in order: the tables below are written at random.
+    if (i == kBlob) std::fill(begin + header_.length[i], begin + aligned(header_.length[i]), uint8_t{0});
+    else std::fill(begin, begin + aligned(header_.length[i]), i == kMerges || i == kBytePairs ? uint8_t{0xFF} : uint8_t{0});
+  }
+  std::memcpy(image.data(), &header_, sizeof header_);
+  add_bytes();
+  add_tokens();
+  Vocabulary tokens;
+  if (tokens.open(image)) {  // (an image without ids is none)
+    std::vector<Vocabulary::Merge> found;
+    if (parts_.has_lefts) found = merges_by_lefts(tokens);
+    else if (!parts_.has_merges) found = merges_by_merging(tokens);
+    const std::span<const Vocabulary::Merge> merges = parts_.has_merges ? parts_.merges : found;
+    add_merges(merges);
+    add_byte_pairs(merges);
+  }
+  header_.checksum = header_.checksum_with(image.subspan(sizeof header_));
+  std::memcpy(image.data(), &header_, sizeof header_);
+}
+
+// Writes where the bytes of each id begin, the bytes, and which tokens are single bytes.
+void ImageBuilder::add_bytes() {
+  auto* const starts = section<uint32_t>(kStarts);
+  auto* const bytes = section<uint32_t>(kBytes);
+  uint8_t* const blob = section<uint8_t>(kBlob);
+  for (uint32_t i = 0; i < 256; ++i) bytes[i] = header_.id_count + i;
+  for (const Token& token : parts_.tokens) {
+    starts[token.id + 1] = token.size;
+    if (token.size == 1) bytes[token.bytes[0]] = token.id;
+  }
+  std::partial_sum(starts, starts + header_.id_count + 1, starts);
+  Pace pace;
+  for (size_t first = 0, last = 0; first < parts_.tokens.size(); first = last) {
+    size_t size = 0;  // of tokens that follow each other here and there, and are copied at once
+    do size += parts_.tokens[last++].size;
+    while (last < parts_.tokens.size() && parts_.tokens[last].bytes == parts_.tokens[first].bytes + size &&
+           parts_.tokens[last].id == parts_.tokens[last - 1].id + 1);
+    pace.step(size + 8);
+    std::copy_n(parts_.tokens[first].bytes, size, blob + starts[parts_.tokens[first].id]);
+  }
+}
+
+// Fills the hash tables from bytes to ids.
+void ImageBuilder::add_tokens() {
+  const auto* const starts = section<uint32_t>(kStarts);
+  const uint8_t* const blob = section<uint8_t>(kBlob);
+  uint8_t* const filter = section<uint8_t>(kFilter);
+  auto* const shorts = section<Vocabulary::ShortSlot>(kShort);
+  auto* const longs = section<Vocabulary::LongSlot>(kLong);
+  const unsigned shift = 64 - header_.short_bits;
+  const size_t short_mask = (size_t{1} << header_.short_bits) - 1, long_mask = (size_t{1} << header_.long_bits) - 1;
+  // An image has the same hashes everywhere, so somebody may choose tokens that all fall on one place.
+  size_t tries_left = (parts_.tokens.size() + kTries) * kTries;
+  const auto next = [&](size_t slot, size_t mask) {
+    if (tries_left-- == 0) throw std::invalid_argument("too many tokens have the same hash");
+    return (slot + 1) & mask;
+  };
+  std::array<Wanted, kAhead> ahead;
+  Pace pace;
+  for (size_t first = 0; first < parts_.tokens.size(); first += kAhead) {
+    const auto tokens = parts_.tokens.subspan(first, std::min(kAhead, parts_.tokens.size() - first));
+    for (size_t i = 0; i < tokens.size(); ++i) {
+      pace.step(tokens[i].size + 8);
+      const Wanted& token = ahead[i] = Wanted(blob + starts[tokens[i].id], tokens[i].size);
+      if (token.size > kShortBytes) __builtin_prefetch(&longs[token.hash & long_mask], 1);
+      else __builtin_prefetch(&shorts[token.hash >> shift], 1);
+    }
+    for (size_t i = 0; i < tokens.size(); ++i) {
+      const auto& [p, size, key, hash] = ahead[i];
+      if (size == 0) continue;
+      if (size <= kShortBytes) {
+        size_t slot = hash >> shift;
+        filter[slot] |= filter_bit(hash, shift);
+        while (shorts[slot].size_and_id) slot = next(slot, short_mask);
+        shorts[slot] = Vocabulary::slot_of(key, tokens[i].id);
+      } else {
+        size_t slot = hash & long_mask;
+        while (longs[slot].id) slot = next(slot, long_mask);
+        longs[slot] = {static_cast<uint32_t>(hash >> 32), tokens[i].id + 1};
+      }
+    }
+  }
+}
+
+// Returns the merges whose first tokens are known by their sizes.
+std::vector<Vocabulary::Merge> ImageBuilder::merges_by_lefts(const Vocabulary& tokens) const {
+  const auto* const starts = section<uint32_t>(kStarts);
+  const uint8_t* const blob = section<uint8_t>(kBlob);
+  if (parts_.lefts.size() != parts_.tokens.size()) throw std::invalid_argument("not every token says how it is merged");
+  std::vector<Vocabulary::Merge> merges;
+  merges.reserve(parts_.tokens.size());
+  std::array<Wanted, 2 * kAhead> halves;
+  std::array<uint32_t, kAhead> made;
+  Pace pace;
+  for (size_t first = 0; first < parts_.tokens.size(); first += kAhead) {
+    size_t count = 0;
+    for (size_t i = first; i < std::min(first + kAhead, parts_.tokens.size()); ++i) {
+      const Token& token = parts_.tokens[i];
+      const size_t left = parts_.lefts[i];
+      pace.step(token.size + 8);
+      if (left == 0) continue;
+      if (left >= token.size) throw std::invalid_argument("a token is shorter than the first of its two");
+      const uint8_t* const p = blob + starts[token.id];
+      halves[2 * count] = Wanted(p, left);
+      halves[2 * count + 1] = Wanted(p + left, token.size - left);
+      made[count++] = token.id;
+      for (const Wanted& half : {halves[2 * count - 2], halves[2 * count - 1]}) {
+        if (half.size > 1 && half.size <= kShortBytes) __builtin_prefetch(tokens.place_of_short(half.hash));
+      }
+    }
+    for (size_t i = 0; i < count; ++i) {
+      std::array<uint32_t, 2> ids;
+      for (size_t side = 0; side < 2; ++side) {
+        const Wanted& half = halves[2 * i + side];
+        if (half.size == 1) ids[side] = tokens.id_of_part(tokens.byte_part(*half.p));
+        else if (half.size <= kShortBytes) ids[side] = tokens.find_in_slots(half.key, half.hash);
+        else ids[side] = tokens.find_long(half.p, half.size);
+        if (ids[side] == kNone) throw std::invalid_argument("a token is not merged from two others");
+      }
+      merges.push_back({ids[0], ids[1], made[i]});
+    }
+  }
+  return merges;
+}
+
+// Returns the merge that makes each token, as merging the token's own bytes finds it (merge.h says why one is enough).
+std::vector<Vocabulary::Merge> ImageBuilder::merges_by_merging(const Vocabulary& tokens) {
+  std::vector<Vocabulary::Merge> merges;
+  MergeScratch scratch;
+  std::array<uint32_t, 2> parts;
+  for (uint32_t id = 0; id < tokens.id_count(); ++id) {
+    std::string_view bytes;
+    if (!tokens.token(id, &bytes) || bytes.size() < 2) continue;
+    if (!last_merge(tokens, reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size(), scratch, parts)) continue;
+    merges.push_back({parts[0], parts[1], id});
+  }
+  return merges;
+}
+
+// Fills the table of merges. Their pairs are put in order of their hashes: in buckets first, and then in each bucket.
+void ImageBuilder::add_merges(std::span<const Vocabulary::Merge> merges) {
+  const unsigned shift = 64 - header_.bucket_bits;
+  std::vector<uint64_t> hashes;
+  hashes.reserve(merges.size());
+  std::vector<uint32_t> ends((size_t{1} << header_.bucket_bits) + 1);
+  for (const auto& [left, right, made] : merges) {
+    hashes.push_back(mix(static_cast<uint64_t>(left) << kIdBits | right, kHashLow));
+    ++ends[(hashes.back() >> shift) + 1];
+  }
+  std::partial_sum(ends.begin(), ends.end(), ends.begin());  // as yet where each bucket begins
+  std::vector<Place> places(merges.size());
+  for (size_t i = 0; i < merges.size(); ++i) {
+    const auto& [left, right, made] = merges[i];
+    const uint64_t pair = static_cast<uint64_t>(left) << kIdBits | right;
+    places[ends[hashes[i] >> shift]++] = {hashes[i], pair << kIdBits | made};
+  }
+  for (size_t bucket = 0, first = 0; bucket + 1 < ends.size(); first = ends[bucket++]) {
+    std::sort(places.begin() + static_cast<ptrdiff_t>(first), places.begin() + static_cast<ptrdiff_t>(ends[bucket]),
+              [](const Place& a, const Place& b) { return a.hash < b.hash; });
+  }
+  place_buckets(places, std::span(ends).first(ends.size() - 1));
+}
+
+// Gives each bucket its displacement, the largest first, while most slots are free: each takes the first displacement
+// that leads all its pairs to free slots. (Which slots are free is tried in a few kilobytes of bits: the table itself does
+// not fit the first cache.)
+void ImageBuilder::place_buckets(std::span<const Place> merges, std::span<const uint32_t> ends) {
+  auto* const slots = section<uint64_t>(kMerges);
+  auto* const buckets = section<uint32_t>(kBuckets);
+  const auto begin_of = [&](size_t bucket) { return bucket == 0 ? 0 : ends[bucket - 1]; };
+  const auto size_of = [&](size_t bucket) { return ends[bucket] - begin_of(bucket); };
+  uint32_t largest = 0;
+  for (size_t bucket = 0; bucket < ends.size(); ++bucket) largest = std::max(largest, size_of(bucket));
+  std::vector<std::vector<uint32_t>> by_size(largest + size_t{1});
+  for (size_t bucket = 0; bucket < ends.size(); ++bucket) by_size[size_of(bucket)].push_back(static_cast<uint32_t>(bucket));
+  std::vector<uint64_t> taken(((size_t{1} << header_.merge_bits) + 63) / 64);
+  const auto bit = [](size_t slot) { return uint64_t{1} << slot % 64; };
+  Pace pace;
+  size_t tries_left = (merges.size() + UINT16_MAX) * kTries;
+  for (size_t size = largest; size > 0; --size) {
+    for (const uint32_t bucket : by_size[size]) {
+      const auto pairs = merges.subspan(begin_of(bucket), size);
+      for (uint32_t displacement = 0;; ++displacement) {
+        pace.step(size);
+        if (displacement > UINT16_MAX || tries_left-- == 0) throw std::invalid_argument("no displacement fits");  // (a fifth is free)
+        const auto place = [&](size_t i) {
+          return Vocabulary::merge_slot(pairs[i].hash, displacement, 64 - header_.merge_bits);
+        };
+        size_t placed = 0;
+        for (; placed < size && !(taken[place(placed) / 64] & bit(place(placed))); ++placed)
+          taken[place(placed) / 64] |= bit(place(placed));
+        if (placed < size) {
+          while (placed > 0) taken[place(placed - 1) / 64] ^= bit(place(placed - 1)), --placed;
+          continue;
+        }
+        buckets[bucket] = displacement;
+        for (size_t i = 0; i < size; ++i) {
+          slots[place(i)] = pairs[i].slot;
+          buckets[bucket] |= 1u << Vocabulary::bucket_filter_bit(pairs[i].hash);
+        }
+        break;
+      }
+    }
+  }
+}
+
+// Writes the merges of two single bytes, which are looked up without hashing.
+void ImageBuilder::add_byte_pairs(std::span<const Vocabulary::Merge> merges) {
+  const auto* const bytes = section<uint32_t>(kBytes);
+  const auto* const starts = section<uint32_t>(kStarts);
+  const uint8_t* const blob = section<uint8_t>(kBlob);
+  auto* const byte_pairs = section<uint32_t>(kBytePairs);
+  for (const auto& [left, right, made] : merges) {
+    if (made >= header_.id_count || starts[made + 1] - starts[made] != 2) continue;
+    const uint8_t first = blob[starts[made]], second = blob[starts[made] + 1];
+    if (bytes[first] == left && bytes[second] == right) byte_pairs[first * size_t{256} + second] = made;
+  }
+}
+
+std::vector<uint8_t> build_image(const ImageParts& parts) {
+  ImageBuilder builder(parts);
+  std::vector<uint8_t> image(builder.size());
+  builder.write(image);
+  return image;
+}
+
+}  // namespace tokcli

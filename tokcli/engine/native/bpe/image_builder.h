@@ -1,0 +1,62 @@
+// Building of vocabulary images (vocabulary.h says what an image is).
+//
+// The first run with a vocabulary waits for this, so 200,000 tokens take some 20 ms: what is read or written at random is
+// asked for some tokens ahead. What would take longest is to find the two tokens that each token is merged from, by merging
+// its bytes; of the vocabularies that ship it is known how long the first of the two is.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "bpe/image_layout.h"
+
+namespace tokcli {
+
+// What an image is built from. Merges are listed, or the left token of each is known by its size, or else they are found
+// for every token.
+struct ImageParts {
+  std::span<const Token> tokens;        // with distinct bytes, and distinct ids below kMaxId
+  std::span<const uint8_t, 32> source;  // kept in the header
+  bool drops_missing = false;           // a byte that is no token has no id, which is no error
+  bool has_merges = false, has_lefts = false;
+  std::span<const Vocabulary::Merge> merges = {};  // of ids below kMaxId
+  std::span<const uint8_t> lefts = {};  // for each token the size of the first of its two; 0 if nothing merges into it
+};
+
+class ImageBuilder {
+ public:
+  // What `parts` points to has to outlive this object.
+  explicit ImageBuilder(const ImageParts& parts);
+  size_t size() const { return header_.size; }
+  // Writes the image to `size()` bytes at a multiple of 8. Throws std::invalid_argument where two tokens that `lefts`
+  // names are not there, or where tokens were chosen so that they all fall on one place of a hash table.
+  void write(std::span<uint8_t> image);
+
+ private:
+  static constexpr size_t kTries = 128;  // places that are tried for a token or bucket, on average at most: one or two
+  static constexpr size_t kAhead = 32;   // tokens whose places in tables are asked for before the first is used
+  struct Place {
+    uint64_t hash, slot;  // of a merge: the hash of its pair, and what its slot in the table of merges holds
+  };
+
+  template <class Item>
+  Item* section(ImageSection number) const {
+    return reinterpret_cast<Item*>(image_.data() + header_.offset[number]);
+  }
+  void add_bytes();
+  void add_tokens();
+  std::vector<Vocabulary::Merge> merges_by_lefts(const Vocabulary& tokens) const;
+  static std::vector<Vocabulary::Merge> merges_by_merging(const Vocabulary& tokens);
+  void add_merges(std::span<const Vocabulary::Merge> merges);
+  void place_buckets(std::span<const Place> merges, std::span<const uint32_t> ends);
+  void add_byte_pairs(std::span<const Vocabulary::Merge> merges);
+
+  const ImageParts parts_;
+  ImageHeader header_{};
+  std::span<uint8_t> image_;
+};
+
+// Returns an image.
+std::vector<uint8_t> build_image(const ImageParts& parts);
+
+}  // namespace tokcli
