@@ -56,9 +56,7 @@ def build_image(
     image.
     """
 
-def build_packed_image(
-    body: Buffer, sizes: Buffer, runs: Buffer, lefts: Buffer | None, source: Buffer
-) -> bytes:
+def build_packed_image(body: Buffer, sizes: Buffer, runs: Buffer, lefts: Buffer | None, source: Buffer) -> bytes:
     """Return the image of tokens whose ids are in runs: a count and the first id of each (uint32).
 
     Tokens are given as their bytes in a row and a size for each (uint8), and so are the first tokens of the two that

@@ -63,7 +63,9 @@ def read_tables(data: bytes, name: str = "packed ranks") -> PackedTables:
     lefts_at = body_at + size
     announced = lefts_at + (count if version == LEFTS_VERSION else 0)
     if count > MAX_TOKENS or len(data) != announced:
-        raise VocabularyError(f"{len(data)} bytes, but its header announces {announced}; the file is damaged", where=name)
+        raise VocabularyError(
+            f"{len(data)} bytes, but its header announces {announced}; the file is damaged", where=name
+        )
     if zlib.crc32(memoryview(data)[HEADER.size :]) != crc:
         raise VocabularyError("its checksum is wrong; the file is damaged", where=name)
     packed_runs = data[HEADER.size : lengths_at]

@@ -17,7 +17,12 @@ pytestmark = [
     pytest.mark.no_cover,
     pytest.mark.skipif(backend.native() is None, reason="there is no native backend, or TOKCLI_BACKEND=python"),
 ]
-LETTERS = ["abcdefghijklmnopqrstuvwxyz", "абвгдежзийклмнопрстуфхцчшщ", "αβγδεζηθικλμνξοπρστυφχψω", "가나다라마바사아자차"]
+LETTERS = [
+    "abcdefghijklmnopqrstuvwxyz",
+    "абвгдежзийклмнопрстуфхцчшщ",
+    "αβγδεζηθικλμνξοπρστυφχψω",
+    "가나다라마바사아자차",
+]
 
 
 def rare_words(rnd: random.Random, count: int) -> Iterator[str]:
