@@ -28,8 +28,8 @@ RUN = struct.Struct("<II")  # as native.build_packed_image takes it
 class PackedTables:
     """The sections of a packed file: runs of ranks (count, first), a length byte and the bytes of each token.
 
-    `packed_runs` are the runs as they are in the file. `lefts` are the lengths of first tokens, if the file has them, and
-    `sha256` is that of the .tiktoken file that it was made from.
+    `packed_runs` are the runs as they are in the file. `lefts` are the lengths of first tokens, if the file has them,
+    and `sha256` is that of the .tiktoken file that it was made from.
     """
 
     runs: list[tuple[int, int]]
