@@ -195,6 +195,8 @@ LATE = {
     "tokcli.engine.encoding": "files and streams, 0.2 ms, which the command line reads itself; sampling, 50 ms",
     "tokcli.engine.llama_cpp.llama_cpp": "the models of GGUF files, which one with a shortcut does not need",
     "tokcli.engine.pretokenizers.pretokenizer": "compiling, 4 ms, which a pattern that native code splits by does not need",
+    "tokcli.engine.adapters.shortcut_tokenizer": "the places of tokens, 1 ms, which counting does not need",
+    "tokcli.engine.shortcut.shortcut": "the tables of normal forms, 2 ms, which most texts do not need",
     "tokcli.engine.stream.special_tokens": "what finds them in Python, 0.3 ms, which native code does by itself",
     "tokcli.engine.unicode.properties": "tables of Unicode, 2 ms, which the known patterns do not need",
     "tokcli.formats.read": "a reader each, 10 to 30 ms",
@@ -205,7 +207,6 @@ LATE = {
     "tokcli.registry.compiled.kinds.all_kinds": "a family of tokenizers each, 20 to 80 ms",
     "tokcli.registry.compiled.kinds.llama_models": "the native tables of llama.cpp's models, 10 ms",
     "tokcli.registry.compiled.kinds.pipelines": "the components of a tokenizer.json, 40 ms: counting needs none of them",
-    "tokcli.registry.compiled.kinds.ranked": "llama.cpp's patterns, 1 ms, for GGUF files only",
     "tokcli.registry.compiled.kinds.sentencepieces": "SentencePiece's rules, 20 ms, where its native twin does not do",
     "tokcli.registry.lazy_ranks": "the packed ranks, 20 ms, once an image is in the cache",
     "tokcli.registry.encodings": "files, 20 ms, the network, 30 ms, and the table of models, 5 ms: a registered name needs none of them",
@@ -304,6 +305,39 @@ def test_the_common_commands_load_neither_rich_nor_requests(command: list[str]) 
         "tokcli.registry.models.table",
     }
     assert not loaded_by(*command) & heavy
+
+
+RULES = {  # what only the rules of a tokenizer need, or its compiling
+    "bisect",
+    "heapq",
+    "tokcli.atomic",
+    "tokcli.engine.bpe.bpe",
+    "tokcli.engine.shortcut.from_ranks",
+    "tokcli.engine.unicode.forms",
+    "tokcli.engine.unicode.properties",
+    "tokcli.formats.read",
+    "tokcli.registry.compiled.keeping",
+}
+
+
+def test_counting_by_a_compiled_shortcut_loads_no_rules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOKCLI_CACHE_DIR", str(tmp_path))
+    file = ROOT / "tests" / "data" / "formats" / "plain.tokenizer.json"
+    code = (
+        "import sys; from tokcli.registry.encodings import load_encoding; "
+        f"load_encoding({str(file)!r}).count('hello'); print(*sys.modules)"
+    )
+    first, second = (set(subprocess.check_output([sys.executable, "-c", code]).decode().split()) for _ in range(2))
+    assert first >= RULES
+    assert not second & RULES
+
+
+@pytest.mark.slow
+def test_counting_by_a_tokenizer_that_ships_reads_no_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOKCLI_CACHE_DIR", str(tmp_path))
+    loaded_by("count", "-e", "qwen3")  # compiles it
+    others = {"tokcli.registry.models.table", "tokcli.render.visible"}
+    assert not loaded_by("count", "-e", "qwen3") & (RULES | others)
 
 
 def test_importing_tokcli_loads_nothing_of_it() -> None:

@@ -18,7 +18,7 @@ from tokcli.formats.packed_tokenizer import tokenizer_json
 from tokcli.formats.read import sources_of
 from tokcli.registry.compiled.compile import unpacked
 from tokcli.registry.encodings import resolve_encoding
-from tokcli.registry.inside import INSIDE
+from tokcli.registry.inside import INSIDE, NAMES
 from tokcli.registry.models.table import table
 from tokcli.registry.registered import VOCAB
 
@@ -26,7 +26,7 @@ NOTICE = (Path(VOCAB) / "NOTICE").read_text()
 GOLDEN = Path(__file__).parents[1] / "data" / "golden.jsonl"
 # of repositories that have the same file, the first
 ONCE = [repository for at, repository in enumerate(INSIDE) if INSIDE[repository] not in [*INSIDE.values()][:at]]
-NAMES = {repository: name for name, repository in table().repositories.items()}
+NAME_OF = {repository: name for name, repository in NAMES.items()}
 
 
 @lru_cache(maxsize=1)
@@ -82,12 +82,18 @@ def test_it_answers_by_name_and_by_repository_without_the_network(
 ) -> None:
     monkeypatch.setenv("TOKCLI_OFFLINE", "1")
     expected = " ".join(map(str, theirs(repository).encode("Grüße, 你好 123!", add_special_tokens=False).ids))
-    for named in filter(None, (NAMES.get(repository), repository)):
+    for named in filter(None, (NAME_OF.get(repository), repository)):
         assert noted("encode", "-e", named, "-t", "Grüße, 你好 123!").out.decode().strip() == expected
 
 
 def test_the_names_of_tiktoken_stay_seven() -> None:
-    assert not {*INSIDE, *NAMES.values()} & {*tokcli.list_encoding_names()}
+    assert not {*INSIDE, *NAMES} & {*tokcli.list_encoding_names()}
+
+
+def test_the_names_mean_the_repositories_that_the_table_of_models_has_for_them() -> None:
+    named = table().repositories
+    assert {name: named[name] for name in NAMES if name in named} == {n: r for n, r in NAMES.items() if n in named}
+    assert named.keys() & NAMES.keys()
 
 
 def test_packed_files_that_do_not_fit_are_refused() -> None:

@@ -169,12 +169,14 @@ def print_as_is(text: str) -> None:
 
 def shown_to_people(text: str) -> str:
     """Return a text without characters that a terminal would act on, with long quotations, words and lines cut."""
-    try:
-        from tokcli.render.visible import visible  # 3.6 ms that runs without a message do not need
-    except Exception:  # noqa: BLE001 - too little memory: whichever error that is, the message matters more
-        return ascii(text[:MAX_LINE])[1:-1]
-
-    text = re.sub(rf"'([^']{{{MAX_QUOTED}}})[^']+'", r"'\1...'", visible(text[:MAX_SHOWN]))
+    text = text[:MAX_SHOWN]
+    if not (text.isascii() and text.isprintable()):
+        try:
+            from tokcli.render.visible import visible  # 3.6 ms that plain messages do not need
+        except Exception:  # noqa: BLE001 - too little memory: whichever error that is, the message matters more
+            return ascii(text[:MAX_LINE])[1:-1]
+        text = visible(text)
+    text = re.sub(rf"'([^']{{{MAX_QUOTED}}})[^']+'", r"'\1...'", text)
     line = " ".join(map(_cut_word, text.split(" ")))
     return line if len(line) <= MAX_LINE else f"{line[:MAX_LINE]}..."
 

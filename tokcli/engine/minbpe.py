@@ -16,6 +16,7 @@ from tokcli.engine.bpe.bpe import MergeOrder, PieceCache
 from tokcli.engine.bpe.pairs import SHIFT, merge
 from tokcli.engine.bpe.ranks import ranks_of_merges, ranks_of_pairs
 from tokcli.engine.pretokenizers.pretokenizer import ALL, PreTokenizer
+from tokcli.engine.shortcut.from_ranks import shortcut_from_ranks
 from tokcli.engine.shortcut.shortcut import DecodingFacts, Shortcut
 from tokcli.engine.stream.special_tokens import segments
 from tokcli.engine.text_tokenizer import TextTokenizer
@@ -65,7 +66,7 @@ class MinBpe(TextTokenizer):
             return None
         merges = [(left, right, number) for number, (left, right) in enumerate(self.pairs, BYTES)]
         ranked = ranks_of_merges(dict(enumerate(self.tokens)), merges, finds_whole=False)
-        return None if ranked is None else Shortcut.of(self.pattern or ALL, ranked, self.special_tokens)
+        return None if ranked is None else shortcut_from_ranks(self.pattern or ALL, ranked, self.special_tokens)
 
     @property
     def _hides_specials(self) -> bool:

@@ -9,11 +9,13 @@ from __future__ import annotations
 from array import array
 from typing import TYPE_CHECKING, Protocol
 
-from tokcli.engine.shortcut.shortcut import DecodingFacts, Shortcut
 from tokcli.engine.stream.utf8 import without_surrogates
 from tokcli.engine.token_vocabulary import TokenVocabulary
 from tokcli.engine.tokens import Tokens
-from tokcli.engine.twins import RecordEncoder, TextOrUtf8, TextTwin
+
+if TYPE_CHECKING:
+    from tokcli.engine.shortcut.shortcut import DecodingFacts, Shortcut
+    from tokcli.engine.twins import RecordEncoder, TextOrUtf8, TextTwin
 
 Pairs = list[tuple[int, int]]
 NextTokens = tuple[Tokens, float]

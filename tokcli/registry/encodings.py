@@ -95,8 +95,8 @@ def resolve_encoding(
         if pattern is None:
             return get_registered(spec, offline=offline)
         return make_registered(spec, resolve_pattern(pattern), offline=offline)
-    if _files().ships(spec) and not os.path.lexists(spec):
-        return _from_package(spec, pattern, needs_pattern)
+    if (inside := _files().repository_inside(spec)) and not os.path.lexists(spec):
+        return _from_package(inside, spec, pattern, needs_pattern, note)
     if "://" in spec or ("/" in spec and "\0" not in spec and not os.path.lexists(spec)):
         return _from_network(spec, pattern, needs_pattern, offline, note, progress)
     if "\0" not in spec and not os.path.lexists(spec):
@@ -104,9 +104,9 @@ def resolve_encoding(
         if place == spec:
             raise unknown_encoding(spec)
         if note is not None:
-            note(f"{spec}: the tokenizer of {place}")
-        if _files().ships(place):
-            return _from_package(place, pattern, needs_pattern)
+            note(_which(spec, place))
+        if _files().repository_inside(place):
+            return _from_package(place, place, pattern, needs_pattern, note)
         return _from_network(place, pattern, needs_pattern, offline, note, progress)
     return _load(spec, pattern, needs_pattern=needs_pattern)
 
@@ -136,7 +136,7 @@ def resolve_model(
 
 
 def _files() -> ModuleType:
-    """Return the module that loads files and what ships: registered encodings do without it."""
+    """Return the module that loads files and what ships, with all their rules: registered encodings do without it."""
     from tokcli.registry.compiled import files
 
     return files
@@ -173,8 +173,17 @@ def _stem(path: str) -> str:
     return os.path.splitext(os.path.basename(path.rstrip("/")))[0]
 
 
-def _from_package(repository: str, pattern: str | None, needs_pattern: bool) -> Encoding:
-    """Return the encoding of a repository whose tokenizer ships with the package."""
+def _which(name: str, place: str) -> str:
+    """Return the note that says which tokenizer a name stands for."""
+    return f"{name}: the tokenizer of {place}"
+
+
+def _from_package(
+    repository: str, name: str, pattern: str | None, needs_pattern: bool, note: Callable[[str], None] | None
+) -> Encoding:
+    """Return the encoding of a repository whose tokenizer ships with the package, and which was named so."""
+    if name != repository and note is not None:
+        note(_which(name, repository))
     with pattern_from(repository if pattern is None else None):
         return encoding_of(_files().load_inside(repository), repository, repository, pattern, None, needs_pattern)
 
@@ -216,9 +225,7 @@ def encoding_of(
             raise VocabularyError(
                 f"{shown}: this file defines its own pattern and special tokens", "Load it without others."
             )
-        from tokcli.engine.adapters.shortcut_tokenizer import adapted  # 4 ms that registered encodings save
-
-        return Encoding.of(name, adapted(name, vocabulary))
+        return Encoding.of(name, _files().adapted(name, vocabulary))
     pat_str = resolve_pattern(pattern) if pattern is not None else vocabulary.pat_str
     if pat_str is None:
         if needs_pattern:

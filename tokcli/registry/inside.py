@@ -19,7 +19,7 @@ class Inside:
         self.name, self.ranks, self.sha256, self.key = name, ranks, sha256, key
 
 
-# each row: a tokenizer, and the repositories of the hub that have this very file
+# each row: a tokenizer, and the repositories of the hub that have this very file; its name stands for the first
 _ROWS = (
     (
         Inside(
@@ -49,7 +49,7 @@ _ROWS = (
             "621ac2e32d0dba658404412318818aaa8ce8cda492e59830109d8da6b517fb41",
             "7a35f8e22ac983a555642e0c19e5c37fe2af92dac5ecf6163d642ace350ad48f",
         ),
-        "deepseek-ai/DeepSeek-V3-0324 deepseek-ai/DeepSeek-V3",
+        "deepseek-ai/DeepSeek-V3 deepseek-ai/DeepSeek-V3-0324",
     ),
     (
         Inside(
@@ -80,3 +80,4 @@ _ROWS = (
     ),
 )
 INSIDE: Mapping[str, Inside] = {repository: inside for inside, listed in _ROWS for repository in listed.split()}
+NAMES: Mapping[str, str] = {inside.name: listed.partition(" ")[0] for inside, listed in _ROWS}

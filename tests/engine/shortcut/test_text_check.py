@@ -24,6 +24,7 @@ from tokcli.engine.llama_cpp.llama_cpp import LlamaCpp
 from tokcli.engine.llama_cpp.patterns import PRE_TYPES
 from tokcli.engine.llama_cpp.settings import NORMAL, LlamaSettings
 from tokcli.engine.pretokenizers import known_patterns as known
+from tokcli.engine.shortcut import text_check
 from tokcli.engine.shortcut.shortcut import Shortcut
 from tokcli.engine.shortcut.text_check import Checks, TextCheck
 from tokcli.engine.stream import special_tokens
@@ -300,3 +301,9 @@ def test_a_merge_of_what_is_no_token_goes_the_slow_way() -> None:
     for text in ("zaza z a", "a\nz", "pizza"):
         assert encoding.encode_ordinary(text) == odd.encode(text, frozenset())
     assert odd.encode("za", frozenset()) == [len(odd.texts) - 1]
+
+
+def test_nfc_changes_and_joins_no_character_below_the_first_that_is_looked_up() -> None:
+    chars = "".join(map(chr, range(ord(text_check._FIRST_OF_NFC))))
+    assert unicode_forms.marks("NFC", chars) == [0] * len(chars)
+    assert unicode_forms.marks("NFC", text_check._FIRST_OF_NFC) != [0]

@@ -18,7 +18,7 @@ from tokcli.engine.encoding import Encoding
 from tokcli.errors import VocabularyError
 from tokcli.formats import read as vocabulary
 from tokcli.registry.compiled import container as containers
-from tokcli.registry.compiled import store
+from tokcli.registry.compiled import keeping
 from tokcli.registry.encodings import load_encoding
 
 BYTE_LEVEL = ROOT / "tests/data/formats/byte-level.tokenizer.json"
@@ -40,7 +40,7 @@ def file(tmp_path: Path) -> Path:
 @pytest.fixture
 def trusting(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files of a moment ago count as old."""
-    monkeypatch.setattr(store, "RACY_NS", -(10**12))
+    monkeypatch.setattr(keeping, "RACY_NS", -(10**12))
 
 
 def answers(encoding: Encoding) -> tuple[Any, ...]:
@@ -76,7 +76,7 @@ def test_a_file_that_was_read_is_known_by_its_status(file: Path, monkeypatch: py
 def test_a_file_that_was_changed_a_moment_ago_is_read_again(
     file: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store, "RACY_NS", 10**13)  # a long moment: a machine may be slow
+    monkeypatch.setattr(keeping, "RACY_NS", 10**13)  # a long moment: a machine may be slow
     load_encoding(file)
     assert not list(cache.glob("compiled/*.file"))
 
@@ -192,7 +192,7 @@ def test_the_folder_is_bounded(file: Path, cache: Path, monkeypatch: pytest.Monk
     load_encoding(file)
     old = next(path for path in cache.glob("compiled/*") if path.suffix != ".file")
     os.utime(old, (1, 1))
-    monkeypatch.setattr(store, "MAX_BYTES", int(old.stat().st_size * 1.5))
+    monkeypatch.setattr(keeping, "MAX_BYTES", int(old.stat().st_size * 1.5))
     file.write_bytes(file.read_bytes() + b"\n")
     load_encoding(file)
     left = [path for path in cache.glob("compiled/*") if path.suffix != ".file"]

@@ -15,23 +15,24 @@ from typing import TYPE_CHECKING, TypeVar
 
 from tokcli.engine.adapters.whole_text import NONE, WholeTextTokenizer
 from tokcli.engine.bpe.merges import ParentTable, for_ids
-from tokcli.engine.shortcut.placed import placed, placed_utf8
-from tokcli.engine.shortcut.shortcut import Shortcut, blanks_of
 from tokcli.engine.shortcut.text_check import Checks, TextCheck
 from tokcli.engine.stream import chunks as stream
 from tokcli.engine.stream import special_tokens as special
 from tokcli.engine.stream.chunks import PLAIN, ReadOptions
 from tokcli.engine.stream.utf8 import SplitText, allowed_in, text_of, utf8_of, without_surrogates
-from tokcli.engine.text_tokenizer import TextTokenizer
 from tokcli.engine.tiktoken.native_encoder import NativeEncoder
 from tokcli.engine.tiktoken.rank_tokenizer import RankTokenizer
 from tokcli.engine.tokens import Tokens, joined, joined_ids, mapped_spans
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     from typing_extensions import Buffer
 
+    from tokcli.engine.shortcut.shortcut import Shortcut
     from tokcli.engine.shortcut.text_check import SegmentKind
     from tokcli.engine.stream.utf8 import AnyChunk
+    from tokcli.engine.text_tokenizer import TextTokenizer
     from tokcli.engine.twins import RecordEncoder
 
 Answer = TypeVar("Answer")
@@ -197,7 +198,8 @@ class ShortcutTokenizer(WholeTextTokenizer):
         parts, at = [], 0
         for text, is_added in checks.parts(text_of(part), found):
             if is_added:
-                parts.append(Tokens([self.shortcut.added[text]], spans=[at, at + len(text)], blanks=blanks_of(text)))
+                blanks = _placing().blanks_of(text)
+                parts.append(Tokens([self.shortcut.added[text]], spans=[at, at + len(text)], blanks=blanks))
             else:
                 parts.append(self._plain_spans(checks, text, at))
             at += len(text)
@@ -208,7 +210,8 @@ class ShortcutTokenizer(WholeTextTokenizer):
         native, decoder = self.fast.native, self.fast.native_decoder
         if native is None or decoder is None or self.shortcut.prefix_space or not self._takes(part):
             return None
-        return placed_utf8(native, decoder, part, 0, with_blanks=self.inner.trims_spans)
+        tokens: Tokens | None = _placing().placed_utf8(native, decoder, part, 0, with_blanks=self.inner.trims_spans)
+        return tokens
 
     def _plain_spans(self, checks: Checks, text: str, start: int) -> Tokens:
         """Return the tokens of a text that has no added tokens, `start` characters into the input."""
@@ -227,7 +230,7 @@ class ShortcutTokenizer(WholeTextTokenizer):
         """Return the tokens of a text that the shortcut holds for, `start` characters into the input."""
         native, decoder, found = self.fast.native, self.fast.native_decoder, None
         if native is not None and decoder is not None:
-            found = placed(self.shortcut, native, decoder, text, start, with_blanks=self.inner.trims_spans)
+            found = _placing().placed(self.shortcut, native, decoder, text, start, with_blanks=self.inner.trims_spans)
         return self._slow_spans(text, start) if found is None else found
 
     def _slow_spans(self, text: str, start: int) -> Tokens:
@@ -334,6 +337,13 @@ class ShortcutTokenizer(WholeTextTokenizer):
         return {
             number: "special" if text in special_tokens else "added" for text, number in self.shortcut.added.items()
         }
+
+
+def _placing() -> ModuleType:
+    """Return the module that finds the places of tokens in texts."""
+    from tokcli.engine.shortcut import placed  # 1 ms, for the table of spaces
+
+    return placed
 
 
 def with_prefix(parts: Iterator[AnyChunk]) -> Iterator[AnyChunk]:

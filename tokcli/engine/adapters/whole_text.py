@@ -13,7 +13,6 @@ from functools import cached_property
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tokcli.engine.bpe.bpe import MergeOrder, ModelKind
 from tokcli.engine.bpe.merges import ParentTable, one_by_one
 from tokcli.engine.pretokenizers.pretokenizer import PreTokenizer
 from tokcli.engine.stream import chunks as stream
@@ -30,18 +29,18 @@ from tokcli.engine.stream.utf8 import (
     valid_utf8,
     without_surrogates,
 )
-from tokcli.engine.text_tokenizer import TextTokenizer
 from tokcli.engine.token_vocabulary import TokenVocabulary
 from tokcli.engine.tokens import Tokens
-from tokcli.engine.twins import TextOrUtf8
 from tokcli.errors import DisallowedSpecialTokenError, InputError, NotUtf8Error, PatternError, TokcliError
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
+    from tokcli.engine.bpe.bpe import MergeOrder, ModelKind
     from tokcli.engine.stream.decoding import ByteDecoder
     from tokcli.engine.stream.utf8 import AnyChunk, SplitText
-    from tokcli.engine.twins import RecordEncoder
+    from tokcli.engine.text_tokenizer import TextTokenizer
+    from tokcli.engine.twins import RecordEncoder, TextOrUtf8
 
 Ids = TypeVar("Ids", list[int], memoryview)
 

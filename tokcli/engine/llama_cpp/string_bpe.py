@@ -17,6 +17,7 @@ from tokcli.engine.llama_cpp.settings import FOUND, LlamaSettings
 from tokcli.engine.llama_cpp.stretch_models import StretchModel
 from tokcli.engine.llama_cpp.vocabulary import LlamaVocabulary
 from tokcli.engine.llama_cpp.words import white_space_words
+from tokcli.engine.shortcut.from_ranks import shortcut_from_ranks
 from tokcli.engine.shortcut.shortcut import Shortcut
 
 _LONG_S = (0x17F, 0x17F)  # folds to s in known patterns, but not in llama.cpp
@@ -203,4 +204,4 @@ class WordsByMerges(StretchModel):
             return None
         added = {text: n for n, text in enumerate(vocabulary.texts) if vocabulary.kinds[n] & FOUND}
         cut = next((name for name, known in PRE_TYPES.items() if known.patterns == pre.patterns), None)
-        return Shortcut.of(pre.known, ranked, added, unsafe=(*changed_ranges(), _LONG_S), cut=cut)
+        return shortcut_from_ranks(pre.known, ranked, added, unsafe=(*changed_ranges(), _LONG_S), cut=cut)

@@ -25,7 +25,9 @@ from tokcli.engine.pipeline.pretokenizers import Metaspace, Splitter
 from tokcli.engine.pipeline.processors import PostProcessor, trims
 from tokcli.engine.pipeline.ranked_segments import RankedSegments, Segment
 from tokcli.engine.pretokenizers.native_pattern import native_row
-from tokcli.engine.shortcut.shortcut import DecodingFacts, Shortcut, blanks_of
+from tokcli.engine.shortcut.from_ranks import shortcut_from_ranks
+from tokcli.engine.shortcut.placed import blanks_of
+from tokcli.engine.shortcut.shortcut import DecodingFacts, Shortcut
 from tokcli.engine.stream.decoding import ByteDecoder
 from tokcli.engine.text_tokenizer import TextTokenizer
 from tokcli.engine.tokens import Tokens, check_growth, joined, most_made_of
@@ -80,7 +82,7 @@ class Pipeline(HasTwin, TextTokenizer):
         ranked = self._ranked
         if ranked is None or (self.prefix_space and (self.unsafe or ranked.missing or ranked.whole_only or normalizer)):
             return None  # a prefix is for the beginning of a text, which the slow way for unsafe text does not know
-        return Shortcut.of(
+        return shortcut_from_ranks(
             self.pat_str,
             ranked,
             {t.content: t.id for t in self.added},
@@ -217,7 +219,7 @@ class Pipeline(HasTwin, TextTokenizer):
             return self.ready_shortcut
         if backend.native() is None or self._ranked is None or (self.row and native_row(self.row) is None):
             return None
-        return Shortcut.of(
+        return shortcut_from_ranks(
             self.pat_str or "",
             self._ranked,
             {},

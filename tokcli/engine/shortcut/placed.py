@@ -6,6 +6,7 @@ from array import array
 from typing import TYPE_CHECKING
 
 from tokcli.engine.tokens import Tokens
+from tokcli.engine.unicode.ranges import SPACES
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from tokcli.engine import _native
     from tokcli.engine.shortcut.shortcut import Shortcut
     from tokcli.engine.tiktoken.native_encoder import NativeEncoder
+
+_BLANKS = SPACES + "\u0120"  # the character of a space's byte in GPT-2's alphabet
 
 
 def placed(
@@ -46,3 +49,12 @@ def placed_utf8(
         return None
     blanks = None if places[1] is None else memoryview(places[1]).cast("I")
     return Tokens(ids, spans=memoryview(places[0]).cast("Q"), blanks=blanks)
+
+
+def blanks_of(text: str) -> tuple[int, int]:
+    """Return the number of white-space characters, GPT-2's for a space included, that a token begins and ends with.
+
+    >>> blanks_of("\\u0120a "), blanks_of("  ")
+    ((1, 1), (2, 2))
+    """
+    return len(text) - len(text.lstrip(_BLANKS)), len(text) - len(text.rstrip(_BLANKS))

@@ -1,21 +1,19 @@
 """`Shortcut`: ranks and a pattern that give the ids of a tokenizer with rules of its own, only faster.
 
-Families prove that a tokenizer has one (pipeline/pipeline.py, llama_cpp/llama_cpp.py); adapters/ uses it.
+Families prove that a tokenizer has one and make it (from_ranks.py); adapters/ uses it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from tokcli.engine import backend
-from tokcli.engine.unicode.forms import Form, normalize
-from tokcli.engine.unicode.ranges import SPACES, Ranges, class_members, merged, minus
-
 if TYPE_CHECKING:
-    from tokcli.engine.bpe.ranks import Ranked
+    from types import ModuleType
+
+    from tokcli.engine.unicode.forms import Form
 
 
 class Shortcut:
@@ -54,44 +52,6 @@ class Shortcut:
         self.unsafe, self.unsafe_is_ascii, self.unsafe_astral = unsafe, unsafe_is_ascii, unsafe_astral
         self.form, self.prefix_space, self.row, self.cut = form, prefix_space, row, cut
 
-    @staticmethod
-    def of(
-        pat_str: str,
-        ranked: Ranked,
-        added: Mapping[str, int],
-        *,
-        unsafe: Ranges = (),
-        form: Form | None = None,
-        prefix_space: bool = False,
-        row: Sequence[str] = (),
-        cut: str | None = None,
-    ) -> Shortcut | None:
-        """Make a shortcut from ranks; return None where bytes without a token occur in too many characters.
-
-        `unsafe` are ranges of characters for which the shortcut does not hold.
-        """
-        lacking = _characters_with(frozenset() if ranked.drops_missing else ranked.missing)
-        if lacking is None:
-            return None
-        ranges = merged([*unsafe, *lacking])
-        low, high = (class_members(minus(ranges, (other,))) for other in ((0x10000, 0x10FFFF), (0, 0xFFFF)))
-        # native code is given the merges and takes no others; ranks alone would merge what is only found whole
-        whole_only = [] if backend.native() else [token.decode("utf-8", "replace") for token in ranked.whole_only]
-        return Shortcut(
-            pat_str,
-            load_ranks=lambda: ranked.ranks,
-            load_image=ranked.load_image,
-            max_id=ranked.max_id,
-            added=added,
-            unsafe="|".join([*([f"[{low}]"] if low else []), *map(re.escape, whole_only)]),
-            unsafe_is_ascii=any(map(str.isascii, whole_only)) or any(first < 128 for first, _ in ranges),
-            unsafe_astral=high,
-            form=form,
-            prefix_space=prefix_space,
-            row=tuple(row),
-            cut=cut,
-        )
-
     @property
     def looks_at_text(self) -> bool:
         """Whether texts have to be checked: some need to be normalized, or the shortcut does not hold for them."""
@@ -105,7 +65,8 @@ class Shortcut:
         """Return a text in the form in which it is split and merged."""
         if self.form is None or text.isascii():
             return text
-        return normalize(self.form, text)
+        normalized: str = normal_forms().normalize(self.form, text)
+        return normalized
 
     def with_prefix(self, text: str) -> str:
         """Return a text with a space before it where the tokenizer puts one; an empty text gets none."""
@@ -127,36 +88,14 @@ class Shortcut:
         return re.compile(f"[{self.unsafe_astral}]")
 
 
-_BLANKS = SPACES + "\u0120"  # the character of a space's byte in GPT-2's alphabet
 _ASTRAL = re.compile("[\U00010000-\U0010ffff]+")
 
 
-def _characters_with(missing: Iterable[int]) -> list[tuple[int, int]] | None:
-    """Return the ranges of characters whose UTF-8 has a byte of `missing`; None if that is a continuation byte."""
-    found = []
-    for byte in missing:
-        if 0x80 <= byte < 0xC0:
-            return None  # a continuation byte occurs in characters everywhere
-        if byte < 0x80:
-            found.append((byte, byte))
-        for first_lead, last_lead, bits, least in (
-            (0xC2, 0xDF, 6, 0x80),
-            (0xE0, 0xEF, 12, 0x800),
-            (0xF0, 0xF4, 18, 0x10000),
-        ):
-            if first_lead <= byte <= last_lead:
-                first = (byte & 0x1F if bits == 6 else byte & 0x0F if bits == 12 else byte & 0x07) << bits
-                found.append((max(first, least), min(first + (1 << bits) - 1, 0x10FFFF)))
-    return found
+def normal_forms() -> ModuleType:
+    """Return the module that normalizes text."""
+    from tokcli.engine.unicode import forms  # 2 ms, for its tables
 
-
-def blanks_of(text: str) -> tuple[int, int]:
-    """Return the number of white-space characters, GPT-2's for a space included, that a token begins and ends with.
-
-    >>> blanks_of("\\u0120a "), blanks_of("  ")
-    ((1, 1), (2, 2))
-    """
-    return len(text) - len(text.lstrip(_BLANKS)), len(text) - len(text.rstrip(_BLANKS))
+    return forms
 
 
 class DecodingFacts:

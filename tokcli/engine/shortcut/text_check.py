@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from tokcli.engine import backend
 from tokcli.engine.base.locks import new_lock
-from tokcli.engine.shortcut.shortcut import Shortcut
+from tokcli.engine.shortcut.shortcut import Shortcut, normal_forms
 from tokcli.engine.tokens import pairs_of
-from tokcli.engine.unicode.forms import changes, marks
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -30,6 +29,7 @@ CHANGED, BEGINS, BOTH, UNSAFE = 251, 253, 254, 255
 _ROUNDS = 8  # of asking again after new characters have been classed; texts bring new ones in two or three
 _MOST_LEARNED = 1 << 14  # pages and runs for one text; one of more is faster in Python, which normalizes it as a whole
 SURROGATES = range(0xD800, 0xE000)
+_FIRST_OF_NFC = "\u0300"  # the first character that NFC changes or may join to the one before; most texts need no other
 
 SegmentKind = Literal["added", "plain", "slow"]
 Answer = TypeVar("Answer")
@@ -168,9 +168,9 @@ class Checks:
         return [0 if self._shortcut.holds_for(char) else UNSAFE for char in chars]
 
     def _form_values_of(self, chars: str) -> list[int]:
-        if self._shortcut.form is None:
+        if self._shortcut.form is None or (self._shortcut.form == "NFC" and max(chars) < _FIRST_OF_NFC):
             return [0] * len(chars)
-        found = marks(self._shortcut.form, chars)
+        found = normal_forms().marks(self._shortcut.form, chars)
         return [CHANGED if value is None else value for value in found]
 
     def segments(self, text: str, tokens: frozenset[str]) -> Iterator[tuple[str, SegmentKind]]:
@@ -218,7 +218,7 @@ class Checks:
         form = self._shortcut.form
         breaks, moved = array("Q", [0, 0]), 0  # by how many characters the normalized text is longer so far
         for begin, end in self._form.find_runs(text):
-            made = None if form is None else changes(form, text[begin:end])
+            made = None if form is None else normal_forms().changes(form, text[begin:end])
             if made is None:
                 continue
             at = begin  # the next character that is replaced

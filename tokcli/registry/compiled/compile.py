@@ -21,6 +21,7 @@ from tokcli.formats.tiktoken import RanksFile, check_special_tokens
 from tokcli.registry.catalog import encoding_of_ranks
 from tokcli.registry.compiled import container as containers
 from tokcli.registry.compiled.container import Origin
+from tokcli.registry.compiled.keeping import compiling, keep, remember
 from tokcli.registry.compiled.kinds.all_kinds import opened, packed
 from tokcli.registry.compiled.store import Store
 from tokcli.registry.inside import INSIDE, Inside
@@ -72,7 +73,7 @@ def read_file(
         return _parsed(sources, path, special_tokens)
     found = _compiled(sources, path, store, partial(read_again, os.path.abspath(path), sources.sha256))
     if store is not None:
-        store.remember(path, sources, began)
+        remember(store, path, sources, began)
     return found
 
 
@@ -111,11 +112,11 @@ def _compiled(
         return _compile(sources, path, None)[0]
     if (found := store.load(sha256, path, again)) is not None:
         return found
-    with store.compiling(sha256):
+    with compiling(store, sha256):
         if (found := store.load(sha256, path, again)) is not None:  # another process compiled it meanwhile
             return found
         made, block = _compile(sources, path, store.rules(sha256))
-        store.keep(sha256, block)
+        keep(store, sha256, block)
     return made
 
 

@@ -209,7 +209,11 @@ class CompiledTokenizer(TextTokenizer):
     def cut(self, text: str) -> list[str] | None:
         if self.shortcut is None or self.shortcut.cut is None:
             return None
-        return _llama_rules()[0](self.shortcut.cut)(text)
+        try:
+            cutter = _llama_rules()[0](self.shortcut.cut)
+        except KeyError:  # the container is damaged: there is no such pre-tokenizer
+            return None
+        return cutter(text)
 
     @cached_property
     def _native_tokens(self) -> tuple[Any, Any] | None:

@@ -6,8 +6,9 @@ import os
 from typing import TYPE_CHECKING
 
 from tokcli.engine import backend
+from tokcli.engine.adapters.shortcut_tokenizer import adapted as adapted
 from tokcli.registry.compiled.store import Store
-from tokcli.registry.inside import INSIDE
+from tokcli.registry.inside import INSIDE, NAMES
 from tokcli.registry.lazy_ranks import LazyRanks
 
 if TYPE_CHECKING:
@@ -33,9 +34,9 @@ def load_file(path: str, *, special_tokens: dict[str, int] | None = None) -> Laz
     return read
 
 
-def ships(repository: str) -> bool:
-    """Return whether the tokenizer of a repository ships with the package."""
-    return repository in INSIDE
+def repository_inside(name: str) -> str | None:
+    """Return the repository whose tokenizer ships, by its name or the tokenizer's; None for any other name."""
+    return name if name in INSIDE else NAMES.get(name)
 
 
 def load_inside(repository: str) -> LazyRanks | TextTokenizer:

@@ -15,6 +15,7 @@ from tokcli.registry.compiled.container import (
     ContainerKind,
     Origin,
     Packed,
+    are_ids,
     are_texts,
     is_flag,
     is_id,
@@ -30,12 +31,6 @@ if TYPE_CHECKING:
     from tokcli.engine.text_tokenizer import TextTokenizer
 
 
-def _is_pre_type(value: Any) -> bool:
-    from tokcli.engine.llama_cpp.patterns import PRE_TYPES  # 2 ms, for GGUF files
-
-    return value in PRE_TYPES
-
-
 SHORTCUT_CHECKS: Mapping[str, Check] = {  # of the fields of a Shortcut that a header has
     "pat_str": is_text,
     "added": is_ids,
@@ -45,7 +40,7 @@ SHORTCUT_CHECKS: Mapping[str, Check] = {  # of the fields of a Shortcut that a h
     "form": optional(("NFC", "NFD", "NFKC", "NFKD").__contains__),
     "prefix_space": is_flag,
     "row": are_texts,
-    "cut": optional(_is_pre_type),
+    "cut": optional(is_text),
     "max_rank": is_id,
 }
 
@@ -76,8 +71,44 @@ def pack_ranks(vocabulary: LazyRanks) -> Packed:
 def pack_shortcut(tokenizer: TextTokenizer, shortcut: Shortcut) -> Packed:
     """Return the header and the sections for a tokenizer with a shortcut; raise ValueError if that has no image."""
     image = shortcut.load_image()
-    header = {**shortcut_header(shortcut), **facts_of(tokenizer, image).header()}
+    facts = facts_of(tokenizer, image)
+    header = {**shortcut_header(shortcut), **facts.header(), **_told_by_added(facts, shortcut.added)}
     return {"kind": "tokenizer", **header}, {IMAGE: image}
+
+
+def _told_by_added(facts: TokenizerFacts, added: Mapping[str, int]) -> dict[str, Any]:
+    """Return the members of a header for special tokens and other bytes, as far as the added tokens do not tell them.
+
+    DeepSeek's 818 added tokens, written three times, take longer to read than all else that a short run reads.
+    """
+    special, others = facts.special_tokens, facts.other_bytes or {}
+    not_special = [text for text, number in added.items() if special.get(text) != number]
+    if list(special.items()) != [pair for pair in added.items() if special.get(pair[0]) == pair[1]]:
+        not_special = list(added)
+    told = {number: text for text, number in added.items() if others.get(number) == _utf8(text)}
+    rest = {number: data for number, data in others.items() if number not in told}
+    return {
+        "not_special": not_special or None,
+        "special_tokens": dict(special) if len(not_special) == len(added) else {},
+        "spelled": sorted(told) or None,
+        "other_bytes": None if facts.other_bytes is None else {str(n): data.hex() for n, data in rest.items()},
+    }
+
+
+def _facts_in(header: Mapping[str, Any]) -> TokenizerFacts:
+    """Return the facts in a header in which the added tokens tell some of them, as `_told_by_added` says."""
+    facts, added, not_special = TokenizerFacts.from_header(header), header["added"], set(header["not_special"] or ())
+    told = {text: number for text, number in added.items() if text not in not_special}
+    facts.special_tokens = {**told, **facts.special_tokens}
+    if facts.other_bytes is not None and header["spelled"]:
+        texts = {number: text for text, number in added.items()}
+        spelled = {number: _utf8(texts[number]) for number in header["spelled"]}
+        facts.other_bytes = dict(sorted({**spelled, **facts.other_bytes}.items()))
+    return facts
+
+
+def _utf8(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
 
 
 def _open_ranks(container: Container, origin: Origin) -> LazyRanks | None:
@@ -102,8 +133,16 @@ def _open_tokenizer(container: Container, origin: Origin) -> CompiledTokenizer |
     shortcut = opened_shortcut(container, load_ranks)
     if shortcut is None:
         return None
-    compiled = CompiledTokenizer(TokenizerFacts.from_header(container.header), shortcut, origin.load)
+    compiled = CompiledTokenizer(_facts_in(container.header), shortcut, origin.load)
     return compiled
+
+
+def _some_texts(value: Any) -> bool:
+    return are_texts(value) and len(value) > 0
+
+
+def _some_ids(value: Any) -> bool:
+    return are_ids(value) and len(value) > 0
 
 
 RANKED_KINDS = {
@@ -112,5 +151,9 @@ RANKED_KINDS = {
         frozenset({IMAGE}),
         _open_ranks,
     ),
-    "tokenizer": ContainerKind({**SHORTCUT_CHECKS, **FACT_CHECKS}, frozenset({IMAGE}), _open_tokenizer),
+    "tokenizer": ContainerKind(
+        {**SHORTCUT_CHECKS, **FACT_CHECKS, "not_special": optional(_some_texts), "spelled": optional(_some_ids)},
+        frozenset({IMAGE}),
+        _open_tokenizer,
+    ),
 }

@@ -1,0 +1,72 @@
+"""Makes a `Shortcut` of ranks, unless bytes without a token keep it from holding for most texts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from tokcli.engine import backend
+from tokcli.engine.shortcut.shortcut import Shortcut
+from tokcli.engine.unicode.forms import Form
+from tokcli.engine.unicode.ranges import Ranges, class_members, merged, minus
+
+if TYPE_CHECKING:
+    from tokcli.engine.bpe.ranks import Ranked
+
+
+def shortcut_from_ranks(
+    pat_str: str,
+    ranked: Ranked,
+    added: Mapping[str, int],
+    *,
+    unsafe: Ranges = (),
+    form: Form | None = None,
+    prefix_space: bool = False,
+    row: Sequence[str] = (),
+    cut: str | None = None,
+) -> Shortcut | None:
+    """Make a shortcut from ranks; return None where bytes without a token occur in too many characters.
+
+    `unsafe` are ranges of characters for which the shortcut does not hold.
+    """
+    lacking = _characters_with(frozenset() if ranked.drops_missing else ranked.missing)
+    if lacking is None:
+        return None
+    ranges = merged([*unsafe, *lacking])
+    low, high = (class_members(minus(ranges, (other,))) for other in ((0x10000, 0x10FFFF), (0, 0xFFFF)))
+    # native code is given the merges and takes no others; ranks alone would merge what is only found whole
+    whole_only = [] if backend.native() else [token.decode("utf-8", "replace") for token in ranked.whole_only]
+    return Shortcut(
+        pat_str,
+        load_ranks=lambda: ranked.ranks,
+        load_image=ranked.load_image,
+        max_id=ranked.max_id,
+        added=added,
+        unsafe="|".join([*([f"[{low}]"] if low else []), *map(re.escape, whole_only)]),
+        unsafe_is_ascii=any(map(str.isascii, whole_only)) or any(first < 128 for first, _ in ranges),
+        unsafe_astral=high,
+        form=form,
+        prefix_space=prefix_space,
+        row=tuple(row),
+        cut=cut,
+    )
+
+
+def _characters_with(missing: Iterable[int]) -> list[tuple[int, int]] | None:
+    """Return the ranges of characters whose UTF-8 has a byte of `missing`; None if that is a continuation byte."""
+    found = []
+    for byte in missing:
+        if 0x80 <= byte < 0xC0:
+            return None  # a continuation byte occurs in characters everywhere
+        if byte < 0x80:
+            found.append((byte, byte))
+        for first_lead, last_lead, bits, least in (
+            (0xC2, 0xDF, 6, 0x80),
+            (0xE0, 0xEF, 12, 0x800),
+            (0xF0, 0xF4, 18, 0x10000),
+        ):
+            if first_lead <= byte <= last_lead:
+                first = (byte & 0x1F if bits == 6 else byte & 0x0F if bits == 12 else byte & 0x07) << bits
+                found.append((max(first, least), min(first + (1 << bits) - 1, 0x10FFFF)))
+    return found
