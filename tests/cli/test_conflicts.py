@@ -33,8 +33,8 @@ def test_every_row_names_options_and_values_of_its_command(name: str) -> None:
     command = command_named(name)
     known = choices_of(command)
     named: list[str] = []
-    for row in command.conflicts:
-        named += [row.option, *row.others, *filter(None, row.unless.split("|"))]
+    for option, said in command.conflicts:
+        named += [option, *said.others, *filter(None, said.unless.split("|"))]
     assert named
     for option in named:
         typed, _, values = option.partition("=")

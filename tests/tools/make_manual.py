@@ -123,12 +123,12 @@ def rules_of(command: Command, row: Option) -> list[str]:
     """What an option needs, and what it cannot be combined with, in sentences."""
     apart: list[str] = []
     needed: list[str] = []
-    for rule in command.conflicts:
-        if isinstance(rule, Needs) and rule.option in row.opts and not rule.phrase:
+    for option, rule in command.conflicts:
+        if isinstance(rule, Needs) and option in row.opts and not rule.phrase:
             needed.append(either(rule.others))
         elif isinstance(rule, Apart) and not isinstance(rule, Idle) and not rule.unless:
             is_other = any(name in row.opts for name in rule.others)
-            apart += rule.others if rule.option in row.opts else [rule.option] * is_other
+            apart += rule.others if option in row.opts else [option] * is_other
     needs = [f"It needs {' and '.join(needed)}."] if needed else []
     return needs + ([f"It cannot be combined with {either(tuple(dict.fromkeys(apart)))}."] if apart else [])
 

@@ -14,8 +14,8 @@ import click
 
 from tokcli.cli import options, streams
 from tokcli.cli.declare.command import Command
-from tokcli.cli.declare.conflicts import apart
-from tokcli.cli.declare.option import option
+from tokcli.cli.declare.conflicts import Apart
+from tokcli.cli.declare.option import Option, Rows
 from tokcli.cli.inputs import records
 from tokcli.cli.inputs.left_of import Left
 from tokcli.cli.inputs.whole_input import read_all, without_mark
@@ -59,25 +59,25 @@ class DecodeRequest(InputRequest[DecodeOptions]):
 MOST_USED = ("--text", "--encoding", "--model", "--format", "--skip-special-tokens")
 
 
-@click.command(cls=Command, name="decode", most_used=MOST_USED)
-@options.takes_files
-@options.takes_encoding(pattern=False)
-@options.takes_records("An answer has the member text, or bytes_hex where the bytes are not UTF-8.")
-@option("--format", "form", group="Input", type=click.Choice(["text", "u16", "u32", "npy"]), default="text",
-        show_default=True, metavar="FORMAT",
-        conflicts=(apart("--records", when="u16|u32|npy", hint="Binary ids are not separated into records."),),
-        help="Read ids as text, u16, u32 or npy.",
-        more="The choices are decimal ids (text), little-endian integers of two or four bytes (u16, u32), and a NumPy "
-             "file (npy).")  # fmt: skip
-@option(
-    "--skip-special-tokens",
-    group="Special tokens",
-    is_flag=True,
-    help="Leave special tokens out.",
-    more="These are the tokens that the encoding calls special, such as <|endoftext|>, BOS and EOS.",
-)
-@options.takes_output()
-@options.common
+declared: Rows = (
+    *options.takes_files,
+    *options.takes_encoding(pattern=False),
+    *options.takes_records("An answer has the member text, or bytes_hex where the bytes are not UTF-8."),
+    Option("--format", "form", group="Input", type=click.Choice(["text", "u16", "u32", "npy"]), default="text",
+           show_default=True, metavar="FORMAT",
+           conflicts=(Apart("--records", when="u16|u32|npy", hint="Binary ids are not separated into records."),),
+           help="Read ids as text, u16, u32 or npy.",
+           more="The choices are decimal ids (text), little-endian integers of two or four bytes (u16, u32), and a "
+                "NumPy file (npy)."),
+    Option("--skip-special-tokens", group="Special tokens", is_flag=True,
+           help="Leave special tokens out.",
+           more="These are the tokens that the encoding calls special, such as <|endoftext|>, BOS and EOS."),
+    options.takes_output(),
+    *options.common,
+)  # fmt: skip
+
+
+@click.command(cls=Command, name="decode", params=[*declared], most_used=MOST_USED)
 def command(**given: Any) -> None:
     """Decode the ids in FILEs, or in standard input, back to the exact bytes.
 

@@ -18,7 +18,7 @@ import click
 
 from tokcli import __version__
 from tokcli.cli import messages, streams
-from tokcli.cli.declare.option import help_option, option
+from tokcli.cli.declare.option import Option, Rows, help_option
 from tokcli.engine import backend
 from tokcli.errors import (
     EXIT_ERROR,
@@ -160,28 +160,18 @@ def _completion() -> tuple[ModuleType, ModuleType]:
     return complete, scripts
 
 
-@click.group(cls=LazyGroup, help=HELP, context_settings={"max_content_width": MAX_WIDTH})
-@option(
-    "-V",
-    "--version",
-    group="Running",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_print_version,
-    help="Show version and backend.",
-)
-@option(
-    "--completion",
-    group="Running",
-    type=click.Choice(["bash", "zsh", "fish"]),
-    is_eager=True,
-    expose_value=False,
-    callback=_print_completion,
-    metavar="SHELL",
-    help='Print completions: eval "$(tokcli --completion bash)".',
-    more="SHELL is bash, zsh or fish. An installation has these files where the shells look; see COMPLETION below.",
-)
+_ROWS: Rows = (
+    Option("-V", "--version", group="Running", is_flag=True, is_eager=True, expose_value=False, callback=_print_version,
+           help="Show version and backend."),
+    Option("--completion", group="Running", type=click.Choice(["bash", "zsh", "fish"]), is_eager=True,
+           expose_value=False, callback=_print_completion, metavar="SHELL",
+           help='Print completions: eval "$(tokcli --completion bash)".',
+           more="SHELL is bash, zsh or fish. An installation has these files where the shells look; see COMPLETION "
+                "below."),
+)  # fmt: skip
+
+
+@click.group(cls=LazyGroup, params=[*_ROWS], help=HELP, context_settings={"max_content_width": MAX_WIDTH})
 def cli() -> None:
     """Run the command that is named."""
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from tokcli.cli import messages
-from tokcli.cli.declare.conflicts import Conflict, apart, needs
+from tokcli.cli.declare.conflicts import Apart, Conflict, Needs
 from tokcli.cli.declare.numbers import NumberRange, WholeRange
-from tokcli.cli.declare.option import F, Option, RepeatedOption, argument, group, option
+from tokcli.cli.declare.option import Argument, Option, RepeatedOption, Rows
 from tokcli.engine.base.time_limit import time_limit
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 else:
 
-    def dataclass_transform(**_: bool) -> Callable[[F], F]:
+    def dataclass_transform(**_: bool) -> Callable[[type], type]:
         """Return a decorator that does nothing: only type checkers use it."""
         return lambda kind: kind
 
@@ -151,7 +151,7 @@ def limit_patterns(context: click.Context, _: click.Parameter, seconds: float) -
     return seconds
 
 
-takes_timeout = option(
+takes_timeout = Option(
     "--timeout", group="Tokenizer", is_rare=True, metavar="S", default=DEFAULT_SECONDS, show_default=True,
     type=NumberRange(min=0, min_open=True, max=MAX_SECONDS), callback=limit_patterns,
     help="Limit the time of a pattern to S seconds.",
@@ -160,58 +160,58 @@ takes_timeout = option(
          "status 2 and a message that says where.",
 )  # fmt: skip
 LISTS = ("--files0-from", "--files-from")
-takes_files = group(
-    argument("files", nargs=-1, metavar="[FILE]...", completes="file",
+takes_files = (
+    Argument("files", nargs=-1, metavar="[FILE]...", completes="file",
              help="What is read: files or folders. - is standard input, which is read where no FILE is named, too. "
                   "Compressed files are read as what they hold."),
-    option("-t", "--text", group="Input", metavar="TEXT", conflicts=(apart("FILE", *LISTS),),
+    Option("-t", "--text", group="Input", metavar="TEXT", conflicts=(Apart("FILE", *LISTS),),
            help="Read TEXT instead of files.",
            more="The input is the bytes of TEXT, with no newline after them."),
-    option("--files-from", group="Input", is_rare=True, completes="file", metavar="F", conflicts=(apart("FILE"),),
+    Option("--files-from", group="Input", is_rare=True, completes="file", metavar="F", conflicts=(Apart("FILE"),),
            help="Read the files named in F, one a line.",
            more="- is standard input. Binary files are skipped, as in folders. For instance: `git ls-files | tokcli "
                 "count --files-from -`. If a name has a newline in it, use --files0-from."),
-    option("--files0-from", group="Input", is_rare=True, completes="file", metavar="F",
-           conflicts=(apart("FILE", "--files-from"),),
+    Option("--files0-from", group="Input", is_rare=True, completes="file", metavar="F",
+           conflicts=(Apart("FILE", "--files-from"),),
            help="Read the files named in F, separated by NULs.",
            more="F is a list as `find -print0` and `git ls-files -z` write it; - is standard input. Binary files are "
                 "skipped, as in folders. For instance: `git ls-files -z | tokcli count --files0-from -`."),
-    option("--no-decompress", group="Input", is_rare=True, is_flag=True,
+    Option("--no-decompress", group="Input", is_rare=True, is_flag=True,
            help="Take compressed data as they are.",
            more="Otherwise data in the formats of gzip, bzip2, xz and Zstandard, which are told by their content, are "
                 "read as what they hold."),
 )  # fmt: skip
-_in_folders = needs("-r", hint="Or name a folder, such as . for the current one.")
-takes_folders = group(
-    option("-r", "--recursive", group="Input", called="-r", is_flag=True, conflicts=(apart("--text"),),
+_in_folders = Needs("-r", hint="Or name a folder, such as . for the current one.")
+takes_folders = (
+    Option("-r", "--recursive", group="Input", called="-r", is_flag=True, conflicts=(Apart("--text"),),
            help="Read the text files in folders.",
            more="A folder that is a FILE is read with or without -r; without FILE, -r reads the current folder. Files "
                 "are chosen as ripgrep chooses them: those that .gitignore (inside a repository) or .ignore leaves "
                 "out are not read, nor are hidden files, symbolic links and binary files. A note says how many binary "
                 "files were skipped."),
-    option("-g", "--glob", "globs", group="Input", called="-g", multiple=True, metavar="GLOB", conflicts=(_in_folders,),
+    Option("-g", "--glob", "globs", group="Input", called="-g", multiple=True, metavar="GLOB", conflicts=(_in_folders,),
            help="Read only files in folders that match GLOB.",
            more="With !GLOB, read all but these. A GLOB without a slash, such as `*.py`, is compared with the names "
                 "of files; one with a slash, such as `docs/**`, with their paths. The last GLOB that matches a file "
                 "decides."),
-    option("--no-ignore", group="Input", is_rare=True, is_flag=True, conflicts=(_in_folders,),
+    Option("--no-ignore", group="Input", is_rare=True, is_flag=True, conflicts=(_in_folders,),
            help="Read files in folders that .gitignore leaves out.",
            more="The rules of .gitignore and .ignore files are not heeded then. Hidden files need --hidden, too."),
-    option("--hidden", group="Input", is_rare=True, is_flag=True, conflicts=(_in_folders,),
+    Option("--hidden", group="Input", is_rare=True, is_flag=True, conflicts=(_in_folders,),
            help="Read hidden files in folders, too.",
            more="Hidden files and folders are those whose names begin with a dot. A folder named .git is never read."),
-    option("--follow", group="Input", is_rare=True, is_flag=True, conflicts=(_in_folders,),
+    Option("--follow", group="Input", is_rare=True, is_flag=True, conflicts=(_in_folders,),
            help="Follow symbolic links in folders.",
            more="Otherwise links are skipped; a link that is a FILE is always followed."),
-    option("-v", "--verbose", group="Input", is_rare=True, is_flag=True,
-           conflicts=(needs("-r", *LISTS, hint="Or name a folder."),),
+    Option("-v", "--verbose", group="Input", is_rare=True, is_flag=True,
+           conflicts=(Needs("-r", *LISTS, hint="Or name a folder."),),
            help="Name the binary files that are skipped.",
            more="Files in folders and in lists are skipped if they are binary; without this option, a note has only "
                 "their number."),
 )  # fmt: skip
 
 
-_takes_pattern = option(
+_takes_pattern = Option(
     "--pattern", group="Tokenizer", completes="pattern", metavar="P",
     help="Split with the regex P, or as the encoding P.",
     more="P takes the place of the encoding's pattern; its merges stay. A file of ranks without a sidecar needs one. "
@@ -219,12 +219,13 @@ _takes_pattern = option(
 )  # fmt: skip
 
 
-def takes_encoding(*, several: bool = False, pattern: bool = True) -> Callable[[F], F]:
+def takes_encoding(*, several: bool = False, pattern: bool = True) -> Rows:
     """Declare the options of the encoding; with `several`, -e and -m may be repeated."""
     repeated = " Each encoding or model has a column or member of its own." * several
-    return group(
+    option = RepeatedOption if several else Option
+    return (
         option("-e", "--encoding", group="Tokenizer", completes="encoding", metavar="NAME|PATH",
-               envvar="TOKCLI_ENCODING", multiple=several, cls=RepeatedOption if several else Option,
+               envvar="TOKCLI_ENCODING", multiple=several,
                show_default=DEFAULT_ENCODING,
                help="Use this encoding: a name or a file.",
                more="`tokcli inspect-ranks` lists the names. A file may have any format that is known (tokenizer.json, "
@@ -232,29 +233,29 @@ def takes_encoding(*, several: bool = False, pattern: bool = True) -> Callable[[
                     "which is told by its content; a folder is searched for one. It may also be the name of a "
                     "repository on the Hugging Face Hub, `org/name[@revision]`, or https://HOST/FILE#sha256=HEX for a "
                     "file with that SHA-256. A name wins over a file of the same name: ./NAME is the file." + repeated),
-        option("-m", "--model", group="Tokenizer", completes="model", metavar="MODEL", multiple=several,
-               conflicts=() if several else (apart("--encoding"),),
+        Option("-m", "--model", group="Tokenizer", completes="model", metavar="MODEL", multiple=several,
+               conflicts=() if several else (Apart("--encoding"),),
                help="Use the encoding of this model.",
                more="`tokcli inspect-ranks --models` lists the models; their case is ignored, and Ollama's name:tag "
                     "is known. A model whose tokenizer is not public is an error." + repeated),
         *((_takes_pattern,) if pattern else ()),
         takes_timeout,
-        option("--offline", group="Tokenizer", is_rare=True, is_flag=True,
+        Option("--offline", group="Tokenizer", is_rare=True, is_flag=True,
                help="Use no network.",  # network/ reads TOKCLI_OFFLINE
                more="Vocabularies are then found among those that ship with tokcli, in files and in the cache. "
                     "TOKCLI_OFFLINE=1 in the environment means the same."),
     )  # fmt: skip
 
 
-takes_skip_invalid = option(
+takes_skip_invalid = Option(
     "--skip-invalid", group="Input", is_rare=True, is_flag=True,
-    conflicts=(needs("--records=jsonl", hint="Lines and NUL-ended strings are always valid."),),
+    conflicts=(Needs("--records=jsonl", hint="Lines and NUL-ended strings are always valid."),),
     help="Leave out invalid jsonl records.",
     more="These are records that are not JSON, or whose member is missing or no text. A note at the end says how many "
          "there were, and where one is. Without this option, the first such record is an error.",
 )  # fmt: skip
-_names_a_member = needs("--records=jsonl", hint="Only JSON records have members with names.")
-takes_field = option(
+_names_a_member = Needs("--records=jsonl", hint="Only JSON records have members with names.")
+takes_field = Option(
     "--field", group="Input", metavar="NAME", conflicts=(_names_a_member,),
     help="Read this member of jsonl records.",
     more="The default is text, and ids for `decode`. With `a.b`, it is the member b of the object in a; a member "
@@ -262,21 +263,21 @@ takes_field = option(
 )  # fmt: skip
 
 
-def takes_records(members: str) -> Callable[[F], F]:
+def takes_records(members: str) -> Rows:
     """Declare the options of a command that reads records; `members` says which members its JSON has."""
-    return group(
-        option("--records", group="Input", type=click.Choice(["lines", "nul", "jsonl"]),
+    return (
+        Option("--records", group="Input", type=click.Choice(["lines", "nul", "jsonl"]),
                help="Treat each line, string or object separately.",
                more="A record is a line (lines), a string that ends with a NUL byte (nul), or a JSON object on a line "
                     "of its own (jsonl), of which the member that --field names is read. With jsonl, each row of a "
                     "Parquet or Arrow file is a record, too. There is one answer for each record, in order."),
         takes_field,
-        option("--all-fields", group="Input", is_rare=True, is_flag=True,
-               conflicts=(_names_a_member, needs("--json", hint="Only JSON answers have members with names.")),
+        Option("--all-fields", group="Input", is_rare=True, is_flag=True,
+               conflicts=(_names_a_member, Needs("--json", hint="Only JSON answers have members with names.")),
                help="Keep the other members of jsonl records.",
                more="The answer to each record, with --json, then has all other members of its object, too."),
         takes_skip_invalid,
-        option("--json", "as_json", group="Output", is_flag=True,
+        Option("--json", "as_json", group="Output", is_flag=True,
                help="Output JSON.",
                more=f"{members} There is one document for the whole run; with --records jsonl, an object a line for "
                     f"each "
@@ -284,9 +285,9 @@ def takes_records(members: str) -> Callable[[F], F]:
     )  # fmt: skip
 
 
-def takes_output(*conflicts: Conflict) -> Callable[[F], F]:
+def takes_output(*conflicts: Conflict) -> Option:
     """Declare the option of a file to write."""
-    return option(
+    return Option(
         "-o", "--output", group="Output", completes="file", metavar="FILE", conflicts=conflicts,
         help="Write to FILE, whole or not at all.",
         more="FILE is replaced at the end of a run that succeeds, and stays as it is if the run fails. FILE may not be "
@@ -294,9 +295,9 @@ def takes_output(*conflicts: Conflict) -> Callable[[F], F]:
     )  # fmt: skip
 
 
-def takes_cluster(*conflicts: Conflict) -> Callable[[F], F]:
+def takes_cluster(*conflicts: Conflict) -> Option:
     """Declare the option of a cluster."""
-    return option(
+    return Option(
         "--dask", group="Running", is_rare=True, completes="cluster", metavar="ADDRESS|local", conflicts=conflicts,
         help="Let a Dask cluster do the work.",
         more="ADDRESS is that of the cluster's scheduler, such as tcp://10.0.0.1:8786; local starts processes on this "
@@ -305,23 +306,23 @@ def takes_cluster(*conflicts: Conflict) -> Callable[[F], F]:
     )  # fmt: skip
 
 
-def takes_html(*conflicts: Conflict) -> Callable[[F], F]:
+def takes_html(*conflicts: Conflict) -> Option:
     """Declare the option of a page."""
-    return option(
+    return Option(
         "--html", group="View", completes="file", metavar="FILE", conflicts=conflicts,
         help="Write the view to FILE as a web page.",
         more="The page is a single file, which needs no network and no other file.",
     )  # fmt: skip
 
 
-common = group(
-    option("-j", "--jobs", group="Running", type=WholeRange(min=1), metavar="N", show_default="all cores",
+common = (
+    Option("-j", "--jobs", group="Running", type=WholeRange(min=1), metavar="N", show_default="all cores",
            help="Use N threads.",
            more="The output does not depend on N."),
-    option("-q", "--quiet", group="Running", is_flag=True, callback=messages.note_when_closed,
+    Option("-q", "--quiet", group="Running", is_flag=True, callback=messages.note_when_closed,
            help="Suppress notes.",
            more="Errors are printed all the same."),
-    option("--color", group="View", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True,
+    Option("--color", group="View", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True,
            aliases=("--colour",),
            help="Use colour on a terminal, always or never.",
            more="With auto, NO_COLOR in the environment suppresses colour, and FORCE_COLOR asks for it in a pipe, "
@@ -329,7 +330,7 @@ common = group(
 )  # fmt: skip
 
 
-takes_errors = option(
+takes_errors = Option(
     "--errors", group="Input", type=click.Choice(["strict", "replace", "bytes"]), default="strict", show_default=True,
     help="Reject, replace or keep bad UTF-8.",
     more="With strict, such input is an error that names the file and the byte. With replace, U+FFFD takes the place "
@@ -338,19 +339,19 @@ takes_errors = option(
 )  # fmt: skip
 
 
-def takes_text(special: str = "text", more: str = "By default it is text, and a note counts them.") -> Callable[[F], F]:
+def takes_text(special: str = "text", more: str = "By default it is text, and a note counts them.") -> Rows:
     """Declare the options of a command that reads text; `special` says what is done to special tokens by default."""
-    return group(
+    return (
         takes_errors,
-        option("--special", group="Special tokens", type=click.Choice(["error", "text", "allow"]), show_default=special,
+        Option("--special", group="Special tokens", type=click.Choice(["error", "text", "allow"]), show_default=special,
                help="Say what special tokens in the text mean.",
                more="If the text contains the name of a special token, such as <|endoftext|>, that is an error "
                     f"(error), text like any other (text), or the special token (allow). {more}"),
-        option("--allow-special", group="Special tokens", completes="special token", metavar="NAME", multiple=True,
+        Option("--allow-special", group="Special tokens", completes="special token", metavar="NAME", multiple=True,
                help="Allow this special token; may be repeated.",
                more="This special token of the encoding is found in the text; all others are treated as --special "
                     "says."),
-        option("--add-special-tokens", group="Special tokens", is_flag=True,
+        Option("--add-special-tokens", group="Special tokens", is_flag=True,
                help="Add the tokens of the template, such as BOS.",
                more="The post-processor of a tokenizer.json, or add_bos_token and add_eos_token in the "
                     "tokenizer_config.json of a folder, says which these are and where they go."),

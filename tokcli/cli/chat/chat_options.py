@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tokcli.cli import options
-from tokcli.cli.declare.conflicts import needs
-from tokcli.cli.declare.option import group, option
+from tokcli.cli.declare.conflicts import Needs
+from tokcli.cli.declare.option import Option
 
 
 class ChatOptions(options.EncodingOptions):
@@ -15,12 +15,12 @@ class ChatOptions(options.EncodingOptions):
     no_generation_prompt: bool
 
 
-_of_chat = needs("--chat")
-takes_template = group(
-    option("--chat-template", group="Input", is_rare=True, completes="file", metavar="FILE", conflicts=(_of_chat,),
+_of_chat = Needs("--chat")
+takes_template = (
+    Option("--chat-template", group="Input", is_rare=True, completes="file", metavar="FILE", conflicts=(_of_chat,),
            help="Render --chat with the template in FILE.",
            more="FILE is a Jinja template. Where the tokenizer has several templates, FILE may be the name of one."),
-    option("--no-generation-prompt", group="Input", is_rare=True, is_flag=True, conflicts=(_of_chat,),
+    Option("--no-generation-prompt", group="Input", is_rare=True, is_flag=True, conflicts=(_of_chat,),
            help="Leave out the beginning of the answer.",
            more="Many templates end with what a model's answer begins with; with this option, they end after the last "
                 "message."),

@@ -21,8 +21,7 @@ from tokcli.cli.request import TextRequest
 from tokcli.errors import CheckFailed
 
 
-@click.command(cls=CountCommand, name="count", conflicts=CONFLICTS, most_used=MOST_USED)
-@declared
+@click.command(cls=CountCommand, name="count", params=[*declared], conflicts=CONFLICTS, most_used=MOST_USED)
 def command(**given: Any) -> int:
     """Count the tokens in FILEs, or in standard input.
 

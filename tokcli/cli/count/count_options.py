@@ -9,9 +9,9 @@ import click
 from tokcli.cli import options
 from tokcli.cli.chat.chat_options import ChatOptions, takes_template
 from tokcli.cli.declare.command import Command
-from tokcli.cli.declare.conflicts import Apart, apart, needs
+from tokcli.cli.declare.conflicts import Apart, Needs
 from tokcli.cli.declare.numbers import NumberRange, TokenRange, WholeRange
-from tokcli.cli.declare.option import group, option
+from tokcli.cli.declare.option import Option, Rows
 from tokcli.cli.request import TextRequest
 
 if TYPE_CHECKING:
@@ -94,106 +94,106 @@ CountRequest: TypeAlias = TextRequest[CountOptions]
 
 MOST_USED = ("--text", "--encoding", "--model", "--tree", "--max")
 
-_is_chat = needs(
+_is_chat = Needs(
     "--chat", hint="Only requests to chat models have roles, messages and tools.", when="role|message|tool"
 )
-_rows = group(
-    option("--jsonl", group="Output", is_rare=True, is_flag=True,
-           conflicts=(apart("--json", hint="--json writes one document for all inputs, --jsonl an object for each."),),
+_rows = (
+    Option("--jsonl", group="Output", is_rare=True, is_flag=True,
+           conflicts=(Apart("--json", hint="--json writes one document for all inputs, --jsonl an object for each."),),
            help="Output a JSON object for each input.",
            more="Each is a line of its own, with the members tokens, bytes and path."),
-    option("--csv", group="Output", is_flag=True, conflicts=(apart("--json", "--jsonl"),),
+    Option("--csv", group="Output", is_flag=True, conflicts=(Apart("--json", "--jsonl"),),
            help="Output comma-separated values.",
            more="The first line is the header tokens,bytes,path; there is a line for each input."),
-    option("--total", "only_total", group="Output", is_flag=True,
-           conflicts=(apart("--jsonl", "--csv", "--sort", "--top", "--by", hint="--total prints no rows."),),
+    Option("--total", "only_total", group="Output", is_flag=True,
+           conflicts=(Apart("--jsonl", "--csv", "--sort", "--top", "--by", hint="--total prints no rows."),),
            help="Print only the total.",
            more="It is a number alone, however many inputs there are."),
-    option("-H", "--with-filename", group="Output", called="-H", is_flag=True,
-           conflicts=(apart("--records", "--total", "--by", hint="-H names inputs, each with its own count."),),
+    Option("-H", "--with-filename", group="Output", called="-H", is_flag=True,
+           conflicts=(Apart("--records", "--total", "--by", hint="-H names inputs, each with its own count."),),
            help="Name the file even if it is the only one.",
            more="Otherwise the count of a single input is a number alone."),
-    option("--tree", group="View", type=WholeRange(min=1), metavar="N", bare="4096",
-           conflicts=(apart("--json", "--jsonl", "--csv", "--by", "--total", hint="--tree has its own format."),),
+    Option("--tree", group="View", type=WholeRange(min=1), metavar="N", bare="4096",
+           conflicts=(Apart("--json", "--jsonl", "--csv", "--by", "--total", hint="--tree has its own format."),),
            help="Show folders and their sums, N levels deep.",
            more="Without N, all levels are shown. Without FILE, at a terminal, the current folder is. On a terminal, "
                 "rows under 1% are one line in each folder, unless --top is given. "
                 "For instance: `tokcli count --tree 2 src`."),
     options.takes_html(
-        apart("--json", "--jsonl", "--csv", "--by", "--total", "-H", "--records", "--chat", "--output",
+        Apart("--json", "--jsonl", "--csv", "--by", "--total", "-H", "--records", "--chat", "--output",
               hint="The page shows the tree of --tree."),
     ),
-    option("--sort", "order", group="View", type=click.Choice(["name", "tokens"]), bare="tokens",
+    Option("--sort", "order", group="View", type=click.Choice(["name", "tokens"]), bare="tokens",
            help="Sort by name, or by tokens, most first.",
            more="Without a value, inputs are sorted by tokens. Without the option, they keep the order in which they "
                 "were named or found."),
-    option("--top", group="View", type=WholeRange(min=1), metavar="N",
+    Option("--top", group="View", type=WholeRange(min=1), metavar="N",
            help="Print only the N largest inputs or rows.",
            more="The total is that of all inputs all the same."),
-    option("--by", group="View", type=click.Choice(["ext", "dir", "root", "role", "message", "tool"]), metavar="WHAT",
+    Option("--by", group="View", type=click.Choice(["ext", "dir", "root", "role", "message", "tool"]), metavar="WHAT",
            conflicts=(_is_chat,),
            help="Add up by ext, dir or root, or parts of --chat.",
            more="The choices are ext (the extension of files), dir (each file's own folder) and root (the FILE that it "
                 "was found in); and with --chat, role, message and tool, for what takes the room of a request."),
 )  # fmt: skip
-_limits = group(
-    option("--max", "limit", group="Output", type=TokenRange(min=0), metavar="N",
+_limits = (
+    Option("--max", "limit", group="Output", type=TokenRange(min=0), metavar="N",
            help="Exit with 1 if there are more than N tokens.",
            more="The count is printed all the same. With --records, N holds for each record. 8k is 8000, 8Ki is 8192. "
                 "For instance: `tokcli count --max 8000 prompt.txt || echo too long`."),
-    option("--budget", group="Output", is_flag=True, conflicts=(apart("--jsonl", "--csv"),),
+    Option("--budget", group="Output", is_flag=True, conflicts=(Apart("--jsonl", "--csv"),),
            help="Print what is left of the context window.",
            more="The window is that of the model, or --window. JSON has it as the member left."),
-    option("--window", group="Output", type=TokenRange(min=1, is_noted=True), metavar="N",
-           conflicts=(needs("--budget"),),
+    Option("--window", group="Output", type=TokenRange(min=1, is_noted=True), metavar="N",
+           conflicts=(Needs("--budget"),),
            help="Take N tokens as the context window.",
            more="It takes the place of the model's own. 128k is 128000, 128Ki is 131072."),
-    option("--price", group="Output", aliases=("--cost",), type=NumberRange(min=0, max=MAX_PRICE), metavar="P",
-           conflicts=(apart("--jsonl", "--csv"),),
+    Option("--price", group="Output", aliases=("--cost",), type=NumberRange(min=0, max=MAX_PRICE), metavar="P",
+           conflicts=(Apart("--jsonl", "--csv"),),
            help="Print what they cost at P a million tokens.",
            more="P is in any currency. JSON has the result as the member price. For instance: `tokcli count --price "
                 "2.5 prompt.txt`."),
 )  # fmt: skip
 
-declared = group(
-    options.takes_files,
-    options.takes_folders,
-    options.takes_encoding(several=True),
-    options.takes_text(),
-    options.takes_records(
+declared: Rows = (
+    *options.takes_files,
+    *options.takes_folders,
+    *options.takes_encoding(several=True),
+    *options.takes_text(),
+    *options.takes_records(
         "The document has the members files (with tokens, bytes and path of each) and total, and for a single input "
         "count."
     ),
-    _rows,
-    _limits,
-    option("--chat", group="Input", is_flag=True,
-           conflicts=(apart("--records=lines|nul", "--field", "--errors", hint="--chat reads JSON."),
-                      apart("--special", "--allow-special", "--add-special-tokens",
+    *_rows,
+    *_limits,
+    Option("--chat", group="Input", is_flag=True,
+           conflicts=(Apart("--records=lines|nul", "--field", "--errors", hint="--chat reads JSON."),
+                      Apart("--special", "--allow-special", "--add-special-tokens",
                             hint="Messages are plain text to --chat.")),
            help="Count requests to chat models, in JSON.",
            more="A request is a list of messages, or what OpenAI's, Anthropic's or Gemini's API takes, with its tools; "
                 "with --records jsonl there is one a line. The count is exact where the tokenizer has a chat template "
                 "(which needs pip install 'tokcli[chat]'), and an estimate for OpenAI's encodings. What cannot be "
                 "counted, such as an image, is named in a note."),
-    takes_template,
-    option("--estimate", group="Tokenizer", is_rare=True, is_flag=True,
-           conflicts=(needs("--model"),
-                      apart("--exact-only", "--add-special-tokens", hint="What is estimated is not exact.")),
+    *takes_template,
+    Option("--estimate", group="Tokenizer", is_rare=True, is_flag=True,
+           conflicts=(Needs("--model"),
+                      Apart("--exact-only", "--add-special-tokens", hint="What is estimated is not exact.")),
            help="Estimate where a model's tokenizer is not public.",
            more="The estimate is the number of o200k_base's tokens times a factor, which a note names with the lowest "
                 "and the highest that may be right."),
-    option("--exact-only", group="Tokenizer", is_rare=True, is_flag=True,
+    Option("--exact-only", group="Tokenizer", is_rare=True, is_flag=True,
            help="Reject counts that are estimates.",
            more="Such a count ends the run with exit status 2."),
-    options.takes_cluster(apart("--text", "--chat", "--all-fields")),
+    options.takes_cluster(Apart("--text", "--chat", "--all-fields")),
     options.takes_output(),
-    options.common,
+    *options.common,
 )  # fmt: skip
 
 CONFLICTS = (  # of options that other commands have, too
-    Apart("--all-fields", ("--total",), "--total prints one number for all records."),
-    Apart("--records", ("--jsonl", "--csv", "--tree", "--by=ext|dir|root"), "They show whole inputs."),
-    Apart("--records", ("--by=message",), "The messages of all records together have no order."),
-    Apart("--records", ("--sort", "--top", "--by"), "They show whole inputs.", unless="--chat"),
-    Apart("--all-fields", ("--by",), "The rows of --by answer no single record."),
+    ("--all-fields", Apart("--total", hint="--total prints one number for all records.")),
+    ("--records", Apart("--jsonl", "--csv", "--tree", "--by=ext|dir|root", hint="They show whole inputs.")),
+    ("--records", Apart("--by=message", hint="The messages of all records together have no order.")),
+    ("--records", Apart("--sort", "--top", "--by", hint="They show whole inputs.", unless="--chat")),
+    ("--all-fields", Apart("--by", hint="The rows of --by answer no single record.")),
 )

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from tokcli.cli import messages
-from tokcli.cli.declare.conflicts import Conflict, check, take_folders
+from tokcli.cli.declare.conflicts import Rule, check, take_folders
 from tokcli.cli.declare.numbers import notes_on_units
 from tokcli.cli.declare.option import Option, help_option
 from tokcli.errors import MAX_QUOTED, InputError
@@ -28,11 +28,11 @@ class Command(click.Command):
     """A command of rows (see option.py); `most_used` names the options that its help lists first."""
 
     def __init__(
-        self, *args: Any, conflicts: Iterable[Conflict] = (), most_used: tuple[str, ...] = (), **kwargs: Any
+        self, *args: Any, conflicts: Iterable[Rule] = (), most_used: tuple[str, ...] = (), **kwargs: Any
     ) -> None:
         super().__init__(*args, **kwargs)
         self.options = [param for param in self.params if isinstance(param, Option)]
-        self.conflicts = (*(row for option in self.options for row in option.conflicts), *conflicts)
+        self.conflicts = (*(rule for option in self.options for rule in option.rules), *conflicts)
         self.most_used = most_used
 
     def get_help_option(self, ctx: click.Context) -> click.Option | None:  # noqa: ARG002
@@ -120,8 +120,8 @@ class Command(click.Command):
 def _awaits_value(arg: str, named: Mapping[str, Option]) -> bool:
     """Return whether an argument is several short options in one, of which the last takes the next word as its value.
 
-    >>> letters = {"-q": Option(("-q",), group="Running", help="", is_flag=True)}
-    >>> letters["-t"] = Option(("-t",), group="Input", help="")
+    >>> letters = {"-q": Option("-q", group="Running", help="", is_flag=True)}
+    >>> letters["-t"] = Option("-t", group="Input", help="")
     >>> [_awaits_value(arg, letters) for arg in ("-qt", "-qq", "-qtx", "-tq", "--qt", "-", "x")]
     [True, False, False, False, False, False, False]
     """

@@ -1,7 +1,7 @@
 """Options that cannot be combined, or that need another: what rows and commands say of it, and one check.
 
-The row of an option has what it cannot be combined with by `apart` and its like; a command has a table of the classes
-for what many options have in common, or options that other commands have, too.
+The row of an option has what it cannot be combined with; a command has a table for what many options have in common,
+or options that other commands have, too.
 
 An option is named as it is typed: `--json`, `-n`, or `FILE` for the arguments; `--format=u16|u32` means these values.
 An option counts as given where the command line (or a preset) gives it a value other than its default. One is given by
@@ -12,96 +12,60 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TypeAlias
 
 import click
 
 from tokcli.cli.messages import READINGS
 from tokcli.errors import InputError
 
-if TYPE_CHECKING:
-    from typing_extensions import Self
-
 LEAVE_OUT = "Leave one of them out."
 INPUTS = ("files", "files_from", "files0_from")  # parameters that name what is read; `text` may be empty
 
 
 class Conflict:
-    """A conflict that a row states of its option, or a table of the option that it names."""
+    """What is said of an option, or with `when` of some of its values (`u16|u32`), by its row or by a table."""
 
-    option: str
-    others: tuple[str, ...]
-    hint: str
-    when: str
     unless = ""
 
-    def of(self, option: str) -> Self:
-        """Return the same as said of an option, or of its values `when`."""
-        made = object.__new__(type(self))
-        made.__dict__.update(self.__dict__, option=f"{option}={self.when}" if self.when else option)
-        return made
+    def __init__(self, *others: str, hint: str = "", when: str = "") -> None:
+        self.others, self.hint, self.when = others, hint, when
+
+
+Rule: TypeAlias = tuple[str, Conflict]  # an option, and what is said of it
 
 
 class Apart(Conflict):
-    """An option that cannot be combined with any of the others, unless one of `unless` (`--a|--b`) is given, too."""
+    """The option cannot be combined with any of the others, unless one of `unless` (`--a|--b`) is given, too."""
 
-    def __init__(
-        self, option: str, others: tuple[str, ...], hint: str = LEAVE_OUT, unless: str = "", when: str = ""
-    ) -> None:
-        self.option, self.others, self.hint, self.unless, self.when = option, others, hint, unless, when
+    def __init__(self, *others: str, hint: str = LEAVE_OUT, unless: str = "", when: str = "") -> None:
+        super().__init__(*others, hint=hint, when=when)
+        self.unless = unless
 
 
 class Idle(Apart):
-    """An option beside which the others would change nothing: they are rejected, unless a preset stands for them."""
+    """The others would change nothing beside the option: they are rejected, unless a preset stands for them."""
 
 
 class Needs(Conflict):
-    """An option that has no meaning without one of the others, and is rejected then; `phrase` may stand for them."""
+    """The option has no meaning without one of the others, and is rejected then; `phrase` may stand for them."""
 
-    def __init__(
-        self, option: str, others: str | tuple[str, ...], hint: str = "", phrase: str = "", when: str = ""
-    ) -> None:
-        self.option, self.others = option, (others,) if isinstance(others, str) else others
-        self.hint, self.phrase, self.when = hint, phrase, when
+    def __init__(self, *others: str, hint: str = "", phrase: str = "", when: str = "") -> None:
+        super().__init__(*others, hint=hint, when=when)
+        self.phrase = phrase
 
 
 class Required(Conflict):
-    """An option that has to be given unless one of the others is."""
-
-    def __init__(self, option: str, others: tuple[str, ...], hint: str = "", when: str = "") -> None:
-        self.option, self.others, self.hint, self.when = option, others, hint, when
+    """The option has to be given unless one of the others is."""
 
 
-# What an option's own row says, which need not name it; `when` is for some of its values (`u16|u32`) only.
-
-
-def apart(*others: str, hint: str = LEAVE_OUT, unless: str = "", when: str = "") -> Apart:
-    """Say that the option of this row cannot be combined with any of the others."""
-    return Apart("", others, hint, unless, when)
-
-
-def idle(*others: str, hint: str = LEAVE_OUT) -> Idle:
-    """Say that the others would change nothing beside the option of this row."""
-    return Idle("", others, hint)
-
-
-def needs(*others: str, hint: str = "", phrase: str = "", when: str = "") -> Needs:
-    """Say that the option of this row has no meaning without one of the others."""
-    return Needs("", others, hint, phrase, when)
-
-
-def required(*, unless: tuple[str, ...], hint: str) -> Required:
-    """Say that the option of this row has to be given."""
-    return Required("", unless, hint)
-
-
-def one_of(*groups: tuple[str, ...]) -> tuple[Apart, ...]:
-    """Return rows that reject options of more than one group, but allow several of the same group."""
-    rows = []
+def one_of(*groups: tuple[str, ...]) -> tuple[Rule, ...]:
+    """Return rules that reject options of more than one group, but allow several of the same group."""
+    rules: list[Rule] = []
     for number, group in enumerate(groups):
         others = tuple(option for other in groups[number + 1 :] for option in other)
-        rows += [Apart(option, others) for option in group]
-    return tuple(rows)
+        rules += [(option, Apart(*others)) for option in group]
+    return tuple(rules)
 
 
 def take_folders(ctx: click.Context) -> None:
@@ -123,8 +87,8 @@ def take_folders(ctx: click.Context) -> None:
     ctx.set_parameter_source("recursive", click.core.ParameterSource.COMMANDLINE)
 
 
-def check(conflicts: Iterable[Conflict], ctx: click.Context, optional_values: Collection[str]) -> None:
-    """Raise InputError for the first row of a command's table that the given options violate."""
+def check(rules: Iterable[Rule], ctx: click.Context, optional_values: Collection[str]) -> None:
+    """Raise InputError for the first of a command's rules that the given options violate."""
     given, typed = given_options(ctx), given_options(ctx, with_preset=False)
 
     def found(option: str, among: Mapping[str, object] = given) -> str | None:
@@ -137,25 +101,25 @@ def check(conflicts: Iterable[Conflict], ctx: click.Context, optional_values: Co
         value = str(among[name])
         return f"{name}{'=' if name in optional_values else ' '}{value}" if value in values.split("|") else None
 
-    for row in conflicts:
-        if isinstance(row, Required):
-            if not any(map(found, (row.option, *row.others))):
-                raise InputError(f"{row.option} is missing", row.hint)
-        elif (option := found(row.option)) is None:
+    for name, said in rules:
+        if isinstance(said, Required):
+            if not any(map(found, (name, *said.others))):
+                raise InputError(f"{name} is missing", said.hint)
+        elif (option := found(name)) is None:
             continue
-        elif isinstance(row, Needs):
-            if not any(map(found, row.others)):
-                needed = row.phrase or either([_shown(other, optional_values) for other in row.others])
-                raise InputError(f"{option} needs {needed}", row.hint)
-        elif row.unless and any(map(found, row.unless.split("|"))):
+        elif isinstance(said, Needs):
+            if not any(map(found, said.others)):
+                needed = said.phrase or either([_shown(other, optional_values) for other in said.others])
+                raise InputError(f"{option} needs {needed}", said.hint)
+        elif said.unless and any(map(found, said.unless.split("|"))):
             continue
         elif others := [
             other
-            for name in row.others
-            if (other := found(name, typed if isinstance(row, Idle) else given)) is not None
+            for one in said.others
+            if (other := found(one, typed if isinstance(said, Idle) else given)) is not None
         ]:
             hint = _misread(given["FILE"], given.get("--text")) if "FILE" in others else ""
-            raise InputError(f"{option} cannot be combined with {either(others)}", hint or row.hint)
+            raise InputError(f"{option} cannot be combined with {either(others)}", hint or said.hint)
 
 
 def _misread(files: object, text: object) -> str:

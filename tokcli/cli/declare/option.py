@@ -1,6 +1,6 @@
 """A row for each option: all there is to say of it, so that parser, help, man pages and completions cannot differ.
 
-A row is made by `option(...)` (or `argument(...)`), and is a `click.Option` with these attributes more:
+A row is an `Option` (or an `Argument`): a `click.Option` with these attributes more:
 
     group      the heading under which it is listed: one of GROUPS
     help       what it does, in one sentence that begins with a verb: for --help and completions
@@ -21,14 +21,14 @@ too; `most_used` of a command are those that its help lists first.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import click
 
-from tokcli.cli.declare.conflicts import Conflict
+if TYPE_CHECKING:
+    from tokcli.cli.declare.conflicts import Conflict, Rule
 
-F = TypeVar("F", bound=Callable[..., Any])
+Rows: TypeAlias = "tuple[Option | Argument, ...]"
 Group = Literal["Input", "Tokenizer", "Special tokens", "Output", "View", "Running"]
 GROUPS: tuple[Group, ...] = ("Input", "Tokenizer", "Special tokens", "Output", "View", "Running")
 Completed = Literal[
@@ -52,8 +52,7 @@ class Option(click.Option):
 
     def __init__(
         self,
-        names: tuple[str, ...],
-        *,
+        *names: str,
         group: Group,
         help: str,
         more: str = "",
@@ -69,8 +68,13 @@ class Option(click.Option):
         self.group, self.help, self.more = group, help, more
         self.bare, self.aliases, self.is_rare = bare, aliases, is_rare
         self.called = called or self.opts[-1]
-        self.conflicts = tuple(row.of(self.called) for row in conflicts)
+        self.conflicts = conflicts
         self.completes = completes or _completed(self)
+
+    @property
+    def rules(self) -> list[Rule]:
+        """What the row says of its option, or of some of its values."""
+        return [(f"{self.called}={said.when}" if said.when else self.called, said) for said in self.conflicts]
 
     @property
     def value(self) -> str:
@@ -112,8 +116,8 @@ class RepeatedOption(Option):
 class Argument(click.Argument):
     """The row of what a command takes beside options."""
 
-    def __init__(self, names: tuple[str, ...], *, help: str, completes: Completed, **attributes: Any) -> None:
-        super().__init__(names, **attributes)
+    def __init__(self, name: str, *, help: str, completes: Completed, **attributes: Any) -> None:
+        super().__init__((name,), **attributes)
         self.help, self.completes = help, completes
 
 
@@ -128,31 +132,10 @@ def _is_number(kind: object) -> bool:
     return isinstance(kind, (click.types.IntParamType, click.types.FloatParamType))
 
 
-def option(*names: str, cls: type[Option] = Option, **attributes: Any) -> Callable[[F], F]:
-    """Declare an option by its row; the attributes are those of `Option` and of `click.Option`."""
-    return click.option(*names, cls=cls, **attributes)
-
-
-def argument(name: str, **attributes: Any) -> Callable[[F], F]:
-    """Declare what a command takes beside options."""
-    return click.argument(name, cls=Argument, **attributes)
-
-
-def group(*options: Callable[[F], F]) -> Callable[[F], F]:
-    """Return one decorator for several options, which `--help` lists in this order."""
-
-    def decorate(function: F) -> F:
-        for option in reversed(options):
-            function = option(function)
-        return function
-
-    return decorate
-
-
 def help_option() -> Option:
     """Return the option -h, --help; click's own asks gettext for its text."""
     return Option(
-        ("-h", "--help"), group="Running", is_flag=True, is_eager=True, expose_value=False, callback=_show_help,
+        "-h", "--help", group="Running", is_flag=True, is_eager=True, expose_value=False, callback=_show_help,
         help="Show this message and exit.",
     )  # fmt: skip
 

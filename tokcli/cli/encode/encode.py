@@ -20,8 +20,7 @@ from tokcli.errors import CheckFailed, InputError
 BINARY = ("u16", "u32", "npy")
 
 
-@click.command(cls=Command, name="encode", most_used=MOST_USED)
-@declared
+@click.command(cls=Command, name="encode", params=[*declared], most_used=MOST_USED)
 def command(**given: Any) -> int:
     """Encode FILEs, or standard input: ids separated by spaces, one line for each input.
 

@@ -7,9 +7,9 @@ from typing import Literal, TypeAlias
 import click
 
 from tokcli.cli import options
-from tokcli.cli.declare.conflicts import Needs, apart, needs, one_of
+from tokcli.cli.declare.conflicts import Apart, Needs, one_of
 from tokcli.cli.declare.numbers import WholeRange
-from tokcli.cli.declare.option import argument, group, option
+from tokcli.cli.declare.option import Argument, Option, Rows
 from tokcli.cli.request import Request
 
 
@@ -61,80 +61,89 @@ VIEWS = ("--stats", "--merges", "--bytes", "--diff", "--shards", "--coverage")
 OTHERS = (*SEARCHES, *VIEWS, "--id", "--hex", "--export")
 ALL_BUT_THE_LIST = (*LOOK_UPS, *SEARCHES, *VIEWS, "--export", "--models", "--html")
 
-_look_ups = group(
-    argument("tokens", nargs=-1, metavar="[TOKEN]...", completes="text",
+_look_ups = (
+    Argument("tokens", nargs=-1, metavar="[TOKEN]...", completes="text",
              help="The texts of tokens to look up, with the escapes that `tokcli split` prints (\\n, \\x00)."),
-    option("--id", "ids", group="Input", multiple=True, type=WholeRange(min=0), metavar="N",
+    Option("--id", "ids", group="Input", multiple=True, type=WholeRange(min=0), metavar="N",
            help="Look up the token with this id.",
            more="It may be combined with TOKENs and --hex."),
-    option("--hex", "hexes", group="Input", multiple=True, metavar="HEX",
+    Option("--hex", "hexes", group="Input", multiple=True, metavar="HEX",
            help="Look up the token of these bytes.",
            more="HEX has two digits for each byte, such as f09f."),
 )  # fmt: skip
-_searches = group(
-    option("--grep", group="View", aliases=("--search",), metavar="REGEX",
+_searches = (
+    Option("--grep", group="View", aliases=("--search",), metavar="REGEX",
            help="List the tokens whose text matches REGEX.",
            more="What is not UTF-8 in a token is compared as U+FFFD."),
-    option("--prefix", group="View", metavar="TEXT",
+    Option("--prefix", group="View", metavar="TEXT",
            help="List the tokens that begin with TEXT.",
            more="TEXT may have escapes, as TOKEN."),
-    option("--longest", group="View", type=WholeRange(min=1), metavar="N",
+    Option("--longest", group="View", type=WholeRange(min=1), metavar="N",
            help="List the N longest tokens.",
            more="With other searches, it is those of the tokens found."),
-    option("--not-utf8", group="View", is_rare=True, is_flag=True, help="List the tokens that are not valid UTF-8.",
+    Option("--not-utf8", group="View", is_rare=True, is_flag=True, help="List the tokens that are not valid UTF-8.",
            more="They are parts of characters, and bytes that no text has."),
-    option("--not-self", group="View", is_rare=True, is_flag=True,
+    Option("--not-self", group="View", is_rare=True, is_flag=True,
            help="List the tokens that encode as other ids.",
            more="These are tokens whose own text, encoded by itself, gives other ids."),
 )  # fmt: skip
-_views = group(
-    option("--stats", group="View", is_flag=True,
+_views = (
+    Option("--stats", group="View", is_flag=True,
            help="Show the lengths and scripts of all tokens.",
            more="With the kinds of characters that they have."),
-    option("--merges", group="View", is_flag=True, help="List all merges in order.",
+    Option("--merges", group="View", is_flag=True, help="List all merges in order.",
            more="Each has the two tokens that it merges, and the new one. For ranks alone, the merges are recovered "
                 "from them."),
-    option("--diff", group="View", nargs=2, completes="encoding or model", metavar="A B",
-           conflicts=(apart("--encoding", "--model", hint="--diff names the encodings itself."),),
+    Option("--diff", group="View", nargs=2, completes="encoding or model", metavar="A B",
+           conflicts=(Apart("--encoding", "--model", hint="--diff names the encodings itself."),),
            help="List the tokens that A and B do not share.",
            more="A and B are names of encodings or files, as for -e."),
-    option("--bytes", "byte_order", group="View", is_rare=True, is_flag=True,
+    Option("--bytes", "byte_order", group="View", is_rare=True, is_flag=True,
            help="List the id of each byte.",
            more="This is what minbpe calls byte_shuffle."),
-    option("--shards", group="View", is_rare=True, completes="folder", metavar="DIR",
-           conflicts=(apart("--encoding", "--model", "--pattern",
+    Option("--shards", group="View", is_rare=True, completes="folder", metavar="DIR",
+           conflicts=(Apart("--encoding", "--model", "--pattern",
                             hint="The index of the shards names their encoding."),),
            help="Check the shards that encode wrote to DIR.",
            more="Each is listed with its tokens and documents, and whether it is as it was written."),
-    option("--coverage", group="View", completes="file", metavar="FILE",
+    Option("--coverage", group="View", completes="file", metavar="FILE",
            help="List the tokens that FILE uses, by frequency.",
            more="With what a character of each script costs in tokens."),
-    option("--models", group="View", metavar="GREP", bare="",
-           conflicts=(apart(*OTHERS, "--html", "--encoding", "--model", "--pattern", hint="It lists what -m knows."),),
+    Option("--models", group="View", metavar="GREP", bare="",
+           conflicts=(Apart(*OTHERS, "--html", "--encoding", "--model", "--pattern", hint="It lists what -m knows."),),
            help="List the models that -m knows.",
            more="With their tokenizers and context windows. GREP is a regex, which may follow after a space, too: only "
                 "models whose name or tokenizer it matches are listed. For instance, `tokcli inspect-ranks --models "
                 "llama`."),
-    options.takes_html(apart(*SEARCHES, *VIEWS, "--export", "--json", "--csv", "--output",
+    options.takes_html(Apart(*SEARCHES, *VIEWS, "--export", "--json", "--csv", "--output",
                              hint="The page shows all tokens, in a form of its own.")),
 )  # fmt: skip
-_form = group(
-    option("--json", "as_json", group="Output", is_flag=True, conflicts=(apart("--csv"),),
+_form = (
+    Option("--json", "as_json", group="Output", is_flag=True, conflicts=(Apart("--csv"),),
            help="Output JSON.",
            more="It is one document, with all that the table has."),
-    option("--csv", "as_csv", group="Output", is_flag=True,
+    Option("--csv", "as_csv", group="Output", is_flag=True,
            help="Output comma-separated values.",
            more="By default, a table has columns for people on a terminal, and is separated by tabs in a pipe."),
-    option("--export", "form", group="Output", type=click.Choice(["tiktoken", "gpt2", "huggingface", "minbpe"]),
-           metavar="FORMAT", conflicts=(needs("--output", hint="--export writes files: name one with -o FILE."),),
+    Option("--export", "form", group="Output", type=click.Choice(["tiktoken", "gpt2", "huggingface", "minbpe"]),
+           metavar="FORMAT", conflicts=(Needs("--output", hint="--export writes files: name one with -o FILE."),),
            help="Write the encoding to -o FILE in this format.",
            more="The choices are tiktoken, gpt2, huggingface and minbpe. Every token keeps its id; if the format "
                 "cannot hold something of the encoding, the error says what would be lost."),
 )  # fmt: skip
-declared = group(_look_ups, _searches, _views, options.takes_encoding(), _form, options.takes_output(), options.common)
+declared: Rows = (
+    *_look_ups,
+    *_searches,
+    *_views,
+    *options.takes_encoding(),
+    *_form,
+    options.takes_output(),
+    *options.common,
+)
 
 CONFLICTS = (  # of many options with each other, or of options that other commands have, too
-    *(Needs(option, ALL_BUT_THE_LIST, "Name a TOKEN, or give --stats, --merges, --grep REGEX or another view.",
-            "something to look up") for option in ("--encoding", "--model", "--pattern")),
+    *((option, Needs(*ALL_BUT_THE_LIST, phrase="something to look up",
+                     hint="Name a TOKEN, or give --stats, --merges, --grep REGEX or another view."))
+      for option in ("--encoding", "--model", "--pattern")),
     *one_of(*((view,) for view in VIEWS), SEARCHES, LOOK_UPS),
 )  # fmt: skip

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from tokcli.cli.terminal.pager import ShownOn
 
 
-@click.command(cls=Command, name="inspect-ranks", conflicts=CONFLICTS, most_used=MOST_USED)
-@declared
+@click.command(cls=Command, name="inspect-ranks", params=[*declared], conflicts=CONFLICTS, most_used=MOST_USED)
 def command(**given: Any) -> None:
     """Look up TOKENs: their ids, their bytes, and the two tokens that merge into each. Without arguments, list the
     encodings.

@@ -35,8 +35,7 @@ RULE = "---\n"  # between two views where there is no screen
 FileState: TypeAlias = tuple[int, int] | None
 
 
-@click.command(cls=Command, name="split", conflicts=CONFLICTS, most_used=MOST_USED)
-@declared
+@click.command(cls=Command, name="split", params=[*declared], conflicts=CONFLICTS, most_used=MOST_USED)
 def command(**given: Any) -> int:
     """Split FILEs, or standard input, into pieces with the encoding's pattern, one piece per line. Characters that are
     not printable are escaped: \\n, \\t, \\xNN. Views: --table, --why, --diff, --stats, --lint, --identify, --emit.

@@ -7,9 +7,9 @@ from typing import TypeAlias
 import click
 
 from tokcli.cli import options
-from tokcli.cli.declare.conflicts import Apart, apart, needs, one_of
+from tokcli.cli.declare.conflicts import Apart, Needs, one_of
 from tokcli.cli.declare.numbers import WholeRange
-from tokcli.cli.declare.option import group, option
+from tokcli.cli.declare.option import Option, Rows
 from tokcli.cli.request import TextRequest
 
 
@@ -43,78 +43,78 @@ TEXT_ONLY = ("--no-decompress", "--errors", "--special", "--allow-special", "--a
 
 def _reads_no_text(view: str, *others: str, hint: str = "") -> tuple[Apart, Apart]:
     said = f"{view} reads no text."
-    return apart(*TEXT_ONLY, hint=said), apart(*others, hint=hint or said)
+    return Apart(*TEXT_ONLY, hint=said), Apart(*others, hint=hint or said)
 
 
-_views = group(
-    option("--table", group="View", is_flag=True,
+_views = (
+    Option("--table", group="View", is_flag=True,
            help="Show each piece, and what made it.",
            more="The columns are the number of the piece, its bytes and characters, the alternative of the pattern "
                 "that matched (a1 is the first), the text, and the ids of its tokens."),
-    option("--why", group="View", aliases=("--explain",), metavar="POS|TEXT",
+    Option("--why", group="View", aliases=("--explain",), metavar="POS|TEXT",
            help="Show why the text is cut at byte POS, or at TEXT.",
            more="Each alternative of the pattern is tried at that byte, counted from 0: what it matches, what stops "
                 "it, and why one of them wins. TEXT is looked for in the input; a TEXT that several pieces share is "
                 "explained at the beginning of each of them. A number is a byte; text:42 looks for the text 42."),
-    option("--diff", group="View", completes="encoding or model", metavar="ENCODING|P",
+    Option("--diff", group="View", completes="encoding or model", metavar="ENCODING|P",
            help="Show where another encoding or pattern differs.",
            more="Only the regions that the two patterns cut differently are shown, both sides of each. P is a regex. "
                 "If there are none, a note says so."),
-    option("--stats", group="View", is_flag=True,
+    Option("--stats", group="View", is_flag=True,
            help="Count what each alternative matches.",
            more="With the longest pieces, and the pieces of several tokens. Alternatives that never match are named."),
-    option("--lint", group="View", is_flag=True,
+    Option("--lint", group="View", is_flag=True,
            conflicts=_reads_no_text("--lint", "FILE", "--text", *options.LISTS, "-r",
                                     hint="--lint reads no text; --stats does."),
            help="Check the pattern for mistakes.",
            more="Reported are text that the pattern leaves out, alternatives that are dead or empty, repeats that "
                 "backtrack, and engines that read the pattern differently. The exit status is 1 if there is an error."),
-    option("--identify", group="View", is_flag=True,
+    Option("--identify", group="View", is_flag=True,
            conflicts=_reads_no_text("--identify", "--text", *options.LISTS, "-r", "--watch"),
            help="Name the known pattern that is nearest.",
            more="It is the pattern of the encoding, or of the vocabulary FILE. What was changed is shown."),
-    option("--find-witness", group="View", is_rare=True, is_flag=True,
-           conflicts=(needs("--diff"),
+    Option("--find-witness", group="View", is_rare=True, is_flag=True,
+           conflicts=(Needs("--diff"),
                       *_reads_no_text("--find-witness", "FILE", "--text", *options.LISTS, "-r")),
            help="Find a text that --diff's pattern cuts otherwise.",
            more="It is the shortest text that the two patterns split differently; if there is none, up to which length "
                 "is said. No input is read. For instance: `tokcli split -m gpt-4 --diff o200k_base --find-witness`."),
-    option("--witnesses", group="View", is_rare=True, metavar="N", type=WholeRange(1, MOST_WITNESSES), default=1,
-           conflicts=(needs("--find-witness"),),
+    Option("--witnesses", group="View", is_rare=True, metavar="N", type=WholeRange(1, MOST_WITNESSES), default=1,
+           conflicts=(Needs("--find-witness"),),
            help="Find up to N such texts.",
            more=f"None of them contains another. N is at most {MOST_WITNESSES:,}."),
-    option("--emit", group="Output", is_rare=True, metavar="ENGINE", type=click.Choice(ENGINES),
+    Option("--emit", group="Output", is_rare=True, metavar="ENGINE", type=click.Choice(ENGINES),
            conflicts=_reads_no_text("--emit", "FILE", "--text", *options.LISTS, "-r"),
            help="Write the pattern for another regex engine.",
            more=f"ENGINE is one of {', '.join(ENGINES)}. The pattern has the same classes of characters there; if "
                 "something stands in the way, the error says what."),
-    option("--watch", group="View", is_rare=True, is_flag=True,
-           conflicts=(apart(*options.LISTS, hint="Name the FILEs to watch."),),
+    Option("--watch", group="View", is_rare=True, is_flag=True,
+           conflicts=(Apart(*options.LISTS, hint="Name the FILEs to watch."),),
            help="Draw the view again when a file changes.",
            more="Watched are the inputs, and the file of --pattern-file."),
     options.takes_html(
-        apart("--records", "--field", "--json", "--output", hint="The page has its own format."),
-        apart("--diff", "--lint", "--identify", "--emit", "--watch",
+        Apart("--records", "--field", "--json", "--output", hint="The page has its own format."),
+        Apart("--diff", "--lint", "--identify", "--emit", "--watch",
               hint="The page shows pieces and what made them, as --table, --stats and --why do."),
     ),
 )  # fmt: skip
 
-declared = group(
-    options.takes_files,
-    options.takes_folders,
-    options.takes_encoding(),
-    option("--pattern-file", group="Tokenizer", completes="file", metavar="F", conflicts=(apart("--pattern"),),
+declared: Rows = (
+    *options.takes_files,
+    *options.takes_folders,
+    *options.takes_encoding(),
+    Option("--pattern-file", group="Tokenizer", completes="file", metavar="F", conflicts=(Apart("--pattern"),),
            help="Read the pattern from the file F.",
            more="One newline at its end is ignored."),
-    options.takes_text(),
-    options.takes_records("An answer has the member pieces, whose strings joined are the text."),
-    _views,
+    *options.takes_text(),
+    *options.takes_records("An answer has the member pieces, whose strings joined are the text."),
+    *_views,
     options.takes_output(),
-    options.common,
+    *options.common,
 )  # fmt: skip
 
 CONFLICTS = (  # of many options with each other, or of options that other commands have, too
     *one_of(*((view,) for view in VIEWS)),
-    Apart("-r", ("--why", "--lint", "--watch")),
-    *(Apart(view, ("--records",), "Views show whole inputs.") for view in VIEWS),
+    ("-r", Apart("--why", "--lint", "--watch")),
+    *((view, Apart("--records", hint="Views show whole inputs.")) for view in VIEWS),
 )

@@ -10,8 +10,7 @@ from tokcli.cli.declare.command import Command
 from tokcli.cli.train.train_options import MOST_USED, TrainOptions, declared
 
 
-@click.command(cls=Command, name="train", most_used=MOST_USED)
-@declared
+@click.command(cls=Command, name="train", params=[*declared], most_used=MOST_USED)
 def command(**given: Any) -> int:
     """Train a byte pair encoding on FILEs, or on standard input.
 
