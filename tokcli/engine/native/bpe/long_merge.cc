@@ -8,7 +8,8 @@
 //
 // Windows of 62 bytes are merged as short pieces are, twelve in turns. (Profile, ms/MB of text without borders: 65 in
 // windows of 256 bytes with a heap each.) Where two of them do not fit together, a larger window with a heap goes on
-// from the last border; where that does not fit, either, all begins again in ever larger windows, in the end one.
+// from the last border; where that does not fit, either, all begins again in ever larger windows, in the end one. Text
+// that repeats itself has windows of its own, which hold runs of any length (repeats.h).
 #include <algorithm>
 #include <bit>
 #include <functional>
@@ -180,34 +181,83 @@ bool go_on_with_heap(const Vocabulary& v, LongPiece& piece, MergeScratch& s) {
   return true;
 }
 
+// Writes a unit `count` times, and returns the end of what it has written.
+uint32_t* write_units(const Vocabulary& v, std::span<const RepeatCell> unit, size_t count, uint32_t* to) {
+  if (unit.size() == 1) return std::fill_n(to, count, v.id_of_part(unit[0].part));
+  for (size_t i = 0; i < count; ++i) {
+    for (const RepeatCell& cell : unit) *to++ = v.id_of_part(cell.part);
+  }
+  return to;
+}
+
+// Goes on with a window of runs where the text repeats itself; returns whether it does and the window fits what is there.
+bool go_on_with_repeats(const Vocabulary& v, LongPiece& piece, MergeScratch& s) {
+  const uint8_t* const p = piece.job->p + piece.at;
+  const size_t left = piece.job->size - piece.at;
+  if (!RepeatMerger::may_repeat(p, left) || !s.repeats.merge(v, p, left)) return false;
+  const std::vector<RepeatCell>& cells = s.repeats.cells();
+  s.pace.step(cells.size() * kStride);
+  if (piece.at > 0 && v.id_of_part(cells[0].part) != piece.expected) return false;
+  const size_t sure = s.repeats.bytes() < left ? s.repeats.sure_bytes() : left;
+  size_t done = 0, i = 0;
+  while (i < cells.size()) {
+    const auto unit = std::span(cells).subspan(i, cells[i].width);
+    size_t bytes = 0;
+    for (const RepeatCell& cell : unit) bytes += cell.size;
+    const size_t count = std::min<size_t>(unit[0].count, (sure - done) / bytes);
+    piece.next = write_units(v, unit, count, piece.next);
+    done += count * bytes;
+    if (count < unit[0].count) break;
+    i += unit.size();
+  }
+  if (i < cells.size()) piece.expected = v.id_of_part(cells[i].part);
+  piece.at += done;
+  return done > 0;
+}
+
+// Goes on where windows do not fit together: with runs, or with larger windows, `heaps` of them. Returns whether these fit.
+bool go_on(const Vocabulary& v, LongPiece& piece, MergeScratch& s, size_t heaps) {
+  for (; heaps > 0 && piece.at < piece.job->size; --heaps) {
+    if (!go_on_with_repeats(v, piece, s) && !go_on_with_heap(v, piece, s)) return false;
+  }
+  return true;
+}
+
+// Merges all windows that there are, each on its own.
+void merge_all_windows(const Vocabulary& v, MergeScratch& s) {
+  s.pace.step(s.windows.size() * kStride);
+  s.window_queue.clear();
+  uint32_t* const ids = s.window_ids.room(s.windows.size() * kWindowBytes);
+  for (size_t i = 0; i < s.windows.size(); ++i) {
+    s.windows[i].out = ids + i * kWindowBytes;
+    s.window_queue.push_back(&s.windows[i]);
+  }
+  merge_windows(v, s.window_queue);
+}
+
 }  // namespace
 
 void merge_long(const Vocabulary& v, MergeScratch& s) {
   while (!s.long_pieces.empty()) {
     s.windows.clear();
     size_t taken = 0;  // pieces, from the end
-    while (taken < s.long_pieces.size() && s.windows.size() < kMostWindows)
-      add_windows(s.long_pieces[s.long_pieces.size() - ++taken], s);
-    s.pace.step(s.windows.size() * kStride);
-    s.window_queue.clear();
-    uint32_t* const ids = s.window_ids.room(s.windows.size() * kWindowBytes);
-    for (size_t i = 0; i < s.windows.size(); ++i) {
-      s.windows[i].out = ids + i * kWindowBytes;
-      s.window_queue.push_back(&s.windows[i]);
+    while (taken < s.long_pieces.size() && s.windows.size() < kMostWindows) {
+      LongPiece& piece = s.long_pieces[s.long_pieces.size() - ++taken];
+      piece.count = 0;
+      while (piece.at < piece.job->size && go_on_with_repeats(v, piece, s)) continue;
+      if (piece.at < piece.job->size) add_windows(piece, s);
     }
-    merge_windows(v, s.window_queue);
+    merge_all_windows(v, s);
     for (size_t number = s.long_pieces.size(); taken > 0; --taken) {
       LongPiece& piece = s.long_pieces[--number];
       MergeJob& job = *piece.job;
-      bool fits = put_together(piece, std::span<const MergeWindow>(s.windows).subspan(piece.first, piece.count));
-      const size_t heaps = std::exchange(piece.heaps, fits ? 1 : std::min(kMostHeaps, 2 * piece.heaps));
-      if (!fits) {
-        fits = true;
-        for (size_t i = 0; fits && i < heaps && piece.at < job.size; ++i) fits = go_on_with_heap(v, piece, s);
-      }
-      if (!fits) {
-        piece.next = job.out + merge_in_heaps(v, job.p, job.size, s, job.out);
-        piece.at = job.size;
+      if (piece.count > 0) {
+        bool fits = put_together(piece, std::span<const MergeWindow>(s.windows).subspan(piece.first, piece.count));
+        const size_t heaps = std::exchange(piece.heaps, fits ? 1 : std::min(kMostHeaps, 2 * piece.heaps));
+        if (!fits && !go_on(v, piece, s, heaps)) {
+          piece.next = job.out + merge_in_heaps(v, job.p, job.size, s, job.out);
+          piece.at = job.size;
+        }
       }
       if (piece.at < job.size) continue;
       job.count = static_cast<uint32_t>(piece.next - job.out);
@@ -227,6 +277,5 @@ bool last_merge(const Vocabulary& v, const uint8_t* p, size_t size, MergeScratch
   if (count == 2) std::copy_n(found, 2, parts.begin());
   return count == 2;
 }
-
 
 }  // namespace tokcli

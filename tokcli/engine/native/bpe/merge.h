@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/watch.h"
+#include "bpe/repeats.h"
 #include "bpe/vocabulary.h"
 
 namespace tokcli {
@@ -52,6 +53,7 @@ struct MergeScratch {
   std::vector<MergeWindow> windows;
   std::vector<MergeWindow*> window_queue;
   GrowingBuffer<uint32_t> window_ids;
+  RepeatMerger repeats;
   Pace pace;
 };
 
