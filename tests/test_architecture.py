@@ -26,6 +26,8 @@ from source_tree import (
 )
 from support import ROOT
 
+from tokcli.engine import backend
+
 # who may import whom: each layer, and all that it may use
 LAYERS = {
     "cli": {
@@ -320,6 +322,7 @@ RULES = {  # what only the rules of a tokenizer need, or its compiling
 }
 
 
+@pytest.mark.skipif(backend.native() is None, reason="without native code, the rules are asked for each text")
 def test_counting_by_a_compiled_shortcut_loads_no_rules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOKCLI_CACHE_DIR", str(tmp_path))
     file = ROOT / "tests" / "data" / "formats" / "plain.tokenizer.json"
