@@ -1,6 +1,6 @@
 """What tokenizers 1.0 adds to tokenizer.json, which 0.23 does not read; and where its ids are not those of 0.23 (and ours).
 
-tests/data/formats/tokenizers_1.json lists the differences of one release: `why`, the texts of golden.json that it encodes
+tests/data/tokenizers_1.json lists the differences of one release: `why`, the texts of golden.json that it encodes
 differently, and the code points that it does (null where texts say enough). It is compared where that release is
 installed: `bash .ci/full tokenizers_1`.
 """
@@ -20,7 +20,7 @@ from tokcli.errors import VocabularyError
 
 FOLDER = ROOT / "tests" / "data" / "formats"
 PLAIN = FOLDER / "plain.tokenizer.json"
-KNOWN = json.loads((FOLDER / "tokenizers_1.json").read_text("utf-8"))
+KNOWN = json.loads((FOLDER.parent / "tokenizers_1.json").read_text("utf-8"))
 NAMES = list(KNOWN["differences"])
 LAST = 0x32000  # code points from here on are not assigned, private, or variation selectors
 
