@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Packs the tokenizer.json of an open model into tokcli/vocab, and checks that it comes out again to the byte.
+"""Packs the tokenizer.json or tekken.json of an open model into tokcli/vocab, and checks that it comes out again.
 
-    python tests/tools/pack_tokenizer.py REPOSITORY TOKENIZER.JSON
+    python tests/tools/pack_tokenizer.py REPOSITORY FILE
 
 REPOSITORY is one of tokcli.registry.inside.INSIDE, which has the SHA-256 that its maker publishes; a file with another
 is refused. Where its ranks are packed already, those of the file must be the same. Of deepseek-r1 and deepseek-v3.1, the
@@ -10,6 +10,7 @@ file is that of deepseek-v3, in which some added tokens are named.
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import re
@@ -19,10 +20,10 @@ from pathlib import Path
 from pack_vocab import VOCAB, pack
 
 from tokcli.engine.bpe.byte_alphabet import BYTE_OF
-from tokcli.formats.packed_tokenizer import tokenizer_json
+from tokcli.formats.packed_tokenizer import tekken_json, tokenizer_json
 from tokcli.formats.read import sources_of
 from tokcli.formats.tiktoken import format_tiktoken
-from tokcli.registry.inside import INSIDE
+from tokcli.registry.inside import INSIDE, Inside
 
 # What DeepSeek's later files say instead of V3's, whose bytes they have otherwise: names for tokens that were kept free.
 _THINK = {128798: "<think>", 128799: "</think>"}
@@ -37,6 +38,37 @@ def main(repository: str, path: str) -> int:
     if (found := hashlib.sha256(data).hexdigest()) != wanted.sha256:
         print(f"{path}: sha256 {found}, expected {wanted.sha256}", file=sys.stderr)
         return 1
+    packed, again = _packed_tekken(wanted, data) if wanted.file == "tekken.json" else _packed_tokenizer(wanted, data)
+    if again != data:
+        print(f"{path}: its packed form does not give the same file", file=sys.stderr)
+        return 1
+    for name, contents in packed.items():
+        place = VOCAB / name
+        if not name.endswith("template") and place.exists() and place.read_bytes() != contents:
+            print(f"{name}: another vocabulary is there", file=sys.stderr)
+            return 1
+        place.write_bytes(contents)
+        print(f"{hashlib.sha256(contents).hexdigest()}  {name}  {len(contents)} bytes")
+    print("key", sources_of({wanted.file: data}).sha256)
+    return 0
+
+
+def _packed_tekken(wanted: Inside, data: bytes) -> tuple[dict[str, bytes], bytes]:
+    """Return the packed files of a tekken.json by name, and the file that they stand for."""
+    text = data.decode()
+    tokens = {base64.b64decode(item["token_bytes"]): item["rank"] for item in json.loads(text)["vocab"]}
+    begin = text.index('"vocab": [\n') + len('"vocab": [\n')
+    end = re.compile(r"\n *\]").search(text, begin)
+    assert end is not None
+    indent = " " * (len(text[begin:]) - len(text[begin:].lstrip(" ")))
+    mark = "@tekken-ascii" if text.isascii() else "@tekken"
+    template = f"{text[:begin]}{indent}{mark}{text[end.start() :]}".encode()
+    ranks = pack(tokens, hashlib.sha256(format_tiktoken(tokens)).hexdigest())
+    return {f"{wanted.name}.template": template, f"{wanted.ranks}.ranks": ranks}, tekken_json(template, ranks, "")
+
+
+def _packed_tokenizer(wanted: Inside, data: bytes) -> tuple[dict[str, bytes], bytes]:
+    """Return the packed files of a tokenizer.json by name, and the file that they stand for."""
     model = json.loads(data)["model"]
     pairs = [pair.split(" ") if isinstance(pair, str) else pair for pair in model["merges"]]
     lefts = bytes(len(_bytes(first)) for first, _ in pairs)
@@ -51,18 +83,7 @@ def main(repository: str, path: str) -> int:
         f"{wanted.ranks}.ranks": pack(ranks, hashlib.sha256(format_tiktoken(ranks)).hexdigest()),
         f"{wanted.ranks}.merges": lefts,
     }
-    if tokenizer_json(*packed.values(), repository) != data:
-        print(f"{path}: its packed form does not give the same file", file=sys.stderr)
-        return 1
-    for name, contents in packed.items():
-        place = VOCAB / name
-        if not name.endswith("template") and place.exists() and place.read_bytes() != contents:
-            print(f"{name}: another vocabulary is there", file=sys.stderr)
-            return 1
-        place.write_bytes(contents)
-        print(f"{hashlib.sha256(contents).hexdigest()}  {name}  {len(contents)} bytes")
-    print("key", sources_of({"tokenizer.json": data}).sha256)
-    return 0
+    return packed, tokenizer_json(*packed.values(), wanted.name)
 
 
 def _edited(data: bytes, name: str) -> bytes:

@@ -183,7 +183,8 @@ def _from_package(
 ) -> Encoding:
     """Return the encoding of a repository whose tokenizer ships with the package, and which was named so."""
     if name != repository and note is not None:
-        note(_which(name, repository))
+        file = _files().file_inside(repository)
+        note(_which(name, repository) + ("" if file == "tokenizer.json" else f" ({file})"))
     with pattern_from(repository if pattern is None else None):
         return encoding_of(_files().load_inside(repository), repository, repository, pattern, None, needs_pattern)
 

@@ -1,7 +1,7 @@
 """The tokenizers of open models that ship with the package, by the repository of the hub that has them. Data only.
 
-tokcli/vocab has each as three packed files (formats/packed_tokenizer.py), which are unpacked and compiled once; later
-runs use what the cache keeps of that, as of a file. NOTICE says where each comes from.
+tokcli/vocab has each in packed files (formats/packed_tokenizer.py), which are unpacked and compiled once; later runs
+use what the cache keeps of that, as of a file. NOTICE says where each comes from.
 """
 
 from __future__ import annotations
@@ -10,13 +10,14 @@ from collections.abc import Mapping
 
 
 class Inside:
-    """A tokenizer.json in packed form: NAME.template, and RANKS.ranks and RANKS.merges, which others may share.
+    """A tokenizer's file in packed form: NAME.template, and RANKS.ranks and RANKS.merges, which others may share.
 
-    `sha256` is that of the tokenizer.json, and `key` that of the container which the cache keeps of it.
+    `sha256` is that of the file, and `key` that of the container which the cache keeps of it. `file` is its name in the
+    repository; a tekken.json has no merges.
     """
 
-    def __init__(self, name: str, ranks: str, sha256: str, key: str) -> None:
-        self.name, self.ranks, self.sha256, self.key = name, ranks, sha256, key
+    def __init__(self, name: str, ranks: str, sha256: str, key: str, file: str = "tokenizer.json") -> None:
+        self.name, self.ranks, self.sha256, self.key, self.file = name, ranks, sha256, key, file
 
 
 # each row: a tokenizer, and the repositories of the hub that have this very file; its name stands for the first
@@ -77,6 +78,26 @@ _ROWS = (
             "5deb38fcdf3fa8732ec499cd652cd476b2c8d6d971e54a23f3cc7fe34c9735cb",
         ),
         "deepseek-ai/DeepSeek-V4-Pro deepseek-ai/DeepSeek-V4-Flash deepseek-ai/DeepSeek-V4-Flash-0731",
+    ),
+    (
+        Inside(
+            "tekken",
+            "tekken",
+            "eccd1665d2e477697c33cb7f0daa6f6dfefc57a0a6bceb66d4be52952f827516",
+            "0a658c0d3e171c1726bec0e6949a648e5777356173411436e3d6a4c585d8a2f7",
+            "tekken.json",
+        ),
+        "mistralai/Mistral-Nemo-Instruct-2407 mistralai/Mistral-Nemo-Base-2407",
+    ),
+    (
+        Inside(
+            "pixtral",
+            "tekken",
+            "1948e2d48b0e7377f1bb5f1210f1ae5f984934e75713fc07e2452729b8365316",
+            "b97ad790e58ba35de4a1084001bce940167e3fd3170d27ba1a626f8686f00222",
+            "tekken.json",
+        ),
+        "mistralai/Pixtral-12B-2409",
     ),
 )
 INSIDE: Mapping[str, Inside] = {repository: inside for inside, listed in _ROWS for repository in listed.split()}

@@ -15,7 +15,7 @@ from tokcli.engine.bpe.image import image_of
 from tokcli.errors import VocabularyError
 from tokcli.formats import read
 from tokcli.formats.limits import read_regular_file
-from tokcli.formats.packed_tokenizer import tokenizer_json
+from tokcli.formats.packed_tokenizer import tekken_json, tokenizer_json
 from tokcli.formats.sources import Sources
 from tokcli.formats.tiktoken import RanksFile, check_special_tokens
 from tokcli.registry.catalog import encoding_of_ranks
@@ -44,20 +44,23 @@ def load_data(files: Mapping[str, bytes]) -> LazyRanks | TextTokenizer:
 
 def compile_inside(repository: str) -> LazyRanks | TextTokenizer:
     """Return the tokenizer of a repository that ships with the package, and keep it compiled if possible."""
-    return load_data({f"{repository}/tokenizer.json": unpacked(INSIDE[repository])})
+    found = INSIDE[repository]
+    return load_data({f"{repository}/{found.file}": unpacked(found)})
 
 
 def read_inside(repository: str) -> LazyRanks | TextTokenizer:
     """Read such a tokenizer again for what its container lacks."""
-    return _parsed(read.sources_of({f"{repository}/tokenizer.json": unpacked(INSIDE[repository])}), repository)
+    found = INSIDE[repository]
+    return _parsed(read.sources_of({f"{repository}/{found.file}": unpacked(found)}), repository)
 
 
 def unpacked(found: Inside) -> bytes:
-    """Return a tokenizer.json that ships, to the byte; VocabularyError says that a packed file is damaged."""
-    stem = os.path.join(VOCAB, found.ranks)
-    paths = (os.path.join(VOCAB, f"{found.name}.template"), f"{stem}.ranks", f"{stem}.merges")
-    template, ranks, lefts = map(read_regular_file, paths)
-    return tokenizer_json(template, ranks, lefts, paths[0])
+    """Return a tokenizer's file that ships, to the byte; VocabularyError says that a packed file is damaged."""
+    path, stem = os.path.join(VOCAB, f"{found.name}.template"), os.path.join(VOCAB, found.ranks)
+    template, ranks = read_regular_file(path), read_regular_file(f"{stem}.ranks")
+    if found.file == "tekken.json":
+        return tekken_json(template, ranks, path)
+    return tokenizer_json(template, ranks, read_regular_file(f"{stem}.merges"), path)
 
 
 def read_file(

@@ -39,9 +39,14 @@ def repository_inside(name: str) -> str | None:
     return name if name in INSIDE else NAMES.get(name)
 
 
+def file_inside(repository: str) -> str:
+    """Return the name of the file of a repository that ships."""
+    return INSIDE[repository].file
+
+
 def load_inside(repository: str) -> LazyRanks | TextTokenizer:
     """Return the tokenizer of a repository that ships with the package (registry/inside.py), compiled if possible."""
-    native, shown = backend.native(), f"{repository}/tokenizer.json"
+    native, shown = backend.native(), f"{repository}/{INSIDE[repository].file}"
     store = None if native is None else Store.open(native)
     if store is not None:
         found = store.load(INSIDE[repository].key, shown, lambda: _compile().read_inside(repository))
