@@ -8,8 +8,13 @@ still catch it.
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterable
-from typing import Literal
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Literal, TypeAlias
+
+    Unit: TypeAlias = Literal["byte", "character"]  # of an offset; both count from 0
 
 EXIT_CHECK_FAILED = 1  # a check that the user asked for did not hold (`--max`, `--fail-if-truncated`)
 EXIT_ERROR = 2  # usage, unreadable or invalid input, no vocabulary
@@ -71,9 +76,6 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 def _seen(name: str) -> str:
     """Return a name as messages have it: in quotes if there is nothing else to see of it."""
     return name if name.strip() else repr(name)
-
-
-Unit = Literal["byte", "character"]  # of an offset; both count from 0
 
 
 class TokcliError(Exception):

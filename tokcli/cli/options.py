@@ -6,7 +6,7 @@ What a row is, declare/option.py says; what an option leads to is decided in req
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,10 +17,15 @@ from tokcli.cli.declare.option import Argument, Option, RepeatedOption, Rows
 from tokcli.engine.base.time_limit import time_limit
 
 if TYPE_CHECKING:
+    from typing import Literal, TypeAlias
+
     from typing_extensions import Self, dataclass_transform
 
     from tokcli.engine.stream.chunks import Utf8Errors
     from tokcli.render.console import Color
+
+    Special: TypeAlias = Literal["error", "text", "allow"]
+    RecordKind: TypeAlias = Literal["lines", "nul", "jsonl"]
 
 else:
 
@@ -28,9 +33,6 @@ else:
         """Return a decorator that does nothing: only type checkers use it."""
         return lambda kind: kind
 
-
-Special = Literal["error", "text", "allow"]
-RecordKind = Literal["lines", "nul", "jsonl"]
 
 DEFAULT_ENCODING = "o200k_base"
 DEFAULT_SECONDS = 5  # as in engine/base/time_limit.py; a test compares the two
@@ -133,6 +135,14 @@ class TextOptions(InputOptions, FolderOptions):
     def is_for_ids(self) -> bool:
         """Whether ids alone are asked for: then special tokens in the text are an error by default, else text."""
         return False
+
+
+class ChatOptions(EncodingOptions):
+    """The options of commands that render requests to chat models, as values."""
+
+    chat: bool
+    chat_template: str | None
+    no_generation_prompt: bool
 
 
 class ClusterOptions(TextOptions):
@@ -283,6 +293,18 @@ def takes_records(members: str) -> Rows:
                     f"each "
                     "record."),
     )  # fmt: skip
+
+
+_of_chat = Needs("--chat")
+takes_template = (
+    Option("--chat-template", group="Input", is_rare=True, completes="file", metavar="FILE", conflicts=(_of_chat,),
+           help="Render --chat with the template in FILE.",
+           more="FILE is a Jinja template. Where the tokenizer has several templates, FILE may be the name of one."),
+    Option("--no-generation-prompt", group="Input", is_rare=True, is_flag=True, conflicts=(_of_chat,),
+           help="Leave out the beginning of the answer.",
+           more="Many templates end with what a model's answer begins with; with this option, they end after the last "
+                "message."),
+)  # fmt: skip
 
 
 def takes_output(*conflicts: Conflict) -> Option:

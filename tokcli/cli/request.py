@@ -20,7 +20,6 @@ from tokcli.cli.options import (
     FolderOptions,
     InputOptions,
     Options,
-    Special,
     TextOptions,
 )
 from tokcli.engine import backend
@@ -32,6 +31,7 @@ from tokcli.engine.tokens import Tokens
 
 if TYPE_CHECKING:
     from tokcli.cli.inputs.records import Batch, Unparsed
+    from tokcli.cli.options import Special
     from tokcli.cli.record import Record
     from tokcli.cli.walk.found_texts import FoundTexts
     from tokcli.engine.adapters.record_runs import Records

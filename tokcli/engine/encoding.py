@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from tokcli.engine.base import arguments
 from tokcli.engine.base.locks import new_lock  # noqa: F401 - whoever has an encoding may fork
@@ -23,6 +23,7 @@ from tokcli.errors import TokcliError, UnknownTokenError, VocabularySizeError
 if TYPE_CHECKING:
     from pathlib import Path
     from types import ModuleType
+    from typing import Literal, TypeAlias, TypeVar
 
     import numpy as np
     import numpy.typing as npt
@@ -30,8 +31,8 @@ if TYPE_CHECKING:
     from tokcli.engine.text_decoder import TextDecoder
     from tokcli.engine.tokenizer import Tokenizer
 
-Decoded = TypeVar("Decoded", str, bytes)
-Reopen = tuple[Callable[..., "Encoding"], tuple[Any, ...]]
+    Decoded = TypeVar("Decoded", str, bytes)
+    Reopen: TypeAlias = tuple[Callable[..., "Encoding"], tuple[Any, ...]]
 """A function and its arguments that give an equal encoding: what is pickled instead of a whole vocabulary."""
 
 

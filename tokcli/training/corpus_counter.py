@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol, cast
 
 from tokcli.engine.pretokenizers.pretokenizer import PreTokenizer
-from tokcli.engine.stream.chunks import Blocks, Chunk, ReadOptions, Utf8Errors, read_chunks, split_chunk
+from tokcli.engine.stream.chunks import Chunk, ReadOptions, read_chunks, split_chunk
 from tokcli.engine.stream.parallel import ordered
 from tokcli.engine.stream.parts import read_parts
 from tokcli.engine.stream.utf8 import AnyChunk, SplitText, special_finder, valid_utf8
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tokcli.engine import _native
+    from tokcli.engine.stream.chunks import Blocks, Utf8Errors
     from tokcli.training.runs_folder import RunsFolder
 
 MAX_RUNS = 64  # runs that are merged at once: each takes an open file and a block

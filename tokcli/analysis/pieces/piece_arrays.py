@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 
 from tokcli.analysis.pieces.pieces import UNKNOWN, ChunkPieces, Piece
 from tokcli.engine.encoding import Encoding
-from tokcli.engine.stream.chunks import Blocks, Chunk, ReadOptions
+from tokcli.engine.stream.chunks import Chunk, ReadOptions
 from tokcli.engine.stream.utf8 import SplitText
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
+
+    from tokcli.engine.stream.chunks import Blocks
 
 PieceIds = tuple[Piece, tuple[int, ...]]
 

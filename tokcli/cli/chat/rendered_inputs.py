@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import BinaryIO, cast
 
 from tokcli.cli import messages, streams
-from tokcli.cli.chat.chat_options import ChatOptions
 from tokcli.cli.chat.read_request import read_request
 from tokcli.cli.chat.rules import no_template
 from tokcli.cli.chat.template_conversation import left_out_of
@@ -15,6 +14,7 @@ from tokcli.cli.chat.template_rules import TemplateRules, template_rules
 from tokcli.cli.inputs import records
 from tokcli.cli.inputs.whole_input import read_all
 from tokcli.cli.json_stream import line
+from tokcli.cli.options import ChatOptions
 from tokcli.cli.request import Request
 from tokcli.cli.streams import STANDARD_INPUT, Input
 from tokcli.errors import InputError, TokcliError, VocabularyError

@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 from hashlib import sha256
 from typing import NamedTuple
 
-from tokcli.cli.chat.chat_options import ChatOptions
 from tokcli.cli.chat.conversation import ChatCount, ChatRequest
 from tokcli.cli.chat.openai_rules import count_request, overhead_of
 from tokcli.cli.chat.template_conversation import left_out_of
 from tokcli.cli.chat.template_rules import spec_of, template_rules
+from tokcli.cli.options import ChatOptions
 from tokcli.cli.request import Request
 from tokcli.errors import InputError, VocabularyError
 from tokcli.formats.limits import read_regular_file

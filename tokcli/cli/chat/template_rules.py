@@ -12,10 +12,9 @@ from tokcli.chat_templates.conversation import variables_of
 from tokcli.chat_templates.renderer import Renderer
 from tokcli.chat_templates.template import DEFAULT, ChatTemplates, NamedTemplate
 from tokcli.chat_templates.template_files import read_template_file
-from tokcli.cli.chat.chat_options import ChatOptions
 from tokcli.cli.chat.conversation import TOOLS, ChatCount, ChatRequest, ChatText, Share
 from tokcli.cli.chat.template_conversation import conversation_of
-from tokcli.cli.options import DEFAULT_ENCODING
+from tokcli.cli.options import DEFAULT_ENCODING, ChatOptions
 from tokcli.cli.request import Request
 from tokcli.engine.encoding import Encoding
 from tokcli.engine.stream.chunks import ReadOptions

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import click
 
 from tokcli.cli import options
-from tokcli.cli.chat.chat_options import ChatOptions, takes_template
 from tokcli.cli.declare.command import Command
 from tokcli.cli.declare.conflicts import Apart, Needs
 from tokcli.cli.declare.numbers import NumberRange, TokenRange, WholeRange
@@ -50,7 +49,7 @@ class CountCommand(Command):
         return rest
 
 
-class CountOptions(options.ClusterOptions, ChatOptions):
+class CountOptions(options.ClusterOptions, options.ChatOptions):
     """The options of `tokcli count`, as values."""
 
     encodings: tuple[str, ...]  # what -e and -m name: the columns, each a ModelName if it is a model's
@@ -175,7 +174,7 @@ declared: Rows = (
                 "with --records jsonl there is one a line. The count is exact where the tokenizer has a chat template "
                 "(which needs pip install 'tokcli[chat]'), and an estimate for OpenAI's encodings. What cannot be "
                 "counted, such as an image, is named in a note."),
-    *takes_template,
+    *options.takes_template,
     Option("--estimate", group="Tokenizer", is_rare=True, is_flag=True,
            conflicts=(Needs("--model"),
                       Apart("--exact-only", "--add-special-tokens", hint="What is estimated is not exact.")),

@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from tokcli.cli import options
-from tokcli.cli.chat.chat_options import ChatOptions
 from tokcli.cli.messages import no_special_token
 from tokcli.cli.request import TextRequest
 from tokcli.engine.stream.ids import packed_records
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 IdFormat = Literal["text", "json", "u16", "u32", "npy"]
 
 
-class EncodeOptions(options.ClusterOptions, ChatOptions):
+class EncodeOptions(options.ClusterOptions, options.ChatOptions):
     """The options of `tokcli encode`, as values."""
 
     form: IdFormat

@@ -5,7 +5,6 @@ from __future__ import annotations
 import click
 
 from tokcli.cli import options
-from tokcli.cli.chat.chat_options import takes_template
 from tokcli.cli.declare.conflicts import Apart, Needs
 from tokcli.cli.declare.numbers import NumberRange, TokenRange, WholeRange
 from tokcli.cli.declare.option import Option, Rows
@@ -194,7 +193,7 @@ declared: Rows = (
                 "The chat template of the tokenizer, which is part of its folder, repository or GGUF file, makes the "
                 "text of it; special tokens in messages are special tokens, as in transformers. This needs pip install "
                 "'tokcli[chat]'."),
-    *takes_template,
+    *options.takes_template,
     *_form,
     *_shards,
     *_framing,

@@ -17,13 +17,14 @@ from tokcli.cli.record import PAIR, SEPARATOR, Record, RecordOfWords, check_pair
 from tokcli.cli.streams import Input, Output
 from tokcli.engine import backend
 from tokcli.engine.adapters.record_runs import Records
-from tokcli.engine.stream.chunks import BLOCK_BYTES, MAX_PIECE_BYTES, Utf8Errors
+from tokcli.engine.stream.chunks import BLOCK_BYTES, MAX_PIECE_BYTES
 from tokcli.engine.stream.utf8 import valid_utf8
 from tokcli.errors import InputError, TokcliError
 
 if TYPE_CHECKING:
     from tokcli.cli.inputs.left_of import RecordSource
     from tokcli.cli.options import RecordKind, TextOptions
+    from tokcli.engine.stream.chunks import Utf8Errors
 
 
 Text: TypeAlias = "bytes | list[bytes]"  # a text, or a list of words

@@ -17,7 +17,7 @@ from tokcli.engine.bpe.merges import ParentTable, one_by_one
 from tokcli.engine.pretokenizers.pretokenizer import PreTokenizer
 from tokcli.engine.stream import chunks as stream
 from tokcli.engine.stream import special_tokens as special
-from tokcli.engine.stream.chunks import PLAIN, ReadOptions, Utf8Errors
+from tokcli.engine.stream.chunks import PLAIN, ReadOptions
 from tokcli.engine.stream.parallel import ordered
 from tokcli.engine.stream.utf8 import (
     PartOfText,
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
     from tokcli.engine.bpe.bpe import MergeOrder, ModelKind
+    from tokcli.engine.stream.chunks import Utf8Errors
     from tokcli.engine.stream.decoding import ByteDecoder
     from tokcli.engine.stream.utf8 import AnyChunk, SplitText
     from tokcli.engine.text_tokenizer import TextTokenizer

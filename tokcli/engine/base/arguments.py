@@ -9,11 +9,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from operator import index
 from os import PathLike, fspath
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from tokcli.errors import VocabularyError
 
-Token = TypeVar("Token", str, bytes)
+if TYPE_CHECKING:
+    from typing import TypeVar
+
+    Token = TypeVar("Token", str, bytes)
 
 MAX_ID = 2**32 - 1  # ids are uint32
 MOST_THREADS = 256  # each has a stack, and waits for the others

@@ -13,9 +13,12 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from typing import TypeVar
+from typing import TYPE_CHECKING
 
-Result = TypeVar("Result")
+if TYPE_CHECKING:
+    from typing import TypeVar
+
+    Result = TypeVar("Result")
 
 DEFAULT_SECONDS = 5.0
 _PAUSE_S = 0.25  # time for the exception to unwind what it interrupted, before it is sent again

@@ -9,19 +9,21 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING
 
 from tokcli.engine.pretokenizers.cuts import LOOK_AROUND
 from tokcli.engine.stream import special_tokens
 from tokcli.errors import DisallowedSpecialTokenError, LongPieceError, NotUtf8Error, PatternError
 
 if TYPE_CHECKING:
+    from typing import Literal, TypeAlias, TypeVar
+
     from tokcli.engine.base.longest_match import LongestMatch
     from tokcli.engine.pretokenizers.pretokenizer import PreTokenizer
 
-Blocks = Iterable[bytes]
-Result = TypeVar("Result")
-Utf8Errors = Literal["strict", "replace", "bytes"]  # what to do about bytes that are not UTF-8
+    Blocks: TypeAlias = Iterable[bytes]
+    Utf8Errors: TypeAlias = Literal["strict", "replace", "bytes"]  # what to do about bytes that are not UTF-8
+    Result = TypeVar("Result")
 
 BLOCK_BYTES = 1 << 18  # read at a time: few system calls, and at most 250,000 pieces in memory
 CHUNK_CHARS = 1 << 16  # pending before text is cut: a short input is one chunk, and its errors come before any output

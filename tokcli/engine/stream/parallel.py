@@ -12,13 +12,16 @@ from contextlib import suppress
 from contextvars import ContextVar, copy_context
 from itertools import chain
 from time import monotonic
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from tokcli.engine.stream.processors import Processors, free_thread
 from tokcli.errors import is_memory_short
 
-Item = TypeVar("Item")
-Result = TypeVar("Result")
+if TYPE_CHECKING:
+    from typing import TypeVar
+
+    Item = TypeVar("Item")
+    Result = TypeVar("Result")
 
 PATIENCE = 0.2  # seconds to wait for threads whose results are no longer wanted, or that may have ended without notice
 PATIENCE_TO_BEGIN = 10.0  # seconds after which a thread that has not begun is given up

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from tokcli.engine import backend
 from tokcli.engine.pretokenizers.pretokenizer import ALL
-from tokcli.engine.stream.chunks import PLAIN, Blocks, Chunk, ReadOptions, read_chunks
+from tokcli.engine.stream.chunks import PLAIN, Chunk, ReadOptions, read_chunks
 from tokcli.engine.stream.special_tokens import together
 from tokcli.engine.stream.utf8 import MAX_CHARACTER, AnyChunk, SplitText, cut_at_end, joined, special_finder, valid_utf8
 from tokcli.errors import DisallowedSpecialTokenError
@@ -21,6 +21,7 @@ from tokcli.errors import DisallowedSpecialTokenError
 if TYPE_CHECKING:
     from tokcli.engine import _native
     from tokcli.engine.pretokenizers.pretokenizer import PreTokenizer
+    from tokcli.engine.stream.chunks import Blocks
 
 MAX_UNCUT_BYTES = 1 << 26  # before `chunks.py` takes over: the limit of a piece
 _WINDOWS = (1 << 9, 1 << 13, 1 << 17)  # bytes at the end to search for a place to cut: each size in turn

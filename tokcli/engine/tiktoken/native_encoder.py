@@ -8,7 +8,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Mapping
 from functools import wraps
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import TYPE_CHECKING
 
 from tokcli.engine import backend
 from tokcli.engine.pretokenizers import known_patterns as known
@@ -17,10 +17,14 @@ from tokcli.engine.stream.utf8 import SplitText
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import ParamSpec, TypeVar
 
     from typing_extensions import Buffer
 
     from tokcli.engine import _native
+
+    P = ParamSpec("P")
+    R = TypeVar("R")
 
 # The name of the native scanner that splits as a pattern does.
 FAMILY_OF = {
@@ -45,10 +49,6 @@ FAMILY_OF = {
     known.LLAMA_CPP_CODER: "llama_coder",
     known.BLOOM: "bloom",
 }
-
-
-P = ParamSpec("P")
-R = TypeVar("R")
 
 
 def or_none(method: Callable[P, R]) -> Callable[P, R | None]:
