@@ -6,7 +6,7 @@ operation runs, without import and loading, which `load` shows. Texts come from 
 you name. Where tiktoken is here, everybody's ids are compared with its ids. What is not installed, or has no such
 operation, is said.
 
-    python tests/bench/compare.py                                     some ten minutes
+    python tests/bench/compare.py                                     half an hour
     python tests/bench/compare.py array count --text book.txt --encoding o200k_base --rounds 5
 """
 
@@ -19,25 +19,51 @@ import os
 import subprocess
 import sys
 import tempfile
-from array import array
+from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 from statistics import median
-from time import perf_counter, process_time
+from time import perf_counter
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
+
+
+class Figure(Enum):
+    """What a table shows of the seconds that several processes took."""
+
+    RATE = "MB/s"
+    TIME = "ms"
+    SPREAD = "slowest / fastest"
+
+
+@dataclass(frozen=True)
+class Operation:
+    title: str
+    figure: Figure = Figure.RATE
+    least_rounds: int = 1
+
+
 OPERATIONS = {
-    "array": "first pass over a text, ids in a buffer, one thread, MB/s",
-    "list": "ids as list[int], one thread, MB/s",
-    "count": "number of ids, one thread, MB/s",
-    "batch": "documents of about 2 kB to list[list[int]], two threads, MB/s of wall time",
-    "decode": "list[int] to str, one thread, MB/s",
-    "load": "import, and what comes before the first ids, ms",
-    "cold": "a whole process that counts the tokens of 1 kB, wall ms",
+    "array": Operation("first pass over a text, ids in a buffer, one thread"),
+    "list": Operation("ids as list[int], one thread"),
+    "count": Operation("number of ids, one thread"),
+    "batch": Operation("documents of about 2 kB to list[list[int]], two threads, wall time"),
+    "decode": Operation("list[int] to str, one thread"),
+    "again": Operation("second pass over the same text, ids in a buffer, one thread"),
+    "documents": Operation("second pass over documents of about 2 kB, a call for each, ids in a buffer, one thread"),
+    "append": Operation(
+        "a text of 1 MB, encoded anew each time that it has grown by 100 bytes, one thread", Figure.TIME
+    ),
+    "steady": Operation("one text of --steady-mb megabytes made of all texts, ids in a buffer, one thread"),
+    "spread": Operation("first pass, ids in a buffer, in five processes or more", Figure.SPREAD, 5),
+    "decode-spread": Operation("list[int] to str, in five processes or more", Figure.SPREAD, 5),
+    "load": Operation("import, and what comes before the first ids", Figure.TIME),
+    "cold": Operation("a whole process that counts the tokens of 1 kB, wall time", Figure.TIME),
 }
-PEERS = ("tokcli", "tiktoken", "tokenizers", "gigatoken", "fastokens", "toktok", "quicktok", "splintr", "rs_bpe")
+PEERS = ("tokcli", "tiktoken", "tokenizers", "gigatoken", "fastokens", "toktok", "quicktok", "splintr", "rs_bpe", "snaptokens",
+         "tuetoken", "basetenkenizer")  # fmt: skip
 ENCODINGS = ("r50k_base", "cl100k_base", "o200k_base")
-DOCUMENT_CHARS = 2000
 COLD = {
     "tokcli": [str(Path(sys.executable).with_name("tokcli")), "count", "-e", "{encoding}", "{text}"],
     "import click": [sys.executable, "-c", "import click"],
@@ -46,63 +72,6 @@ COLD = {
     "rs_bpe": [sys.executable, "-c", "from rs_bpe.bpe import openai; print(openai.{encoding}()"
                ".count(open('{text}').read()))"],
 }  # fmt: skip
-
-
-# --- in the measured process -----------------------------------------------------------------------------------------
-
-
-def documents_of(text: str) -> list[str]:
-    """A text cut at newlines into documents of a little more than DOCUMENT_CHARS."""
-    documents, start = [], 0
-    while start < len(text):
-        end = text.find("\n", start + DOCUMENT_CHARS) + 1 or len(text)
-        documents.append(text[start:end])
-        start = end
-    return documents
-
-
-def digest_of(ids: Any) -> str:
-    """What equal ids have in common, in whatever form they come."""
-    if isinstance(ids, list) and ids and isinstance(ids[0], list):
-        return digest_of([i for document in ids for i in (*document, len(document))])
-    if not isinstance(ids, bytes):
-        ids = array("I", ids).tobytes() if isinstance(ids, list) else memoryview(ids).cast("B").tobytes()
-    return hashlib.sha256(ids).hexdigest()
-
-
-def measure(job: dict[str, str]) -> dict[str, Any]:
-    """One operation of one library, once; seconds, and a digest of what it gave."""
-    import peers
-
-    operation = job["operation"]
-    if operation != "batch" and hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-    start = perf_counter()
-    try:
-        known = peers.PEERS[job["peer"]](job["encoding"], job["folder"])
-    except (ModuleNotFoundError, KeyError, AttributeError) as error:
-        return {"missing": "not installed" if isinstance(error, ModuleNotFoundError) else "no such encoding"}
-    if operation not in known and operation != "load":
-        return {"missing": "no such operation"}
-    word: Any = {"batch": ["Hello", "world"], "decode": [0]}.get(operation, "Hello")
-    known.get(operation, known["list"])(word)  # what is made when it is first needed belongs to loading
-    loaded = perf_counter() - start
-    if operation == "load":
-        return {"seconds": loaded, "digest": ""}
-    text = Path(job["text"]).read_text("utf-8")
-    given: Any = documents_of(text) if operation == "batch" else text
-    if operation == "decode":
-        given = known["list"](text)
-    wall, cpu = perf_counter(), process_time()
-    answer = known[operation](given)
-    wall, cpu = perf_counter() - wall, process_time() - cpu
-    digest = (
-        str(answer) if operation == "count" else str(answer == text) if operation == "decode" else digest_of(answer)
-    )
-    return {"seconds": wall if operation == "batch" else cpu, "digest": digest}
-
-
-# --- around it -------------------------------------------------------------------------------------------------------
 
 
 def run_job(job: dict[str, str], env: dict[str, str]) -> dict[str, Any]:
@@ -147,21 +116,45 @@ def texts(args: argparse.Namespace, folder: Path) -> dict[str, Path]:
     return found
 
 
-def show(title: str, rows: dict[str, dict[str, list[dict[str, Any]]]], rate: dict[str, float], digits: int) -> None:
+def inputs_of(operation: str, inputs: dict[str, Path], folder: Path, steady_mb: float) -> dict[str, Path]:
+    """The texts of an operation: the given ones, or what is made of them."""
+    first = next(iter(inputs.values()))
+    if operation == "load":
+        return {"any text": first}
+    if operation == "cold":
+        prompt = folder / "prompt.txt"
+        prompt.write_text(first.read_text("utf-8")[:1000], "utf-8")
+        return {"1 kB": prompt}
+    if operation == "steady":
+        import texts
+
+        path = folder / "steady.txt"
+        path.write_text(texts.long_text([p.read_text("utf-8") for p in inputs.values()], int(steady_mb * 1e6)), "utf-8")
+        return {f"{steady_mb:g} MB": path}
+    return inputs
+
+
+def figure_of(operation: Operation, results: list[dict[str, Any]], megabytes: float) -> str:
+    """The figure of a cell; `inf` or 0 where one of its processes failed."""
+    seconds = [result.get("seconds", float("inf")) for result in results]
+    if operation.figure is Figure.SPREAD:
+        return f"{max(seconds) / min(seconds):.2f}"
+    return f"{megabytes / median(seconds) if operation.figure is Figure.RATE else median(seconds) * 1e3:.1f}"
+
+
+def show(name: str, rows: dict[str, dict[str, list[dict[str, Any]]]], megabytes: dict[str, float]) -> None:
     """A table: a row for each text, a column for each library; what is missing stands below it."""
-    print(f"\n### {title}\n")
+    operation = OPERATIONS[name]
+    print(f"\n### {name}: {operation.title}, {operation.figure.value}\n")
     names = list(dict.fromkeys(name for row in rows.values() for name, found in row.items() if "seconds" in found[0]))
     missing = {name: found[0]["missing"] for row in rows.values() for name, found in row.items() if name not in names}
     print("| |", " | ".join(names), "|\n|---|", "---:|" * len(names), sep="")
     for text, row in rows.items():
         cells = []
-        for name in names:
-            figure = median(result.get("seconds", float("inf")) for result in row[name])
-            wrong = {r["digest"] for r in row[name]} != {row["tiktoken"][0].get("digest", "")}
-            checked = "tiktoken" in names and name != "import click"
-            cells.append(
-                f"{rate[text] / figure if rate[text] > 0 else figure * 1e3:.{digits}f}" + " WRONG" * (wrong and checked)
-            )
+        for peer in names:
+            wrong = {r["digest"] for r in row[peer]} != {row["tiktoken"][0].get("digest", "")}
+            checked = "tiktoken" in names and peer != "import click"
+            cells.append(figure_of(operation, row[peer], megabytes[text]) + " WRONG" * (wrong and checked))
         print(f"| {text} |", " | ".join(cells), "|")
     if missing:
         print("\n" + "; ".join(f"{name}: {why}" for name, why in missing.items()) + ".")
@@ -190,31 +183,29 @@ def compare(args: argparse.Namespace, folder: Path) -> None:
         *(f"\n{n}: {p.stat().st_size / 1e6:.1f} MB" for n, p in inputs.items()),
     )
     for operation in args.operations:
-        if operation == "cold":
-            prompt = folder / "prompt.txt"
-            prompt.write_text(next(iter(inputs.values())).read_text("utf-8")[:1000], "utf-8")
-            jobs = {"1 kB": {name: [] for name in COLD if name in args.peers or name == "import click"}}
-        else:
-            jobs = {
-                name: {peer: [] for peer in args.peers} for name in (["any text"] if operation == "load" else inputs)
-            }
-        for _ in range(args.rounds):
-            for name, row in jobs.items():
+        given = inputs_of(operation, inputs, folder, args.steady_mb)
+        names = [*COLD] if operation == "cold" else args.peers
+        rows: dict[str, dict[str, list[dict[str, Any]]]] = {
+            text: {name: [] for name in names if name in args.peers or name == "import click"} for text in given
+        }
+        for _ in range(max(args.rounds, OPERATIONS[operation].least_rounds)):
+            for text, row in rows.items():
                 for peer, results in row.items():
                     if operation == "cold":
-                        results.append(run_cold(peer, args.encoding, prompt, env))
+                        results.append(run_cold(peer, args.encoding, given[text], env))
                         continue
                     job = {"operation": operation, "peer": peer, "encoding": args.encoding, "folder": str(folder)}
-                    results.append(run_job(job | {"text": str(inputs.get(name, ""))}, env))
-        rate = {name: inputs[name].stat().st_size / 1e6 if name in inputs else 0 for name in jobs}
-        for row in jobs.values():
+                    results.append(run_job(job | {"text": str(given[text])}, env))
+        for row in rows.values():
             row.setdefault("tiktoken", [{"missing": "not asked for"}])
-        show(f"{operation}: {OPERATIONS[operation]}", jobs, rate, 1)
+        show(operation, rows, {text: path.stat().st_size / 1e6 for text, path in given.items()})
 
 
 def main() -> None:
     if sys.argv[1:2] == ["--job"]:
         sys.path.insert(0, str(HERE))
+        from measure import measure
+
         print(json.dumps(measure(json.loads(sys.argv[2]))))
         return
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -226,6 +217,7 @@ def main() -> None:
     parser.add_argument("--peers", nargs="+", choices=PEERS, default=PEERS)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--mb", type=float, default=4, help="size of this machine's texts (%(default)s)")
+    parser.add_argument("--steady-mb", type=float, default=128, help="size of the text of `steady` (%(default)s)")
     args = parser.parse_args()
     args.operations = args.operations or list(OPERATIONS)
     if unknown := set(args.operations) - set(OPERATIONS):

@@ -27,7 +27,7 @@ def spell(token: bytes) -> str:
     return "".join(map(CHAR_OF.__getitem__, token))
 
 
-def _file_of(name: str) -> Path:
+def file_of(name: str) -> Path:
     """Return a tokenizer.json, made once per run of a benchmark: finding the merges takes seconds."""
     path = (
         Path(os.environ.get("TOKCLI_BENCH_SCRATCH") or tempfile.gettempdir())
@@ -66,6 +66,6 @@ def tokenizer_of(name: str, **model: Any) -> Any:
     """Return the tokenizer; `model` changes settings of its BPE model (`ignore_merges=False`)."""
     from tokenizers import Tokenizer
 
-    described = json.loads(_file_of(name).read_text())
+    described = json.loads(file_of(name).read_text())
     described["model"].update(model)
     return Tokenizer.from_str(json.dumps(described))

@@ -137,7 +137,49 @@ def rs_bpe(name: str, folder: str) -> Operations:
     return {"list": enc.encode, "count": enc.count, "decode": enc.decode}
 
 
+def snaptokens(name: str, folder: str) -> Operations:
+    from huggingface import file_of
+    from snaptokens import Tokenizer
+
+    enc = Tokenizer.from_file(str(file_of(name)))
+    return {
+        "array": lambda text: enc.encode_batch_flat([text])[0],
+        "list": lambda text: enc.encode(text).ids,
+        "count": lambda text: len(enc.encode_batch_flat([text])[0]) // 4,
+        "batch": lambda documents: [e.ids for e in enc.encode_batch(documents)],
+        "decode": enc.decode,
+    }
+
+
+def tuetoken(name: str, folder: str) -> Operations:
+    from huggingface import file_of
+    from tuetoken import Tokenizer
+
+    enc = Tokenizer(str(file_of(name)))
+    return {
+        "array": enc.encode_to_bytes,
+        "list": enc.encode_ordinary,
+        "count": enc.count_tokens,
+        "batch": lambda documents: enc.encode_ordinary_batch(documents, num_threads=THREADS),
+        "decode": enc.decode,
+    }
+
+
+def basetenkenizer(name: str, folder: str) -> Operations:
+    from basetenkenizer import Tokenizer
+    from huggingface import file_of
+
+    enc = Tokenizer.from_file(str(file_of(name)))
+    return {
+        "list": lambda text: enc.encode(text).ids,
+        "count": lambda text: len(enc.encode(text)),
+        "batch": lambda documents: [e.ids for e in enc.encode_batch(documents)],
+        "decode": enc.decode,
+    }
+
+
 PEERS = {
     loader.__name__: loader
-    for loader in (tokcli, tiktoken, tokenizers, gigatoken, fastokens, toktok, quicktok, splintr, rs_bpe)
-}
+    for loader in (tokcli, tiktoken, tokenizers, gigatoken, fastokens, toktok, quicktok, splintr, rs_bpe, snaptokens,
+                   tuetoken, basetenkenizer)
+}  # fmt: skip

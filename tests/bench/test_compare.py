@@ -34,6 +34,23 @@ def test_libraries_are_compared_and_their_ids_checked(text: Path) -> None:
     assert "WRONG" not in out
 
 
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="the comparison runs children with -P, which Python 3.10 lacks")
+@pytest.mark.parametrize("operation", ["again", "documents", "append", "steady"])
+def test_ids_of_texts_seen_before_grown_or_repeated_are_checked_too(operation: str, text: Path) -> None:
+    out = run(
+        "compare.py", operation, "--text", text, "--rounds", 1, "--steady-mb", 0.1, "--peers", "tokcli", "tiktoken"
+    )
+    assert f"### {operation}: " in out
+    assert "WRONG" not in out
+    assert "were not checked" not in out
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="the comparison runs children with -P, which Python 3.10 lacks")
+def test_a_spread_is_of_five_processes_though_one_round_is_asked_for(text: Path) -> None:
+    out = run("compare.py", "decode-spread", "--text", text, "--rounds", 1, "--peers", "tokcli")
+    assert float(out.split("| some.txt | ")[1].split(" |")[0]) > 1  # one process alone has a spread of 1
+
+
 def test_without_tiktoken_it_says_that_nothing_was_checked(text: Path) -> None:
     out = run("compare.py", "count", "--text", text, "--rounds", 1, "--peers", "tokcli")
     assert "Without tiktoken the ids were not checked." in out

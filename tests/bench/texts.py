@@ -27,6 +27,24 @@ def text_of(kind: str, size: int) -> str:
     return {"code": code, "prose": prose, "generated": generated}[kind](size)
 
 
+def long_text(texts: list[str], size: int) -> str:
+    """`size` bytes or a little more of UTF-8: all paragraphs of the texts, again and again, shuffled anew each time.
+
+    Each paragraph begins with a number of its own, so that no text is a copy of another one. The same on every call.
+    """
+    rnd, parts, left, number = random.Random(2), list[str](), size, 0
+    paragraphs = [paragraph for text in texts for paragraph in text.split("\n\n") if paragraph]
+    while left > 0 and paragraphs:
+        rnd.shuffle(paragraphs)
+        for paragraph in paragraphs:
+            if left <= 0:
+                break
+            number += 1
+            parts.append(f"{number} {paragraph}\n\n")
+            left -= len(parts[-1].encode())
+    return "".join(parts)
+
+
 def _sources() -> list[Path]:
     """Python files of this installation, the standard library first."""
     paths = sysconfig.get_paths()
