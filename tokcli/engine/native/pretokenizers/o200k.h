@@ -86,8 +86,7 @@ inline const uint8_t* o200k_end(const uint8_t* p, const uint8_t* end) {
     q += next.size;
   }
   q = skip<kPunctuation>(q, end);
-  while (q < end && (*q == '\n' || *q == '\r' || *q == '/')) ++q;
-  return q;
+  return skip_newlines<true>(q, end);
 }
 
 }  // namespace tokcli

@@ -47,14 +47,12 @@ inline const uint8_t* cl100k_end(const uint8_t* p, const uint8_t* end) {
     if (is_in(next.kind, letters)) return skip<letters>(q + next.size, end);
     if (*p == ' ' && is_in(next.kind, signs)) {
       q = skip<signs>(q + next.size, end);
-      while (q < end && (*q == '\n' || *q == '\r')) ++q;
-      return q;
+      return skip_newlines(q, end);
     }
   }
   if (is_in(c.kind, kWhite)) return white_space<true, whole_at_end>(p, end);
   q = skip<signs>(q, end);
-  while (q < end && (*q == '\n' || *q == '\r')) ++q;
-  return q;
+  return skip_newlines(q, end);
 }
 
 }  // namespace tokcli

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 
+#include "base/hash.h"
 #include "base/processor.h"
 #include "text/unicode.h"
 
@@ -34,17 +35,38 @@ inline const uint8_t* skip_ascii_letters(const uint8_t* p, const uint8_t* end) {
   return p;
 }
 
+// Returns a place up to which the character of `size` bytes before p is repeated, in steps of several characters.
+inline const uint8_t* skip_repeated(const uint8_t* p, const uint8_t* end, size_t size) {
+  constexpr size_t kStep = 24;  // whole characters of one, two, three and four bytes
+  const auto differs = [&](size_t at) { return read_word(p + at) ^ read_word(p + at - size); };
+  while (static_cast<size_t>(end - p) >= kStep && (differs(0) | differs(8) | differs(16)) == 0) p += kStep;
+  return p;
+}
+
+constexpr size_t kLookedAt = 16;  // characters of a run, after which the same one may be repeated for long
+
 // Returns the end of the run of characters of `set` at p.
 template <ClassSet set>
 inline const uint8_t* skip(const uint8_t* p, const uint8_t* end) {
   constexpr bool upper = set >> kUpper & 1, lower = set >> kLower & 1;
-  for (;;) {
+  for (size_t count = 1;; ++count) {
     if constexpr (upper || lower) p = skip_ascii_letters<upper, lower>(p, end);
     if (p == end) return p;
     const Char c = char_at(p, end);
     if (!is_in(c.kind, set)) return p;
     p += c.size;
+    if (count % kLookedAt == 0) p = skip_repeated(p, end, c.size);
   }
+}
+
+// Returns the end of the run of newlines at p, and of slashes if they count as such.
+template <bool slashes = false>
+inline const uint8_t* skip_newlines(const uint8_t* p, const uint8_t* end) {
+  for (size_t count = 1; p < end && (*p == '\n' || *p == '\r' || (slashes && *p == '/')); ++count) {
+    ++p;
+    if (count % kLookedAt == 0) p = skip_repeated(p, end, 1);
+  }
+  return p;
 }
 
 inline bool is_ascii_letter(uint8_t byte) { return (byte | 0x20) >= 'a' && (byte | 0x20) <= 'z'; }
@@ -95,11 +117,12 @@ inline const uint8_t* white_space(const uint8_t* p, const uint8_t* end, const Bo
   const uint8_t* after_newline = nullptr;
   const uint8_t* last = p;  // where the last character of the run begins
   const uint8_t* q = p;
-  while (q < end) {
+  for (size_t count = 1; q < end; ++count) {
     const Char c = char_at(q, end);
     if (!is_in(c.kind, kWhite)) break;
-    last = q;
     q += c.size;
+    if (count % kLookedAt == 0) q = skip_repeated(q, end, c.size);
+    last = q - c.size;
     if (c.kind == kNewline) after_newline = q;
   }
   if (whole_at_end && q == end) return q;
