@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+from pathlib import Path
+
 import pytest
+import tiktoken
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tokcli.errors import VocabularyError
-from tokcli.formats import limits
+from tokcli.formats import limits, read
 from tokcli.formats import tiktoken as form
-from tokcli.formats.tiktoken import format_tiktoken, parse_tiktoken
+from tokcli.formats.tiktoken import KIMI_PATTERN, format_tiktoken, parse_tiktoken
+from tokcli.registry.encodings import resolve_encoding
 
 BYTES = {bytes([b]): b for b in range(256)}
 TEXT = format_tiktoken(BYTES)
@@ -96,3 +102,59 @@ def test_any_bytes_are_ranks_or_a_vocabulary_error(data: bytes) -> None:
 def test_limits_leave_room_for_every_vocabulary_in_use() -> None:
     assert limits.MAX_TOKENS >= 10 * 262_144
     assert limits.MAX_FILE_BYTES >= 5 * 36_000_000
+
+
+# --- Kimi's tiktoken.model ---------------------------------------------------------------------------------------------
+
+TEXTS = ["Hello world, it's 你好世界abc 한국어 日本ひらがな", "Don'T STOP\n\n 12345 ok  \t x", "ΑΒγ ÀÉé中文Aa中a", "ǅǆ'll 々〆ヶ"]
+
+
+def kimi(folder: Path, monkeypatch: pytest.MonkeyPatch, configuration: str | None) -> str:
+    """Return a folder with a tiktoken.model whose ranks are taken for Kimi's."""
+    monkeypatch.setattr(read, "KIMI_SHA256", hashlib.sha256(TEXT).hexdigest())
+    (folder / "tiktoken.model").write_bytes(TEXT)
+    if configuration is not None:
+        (folder / "tokenizer_config.json").write_text(configuration)
+    return str(folder)
+
+
+def test_kimis_pattern_splits_as_tiktoken_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ours = resolve_encoding(kimi(tmp_path, monkeypatch, None))
+    words = {text[a:b].encode() for text in TEXTS for a in range(len(text)) for b in range(a + 1, len(text) + 1)}
+    ranks = BYTES | {word: 256 + n for n, word in enumerate(sorted(words - BYTES.keys(), key=lambda word: (len(word), word)))}
+    theirs = tiktoken.Encoding("kimi", pat_str=KIMI_PATTERN, mergeable_ranks=ranks, special_tokens={})
+    for text in TEXTS:
+        pieces = [theirs.decode_single_token_bytes(number) for number in theirs.encode_ordinary(text)]
+        assert [piece.encode() for piece in ours.split(text)] == pieces
+
+
+def test_kimis_special_tokens_follow_the_ranks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    named = {str(256 + n): {"content": name} for n, name in ((0, "[BOS]"), (255, "[PAD]"))}
+    ours = resolve_encoding(kimi(tmp_path, monkeypatch, json.dumps({"added_tokens_decoder": named, "chat_template": ""})))
+    assert ours.n_vocab == 512
+    assert ours.encode("[BOS]a<|reserved_token_300|>[PAD]", allowed_special="all") == [256, 97, 300, 511]
+
+
+@pytest.mark.parametrize(
+    ("configuration", "what"),
+    [
+        ('{"added_tokens_decoder": {"255": {"content": "x"}}}', r"added_tokens_decoder\.255: expected an id from 256"),
+        ('{"added_tokens_decoder": {"512": {"content": "x"}}}', "expected an id from 256 to 511"),
+        ('{"added_tokens_decoder": {"٣": {"content": "x"}}}', "expected an id"),
+        ('{"added_tokens_decoder": {"256": {}}}', "expected text"),
+        ("{}", "expected an object"),
+        ("[]", "expected an object"),
+    ],
+)
+def test_a_configuration_that_names_no_ids_of_kimi_is_refused(
+    configuration: str, what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(VocabularyError, match=rf"tokenizer_config\.json: .*{what}"):
+        resolve_encoding(kimi(tmp_path, monkeypatch, configuration))
+
+
+def test_a_configuration_says_nothing_about_other_ranks(tmp_path: Path) -> None:
+    (tmp_path / "tiktoken.model").write_bytes(TEXT)
+    (tmp_path / "tokenizer_config.json").write_text("{}")
+    with pytest.raises(VocabularyError, match="no pattern"):
+        resolve_encoding(str(tmp_path))

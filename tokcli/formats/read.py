@@ -24,7 +24,14 @@ from tokcli.formats.limits import HEAD_BYTES, open_regular_file, shown_name
 from tokcli.formats.other_files import HUGGINGFACE_MEMBER, refuse_other
 from tokcli.formats.sources import Sources
 from tokcli.formats.tekken import parse_tekken
-from tokcli.formats.tiktoken import RanksFile, parse_sidecar, parse_tiktoken
+from tokcli.formats.tiktoken import (
+    KIMI_PATTERN,
+    KIMI_SHA256,
+    RanksFile,
+    parse_kimi,
+    parse_sidecar,
+    parse_tiktoken,
+)
 
 if TYPE_CHECKING:
     from tokcli.engine.text_tokenizer import TextTokenizer
@@ -155,9 +162,14 @@ def _parse_packed(found: Sources) -> RanksFile:
 def _parse_tiktoken(found: Sources) -> RanksFile:
     data, name = _first(found)
     ranks, sha256 = parse_tiktoken(data, name), hashlib.sha256(data).hexdigest()
-    for path, sidecar in found.files[1:]:
-        return RanksFile(ranks, *parse_sidecar(sidecar, shown_name(path)), sha256)
-    return RanksFile(ranks, sha256=sha256)
+    beside = {path.name: (text, shown_name(path)) for path, text in found.files[1:]}
+    configuration = beside.pop(sources.CONFIGURATION, None)
+    for sidecar in beside.values():
+        return RanksFile(ranks, *parse_sidecar(*sidecar), sha256)
+    if sha256 != KIMI_SHA256:
+        return RanksFile(ranks, sha256=sha256)
+    special_tokens = parse_kimi(*configuration, len(ranks)) if configuration else {}
+    return RanksFile(ranks, special_tokens, KIMI_PATTERN, sha256)
 
 
 def _parse_pair(found: Sources) -> RanksFile:

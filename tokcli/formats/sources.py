@@ -12,7 +12,15 @@ from tokcli.errors import VocabularyError
 from tokcli.formats.limits import MAX_CONFIG_BYTES, MAX_SIDECAR_BYTES, read_regular_file
 
 # The vocabularies that a folder may hold, in the order in which they are looked for.
-FOLDER_FILES = ("tokenizer.json", "tekken.json", "tokenizer.model", "spiece.model", "sentencepiece.bpe.model")
+FOLDER_FILES = (
+    "tokenizer.json",
+    "tekken.json",
+    "tokenizer.model",
+    "spiece.model",
+    "sentencepiece.bpe.model",
+    "tiktoken.model",
+)
+CONFIGURATION = "tokenizer_config.json"
 # GPT-2's pairs: the other file of each, in the order in which it is looked for.
 PARTNERS = {
     "encoder.json": ("vocab.bpe", "merges.txt"),
@@ -22,7 +30,7 @@ PARTNERS = {
 }
 # Files of a folder that may say that its SentencePiece model is XLM-RoBERTa's -> by which member, and by what values.
 XLM_ROBERTA = {
-    "tokenizer_config.json": ("tokenizer_class", ("XLMRobertaTokenizer", "XLMRobertaTokenizerFast")),
+    CONFIGURATION: ("tokenizer_class", ("XLMRobertaTokenizer", "XLMRobertaTokenizerFast")),
     "config.json": ("model_type", ("xlm-roberta", "xlm-roberta-xl")),
 }
 
@@ -61,8 +69,11 @@ def read_one(form: str, path: Path, folder: Path | None, beside: Iterable[Path] 
 
 
 def read_with_sidecar(form: str, path: Path, folder: Path | None) -> Sources:
-    """Read FILE, and FILE.json if it exists."""
-    return read_one(form, path, folder, [path.with_name(path.name + ".json")], MAX_SIDECAR_BYTES)
+    """Read FILE, and FILE.json if it exists; beside a tiktoken.model, also the configuration of the tokenizer."""
+    beside = [path.with_name(path.name + ".json")]
+    if path.name == FOLDER_FILES[-1]:
+        return read_one(form, path, folder, [*beside, path.with_name(CONFIGURATION)], MAX_CONFIG_BYTES)
+    return read_one(form, path, folder, beside, MAX_SIDECAR_BYTES)
 
 
 def read_with_configurations(form: str, path: Path, folder: Path | None) -> Sources:

@@ -1,7 +1,8 @@
 """The .tiktoken text form: a line `BASE64 RANK` for each token, read strictly and written sorted by rank.
 
-A pattern and special tokens may be given in a sidecar, FILE.json; for registered names the registry knows them. Also
-here are `RanksFile` and its checks, which serve all formats in which ranks and a pattern say everything.
+A pattern and special tokens may be given in a sidecar, FILE.json; for registered names the registry knows them, and for
+the tiktoken.model of Moonshot AI's Kimi they are here. Also here are `RanksFile` and its checks, which serve all formats
+in which ranks and a pattern say everything.
 """
 
 from __future__ import annotations
@@ -18,10 +19,21 @@ from typing import NoReturn
 from tokcli.errors import VocabularyError
 from tokcli.formats.limits import MAX_NUMBER_DIGITS, MAX_RANK, MAX_TOKEN_BYTES, MAX_TOKENS
 from tokcli.formats.refusals import check_lines, refuse_cut, refuse_line, shown_bytes
-from tokcli.formats.strict_json import check_ids, parse_json_strictly
+from tokcli.formats.strict_json import JsonNode, check_ids, parse_json_strictly
 
 _MAX_LINE_BYTES = MAX_TOKEN_BYTES * 2  # longer ones are not even decoded
 EMPTY_TOKEN = b"="  # how whisper's files, which have an empty token, write it; b64encode(b"") would leave nothing
+
+# Kimi K2, K2.5, K2.6, K2.7 and K3 have the same ranks. Their pattern is in no file but in code, tokenization_kimi.py of
+# huggingface.co/moonshotai/Kimi-K2-Instruct: o200k_base's, with runs of Han characters as pieces of their own.
+KIMI_SHA256 = "b6c497a7469b33ced9c38afb1ad6e47f03f5e5dc05f15930799210ec050c5103"
+_UPPER, _LOWER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]"
+_BEFORE, _AFTER = r"[^\r\n\p{L}\p{N}]?", r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+KIMI_PATTERN = (
+    rf"[\p{{Han}}]+|{_BEFORE}{_UPPER}*{_LOWER}+{_AFTER}|{_BEFORE}{_UPPER}+{_LOWER}*{_AFTER}"
+    r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+KIMI_SPECIAL = 256  # special tokens after the ranks, of which tokenizer_config.json names some
 
 
 class RanksFile:
@@ -159,6 +171,21 @@ def parse_sidecar(data: bytes, name: str) -> tuple[dict[str, int] | None, str | 
     if pat_str is not None and not isinstance(pat_str, str):
         raise VocabularyError("pat_str is not a text", where=name)
     return check_ids(table["special_tokens"], name) if "special_tokens" in table else None, pat_str
+
+
+def parse_kimi(data: bytes, name: str, first: int) -> dict[str, int]:
+    """Return the special tokens of a Kimi model, whose ids begin at `first`, from its tokenizer_config.json.
+
+    Those that it does not name are called `<|reserved_token_ID|>`, as tokenization_kimi.py calls them.
+    """
+    names: dict[int, str] = {}
+    for digits, item in JsonNode(parse_json_strictly(data, name), name).member("added_tokens_decoder").items():
+        number = int(digits) if digits.isascii() and digits.isdecimal() and len(digits) <= MAX_NUMBER_DIGITS else -1
+        if not first <= number < first + KIMI_SPECIAL:
+            item.fail(f"expected an id from {first} to {first + KIMI_SPECIAL - 1}")
+        names[number] = item.member("content").text()
+    ids = range(first, first + KIMI_SPECIAL)
+    return check_ids({names.get(number, f"<|reserved_token_{number}|>"): number for number in ids}, name)
 
 
 def format_tiktoken(mergeable_ranks: Mapping[bytes, int]) -> bytes:

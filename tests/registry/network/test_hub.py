@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import re
@@ -15,12 +16,20 @@ from loopback import Answer, Server, serving
 from support import ROOT, ok
 
 from tokcli.errors import InputError, NetworkError, TokcliError, UnknownEncodingError
+from tokcli.formats import read
 from tokcli.registry.encodings import resolve_encoding
 from tokcli.registry.network import download, hub, hub_server, transfer
 
 DATA = ROOT / "tests" / "data" / "formats"
 TOKENIZER = (DATA / "byte-level.tokenizer.json").read_bytes()
 MODEL = (DATA / "bpe.model").read_bytes()
+BYTES = [base64.b64encode(bytes([byte])) for byte in range(256)]
+TEKKEN = json.dumps(
+    {
+        "config": {"pattern": ".", "default_vocab_size": 258, "default_num_special_tokens": 2},
+        "vocab": [{"rank": rank, "token_bytes": token.decode()} for rank, token in enumerate(BYTES)],
+    }
+).encode()
 COMMIT, LATER = "ab" * 20, "cd" * 20
 VARIABLES = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HF_TOKEN_PATH", "HF_HUB_OFFLINE", "HF_HUB_CACHE",
              "HUGGINGFACE_HUB_CACHE", "HF_HUB_DISABLE_IMPLICIT_TOKEN")  # fmt: skip
@@ -72,7 +81,27 @@ def test_a_repository_gives_the_ids_of_its_tokenizer_json(server: Server) -> Non
 def test_without_one_its_sentencepiece_model_is_taken(server: Server) -> None:
     serve(server, "spiece.model", MODEL)
     assert resolve_encoding("org/name").n_vocab == resolve_encoding(str(DATA / "bpe.model")).n_vocab
-    assert [path.rpartition("/")[2] for path in server.asked] == ["tokenizer.json", "tokenizer.model", "spiece.model"]
+    asked = [path.rpartition("/")[2] for path in server.asked]
+    assert asked == ["tokenizer.json", "tekken.json", "tokenizer.model", "spiece.model"]
+
+
+def test_mistrals_repositories_may_have_tekken_json_only(server: Server) -> None:
+    serve(server, "tekken.json", TEKKEN)
+    serve(server, "tokenizer.model", MODEL)
+    encoding = resolve_encoding("org/name")
+    assert (encoding.encode_ordinary("a b"), encoding.n_vocab) == ([2 + 97, 2 + 32, 2 + 98], 258)
+    assert resolve_encoding("org/name", offline=True).encode_ordinary("a") == [2 + 97]
+
+
+def test_kimis_repositories_have_ranks_and_a_configuration(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    ranks = b"".join(b"%b %d\n" % (token, rank) for rank, token in enumerate(BYTES))
+    monkeypatch.setattr(read, "KIMI_SHA256", hashlib.sha256(ranks).hexdigest())
+    serve(server, "tiktoken.model", ranks)
+    serve(server, "tokenizer_config.json", b'{"added_tokens_decoder": {"256": {"content": "[BOS]"}}}', COMMIT)
+    encoding = resolve_encoding("org/name")
+    assert encoding.encode("[BOS]a", allowed_special="all") == [256, 97]
+    assert encoding.n_vocab == 512
+    assert server.asked[-1] == f"/org/name/resolve/{COMMIT}/tokenizer_config.json"
 
 
 def test_both_files_of_a_pair_are_of_one_commit(server: Server) -> None:
@@ -223,7 +252,7 @@ def test_a_repository_without_a_tokenizer_may_be_a_misspelt_file(server: Server)
     with pytest.raises(UnknownEncodingError, match="no such file, and that repository on localhost has none") as caught:
         resolve_encoding("org/name")
     assert "Check the name of the file" in caught.value.hint
-    assert len(server.asked) == 5
+    assert len(server.asked) == 7
 
 
 # --- caches ----------------------------------------------------------------------------------------------------------

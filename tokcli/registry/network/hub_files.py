@@ -18,10 +18,12 @@ from tokcli.formats.limits import read_regular_file
 # The files that a repository is asked for: those of the first row that it has completely.
 TOKENIZER_FILES = (
     ("tokenizer.json",),
+    ("tekken.json",),
     ("tokenizer.model",),
     ("spiece.model",),
     ("sentencepiece.bpe.model",),
     ("vocab.json", "merges.txt"),
+    ("tiktoken.model", "tokenizer_config.json"),
 )
 MAIN = "main"
 # huggingface_hub's rules for names (utils/_validators.py)
