@@ -58,8 +58,10 @@ def not_loaded(error: ImportError, install: str) -> tuple[str, str]:
     return f"which cannot be loaded: {' '.join(str(error).split())[:_REASON]}", ""
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
+def did_you_mean(name: str, known: Iterable[str], cutoff: float = 0.6) -> str:
     """Return the end of an error message that names up to three of the known names nearest to `name`, or "".
+
+    Names below `cutoff`, from 0 to 1 for the same name, are not near.
 
     >>> did_you_mean("o200k", ["o200k_base", "gpt2"])
     "; did you mean 'o200k_base'?"
@@ -68,7 +70,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     """
     from difflib import get_close_matches  # 5 ms, for errors only
 
-    near = get_close_matches(name[:_COMPARED], list(known), n=3, cutoff=0.6)
+    near = get_close_matches(name[:_COMPARED], list(known), n=3, cutoff=cutoff)
     *others, last = map(repr, near) if near else [""]
     return f"; did you mean {', '.join(others)}{' or ' if others else ''}{last}?" if near else ""
 

@@ -32,6 +32,7 @@ from tokcli.errors import (
 )
 from tokcli.registry.catalog import CATALOG
 from tokcli.registry.models.lookup import model_names, names_a_model
+from tokcli.registry.models.table import table
 
 MAX_NAME_BYTES = 255  # the longest name of a file that Linux takes
 NAME_FILES = ("--files0-from", "--files-from", "--pattern-file")  # whose value is no text
@@ -154,7 +155,11 @@ def _unknown_encoding(error: UnknownEncodingError) -> str:
     near = next(filter(os.path.lexists, (f"{error.name}{end}" for end in VOCABULARIES)), "")
     if near:
         return f"There is a file of this name: use -e {near}."
-    models = "" if "did you mean" in error.what else did_you_mean(error.name.lower(), model_names())
+    if "did you mean" in error.what:
+        return error.hint
+    if named := did_you_mean(error.name.lower(), table().repositories):
+        return f"Of the tokenizers that are known by name,{named[1:]} {error.hint}"
+    models = did_you_mean(error.name.lower(), model_names())
     return f"If it is a model,{models[1:]} {error.hint}" if models else error.hint
 
 

@@ -145,6 +145,12 @@ def test_a_misspelt_name_is_refused_with_the_nearest() -> None:
     assert "'qwen3-8b'" in refused("encode", "-m", "qwen3-9b", "-t", "x")
 
 
+def test_a_word_of_a_name_is_refused_with_names_that_have_it() -> None:
+    assert "did you mean 'claude-sonnet-4'" in refused("count", "-m", "sonnet", "-t", "x")
+    assert "did you mean 'chatgpt-4o-latest'" in refused("count", "-m", "chatgpt", "-t", "x")
+    assert "did you mean" not in refused("count", "-m", "xyzzy", "-t", "x")
+
+
 def test_names_with_a_comma_are_refused_with_what_to_type() -> None:
     words = refused("count", "-m", "gpt-4,gpt-4o", "-t", "x")
     assert words.endswith("Give each name its own -m, in `tokcli count`: -m gpt-4 -m gpt-4o.\n")
@@ -201,6 +207,12 @@ def test_all_models_are_listed_or_those_that_match() -> None:
     assert known.items() <= listed.items()
     assert listed["source"]
     assert listed["date"] >= "2026"
+    rows = ok("inspect-ranks", "--models", "inside").decode().splitlines()[1:]
+    assert {row.split("\t")[5] for row in rows} == {"inside"}
+    assert {"gpt-4o", "qwen3-8b", "deepseek-v3"} <= {row.split("\t")[1] for row in rows}
+    assert noted("inspect-ranks", "--models", "nosuch").err == (
+        "Note: 'nosuch' matches no name of a model and no tokenizer of one.\n"
+    )
     assert refused("inspect-ranks", "--models", "(").startswith("Error: --models: not a regex")
     assert refused("inspect-ranks", "--models", "a", "b").startswith("Error: --models takes one regex")
     assert refused("inspect-ranks", "--models", "-m", "gpt-4").startswith("Error: --models cannot be combined")
@@ -216,7 +228,8 @@ def test_people_see_the_models_of_each_maker_together() -> None:
     lines = re.sub(r"\x1b\[[0-9;]*m", "", shown.decode()).replace("\r", "").split("\n")
     assert status == 0
     assert lines[0].startswith("Microsoft  huggingface.co/microsoft")
-    assert lines[1:4] == ["  microsoft/phi-4, exact, to be downloaded, 16,384 tokens", "      phi4:14b", ""]
+    assert re.fullmatch(r"  microsoft/phi-4, exact, (?:to be downloaded|in the package), 16,384 tokens", lines[1])
+    assert lines[2:4] == ["      phi4:14b", ""]
     assert lines[4].startswith("Claude  ")
     assert "  not public, --estimate counts 1.53 times o200k_base, 1,000,000 tokens" in lines
     assert "      claude-opus-4.7" in lines
@@ -247,6 +260,18 @@ def test_a_misspelt_model_where_an_encoding_is_asked_for_is_hinted_at() -> None:
     for arguments in (["encode", "--compare", "gpt-4o,gpt-4oo"], ["count", "-e", "gpt-4oo"]):
         words = refused(*arguments, "-t", "x")
         assert words.startswith("Error: unknown encoding 'gpt-4oo'\nIf it is a model, did you mean 'gpt-4o', ")
+
+
+def test_a_misspelt_name_of_a_tokenizer_is_refused_with_the_nearest() -> None:
+    words = refused("count", "-e", "tekkenn", "-t", "x")
+    assert words.startswith("Error: unknown encoding 'tekkenn'\nOf the tokenizers that are known by name, did you mean 'tekken'?")
+
+
+def test_people_are_told_which_tokenizers_are_inside_as_well(capfd: pytest.CaptureFixture[str]) -> None:
+    status, _ = on_terminal("inspect-ranks")
+    assert status == 0
+    assert "inside as well, by name: qwen2.5, qwen3, deepseek-v3" in " ".join(capfd.readouterr().err.split())
+    assert noted("inspect-ranks").err == ""
 
 
 def test_a_name_longer_than_any_model_has_is_unknown() -> None:

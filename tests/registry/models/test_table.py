@@ -62,10 +62,10 @@ def test_what_is_taken_off_a_name_never_leads_from_one_row_to_another() -> None:
                 assert any(re.fullmatch(known, model.name) for known in DIFFERENT), (model.name, models[form].name)
 
 
-# The name alone is the large model, and :latest a small one; a tag is older than the one without its end, or is a
+# The name alone is the large or the older model, and :latest the small or the newer one; a tag is older than the one without its end, or is a
 # fine-tuned model's.
 DIFFERENT = (
-    "deepseek-r1|deepseek-v2|starcoder|solar-pro",
+    "deepseek-r1|deepseek-v2|starcoder|solar-pro|command-r|command-r-plus",
     r"mistral:7b-(?:instruct|text)(?:-q\d.*|-fp16)?",
     "mixtral:8x22b-text|starcoder2:15b-instruct",
 )

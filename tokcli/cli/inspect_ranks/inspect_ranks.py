@@ -13,6 +13,7 @@ from tokcli.cli.inspect_ranks import listing
 from tokcli.cli.inspect_ranks.inspect_options import CONFLICTS, MOST_USED, InspectOptions, InspectRequest, declared
 from tokcli.cli.request import Request
 from tokcli.registry.catalog import CATALOG
+from tokcli.registry.inside import INSIDE
 from tokcli.registry.registered import packed_path, vocabulary_size
 from tokcli.render.tables import ENCODING_COLUMNS, EncodingRow
 
@@ -85,7 +86,15 @@ def describe_encodings() -> list[EncodingRow]:
 
 
 def show_encodings(request: InspectRequest, output: ShownOn) -> None:
-    """List every registered encoding: how many ids it has, where its ranks come from, and whether they are shipped."""
+    """List every registered encoding: how many ids it has, where its ranks come from, and whether they are shipped.
+
+    People are told which tokenizers of open models ship as well; programs read registered encodings only.
+    """
     found = describe_encodings()
     as_json = {"encodings": list(map(asdict, found))}
     listing.emit(request, output, ENCODING_COLUMNS, iter(found), len(found), lambda: as_json)
+    if output.is_terminal and not request.options.as_json:
+        from tokcli.registry.models.table import table  # 5 ms that a pipe does not need
+
+        inside = ", ".join(name for name, repository in table().repositories.items() if repository in INSIDE)
+        request.note(f"inside as well, by name: {inside}. What each model has: tokcli inspect-ranks --models")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tokcli.cli.inspect_ranks.inspect_options import InspectRequest
 from tokcli.cli.inspect_ranks.listing import emit, is_for_people, on_screen
 from tokcli.cli.inspect_ranks.search import found_in
-from tokcli.errors import InputError
+from tokcli.errors import MAX_QUOTED, InputError
 from tokcli.registry.catalog import CATALOG
 from tokcli.registry.inside import INSIDE
 from tokcli.registry.models.estimates import MEASURED, MEASURED_BY
@@ -55,12 +55,14 @@ COLUMNS: tuple[Column[ListedModel], ...] = (
 
 
 def show_models(request: InspectRequest, output: ShownOn) -> None:
-    """List the models; with a regex, those whose name or tokenizer it matches, ignoring case."""
+    """List the models; with a regex, those whose name or tokenizer it matches, ignoring case; with a place, those there."""
     asked, listed = request.options, list(listed_models(all_rows()))
     wanted = [text for text in (asked.models, *asked.tokens) if text]
     if len(wanted) > 1:
         raise InputError("--models takes one regex", "Join several by |.")
-    if wanted:
+    if wanted and wanted[0] in PLACES:
+        listed = [one for one in listed if one.place == wanted[0]]
+    elif wanted:
         texts = [
             {at: one.model for at, one in enumerate(listed)},
             {at: one.tokenizer or "" for at, one in enumerate(listed)},
@@ -69,6 +71,8 @@ def show_models(request: InspectRequest, output: ShownOn) -> None:
             at for some in texts for at in found_in(some, wanted[0], asked.timeout, option="--models", any_case=True)
         }
         listed = [listed[at] for at in sorted(found)]
+    if not listed:
+        request.note(f"{wanted[0][:MAX_QUOTED]!r} matches no name of a model and no tokenizer of one.")
 
     def as_json() -> object:
         return {"models": list(map(_members, listed))}

@@ -18,6 +18,7 @@ from tokcli.registry.models.table import CLOSED, ModelRow, table, users_table
 OPENAI = ("openai", "azure")  # before the / of a name that tiktoken's prefixes are for
 SHORT = {"ada", "babbage", "curie", "davinci"}  # of OpenAI's first models; azure/ada is another
 MAX_NAME = 300  # characters; to read all that may be left out of a name takes time that grows with their square
+LEAST_WORD = 4  # characters of a word that is looked for inside of names
 LIST = "List models with tokcli inspect-ranks --models"
 
 
@@ -157,11 +158,17 @@ def _refuse_unknown(name: str) -> NoReturn:
         each = " ".join(f"-m {one.strip()}" for one in name.split(","))
         refuse(name, shown, f"Give each name its own -m, in `tokcli count`: {each[:MAX_QUOTED]}.")
     bare = served_names(name[:MAX_NAME])[0]
-    near = did_you_mean(bare, model_names())
+    near = did_you_mean(bare, model_names()) or _names_with(bare)
     hint = f"{LIST}, or name the encoding itself with -e."
     if "/" in name and "://" not in name:
         hint = f"{LIST}; if it is a repository of the Hugging Face Hub, read its tokenizer with -e {name[:MAX_QUOTED]}."
     refuse(name, shown + near, hint)
+
+
+def _names_with(word: str) -> str:
+    """Return the end of a message that names the three shortest names that contain a word, such as `sonnet`."""
+    found = [name for name in model_names() if word in name] if len(word) >= LEAST_WORD else []
+    return did_you_mean(word, sorted(found, key=len)[:3], cutoff=0)
 
 
 def refuse(name: str, what: str, hint: str) -> NoReturn:

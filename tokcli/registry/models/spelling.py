@@ -17,11 +17,11 @@ _BEDROCK = re.compile(
     r"(?:(?:us|us-gov|eu|apac|jp|au|ca|global)\.)?(?P<maker>ai21|amazon|anthropic|cohere|deepseek|google|meta|minimax|"
     r"mistral|moonshot|moonshotai|nvidia|openai|qwen|writer|xai|zai)\.(?P<name>.+?)(?P<version>(?:-v?\d+)?(?::\d+(?::\d+k)?)?)"
 )
-# Databricks, Snowflake and others put their own name, or the maker's, before that of the model.
-_SERVER = re.compile(r"(?:alibaba|anthropic|databricks|meta|openai|snowflake|xai|zai)-")
+# Databricks, Fireworks, Snowflake and others put their own name, or the maker's, before that of the model.
+_SERVER = re.compile(r"(?:alibaba|anthropic|databricks|fw|meta|openai|snowflake|xai|zai)-")
 # How the weights are stored, for whom, and where they are served. (_gguf, :q4_K_M, -fp8-dynamic, -mlx-4bit, -maas)
 _STORED = re.compile(
-    r"[-_.:@](?:gguf|ggml|gptq|awq|exl[23]|mlx|onnx|hf|fp(?:4|8|16|32)|bf16|f16|f32|u?int[48]|nvfp4|mxfp[48]|w[48]a(?:8|16)|"
+    r"[-_.:@](?:gguf|ggml|gptq|awq|exl[23]|mlx|onnx|hf|fp(?:4|8|16|32)|fp8-fast|bf16|f16|f32|u?int[48]|nvfp4|mxfp[48]|w[48]a(?:8|16)|"
     r"[2-8]-?bits?|(?:ud-)?i?q[1-8](?:_[a-z0-9]+)*|bnb|unsloth|dynamic|qat|quantized|maas|cloud|tput)$"
     r"|(?<=instruct)-turbo(?:-free)?$"  # Together's, of 8 bits
 )
@@ -84,6 +84,7 @@ def served_names(typed: str) -> list[str]:
     if name.startswith("ft:"):  # ft:BASE:ORGANIZATION::ID, as OpenAI names what was fine-tuned
         name = name.split(":")[1]
     name = _VARIANTS.sub("", name.partition(":ft-")[0]).removesuffix("@default").replace("@", "-")
+    name = name.removesuffix("[1m]")  # Claude Code's mark of a window of a million tokens
     bedrock = _BEDROCK.fullmatch(name)
     if bedrock is None:
         found = [name]
