@@ -106,7 +106,12 @@ def test_limits_leave_room_for_every_vocabulary_in_use() -> None:
 
 # --- Kimi's tiktoken.model ---------------------------------------------------------------------------------------------
 
-TEXTS = ["Hello world, it's 你好世界abc 한국어 日本ひらがな", "Don'T STOP\n\n 12345 ok  \t x", "ΑΒγ ÀÉé中文Aa中a", "ǅǆ'll 々〆ヶ"]
+TEXTS = [
+    "Hello world, it's 你好世界abc 한국어 日本ひらがな",
+    "Don'T STOP\n\n 12345 ok  \t x",
+    "ΑΒγ ÀÉé中文Aa中a",
+    "ǅǆ'll 々〆ヶ",
+]
 
 
 def kimi(folder: Path, monkeypatch: pytest.MonkeyPatch, configuration: str | None) -> str:
@@ -121,7 +126,9 @@ def kimi(folder: Path, monkeypatch: pytest.MonkeyPatch, configuration: str | Non
 def test_kimis_pattern_splits_as_tiktoken_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ours = resolve_encoding(kimi(tmp_path, monkeypatch, None))
     words = {text[a:b].encode() for text in TEXTS for a in range(len(text)) for b in range(a + 1, len(text) + 1)}
-    ranks = BYTES | {word: 256 + n for n, word in enumerate(sorted(words - BYTES.keys(), key=lambda word: (len(word), word)))}
+    ranks = BYTES | {
+        word: 256 + n for n, word in enumerate(sorted(words - BYTES.keys(), key=lambda word: (len(word), word)))
+    }
     theirs = tiktoken.Encoding("kimi", pat_str=KIMI_PATTERN, mergeable_ranks=ranks, special_tokens={})
     for text in TEXTS:
         pieces = [theirs.decode_single_token_bytes(number) for number in theirs.encode_ordinary(text)]
@@ -130,7 +137,9 @@ def test_kimis_pattern_splits_as_tiktoken_does(tmp_path: Path, monkeypatch: pyte
 
 def test_kimis_special_tokens_follow_the_ranks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     named = {str(256 + n): {"content": name} for n, name in ((0, "[BOS]"), (255, "[PAD]"))}
-    ours = resolve_encoding(kimi(tmp_path, monkeypatch, json.dumps({"added_tokens_decoder": named, "chat_template": ""})))
+    ours = resolve_encoding(
+        kimi(tmp_path, monkeypatch, json.dumps({"added_tokens_decoder": named, "chat_template": ""}))
+    )
     assert ours.n_vocab == 512
     assert ours.encode("[BOS]a<|reserved_token_300|>[PAD]", allowed_special="all") == [256, 97, 300, 511]
 

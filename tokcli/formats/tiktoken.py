@@ -1,8 +1,8 @@
 """The .tiktoken text form: a line `BASE64 RANK` for each token, read strictly and written sorted by rank.
 
-A pattern and special tokens may be given in a sidecar, FILE.json; for registered names the registry knows them, and for
-the tiktoken.model of Moonshot AI's Kimi they are here. Also here are `RanksFile` and its checks, which serve all formats
-in which ranks and a pattern say everything.
+A pattern and special tokens may be given in a sidecar, FILE.json; for registered names the registry knows them, and
+for the tiktoken.model of Moonshot AI's Kimi they are here. Also here are `RanksFile` and its checks, which serve all
+formats in which ranks and a pattern say everything.
 """
 
 from __future__ import annotations

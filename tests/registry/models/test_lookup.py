@@ -264,7 +264,9 @@ def test_a_misspelt_model_where_an_encoding_is_asked_for_is_hinted_at() -> None:
 
 def test_a_misspelt_name_of_a_tokenizer_is_refused_with_the_nearest() -> None:
     words = refused("count", "-e", "tekkenn", "-t", "x")
-    assert words.startswith("Error: unknown encoding 'tekkenn'\nOf the tokenizers that are known by name, did you mean 'tekken'?")
+    assert words.startswith(
+        "Error: unknown encoding 'tekkenn'\nOf the tokenizers that are known by name, did you mean 'tekken'?"
+    )
 
 
 def test_people_are_told_which_tokenizers_are_inside_as_well(capfd: pytest.CaptureFixture[str]) -> None:

@@ -113,8 +113,8 @@ _views = (
            conflicts=(Apart(*OTHERS, "--html", "--encoding", "--model", "--pattern", hint="It lists what -m knows."),),
            help="List the models that -m knows.",
            more="With their tokenizers and context windows. GREP is a regex, which may follow after a space, too: only "
-                "models whose name or tokenizer it matches are listed, and with inside, cached, hub or file those whose "
-                "tokenizer is there. For instance, `tokcli inspect-ranks --models llama`."),
+                "models whose name or tokenizer it matches are listed, and with inside, cached, hub or file those "
+                "whose tokenizer is there. For instance, `tokcli inspect-ranks --models llama`."),
     options.takes_html(Apart(*SEARCHES, *VIEWS, "--export", "--json", "--csv", "--output",
                              hint="The page shows all tokens, in a form of its own.")),
 )  # fmt: skip

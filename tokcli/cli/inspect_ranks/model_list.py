@@ -55,7 +55,7 @@ COLUMNS: tuple[Column[ListedModel], ...] = (
 
 
 def show_models(request: InspectRequest, output: ShownOn) -> None:
-    """List the models; with a regex, those whose name or tokenizer it matches, ignoring case; with a place, those there."""
+    """List the models; with a place, those whose tokenizer is there, else those with a name or tokenizer of a regex."""
     asked, listed = request.options, list(listed_models(all_rows()))
     wanted = [text for text in (asked.models, *asked.tokens) if text]
     if len(wanted) > 1:
