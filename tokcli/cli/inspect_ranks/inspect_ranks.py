@@ -90,11 +90,9 @@ def show_encodings(request: InspectRequest, output: ShownOn) -> None:
 
     People are told which tokenizers of open models ship as well; programs read registered encodings only.
     """
-    found = describe_encodings()
-    as_json = {"encodings": list(map(asdict, found))}
-    listing.emit(request, output, ENCODING_COLUMNS, iter(found), len(found), lambda: as_json)
+    rows = describe_encodings()
+    as_json = {"encodings": list(map(asdict, rows))}
+    listing.emit(request, output, ENCODING_COLUMNS, iter(rows), len(rows), lambda: as_json)
     if output.is_terminal and not request.options.as_json:
-        from tokcli.registry.models.table import table  # 5 ms that a pipe does not need
-
-        inside = ", ".join(name for name, repository in table().repositories.items() if repository in INSIDE)
+        inside = ", ".join(dict.fromkeys(found.name for found in INSIDE.values()))
         request.note(f"inside as well, by name: {inside}. What each model has: tokcli inspect-ranks --models")
