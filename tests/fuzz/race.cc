@@ -69,11 +69,19 @@ void use_vocabulary(Shared& shared, const std::string& text) {
     const uint64_t expected = shared.pool.encode(by, view, 1, nullptr, nullptr).result.count;
     tokcli::IdBuffer ids;
     CLAIM(shared.pool.encode(by, view, 3, nullptr, &ids).result.count == expected);
+    tokcli::IdBuffer alone;
+    shared.pool.encode(by, view, 1, nullptr, &alone);
+    CLAIM(std::equal(ids.data(), ids.data() + ids.size(), alone.data(), alone.data() + alone.size()));
     const std::vector<tokcli::Text> texts(9, view);
-    for (const bool all_or_none : {false, true})
-      CLAIM(!shared.pool.encode_batch(by, texts, 3, &shared.check, all_or_none, {}).empty());
+    for (const tokcli::TextCheck* check : {static_cast<const tokcli::TextCheck*>(nullptr), static_cast<const tokcli::TextCheck*>(&shared.check)}) {
+      std::vector<size_t> sizes(texts.size());
+      tokcli::IdBuffer all;
+      const tokcli::Outcome made = shared.pool.encode_batch(by, texts, 3, check, &all, sizes.data());
+      CLAIM(made.is_refused || (all.size() == made.result.count && sizes == std::vector<size_t>(9, all.size() / 9)));
+      CLAIM(check != nullptr || all.size() == 9 * expected);
+    }
     size_t taken = 0;
-    shared.pool.encode_batch(by, texts, 3, nullptr, false, [&](std::span<tokcli::BatchShare> ready) {
+    shared.pool.encode_shares(by, texts, 3, nullptr, [&](std::span<tokcli::BatchShare> ready) {
       for (const tokcli::BatchShare& share : ready) {
         for (const size_t count : share.sizes) taken += count == expected;
         CLAIM(share.ids.size() == share.sizes.size() * expected);

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <new>
 
-#include "base/memory.h"
-
 namespace tokcli {
 
 void* grown(void* data, size_t size, size_t more, size_t item_size, size_t* capacity) {
@@ -15,8 +13,6 @@ void* grown(void* data, size_t size, size_t more, size_t item_size, size_t* capa
   void* const made = std::realloc(data, wanted * item_size);
   if (made == nullptr) throw std::bad_alloc();
   *capacity = wanted;
-  // the buffer is written once from end to end: in large pages the system is asked for a page 500 times less often
-  use_large_pages(made, wanted * item_size);
   return made;
 }
 

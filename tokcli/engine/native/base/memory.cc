@@ -1,7 +1,6 @@
 // What the system gives: see memory.h.
 #include "base/memory.h"
 
-#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
@@ -24,7 +23,6 @@ namespace tokcli {
 void* allocate(size_t size) {
   void* p = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (p == MAP_FAILED) throw std::bad_alloc();
-  madvise(p, size, MADV_HUGEPAGE);
   return p;
 }
 void release(void* p, size_t size) { munmap(p, size); }
@@ -36,14 +34,6 @@ void make_pages(void* p, size_t size) {
   (void)p, (void)size;
 #endif
 }
-
-void use_large_pages(void* p, size_t size) {
-  constexpr size_t kLargePage = size_t{1} << 21;
-  const uintptr_t begin = reinterpret_cast<uintptr_t>(p);
-  const uintptr_t first = (begin + kLargePage - 1) / kLargePage * kLargePage;
-  const uintptr_t last = (begin + size) / kLargePage * kLargePage;
-  if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
-}
 #else
 void* allocate(size_t size) {
   void* p = ::operator new(size, std::align_val_t{64});
@@ -52,7 +42,6 @@ void* allocate(size_t size) {
 }
 void release(void* p, size_t) { ::operator delete(p, std::align_val_t{64}); }
 void make_pages(void*, size_t) {}  // all of it has been written
-void use_large_pages(void*, size_t) {}
 #endif
 
 bool prepare_to_throw() noexcept {

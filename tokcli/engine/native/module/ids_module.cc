@@ -165,7 +165,7 @@ nb::bytes format_spans(nb::handle given, nb::handle numbers, Number<uint64_t> gi
   nb::bytes text = written(most_span_text(!own_ids.empty(), spans.bytes(), shift), [&](char* out) {
     size = static_cast<size_t>(write_spans(own_ids, spans.bytes(), shift, out) - out);
   });
-  return shortened(std::move(text), size);
+  return resized(std::move(text), size);
 }
 
 // Returns spans after `change(spans)`.

@@ -121,9 +121,7 @@ Object owned(PyObject* made) {
 
 // Returns a new bytes object of `size` bytes, which are still to be written.
 inline nb::bytes new_bytes(size_t size) {
-  nb::bytes made = owned<nb::bytes>(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(size)));
-  use_large_pages(PyBytes_AS_STRING(made.ptr()), size);
-  return made;
+  return owned<nb::bytes>(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(size)));
 }
 
 // Returns a new bytes object of `size` bytes, which `write(out)` fills while other threads may run Python.
@@ -138,8 +136,8 @@ nb::bytes written(size_t size, const Write& write) {
   return made;
 }
 
-// Returns the first `size` bytes of a bytes object that nobody else has seen yet.
-inline nb::bytes shortened(nb::bytes made, size_t size) {
+// Returns a bytes object that nobody else has seen yet with another size; what is new is still to be written.
+inline nb::bytes resized(nb::bytes made, size_t size) {
   PyObject* object = made.release().ptr();
   if (_PyBytes_Resize(&object, static_cast<Py_ssize_t>(size)) != 0) throw nb::python_error();
   return nb::steal<nb::bytes>(object);

@@ -154,7 +154,7 @@ nb::object json_texts(nb::handle lines, const nb::bytes& name, const nb::bytes& 
   });
   if (!are_plain) return nb::none();
   const size_t size = ends.back();
-  return nb::make_tuple(shortened(std::move(texts), size), to_bytes(ends));
+  return nb::make_tuple(resized(std::move(texts), size), to_bytes(ends));
 }
 
 nb::bytes split(nb::handle text, Number<int> number) {

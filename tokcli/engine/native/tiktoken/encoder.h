@@ -61,6 +61,10 @@ class Encoder {
       : vocabulary_(vocabulary), cache_(kLines), batch_(std::make_unique<Batch>()),
         has_all_bytes_(vocabulary.has_all_bytes()) {}
 
+  // Makes the pages of the caches now, once. To be called where much text follows, or other threads run: see
+  // base/memory.h.
+  void make_pages();
+
   // Appends the ids of a text to `out`; only counts them where `out` is null.
   Result encode(const Splitting& by, const Text& text, IdBuffer* out);
   // Does so with a text (UTF-8) whose pieces end at known places, the last one at its end.

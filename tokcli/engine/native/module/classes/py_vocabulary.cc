@@ -3,17 +3,17 @@
 #include "module/classes/py_vocabulary.h"
 
 #include <algorithm>
-#include <array>
+#include <functional>
+#include <numeric>
 
 #include "input/records.h"
-#include "input/valid_utf8.h"
+#include "module/classes/decoding.h"
 
 namespace tokcli {
 namespace {
 
 constexpr size_t kShortPiece = size_t{1} << 12;            // bytes: at most some 0.1 ms
 constexpr size_t kPiecesBetweenSignals = size_t{1} << 12;
-constexpr size_t kIdsBetweenSignals = size_t{1} << 20;     // (a multiple of those that are decoded at once)
 
 // Raises what a result says of its text; `text` is the str that it was made from, if it was one.
 void raise(const Result& result, nb::handle text = {}) {
@@ -171,43 +171,44 @@ nb::bytes PyVocabulary::count_pieces(nb::list given) {
 
 // --- many texts ------------------------------------------------------------------------------------------------------
 
-std::vector<BatchShare> PyVocabulary::run_batch(nb::list given, const Splitting& by, int threads, const TextCheck* check,
-                                                bool all_or_none, const EncoderPool::TakeShares& take) {
-  const nb::list texts = own_list(given);
-  std::vector<Text> all;
-  all.reserve(texts.size());
-  for (nb::handle text : texts) all.push_back(text_of(text));
-  std::vector<BatchShare> shares;
+namespace {
+
+// The texts in a list, which lives as long as they are read.
+struct ListOfTexts {
+  explicit ListOfTexts(nb::list given) : items(own_list(given)) {
+    views.reserve(items.size());
+    for (nb::handle text : items) views.push_back(text_of(text));
+  }
+  nb::list items;
+  std::vector<Text> views;
+};
+
+}  // namespace
+
+nb::object PyVocabulary::encode_batch(nb::list given, nb::handle by, Number<int> threads, const TextCheck* check) {
+  const ListOfTexts texts(given);
+  const Splitting splitting = splitting_of(by);
+  const int wanted = threads;
+  IdBuffer ids;
+  std::vector<uint64_t> offsets(texts.views.size() + 1);
+  Outcome outcome;
   {
-    ReleasedGil released;
-    EncoderPool::TakeShares take_with_gil;
-    if (take) take_with_gil = [&](std::span<BatchShare> ready) { released.with_gil([&] { take(ready); }); };
-    shares = pool_.encode_batch(by, all, threads, check, all_or_none, take_with_gil);
+    const ReleasedGil released;
+    std::vector<size_t> sizes(texts.views.size());
+    outcome = pool_.encode_batch(splitting, texts.views, wanted, check, &ids, sizes.data());
+    std::partial_sum(sizes.begin(), sizes.end(), offsets.begin() + 1, std::plus<uint64_t>());
   }
-  for (const BatchShare& share : shares) {
-    if (!share.failure.is_good()) raise(share.failure, texts[share.failed]);
-  }
-  return shares;
+  raise(outcome.result, outcome.result.is_good() ? nb::handle() : texts.items[outcome.failed]);
+  if (outcome.is_refused) return nb::none();
+  return nb::make_tuple(nb::cast(std::move(ids)), to_bytes(offsets));
 }
 
-nb::object PyVocabulary::encode_batch(nb::list texts, nb::handle by, Number<int> threads, const TextCheck* check) {
-  std::vector<BatchShare> shares = run_batch(texts, splitting_of(by), threads, check, true);
-  for (const BatchShare& share : shares) {
-    if (share.has_refused) return nb::none();
-  }
-  std::vector<uint64_t> offsets{0};
-  IdBuffer all = std::move(shares[0].ids);
-  for (size_t i = 0; i < shares.size(); ++i) {
-    for (const size_t size : shares[i].sizes) offsets.push_back(offsets.back() + size);
-    if (i > 0) all.append(shares[i].ids);
-  }
-  return nb::make_tuple(nb::cast(std::move(all)), to_bytes(offsets));
-}
-
-nb::list PyVocabulary::encode_batch_lists(nb::list texts, nb::handle by, Number<int> threads,
-                                          const TextCheck* check) {
+nb::list PyVocabulary::encode_batch_lists(nb::list given, nb::handle by, Number<int> threads, const TextCheck* check) {
+  const ListOfTexts texts(given);
+  const Splitting splitting = splitting_of(by);
+  const int wanted = threads;
   nb::list out;
-  run_batch(texts, splitting_of(by), threads, check, false, [&](std::span<BatchShare> ready) {
+  const auto take = [&](std::span<BatchShare> ready) {
     for (BatchShare& share : ready) {
       const uint32_t* ids = share.ids.data();
       for (const size_t size : share.sizes) {
@@ -221,7 +222,16 @@ nb::list PyVocabulary::encode_batch_lists(nb::list texts, nb::handle by, Number<
       share.ids = IdBuffer();  // its memory serves the shares that other threads encode meanwhile
       check_signals();
     }
-  });
+  };
+  std::vector<BatchShare> shares;
+  {
+    ReleasedGil released;
+    shares = pool_.encode_shares(splitting, texts.views, wanted, check,
+                                 [&](std::span<BatchShare> ready) { released.with_gil([&] { take(ready); }); });
+  }
+  for (const BatchShare& share : shares) {
+    if (!share.failure.is_good()) raise(share.failure, texts.items[share.failed]);
+  }
   return out;
 }
 
@@ -297,95 +307,7 @@ nb::object PyVocabulary::count_records(nb::handle data, nb::handle ends, Number<
 
 // --- decoding --------------------------------------------------------------------------------------------------------
 
-// Returns the bytes of an id that is given as any object; raises what is wrong with it.
-[[gnu::noinline, gnu::cold]] std::string_view PyVocabulary::token_of(nb::handle item) const {
-  PyErr_Clear();  // of a first attempt, which says less
-  const uint32_t id = number_of<uint32_t>(item);
-  std::string_view token;
-  if (!vocabulary_.token(id, &token)) raise_unknown_id(id);
-  return token;
-}
-
-// Returns the bytes of ids. Tokens are found 64 at a time, and copied once all of them have been asked for. (Profile: a
-// third faster than one by one with a large vocabulary.) Short ones are copied as 16 bytes, whatever their size.
-ByteBuffer PyVocabulary::decoded(nb::handle given) const {
-  constexpr size_t kAtOnce = 64, kShort = 16;
-  // A list is read in place: while its items are ints, nothing below runs Python code, which could change it. Any other
-  // sequence, and a list with other items, is copied to a tuple first.
-#ifndef Py_GIL_DISABLED
-  const bool is_list = PyList_CheckExact(given.ptr());
-#else
-  const bool is_list = false;
-#endif
-  nb::object items = nb::borrow(given);
-  if (!is_list && !PyTuple_CheckExact(given.ptr())) {
-    items = owned(PySequence_Tuple(given.ptr()));
-  }
-  PyObject* const* ids = PySequence_Fast_ITEMS(items.ptr());
-  auto count = static_cast<size_t>(PySequence_Fast_GET_SIZE(items.ptr()));
-  ByteBuffer out;
-  out.reserve(count * 4 + kShort);  // most texts have 3 to 5 bytes an id; what is not written costs no memory
-  std::array<std::string_view, kAtOnce> tokens;
-  for (size_t i = 0; i < count;) {
-    if (i % kIdsBetweenSignals == kIdsBetweenSignals - kAtOnce) {
-      check_signals();  // a handler may change the list
-      ids = PySequence_Fast_ITEMS(items.ptr());
-      count = static_cast<size_t>(PySequence_Fast_GET_SIZE(items.ptr()));
-      if (i >= count) break;
-    }
-    const size_t some = std::min(count - i, kAtOnce);
-    size_t bytes = 0;
-    for (size_t k = 0; k < some; ++k) {
-      PyObject* const item = ids[i + k];
-      if (PyLong_Check(item)) [[likely]] {
-        const unsigned long id = PyLong_AsUnsignedLong(item);
-        if (id > UINT32_MAX || !vocabulary_.token(static_cast<uint32_t>(id), &tokens[k])) [[unlikely]]
-          tokens[k] = token_of(item);
-      } else {
-        if (is_list) return decoded(owned(PyList_AsTuple(given.ptr())));
-        tokens[k] = token_of(item);
-      }
-      __builtin_prefetch(tokens[k].data());
-      bytes += tokens[k].size();
-    }
-    uint8_t* const begin = out.reserve(bytes + kShort);
-    uint8_t* to = begin;
-    for (size_t k = 0; k < some; ++k) {
-      if (tokens[k].size() <= kShort && vocabulary_.may_read(tokens[k].data(), kShort)) [[likely]]
-        std::memcpy(to, tokens[k].data(), kShort);
-      else std::memcpy(to, tokens[k].data(), tokens[k].size());
-      to += tokens[k].size();
-    }
-    out.commit(static_cast<size_t>(to - begin));
-    i += some;
-  }
-  return out;
-}
-
-nb::bytes PyVocabulary::decode(nb::handle ids) const {
-  const ByteBuffer bytes = decoded(ids);
-  const nb::bytes made = new_bytes(bytes.size());
-  if (bytes.size() > 0) std::memcpy(PyBytes_AS_STRING(made.ptr()), bytes.data(), bytes.size());
-  return made;
-}
-
-// CPython widens its string with the first character that needs more room, and copies what is there; here the text is
-// measured first. (Profile: three times as fast for code with a few characters outside ASCII.)
-nb::object PyVocabulary::decode_str(nb::handle ids) const {
-  const ByteBuffer buffer = decoded(ids);
-  const Bytes bytes{buffer.data(), buffer.size()};
-  const CodePoints points = points_in(bytes);
-  PyObject* made;
-  if (points.most > 0x7F && valid_utf8(bytes) != bytes.size()) {
-    made = PyUnicode_DecodeUTF8(view_of(bytes).data(), static_cast<Py_ssize_t>(bytes.size()), "replace");
-  } else {
-    made = PyUnicode_New(static_cast<Py_ssize_t>(points.count), points.most);
-    if (made != nullptr && points.count > 0) {
-      use_large_pages(PyUnicode_DATA(made), points.count * PyUnicode_KIND(made));
-      from_utf8(bytes, points.most, PyUnicode_DATA(made));
-    }
-  }
-  return owned(made);
-}
+nb::bytes PyVocabulary::decode(nb::handle ids) const { return bytes_of_ids(vocabulary_, ids); }
+nb::object PyVocabulary::decode_str(nb::handle ids) const { return text_of_ids(vocabulary_, ids); }
 
 }  // namespace tokcli

@@ -58,13 +58,9 @@ class PyVocabulary {
   Outcome run(const Splitting& by, const Text& text, int threads, const TextCheck* check, IdBuffer* out, nb::handle given = {});
   uint64_t run_split(nb::handle data, nb::handle ends, bool is_noise, IdBuffer* out,
                      std::vector<uint32_t>* counts = nullptr);
-  std::vector<BatchShare> run_batch(nb::list given, const Splitting& by, int threads, const TextCheck* check, bool all_or_none,
-                                    const EncoderPool::TakeShares& take = {});
   template <class Done>
   bool each_record(nb::handle data, nb::handle given_ends, size_t separator_size, const Splitting& by, bool is_noise,
                    nb::handle given_tokens, bool puts_space, IdBuffer* ids, const Done& done);
-  ByteBuffer decoded(nb::handle given) const;
-  std::string_view token_of(nb::handle item) const;
   Result run_piece(Bytes piece, IdBuffer* out);
 
   StableView image_;
