@@ -14,7 +14,6 @@ from itertools import chain
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from tokcli.engine.stream.processors import Processors, free_thread
 from tokcli.errors import is_memory_short
 
 if TYPE_CHECKING:
@@ -80,11 +79,8 @@ def with_threads_inside(work: Callable[[Item], Result], threads: int) -> Callabl
 
 
 def threads_inside() -> int:
-    """Return how many threads may share the work on one text, which the calling thread starts: it is freed for that."""
-    threads = _threads_inside.get()
-    if threads > 1:
-        free_thread()
-    return threads
+    """Return how many threads may share the work on one text, which the calling thread starts."""
+    return _threads_inside.get()
 
 
 class _Crew:
@@ -106,14 +102,10 @@ class _Crew:
         self._failed: BaseException | None = None  # what ended a thread that could not even keep its result
         self._wanted, self._started = threads, 0
         self._begun, self._ended = threading.Semaphore(0), threading.Semaphore(0)
-        self._processors = Processors(threads)
 
     def results(self) -> Iterator[Any]:
         """Yield the results in order."""
-        try:
-            self._start()
-        finally:
-            self._processors.free()
+        self._start()
         if not self._started:
             with self._turn:
                 self._ends = True  # for a thread that begins after all
@@ -148,8 +140,7 @@ class _Crew:
             try:
                 if is_memory_short(THREAD_BYTES):  # a thread without memory to begin aborts the process
                     return
-                with self._processors.starting(self._started):
-                    _thread.start_new_thread(copy_context().run, (self._run,))
+                _thread.start_new_thread(copy_context().run, (self._run,))
             except (RuntimeError, MemoryError):  # there is no memory for it, or there are too many
                 return
             if not self._begun.acquire(timeout=PATIENCE_TO_BEGIN):
@@ -158,7 +149,6 @@ class _Crew:
 
     def _run(self) -> None:
         try:
-            self._processors.stay()
             self._begun.release()
             self._take_turns()
         except BaseException as error:  # noqa: BLE001 - it is raised where the results are taken
@@ -180,7 +170,6 @@ class _Crew:
                 self._results[number] = (result, error)
                 if number == self._awaited:
                     self._done.notify()
-            self._processors.free_in_time()
 
     def _take(self) -> tuple[int, Any, BaseException | None] | None:
         """Return the number of the next item, and the item or what was raised instead; None where there are no more."""
