@@ -23,6 +23,7 @@ namespace tokcli {
 void* allocate(size_t size) {
   void* p = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (p == MAP_FAILED) throw std::bad_alloc();
+  madvise(p, size, MADV_HUGEPAGE);
   return p;
 }
 void release(void* p, size_t size) { munmap(p, size); }
