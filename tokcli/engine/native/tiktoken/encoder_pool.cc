@@ -100,8 +100,11 @@ Outcome EncoderPool::encode_batch(const Splitting& by, std::span<const Text> tex
   const size_t bytes = bytes_of_all(texts);
   const size_t workers = std::clamp<size_t>(thread_count(threads, bytes), 1, std::max<size_t>(texts.size(), 1));
   const std::vector<size_t> ends = run_ends(texts, bytes, bytes / std::max<size_t>(chunk_size(workers, bytes), 1) + 1);
+  // Room that is not used costs nothing, and growing copies: hardly a text has more ids than half its bytes, and few have
+  // more than three eighths.
   std::optional<Gather> gather;
-  if (out != nullptr && workers > 1) gather.emplace(ends.size(), bytes / 2, out);  // (hardly a text has more ids)
+  if (out != nullptr && workers > 1) gather.emplace(ends.size(), bytes / 2, out);
+  else if (out != nullptr) out->reserve(bytes / 8 * 3);
   struct alignas(kCacheLine) Made {
     Outcome outcome;
   };
