@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import _signal  # type: ignore[import-not-found]  # what `signal` has, without the modules that it imports
+import _signal as signal  # type: ignore[import-not-found]  # what `signal` has, without its enumerations, and sooner
 import sys
 
 # A Ctrl-C while the rest is being imported, of the program alone, ends it as it would end any other program.
 # False in the background, where a shell sets SIGINT to be ignored.
-_IS_OURS = _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler
+_IS_OURS = signal.getsignal(signal.SIGINT) is signal.default_int_handler
 if (
     _IS_OURS
     and (__name__ == "__main__" or sys.argv[0].rpartition("/")[2] == "tokcli")
     and "__mp_main__" not in sys.modules
 ):
-    _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 import gc
 import os
-import signal
 from contextlib import suppress
 from importlib import import_module
 from typing import NoReturn

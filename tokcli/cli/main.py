@@ -5,10 +5,10 @@ How a run ends is decided here: what is printed, on which stream, and with which
 
 from __future__ import annotations
 
+import _signal as signal  # type: ignore[import-not-found]  # as in __main__.py
 import atexit
 import errno
 import os
-import signal
 import sys
 from contextlib import suppress
 from importlib import import_module

@@ -5,11 +5,11 @@ Nothing is decoded here, and no newline is translated: the commands and the engi
 
 from __future__ import annotations
 
+import _signal as signal  # type: ignore[import-not-found]  # as in __main__.py
 import errno
 import fcntl
 import io
 import os
-import signal
 import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator
