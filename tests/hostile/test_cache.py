@@ -151,7 +151,7 @@ def test_a_home_of_nobody_in_a_variable_of_the_hub_is_no_internal_error(variable
 # runs the program, and adds a line to a log for each image that is built and each file that is compiled
 COUNTED = """
 import sys
-from tokcli.registry import ranks_files
+from tokcli.registry import images
 from tokcli.registry.compiled import compile as compiling
 def counted(function):
     def called(*given):
@@ -159,7 +159,7 @@ def counted(function):
             log.write("built ")
         return function(*given)
     return called
-ranks_files.build_image = counted(ranks_files.build_image)
+images.build_image = counted(images.build_image)
 compiling._compile = counted(compiling._compile)
 from tokcli.cli.main import run
 sys.exit(run(sys.argv[2:]))

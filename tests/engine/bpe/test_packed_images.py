@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import struct
 from array import array
+from itertools import chain
 from pathlib import Path
 
 import pytest
 from support import first_in_gate
 
 from tokcli.engine import backend
-from tokcli.formats.packed_ranks import RUN, read_tables, unpack
+from tokcli.formats.packed_ranks import read_tables, unpack
 from tokcli.registry.registered import VOCAB
 
 native = backend.native()
@@ -29,18 +29,19 @@ def test_the_merges_that_a_packed_file_names_are_those_of_its_ranks(path: Path) 
     sizes, ids = array("I", map(len, ranks)), array("I", ranks.values())
     found = native.build_image(b"".join(ranks), sizes, ids, tables.sha256)
     for lefts in {tables.lefts, None}:
-        assert native.build_packed_image(tables.body, tables.lengths, tables.packed_runs, lefts, tables.sha256) == found
+        runs = array("I", chain.from_iterable(tables.runs))
+        assert native.build_packed_image(tables.body, tables.lengths, runs, lefts, tables.sha256) == found
 
 
 def test_ids_are_those_of_the_runs() -> None:
-    runs = RUN.pack(2, 5) + RUN.pack(1, 9)
+    runs = array("I", [2, 5, 1, 9])
     vocabulary = native.Vocabulary(native.build_packed_image(b"abab", b"\1\1\2", runs, b"\0\0\1", SOURCE))
     assert [vocabulary.decode(array("I", [number])) for number in (5, 6, 9)] == [b"a", b"b", b"ab"]
     assert (vocabulary.encode_piece(b"abb"), vocabulary.source()) == ([9, 6], SOURCE)
 
 
 def test_a_token_that_nothing_merges_into_is_never_made() -> None:
-    image = native.build_packed_image(b"abab", b"\1\1\2", RUN.pack(3, 0), b"\0\0\0", SOURCE)
+    image = native.build_packed_image(b"abab", b"\1\1\2", array("I", [3, 0]), b"\0\0\0", SOURCE)
     assert native.Vocabulary(image).encode_piece(b"abb") == [0, 1, 1]
     assert native.build_image(b"abab", b"\1\1\2", array("I", range(3)), SOURCE, b"") == image
 
@@ -69,11 +70,10 @@ def test_a_token_that_nothing_merges_into_is_never_made() -> None:
 def test_sections_that_do_not_fit_are_refused(
     body: bytes, sizes: bytes, runs: list[tuple[int, int]], lefts: bytes | None, what: str
 ) -> None:
-    packed_runs = b"".join(struct.pack("<II", *run) for run in runs)
     with pytest.raises(ValueError, match=what):
-        native.build_packed_image(body, sizes, packed_runs, lefts, SOURCE)
+        native.build_packed_image(body, sizes, array("I", chain.from_iterable(runs)), lefts, SOURCE)
 
 
 def test_a_source_of_another_size_is_refused() -> None:
     with pytest.raises(ValueError, match="32 bytes"):
-        native.build_packed_image(b"a", b"\1", RUN.pack(1, 0), None, b"x")
+        native.build_packed_image(b"a", b"\1", array("I", [1, 0]), None, b"x")

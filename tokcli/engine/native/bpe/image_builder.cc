@@ -212,19 +212,14 @@ std::vector<Vocabulary::Merge> ImageBuilder::merges_by_merging(const Vocabulary&
 // Fills the table of merges. Their pairs are put in order of their hashes: in buckets first, and then in each bucket.
 void ImageBuilder::add_merges(std::span<const Vocabulary::Merge> merges) {
   const unsigned shift = 64 - header_.bucket_bits;
-  std::vector<uint64_t> hashes;
-  hashes.reserve(merges.size());
+  const auto pair_of = [](const Vocabulary::Merge& merge) { return uint64_t{merge[0]} << kIdBits | merge[1]; };
   std::vector<uint32_t> ends((size_t{1} << header_.bucket_bits) + 1);
-  for (const auto& [left, right, made] : merges) {
-    hashes.push_back(mix(static_cast<uint64_t>(left) << kIdBits | right, kHashLow));
-    ++ends[(hashes.back() >> shift) + 1];
-  }
+  for (const Vocabulary::Merge& merge : merges) ++ends[(mix(pair_of(merge), kHashLow) >> shift) + 1];
   std::partial_sum(ends.begin(), ends.end(), ends.begin());  // as yet where each bucket begins
   std::vector<Place> places(merges.size());
-  for (size_t i = 0; i < merges.size(); ++i) {
-    const auto& [left, right, made] = merges[i];
-    const uint64_t pair = static_cast<uint64_t>(left) << kIdBits | right;
-    places[ends[hashes[i] >> shift]++] = {hashes[i], pair << kIdBits | made};
+  for (const Vocabulary::Merge& merge : merges) {
+    const uint64_t pair = pair_of(merge), hash = mix(pair, kHashLow);
+    places[ends[hash >> shift]++] = {hash, pair << kIdBits | merge[2]};
   }
   for (size_t bucket = 0, first = 0; bucket + 1 < ends.size(); first = ends[bucket++]) {
     std::sort(places.begin() + static_cast<ptrdiff_t>(first), places.begin() + static_cast<ptrdiff_t>(ends[bucket]),
@@ -233,44 +228,80 @@ void ImageBuilder::add_merges(std::span<const Vocabulary::Merge> merges) {
   place_buckets(places, std::span(ends).first(ends.size() - 1));
 }
 
+// Which slots of the table of merges are free. They are bits, which fit the first cache: the table itself does not.
+class ImageBuilder::FreeSlots {
+ public:
+  static constexpr uint32_t kAtOnce = 8;  // displacements: whether one fits is as good as random, so none has a branch
+
+  explicit FreeSlots(unsigned bits) : shift_(64 - bits), taken_((size_t{1} << bits) / 64 + 1) {}
+  // Returns a bit for each of the displacements from `first` on: whether it leads each pair to a free slot.
+  uint32_t fitting(std::span<const Place> pairs, uint32_t first) const {
+    uint32_t taken = 0;
+    for (const Place& pair : pairs) {
+      for (uint32_t i = 0; i < kAtOnce; ++i) {
+        const size_t slot = Vocabulary::merge_slot(pair.hash, first + i, shift_);
+        taken |= static_cast<uint32_t>(taken_[slot / 64] >> slot % 64 & 1) << i;
+      }
+    }
+    return ~taken & ((1u << kAtOnce) - 1);
+  }
+  // Takes the slots to which a displacement that fits leads pairs; returns false, and takes none, if two have the same.
+  bool take(std::span<const Place> pairs, uint32_t displacement) {
+    for (size_t i = 0; i < pairs.size(); ++i) {
+      const size_t slot = Vocabulary::merge_slot(pairs[i].hash, displacement, shift_);
+      if (taken_[slot / 64] >> slot % 64 & 1) {
+        while (i-- > 0) flip(Vocabulary::merge_slot(pairs[i].hash, displacement, shift_));
+        return false;
+      }
+      flip(slot);
+    }
+    return true;
+  }
+
+ private:
+  void flip(size_t slot) { taken_[slot / 64] ^= uint64_t{1} << slot % 64; }
+
+  unsigned shift_;
+  std::vector<uint64_t> taken_;
+};
+
 // Gives each bucket its displacement, the largest first, while most slots are free: each takes the first displacement
-// that leads all its pairs to free slots. (Which slots are free is tried in a few kilobytes of bits: the table itself does
-// not fit the first cache.)
+// that leads all its pairs to free slots.
 void ImageBuilder::place_buckets(std::span<const Place> merges, std::span<const uint32_t> ends) {
   auto* const slots = section<uint64_t>(kMerges);
   auto* const buckets = section<uint32_t>(kBuckets);
   const auto begin_of = [&](size_t bucket) { return bucket == 0 ? 0 : ends[bucket - 1]; };
-  const auto size_of = [&](size_t bucket) { return ends[bucket] - begin_of(bucket); };
-  uint32_t largest = 0;
-  for (size_t bucket = 0; bucket < ends.size(); ++bucket) largest = std::max(largest, size_of(bucket));
-  std::vector<std::vector<uint32_t>> by_size(largest + size_t{1});
-  for (size_t bucket = 0; bucket < ends.size(); ++bucket) by_size[size_of(bucket)].push_back(static_cast<uint32_t>(bucket));
-  std::vector<uint64_t> taken(((size_t{1} << header_.merge_bits) + 63) / 64);
-  const auto bit = [](size_t slot) { return uint64_t{1} << slot % 64; };
+  std::vector<std::vector<uint32_t>> by_size(1);
+  for (uint32_t bucket = 0; bucket < ends.size(); ++bucket) {
+    const size_t size = ends[bucket] - begin_of(bucket);
+    if (size >= by_size.size()) by_size.resize(size + 1);
+    by_size[size].push_back(bucket);
+  }
+  FreeSlots slots_left(header_.merge_bits);
   Pace pace;
-  size_t tries_left = (merges.size() + UINT16_MAX) * kTries;
-  for (size_t size = largest; size > 0; --size) {
-    for (const uint32_t bucket : by_size[size]) {
+  size_t tries_left = (merges.size() + UINT16_MAX) * kTries / FreeSlots::kAtOnce;
+  for (size_t size = by_size.size() - 1; size > 0; --size) {
+    for (size_t i = 0; i < by_size[size].size(); ++i) {
+      const uint32_t bucket = by_size[size][i];
+      if (i + kAhead < by_size[size].size()) __builtin_prefetch(merges.data() + begin_of(by_size[size][i + kAhead]));
       const auto pairs = merges.subspan(begin_of(bucket), size);
-      for (uint32_t displacement = 0;; ++displacement) {
+      uint32_t displacement = 0;
+      while (true) {
         pace.step(size);
         if (displacement > UINT16_MAX || tries_left-- == 0) throw std::invalid_argument("no displacement fits");  // (a fifth is free)
-        const auto place = [&](size_t i) {
-          return Vocabulary::merge_slot(pairs[i].hash, displacement, 64 - header_.merge_bits);
-        };
-        size_t placed = 0;
-        for (; placed < size && !(taken[place(placed) / 64] & bit(place(placed))); ++placed)
-          taken[place(placed) / 64] |= bit(place(placed));
-        if (placed < size) {
-          while (placed > 0) taken[place(placed - 1) / 64] ^= bit(place(placed - 1)), --placed;
+        const uint32_t fitting = slots_left.fitting(pairs, displacement);
+        if (fitting == 0) {
+          displacement += FreeSlots::kAtOnce;
           continue;
         }
-        buckets[bucket] = displacement;
-        for (size_t i = 0; i < size; ++i) {
-          slots[place(i)] = pairs[i].slot;
-          buckets[bucket] |= 1u << Vocabulary::bucket_filter_bit(pairs[i].hash);
-        }
-        break;
+        displacement += static_cast<uint32_t>(std::countr_zero(fitting));
+        if (displacement <= UINT16_MAX && slots_left.take(pairs, displacement)) break;
+        ++displacement;
+      }
+      buckets[bucket] = displacement;
+      for (const auto& [hash, slot] : pairs) {
+        slots[Vocabulary::merge_slot(hash, displacement, 64 - header_.merge_bits)] = slot;
+        buckets[bucket] |= 1u << Vocabulary::bucket_filter_bit(hash);
       }
     }
   }

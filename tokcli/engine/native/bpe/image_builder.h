@@ -35,6 +35,7 @@ class ImageBuilder {
  private:
   static constexpr size_t kTries = 128;  // places that are tried for a token or bucket, on average at most: one or two
   static constexpr size_t kAhead = 32;   // tokens whose places in tables are asked for before the first is used
+  class FreeSlots;
   struct Place {
     uint64_t hash, slot;  // of a merge: the hash of its pair, and what its slot in the table of merges holds
   };
