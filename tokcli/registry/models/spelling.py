@@ -10,28 +10,29 @@ from collections.abc import Iterator
 
 LATEST = ":latest"  # the tag that Ollama adds where there is none
 OLLAMA = ("ollama", "ollama_chat")  # litellm's names for it
+# Patterns are compiled when a name comes as far as to them: most are found in the table before that.
 # OpenRouter's variants of how a model is served.
-_VARIANTS = re.compile(r":(?:free|beta|nitro|floor|online|thinking|extended|exacto)$")
+_VARIANTS = r":(?:free|beta|nitro|floor|online|thinking|extended|exacto)$"
 # Amazon Bedrock's `us.anthropic.claude-opus-4-1-20250805-v1:0` is a region, a maker, the name, and its version there.
-_BEDROCK = re.compile(
-    r"(?:(?:us|us-gov|eu|apac|jp|au|ca|global)\.)?(?P<maker>ai21|amazon|anthropic|cohere|deepseek|google|meta|minimax|"
-    r"mistral|moonshot|moonshotai|nvidia|openai|qwen|writer|xai|zai)\.(?P<name>.+?)(?P<version>(?:-v?\d+)?(?::\d+(?::\d+k)?)?)"
-)
+_BEDROCK_REGIONS = {"us", "us-gov", "eu", "apac", "jp", "au", "ca", "global"}
+_BEDROCK_MAKERS = {
+    *("ai21", "amazon", "anthropic", "cohere", "deepseek", "google", "meta", "minimax", "mistral", "moonshot"),
+    *("moonshotai", "nvidia", "openai", "qwen", "writer", "xai", "zai"),
+}
+_BEDROCK_VERSION = r"(?<=.)(?:(?:-v?\d+)(?::\d+(?::\d+k)?)?|:\d+(?::\d+k)?)$"
 # Databricks, Fireworks, Snowflake and others put their own name, or the maker's, before that of the model.
-_SERVER = re.compile(r"(?:alibaba|anthropic|databricks|fw|meta|openai|snowflake|xai|zai)-")
+_SERVERS = ("alibaba-", "anthropic-", "databricks-", "fw-", "meta-", "openai-", "snowflake-", "xai-", "zai-")
 # How the weights are stored, for whom, and where they are served. (_gguf, :q4_K_M, -fp8-dynamic, -mlx-4bit, -maas)
-_STORED = re.compile(
+_STORED = (
     r"[-_.:@](?:gguf|ggml|gptq|awq|exl[23]|mlx|onnx|hf|fp(?:4|8|16|32)|fp8-fast|bf16|f16|f32|u?int[48]|nvfp4|mxfp[48]|w[48]a(?:8|16)|"
     r"[2-8]-?bits?|(?:ud-)?i?q[1-8](?:_[a-z0-9]+)*|bnb|unsloth|dynamic|qat|quantized|maas|cloud|tput)$"
     r"|(?<=instruct)-turbo(?:-free)?$"  # Together's, of 8 bits
 )
-_TAG_WORDS = re.compile(r"(:.+)-(?:instruct|chat|text|base|it)$")  # of Ollama, which change no tokenizer
-_DATE = re.compile(r"-20\d\d-?\d\d-?\d\d$")
+_TAG_WORDS = r"(:.+)-(?:instruct|chat|text|base|it)$"  # of Ollama, which change no tokenizer
+_DATE = r"-20\d\d-?\d\d-?\d\d$"
 DATED = "-date"  # in the table's normal form, what stands for any date
-_BETWEEN = re.compile(r"[-_. ]+")
-_VERSION = re.compile(r"(?<![a-z])v(?=\d)")
-_DECIMAL = re.compile(r"(?<=\d)p(?=\d)")  # Fireworks' `llama-v3p1`
-_DIGITS = re.compile(r"(?<=[a-z])(?=\d)")
+# What does not count: the kind of separator, a v before a number, and the p of Fireworks' `llama-v3p1`.
+_BETWEEN, _VERSION, _DECIMAL, _DIGITS = r"[-_. ]+", r"(?<![a-z])v(?=\d)", r"(?<=\d)p(?=\d)", r"(?<=[a-z])(?=\d)"
 
 
 def normal_form(name: str) -> str:
@@ -42,8 +43,8 @@ def normal_form(name: str) -> str:
     >>> normal_form("qwen-34b") == normal_form("qwen3-4b")
     False
     """
-    plain = _DECIMAL.sub("-", _VERSION.sub("", name.lower()))
-    return _DIGITS.sub("-", _BETWEEN.sub("-", plain))
+    plain = re.sub(_DECIMAL, "-", re.sub(_VERSION, "", name.lower()))
+    return re.sub(_DIGITS, "-", re.sub(_BETWEEN, "-", plain))
 
 
 def readings(typed: str) -> Iterator[str]:
@@ -63,11 +64,11 @@ def readings(typed: str) -> Iterator[str]:
         while shorter != seen:
             seen, form = shorter, normal_form(shorter)
             yield form
-            if date := _DATE.search(form):
+            if date := re.search(_DATE, form):
                 yield form[: date.start()] + DATED
-            shorter = _STORED.sub("", seen)
+            shorter = re.sub(_STORED, "", seen)
             if shorter == seen:
-                shorter = _TAG_WORDS.sub(r"\1", seen)
+                shorter = re.sub(_TAG_WORDS, r"\1", seen)
 
 
 def served_names(typed: str) -> list[str]:
@@ -83,13 +84,26 @@ def served_names(typed: str) -> list[str]:
         return [name + LATEST, name]
     if name.startswith("ft:"):  # ft:BASE:ORGANIZATION::ID, as OpenAI names what was fine-tuned
         name = name.split(":")[1]
-    name = _VARIANTS.sub("", name.partition(":ft-")[0]).removesuffix("@default").replace("@", "-")
+    name = name.partition(":ft-")[0]
+    if ":" in name:
+        name = re.sub(_VARIANTS, "", name)
+    name = name.removesuffix("@default").replace("@", "-")
     name = name.removesuffix("[1m]")  # Claude Code's mark of a window of a million tokens
-    bedrock = _BEDROCK.fullmatch(name)
-    if bedrock is None:
-        found = [name]
-        while server := _SERVER.match(found[-1]):
-            found.append(found[-1][server.end() :])
-        return found if path or ":" in name else [*found, name + LATEST]
-    name = f"deepseek-{bedrock['name']}" if bedrock["maker"] == "deepseek" else bedrock["name"]
-    return [name + bedrock["version"], name] if bedrock["version"] else [name]
+    if bedrock := _names_at_bedrock(name):
+        return bedrock
+    found = [name]
+    while server := next(filter(found[-1].startswith, _SERVERS), ""):
+        found.append(found[-1][len(server) :])
+    return found if path or ":" in name else [*found, name + LATEST]
+
+
+def _names_at_bedrock(name: str) -> list[str]:
+    """Return what a name of Amazon Bedrock's may be, the likeliest first; nothing if it is none."""
+    maker, _, rest = name.partition(".")
+    if maker in _BEDROCK_REGIONS:
+        maker, _, rest = rest.partition(".")
+    if maker not in _BEDROCK_MAKERS or not rest:
+        return []
+    version = re.search(_BEDROCK_VERSION, rest)
+    prefix = "deepseek-" if maker == "deepseek" else ""
+    return [prefix + rest, prefix + rest[: version.start()]] if version else [prefix + rest]

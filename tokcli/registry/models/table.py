@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property, lru_cache
 from itertools import product
 from math import prod
 from typing import NamedTuple, NoReturn
@@ -26,10 +26,10 @@ TOKENIZERS = "tokenizers"  # the group that says which repository has a tokenize
 MAX_BYTES = 1 << 20
 MAX_NAMES = 1000  # that one word with choices stands for
 MAX_WINDOW_DIGITS = 12
-_CHOICE = re.compile(r"\{([^{}]*)\}")
-_REPOSITORY = re.compile(r"[\w-][\w.-]*/[\w.-]+(?:@[\w./-]+)?")
-_OWN_OF = re.compile(r"[\w-][\w.-]*/\*")
-_NAME = re.compile(r"[^/{}]+")
+_CHOICE = r"\{([^{}]*)\}"
+_REPOSITORY = r"[\w-][\w.-]*/[\w.-]+(?:@[\w./-]+)?"
+_OWN_OF = r"[\w-][\w.-]*/\*"
+_NAME = r"[^/{}]+"
 _PATH = os.path.join(os.path.dirname(os.path.realpath(__file__)), "models.txt")
 
 
@@ -76,48 +76,106 @@ class KnownModel(NamedTuple):
 
 
 class Table:
-    """The rows, and the repository of each named tokenizer.
+    """The rows of a file of models, and the repository of each named tokenizer.
 
-    The names that choices stand for are made when one of them is asked for, for all that begin with the same letters:
-    to make all of them takes 6 ms.
+    A user's file is checked whole; VocabularyError names the file and the line. Of the one that ships, a search for a
+    name reads only the rows that have its first letters: to read them all takes 4 ms, and to make all the names that
+    their choices stand for another 6 ms.
     """
 
-    def __init__(self, rows: Sequence[ModelRow], repositories: Mapping[str, str]) -> None:
-        self.rows, self.repositories = rows, repositories
-        self._words: dict[str, list[tuple[str, ModelRow]]] = {}
+    def __init__(self, data: bytes = b"", path: str = "", *, is_users: bool = False) -> None:
+        self._path, self._is_users = path, is_users
+        self._blocks: list[_Block] = []
+        self.repositories: dict[str, str] = {}
         self._found: dict[str, dict[str, KnownModel]] = {}
-        for row in rows:
-            for word in row.names:
-                self._words.setdefault(_letters(word), []).append((word, row))
+        try:
+            self._divide(data.decode().splitlines())
+        except UnicodeDecodeError as error:
+            raise VocabularyError("not UTF-8", where=path, offset=error.start, unit="byte") from None
+        if is_users:
+            self._check()
+
+    @cached_property
+    def rows(self) -> list[ModelRow]:
+        """All rows, in the order of the file."""
+        return [self._row(block) for block in self._blocks]
 
     def find(self, form: str) -> KnownModel | None:
         """Return the model whose name has this normal form; None if there is none."""
-        return self._named(_letters(form)).get(form)
-
-    def _named(self, letters: str) -> Mapping[str, KnownModel]:
+        letters = _letters(form)
         if letters not in self._found:
-            self._found[letters] = {
-                normal_form(model.name): model
-                for word, row in self._words.get(letters, ())
-                for model in row.models(word)
-            }
-        return self._found[letters]
+            about = [block for block in self._blocks if any(letters in line.lower() for _, line in block.lines)]
+            self._found[letters] = _by_form(map(self._row, about))
+        return self._found[letters].get(form)
 
     def models(self) -> dict[str, KnownModel]:
         """Return all models by the normal form of their names."""
-        return {form: found for letters in self._words for form, found in self._named(letters).items()}
+        return _by_form(self.rows)
+
+    def _divide(self, lines: Sequence[str]) -> None:
+        """Find the lines of each row, and read the tokenizers."""
+        group, source, date = MODELS_OF_USERS, self._path, ""
+        for number, line in enumerate(lines, 1):
+            plain, place = line.strip(), f"{self._path}:{number}"
+            if not plain or plain[0] == "#":
+                continue
+            if plain[0] == "[" and plain[-1] == "]":
+                group = plain[1:-1]
+            elif plain.split(None, 1)[0] == "source:":
+                *cited, date = plain.split()[1:] or [""]
+                source = " ".join(cited)
+            elif group == TOKENIZERS:
+                words = plain.split()
+                if len(words) != 2 or (self._is_users and not re.fullmatch(_REPOSITORY, words[1])):
+                    _fail(place, "expected the name of a tokenizer and its repository, ORG/NAME")
+                self.repositories[words[0]] = words[1]
+            elif not line[0].isspace():
+                self._blocks.append(_Block(group, source, date, [(number, plain)]))
+            elif not self._blocks:
+                _fail(place, "names that belong to no row: a row begins at the start of its line")
+            else:
+                self._blocks[-1].lines.append((number, plain))
+
+    def _row(self, block: _Block) -> ModelRow:
+        words = " ".join([line for _, line in block.lines]).split()
+        place = f"{self._path}:{block.lines[0][0]}"
+        window = _window(words, place)
+        tokenizer = words[0]
+        if self._is_users:
+            tokenizer = _located(self.repositories.get(tokenizer, tokenizer), place)
+        return ModelRow(block.group, tuple(words[2:]), tokenizer, window, block.source, block.date)
+
+    def _check(self) -> None:
+        """Raise VocabularyError for the first line that is no row, or has what is no name."""
+        for block in self._blocks:
+            self._row(block)
+            for at, (number, line) in enumerate(block.lines):
+                _check_names(line.split()[0 if at else 2 :], f"{self._path}:{number}")
 
 
-def _letters(name: str) -> str:
-    """Return the letters at the beginning of a name, or of a word of the table: choices come after them.
+class _Block(NamedTuple):
+    """The lines of a row, each with its number, and what stands above it."""
 
-    >>> _letters("qwen3-{4b,8b}"), _letters("01")
+    group: str
+    source: str
+    date: str
+    lines: list[tuple[int, str]]
+
+
+def _by_form(rows: Iterable[ModelRow]) -> dict[str, KnownModel]:
+    return {normal_form(model.name): model for row in rows for word in row.names for model in row.models(word)}
+
+
+def _letters(form: str) -> str:
+    """Return the letters at the beginning of a normal form; in a word of the table, choices come after them.
+
+    >>> _letters("qwen-3-4b"), _letters("01")
     ('qwen', '')
     """
-    return name[: next((at for at, char in enumerate(name) if not char.isalpha()), len(name))].lower()
+    return form[: next((at for at, char in enumerate(form) if not char.isalpha()), len(form))]
 
 
-NO_TABLE = Table((), {})
+NO_TABLE = Table()
 
 
 def expanded(names: str) -> Iterator[str]:
@@ -126,7 +184,7 @@ def expanded(names: str) -> Iterator[str]:
     >>> list(expanded("phi-{3,3.5}{,-mini}"))
     ['phi-3', 'phi-3-mini', 'phi-3.5', 'phi-3.5-mini']
     """
-    parts = _CHOICE.split(names)
+    parts = re.split(_CHOICE, names)
     choices = [part.split(",") if at % 2 else [part] for at, part in enumerate(parts)]
     return map("".join, product(*choices)) if len(parts) > 1 else iter(parts)
 
@@ -134,7 +192,7 @@ def expanded(names: str) -> Iterator[str]:
 @lru_cache(maxsize=1)
 def table() -> Table:
     """Return the table that ships with the package."""
-    return read_table(read_regular_file(_PATH, MAX_BYTES), _PATH)
+    return Table(read_regular_file(_PATH, MAX_BYTES), _PATH)
 
 
 def users_table() -> Table:
@@ -148,43 +206,7 @@ def users_table() -> Table:
 
 @lru_cache(maxsize=8)
 def _users_table(path: str) -> Table:
-    return read_table(read_regular_file(path, MAX_BYTES), path, is_users=True)
-
-
-def read_table(data: bytes, path: str, *, is_users: bool = False) -> Table:
-    """Return the table in a file, which is not trusted; VocabularyError names the file and the line."""
-    try:
-        lines = data.decode().splitlines()
-    except UnicodeDecodeError as error:
-        raise VocabularyError("not UTF-8", where=path, offset=error.start, unit="byte") from None
-    group, source, date = MODELS_OF_USERS, path, ""
-    rows: list[ModelRow] = []
-    repositories: dict[str, str] = {}
-    for number, line in enumerate(lines, 1):
-        words, place = line.split(), f"{path}:{number}"
-        if not words or words[0][0] == "#":
-            continue
-        if words[0][0] == "[" and words[-1][-1] == "]":
-            group = line.strip()[1:-1]
-        elif words[0] == "source:":
-            *cited, date = words[1:] or [""]
-            source = " ".join(cited)
-        elif group == TOKENIZERS:
-            if len(words) != 2 or not _REPOSITORY.fullmatch(words[1]):
-                _fail(place, "expected the name of a tokenizer and its repository, ORG/NAME")
-            repositories[words[0]] = words[1]
-        else:
-            if not line[0].isspace():
-                window = _window(words, place)
-                tokenizer = _located(repositories.get(words[0], words[0]), place) if is_users else words[0]
-                rows.append(ModelRow(group, (), tokenizer, window, source, date))
-                words = words[2:]
-            elif not rows:
-                _fail(place, "names that belong to no row: a row begins at the start of its line")
-            rows[-1] = rows[-1]._replace(names=(*rows[-1].names, *words))
-            if is_users:
-                _check_names(words, place)
-    return Table(rows, repositories)
+    return Table(read_regular_file(path, MAX_BYTES), path, is_users=True)
 
 
 def _window(words: list[str], place: str) -> int | None:
@@ -202,22 +224,22 @@ def _check_names(words: list[str], place: str) -> None:
     for word in words:
         if not word[0].isalpha():
             _fail(place, f"{word[:MAX_QUOTED]!r} does not begin with a letter")
-        if prod(choice.count(",") + 1 for choice in _CHOICE.findall(word)) > MAX_NAMES:
+        if prod(choice.count(",") + 1 for choice in re.findall(_CHOICE, word)) > MAX_NAMES:
             _fail(place, f"{word[:MAX_QUOTED]!r} stands for more than {MAX_NAMES} names")
         for name in expanded(word):
-            if not _NAME.fullmatch(name):
+            if not re.fullmatch(_NAME, name):
                 _fail(place, f"{name[:MAX_QUOTED]!r} is no name of a model: it has a / or a brace")
 
 
 def _located(named: str, place: str) -> str:
     """Return the tokenizer that a user names; a path, which is one from the folder of the table, as one from here."""
-    if named in CATALOG or named in table().repositories or named == CLOSED or _OWN_OF.fullmatch(named):
+    if named in CATALOG or named in table().repositories or named == CLOSED or re.fullmatch(_OWN_OF, named):
         return named
     folder = os.path.dirname(place)
     file = os.path.join(folder, os.path.expanduser(named))
     if "\0" not in named and os.path.exists(file):
         return os.path.join(os.curdir, file)
-    if not _REPOSITORY.fullmatch(named):
+    if not re.fullmatch(_REPOSITORY, named):
         where = folder or "the current folder"
         _fail(place, f"{named[:MAX_QUOTED]!r} is no encoding, no file in {where}, and no repository ORG/NAME")
     return named
