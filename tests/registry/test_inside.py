@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import tiktoken
 import tokenizers
-from support import noted
+from support import first_in_gate, noted, ok
 
 import tokcli
 from tokcli.errors import VocabularyError
@@ -89,6 +89,36 @@ def test_its_ids_are_those_of_tokenizers(repository: str) -> None:
     assert not differing
 
 
+@pytest.mark.parametrize("repository", first_in_gate(OF_TOKENIZERS, 3))
+def test_its_offsets_are_those_of_tokenizers(repository: str) -> None:
+    ours = resolve_encoding(repository, offline=True)
+    differing = []
+    for text in texts():
+        expected = theirs(repository).encode(text, add_special_tokens=False)
+        if ours.encode_with_offsets(text, allowed_special="all") != (expected.ids, expected.offsets):
+            differing.append(text)
+    assert not differing
+
+
+@pytest.mark.parametrize("repository", OF_TOKENIZERS)
+def test_its_template_adds_what_that_of_tokenizers_adds(repository: str) -> None:
+    records = "".join(json.dumps({"text": text}) + "\n" for text in texts()).encode()
+    printed = ok(
+        *("encode", "-e", repository, "--records", "jsonl", "--json", "--special", "allow", "--add-special-tokens"),
+        data=records,
+    )
+    expected = [theirs(repository).encode(text).ids for text in texts()]
+    assert [json.loads(line)["ids"] for line in printed.splitlines()] == expected
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("repository", OF_TOKENIZERS)
+def test_the_python_backend_gives_its_ids_too(repository: str) -> None:
+    records = "".join(json.dumps({"text": text}) + "\n" for text in texts()).encode()
+    command = ("encode", "-e", repository, "--records", "jsonl", "--json", "--special", "allow", "--offsets", "char")
+    assert ok(*command, data=records, env={"TOKCLI_BACKEND": "python"}) == ok(*command, data=records)
+
+
 @pytest.mark.parametrize("repository", OF_TOKENIZERS)
 def test_its_added_tokens_are_those_of_tokenizers(repository: str) -> None:
     reference = theirs(repository)
@@ -149,8 +179,9 @@ def test_every_code_point_has_the_ids_of_tokenizers(repository: str) -> None:
 
 
 @pytest.mark.slow
-def test_every_code_point_has_the_ids_of_mistral_common() -> None:
-    reference, ours = mistral_common(TEKKEN[0]), resolve_encoding(TEKKEN[0], offline=True)
+@pytest.mark.parametrize("repository", TEKKEN)
+def test_every_code_point_has_the_ids_of_mistral_common(repository: str) -> None:
+    reference, ours = mistral_common(repository), resolve_encoding(repository, offline=True)
     characters = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
     for form in ("{}", "a{}1 ", " {}\n", "e{0}{0}"):
         some = [form.format(char) for char in characters]
