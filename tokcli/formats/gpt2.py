@@ -29,7 +29,7 @@ def parse_gpt2(
     ids = dict(check_ids(parse_json_strictly(vocab, vocab_name), vocab_name))
     mergeable = {char: ids.pop(char) for char in BYTE_OF if char in ids}
     last = -1
-    for line, left, right in _merges(merges, merges_name):
+    for line, left, right in merges_in(merges, merges_name):
         token = left + right
         for side in (left, right):
             if side not in mergeable:
@@ -54,7 +54,7 @@ def parse_gpt2(
     return ranks, ids
 
 
-def _merges(data: bytes, name: str) -> Iterator[tuple[int, str, str]]:
+def merges_in(data: bytes, name: str) -> Iterator[tuple[int, str, str]]:
     """Yield each merge with its line number; a first line `#version: ...`, blank lines and CRLF are accepted."""
     for number, line in enumerate(lines_of(data, name), 1):
         try:

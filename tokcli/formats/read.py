@@ -13,6 +13,7 @@ from dataclasses import replace
 from functools import partial
 from io import BytesIO
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from tokcli.engine.pretokenizers.known_patterns import R50K
@@ -172,12 +173,17 @@ def _parse_tiktoken(found: Sources) -> RanksFile:
     return RanksFile(ranks, special_tokens, KIMI_PATTERN, sha256)
 
 
-def _parse_pair(found: Sources) -> RanksFile:
-    """Return the vocabulary in a GPT-2 pair of files, with GPT-2's pattern."""
+def _parse_pair(found: Sources) -> Contents:
+    """Return the vocabulary in a GPT-2 pair of files, with GPT-2's pattern, or as the configuration beside it says."""
     if len(found.files) < 2:
         raise VocabularyError(f"{_first(found)[1]}: {found.form}, one file of two; the other one is needed, too")
-    (vocab_path, vocab), (merges_path, merges) = found.files if found.form == GPT2_VOCAB else found.files[::-1]
-    return RanksFile(*parse_gpt2(vocab, merges, shown_name(vocab_path), shown_name(merges_path)), R50K)
+    one, other, *configuration = ((data, shown_name(path)) for path, data in found.files)
+    vocab, merges = (one, other) if found.form == GPT2_VOCAB else (other, one)
+    if configuration:
+        configured: Contents | None = _huggingface().read_configured_pair(vocab, merges, configuration[0])
+        if configured is not None:
+            return configured
+    return RanksFile(*parse_gpt2(vocab[0], merges[0], vocab[1], merges[1]), R50K)
 
 
 def _parse_minbpe(found: Sources) -> Contents:
@@ -194,9 +200,15 @@ def _parse_gguf(found: Sources) -> Contents:
 
 
 def _parse_huggingface(found: Sources) -> Contents:
-    from tokcli.formats.huggingface.reader import parse_huggingface  # which loads all components of a pipeline
+    parsed: Contents = _huggingface().parse_huggingface(*_first(found))
+    return parsed
 
-    return parse_huggingface(*_first(found))
+
+def _huggingface() -> ModuleType:
+    """Return the module that reads Hugging Face's tokenizers, which loads all components of a pipeline."""
+    from tokcli.formats.huggingface import configured_pair
+
+    return configured_pair
 
 
 def _parse_sentencepiece(found: Sources) -> Contents:

@@ -82,13 +82,21 @@ def read_with_configurations(form: str, path: Path, folder: Path | None) -> Sour
 
 
 def read_pair(form: str, path: Path, folder: Path | None, *, like: str) -> Sources:
-    """Read a file of a GPT-2 pair and the other one; a name that is not in PARTNERS is taken as `like`."""
+    """Read a file of a GPT-2 pair, the other one, and the configuration beside them, if there is one.
+
+    A name that is not in PARTNERS is taken as `like`.
+    """
     names = PARTNERS.get(path.name, PARTNERS[like])
     partners = [path.with_name(name) for name in names]
     for number, partner in enumerate(partners):
         if partner.exists():
-            files = [(path, read_regular_file(path)), (partner, read_regular_file(partner))]
-            return sources_of_bytes(form, files, partners[:number], folder)
+            files, absent = [(path, read_regular_file(path)), (partner, read_regular_file(partner))], partners[:number]
+            configuration = path.with_name(CONFIGURATION)
+            if configuration.exists():
+                files.append((configuration, read_regular_file(configuration, MAX_CONFIG_BYTES)))
+            else:
+                absent.append(configuration)
+            return sources_of_bytes(form, files, absent, folder)
     raise VocabularyError(f"{form}, but there is neither {' nor '.join(names)} beside it", where=str(path))
 
 

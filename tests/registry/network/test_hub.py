@@ -111,7 +111,9 @@ def test_both_files_of_a_pair_are_of_one_commit(server: Server) -> None:
     serve(server, "vocab.json", vocab)
     serve(server, "merges.txt", b"#version: 0.2\na b\n", revision=COMMIT)
     assert resolve_encoding("org/name").encode_ordinary("ab") == [256]
-    assert server.asked[-1] == f"/org/name/resolve/{COMMIT}/merges.txt"
+    assert server.asked[-2:] == [
+        f"/org/name/resolve/{COMMIT}/{name}" for name in ("merges.txt", "tokenizer_config.json")
+    ]
 
 
 def test_a_revision_is_asked_for_by_its_name(server: Server) -> None:

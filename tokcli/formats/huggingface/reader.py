@@ -31,7 +31,11 @@ _MEMBERS = frozenset({"version", "truncation", "padding", "added_tokens", "model
 
 def parse_huggingface(data: bytes, name: str) -> Pipeline:
     """Return the tokenizer in a tokenizer.json; a VocabularyError names the file and the member."""
-    top = JsonNode(parse_json_strictly(data, name, serde_float), name)
+    return read_tokenizer(JsonNode(parse_json_strictly(data, name, serde_float), name))
+
+
+def read_tokenizer(top: JsonNode) -> Pipeline:
+    """Return the tokenizer that the members of a tokenizer.json describe."""
     members = top.expect(dict)
     if "version" in members and members["version"] != "1.0":
         top.member("version").fail('expected "1.0"')

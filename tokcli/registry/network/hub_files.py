@@ -22,6 +22,7 @@ TOKENIZER_FILES = (
     ("tokenizer.model",),
     ("spiece.model",),
     ("sentencepiece.bpe.model",),
+    ("vocab.json", "merges.txt", "tokenizer_config.json"),
     ("vocab.json", "merges.txt"),
     ("tiktoken.model", "tokenizer_config.json"),
 )

@@ -45,13 +45,17 @@ def fetch_tokenizer(wanted: HubId, kept: HubFiles | None, progress: Progress | N
             or (len(kept.files) == 1 and bool(kept.etag) and _etag(headers) == kept.etag)
         )
 
+    answers: dict[str, Answer | None] = {}  # of files that two rows have in common
     for row in TOKENIZER_FILES:
         files: dict[str, bytes] = {}
         first: Answer | None = None
         revision = wanted.revision
         for name in row:
             same_row = kept is not None and tuple(kept.files) == row
-            answer = _ask_for(wanted, revision, name, token, is_known if same_row and not files else None, progress)
+            if name not in answers:
+                known = is_known if same_row and not files else None
+                answers[name] = _ask_for(wanted, revision, name, token, known, progress)
+            answer = answers[name]
             if answer is None:
                 break
             first = first or answer
@@ -61,7 +65,7 @@ def fetch_tokenizer(wanted: HubId, kept: HubFiles | None, progress: Progress | N
             revision = _commit(answer) or revision
         if first is not None and len(files) == len(row):
             return HubFiles(files, _commit(first), _etag(first.headers))
-    names = ", ".join(" with ".join(row) for row in TOKENIZER_FILES)
+    names = ", ".join(dict.fromkeys(" with ".join(row[:2]) for row in TOKENIZER_FILES))
     raise UnknownEncodingError(
         f"{wanted.repository}: no such file, and that repository on {_host()} has none of {names}",
         "Check the name of the file, or name a repository that has a tokenizer, as org/name@revision.",
