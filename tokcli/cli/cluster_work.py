@@ -32,7 +32,7 @@ TASK_INPUTS = 256  # short inputs in a task, at most
 
 
 class ClusterWork(NamedTuple):
-    """What every task needs: the options, an encoding for each -e, and the seconds that a pattern may take."""
+    """The needs of every task: the options, an encoding for each -e, and the seconds that a pattern may take."""
 
     options: Any
     encodings: list[Encoding]

@@ -80,7 +80,7 @@ class TokenVocabulary(Protocol):
 
     @property
     def model_kind(self) -> ModelKind:
-        """How the model finds tokens: by merging, on the best path, or by looking pieces up."""
+        """The way to find tokens: by merging, on the best path, or by looking pieces up."""
         return "merges"
 
     @property

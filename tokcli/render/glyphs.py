@@ -30,7 +30,7 @@ WIDTH_SHIFT = 4  # the bits of a value below the width
 
 
 class Glyph(NamedTuple):
-    """How a character is shown: its kind, and where they matter, its width in screen cells and its direction."""
+    """The way a character is shown: its kind, and where they matter, its width in screen cells and its direction."""
 
     kind: Kind
     width: int = 0

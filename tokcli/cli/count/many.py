@@ -44,7 +44,7 @@ class Row(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What became of an input: its `row`, an `error`, or neither if it is binary; if `is_long`, it is still unread."""
+    """The outcome of an input: its `row`, an `error`, or neither if it is binary; if `is_long`, it is still unread."""
 
     source: streams.Input
     row: Row | None = None

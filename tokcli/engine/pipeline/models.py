@@ -37,7 +37,7 @@ class Model(Protocol):
 
     @property
     def model_kind(self) -> ModelKind:
-        """How the model finds tokens: by merging, on the best path, or by looking pieces up."""
+        """The way to find tokens: by merging, on the best path, or by looking pieces up."""
 
     @property
     def finds_whole(self) -> bool:
@@ -54,7 +54,7 @@ class Model(Protocol):
 
     @property
     def why_no_ranks(self) -> str:
-        """What ranks cannot express about the model, in words; "" where its merges may be ranks."""
+        """The rules of the model that ranks cannot express, in words; "" where its merges may be ranks."""
 
 
 class NeverMerges:

@@ -340,7 +340,7 @@ class Pipeline(HasTwin, TextTokenizer):
 
     @property
     def model_kind(self) -> ModelKind:
-        """How the model finds tokens: by merging, on the best path, or by looking pieces up."""
+        """The way to find tokens: by merging, on the best path, or by looking pieces up."""
         return self.model.model_kind
 
     @property

@@ -38,7 +38,7 @@ _DECODING = {"strict": "strict", "replace": "tokcli.sizes", "bytes": "surrogatee
 
 # Every run of the program makes these two classes: as named tuples, they take 0.5 ms, a hundredth of a run.
 class ReadOptions:
-    """How an input is read: bytes that are not UTF-8 are an error, become U+FFFD, or are kept as bytes (`errors`).
+    """The way an input is read: bytes that are not UTF-8 are an error, become U+FFFD, or are kept as bytes (`errors`).
 
     Special tokens in `allowed` become their id; one in `refused` raises DisallowedSpecialTokenError. Of the blocks that
     come, native code gets up to `chunk_bytes` at once; None means as many as are read fastest. `places`
