@@ -1,6 +1,7 @@
 // What the system gives: see memory.h.
 #include "base/memory.h"
 
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
@@ -35,6 +36,15 @@ void make_pages(void* p, size_t size) {
   (void)p, (void)size;
 #endif
 }
+
+void make_pages_in(void* p, size_t size) {
+  static const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  const auto begin_of_page = [](char* at) { return at - reinterpret_cast<uintptr_t>(at) % page; };
+  char* const begin = static_cast<char*>(p);
+  unsigned char is_there = 0;  // the last of the pages: those of memory that was freed and is used again are
+  if (size == 0 || (mincore(begin_of_page(begin + size - 1), 1, &is_there) == 0 && is_there & 1)) return;
+  make_pages(begin_of_page(begin), static_cast<size_t>(begin + size - begin_of_page(begin)));
+}
 #else
 void* allocate(size_t size) {
   void* p = ::operator new(size, std::align_val_t{64});
@@ -43,6 +53,7 @@ void* allocate(size_t size) {
 }
 void release(void* p, size_t) { ::operator delete(p, std::align_val_t{64}); }
 void make_pages(void*, size_t) {}  // all of it has been written
+void make_pages_in(void*, size_t) {}
 #endif
 
 bool prepare_to_throw() noexcept {

@@ -21,6 +21,9 @@ void release(void* p, size_t size);
 // write to it needs another page, for which every other thread is interrupted (profile: 0.04 ms a page in a virtual
 // machine; two threads took as long as one for half a megabyte). Does nothing where the system cannot.
 void make_pages(void* p, size_t size);
+// Does so with any memory of which all is to be written next; with memory that has been used before, nothing. (Measured:
+// 1.8 µs a page of 4 kB, and 2.9 µs where each is made when it is first written.)
+void make_pages_in(void* p, size_t size);
 
 // Gives freed memory back to the system. glibc would keep it for later; elsewhere there is nothing to do.
 void return_memory();

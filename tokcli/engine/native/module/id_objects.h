@@ -1,64 +1,14 @@
 // Ids as Python's objects: lists of int, the buffers that native code gives and takes, and tables of tokens.
 #pragma once
 
-#include <algorithm>
 #include <memory>
 #include <vector>
 
 #include "bpe/vocabulary.h"
+#include "module/id_list.h"
 #include "module/python_views.h"
 
 namespace tokcli {
-
-// Python's ints of the ids of a vocabulary, each made once: a list of ids then costs a reference for each id, not an
-// object. (Profile: making the objects was half of the time from text to a list.) The GIL guards them; in a Python
-// without a GIL, and for very large ids, they are made anew each time.
-class IntCache {
- public:
-  IntCache() = default;
-  IntCache(const IntCache&) = delete;
-  IntCache& operator=(const IntCache&) = delete;
-  ~IntCache() {
-    for (PyObject* item : items_) Py_XDECREF(item);
-  }
-
-  nb::list list_of(const uint32_t* ids, size_t count) {
-    nb::list list = owned<nb::list>(PyList_New(static_cast<Py_ssize_t>(count)));
-    PyObject_GC_UnTrack(list.ptr());  // a signal handler may ask for all objects, and this one is not filled yet
-    for (size_t i = 0; i < count; ++i) {
-      if (i % kBetweenSignals == kBetweenSignals - 1) check_signals();
-      if (i + kAhead < count) prefetch(ids[i + kAhead]);
-      PyList_SET_ITEM(list.ptr(), static_cast<Py_ssize_t>(i), make(ids[i]));
-    }
-    PyObject_GC_Track(list.ptr());
-    return list;
-  }
-
- private:
-  static constexpr size_t kBetweenSignals = size_t{1} << 20;  // ids: some 10 ms
-  static constexpr size_t kMostKept = size_t{1} << 21;  // a vocabulary of few tokens may have an id of any size
-  static constexpr size_t kAhead = 16;  // ids whose objects are asked for in advance: they are anywhere in memory
-
-  void prefetch(uint32_t id) const {
-    if (id < items_.size()) __builtin_prefetch(items_[id], 1);
-  }
-  PyObject* make(uint32_t id) {
-#ifndef Py_GIL_DISABLED
-    if (id < kMostKept) {
-      if (id >= items_.size()) items_.resize(std::max<size_t>(id + 1, 2 * items_.size()));
-      if (PyObject*& item = items_[id]; item != nullptr || (item = PyLong_FromUnsignedLong(id)) != nullptr) {
-        Py_INCREF(item);
-        return item;
-      }
-      throw nb::python_error();
-    }
-#endif
-    if (PyObject* item = PyLong_FromUnsignedLong(id)) return item;
-    throw nb::python_error();
-  }
-
-  std::vector<PyObject*> items_;
-};
 
 // The ids (uint32) in a buffer, which do not change while they are read: those of some objects and of memoryviews of these
 // never do, and those of any other object are copied, since another thread may write to it as soon as the GIL is released.

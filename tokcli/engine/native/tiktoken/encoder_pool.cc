@@ -16,6 +16,9 @@ constexpr size_t kBytesPerThread = 1 << 18;  // starting a thread costs as much 
 // do, but not so small that encoders begin anew all the time, nor so large that the ids leave the L2 cache.
 constexpr size_t kLeastChunk = 1 << 15, kMostChunk = 1 << 17, kChunksEach = 8;
 constexpr int kMostShares = 32;  // of a batch whose shares are taken one by one, each time with the GIL
+constexpr int kMostParts = 8;  // of a text, or of a batch for one thread, whose ids are taken likewise
+constexpr size_t kLeastPart = 1 << 18;
+constexpr double kSpare = 1.05;  // times the ids that a text seems to have: room that is not used costs nothing
 
 size_t thread_count(int threads, size_t bytes) {
   return std::clamp<size_t>(static_cast<size_t>(std::max(threads, 1)), 1, bytes / kBytesPerThread + 1);
@@ -95,6 +98,28 @@ Outcome EncoderPool::encode(const Splitting& by, const Text& text, int threads, 
   return encode_batch(by, cut(checked.text, size), threads, nullptr, out, nullptr);
 }
 
+Outcome EncoderPool::encode_parts(const Splitting& by, const Text& text, const TextCheck* check, IdBuffer* out,
+                                  const TakeIds& take) {
+  CheckedText checked(text);
+  if (!checked.holds(check)) return {.is_refused = true};
+  const Text& all = checked.text;
+  const size_t size = by.pattern ? all.size : std::max(all.size / kMostParts, kLeastPart);
+  Lease encoder(*this);
+  Outcome outcome;
+  size_t done = 0;  // units
+  for (const Text& part : cut(all, size)) {
+    if (done > 0) {
+      take(static_cast<size_t>(static_cast<double>(outcome.result.count) * kSpare * all.size / done));
+      out->clear();
+    }
+    const Result result = encoder->encode(by, part, out);
+    if (!result.is_good()) return {.result = result};
+    outcome.result.count += result.count;
+    done += part.size;
+  }
+  return outcome;
+}
+
 Outcome EncoderPool::encode_batch(const Splitting& by, std::span<const Text> texts, int threads, const TextCheck* check,
                                   IdBuffer* out, size_t* sizes) {
   const size_t bytes = bytes_of_all(texts);
@@ -157,7 +182,7 @@ std::vector<BatchShare> EncoderPool::encode_shares(const Splitting& by, std::spa
                                                    const TextCheck* check, const TakeShares& take) {
   const size_t bytes = bytes_of_all(texts);
   const size_t workers = thread_count(threads, bytes);
-  const size_t wanted = workers == 1 ? 1 : thread_count(kMostShares, bytes);
+  const size_t wanted = thread_count(workers == 1 ? kMostParts : kMostShares, bytes);
   const std::vector<size_t> ends = run_ends(texts, bytes, wanted);
   std::vector<BatchShare> shares(wanted);
   std::vector<std::atomic<bool>> is_encoded(wanted);

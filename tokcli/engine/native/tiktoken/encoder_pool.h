@@ -37,7 +37,12 @@ class EncoderPool : public WorkerPool<Encoder, const Vocabulary&> {
   // (null for none) is asked first, and may rewrite the text.
   Outcome encode(const Splitting& by, const Text& text, int threads, const TextCheck* check, IdBuffer* out);
 
-  // Does so with the texts of a batch, one after another, and writes the number of ids of each to `sizes`.
+  // Does so in this thread with a text of which a list is made: part by part, so that the ids need little memory. After each
+  // part but the last, `take` is called to take its ids out of `out`, with an estimate of how many there are in all.
+  using TakeIds = std::function<void(size_t)>;
+  Outcome encode_parts(const Splitting& by, const Text& text, const TextCheck* check, IdBuffer* out, const TakeIds& take);
+
+  // Does as `encode` with the texts of a batch, one after another, and writes the number of ids of each to `sizes`.
   Outcome encode_batch(const Splitting& by, std::span<const Text> texts, int threads, const TextCheck* check, IdBuffer* out,
                        size_t* sizes);
 

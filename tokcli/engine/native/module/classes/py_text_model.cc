@@ -177,7 +177,7 @@ void PyTextModel::learn_origins(nb::handle given) {
 // --- encoding ------------------------------------------------------------------------------------------------------
 
 nb::object PyTextModel::encode(nb::handle text, nb::handle raw, nb::handle normalized, Number<size_t> threads) {
-  const auto make = [&](IdBuffer ids, size_t) { return ints_.list_of(ids.data(), ids.size()); };
+  const auto make = [&](IdBuffer ids, size_t) { return list_of(ints_, ids.data(), ids.size()); };
   return encode_with(text, raw, normalized, threads, make);
 }
 nb::object PyTextModel::encode_ids(nb::handle text, nb::handle raw, nb::handle normalized, Number<size_t> threads) {

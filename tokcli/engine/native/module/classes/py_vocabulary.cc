@@ -83,9 +83,21 @@ nb::object PyVocabulary::count(nb::handle text, nb::handle by, Number<int> threa
 }
 
 nb::object PyVocabulary::encode(nb::handle text, nb::handle by, const TextCheck* check) {
+  const Splitting splitting = splitting_of(by);
+  const Text given = text_of(text);
+  IdList list(ints_);
   IdBuffer ids;
-  if (run(splitting_of(by), text_of(text), 1, check, &ids, text).is_refused) return nb::none();
-  return ints_.list_of(ids.data(), ids.size());
+  Outcome outcome;
+  {
+    ReleasedGil released;
+    outcome = pool_.encode_parts(splitting, given, check, &ids, [&](size_t all) {
+      released.with_gil([&] { list.append({ids.data(), ids.size()}, all); });
+    });
+  }
+  raise(outcome.result, text);
+  if (outcome.is_refused) return nb::none();
+  list.append({ids.data(), ids.size()}, 0);
+  return list.take();
 }
 
 nb::object PyVocabulary::encode_str(nb::handle text, nb::handle by, Number<int> threads, const TextCheck* check) {
@@ -152,7 +164,7 @@ nb::list PyVocabulary::encode_piece(nb::handle piece) {
   const StableView view(piece);
   IdBuffer ids;
   raise(run_piece(view.bytes(), &ids));
-  return ints_.list_of(ids.data(), ids.size());
+  return list_of(ints_, ids.data(), ids.size());
 }
 
 nb::bytes PyVocabulary::count_pieces(nb::list given) {
@@ -216,7 +228,7 @@ nb::list PyVocabulary::encode_batch_lists(nb::list given, nb::handle by, Number<
           out.append(nb::none());
           continue;
         }
-        out.append(ints_.list_of(ids, size));
+        out.append(list_of(ints_, ids, size));
         ids += size;
       }
       share.ids = IdBuffer();  // its memory serves the shares that other threads encode meanwhile
