@@ -60,6 +60,13 @@ from support import noted, ok, program, refused, run_tokcli
         (["split", "qwen3:8b"], "qwen3:8b: no such file or directory\nIt is a model: use -m qwen3:8b."),
         (["24912", "2375"], "there is no command '24912'\nIf these are ids, type tokcli decode -t '24912 2375'"),
         (["count", "-t", "a", "-t", "b"], "--text is given twice\nGive it once."),
+        (["encode", "-m", "a", "-m", "b"], "--model is given twice\nGive it once; `tokcli count` takes several."),
+        (["inspect-ranks", "cl100k_base"], "'cl100k_base' is not one token of o200k_base\n"
+         "It is encoded as 4: 565 1353 74 17096. To look at that vocabulary, name it with -e cl100k_base."),
+        (["inspect-ranks", "qwen3"], "'qwen3' is not one token of o200k_base\n"
+         "It is encoded as 3: 80 11027 18. To look at that vocabulary, name it with -e qwen3."),
+        (["inspect-ranks", "gpt-4o"], "'gpt-4o' is not one token of o200k_base\n"
+         "It is encoded as 5: 70 555 12 19 78. To look at that vocabulary, name it with -m gpt-4o."),
     ],
 )  # fmt: skip
 def test_a_first_mistake_is_told_what_to_type(

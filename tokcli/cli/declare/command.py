@@ -57,7 +57,9 @@ class Command(click.Command):
             for param in () if ctx.resilient_parsing else parsed[2]:
                 if isinstance(param, click.Option) and not (param.multiple or param.is_flag or param.count):
                     if param in seen:
-                        raise InputError(f"{param.opts[-1]} is given twice", "Give it once.")
+                        several = param.name in ("encoding", "model")
+                        hint = "Give it once; `tokcli count` takes several." if several else "Give it once."
+                        raise InputError(f"{param.opts[-1]} is given twice", hint)
                     seen.add(param)
             return parsed
 

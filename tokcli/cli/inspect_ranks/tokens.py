@@ -15,6 +15,9 @@ from tokcli.cli.inspect_ranks.inspect_options import InspectRequest
 from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE, bytes_of
 from tokcli.engine.bpe.merges import ParentTable
 from tokcli.errors import InputError, UnknownTokenError
+from tokcli.registry.catalog import CATALOG
+from tokcli.registry.inside import NAMES
+from tokcli.registry.models.lookup import names_a_model
 from tokcli.render.tables import KIND_COLUMN, SCORE_COLUMN, TOKEN_COLUMNS, Column, TokenRow
 from tokcli.render.visible import escape, unescape
 
@@ -36,6 +39,8 @@ def look_up(request: InspectRequest) -> list[int]:
     except UnknownTokenError as error:
         if as_ids := _as_ids(request.options.tokens):
             error.hint = f"{error.hint}. As ids, look them up with {as_ids}."
+        elif option := _as_vocabulary(request.options.tokens[:1]):
+            error.hint = f"{error.hint}. To look at that vocabulary, name it with {option}."
         raise
     if as_ids := _as_ids(request.options.tokens):
         request.note(f"digits are looked up as text; as ids, look them up with {as_ids}.")
@@ -77,6 +82,16 @@ def id_of(encoding: Encoding, data: bytes) -> int:
         f"'{escape(data[:SHOWN_BYTES])}'{'...' * (len(data) > SHOWN_BYTES)} is not one token of {encoding.name}",
         f"It is encoded as {len(ids)}: " + " ".join(map(str, ids[:SHOWN_IDS])) + " ..." * (len(ids) > SHOWN_IDS),
     )
+
+
+def _as_vocabulary(texts: Sequence[str]) -> str:
+    """Return the option that names what a text is the name of, an encoding or a model; "" if it is none."""
+    for name in texts:
+        if name in CATALOG or name in NAMES:
+            return f"-e {name}"
+        if names_a_model(name):
+            return f"-m {name}"
+    return ""
 
 
 def _as_ids(texts: Sequence[str]) -> str:
