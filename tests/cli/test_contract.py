@@ -7,7 +7,7 @@ import struct
 from pathlib import Path
 
 import pytest
-from support import NAMES, noted, ok, refused, run_tokcli
+from support import NAMES, failed, noted, ok, refused, run_tokcli
 
 from tokcli.cli import options
 from tokcli.engine.base import time_limit
@@ -418,3 +418,8 @@ def test_an_option_that_holds_one_value_is_given_once(arguments: list[str]) -> N
 def test_flags_and_options_of_several_values_may_be_repeated() -> None:
     ok("count", "-q", "-q", "-e", "gpt2", "-e", "o200k_base", "-t", "x")
     ok("encode", "--allow-special", "<|endoftext|>", "--allow-special", "<|endofprompt|>", "-t", "x")
+
+
+@pytest.mark.parametrize("command", [("encode",), ("encode", "--offsets", "byte"), ("split", "--pattern", "a")])
+def test_json_that_an_error_ends_before_its_first_value_is_not_begun(command: tuple[str, ...]) -> None:
+    assert failed(*command, "--json", "-t", "<|endoftext|> b").out == b""

@@ -131,12 +131,14 @@ class JsonStream:
     ...     stream.members(count=3)
     {"name": "x", "ids": [1, 2, 3], "count": 3}
 
-    A document that an error interrupts is left unclosed, so that its reader sees that it is incomplete.
+    A document that an error interrupts is left unclosed, so that its reader sees that it is incomplete. What opens a
+    document is written with its first value: an error before that leaves nothing.
     """
 
     def __init__(self, sink: Sink) -> None:
         self._sink = sink
         self._open: list[bytes] = []  # the brackets that will close what is open
+        self._held = b""  # the names and brackets that were opened since the last value
         self._is_first = True  # of the items or members of what is open
 
     @contextmanager
@@ -164,8 +166,8 @@ class JsonStream:
 
     def end(self) -> None:
         """Close what was opened last."""
-        bracket = self._open.pop()
-        self._sink.write(bracket if self._open else bracket + b"\n")
+        self._held += self._open.pop() + (b"" if self._open else b"\n")
+        self.flush()
         self._is_first = not self._open
 
     def members(self, members: Mapping[str, Any] | None = None, /, **more: Any) -> None:
@@ -181,14 +183,20 @@ class JsonStream:
         """Write items of the array that is open, given as JSON text with commas between them."""
         self._write(rendered)
 
+    def flush(self) -> None:
+        """Write what is held back, so that values can be written to the sink itself."""
+        if self._held:
+            self._sink.write(self._held)
+            self._held = b""
+
     def _begin(self, opening: bytes, closing: bytes) -> None:
-        self._write(opening)
+        self._held += opening if self._is_first else b", " + opening
         self._open.append(closing)
         self._is_first = True
 
     def _write(self, data: Buffer) -> None:
-        if not self._is_first:
-            self._sink.write(b", ")
+        self._held += b"" if self._is_first else b", "
+        self.flush()
         self._sink.write(data)
         self._is_first = False
 

@@ -292,6 +292,7 @@ class OffsetObjects(JsonWriter):
 
     def _write_more(self) -> None:
         self._stream.begin_array("offsets")
+        self._stream.flush()
         self._spool.copy_to(self.output)  # rendered as JSON already
         self._stream.end()
 
