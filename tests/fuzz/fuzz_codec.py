@@ -57,10 +57,14 @@ def turn(encoding: tokcli.Encoding, rng: random.Random) -> int:
     assert encoding.count(text) == len(ids)
     assert encoding.encode_array(text).tolist() == ids
     made = encoding.decode_bytes(ids)
-    assert made == b"".join(encoding.decode_tokens_bytes(ids)) or not encoding.tokenizer.decodes_apart
+    assert made == b"".join(encoding.decode_tokens_bytes(ids)) or not encoding.tokenizer.decodes_context_free
     data = rng.randbytes(rng.randrange(MOST_BYTES))
     array = tried(lambda: encoding.encode_array(data))
-    if isinstance(array, memoryview) and encoding.tokenizer.decodes_apart and not encoding.tokenizer.changes_text:
+    if (
+        isinstance(array, memoryview)
+        and encoding.tokenizer.decodes_context_free
+        and not encoding.tokenizer.changes_text
+    ):
         assert encoding.decode_bytes(array.tolist()) == data
     numbers = [rng.randrange(encoding.max_token_value + 1) for _ in range(rng.randrange(MOST_IDS))]
     if rng.random() < 0.2:

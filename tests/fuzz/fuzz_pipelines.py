@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from tokcli import Encoding, load_encoding
 from tokcli.engine.bpe.byte_alphabet import BYTE_OF
 from tokcli.engine.stream.chunks import Chunk
-from tokcli.engine.stream.parallel import with_threads_inside
+from tokcli.engine.stream.parallel import allow_inner_threads
 from tokcli.engine.tokens import Tokens, pairs_of
 from tokcli.errors import TokcliError
 
@@ -280,14 +280,14 @@ def _library_answer(library: Any, asked: Node) -> Node:
 def our_answer(encoding: Encoding, asked: Node) -> Node:
     """Return what tokcli says of a text or a pair of texts, as `of_the_library` does."""
     tokenizer, allowed = encoding.tokenizer, frozenset(encoding.special_tokens_set)
-    place = with_threads_inside(tokenizer.encode_spans, 2)
+    place = allow_inner_threads(tokenizer.encode_spans, 2)
     texts = [asked["text"], *([] if asked["pair"] is None else [asked["pair"]])]
     found = [place(Chunk(text, 0, allowed=allowed)) if text else Tokens([], spans=[], blanks=[]) for text in texts]
     tokens = tokenizer.finish(found, asked["add"])
     ids = tokens.ids.tolist()
     if len(texts) == 1 and not asked["add"]:
-        encoded = with_threads_inside(tokenizer.encode_part, 2)(Chunk(texts[0], 0, allowed=allowed)).tolist()
-        counted = with_threads_inside(tokenizer.count_part, 2)(Chunk(texts[0], 0, allowed=allowed))
+        encoded = allow_inner_threads(tokenizer.encode_part, 2)(Chunk(texts[0], 0, allowed=allowed)).tolist()
+        counted = allow_inner_threads(tokenizer.count_part, 2)(Chunk(texts[0], 0, allowed=allowed))
         if (encoded, counted) != (ids, len(ids)):
             return {"ids": "encode_part, count_part and encode_spans differ"}
     types = tokens.type_ids if len(texts) > 1 else None

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tokcli import load_encoding
-from tokcli.engine.stream.parallel import with_threads_inside
+from tokcli.engine.stream.parallel import allow_inner_threads
 
 TEXTS = 3  # a model
 LONG_BYTES = 600_000  # enough for two threads to share the sums of a text
@@ -101,7 +101,7 @@ def fuzz(models: int, seed: int, folder: Path) -> Outcome:
         for text in [maker.text() for _ in range(TEXTS)]:
             theirs = library.encode(text)
             for threads in (1, 2):
-                ours = with_threads_inside(encoding.encode_array, threads)(text).tolist()
+                ours = allow_inner_threads(encoding.encode_array, threads)(text).tolist()
                 compared += 1
                 if ours != theirs:
                     found.append(f"{path}: {text[:200]!r}, {len(text)} characters, {threads} threads: {maker.rules}")

@@ -19,7 +19,7 @@ import man_markup as man
 
 from tokcli import __version__
 from tokcli.cli.declare.command import Command
-from tokcli.cli.declare.conflicts import Apart, Idle, Needs
+from tokcli.cli.declare.conflicts import Excludes, NoEffectWith, Requires
 from tokcli.cli.declare.help import in_groups
 from tokcli.cli.declare.option import Argument, Option
 from tokcli.cli.main import COMMANDS, PROGRAM, cli
@@ -124,9 +124,9 @@ def rules_of(command: Command, row: Option) -> list[str]:
     apart: list[str] = []
     needed: list[str] = []
     for option, rule in command.conflicts:
-        if isinstance(rule, Needs) and option in row.opts and not rule.phrase:
+        if isinstance(rule, Requires) and option in row.opts and not rule.phrase:
             needed.append(either(rule.others))
-        elif isinstance(rule, Apart) and not isinstance(rule, Idle) and not rule.unless:
+        elif isinstance(rule, Excludes) and not isinstance(rule, NoEffectWith) and not rule.unless:
             is_other = any(name in row.opts for name in rule.others)
             apart += rule.others if option in row.opts else [option] * is_other
     needs = [f"It needs {' and '.join(needed)}."] if needed else []

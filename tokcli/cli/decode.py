@@ -14,7 +14,7 @@ import click
 
 from tokcli.cli import options, streams
 from tokcli.cli.declare.command import Command
-from tokcli.cli.declare.conflicts import Apart
+from tokcli.cli.declare.conflicts import Excludes
 from tokcli.cli.declare.option import Option, Rows
 from tokcli.cli.inputs import records
 from tokcli.cli.inputs.left_of import Left
@@ -65,7 +65,7 @@ declared: Rows = (
     *options.takes_records("An answer has the member text, or bytes_hex where the bytes are not UTF-8."),
     Option("--format", "form", group="Input", type=click.Choice(["text", "u16", "u32", "npy"]), default="text",
            show_default=True, metavar="FORMAT",
-           conflicts=(Apart("--records", when="u16|u32|npy", hint="Binary ids are not separated into records."),),
+           conflicts=(Excludes("--records", when="u16|u32|npy", hint="Binary ids are not separated into records."),),
            help="Read ids as text, u16, u32 or npy.",
            more="The choices are decimal ids (text), little-endian integers of two or four bytes (u16, u32), and a "
                 "NumPy file (npy)."),
@@ -168,7 +168,7 @@ def only_object(source: streams.Input, blocks: Iterator[bytes]) -> dict[str, Any
 def decode_blocks(request: DecodeRequest, blocks: Iterable[bytes], form: IdFormat) -> Iterator[bytes]:
     """Return the bytes that the ids in blocks of the format `form` stand for, as a stream."""
     tokenizer = request.encoding.tokenizer
-    live = None if tokenizer.decodes_apart else tokenizer.decode_stream()
+    live = None if tokenizer.decodes_context_free else tokenizer.decode_stream()
     if live is not None:
         return decode_in_turn(request, live, read_ids(blocks, form))
     if form == "text":
@@ -187,7 +187,7 @@ def decode_in_turn(request: DecodeRequest, live: ByteDecoder, ids: Iterable[deco
 
 def decode_all(request: DecodeRequest, ids: Iterable[decoder.Ids]) -> bytes:
     """Return the bytes of ids that come in parts."""
-    if request.encoding.tokenizer.decodes_apart:
+    if request.encoding.tokenizer.decodes_context_free:
         return b"".join(decode(request, some) for some in ids)
     return decode(request, [number for some in ids for number in some])
 
@@ -313,7 +313,7 @@ def with_encoding_of(request: DecodeRequest, folders: list[ReadFolder]) -> Decod
 def decode_shards(request: DecodeRequest, shards: Iterable[ReadShard], output: streams.Output) -> None:
     """Write the bytes of all shards, or a record for each document in them."""
     asked = request.options
-    if not asked.records and request.encoding.tokenizer.decodes_apart:
+    if not asked.records and request.encoding.tokenizer.decodes_context_free:
         for shard in shards:
             with streams.naming(shard.shown):
                 write_live(decode_blocks(request, shard.blocks(), shard.form), output)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tokcli.cli import messages
-from tokcli.cli.declare.conflicts import Apart, Conflict, Needs
+from tokcli.cli.declare.conflicts import Conflict, Excludes, Requires
 from tokcli.cli.declare.numbers import NumberRange, WholeRange
 from tokcli.cli.declare.option import Argument, Option, RepeatedOption, Rows
 from tokcli.engine.base.time_limit import time_limit
@@ -174,15 +174,15 @@ takes_files = (
     Argument("files", nargs=-1, metavar="[FILE]...", completes="file",
              help="What is read: files or folders. - is standard input, which is read where no FILE is named, too. "
                   "Compressed files are read as what they hold."),
-    Option("-t", "--text", group="Input", metavar="TEXT", conflicts=(Apart("FILE", *LISTS),),
+    Option("-t", "--text", group="Input", metavar="TEXT", conflicts=(Excludes("FILE", *LISTS),),
            help="Read TEXT instead of files.",
            more="The input is the bytes of TEXT, with no newline after them."),
-    Option("--files-from", group="Input", is_rare=True, completes="file", metavar="F", conflicts=(Apart("FILE"),),
+    Option("--files-from", group="Input", is_rare=True, completes="file", metavar="F", conflicts=(Excludes("FILE"),),
            help="Read the files named in F, one a line.",
            more="- is standard input. Binary files are skipped, as in folders. For instance: `git ls-files | tokcli "
                 "count --files-from -`. If a name has a newline in it, use --files0-from."),
     Option("--files0-from", group="Input", is_rare=True, completes="file", metavar="F",
-           conflicts=(Apart("FILE", "--files-from"),),
+           conflicts=(Excludes("FILE", "--files-from"),),
            help="Read the files named in F, separated by NULs.",
            more="F is a list as `find -print0` and `git ls-files -z` write it; - is standard input. Binary files are "
                 "skipped, as in folders. For instance: `git ls-files -z | tokcli count --files0-from -`."),
@@ -191,9 +191,9 @@ takes_files = (
            more="Otherwise data in the formats of gzip, bzip2, xz and Zstandard, which are told by their content, are "
                 "read as what they hold."),
 )  # fmt: skip
-_in_folders = Needs("-r", hint="Or name a folder, such as . for the current one.")
+_in_folders = Requires("-r", hint="Or name a folder, such as . for the current one.")
 takes_folders = (
-    Option("-r", "--recursive", group="Input", called="-r", is_flag=True, conflicts=(Apart("--text"),),
+    Option("-r", "--recursive", group="Input", called="-r", is_flag=True, conflicts=(Excludes("--text"),),
            help="Read the text files in folders.",
            more="A folder that is a FILE is read with or without -r; without FILE, -r reads the current folder. Files "
                 "are chosen as ripgrep chooses them: those that .gitignore (inside a repository) or .ignore leaves "
@@ -214,7 +214,7 @@ takes_folders = (
            help="Follow symbolic links in folders.",
            more="Otherwise links are skipped; a link that is a FILE is always followed."),
     Option("-v", "--verbose", group="Input", is_rare=True, is_flag=True,
-           conflicts=(Needs("-r", *LISTS, hint="Or name a folder."),),
+           conflicts=(Requires("-r", *LISTS, hint="Or name a folder."),),
            help="Name the binary files that are skipped.",
            more="Files in folders and in lists are skipped if they are binary; without this option, a note has only "
                 "their number."),
@@ -244,7 +244,7 @@ def takes_encoding(*, several: bool = False, pattern: bool = True) -> Rows:
                     "repository on the Hugging Face Hub, `org/name[@revision]`, or https://HOST/FILE#sha256=HEX for a "
                     "file with that SHA-256. A name wins over a file of the same name: ./NAME is the file." + repeated),
         Option("-m", "--model", group="Tokenizer", completes="model", metavar="MODEL", multiple=several,
-               conflicts=() if several else (Apart("--encoding"),),
+               conflicts=() if several else (Excludes("--encoding"),),
                help="Use the encoding of this model.",
                more="`tokcli inspect-ranks --models` lists the models; their case is ignored, and Ollama's name:tag "
                     "is known. A model whose tokenizer is not public is an error." + repeated),
@@ -259,12 +259,12 @@ def takes_encoding(*, several: bool = False, pattern: bool = True) -> Rows:
 
 takes_skip_invalid = Option(
     "--skip-invalid", group="Input", is_rare=True, is_flag=True,
-    conflicts=(Needs("--records=jsonl", hint="Lines and NUL-ended strings are always valid."),),
+    conflicts=(Requires("--records=jsonl", hint="Lines and NUL-ended strings are always valid."),),
     help="Leave out invalid jsonl records.",
     more="These are records that are not JSON, or whose member is missing or no text. A note at the end says how many "
          "there were, and where one is. Without this option, the first such record is an error.",
 )  # fmt: skip
-_names_a_member = Needs("--records=jsonl", hint="Only JSON records have members with names.")
+_names_a_member = Requires("--records=jsonl", hint="Only JSON records have members with names.")
 takes_field = Option(
     "--field", group="Input", metavar="NAME", conflicts=(_names_a_member,),
     help="Read this member of jsonl records.",
@@ -283,7 +283,7 @@ def takes_records(members: str) -> Rows:
                     "Parquet or Arrow file is a record, too. There is one answer for each record, in order."),
         takes_field,
         Option("--all-fields", group="Input", is_rare=True, is_flag=True,
-               conflicts=(_names_a_member, Needs("--json", hint="Only JSON answers have members with names.")),
+               conflicts=(_names_a_member, Requires("--json", hint="Only JSON answers have members with names.")),
                help="Keep the other members of jsonl records.",
                more="The answer to each record, with --json, then has all other members of its object, too."),
         takes_skip_invalid,
@@ -295,7 +295,7 @@ def takes_records(members: str) -> Rows:
     )  # fmt: skip
 
 
-_of_chat = Needs("--chat")
+_of_chat = Requires("--chat")
 takes_template = (
     Option("--chat-template", group="Input", is_rare=True, completes="file", metavar="FILE", conflicts=(_of_chat,),
            help="Render --chat with the template in FILE.",

@@ -25,7 +25,7 @@ from tokcli.cli.options import (
 from tokcli.engine import backend
 from tokcli.engine.base.arguments import MOST_THREADS
 from tokcli.engine.stream.chunks import ReadOptions
-from tokcli.engine.stream.parallel import ordered, with_threads_inside
+from tokcli.engine.stream.parallel import allow_inner_threads, ordered
 from tokcli.engine.stream.utf8 import SpecialCounter, work_of
 from tokcli.engine.tokens import Tokens
 
@@ -293,7 +293,7 @@ class TextRequest(InputRequest[AskedText]):
     ) -> Iterator[Made]:
         """Apply `work` to parts of an input, which --jobs threads share; `known` is as for `shared`."""
         if self.encoding.tokenizer.sees_whole_texts:
-            work = with_threads_inside(work, self.threads)
+            work = allow_inner_threads(work, self.threads)
         return self.shared(work, parts, work_of, known=known)
 
     def needs_one_by_one(self, batch: Batch) -> bool:

@@ -39,7 +39,7 @@ class MinBpe(TextTokenizer):
     pattern: str | None
 
     is_byte_level: ClassVar[bool] = True
-    decodes_apart: ClassVar[bool] = True
+    decodes_context_free: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         _ = self.pretokenizer  # a pattern that does not compile is refused here, where its file is known

@@ -1,7 +1,7 @@
 """`TextTokenizer`: the interface of a tokenizer that turns whole texts into ids by rules of its own.
 
-The families (tokenizer.json, SentencePiece, llama.cpp, minbpe) derive from it, and inherit the answers that hold for
-most of them. Streams, arrays and batches are left to the adapters in adapters/.
+The families (tokenizer.json, SentencePiece, llama.cpp, minbpe) derive from it, and inherit its default
+implementations. Streams, arrays and batches are left to the adapters in adapters/.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`TokenVocabulary`: what any tokenizer knows about its tokens, with the answers that hold for most of them."""
+"""`TokenVocabulary`: what any tokenizer knows about its tokens, with default implementations."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class TokenVocabulary(Protocol):
             """The largest id."""
 
         @property
-        def decodes_apart(self) -> bool:
+        def decodes_context_free(self) -> bool:
             """Whether an id decodes to the same bytes whatever ids are beside it."""
 
     def token_bytes(self) -> Mapping[int, bytes]:

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from support import HARD_ATOMS, finished, ok, program, refused, without_coverage
 
 from tokcli.cli.encode.shards import layouts
-from tokcli.cli.encode.shards.dealing import Part, sections
+from tokcli.cli.encode.shards.partition import Part, sections
 from tokcli.cli.streams import Input
 
 LIMIT = "700"

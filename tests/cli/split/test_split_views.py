@@ -357,7 +357,7 @@ def test_watch_shows_the_view_again_when_the_pattern_changes_and_ends_by_ctrl_c(
 @pytest.mark.parametrize("view", ["lint", "emit", "find_witness"])
 def test_a_view_of_the_pattern_alone_watches_the_file_of_the_pattern(view: str) -> None:
     asked: Any = SimpleNamespace(pattern_file="p", lint=False, emit=None, find_witness=False, text=None, files=[])
-    with pytest.raises(InputError, match="standard input comes only once"):
+    with pytest.raises(InputError, match="standard input cannot be read twice"):
         watched(asked)
     setattr(asked, view, "re2")
     assert watched(asked) == ["p"]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from support import ROOT
 
 from tokcli.engine import backend
-from tokcli.engine.adapters.record_runs import VAIN, Records, count_records, encode_records
+from tokcli.engine.adapters.record_runs import GIVE_UP_AFTER, Records, count_records, encode_records
 from tokcli.engine.encoding import Encoding
 from tokcli.engine.stream.chunks import PLAIN, ReadOptions
 from tokcli.registry.encodings import load_encoding
@@ -79,7 +79,7 @@ def test_where_native_code_takes_no_record_few_are_tried(encoding: Encoding, mon
     tried: list[object] = []
     monkeypatch.setattr(type(encoding.tokenizer), "for_records", lambda *_, **__: tried.append(1))
     assert encode_records(encoding.tokenizer, records_of(["a"] * 4096, b"\n"), PLAIN) is None
-    assert len(tried) < 4 * VAIN
+    assert len(tried) < 4 * GIVE_UP_AFTER
 
 
 @pytest.mark.parametrize("bad", [b"\xff\n", b"<mask>\n"])

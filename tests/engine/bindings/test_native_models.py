@@ -13,9 +13,9 @@ from tokcli.engine import backend
 from tokcli.engine.bindings import llama_models, pipelines, sentencepiece_models  # noqa: F401 (they make the twins)
 from tokcli.engine.bindings.text_model import NativeText
 from tokcli.engine.bpe.byte_alphabet import byte_token
-from tokcli.engine.bpe.lattice import single
+from tokcli.engine.bpe.lattice import to_float32
 from tokcli.engine.bpe.pairs import SHIFT, PairBpe
-from tokcli.engine.llama_cpp.stretch_models import LlamaSpm, Rwkv
+from tokcli.engine.llama_cpp.fragment_models import LlamaSpm, Rwkv
 from tokcli.engine.llama_cpp.ugm import LlamaUnigram, UgmPiece
 from tokcli.engine.llama_cpp.words import LlamaWords
 from tokcli.engine.pipeline import (
@@ -46,7 +46,7 @@ FOLDER = ROOT / "tests" / "data" / "formats"
 FILES = ["bpe.model", "unigram.model", "wordpiece.tokenizer.json", "unigram.tokenizer.json"]
 WORDS = st.text("ab▁é", min_size=1, max_size=5)
 TEXTS = st.lists(st.text("aab   é字", max_size=12), max_size=8).map(" ".join)
-SCORES = st.sampled_from([-1.0, -2.0, -2.5, -0.1, single(-7.3), single(-0.7), -40000.0])
+SCORES = st.sampled_from([-1.0, -2.0, -2.5, -0.1, to_float32(-7.3), to_float32(-0.7), -40000.0])
 BYTES = {byte_token(byte): byte for byte in range(256)}
 
 
@@ -136,7 +136,7 @@ def test_a_way_that_only_a_large_sum_has_is_not_taken_elsewhere() -> None:
     # the two ways through "abc" are 0.004 apart: less than floats of 32 bits tell apart behind a sum of 90,000
     scores = {"a": -1.17, "bc": -2.637, "ab": -2.777, "c": -1.034, "d": -10.0, "▁": -1.0}
     far, near = "d" * 9000 + " abc", "abc"
-    model = sentencepiece({text: single(score) for text, score in scores.items()}, "unigram")
+    model = sentencepiece({text: to_float32(score) for text, score in scores.items()}, "unigram")
     assert model.encode_in_python(far, NONE)[-2:] != model.encode_in_python(near, NONE)[-2:]
     for text in (far, near, far, near + far):
         assert_twins(model, text)

@@ -17,7 +17,7 @@ from text_pipelines import CUTS, MODELS, STEPS
 
 from tokcli.engine import backend
 from tokcli.engine.stream.chunks import Chunk
-from tokcli.engine.stream.parallel import with_threads_inside
+from tokcli.engine.stream.parallel import allow_inner_threads
 from tokcli.registry.encodings import load_encoding
 
 pytestmark = [
@@ -63,7 +63,7 @@ TEXT = long_text(7)
 
 
 def spans_with(tokenizer: Any, text: str, threads: int) -> tuple[bytes, bytes]:
-    found = with_threads_inside(tokenizer.encode_spans, threads)(Chunk(text, 0, allowed=frozenset()))
+    found = allow_inner_threads(tokenizer.encode_spans, threads)(Chunk(text, 0, allowed=frozenset()))
     return bytes(found.ids), bytes(found.spans)
 
 
@@ -101,7 +101,7 @@ def test_parts_have_the_ids_and_places_of_the_whole(steps: str, cuts: str, model
     assert tokenizer.is_native
     ids = bytes(encoding.encode_array(TEXT))
     for threads in (2, 3):
-        assert bytes(with_threads_inside(encoding.encode_array, threads)(TEXT)) == ids
+        assert bytes(allow_inner_threads(encoding.encode_array, threads)(TEXT)) == ids
     whole = spans_with(tokenizer, TEXT, 1)
     assert spans_with(tokenizer, TEXT, 3) == whole
     count, found = parts_spans(tokenizer, TEXT, SIZE // 40)
@@ -133,8 +133,8 @@ def test_threads_that_share_sums_through_the_whole_text_give_its_ids() -> None:
     text = TEXT * 4 + "the" * 40_000 + " \U00012000" * 60_000 + (" " + "er" * 500) * 400 + " " + TEXT
     ids = bytes(encoding.encode_array(text))
     for threads in (2, 3):
-        assert bytes(with_threads_inside(encoding.encode_array, threads)(text)) == ids
-        assert with_threads_inside(encoding.count, threads)(text) == len(ids) // 4
+        assert bytes(allow_inner_threads(encoding.encode_array, threads)(text)) == ids
+        assert allow_inner_threads(encoding.count, threads)(text) == len(ids) // 4
     assert spans_with(encoding.tokenizer, text, 2) == spans_with(encoding.tokenizer, text, 1)
 
 
@@ -167,7 +167,7 @@ def test_parts_of_a_text_have_the_spaces_of_llama_cpp(more: int, prefix: bool, t
     text = "  " * more + "hello wo  how hello " * 30_000 + "hello" * 9 + " <x> hello"  # no added token in the long part
     ids = encoding.tokenizer.inner.whole.encode(text, frozenset())
     assert encoding.encode(text) == ids
-    assert with_threads_inside(encoding.encode_array, 2)(text).tolist() == ids
+    assert allow_inner_threads(encoding.encode_array, 2)(text).tolist() == ids
 
 
 ADDED: dict[str, tuple[str, dict[str, bool], str]] = {  # a token, and a text whose words hold it

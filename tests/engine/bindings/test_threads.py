@@ -14,7 +14,7 @@ import tokcli
 from tokcli.engine import backend
 from tokcli.engine.adapters.whole_text import LEAST_FOR_THREADS
 from tokcli.engine.pretokenizers.known_patterns import CL100K
-from tokcli.engine.stream.parallel import with_threads_inside
+from tokcli.engine.stream.parallel import allow_inner_threads
 from tokcli.errors import UnknownTokenError
 from tokcli.registry.encodings import load_encoding
 
@@ -53,9 +53,9 @@ def test_ids_do_not_depend_on_the_number_of_threads(file: str, name: str) -> Non
     assert len(text.encode()) > 2 * LEAST
     alone, shared = load_encoding(FORMATS / file), load_encoding(FORMATS / file)
     for threads in (2, 7):  # the first call meets all characters for the first time
-        ids = with_threads_inside(shared.encode_array, threads)(text)
+        ids = allow_inner_threads(shared.encode_array, threads)(text)
         assert bytes(ids) == bytes(alone.encode_array(text))
-        assert with_threads_inside(shared.count, threads)(text) == len(ids)
+        assert allow_inner_threads(shared.count, threads)(text) == len(ids)
 
 
 @pytest.mark.parametrize("file", ["unigram.tokenizer.json", "wordpiece.tokenizer.json"])
@@ -92,7 +92,7 @@ def test_unknown_text_on_both_sides_of_a_cut_is_one_id(tmp_path: Path) -> None:
     path.write_text(json.dumps({"version": "1.0", "added_tokens": [], "model": model}))
     encoding = load_encoding(path)
     for text, count in (("?" * (3 * LEAST), 1), ("a?" * LEAST + "?" * LEAST, 2 * LEAST)):
-        assert with_threads_inside(encoding.count, 3)(text) == count
+        assert allow_inner_threads(encoding.count, 3)(text) == count
         assert encoding.count(text) == count
 
 

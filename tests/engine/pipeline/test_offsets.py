@@ -15,7 +15,7 @@ from support import ROOT, examples, hard_text
 from tokcli.engine import backend
 from tokcli.engine.encoding import Encoding
 from tokcli.engine.stream.chunks import Chunk
-from tokcli.engine.stream.parallel import with_threads_inside
+from tokcli.engine.stream.parallel import allow_inner_threads
 from tokcli.engine.tokens import Tokens, pairs_of
 from tokcli.registry.encodings import load_encoding
 
@@ -119,7 +119,7 @@ def test_threads_find_the_same_places_in_a_long_text(
     encodings, _ = made(name)
     text = "The mask, wörld <mask> ﬁne e\u0301 漢字 the 12.5\n" * 14_000  # more than two threads' parts
     alone = tokens_of(encodings[-1], text, False)
-    shared = with_threads_inside(lambda given: tokens_of(encodings[-1], given, False), 3)(text)
+    shared = allow_inner_threads(lambda given: tokens_of(encodings[-1], given, False), 3)(text)
     assert (shared.ids, shared.spans) == (alone.ids, alone.spans)
 
 

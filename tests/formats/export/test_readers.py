@@ -20,7 +20,7 @@ from tokcli.engine.pretokenizers import known_patterns as known
 from tokcli.formats.export.contents import contents_in
 from tokcli.formats.export.losses import export
 from tokcli.formats.export.tokenizer_json import format_huggingface
-from tokcli.formats.export.writers import Made, recover_merges
+from tokcli.formats.export.writers import ExportVocabulary, recover_merges
 
 Reader = Callable[[str], list[int]]
 BYTES = {bytes([value]): value for value in range(256)}
@@ -87,7 +87,7 @@ READERS = [read_by_tokenizers, read_by_transformers, read_by_its_fast_class, rea
            read_by_splintr, read_by_quicktok]  # fmt: skip
 
 
-def write(encoding: Encoding, folder: Path) -> Made:
+def write(encoding: Encoding, folder: Path) -> ExportVocabulary:
     tables, _ = export(encoding, "huggingface")
     for name, data in zip(("tokenizer.json", "tokenizer_config.json"), contents_in(tables, "huggingface"), strict=True):
         (folder / name).write_bytes(data)

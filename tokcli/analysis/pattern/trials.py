@@ -43,7 +43,7 @@ _LINE_FEED = ((10, 10),)
 
 
 @dataclass(frozen=True)
-class MadeText:
+class GeneratedText:
     """A text made for an alternative and tried at index `at`; `end` is the end of its own match, None without one."""
 
     text: str
@@ -164,7 +164,7 @@ class Trials:
             won = self._pretokenizer.winners(text)(at)
         return None if won is None else (f"a{won[0]}" if won[0] else "", won[1])
 
-    def texts_for(self, alternative: Alternative) -> Iterator[MadeText]:
+    def texts_for(self, alternative: Alternative) -> Iterator[GeneratedText]:
         """Yield random texts in the form of an alternative, the same every time; fewer if it takes too long."""
         alone = PreTokenizer(self.pattern.head + alternative.source)
         chance = random.Random(_SEED)
@@ -181,7 +181,7 @@ class Trials:
                     match = alone.match_at(text, len(before))
             except PatternError:
                 return
-            yield MadeText(text, len(before), match.end() if match and match.end() > len(before) else None)
+            yield GeneratedText(text, len(before), match.end() if match and match.end() > len(before) else None)
 
     def _sample(self, node: PatternNode, chance: random.Random) -> str:
         """Return a random text that a node could match."""

@@ -8,7 +8,7 @@ import click
 
 from tokcli.cli import options
 from tokcli.cli.declare.command import Command
-from tokcli.cli.declare.conflicts import Apart, Needs
+from tokcli.cli.declare.conflicts import Excludes, Requires
 from tokcli.cli.declare.numbers import NumberRange, TokenRange, WholeRange
 from tokcli.cli.declare.option import Option, Rows
 from tokcli.cli.request import TextRequest
@@ -93,33 +93,35 @@ CountRequest: TypeAlias = TextRequest[CountOptions]
 
 MOST_USED = ("--text", "--encoding", "--model", "--tree", "--max")
 
-_is_chat = Needs(
+_is_chat = Requires(
     "--chat", hint="Only requests to chat models have roles, messages and tools.", when="role|message|tool"
 )
 _rows = (
     Option("--jsonl", group="Output", is_rare=True, is_flag=True,
-           conflicts=(Apart("--json", hint="--json writes one document for all inputs, --jsonl an object for each."),),
+           conflicts=(
+               Excludes("--json", hint="--json writes one document for all inputs, --jsonl an object for each."),
+           ),
            help="Output a JSON object for each input.",
            more="Each is a line of its own, with the members tokens, bytes and path."),
-    Option("--csv", group="Output", is_flag=True, conflicts=(Apart("--json", "--jsonl"),),
+    Option("--csv", group="Output", is_flag=True, conflicts=(Excludes("--json", "--jsonl"),),
            help="Output comma-separated values.",
            more="The first line is the header tokens,bytes,path; there is a line for each input."),
     Option("--total", "only_total", group="Output", is_flag=True,
-           conflicts=(Apart("--jsonl", "--csv", "--sort", "--top", "--by", hint="--total prints no rows."),),
+           conflicts=(Excludes("--jsonl", "--csv", "--sort", "--top", "--by", hint="--total prints no rows."),),
            help="Print only the total.",
            more="It is a number alone, however many inputs there are."),
     Option("-H", "--with-filename", group="Output", called="-H", is_flag=True,
-           conflicts=(Apart("--records", "--total", "--by", hint="-H names inputs, each with its own count."),),
+           conflicts=(Excludes("--records", "--total", "--by", hint="-H names inputs, each with its own count."),),
            help="Name the file even if it is the only one.",
            more="Otherwise the count of a single input is a number alone."),
     Option("--tree", group="View", type=WholeRange(min=1), metavar="N", bare="4096",
-           conflicts=(Apart("--json", "--jsonl", "--csv", "--by", "--total", hint="--tree has its own format."),),
+           conflicts=(Excludes("--json", "--jsonl", "--csv", "--by", "--total", hint="--tree has its own format."),),
            help="Show folders and their sums, N levels deep.",
            more="Without N, all levels are shown. Without FILE, at a terminal, the current folder is. On a terminal, "
                 "rows under 1% are one line in each folder, unless --top is given. "
                 "For instance: `tokcli count --tree 2 src`."),
     options.takes_html(
-        Apart("--json", "--jsonl", "--csv", "--by", "--total", "-H", "--records", "--chat", "--output",
+        Excludes("--json", "--jsonl", "--csv", "--by", "--total", "-H", "--records", "--chat", "--output",
               hint="The page shows the tree of --tree."),
     ),
     Option("--sort", "order", group="View", type=click.Choice(["name", "tokens"]), bare="tokens",
@@ -140,15 +142,15 @@ _limits = (
            help="Exit with 1 if there are more than N tokens.",
            more="The count is printed all the same. With --records, N holds for each record. 8k is 8000, 8Ki is 8192. "
                 "For instance: `tokcli count --max 8000 prompt.txt || echo too long`."),
-    Option("--budget", group="Output", is_flag=True, conflicts=(Apart("--jsonl", "--csv"),),
+    Option("--budget", group="Output", is_flag=True, conflicts=(Excludes("--jsonl", "--csv"),),
            help="Print what is left of the context window.",
            more="The window is that of the model, or --window. JSON has it as the member left."),
     Option("--window", group="Output", type=TokenRange(min=1, is_noted=True), metavar="N",
-           conflicts=(Needs("--budget"),),
+           conflicts=(Requires("--budget"),),
            help="Take N tokens as the context window.",
            more="It takes the place of the model's own. 128k is 128000, 128Ki is 131072."),
     Option("--price", group="Output", aliases=("--cost",), type=NumberRange(min=0, max=MAX_PRICE), metavar="P",
-           conflicts=(Apart("--jsonl", "--csv"),),
+           conflicts=(Excludes("--jsonl", "--csv"),),
            help="Print what they cost at P a million tokens.",
            more="P is in any currency. JSON has the result as the member price. For instance: `tokcli count --price "
                 "2.5 prompt.txt`."),
@@ -166,8 +168,8 @@ declared: Rows = (
     *_rows,
     *_limits,
     Option("--chat", group="Input", is_flag=True,
-           conflicts=(Apart("--records=lines|nul", "--field", "--errors", hint="--chat reads JSON."),
-                      Apart("--special", "--allow-special", "--add-special-tokens",
+           conflicts=(Excludes("--records=lines|nul", "--field", "--errors", hint="--chat reads JSON."),
+                      Excludes("--special", "--allow-special", "--add-special-tokens",
                             hint="Messages are plain text to --chat.")),
            help="Count requests to chat models, in JSON.",
            more="A request is a list of messages, or what OpenAI's, Anthropic's or Gemini's API takes, with its tools; "
@@ -176,23 +178,23 @@ declared: Rows = (
                 "counted, such as an image, is named in a note."),
     *options.takes_template,
     Option("--estimate", group="Tokenizer", is_rare=True, is_flag=True,
-           conflicts=(Needs("--model"),
-                      Apart("--exact-only", "--add-special-tokens", hint="What is estimated is not exact.")),
+           conflicts=(Requires("--model"),
+                      Excludes("--exact-only", "--add-special-tokens", hint="What is estimated is not exact.")),
            help="Estimate where a model's tokenizer is not public.",
            more="The estimate is the number of o200k_base's tokens times a factor, which a note names with the lowest "
                 "and the highest that may be right."),
     Option("--exact-only", group="Tokenizer", is_rare=True, is_flag=True,
            help="Reject counts that are estimates.",
            more="Such a count ends the run with exit status 2."),
-    options.takes_cluster(Apart("--text", "--chat", "--all-fields")),
+    options.takes_cluster(Excludes("--text", "--chat", "--all-fields")),
     options.takes_output(),
     *options.common,
 )  # fmt: skip
 
 CONFLICTS = (  # of options that other commands have, too
-    ("--all-fields", Apart("--total", hint="--total prints one number for all records.")),
-    ("--records", Apart("--jsonl", "--csv", "--tree", "--by=ext|dir|root", hint="They show whole inputs.")),
-    ("--records", Apart("--by=message", hint="The messages of all records together have no order.")),
-    ("--records", Apart("--sort", "--top", "--by", hint="They show whole inputs.", unless="--chat")),
-    ("--all-fields", Apart("--by", hint="The rows of --by answer no single record.")),
+    ("--all-fields", Excludes("--total", hint="--total prints one number for all records.")),
+    ("--records", Excludes("--jsonl", "--csv", "--tree", "--by=ext|dir|root", hint="They show whole inputs.")),
+    ("--records", Excludes("--by=message", hint="The messages of all records together have no order.")),
+    ("--records", Excludes("--sort", "--top", "--by", hint="They show whole inputs.", unless="--chat")),
+    ("--all-fields", Excludes("--by", hint="The rows of --by answer no single record.")),
 )

@@ -35,7 +35,7 @@ class Conflict:
 Rule: TypeAlias = tuple[str, Conflict]  # an option, and what is said of it
 
 
-class Apart(Conflict):
+class Excludes(Conflict):
     """The option cannot be combined with any of the others, unless one of `unless` (`--a|--b`) is given, too."""
 
     def __init__(self, *others: str, hint: str = LEAVE_OUT, unless: str = "", when: str = "") -> None:
@@ -43,11 +43,11 @@ class Apart(Conflict):
         self.unless = unless
 
 
-class Idle(Apart):
+class NoEffectWith(Excludes):
     """The others would change nothing beside the option: they are rejected, unless a preset stands for them."""
 
 
-class Needs(Conflict):
+class Requires(Conflict):
     """The option has no meaning without one of the others, and is rejected then; `phrase` may stand for them."""
 
     def __init__(self, *others: str, hint: str = "", phrase: str = "", when: str = "") -> None:
@@ -64,7 +64,7 @@ def one_of(*groups: tuple[str, ...]) -> tuple[Rule, ...]:
     rules: list[Rule] = []
     for number, group in enumerate(groups):
         others = tuple(option for other in groups[number + 1 :] for option in other)
-        rules += [(option, Apart(*others)) for option in group]
+        rules += [(option, Excludes(*others)) for option in group]
     return tuple(rules)
 
 
@@ -107,7 +107,7 @@ def check(rules: Iterable[Rule], ctx: click.Context, optional_values: Collection
                 raise InputError(f"{name} is missing", said.hint)
         elif (option := found(name)) is None:
             continue
-        elif isinstance(said, Needs):
+        elif isinstance(said, Requires):
             if not any(map(found, said.others)):
                 needed = said.phrase or either([_shown(other, optional_values) for other in said.others])
                 raise InputError(f"{option} needs {needed}", said.hint)
@@ -116,7 +116,7 @@ def check(rules: Iterable[Rule], ctx: click.Context, optional_values: Collection
         elif others := [
             other
             for one in said.others
-            if (other := found(one, typed if isinstance(said, Idle) else given)) is not None
+            if (other := found(one, typed if isinstance(said, NoEffectWith) else given)) is not None
         ]:
             hint = _misread(given["FILE"], given.get("--text")) if "FILE" in others else ""
             raise InputError(f"{option} cannot be combined with {either(others)}", hint or said.hint)

@@ -14,7 +14,7 @@ from tokcli.cli.encode.write_ids import IdWriter, limited
 from tokcli.cli.record import Record, RecordOfWords, pair_of
 from tokcli.cli.request import known_size
 from tokcli.engine.stream.chunks import Chunk, ReadOptions
-from tokcli.engine.stream.parallel import with_threads_inside
+from tokcli.engine.stream.parallel import allow_inner_threads
 from tokcli.engine.stream.spans import byte_spans
 from tokcli.engine.stream.utf8 import AnyChunk, char_count, utf8_of
 from tokcli.engine.tokens import Spans, Tokens, joined
@@ -107,7 +107,7 @@ class _PlacedPart:
         tokenizer, part = request.encoding.tokenizer, self.part
         if isinstance(part, Chunk) and part.allowed is None:
             part = Chunk(part.text, part.offset, pieces=part.pieces, tail=part.tail, allowed=request.allowed)
-        return with_threads_inside(tokenizer.encode_spans, request.threads)(part)
+        return allow_inner_threads(tokenizer.encode_spans, request.threads)(part)
 
 
 class PartOfWhole(_PlacedPart):
@@ -253,7 +253,7 @@ def _tokens_of(request: EncodeRequest, source: streams.Input | Record, most: int
         parts = limited(map(tokenizer.encode_part, request.parts(source)), most)
         return "", Tokens(memoryview(b"".join(ids for ids, _ in parts)).cast("I"))
     chunk = tokenizer.read_whole(request.watched(source.blocks()), request.read_options)
-    encode = with_threads_inside(tokenizer.encode_spans, request.threads)
+    encode = allow_inner_threads(tokenizer.encode_spans, request.threads)
     return ("", Tokens([], spans=[], blanks=[])) if chunk is None else (chunk.text, encode(chunk))
 
 

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 import click
 
 from tokcli.cli import options
-from tokcli.cli.declare.conflicts import Apart, Needs, one_of
+from tokcli.cli.declare.conflicts import Excludes, Requires, one_of
 from tokcli.cli.declare.numbers import WholeRange
 from tokcli.cli.declare.option import Argument, Option, Rows
 from tokcli.cli.request import Request
@@ -95,14 +95,14 @@ _views = (
            more="Each has the two tokens that it merges, and the new one. For ranks alone, the merges are recovered "
                 "from them."),
     Option("--diff", group="View", nargs=2, completes="encoding or model", metavar="A B",
-           conflicts=(Apart("--encoding", "--model", hint="--diff names the encodings itself."),),
+           conflicts=(Excludes("--encoding", "--model", hint="--diff names the encodings itself."),),
            help="List the tokens that A and B do not share.",
            more="A and B are names of encodings or files, as for -e."),
     Option("--bytes", "byte_order", group="View", is_rare=True, is_flag=True,
            help="List the id of each byte.",
            more="This is what minbpe calls byte_shuffle."),
     Option("--shards", group="View", is_rare=True, completes="folder", metavar="DIR",
-           conflicts=(Apart("--encoding", "--model", "--pattern",
+           conflicts=(Excludes("--encoding", "--model", "--pattern",
                             hint="The index of the shards names their encoding."),),
            help="Check the shards that encode wrote to DIR.",
            more="Each is listed with its tokens and documents, and whether it is as it was written."),
@@ -110,23 +110,25 @@ _views = (
            help="List the tokens that FILE uses, by frequency.",
            more="With what a character of each script costs in tokens."),
     Option("--models", group="View", metavar="GREP", bare="",
-           conflicts=(Apart(*OTHERS, "--html", "--encoding", "--model", "--pattern", hint="It lists what -m knows."),),
+           conflicts=(
+               Excludes(*OTHERS, "--html", "--encoding", "--model", "--pattern", hint="It lists what -m knows."),
+           ),
            help="List the models that -m knows.",
            more="With their tokenizers and context windows. GREP is a regex, which may follow after a space, too: only "
                 "models whose name or tokenizer it matches are listed, and with inside, cached, hub or file those "
                 "whose tokenizer is there. For instance, `tokcli inspect-ranks --models llama`."),
-    options.takes_html(Apart(*SEARCHES, *VIEWS, "--export", "--json", "--csv", "--output",
+    options.takes_html(Excludes(*SEARCHES, *VIEWS, "--export", "--json", "--csv", "--output",
                              hint="The page shows all tokens, in a form of its own.")),
 )  # fmt: skip
 _form = (
-    Option("--json", "as_json", group="Output", is_flag=True, conflicts=(Apart("--csv"),),
+    Option("--json", "as_json", group="Output", is_flag=True, conflicts=(Excludes("--csv"),),
            help="Output JSON.",
            more="It is one document, with all that the table has."),
     Option("--csv", "as_csv", group="Output", is_flag=True,
            help="Output comma-separated values.",
            more="By default, a table has columns for people on a terminal, and is separated by tabs in a pipe."),
     Option("--export", "form", group="Output", type=click.Choice(["tiktoken", "gpt2", "huggingface", "minbpe"]),
-           metavar="FORMAT", conflicts=(Needs("--output", hint="--export writes files: name one with -o FILE."),),
+           metavar="FORMAT", conflicts=(Requires("--output", hint="--export writes files: name one with -o FILE."),),
            help="Write the encoding to -o FILE in this format.",
            more="The choices are tiktoken, gpt2, huggingface and minbpe. Every token keeps its id; if the format "
                 "cannot hold something of the encoding, the error says what would be lost."),
@@ -142,7 +144,7 @@ declared: Rows = (
 )
 
 CONFLICTS = (  # of many options with each other, or of options that other commands have, too
-    *((option, Needs(*ALL_BUT_THE_LIST, phrase="something to look up",
+    *((option, Requires(*ALL_BUT_THE_LIST, phrase="something to look up",
                      hint="Name a TOKEN, or give --stats, --merges, --grep REGEX or another view."))
       for option in ("--encoding", "--model", "--pattern")),
     *one_of(*((view,) for view in VIEWS), SEARCHES, LOOK_UPS),

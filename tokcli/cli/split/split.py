@@ -221,7 +221,9 @@ def watched(asked: SplitOptions) -> list[str]:
     if reads_text and asked.text is None:
         names += asked.files or [streams.STANDARD_INPUT]
     if streams.STANDARD_INPUT in names:
-        raise InputError("--watch reads the text again, but standard input comes only once", "Name a FILE, or use -t.")
+        raise InputError(
+            "--watch reads the text again, but standard input cannot be read twice", "Name a FILE, or use -t."
+        )
     if not names:
         raise InputError("--watch has no file to watch", "Name a FILE, or a --pattern-file.")
     return names

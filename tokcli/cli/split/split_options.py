@@ -7,7 +7,7 @@ from typing import TypeAlias
 import click
 
 from tokcli.cli import options
-from tokcli.cli.declare.conflicts import Apart, Needs, one_of
+from tokcli.cli.declare.conflicts import Excludes, Requires, one_of
 from tokcli.cli.declare.numbers import WholeRange
 from tokcli.cli.declare.option import Option, Rows
 from tokcli.cli.request import TextRequest
@@ -41,9 +41,9 @@ VIEWS = ("--table", "--why", "--diff", "--stats", "--lint", "--identify", "--emi
 TEXT_ONLY = ("--no-decompress", "--errors", "--special", "--allow-special", "--add-special-tokens")
 
 
-def _reads_no_text(view: str, *others: str, hint: str = "") -> tuple[Apart, Apart]:
+def _reads_no_text(view: str, *others: str, hint: str = "") -> tuple[Excludes, Excludes]:
     said = f"{view} reads no text."
-    return Apart(*TEXT_ONLY, hint=said), Apart(*others, hint=hint or said)
+    return Excludes(*TEXT_ONLY, hint=said), Excludes(*others, hint=hint or said)
 
 
 _views = (
@@ -74,13 +74,13 @@ _views = (
            help="Name the known pattern that is nearest.",
            more="It is the pattern of the encoding, or of the vocabulary FILE. What was changed is shown."),
     Option("--find-witness", group="View", is_rare=True, is_flag=True,
-           conflicts=(Needs("--diff"),
+           conflicts=(Requires("--diff"),
                       *_reads_no_text("--find-witness", "FILE", "--text", *options.LISTS, "-r")),
            help="Find a text that --diff's pattern cuts otherwise.",
            more="It is the shortest text that the two patterns split differently; if there is none, up to which length "
                 "is said. No input is read. For instance: `tokcli split -m gpt-4 --diff o200k_base --find-witness`."),
     Option("--witnesses", group="View", is_rare=True, metavar="N", type=WholeRange(1, MOST_WITNESSES), default=1,
-           conflicts=(Needs("--find-witness"),),
+           conflicts=(Requires("--find-witness"),),
            help="Find up to N such texts.",
            more=f"None of them contains another. N is at most {MOST_WITNESSES:,}."),
     Option("--emit", group="Output", is_rare=True, metavar="ENGINE", type=click.Choice(ENGINES),
@@ -89,12 +89,12 @@ _views = (
            more=f"ENGINE is one of {', '.join(ENGINES)}. The pattern has the same classes of characters there; if "
                 "something stands in the way, the error says what."),
     Option("--watch", group="View", is_rare=True, is_flag=True,
-           conflicts=(Apart(*options.LISTS, hint="Name the FILEs to watch."),),
+           conflicts=(Excludes(*options.LISTS, hint="Name the FILEs to watch."),),
            help="Draw the view again when a file changes.",
            more="Watched are the inputs, and the file of --pattern-file."),
     options.takes_html(
-        Apart("--records", "--field", "--json", "--output", hint="The page has its own format."),
-        Apart("--diff", "--lint", "--identify", "--emit", "--watch",
+        Excludes("--records", "--field", "--json", "--output", hint="The page has its own format."),
+        Excludes("--diff", "--lint", "--identify", "--emit", "--watch",
               hint="The page shows pieces and what made them, as --table, --stats and --why do."),
     ),
 )  # fmt: skip
@@ -103,7 +103,7 @@ declared: Rows = (
     *options.takes_files,
     *options.takes_folders,
     *options.takes_encoding(),
-    Option("--pattern-file", group="Tokenizer", completes="file", metavar="F", conflicts=(Apart("--pattern"),),
+    Option("--pattern-file", group="Tokenizer", completes="file", metavar="F", conflicts=(Excludes("--pattern"),),
            help="Read the pattern from the file F.",
            more="One newline at its end is ignored."),
     *options.takes_text(),
@@ -115,6 +115,6 @@ declared: Rows = (
 
 CONFLICTS = (  # of many options with each other, or of options that other commands have, too
     *one_of(*((view,) for view in VIEWS)),
-    ("-r", Apart("--why", "--lint", "--watch")),
-    *((view, Apart("--records", hint="Views show whole inputs.")) for view in VIEWS),
+    ("-r", Excludes("--why", "--lint", "--watch")),
+    *((view, Excludes("--records", hint="Views show whole inputs.")) for view in VIEWS),
 )

@@ -87,7 +87,7 @@ class Checkpoint:
         values: list[Any] = [state.get(key) for key in ("runs", "plan", "position")]
         runs, plan, position = values
         if not self._are_runs(runs) or not isinstance(plan, dict) or not self._is_position(position):
-            raise self._files.damaged(f"{STATE} says what cannot be")
+            raise self._files.damaged(f"{STATE}: impossible value in 'runs', 'plan' or 'position'")
         self._files.refuse_other(self._plan, plan)
         self._runs, self.position, self._state = runs, Position(**position), state
         self._files.remove_all_but((STATE, TOKENS, *self._runs))

@@ -16,7 +16,7 @@ from tokcli.errors import OutputError, VocabularyError, reason_of
 from tokcli.formats.export.contents import contents_in
 from tokcli.formats.export.output_names import names_of
 from tokcli.formats.export.tokenizer_config import roles_of, says_more
-from tokcli.formats.export.writers import Made
+from tokcli.formats.export.writers import ExportVocabulary
 from tokcli.formats.limits import shown_name
 from tokcli.formats.tiktoken import parse_sidecar
 
@@ -60,7 +60,7 @@ class Files:
     ) -> None:
         self._stack.__exit__(kind, error, traceback)
 
-    def check(self, made: Made, note: Callable[[str], None]) -> None:
+    def check(self, made: ExportVocabulary, note: Callable[[str], None]) -> None:
         """Raise VocabularyError for what the files cannot hold or tokcli could not read back; note what they omit."""
         if self._form in ("gpt2", "huggingface"):
             for token in made.special_tokens:
@@ -82,7 +82,7 @@ class Files:
         if len(contents) > 1 and self._form == "huggingface" and "eos_token" not in roles_of(made.special_tokens):
             note("no special token is named like an end of text: tokenizer_config.json has no eos_token.")
 
-    def write(self, made: Made) -> dict[str, bytes]:
+    def write(self, made: ExportVocabulary) -> dict[str, bytes]:
         """Write what was learnt; return what each file holds, by its name."""
         contents = contents_in(made, self._form)[: len(self._outputs)]
         for output, content in zip(self._outputs, contents, strict=True):

@@ -15,7 +15,7 @@ from tokcli.engine.encoding import Encoding
 from tokcli.engine.pretokenizers.known_patterns import GPT4, O200K, R50K
 from tokcli.engine.pretokenizers.pretokenizer import PreTokenizer
 from tokcli.errors import InputError
-from tokcli.formats.export.writers import WHOLE_TEXT, Made, recover_merges
+from tokcli.formats.export.writers import WHOLE_TEXT, ExportVocabulary, recover_merges
 from tokcli.formats.limits import MAX_TOKEN_BYTES
 from tokcli.registry.encodings import resolve_encoding, resolve_pattern
 from tokcli.training.counts_file import open_counts
@@ -99,9 +99,9 @@ class Plan:
     def _naming_counts(self) -> AbstractContextManager[None]:
         return streams.naming(self._sources[0].shown) if self._asked.counts else nullcontext()
 
-    def made(self, encoding: Encoding, merges: list[tuple[bytes, bytes]] | None) -> Made:
+    def made(self, encoding: Encoding, merges: list[tuple[bytes, bytes]] | None) -> ExportVocabulary:
         """Return what is to be written; merges that are not known (None) are recovered from the ranks."""
         ranks = encoding._mergeable_ranks
         if merges is None:
             merges = [] if self._asked.form == "tiktoken" else recover_merges(ranks)
-        return Made(ranks, merges, self.pat_str, encoding._special_tokens)
+        return ExportVocabulary(ranks, merges, self.pat_str, encoding._special_tokens)

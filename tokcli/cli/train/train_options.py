@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 import click
 
 from tokcli.cli import options
-from tokcli.cli.declare.conflicts import Apart, Idle, Required
+from tokcli.cli.declare.conflicts import Excludes, NoEffectWith, Required
 from tokcli.cli.declare.numbers import NumberRange, TokenRange, WholeRange
 from tokcli.cli.declare.option import Option, Rows
 
@@ -99,7 +99,8 @@ MOST_USED = ("--vocab-size", "--output", "--pattern", "--special", "--format")
 SIZE_MORE = "SIZE is a number of bytes, which K, M, G or T may follow (powers of 1024): 512M."
 
 _corpus = (
-    Option("--records", group="Input", type=click.Choice(["lines", "nul", "jsonl"]), conflicts=(Apart("--hold-back"),),
+    Option("--records", group="Input", type=click.Choice(["lines", "nul", "jsonl"]),
+           conflicts=(Excludes("--hold-back"),),
            help="Treat each line, string or object separately.",
            more="Each line, string that ends with a NUL byte, or JSON object is a text of its own, so that no pair is "
                 "counted across their ends. Of an object, the member that --field names is read."),
@@ -113,9 +114,9 @@ _corpus = (
            more="The last PERCENT of each file, from 0 to 90, are not trained on; the report says how many bytes a "
                 "token has there."),
     Option("--counts", group="Input", is_flag=True,
-           conflicts=(Apart("-r", "--records", "--limit", "--hold-back", "--dask", "--checkpoint",
+           conflicts=(Excludes("-r", "--records", "--limit", "--hold-back", "--dask", "--checkpoint",
                             hint="Counts are only added up."),
-                      Apart("--pattern", hint="The counts name their pattern; leave out --pattern and --preset.")),
+                      Excludes("--pattern", hint="The counts name their pattern; leave out --pattern and --preset.")),
            help="Read FILEs as counts of --counts-only.",
            more="The counts of all FILEs are added up, and the vocabulary is that of their corpora together. For "
                 "instance: `tokcli train --counts part*.counts --vocab-size 32768 -o my.tiktoken`."),
@@ -148,7 +149,7 @@ _rules = (
            more="Its merges come first, in their order; new ones follow until there are --vocab-size tokens."),
     Option("--ties", group="Tokenizer", is_rare=True, type=click.Choice(["rank", "first"]), default="rank",
            show_default=True,
-           conflicts=(Apart("--counts", "--memory", "--checkpoint", "--dask", "--device", when="first",
+           conflicts=(Excludes("--counts", "--memory", "--checkpoint", "--dask", "--device", when="first",
                             hint="Counts do not keep the order of the corpus, which --ties first (--preset basic, "
                                  "regex) needs."),),
            help="Choose among pairs that are equally frequent.",
@@ -174,8 +175,8 @@ _work = (
                 "minbpe, gpt2 (vocab.json and merges.txt) and huggingface (tokenizer.json; into a folder, with a "
                 "tokenizer_config.json). The default is what FILE's name says, else tiktoken."),
     Option("--counts-only", group="Output", is_flag=True,
-           conflicts=(Apart("--checkpoint"),
-                      Idle("--vocab-size", "--special", "--min-frequency", "--max-token-bytes", "--seed-vocab",
+           conflicts=(Excludes("--checkpoint"),
+                      NoEffectWith("--vocab-size", "--special", "--min-frequency", "--max-token-bytes", "--seed-vocab",
                            "--ties", "--byte-order", "--format", "--device", "--visualise",
                            hint="Give it when the counts are trained on.")),
            help="Write the counts of pieces, and train nothing.",
@@ -191,7 +192,7 @@ _work = (
            show_default=True,
            help="Save progress every S seconds.",
            more="It is what a run that is killed may have to do again."),
-    options.takes_cluster(Apart("--checkpoint", "--limit", "--hold-back", "--records", "--text")),
+    options.takes_cluster(Excludes("--checkpoint", "--limit", "--hold-back", "--records", "--text")),
     Option("--device", group="Running", is_rare=True, type=click.Choice(["cpu", "cuda"]),
            help="Merge with torch on this device.",
            more="The vocabulary is the same. This needs the extra `torch`: pip install 'tokcli[torch]'."),

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Made = TypeVar("Made")
 
-VAIN = 64  # records that are encoded by themselves before any run is found: then there is none, as a rule
+GIVE_UP_AFTER = 64  # records that are encoded by themselves, without a run among them: then runs are not looked for
 
 
 class Records:
@@ -122,7 +122,7 @@ def _in_runs(
             left += reversed(list(some.halves()))
             continue
         if found is None:
-            if not has_run and len(made) == VAIN:
+            if not has_run and len(made) == GIVE_UP_AFTER:
                 return None
             try:
                 found = alone(some.data[: len(some.data) - some.separator_size])

@@ -298,9 +298,9 @@ class WholeTextTokenizer(TokenVocabulary):
     # --- ids to text -------------------------------------------------------------------------------------------------
 
     @property
-    def decodes_apart(self) -> bool:
+    def decodes_context_free(self) -> bool:
         """Whether an id decodes to the same bytes whatever ids are beside it."""
-        return self.inner.decodes_apart
+        return self.inner.decodes_context_free
 
     def decode(self, ids: Sequence[int]) -> bytes:
         """Return the bytes of ids; UnknownTokenError, a KeyError, for an id that the vocabulary lacks."""

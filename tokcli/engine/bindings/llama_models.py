@@ -9,7 +9,7 @@ from tokcli.engine.bindings import text_model as native
 from tokcli.engine.bindings.character_rules import Groups
 from tokcli.engine.bindings.text_model import Learn, Learned, NativeText
 from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE
-from tokcli.engine.llama_cpp.stretch_models import LlamaSpm, Rwkv
+from tokcli.engine.llama_cpp.fragment_models import LlamaSpm, Rwkv
 from tokcli.engine.llama_cpp.ugm import LlamaUnigram
 from tokcli.engine.llama_cpp.words import LlamaWords
 from tokcli.engine.pipeline import pretokenizers as split

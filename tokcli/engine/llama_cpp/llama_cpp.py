@@ -25,7 +25,7 @@ from tokcli.engine.twins import RecordEncoder, TextOrUtf8, TextTwin, twin_of
 from tokcli.errors import InputError
 
 if TYPE_CHECKING:
-    from tokcli.engine.llama_cpp.stretch_models import StretchModel
+    from tokcli.engine.llama_cpp.fragment_models import FragmentModel
 
 _ASCII_SPACE = " \t\n\v\f\r"
 _NONE: frozenset[str] = frozenset()
@@ -38,7 +38,7 @@ class LlamaCpp(LlamaVocabulary, TextTokenizer):
     family: ClassVar[str] = "llama.cpp"
 
     @cached_property
-    def model(self) -> StretchModel:
+    def model(self) -> FragmentModel:
         """The model, which encodes text without special tokens."""
         # here, since a compiled vocabulary encodes natively: the models take a tenth of the start-up of `count`
         from tokcli.engine.llama_cpp.models import model_of

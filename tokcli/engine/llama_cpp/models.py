@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from tokcli.engine.llama_cpp.fragment_models import FragmentModel, LlamaSpm, Plamo, Rwkv
 from tokcli.engine.llama_cpp.patterns import PreType
 from tokcli.engine.llama_cpp.settings import BYTE, NORMAL, UNUSED, USER_DEFINED, LlamaModel
-from tokcli.engine.llama_cpp.stretch_models import LlamaSpm, Plamo, Rwkv, StretchModel
 from tokcli.engine.llama_cpp.string_bpe import StringBpe, WordsByMerges
 from tokcli.engine.llama_cpp.ugm import LlamaUnigram, UgmPiece
 from tokcli.engine.llama_cpp.vocabulary import LlamaVocabulary, unescaped
 from tokcli.engine.llama_cpp.words import LlamaWords
 
 
-def model_of(vocabulary: LlamaVocabulary) -> StretchModel:
+def model_of(vocabulary: LlamaVocabulary) -> FragmentModel:
     """Make the model of a vocabulary; InputError where it lacks the token for unknown text that the model needs."""
     return _MAKERS[vocabulary.kind](vocabulary)
 
@@ -58,7 +58,7 @@ def _plamo(made_of: LlamaVocabulary) -> Plamo:
     return Plamo(others, [of_bytes[byte] for byte in range(256)])
 
 
-_MAKERS: Mapping[LlamaModel, Callable[[LlamaVocabulary], StretchModel]] = {
+_MAKERS: Mapping[LlamaModel, Callable[[LlamaVocabulary], FragmentModel]] = {
     "llama": _spm,
     "gpt2": _words_by_merges,
     "bert": _words,

@@ -12,9 +12,9 @@ from tokcli.engine.bpe.pairs import SHIFT, MergeList, PairMerges, in_order, last
 from tokcli.engine.bpe.ranks import Ranked, ranks_of_texts
 from tokcli.engine.llama_cpp.characters import changed_ranges
 from tokcli.engine.llama_cpp.cutter import Cutter
+from tokcli.engine.llama_cpp.fragment_models import FragmentModel
 from tokcli.engine.llama_cpp.patterns import PRE_TYPES, PreType
 from tokcli.engine.llama_cpp.settings import FOUND, LlamaSettings
-from tokcli.engine.llama_cpp.stretch_models import StretchModel
 from tokcli.engine.llama_cpp.vocabulary import LlamaVocabulary
 from tokcli.engine.llama_cpp.words import white_space_words
 from tokcli.engine.shortcut.from_ranks import shortcut_from_ranks
@@ -163,7 +163,7 @@ class StringBpe:
                 yield number
 
 
-class WordsByMerges(StretchModel):
+class WordsByMerges(FragmentModel):
     """The model of gpt2 vocabularies: BPE by merges, with spaces made visible or white space dropped where set."""
 
     model_kind = "merges"

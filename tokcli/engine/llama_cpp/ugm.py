@@ -7,8 +7,16 @@ from functools import cached_property
 from typing import NamedTuple
 
 from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE
-from tokcli.engine.bpe.lattice import LARGEST_SINGLE, UNKNOWN_PENALTY, Path, best_path, best_path_from, prefixes, single
-from tokcli.engine.llama_cpp.stretch_models import StretchModel
+from tokcli.engine.bpe.lattice import (
+    FLOAT32_MAX,
+    UNKNOWN_PENALTY,
+    Path,
+    best_path,
+    best_path_from,
+    prefixes,
+    to_float32,
+)
+from tokcli.engine.llama_cpp.fragment_models import FragmentModel
 from tokcli.engine.sentencepiece.charsmap import Charsmap
 from tokcli.engine.tokens import check_growth, most_made_of
 from tokcli.engine.twins import HasTwin
@@ -24,7 +32,7 @@ class UgmPiece(NamedTuple):
     is_user_defined: bool
 
 
-class LlamaUnigram(StretchModel, HasTwin):
+class LlamaUnigram(FragmentModel, HasTwin):
     """T5's Unigram: tokens, the id of unknown text, and the settings of the normalizer.
 
     `tokens` has the score and the id of each text. `space_prefix`: a space is put before the text; `trims`: spaces at
@@ -42,8 +50,8 @@ class LlamaUnigram(StretchModel, HasTwin):
         self.tokens = {p.text: (0.0 if p.is_user_defined else p.score, p.id) for p in pieces}
         self.user_defined = [p.text for p in pieces if p.is_user_defined and p.text]
         self._kept = prefixes(self.user_defined)
-        lowest = min((p.score for p in pieces if p.is_normal), default=LARGEST_SINGLE)
-        self.unknown_score = single(lowest - UNKNOWN_PENALTY)
+        lowest = min((p.score for p in pieces if p.is_normal), default=FLOAT32_MAX)
+        self.unknown_score = to_float32(lowest - UNKNOWN_PENALTY)
 
     @cached_property
     def path_scores(self) -> dict[str, float]:

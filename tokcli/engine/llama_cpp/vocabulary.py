@@ -88,7 +88,7 @@ class LlamaVocabulary:
         return kind_names(self.kinds)
 
     @property
-    def decodes_apart(self) -> bool:
+    def decodes_context_free(self) -> bool:
         """Whether an id decodes to the same bytes anywhere: no space is dropped or cleaned up."""
         return not (self.settings.add_space_prefix or self.settings.clean_spaces)
 

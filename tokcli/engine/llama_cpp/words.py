@@ -9,12 +9,12 @@ from tokcli.engine.base.longest_match import LongestMatch
 from tokcli.engine.bpe.bpe import BoundedCache
 from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE
 from tokcli.engine.llama_cpp import characters
-from tokcli.engine.llama_cpp.stretch_models import StretchModel
+from tokcli.engine.llama_cpp.fragment_models import FragmentModel
 from tokcli.engine.twins import HasTwin
 from tokcli.engine.unicode.classes import CHINESE
 
 
-class LlamaWords(StretchModel, HasTwin):
+class LlamaWords(FragmentModel, HasTwin):
     """BERT's model: tokens, with a visible space before those that begin a word, and the id of an unknown word."""
 
     def __init__(self, ids: Mapping[str, int], unknown: int, *, lowercase: bool, strip_accents: bool) -> None:

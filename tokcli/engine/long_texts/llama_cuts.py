@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE
+from tokcli.engine.llama_cpp.fragment_models import LlamaSpm
 from tokcli.engine.llama_cpp.llama_cpp import LlamaCpp
-from tokcli.engine.llama_cpp.stretch_models import LlamaSpm
 from tokcli.engine.llama_cpp.ugm import LlamaUnigram
 from tokcli.engine.llama_cpp.words import LlamaWords
 from tokcli.engine.long_texts.sentencepiece_cuts import cuts_of_unigram

@@ -22,7 +22,7 @@ from tokcli.engine.pipeline.pipeline import Pipeline
 from tokcli.engine.sentencepiece.model import SentencePiece
 from tokcli.engine.sentencepiece.xlm_roberta import XlmRoberta
 from tokcli.engine.stream import chunks as stream
-from tokcli.engine.stream.parallel import with_threads_inside
+from tokcli.engine.stream.parallel import allow_inner_threads
 from tokcli.engine.stream.utf8 import MAX_CHARACTER, PartOfText, special_finder, valid_utf8
 from tokcli.engine.tokens import Tokens
 from tokcli.errors import DisallowedSpecialTokenError, InputError, NotUtf8Error
@@ -155,7 +155,7 @@ def _behind(data: memoryview, before: str) -> memoryview:
 
 
 def _alone(work: Callable[[memoryview], stream.Result], text: memoryview) -> stream.Result:
-    return with_threads_inside(work, 1)(text)
+    return allow_inner_threads(work, 1)(text)
 
 
 def read_text_parts(

@@ -61,7 +61,7 @@ class Pipeline(HasTwin, TextTokenizer):
 
     def decoding_facts(self) -> DecodingFacts | None:
         """Return the bytes of each id, where the decoder looks at each token by itself; else None."""
-        if not self.decodes_apart:
+        if not self.decodes_context_free:
             return None
         added = [token.id for token in self.added]
         return DecodingFacts([*self.model.ids.values(), *added], added, self.bytes_of)
@@ -113,7 +113,7 @@ class Pipeline(HasTwin, TextTokenizer):
         return max((*self.model.ids.values(), *(token.id for token in self.added)), default=0)
 
     @property
-    def decodes_apart(self) -> bool:
+    def decodes_context_free(self) -> bool:
         """Whether an id decodes to the same bytes whatever ids are beside it."""
         return isinstance(self.decoder, ByteLevelDecoder)
 

@@ -14,8 +14,8 @@ from tokcli.engine.bpe.bpe import BoundedCache, PieceCache, join_by_ranks, last_
 from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE
 from tokcli.engine.bpe.lattice import Path
 from tokcli.engine.bpe.pairs import PairBpe, merge
+from tokcli.engine.llama_cpp.fragment_models import LlamaSpm
 from tokcli.engine.llama_cpp.llama_cpp import LlamaCpp
-from tokcli.engine.llama_cpp.stretch_models import LlamaSpm
 from tokcli.engine.llama_cpp.string_bpe import StringBpe, WordsByMerges
 from tokcli.engine.llama_cpp.ugm import LlamaUnigram
 from tokcli.engine.minbpe import MinBpe
@@ -211,7 +211,7 @@ class ChosenSegmenter(UnigramSegmenter):
     def __init__(self, base: UnigramSegmenter, choose: ChoosePath) -> None:
         tables = base._tables
         super().__init__(tables)
-        self._by = PathScores(tables.lattice_scores, tables.beginnings, tables.unknown_score, in_singles=True)
+        self._by = PathScores(tables.lattice_scores, tables.beginnings, tables.unknown_score, float32=True)
         self._choose = choose
 
     def path(self, text: str) -> Path:

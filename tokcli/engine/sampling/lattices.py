@@ -13,7 +13,7 @@ from heapq import heappop, heappush
 from random import Random
 from typing import NamedTuple
 
-from tokcli.engine.bpe.lattice import Path, best_path, single
+from tokcli.engine.bpe.lattice import Path, best_path, to_float32
 from tokcli.errors import InputError
 
 MOST_CHARS = 1 << 18  # of a lattice, which takes about 1 kB of memory a character
@@ -27,7 +27,7 @@ class PathScores(NamedTuple):
     scores: Mapping[str, float]
     beginnings: frozenset[str]
     unknown_score: float
-    in_singles: bool = False
+    float32: bool = False
 
     def tokens_at(self, text: str, begin: int) -> Iterator[tuple[int, float, bool]]:
         """Yield (end, score, whether it is a token) of the parts that may begin at a place, the shortest first."""
@@ -43,7 +43,7 @@ class PathScores(NamedTuple):
 
 def best(text: str, by: PathScores) -> Path:
     """Return the best path through a text."""
-    return best_path(text, by.scores, by.beginnings, by.unknown_score, in_singles=by.in_singles)
+    return best_path(text, by.scores, by.beginnings, by.unknown_score, float32=by.float32)
 
 
 class _Arc(NamedTuple):
@@ -64,7 +64,7 @@ class Lattice:
                 f"{len(text)} characters whose segmentations hang together; at most {MOST_CHARS} are compared",
                 "Cut the text into records.",
             )
-        self._round: Callable[[float], float] = single if by.in_singles else float
+        self._round: Callable[[float], float] = to_float32 if by.float32 else float
         self._arcs: list[list[_Arc]] = [[] for _ in range(len(text) + 1)]
         for begin in range(len(text)):
             before = max((arc.best for arc in self._arcs[begin]), default=0.0)

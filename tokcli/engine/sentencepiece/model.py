@@ -50,7 +50,7 @@ class SentencePiece(HasTwin, TextTokenizer):
     special_tokens: Mapping[str, int] = field(default_factory=dict, init=False, repr=False)
     family: ClassVar[str] = "SentencePiece"
     is_byte_level: ClassVar[bool] = False
-    decodes_apart: ClassVar[bool] = False
+    decodes_context_free: ClassVar[bool] = False
 
     def __getstate__(self) -> dict[str, object]:
         """Return what is pickled: the fields, without anything that is made from them on demand."""

@@ -16,7 +16,15 @@ from typing import Literal, NamedTuple
 from tokcli.engine.base.longest_match import LongestMatch
 from tokcli.engine.bpe.bpe import BoundedCache, Join, join_by_ranks, merge_bounds, merge_parts
 from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE, byte_token
-from tokcli.engine.bpe.lattice import LARGEST_SINGLE, UNKNOWN_PENALTY, Path, best_path, best_path_from, prefixes, single
+from tokcli.engine.bpe.lattice import (
+    FLOAT32_MAX,
+    UNKNOWN_PENALTY,
+    Path,
+    best_path,
+    best_path_from,
+    prefixes,
+    to_float32,
+)
 
 PieceKind = Literal["normal", "unknown", "control", "user_defined", "byte", "unused"]
 ModelType = Literal["unigram", "bpe", "word", "char"]
@@ -81,13 +89,15 @@ class SpmTables:
             text, score, kind = self.pieces[number]
             if kind != "unused":
                 is_kept = kind == "user_defined"
-                found[text] = single(_USER_DEFINED_SCORE * (len(text.encode()) - 1)) if is_kept else score
+                found[text] = to_float32(_USER_DEFINED_SCORE * (len(text.encode()) - 1)) if is_kept else score
         return found
 
     @cached_property
     def lattice_scores(self) -> dict[str, float]:
         """The scores of `path_scores` where paths are compared: user-defined pieces score by their characters there."""
-        kept = {text: single(_USER_DEFINED_SCORE * (len(text) - 1)) for text in self.kept if text in self.path_scores}
+        kept = {
+            text: to_float32(_USER_DEFINED_SCORE * (len(text) - 1)) for text in self.kept if text in self.path_scores
+        }
         return {**self.path_scores, **kept}
 
     @cached_property
@@ -98,8 +108,8 @@ class SpmTables:
     @cached_property
     def unknown_score(self) -> float:
         """Unigram's score of a character that is not a piece."""
-        lowest = min((piece.score for piece in self.pieces if piece.kind == "normal"), default=LARGEST_SINGLE)
-        return single(lowest - UNKNOWN_PENALTY)
+        lowest = min((piece.score for piece in self.pieces if piece.kind == "normal"), default=FLOAT32_MAX)
+        return to_float32(lowest - UNKNOWN_PENALTY)
 
     @cached_property
     def kept_match(self) -> LongestMatch[str]:
@@ -218,13 +228,13 @@ class UnigramSegmenter:
     def path(self, text: str) -> Path:
         """Return the path through a text that is taken: the best one."""
         tables = self._tables
-        return best_path(text, tables.path_scores, tables.beginnings, tables.unknown_score, in_singles=True)
+        return best_path(text, tables.path_scores, tables.beginnings, tables.unknown_score, float32=True)
 
     def after(self, before: float, text: str) -> tuple[list[NumberedText], float]:
         """Return the pieces of a text after another one, and the sum of scores at its end; `before`: that before it."""
         tables = self._tables
         path, after = best_path_from(
-            before, text, tables.path_scores, tables.beginnings, tables.unknown_score, in_singles=True
+            before, text, tables.path_scores, tables.beginnings, tables.unknown_score, float32=True
         )
         return self._pieces(text, path), after
 

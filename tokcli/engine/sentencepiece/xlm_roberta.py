@@ -36,7 +36,7 @@ class XlmRoberta(TextTokenizer):
     family: ClassVar[str] = "XLM-RoBERTa"
     is_byte_level: ClassVar[bool] = False
     has_template: ClassVar[bool] = True
-    decodes_apart: ClassVar[bool] = False
+    decodes_context_free: ClassVar[bool] = False
 
     @cached_property
     def special_tokens(self) -> Mapping[str, int]:

@@ -59,12 +59,12 @@ def ordered(
     yield from _Crew(work, items, item, threads).results()
 
 
-def with_threads_inside(work: Callable[[Item], Result], threads: int) -> Callable[[Item], Result]:
+def allow_inner_threads(work: Callable[[Item], Result], threads: int) -> Callable[[Item], Result]:
     """Return `work` changed so that `threads` threads may share a single item: a long text that is not cut into items.
 
     Like the time limit (base/time_limit.py) this is a context variable: an argument would pass through every tokenizer.
 
-    >>> with_threads_inside(lambda _: threads_inside(), 2)("a text"), threads_inside()
+    >>> allow_inner_threads(lambda _: threads_inside(), 2)("a text"), threads_inside()
     (2, 1)
     """
 

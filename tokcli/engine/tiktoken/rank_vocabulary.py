@@ -35,7 +35,7 @@ class RankVocabulary(TokenVocabulary):
 
     special_tokens: dict[str, int]
     max_id: int
-    decodes_apart = True
+    decodes_context_free = True
     finds_whole = True
 
     def __init__(

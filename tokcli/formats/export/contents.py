@@ -7,11 +7,11 @@ import json
 from tokcli.formats.export import writers
 from tokcli.formats.export.tokenizer_config import format_tokenizer_config
 from tokcli.formats.export.tokenizer_json import format_huggingface
-from tokcli.formats.export.writers import Made
+from tokcli.formats.export.writers import ExportVocabulary
 from tokcli.formats.tiktoken import format_tiktoken
 
 
-def contents_in(made: Made, form: str) -> list[bytes]:
+def contents_in(made: ExportVocabulary, form: str) -> list[bytes]:
     """Return the content of each file of a format; VocabularyError where the format cannot hold the vocabulary."""
     if form == "tiktoken":
         return [format_tiktoken(dict(made.mergeable_ranks)), _sidecar(made)]
@@ -22,7 +22,7 @@ def contents_in(made: Made, form: str) -> list[bytes]:
     return [format_huggingface(made), format_tokenizer_config(made.special_tokens)]
 
 
-def _sidecar(made: Made) -> bytes:
+def _sidecar(made: ExportVocabulary) -> bytes:
     """Return the pattern and the special tokens as JSON, readable where a terminal would only show it."""
     table = {"pat_str": made.pat_str, "special_tokens": dict(made.special_tokens)}
     text = json.dumps(table, ensure_ascii=False)

@@ -16,7 +16,7 @@ from tokcli.engine.text_tokenizer import TextTokenizer
 from tokcli.errors import VocabularyError
 from tokcli.formats.export import writers
 from tokcli.formats.export.tokenizer_json import format_huggingface, number_tokens
-from tokcli.formats.export.writers import Made
+from tokcli.formats.export.writers import ExportVocabulary
 
 FORMS = ("tiktoken", "gpt2", "huggingface", "minbpe")
 _GPT2_PATTERNS = (known.R50K, known.GPT2, known.GPT2_EDUCATIONAL)
@@ -32,12 +32,12 @@ _SHOWN = 24  # bytes of a token in a message
 class Contents:
     """An encoding as tables (`made`: ranks and a pattern), and the rules that these tables cannot express."""
 
-    made: Made
+    made: ExportVocabulary
     losses: list[str] = field(default_factory=list)  # rules that no format holds
     notes: list[str] = field(default_factory=list)
 
 
-def export(encoding: Encoding, form: str) -> tuple[Made, list[str]]:
+def export(encoding: Encoding, form: str) -> tuple[ExportVocabulary, list[str]]:
     """Return the tables to write, and notes on what is left out; a VocabularyError lists what the format would lose."""
     contents = contents_of(encoding)
     if losses := contents.losses or _losses(contents.made, form):
@@ -56,7 +56,9 @@ def contents_of(encoding: Encoding) -> Contents:
     if rules is not None:
         return _contents_of_rules(encoding, rules)
     ranks = encoding._mergeable_ranks
-    made = Made(ranks, _merges(encoding, ranks), encoding._pat_str, encoding._special_tokens, finds_whole=True)
+    made = ExportVocabulary(
+        ranks, _merges(encoding, ranks), encoding._pat_str, encoding._special_tokens, finds_whole=True
+    )
     return Contents(made)
 
 
@@ -66,16 +68,18 @@ def _contents_of_rules(encoding: Encoding, rules: TextTokenizer) -> Contents:
         ranks, pairs = as_ranks
         token = rules.token_bytes()
         merges = [(token[left], token[right]) for left, right in pairs]
-        return Contents(Made(ranks, merges, rules.single_pattern or writers.WHOLE_TEXT, rules.special_tokens))
+        return Contents(
+            ExportVocabulary(ranks, merges, rules.single_pattern or writers.WHOLE_TEXT, rules.special_tokens)
+        )
     if shortcut is None or shortcut.prefix_space:
-        return Contents(Made({}, [], "", {}), rules.why_no_ranks())
+        return Contents(ExportVocabulary({}, [], "", {}), rules.why_no_ranks())
     added = set(shortcut.added.values())
     ranks = {token: rank for token, rank in shortcut.load_ranks().items() if rank not in added}
     taken = {*ranks.values(), *added}
     notes = rules.notes_on_ranks()
     if rules.has_template:
         notes.append("the template of special tokens is left out.")
-    made = Made(
+    made = ExportVocabulary(
         ranks,
         _merges(encoding, ranks),
         shortcut.pat_str,
@@ -97,10 +101,10 @@ def _merges(encoding: Encoding, ranks: Ranks) -> list[tuple[bytes, bytes]]:
 # --- formats ---------------------------------------------------------------------------------------------------------
 
 
-def _losses(made: Made, form: str) -> list[str]:
+def _losses(made: ExportVocabulary, form: str) -> list[str]:
     """Return what a format would lose of the tables of an encoding, one phrase for each loss."""
     shared = [] if form == "huggingface" else _second_names(made)
-    check: Callable[[Made], list[str]] = {
+    check: Callable[[ExportVocabulary], list[str]] = {
         "tiktoken": _lost_in_ranks,
         "minbpe": _lost_in_minbpe,
         "gpt2": _lost_in_gpt2,
@@ -109,14 +113,14 @@ def _losses(made: Made, form: str) -> list[str]:
     return [loss for loss in (_tokens("special tokens with the id of another", shared), *check(made)) if loss]
 
 
-def _lost_in_ranks(made: Made) -> list[str]:
+def _lost_in_ranks(made: ExportVocabulary) -> list[str]:
     return [
         _normalizer(made),
         _tokens("tokens that only a whole piece becomes", list(made.unmade) if made.finds_whole else []),
     ]
 
 
-def _lost_in_gpt2(made: Made) -> list[str]:
+def _lost_in_gpt2(made: ExportVocabulary) -> list[str]:
     return [
         "" if made.pat_str in _GPT2_PATTERNS else "its pattern (readers take GPT-2's)",
         _normalizer(made),
@@ -131,11 +135,11 @@ def _lost_in_gpt2(made: Made) -> list[str]:
     ]  # fmt: skip
 
 
-def _lost_in_huggingface(made: Made) -> list[str]:
+def _lost_in_huggingface(made: ExportVocabulary) -> list[str]:
     return [*_unwritable(made), _said_by_writer(lambda: format_huggingface(made))]
 
 
-def _lost_in_minbpe(made: Made) -> list[str]:
+def _lost_in_minbpe(made: ExportVocabulary) -> list[str]:
     ranks = made.mergeable_ranks
     numbers = sorted(ranks.values())
     moved = [token for token, rank in ranks.items() if len(token) == 1 and rank != token[0]]
@@ -152,11 +156,11 @@ def _lost_in_minbpe(made: Made) -> list[str]:
     return lost if any(lost) else [_said_by_writer(lambda: writers.format_minbpe(made))]
 
 
-def _normalizer(made: Made) -> str:
+def _normalizer(made: ExportVocabulary) -> str:
     return f"its normalizer ({made.normalizer})" if made.normalizer else ""
 
 
-def _unwritable(made: Made) -> list[str]:
+def _unwritable(made: ExportVocabulary) -> list[str]:
     """Return what a vocabulary of texts cannot hold: the empty token, and bytes without a token."""
     ranks = made.mergeable_ranks
     missing = [bytes([value]) for value in range(256) if bytes([value]) not in ranks]
@@ -166,17 +170,17 @@ def _unwritable(made: Made) -> list[str]:
     ]
 
 
-def _without_merge(made: Made) -> list[bytes]:
+def _without_merge(made: ExportVocabulary) -> list[bytes]:
     found = {left + right for left, right in made.merges}
     return [token for token in made.mergeable_ranks if len(token) > 1 and token not in found]
 
 
-def _made_of_later(made: Made) -> list[bytes]:
+def _made_of_later(made: ExportVocabulary) -> list[bytes]:
     ranks = made.mergeable_ranks
     return [left + right for left, right in made.merges if max(ranks[left], ranks[right]) > ranks[left + right]]
 
 
-def _second_names(made: Made) -> list[bytes]:
+def _second_names(made: ExportVocabulary) -> list[bytes]:
     """Return the special tokens that have the id of one before them."""
     first: dict[int, str] = {}
     return [name.encode() for name, number in made.special_tokens.items() if first.setdefault(number, name) != name]
@@ -194,7 +198,7 @@ def _said_by_writer(write: Callable[[], object]) -> str:
     return ""
 
 
-def _notes(made: Made, form: str) -> list[str]:
+def _notes(made: ExportVocabulary, form: str) -> list[str]:
     notes = [ADVICE[form]] if form in ADVICE else []
     if form == "tiktoken" and made.not_special:
         found = _tokens("tokens that are found in any text become special tokens", _texts(made.not_special))

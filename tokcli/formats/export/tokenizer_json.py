@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from tokcli.engine.pretokenizers import known_patterns as known
 from tokcli.errors import VocabularyError
-from tokcli.formats.export.writers import WHOLE_TEXT, Made, vocabulary, written
+from tokcli.formats.export.writers import WHOLE_TEXT, ExportVocabulary, vocabulary, written
 
 _AS_GPT2 = {known.R50K, known.GPT2, known.GPT2_EDUCATIONAL}  # three spellings of what ByteLevel does by itself
 _ROWS = {one: row for row, one in known.IN_A_ROW.items()}
@@ -30,7 +30,7 @@ _MAX_FILLED = 10_000  # ids without a token that are filled
 _FLAGS = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
 
 
-def format_huggingface(made: Made) -> bytes:
+def format_huggingface(made: ExportVocabulary) -> bytes:
     """Return the contents of a tokenizer.json; raise VocabularyError if it cannot hold the vocabulary."""
     steps, ids = _pre_tokenizers(made), number_tokens(made)
     table = {
@@ -61,7 +61,7 @@ def format_huggingface(made: Made) -> bytes:
     return json.dumps(table, ensure_ascii=False, indent=1).encode() + b"\n"
 
 
-def _ignores_merges(made: Made) -> bool:
+def _ignores_merges(made: ExportVocabulary) -> bool:
     """Return whether a piece may become a token that no merge makes."""
     return made.finds_whole and len(made.merges) < sum(len(t) > 1 for t in (*made.mergeable_ranks, *made.unmade))
 
@@ -77,7 +77,7 @@ class Numbered(NamedTuple):
     fillers: frozenset[str] = frozenset()
 
 
-def number_tokens(made: Made) -> Numbered:
+def number_tokens(made: ExportVocabulary) -> Numbered:
     """Return the tokens of a tokenizer.json; raise VocabularyError if a special token is another token's text.
 
     The library gives an added token the id that the vocabulary has for it, and else the next one after the
@@ -109,7 +109,7 @@ def number_tokens(made: Made) -> Numbered:
 # --- patterns --------------------------------------------------------------------------------------------------------
 
 
-def _pre_tokenizers(made: Made) -> list[dict[str, Any]]:
+def _pre_tokenizers(made: ExportVocabulary) -> list[dict[str, Any]]:
     """Return the steps that cut text as a pattern does; raise VocabularyError if readers would cut it differently."""
     pattern = made.pat_str
     if pattern == WHOLE_TEXT:
@@ -131,7 +131,7 @@ def _split(pattern: str) -> dict[str, Any]:
     return {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
 
 
-def _respelled(made: Made) -> str:
+def _respelled(made: ExportVocabulary) -> str:
     if made.pat_str == known.GPT4:
         return known.LLAMA3
     if made.pat_str == known.CL100K:

@@ -21,7 +21,7 @@ WHOLE_TEXT = r"[\s\S]+"  # the pattern that does not split
 _CHARACTERS = {byte: char for char, byte in byte_alphabet().items()}
 
 
-class Made(NamedTuple):
+class ExportVocabulary(NamedTuple):
     """A vocabulary to write, learnt or read. `merges` are (left, right), in the order of the tokens that they make.
 
     `unmade` are tokens beside the ranks: a piece that equals one becomes that token if `finds_whole`, and no piece does
@@ -59,7 +59,7 @@ def recover_merges(mergeable_ranks: Mapping[bytes, int]) -> list[tuple[bytes, by
     return merges
 
 
-def format_gpt2(made: Made) -> tuple[bytes, bytes]:
+def format_gpt2(made: ExportVocabulary) -> tuple[bytes, bytes]:
     """Return the contents of vocab.json and merges.txt; raise VocabularyError if they cannot hold the vocabulary."""
     vocab = vocabulary(made)
     for token, number in made.special_tokens.items():
@@ -69,7 +69,7 @@ def format_gpt2(made: Made) -> tuple[bytes, bytes]:
     return json.dumps(vocab, ensure_ascii=False).encode(), "".join(["#version: 0.2\n", *lines]).encode()
 
 
-def format_minbpe(made: Made) -> tuple[bytes, bytes]:
+def format_minbpe(made: ExportVocabulary) -> tuple[bytes, bytes]:
     """Return the contents of .model (version 1) and of .vocab, which is for people.
 
     Raise VocabularyError if .model cannot hold the vocabulary.
@@ -102,7 +102,7 @@ def format_minbpe(made: Made) -> tuple[bytes, bytes]:
     return "".join(f"{line}\n" for line in [*head, *special, *merges]).encode(), "".join(rows).encode()
 
 
-def vocabulary(made: Made) -> dict[str, int]:
+def vocabulary(made: ExportVocabulary) -> dict[str, int]:
     """Return the tokens as GPT-2's files write them, with their ids, in the order of these."""
     ranks = {**made.mergeable_ranks, **made.unmade}
     return {written(token): ranks[token] for token in sorted(ranks, key=ranks.__getitem__)}

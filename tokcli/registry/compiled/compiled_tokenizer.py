@@ -44,7 +44,7 @@ class TokenizerFacts:
         *,
         is_byte_level: bool,
         has_template: bool,
-        decodes_apart: bool,
+        decodes_context_free: bool,
         other_bytes: Mapping[int, bytes] | None = None,
         drops_space: bool = False,
         cleans_spaces: bool = False,
@@ -53,7 +53,8 @@ class TokenizerFacts:
         file_notes: Sequence[str] = (),
     ) -> None:
         self.special_tokens, self.max_id = special_tokens, max_id
-        self.is_byte_level, self.has_template, self.decodes_apart = is_byte_level, has_template, decodes_apart
+        self.is_byte_level, self.has_template = is_byte_level, has_template
+        self.decodes_context_free = decodes_context_free
         self.other_bytes, self.drops_space, self.cleans_spaces = other_bytes, drops_space, cleans_spaces
         self.template_ids, self.trimming = template_ids, trimming
         self.file_notes = list(file_notes)
@@ -85,7 +86,7 @@ FACT_CHECKS: Mapping[str, Check] = {
     "max_id": is_id,
     "is_byte_level": is_flag,
     "has_template": is_flag,
-    "decodes_apart": is_flag,
+    "decodes_context_free": is_flag,
     "other_bytes": optional(lambda value: type(value) is dict and all(map(is_text, value.values()))),
     "drops_space": is_flag,
     "cleans_spaces": is_flag,
@@ -106,7 +107,7 @@ def facts_of(tokenizer: TextTokenizer, image: Buffer | None = None) -> Tokenizer
         max_id=tokenizer.max_id,
         is_byte_level=tokenizer.is_byte_level,
         has_template=tokenizer.has_template,
-        decodes_apart=tokenizer.decodes_apart,
+        decodes_context_free=tokenizer.decodes_context_free,
         other_bytes=None if decoding is None or image is None else _other_bytes(decoding, image),
         drops_space=decoding is not None and decoding.drops_space,
         cleans_spaces=decoding is not None and decoding.cleans_spaces,
@@ -168,7 +169,7 @@ class CompiledTokenizer(TextTokenizer):
     special_tokens: Mapping[str, int]
     max_id: int
     is_byte_level: bool
-    decodes_apart: bool
+    decodes_context_free: bool
     native: NativeText | None = None
     shortcut: Shortcut | None = None
     has_template: bool = False
@@ -177,7 +178,7 @@ class CompiledTokenizer(TextTokenizer):
     def __init__(self, facts: TokenizerFacts, shortcut: Shortcut | None, load: Callable[[], TextTokenizer]) -> None:
         self.facts, self.shortcut = facts, shortcut
         self.special_tokens, self.max_id, self.is_byte_level = facts.special_tokens, facts.max_id, facts.is_byte_level
-        self.has_template, self.decodes_apart = facts.has_template, facts.decodes_apart
+        self.has_template, self.decodes_context_free = facts.has_template, facts.decodes_context_free
         self.file_notes, self._load = facts.file_notes, load
 
     @property
@@ -247,8 +248,8 @@ class CompiledTokenizer(TextTokenizer):
         return data
 
     def decode_stream(self) -> ByteDecoder | None:
-        if self.decodes_apart or self._native_tokens is None:
-            return None if self.decodes_apart else self.whole.decode_stream()
+        if self.decodes_context_free or self._native_tokens is None:
+            return None if self.decodes_context_free else self.whole.decode_stream()
         decode = partial(self._joined, self._native_tokens[1])
         return _llama_rules()[2](decode, self.facts.drops_space, self.facts.cleans_spaces)
 

@@ -122,7 +122,7 @@ class ShardFolder:
         except (KeyError, TypeError, AttributeError):
             is_right = False
         if not is_right:
-            raise self._files.damaged(f"{STATE} says what cannot be")
+            raise self._files.damaged(f"{STATE}: impossible value in 'plan' or 'progress'")
         self._files.refuse_other(self._plan, plan)
         if not self._resumes:
             progress = WholeShards()

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 from tokcli.cli import streams
 from tokcli.cli.checkpoint_folder import hint_about
 from tokcli.cli.cluster_work import reachable
-from tokcli.cli.encode.shards.dealing import (
+from tokcli.cli.encode.shards.layouts import form_of
+from tokcli.cli.encode.shards.partition import (
     Inventory,
     Part,
     parse_part,
     sections,
     take_inventory,
 )
-from tokcli.cli.encode.shards.layouts import form_of
 from tokcli.cli.encode.shards.read_shards import digest_of_encoding, holds_shards
 from tokcli.cli.encode.shards.shard_folder import ShardFolder
 from tokcli.cli.encode.shards.shard_run import Run

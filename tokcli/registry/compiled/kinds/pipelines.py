@@ -82,7 +82,7 @@ class _WithComponents(CompiledTokenizer):
 
     def decode_stream(self) -> ByteDecoder | None:
         found: ByteDecoder = self._components.decode_stream(self._texts)
-        return None if self.decodes_apart else found
+        return None if self.decodes_context_free else found
 
 
 class CompiledPipeline(_WithComponents, CompiledWithTwin):

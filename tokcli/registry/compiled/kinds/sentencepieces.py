@@ -91,7 +91,7 @@ def _open(container: Container, origin: Origin) -> TextTokenizer:
         max_id=TokenColumns(container.sections["tokens"]).count - 1,
         is_byte_level=False,
         has_template=any(container.header["template"]),
-        decodes_apart=False,
+        decodes_context_free=False,
         template_ids=container.header["template"],
     )
     return CompiledWithTwin(facts, native, whole)

@@ -1,4 +1,4 @@
-"""`StretchModel`, what the tokenizer of a GGUF file asks of its model, and three models: SPM, RWKV's and PLaMo 2's.
+"""`FragmentModel`, what the tokenizer of a GGUF file asks of its model, and three models: SPM, RWKV's and PLaMo 2's.
 
 Each does what llama.cpp does (src/llama-vocab.cpp). SPM is SentencePiece's BPE, but a merge may make any token, and
 unknown characters become bytes. RWKV takes the longest token at each byte. PLaMo 2 takes the tokens whose scores have
@@ -27,8 +27,8 @@ _UNKNOWN, _INVALID = -10_000_000, -20_000_000  # PLaMo's scores; a token with th
 _BYTE_ORDER_MARK = "\ufeff"
 
 
-class StretchModel(Protocol):
-    """A model for stretches of text between special tokens, with the answers that hold for most models."""
+class FragmentModel(Protocol):
+    """A model for fragments, the text between special tokens, with default implementations."""
 
     model_kind: ClassVar[ModelKind] = "pieces"
     uses_scores: ClassVar[bool] = False
@@ -63,7 +63,7 @@ class StretchModel(Protocol):
         return None
 
 
-class LlamaSpm(StretchModel, HasTwin):
+class LlamaSpm(FragmentModel, HasTwin):
     """SPM: tokens, their scores by id, and the function that gives the id of a byte or raises InputError."""
 
     model_kind = "merges"
@@ -123,7 +123,7 @@ class LlamaSpm(StretchModel, HasTwin):
         return self.ids[found[0]], self.ids[found[1]]
 
 
-class Rwkv(StretchModel):
+class Rwkv(FragmentModel):
     """RWKV's model: token ids by bytes, and a function that gives the id of an unknown byte or raises InputError.
 
     >>> Rwkv({b"a": 1, b"ab": 2}, lambda: 0).encode("aabc")
@@ -145,7 +145,7 @@ class Rwkv(StretchModel):
         return ids
 
 
-class Plamo(StretchModel):
+class Plamo(FragmentModel):
     """PLaMo 2's model: the id and the score of each token by its text, and the ids of the 256 bytes.
 
     >>> Plamo({"a": (5, -1.0), "ab": (6, -3.0), "b": (7, -1.0)}, range(100, 356)).encode("abc")
