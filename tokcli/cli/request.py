@@ -45,7 +45,7 @@ Asked = TypeVar("Asked", bound=EncodingOptions, covariant=True)
 AskedInput = TypeVar("AskedInput", bound=InputOptions, covariant=True)
 AskedText = TypeVar("AskedText", bound=TextOptions, covariant=True)
 
-_TEXT = 0xFFFFFFFF  # no id: stands for the ids of a text
+TEXT = 0xFFFFFFFF  # no id: stands for the ids of a text
 LARGE_BYTES = 1 << 19  # of work; with less, threads lose more by learning the text's words each anew than they gain
 SMALL_BLOCK = 1 << 15  # bytes read at a time, so that a view has its first rows at once
 
@@ -316,8 +316,8 @@ class TextRequest(InputRequest[AskedText]):
         """The ids that the post-processor puts before and after a text (uint32), if it takes it once."""
         if not (self.options.add_special_tokens and self.encoding.tokenizer.sees_whole_texts):
             return array("I"), array("I")
-        ids = array("I", self.encoding.tokenizer.finish([Tokens([_TEXT])], True).ids)
-        at = ids.index(_TEXT)
+        ids = array("I", self.encoding.tokenizer.finish([Tokens([TEXT])], True).ids)
+        at = ids.index(TEXT)
         return ids[:at], ids[at + 1 :]
 
     def finished_counts(self, counts: memoryview) -> memoryview:

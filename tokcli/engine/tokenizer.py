@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from tokcli.engine.base.arguments import NONE
 from tokcli.engine.stream.chunks import PLAIN, ReadOptions
 from tokcli.engine.token_vocabulary import TokenVocabulary
 
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from tokcli.engine.text_tokenizer import TextTokenizer
     from tokcli.engine.tokens import Tokens
     from tokcli.engine.twins import RecordEncoder
-
-NONE: frozenset[str] = frozenset()
 
 
 class Tokenizer(TokenVocabulary, Protocol):

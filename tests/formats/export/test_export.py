@@ -12,10 +12,11 @@ from support import HARD_ATOMS, ROOT, noted, refused
 import tokcli
 from tokcli.engine.encoding import Encoding
 from tokcli.engine.pretokenizers import known_patterns as known
+from tokcli.engine.pretokenizers.pretokenizer import ALL
 from tokcli.errors import VocabularyError
 from tokcli.formats.export.losses import FORMS, export
 from tokcli.formats.export.tokenizer_json import format_huggingface
-from tokcli.formats.export.writers import WHOLE_TEXT, format_gpt2, format_minbpe
+from tokcli.formats.export.writers import format_gpt2, format_minbpe
 
 DATA = ROOT / "tests" / "data" / "formats"
 TEXTS = ["", "hello world", "I'll pay $12345", *HARD_ATOMS, " ".join(HARD_ATOMS), "".join(HARD_ATOMS * 2)]
@@ -79,7 +80,7 @@ def test_tokenizers_gives_the_ids_of_an_exported_gpt2_pair(tmp_path: Path) -> No
         assert read.encode(text, allowed_special="all") == ours.encode(text, allowed_special="all")
 
 
-@pytest.mark.parametrize("pattern", [known.GPT4, WHOLE_TEXT])
+@pytest.mark.parametrize("pattern", [known.GPT4, ALL])
 def test_minbpes_model_gives_the_ids_again(pattern: str, tmp_path: Path) -> None:
     ranks = BYTES | {b"he": 256, b"ll": 257, b"hell": 258, b"hello": 259, b" w": 260}
     ours = made(ranks, pattern, {"<end>": 261})
@@ -116,7 +117,7 @@ def test_tokens_that_no_merge_makes_are_found_whole_in_tokenizers_too(tmp_path: 
         (made(BYTES | {b"ab": 257, b"abc": 256}), "minbpe", "made of one with a higher id ('abc')"),
         (made(BYTES | {b"": 256}), "huggingface", "the empty token, id 256"),
         (made(BYTES | {b"ab": 256}, known.R50K, {"end": 300}), "gpt2", "do not look like <...> or [...] ('end')"),
-        (made(BYTES | {b"<s>": 256}, WHOLE_TEXT, {"<s>": 300}), "huggingface", "is also how it writes"),
+        (made(BYTES | {b"<s>": 256}, ALL, {"<s>": 300}), "huggingface", "is also how it writes"),
         (made(BYTES | {b"ab": 256}, r"\w{2}+|[\s\S]"), "huggingface", "Oniguruma"),
         (made({b"a": 0, b"b": 1, b"ab": 2}), "huggingface", "254 bytes without a token"),
         (made(BYTES, special_tokens={"<a>": 256, "<b>": 256}), "tiktoken", "the id of another ('<b>')"),

@@ -15,7 +15,7 @@ from tokcli.chat_templates.template_files import read_template_file
 from tokcli.cli.chat.conversation import TOOLS, ChatCount, ChatRequest, ChatText, Share
 from tokcli.cli.chat.template_conversation import conversation_of
 from tokcli.cli.options import DEFAULT_ENCODING, ChatOptions
-from tokcli.cli.request import Request
+from tokcli.cli.request import TEXT, Request
 from tokcli.engine.encoding import Encoding
 from tokcli.engine.stream.chunks import ReadOptions
 from tokcli.engine.tokens import Tokens
@@ -24,7 +24,6 @@ from tokcli.registry.chat_templates import find_templates
 from tokcli.registry.models.lookup import tokenizer_for_model
 
 MAX_SEARCHED, MAX_MESSAGES, MAX_TEXT, MAX_LINES = 1 << 20, 500, 10_000, 20
-TEXT = 0xFFFFFFFF  # no id: stands for the ids of a text
 
 
 class TemplateRules:

@@ -13,9 +13,9 @@ from tokcli.cli.train.train_options import NO_PATTERN, TrainOptions
 from tokcli.engine.bpe.byte_alphabet import byte_alphabet
 from tokcli.engine.encoding import Encoding
 from tokcli.engine.pretokenizers.known_patterns import GPT4, O200K, R50K
-from tokcli.engine.pretokenizers.pretokenizer import PreTokenizer
+from tokcli.engine.pretokenizers.pretokenizer import ALL, PreTokenizer
 from tokcli.errors import InputError
-from tokcli.formats.export.writers import WHOLE_TEXT, ExportVocabulary, recover_merges
+from tokcli.formats.export.writers import ExportVocabulary, recover_merges
 from tokcli.formats.limits import MAX_TOKEN_BYTES
 from tokcli.registry.encodings import resolve_encoding, resolve_pattern
 from tokcli.training.counts_file import open_counts
@@ -39,7 +39,7 @@ class Plan:
             # GPT-2's pair of files does not name its pattern: whoever reads it takes GPT-2's
             return R50K if self._asked.form == "gpt2" else O200K, special
         if pattern == NO_PATTERN:
-            return WHOLE_TEXT, special
+            return ALL, special
         return GPT4 if pattern == "gpt4" else resolve_pattern(pattern), special
 
     def _of_counts(self) -> tuple[str, list[str]]:
@@ -61,7 +61,7 @@ class Plan:
     @property
     def on_long_piece(self) -> str:
         """The hint for a piece that is too long."""
-        is_none = self.pat_str == WHOLE_TEXT
+        is_none = self.pat_str == ALL
         why = "Without a pattern, all of a text is one piece" if is_none else "The pattern finds no end in it"
         return (
             f"{why}: name another --pattern, train on each line (--records lines), or cut the file into smaller ones."

@@ -13,7 +13,8 @@ from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, TypeVar
 
-from tokcli.engine.adapters.whole_text import NONE, WholeTextTokenizer
+from tokcli.engine.adapters.whole_text import WholeTextTokenizer
+from tokcli.engine.base.arguments import NONE
 from tokcli.engine.bpe.merges import ParentTable, for_ids
 from tokcli.engine.shortcut.text_check import Checks, TextCheck
 from tokcli.engine.stream import chunks as stream

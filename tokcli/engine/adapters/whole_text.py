@@ -13,6 +13,7 @@ from functools import cached_property
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from tokcli.engine.base.arguments import NONE
 from tokcli.engine.bpe.merges import ParentTable, one_by_one
 from tokcli.engine.pretokenizers.pretokenizer import PreTokenizer
 from tokcli.engine.stream import chunks as stream
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
 
 Ids = TypeVar("Ids", list[int], memoryview)
 
-NONE: frozenset[str] = frozenset()
 LEAST_FOR_THREADS = (
     1 << 18
 )  # characters; with fewer, threads lose more by learning the texts' words each anew than they gain

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     Token = TypeVar("Token", str, bytes)
 
 MAX_ID = 2**32 - 1  # ids are uint32
+MAX_CHARACTER = 4  # bytes of UTF-8
+NONE: frozenset[str] = frozenset()  # of the special tokens
 MOST_THREADS = 256  # each has a stack, and waits for the others
 
 

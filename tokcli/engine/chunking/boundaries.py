@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable
 from typing import Literal
 
+from tokcli.engine.base.arguments import MAX_CHARACTER
+
 Boundary = Literal["token", "char", "piece", "line", "sentence", "paragraph"]
 
 # The boundaries tried, in this order, before a passage ends after any token: a finer one where a coarser is too far.
@@ -18,7 +20,6 @@ TRIED: dict[Boundary, tuple[Boundary, ...]] = {
     "paragraph": ("paragraph", "line", "sentence", "piece"),
 }
 SEEN_AFTER = 16  # bytes after a place that tell whether a sentence ends there
-MAX_CHARACTER = 4  # bytes
 
 
 def _any_of(characters: str) -> bytes:

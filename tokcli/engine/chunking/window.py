@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from tokcli.engine.base.arguments import MAX_CHARACTER
 from tokcli.engine.chunking import boundaries
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from tokcli.engine.tokens import Spans
 
 NO_IDS = memoryview(b"").cast("I")
-_LOOK_BEHIND = 2 * boundaries.MAX_CHARACTER  # bytes before a passage that tell whether a cut is there
+_LOOK_BEHIND = 2 * MAX_CHARACTER  # bytes before a passage that tell whether a cut is there
 
 
 class Located(NamedTuple):

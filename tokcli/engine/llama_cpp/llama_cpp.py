@@ -13,6 +13,7 @@ from functools import cache, cached_property, lru_cache
 from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING, ClassVar
 
+from tokcli.engine.base.arguments import NONE
 from tokcli.engine.base.longest_match import LongestMatch
 from tokcli.engine.bpe.bpe import MergeOrder, ModelKind
 from tokcli.engine.llama_cpp.settings import NORMAL, SPECIAL
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from tokcli.engine.llama_cpp.fragment_models import FragmentModel
 
 _ASCII_SPACE = " \t\n\v\f\r"
-_NONE: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ class LlamaCpp(LlamaVocabulary, TextTokenizer):
         """Return the native code that encodes all records in a buffer; None where a token may have to be cut out."""
         if self.native_model is None or self._holds_token(data, allowed):
             return None
-        return self.native_model.for_records(_NONE, b" " if self._adds_space else b"")
+        return self.native_model.for_records(NONE, b" " if self._adds_space else b"")
 
     @property
     def _adds_space(self) -> bool:
@@ -206,7 +206,7 @@ class LlamaCpp(LlamaVocabulary, TextTokenizer):
 
     def _encode_fragment(self, text: TextOrUtf8) -> memoryview:
         """Return the ids (uint32) of text between special tokens."""
-        ids = None if self.native_model is None else self.native_model.encode_array(text, _NONE)
+        ids = None if self.native_model is None else self.native_model.encode_array(text, NONE)
         if ids is None:
             text = str(text, "utf-8") if isinstance(text, memoryview) else text
             ids = memoryview(array("I", self.model.encode(text)))

@@ -13,6 +13,7 @@ from itertools import chain, islice, repeat
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tokcli.engine.base.arguments import MAX_CHARACTER
 from tokcli.engine.llama_cpp.llama_cpp import LlamaCpp
 from tokcli.engine.long_texts.llama_cuts import cuts_of_llama
 from tokcli.engine.long_texts.pipeline_cuts import cuts_of_pipeline
@@ -23,7 +24,7 @@ from tokcli.engine.sentencepiece.model import SentencePiece
 from tokcli.engine.sentencepiece.xlm_roberta import XlmRoberta
 from tokcli.engine.stream import chunks as stream
 from tokcli.engine.stream.parallel import allow_inner_threads
-from tokcli.engine.stream.utf8 import MAX_CHARACTER, PartOfText, special_finder, valid_utf8
+from tokcli.engine.stream.utf8 import PartOfText, special_finder, valid_utf8
 from tokcli.engine.tokens import Tokens
 from tokcli.errors import DisallowedSpecialTokenError, InputError, NotUtf8Error
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from tokcli.engine.base.arguments import MAX_CHARACTER
 from tokcli.engine.pipeline import decoders
 from tokcli.engine.pipeline.decoders import Decoder, decoded, texts_of
 from tokcli.engine.pipeline.finders import Characters, LiteralText
 from tokcli.engine.stream.decoding import ByteDecoder, WholeDecoder
-from tokcli.engine.stream.utf8 import MAX_CHARACTER, cut_at_end
+from tokcli.engine.stream.utf8 import cut_at_end
 from tokcli.engine.tokens import check_growth, most_made_of
 
 Step = Callable[[list[str], bool], list[str]]  # the next tokens, and whether they are the last -> texts

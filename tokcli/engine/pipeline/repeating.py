@@ -8,12 +8,11 @@ from __future__ import annotations
 from functools import cached_property
 from typing import ClassVar
 
+from tokcli.engine.base.arguments import NONE
 from tokcli.engine.pipeline import processors
 from tokcli.engine.pipeline.pipeline import Pipeline
 from tokcli.engine.shortcut.shortcut import Shortcut
 from tokcli.engine.tokens import Tokens, joined
-
-_NO_ALLOWED: frozenset[str] = frozenset()
 
 
 class RepeatingPipeline(Pipeline):
@@ -37,7 +36,7 @@ class RepeatingPipeline(Pipeline):
 
     def encode_own_text(self, text: str) -> list[int]:
         """Return the ids of a token's text, once."""
-        return super().encode(text, _NO_ALLOWED)
+        return super().encode(text, NONE)
 
     def encode_spans(self, text: str, allowed: frozenset[str]) -> Tokens:
         """Return the tokens of a text with their places in it, `copies` times."""

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import accumulate, pairwise
 
+from tokcli.engine.base.arguments import MAX_CHARACTER
 from tokcli.engine.pretokenizers.known_patterns import BLOOM, DEEPSEEK_CODER, LLAMA_CPP_CODER
 
 _WORDS = (  # letters and digits
@@ -68,7 +69,6 @@ _RULES = {
 DIGITS_SEEN = 64  # more than enough to see how a run of digits is cut
 _ENDS_IN_DIGITS = r"[0-9]{8}\Z"
 LOOK_AROUND = 1 << 16  # characters that a user's pattern may look at beside a piece and still be streamed exactly
-MAX_CHARACTER = 4  # bytes
 _FEW = 1 << 7  # characters at the end that are looked at one by one
 _WINDOWS = (1 << 12, 1 << 16)  # characters at the end that are searched before the whole text is
 

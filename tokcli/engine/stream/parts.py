@@ -12,10 +12,11 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from tokcli.engine import backend
+from tokcli.engine.base.arguments import MAX_CHARACTER
 from tokcli.engine.pretokenizers.pretokenizer import ALL
 from tokcli.engine.stream.chunks import PLAIN, Chunk, ReadOptions, read_chunks
 from tokcli.engine.stream.special_tokens import together
-from tokcli.engine.stream.utf8 import MAX_CHARACTER, AnyChunk, SplitText, cut_at_end, joined, special_finder, valid_utf8
+from tokcli.engine.stream.utf8 import AnyChunk, SplitText, cut_at_end, joined, special_finder, valid_utf8
 from tokcli.errors import DisallowedSpecialTokenError
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from itertools import accumulate, chain, pairwise
 from typing import TYPE_CHECKING
 
 from tokcli.engine import backend
+from tokcli.engine.base.arguments import MAX_CHARACTER
 from tokcli.engine.stream import special_tokens
 from tokcli.engine.stream.chunks import Chunk
 
@@ -88,7 +89,6 @@ def work_of(part: AnyChunk) -> int:
 
 FIRST_CHUNK_BYTES = 1 << 16  # a short input is one chunk: its errors come before any output
 MAX_CHUNK_BYTES = 1 << 18  # chunks grow up to this: enough work for a thread, and small enough for a processor's caches
-MAX_CHARACTER = 4  # bytes
 LONG_TEXT = 1 << 12  # bytes; from here on, native code finds special tokens faster than `bytes.find` does
 
 

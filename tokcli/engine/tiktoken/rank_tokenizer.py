@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from tokcli.engine.base.arguments import NONE
 from tokcli.engine.bpe.image import image_of
 from tokcli.engine.stream import chunks as stream
 from tokcli.engine.stream import special_tokens as special
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
     from tokcli.engine.bpe.bpe import PieceCache
     from tokcli.engine.stream.utf8 import AnyChunk
     from tokcli.engine.twins import RecordEncoder
-
-NONE: frozenset[str] = frozenset()
 
 
 class RankTokenizer(RankVocabulary):

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from tokcli.engine.bpe.bpe import Ranks
 from tokcli.engine.encoding import Encoding
 from tokcli.engine.pretokenizers import known_patterns as known
+from tokcli.engine.pretokenizers.pretokenizer import ALL
 from tokcli.engine.text_tokenizer import TextTokenizer
 from tokcli.errors import VocabularyError
 from tokcli.formats.export import writers
@@ -68,9 +69,7 @@ def _contents_of_rules(encoding: Encoding, rules: TextTokenizer) -> Contents:
         ranks, pairs = as_ranks
         token = rules.token_bytes()
         merges = [(token[left], token[right]) for left, right in pairs]
-        return Contents(
-            ExportVocabulary(ranks, merges, rules.single_pattern or writers.WHOLE_TEXT, rules.special_tokens)
-        )
+        return Contents(ExportVocabulary(ranks, merges, rules.single_pattern or ALL, rules.special_tokens))
     if shortcut is None or shortcut.prefix_space:
         return Contents(ExportVocabulary({}, [], "", {}), rules.why_no_ranks())
     added = set(shortcut.added.values())

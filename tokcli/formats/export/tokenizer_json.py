@@ -12,8 +12,9 @@ import re
 from typing import Any, NamedTuple
 
 from tokcli.engine.pretokenizers import known_patterns as known
+from tokcli.engine.pretokenizers.pretokenizer import ALL
 from tokcli.errors import VocabularyError
-from tokcli.formats.export.writers import WHOLE_TEXT, ExportVocabulary, vocabulary, written
+from tokcli.formats.export.writers import ExportVocabulary, vocabulary, written
 
 _AS_GPT2 = {known.R50K, known.GPT2, known.GPT2_EDUCATIONAL}  # three spellings of what ByteLevel does by itself
 _ROWS = {one: row for row, one in known.IN_A_ROW.items()}
@@ -112,7 +113,7 @@ def number_tokens(made: ExportVocabulary) -> Numbered:
 def _pre_tokenizers(made: ExportVocabulary) -> list[dict[str, Any]]:
     """Return the steps that cut text as a pattern does; raise VocabularyError if readers would cut it differently."""
     pattern = made.pat_str
-    if pattern == WHOLE_TEXT:
+    if pattern == ALL:
         return [_byte_level(use_regex=False)]
     if pattern in _AS_GPT2:
         return [_byte_level(use_regex=True)]

@@ -14,9 +14,8 @@ from typing import NamedTuple
 
 from tokcli.engine.bpe.bpe import parents
 from tokcli.engine.bpe.byte_alphabet import byte_alphabet
+from tokcli.engine.pretokenizers.pretokenizer import ALL
 from tokcli.errors import VocabularyError
-
-WHOLE_TEXT = r"[\s\S]+"  # the pattern that does not split
 
 _CHARACTERS = {byte: char for char, byte in byte_alphabet().items()}
 
@@ -85,7 +84,7 @@ def format_minbpe(made: ExportVocabulary) -> tuple[bytes, bytes]:
     for name in made.special_tokens:
         if len(name.split()) != 1 or name.strip() != name:
             raise VocabularyError(f"special token {name!r}: minbpe's .model holds only names without white space")
-    pattern = "" if made.pat_str == WHOLE_TEXT else made.pat_str
+    pattern = "" if made.pat_str == ALL else made.pat_str
     if "\n" in pattern or pattern != pattern.strip():
         raise VocabularyError("minbpe's .model holds only a pattern of one line, without white space at its ends")
     head = ["minbpe v1", pattern, str(len(made.special_tokens))]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from tokcli.engine.base.arguments import MAX_ID
 from tokcli.formats.strict_json import JsonNode
 
-MAX_ID = (1 << 32) - 1
 _SIZES = 0, (1 << 64) - 1
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tokcli.engine.base.arguments import MAX_ID
 from tokcli.engine.bindings import pipelines  # noqa: F401 (makes the native twin)
 from tokcli.engine.bpe.byte_alphabet import bytes_of
 from tokcli.engine.pipeline.added_tokens import AddedToken
@@ -16,7 +17,7 @@ from tokcli.engine.pipeline.models import Model, Unigram
 from tokcli.engine.pipeline.pipeline import Pipeline
 from tokcli.engine.pipeline.processors import copies
 from tokcli.engine.pipeline.repeating import RepeatingPipeline
-from tokcli.formats.huggingface.batching import MAX_ID, batching_notes, dropout_notes
+from tokcli.formats.huggingface.batching import batching_notes, dropout_notes
 from tokcli.formats.huggingface.components import asks_for_start, read_normalizer, read_pre_tokenizer, read_processor
 from tokcli.formats.huggingface.cut_pattern import CutPattern, cut_pattern_of
 from tokcli.formats.huggingface.decoders import decoder_of
