@@ -137,7 +137,7 @@ void use_views(Shared& shared, const std::string& text) {
 }
 
 void use_check(Shared& shared, const std::string& text) {
-  std::vector<uint8_t> out;
+  tokcli::ByteBuffer out;
   for (int tries = 0; tries < 10 && shared.check.read(tokcli::Text::of(bytes_of(text)), out) ==
                                         tokcli::TextCheck::Verdict::kRefused; ++tries) {
     for (const uint32_t page : shared.check.take_wanted()) {

@@ -239,6 +239,26 @@ def test_text_to_be_normalized_goes_the_fast_way(qwen: Encoding, monkeypatch: py
 
 
 @needs_native
+@pytest.mark.parametrize(("threads", "first"), [(1, 0x20000), (3, 0x24000)])
+def test_what_any_text_of_a_batch_needs_is_learned_at_once(
+    qwen: Encoding, monkeypatch: pytest.MonkeyPatch, threads: int, first: int
+) -> None:
+    texts = [chr(first + 256 * page) * 20_000 for page in range(40)]  # of which each has characters of its own
+    qwen.count("a")  # what ASCII is comes before all else
+    counts, learns = [], TextCheck._learns
+
+    def counted(check: TextCheck, learned: int) -> bool:
+        counts.append(learned)
+        return learns(check, learned)
+
+    monkeypatch.setattr(TextCheck, "_learns", counted)
+    ids, offsets = qwen.encode_array_batch(texts, num_threads=threads)
+    assert len(counts) == 1
+    assert offsets.tolist() == [len(ids) // 40 * number for number in range(41)]
+    assert ids[offsets[7] : offsets[8]].tolist() == qwen.encode_ordinary(texts[7])
+
+
+@needs_native
 def test_a_batch_may_be_a_tuple_and_wrong_types_are_named(qwen: Encoding) -> None:
     assert qwen.encode_array_batch(("a", "b"))[1].tolist() == [0, 1, 2]
     with pytest.raises(TypeError, match="expected a str"):

@@ -96,12 +96,13 @@ class ShortcutTokenizer(WholeTextTokenizer):
 
     def _at_once(self, ask: Callable[[NativeEncoder], Answer | None]) -> Answer | None:
         """Return what `ask` gets from native code; None where Python has to look at the texts first."""
-        native = self._checked
+        native, check = self._checked, self._check
         if native is None:
             return None
+        learned = 0 if check is None else check.learned
         found = ask(native)
-        if found is None and self._check is not None:
-            return self._check.ask(lambda: ask(native), lambda answer: answer is not None)
+        if found is None and check is not None:
+            return check.ask_again(lambda: ask(native), lambda answer: answer is not None, found, learned)
         return found
 
     # --- text to ids -------------------------------------------------------------------------------------------------
@@ -145,8 +146,10 @@ class ShortcutTokenizer(WholeTextTokenizer):
             return found is not None and None not in made
 
         native, check = self._checked, self._check
-        if native is not None and not fill(native) and check is not None:
+        if native is not None and check is not None:
             check.ask(lambda: fill(native), bool)
+        elif native is not None:
+            fill(native)
         return [self.encode(text) if ids is None else ids for text, ids in zip(texts, made, strict=True)]
 
     def encode_array_batch(self, texts: Sequence[str], threads: int) -> tuple[memoryview, memoryview]:

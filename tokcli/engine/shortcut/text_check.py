@@ -56,17 +56,29 @@ class TextCheck:
         self._lock = new_lock()
         self._learned = 0
 
+    @property
+    def learned(self) -> int:
+        """How much the native check has learned so far."""
+        return self._learned
+
     def ask(self, question: Callable[[], Answer], is_sure: Callable[[Answer], bool]) -> Answer:
         """Return the answer of `question`, asked again until the native check knows all characters and runs it met.
 
         `question` uses the native check. `is_sure` returns whether more knowledge cannot change an answer.
         """
-        first = self._learned
-        for _ in range(_ROUNDS):
-            learned = self._learned
-            answer = question()
+        learned = self._learned
+        return self.ask_again(question, is_sure, question(), learned)
+
+    def ask_again(
+        self, question: Callable[[], Answer], is_sure: Callable[[Answer], bool], answer: Answer, learned: int
+    ) -> Answer:
+        """Do as `ask` where `question` has been answered already, after so much had been learned."""
+        first = learned
+        for _ in range(_ROUNDS - 1):
             if is_sure(answer) or learned - first > _MOST_LEARNED or not self._learns(learned):
                 break
+            learned = self._learned
+            answer = question()
         return answer
 
     def _learns(self, learned: int) -> bool:

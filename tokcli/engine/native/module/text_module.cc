@@ -65,9 +65,9 @@ auto with_text(nb::handle given, const Work& work) {
 }
 
 nb::object read_checked(const TextCheck& check, nb::handle given) {
-  std::vector<uint8_t> rewritten;
+  ByteBuffer rewritten;
   const auto verdict = with_text(given, [&](const Text& text) { return check.read(text, rewritten); });
-  if (verdict == TextCheck::Verdict::kRewritten) return to_bytes(rewritten);
+  if (verdict == TextCheck::Verdict::kRewritten) return to_bytes(view_of({rewritten.data(), rewritten.size()}));
   return nb::bool_(verdict == TextCheck::Verdict::kFine);
 }
 

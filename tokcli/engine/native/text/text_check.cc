@@ -263,21 +263,19 @@ void TextCheck::visit(const Text& text, const Visit& visit) const {
   }
 }
 
-TextCheck::Verdict TextCheck::read(const Text& text, std::vector<uint8_t>& out) const {
+TextCheck::Verdict TextCheck::read(const Text& text, ByteBuffer& out) const {
   bool is_fine = true;
   size_t copied = 0;  // units of the text that are in `out` already, rewritten or not; 0: nothing has changed so far
   std::string run;
-  const auto append = [&](size_t begin, size_t end) {
-    const size_t size = out.size();
-    out.resize(size + (end - begin) * kMostUtf8);
+  // Few texts become much longer, and room that is not used costs nothing.
+  const auto add = [&](size_t begin, size_t end) {
+    if (out.size() == 0) out.reserve(text.size * (text.unit == 1 ? 1 : 3) + kMostRunBytes);
     if (text.is_utf8) {
-      const Bytes part = text.part(begin, end).bytes();
-      std::copy(part.begin(), part.end(), out.begin() + static_cast<ptrdiff_t>(size));
-      out.resize(size + part.size());
+      append(view_of(text.part(begin, end).bytes()), &out);
       return true;
     }
-    const size_t more = to_utf8(text.part(begin, end), out.data() + size);
-    if (more != kSurrogate) out.resize(size + more);
+    const size_t more = to_utf8(text.part(begin, end), out.reserve((end - begin) * kMostUtf8));
+    if (more != kSurrogate) out.commit(more);
     return more != kSurrogate;
   };
   out.clear();
@@ -305,14 +303,14 @@ TextCheck::Verdict TextCheck::read(const Text& text, std::vector<uint8_t>& out) 
     }
     if (known->second.is_refused) return is_fine = false;
     if (!is_fine || known->second.text == run) return true;
-    is_fine = append(copied, begin);
-    out.insert(out.end(), known->second.text.begin(), known->second.text.end());
+    is_fine = add(copied, begin);
+    append(known->second.text, &out);
     copied = end;
     return is_fine;
   });
   if (!is_fine) return Verdict::kRefused;
   if (copied == 0) return Verdict::kFine;
-  return append(copied, text.size) ? Verdict::kRewritten : Verdict::kRefused;
+  return add(copied, text.size) ? Verdict::kRewritten : Verdict::kRefused;
 }
 
 std::vector<TextCheck::Match> TextCheck::find(const Text& text) const {

@@ -20,6 +20,7 @@
 
 #include "base/fork.h"
 #include "base/hash.h"
+#include "base/id_buffer.h"
 #include "text/text.h"
 
 namespace tokcli {
@@ -55,7 +56,7 @@ class TextCheck {
 
   // Says whether the shortcut may encode a text: as it is (kFine), or as the UTF-8 written to `out` (kRewritten), or
   // not.
-  Verdict read(const Text& text, std::vector<uint8_t>& out) const;
+  Verdict read(const Text& text, ByteBuffer& out) const;
   // Returns, in order, the tokens in a text (the leftmost, and of those the longest), and refused characters, each with
   // the text around it up to places where text may be cut. One check should look for one of the two: that text around
   // refused characters may hold tokens.

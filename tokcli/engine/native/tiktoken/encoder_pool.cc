@@ -35,11 +35,11 @@ struct CheckedText {
   bool holds(const TextCheck* check) {
     if (check == nullptr) return true;
     const TextCheck::Verdict verdict = check->read(text, utf8);
-    if (verdict == TextCheck::Verdict::kRewritten) text = Text::of(utf8);
+    if (verdict == TextCheck::Verdict::kRewritten) text = Text::of({utf8.data(), utf8.size()});
     return verdict != TextCheck::Verdict::kRefused;
   }
   Text text;
-  std::vector<uint8_t> utf8;
+  ByteBuffer utf8;
 };
 
 // Cuts a text into chunks of about this many units, where that changes no piece.
@@ -70,13 +70,21 @@ std::vector<size_t> run_ends(std::span<const Text> texts, size_t bytes, size_t c
   return ends;
 }
 
+// Asks a check about texts that are not encoded, as others are refused: what it misses there is then learned with the rest.
+void check_all(std::span<const Text> texts, const TextCheck* check) {
+  for (const Text& text : texts) CheckedText(text).holds(check);
+}
+
 // Encodes the texts from number `first` up to `end`, adds what comes of them to `outcome`, and returns whether all are good.
 bool encode_run(Encoder& encoder, const Splitting& by, std::span<const Text> texts, size_t first, size_t end,
                 const TextCheck* check, IdBuffer* out, size_t* sizes, Outcome* outcome) {
   for (size_t i = first; i < end; ++i) {
     CheckedText checked(texts[i]);
-    outcome->is_refused = !checked.holds(check);
-    if (outcome->is_refused) return false;
+    if (!checked.holds(check)) {
+      outcome->is_refused = true;
+      check_all(texts.subspan(i + 1, end - i - 1), check);
+      return false;
+    }
     const Result result = encoder.encode(by, checked.text, out);
     if (!result.is_good()) {
       outcome->result = result;
@@ -135,6 +143,7 @@ Outcome EncoderPool::encode_batch(const Splitting& by, std::span<const Text> tex
   };
   std::vector<Made> made(workers);
   std::atomic<size_t> next{0};  // the first run that no thread has begun
+  std::atomic<bool> is_refused{false};  // whether a text is, and there will be no ids
   in_threads(workers, [&](size_t worker) {
     Lease encoder(*this);
     if (workers > 1) encoder->make_pages();
@@ -142,9 +151,14 @@ Outcome EncoderPool::encode_batch(const Splitting& by, std::span<const Text> tex
     Outcome outcome;
     for (size_t number; (number = next.fetch_add(1, std::memory_order_relaxed)) < ends.size();) {
       const size_t first = number ? ends[number - 1] : 0;
+      if (is_refused.load(std::memory_order_relaxed)) {
+        check_all(texts.subspan(first, ends[number] - first), check);
+        continue;
+      }
       if (!encode_run(*encoder, by, texts, first, ends[number], check, gather ? &ids : out, sizes, &outcome)) {
-        next.store(ends.size(), std::memory_order_relaxed);
-        break;
+        if (outcome.is_refused) is_refused.store(true, std::memory_order_relaxed);
+        else next.store(ends.size(), std::memory_order_relaxed);
+        continue;
       }
       if (gather) gather->add(number, &ids);
     }
