@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import sys
+import weakref
+from typing import cast
 
 import pytest
 
@@ -56,3 +58,20 @@ def test_a_batch_of_many_texts_has_the_lists_of_each() -> None:
     texts = [WORDS * (1 + number % 400) for number in range(300)]
     for threads in (1, 3):
         assert enc.encode_ordinary_batch(texts, num_threads=threads) == list(map(enc.encode_ordinary, texts))
+
+
+class Circle:
+    """An object whose references may be of any kind."""
+
+    made: object
+
+
+def test_the_lists_of_a_batch_are_known_to_the_garbage_collector() -> None:
+    made = tokcli.get_encoding("gpt2").encode_ordinary_batch(["a b", "", "c"] * 1000, num_threads=2)
+    assert all(map(gc.is_tracked, made))
+    circle = Circle()
+    died, circle.made = weakref.ref(circle), made
+    cast("list[object]", made[1]).append(circle)
+    del made, circle
+    gc.collect()
+    assert died() is None

@@ -101,8 +101,12 @@ class IdList {
     }
   }
   nb::list take() {
+    nb::list taken = take_untracked();
+    PyObject_GC_Track(taken.ptr());
+    return taken;
+  }
+  nb::list take_untracked() {
     if (room_ > size()) set_room(size());
-    PyObject_GC_Track(list_.ptr());
     return std::move(list_);
   }
 
@@ -145,5 +149,29 @@ inline nb::list list_of(IntCache& ints, const uint32_t* ids, size_t count) {
   list.append({ids, count}, count);
   return list.take();
 }
+
+// A list of lists of ids. Python's garbage collector, which runs each time that so many lists have been made, would go
+// through all their ids two or three times while more are made (measured: a third of the time of a batch). So it learns of
+// the inner lists when all are there.
+class IdLists {
+ public:
+  explicit IdLists(IntCache& ints) : ints_(ints) {}
+  void append(std::span<const uint32_t> ids) {
+    IdList list(ints_);
+    list.append(ids, ids.size());
+    lists_.append(list.take_untracked());
+  }
+  void append_none() { lists_.append(nb::none()); }
+  nb::list take() {
+    for (nb::handle list : lists_) {
+      if (!list.is_none()) PyObject_GC_Track(list.ptr());
+    }
+    return std::move(lists_);
+  }
+
+ private:
+  IntCache& ints_;
+  nb::list lists_;
+};
 
 }  // namespace tokcli

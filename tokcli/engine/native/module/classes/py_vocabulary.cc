@@ -219,16 +219,16 @@ nb::list PyVocabulary::encode_batch_lists(nb::list given, nb::handle by, Number<
   const ListOfTexts texts(given);
   const Splitting splitting = splitting_of(by);
   const int wanted = threads;
-  nb::list out;
+  IdLists out(ints_);
   const auto take = [&](std::span<BatchShare> ready) {
     for (BatchShare& share : ready) {
       const uint32_t* ids = share.ids.data();
       for (const size_t size : share.sizes) {
         if (size == BatchShare::kRefused) {
-          out.append(nb::none());
+          out.append_none();
           continue;
         }
-        out.append(list_of(ints_, ids, size));
+        out.append({ids, size});
         ids += size;
       }
       share.ids = IdBuffer();  // its memory serves the shares that other threads encode meanwhile
@@ -244,7 +244,7 @@ nb::list PyVocabulary::encode_batch_lists(nb::list given, nb::handle by, Number<
   for (const BatchShare& share : shares) {
     if (!share.failure.is_good()) raise(share.failure, texts.items[share.failed]);
   }
-  return out;
+  return out.take();
 }
 
 // --- records in one buffer -------------------------------------------------------------------------------------------
