@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 namespace tokcli {
 namespace {
@@ -45,6 +46,13 @@ bool RepeatMerger::may_repeat(const uint8_t* p, size_t size) {
     uint8_t same = 0;
     for (size_t i = 0; i < kRead; ++i) same = static_cast<uint8_t>(same + (p[i] == p[i + width]));
     if (same >= kLeast) return true;
+  }
+  return false;
+}
+
+bool RepeatMerger::repeats(const uint8_t* p) {
+  for (size_t width = 1; width <= kMostWidth; ++width) {
+    if (read_word(p) == read_word(p + width) && std::memcmp(p, p + width, kRepeats - kMostWidth) == 0) return true;
   }
   return false;
 }

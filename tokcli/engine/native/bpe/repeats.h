@@ -29,6 +29,9 @@ class RepeatMerger {
  public:
   // Says whether text at p < p + size may be worth it, by its first bytes: at the cost of few instructions.
   static bool may_repeat(const uint8_t* p, size_t size);
+  // Says whether text that is at least kRepeats bytes is nothing else at first.
+  static constexpr size_t kRepeats = 52;
+  static bool repeats(const uint8_t* p);
   // Merges text at p, as far as its runs fit the room of a window. Returns false where it hardly repeats itself, or one
   // pair after another has to be merged. Afterwards `cells` has the parts, which are those of the first `bytes` bytes.
   bool merge(const Vocabulary& vocabulary, const uint8_t* p, size_t size);

@@ -1,6 +1,9 @@
 // Opening and reading vocabulary images: see vocabulary.h.
 #include "bpe/vocabulary.h"
 
+#include <memory>
+
+#include "bpe/borders/borders.h"
 #include "bpe/image_layout.h"
 
 namespace tokcli {
@@ -42,6 +45,7 @@ bool Vocabulary::open(std::span<const uint8_t> image) {
       return false;
   }
   if (header.length[kBlob] > UINT32_MAX) return false;
+  delete borders_.exchange(nullptr);
   const uint8_t* base = image.data();
   image_ = image;
   source_ = base + offsetof(ImageHeader, source);
@@ -67,6 +71,17 @@ bool Vocabulary::open(std::span<const uint8_t> image) {
   return true;
 }
 
+Vocabulary::~Vocabulary() { delete borders_.load(); }
+
+// Threads that ask at the same time each make them, and one of them is the first: nobody waits for a thread that a fork
+// may have left behind.
+const Borders* Vocabulary::borders(bool makes_them) const {
+  const Borders* known = borders_.load(std::memory_order_acquire);
+  if (known != nullptr || !makes_them) return known;
+  auto made = std::make_unique<const Borders>(*this);
+  return borders_.compare_exchange_strong(known, made.get()) ? made.release() : known;
+}
+
 bool Vocabulary::verify() const {
   ImageHeader header;
   std::memcpy(&header, image_.data(), sizeof header);
@@ -75,15 +90,11 @@ bool Vocabulary::verify() const {
 
 std::vector<uint32_t> Vocabulary::parents() const {
   std::vector<uint32_t> found(2 * size_t{id_count_}, kNone);
-  const size_t slots = size_t{1} << (64 - merge_shift_);
-  for (size_t slot = 0; slot < slots; ++slot) {
-    const uint32_t id = static_cast<uint32_t>(merges_[slot]) & kIdMask;
-    const uint32_t right = static_cast<uint32_t>(merges_[slot] >> kIdBits) & kIdMask;
-    const uint64_t left = merges_[slot] >> 2 * kIdBits;
-    if (id >= id_count_ || right >= id_count_ || left >= id_count_) continue;  // empty, or of a byte that is no token
-    found[id] = static_cast<uint32_t>(left);
-    found[id_count_ + size_t{id}] = right;
-  }
+  for_each_merge([&](uint32_t left, uint32_t right, uint32_t made) {
+    if (made >= id_count_ || right >= id_count_ || left >= id_count_) return;  // of a byte that is no token
+    found[made] = left;
+    found[id_count_ + size_t{made}] = right;
+  });
   return found;
 }
 

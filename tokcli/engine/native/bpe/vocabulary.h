@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <span>
@@ -37,8 +38,15 @@ struct Token {
   uint32_t size;
 };
 
+class Borders;
+
 class Vocabulary {
  public:
+  Vocabulary() = default;
+  ~Vocabulary();
+  Vocabulary(const Vocabulary&) = delete;
+  Vocabulary& operator=(const Vocabulary&) = delete;
+
   // The ids of a left token, a right token, and the token that both become.
   using Merge = std::array<uint32_t, 3>;
 
@@ -116,6 +124,9 @@ class Vocabulary {
   // Returns what two single bytes become, from a table of all pairs of bytes; kNone where they do not merge.
   uint32_t merged_bytes(uint8_t left, uint8_t right) const { return byte_pairs_[left * size_t{256} + right]; }
 
+  // Returns the borders of pieces (borders/borders.h): null where nobody has asked for them to be made. Any thread may ask.
+  const Borders* borders(bool makes_them) const;
+
   // --- from ids to bytes ---
 
   // Finds the bytes of an id; returns false where there is no such token.
@@ -133,6 +144,15 @@ class Vocabulary {
   }
   // Returns the two ids that merge into each id: all left ones, then all right ones; kNone where no two tokens do.
   std::vector<uint32_t> parents() const;
+  // Calls `take(left, right, made)` with the two parts of each merge and the id that they make.
+  template <class Take>
+  void for_each_merge(const Take& take) const {
+    for (size_t slot = 0, slots = size_t{1} << (64 - merge_shift_); slot < slots; ++slot) {
+      const uint64_t word = merges_[slot];
+      const auto made = static_cast<uint32_t>(word) & kIdMask, right = static_cast<uint32_t>(word >> kIdBits) & kIdMask;
+      if (word != UINT64_MAX) take(static_cast<uint32_t>(word >> 2 * kIdBits), right, made);
+    }
+  }
   // Returns whether `size` bytes may be read from a place in the bytes of a token on.
   bool may_read(const char* p, size_t size) const {
     return blob_size_ >= size && reinterpret_cast<const uint8_t*>(p) <= blob_ + blob_size_ - size;
@@ -183,6 +203,7 @@ class Vocabulary {
   size_t short_mask_ = 0, long_mask_ = 0, longest_ = 0;
   uint32_t id_count_ = 0, blob_size_ = 0, empty_id_ = kNone;
   bool drops_missing_ = false;
+  mutable std::atomic<const Borders*> borders_{nullptr};
 };
 
 }  // namespace tokcli

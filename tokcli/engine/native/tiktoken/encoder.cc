@@ -142,7 +142,7 @@ bool Encoder::is_space(uint32_t id) const {
   return vocabulary_.token(id, &token) && std::all_of(token.begin(), token.end(), is_white);
 }
 
-// The hot loop: a batch of pieces at a time, one round after another.
+// The hot loop: a batch of pieces at a time.
 template <class Find>
 void Encoder::encode_pieces(const Find& find_ends, Bytes text, IdBuffer* out, Result& result,
                             std::vector<uint32_t>* counts) {
@@ -155,50 +155,55 @@ void Encoder::encode_pieces(const Find& find_ends, Bytes text, IdBuffer* out, Re
     const size_t pieces = find_ends(p, batch.starts + 1, kBatch);
     if (pieces == 0) break;  // the pattern has failed
     p = batch.starts[pieces];
-    const size_t bytes = static_cast<size_t>(p - batch.starts[0]);
-    work_done(bytes);
-    hash_pieces(pieces, end);
-    probe(pieces);
-    if (missing_ + longer_ > 0) {
-      more_.room(bytes);  // a piece has no more ids than bytes
-      more_used_ = waiting_ = jobs_ = twins_ = 0;
-      look_up_missing();
-      look_up_longer();
-      look_up_stored();
-      add_new();
-      merge(vocabulary_, {batch.jobs, jobs_}, scratch_);
-      for (size_t i = 0; i < jobs_; ++i) {
-        MergeJob& job = batch.jobs[i];
-        if (!drop_missing(job)) {
-          result.missing_byte = true;  // nothing is kept, so that the byte is missed the next time too
-          return;
-        }
-        keep(job, batch.job_piece[i]);
-      }
-      for (size_t k = 0; k < twins_; ++k) batch.ids[batch.twins[k]] = batch.ids[batch.twin_of[k]];
-    }
-    if (counts) {
-      for (size_t i = 0; i < pieces; ++i) counts->push_back(batch.ids[i].count);
-    }
-    if (out == nullptr) {
-      for (size_t i = 0; i < pieces; ++i) result.count += batch.ids[i].count;
-      continue;
-    }
-    uint32_t* const to = out->reserve(bytes + kMostIds);  // three ids are always copied, however few there are
-    uint32_t* next = to;
-    for (size_t i = 0; i < pieces; ++i) {
-      const PieceIds& ids = batch.ids[i];
-      std::memcpy(next, ids.ids, sizeof ids.ids);
-      if (ids.count > kMostIds) [[unlikely]] std::copy_n(more_.data() + ids.place(), ids.count, next);
-      next += ids.count;
-    }
-    out->commit(static_cast<size_t>(next - to));
-    result.count += static_cast<uint64_t>(next - to);
+    const bool is_long = static_cast<size_t>(p - batch.starts[0]) >= kLongBatch && counts == nullptr;
+    if (!(is_long ? encode_cut(pieces, end, out, result) : encode_batch(pieces, end, out, result, counts))) return;
   }
   if (more_.capacity() > kMostKept) {  // a piece of megabytes was merged
     more_ = {};
     scratch_ = {};
   }
+}
+
+// Encodes the pieces of a batch, one round after another. Returns false where a byte is no token.
+bool Encoder::encode_batch(size_t pieces, const uint8_t* end, IdBuffer* out, Result& result, std::vector<uint32_t>* counts) {
+  Batch& batch = *batch_;
+  const size_t bytes = static_cast<size_t>(batch.starts[pieces] - batch.starts[0]);
+  work_done(bytes);
+  hash_pieces(pieces, end);
+  probe(pieces);
+  if (missing_ + longer_ > 0) {
+    more_.room(bytes);  // a piece has no more ids than bytes
+    more_used_ = waiting_ = jobs_ = twins_ = 0;
+    look_up_missing();
+    look_up_longer();
+    look_up_stored();
+    add_new();
+    merge(vocabulary_, {batch.jobs, jobs_}, scratch_);
+    for (size_t i = 0; i < jobs_; ++i) {
+      result.missing_byte = !drop_missing(batch.jobs[i]);
+      if (result.missing_byte) return false;  // nothing is kept, so that the byte is missed the next time too
+      keep(batch.jobs[i], batch.job_piece[i]);
+    }
+    for (size_t k = 0; k < twins_; ++k) batch.ids[batch.twins[k]] = batch.ids[batch.twin_of[k]];
+  }
+  if (counts) {
+    for (size_t i = 0; i < pieces; ++i) counts->push_back(batch.ids[i].count);
+  }
+  if (out == nullptr) {
+    for (size_t i = 0; i < pieces; ++i) result.count += batch.ids[i].count;
+    return true;
+  }
+  uint32_t* const to = out->reserve(bytes + kMostIds);  // three ids are always copied, however few there are
+  uint32_t* next = to;
+  for (size_t i = 0; i < pieces; ++i) {
+    const PieceIds& ids = batch.ids[i];
+    std::memcpy(next, ids.ids, sizeof ids.ids);
+    if (ids.count > kMostIds) [[unlikely]] std::copy_n(more_.data() + ids.place(), ids.count, next);
+    next += ids.count;
+  }
+  out->commit(static_cast<size_t>(next - to));
+  result.count += static_cast<uint64_t>(next - to);
+  return true;
 }
 
 Result Encoder::encode_piece(Bytes piece, IdBuffer* out) {

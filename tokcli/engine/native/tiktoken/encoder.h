@@ -108,6 +108,8 @@ class Encoder {
   // Pieces are found until there are kBatch of them; the last window may add as many as it has bytes.
   static constexpr size_t kLongText = size_t{1} << 14;  // bytes, whose pieces use most pages of the caches
   static constexpr size_t kBatch = 256, kRoom = kBatch + kWindow;
+  // Pieces of at least kLeastCut bytes are cut, in batches of at least kLongBatch; most batches have some 1300.
+  static constexpr size_t kLeastCut = 512, kLongBatch = 4096, kWorthBorders = size_t{1} << 17;
   static constexpr unsigned kJobTagBits = 9;
   struct Batch {
     const uint8_t* starts[kRoom + 1];  // where each piece begins, and where the last one ends
@@ -124,10 +126,20 @@ class Encoder {
     uint32_t twins[kRoom], twin_of[kRoom];  // pieces that are equal to one that is merged, and that one
   };
 
+  // How far a long piece has been cut; no borders where none is.
+  struct Cut {
+    const Borders* borders = nullptr;
+    const uint8_t* at = nullptr;
+  };
+
   void encode_utf8(const Splitting& by, Bytes text, IdBuffer* out, Result& result);
   template <class Find>
   void encode_pieces(const Find& find_ends, Bytes text, IdBuffer* out, Result& result,
                      std::vector<uint32_t>* counts = nullptr);
+  bool encode_batch(size_t pieces, const uint8_t* end, IdBuffer* out, Result& result, std::vector<uint32_t>* counts);
+  bool encode_cut(size_t pieces, const uint8_t* end, IdBuffer* out, Result& result);
+  Cut cut_from(const uint8_t* p, const uint8_t* piece_end);
+  size_t add_parts(Cut& cut, const uint8_t* piece_end, size_t count);
   void hash_pieces(size_t pieces, const uint8_t* end);
   void probe(size_t pieces);
   void look_up_missing();
@@ -152,6 +164,8 @@ class Encoder {
   std::vector<uint8_t> utf8_;   // a segment of a text that is not UTF-8, as UTF-8
   GrowingBuffer<uint32_t> more_;  // the ids of pieces that have more than three, and what merging writes
   size_t more_used_ = 0;
+  std::vector<const uint8_t*> long_ends_;  // where pieces end of which some are long
+  size_t long_bytes_ = 0;                  // of all long pieces
   MergeScratch scratch_;
   IdBuffer piece_ids_;
 };
