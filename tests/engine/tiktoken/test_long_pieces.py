@@ -35,6 +35,8 @@ def texts(rnd: random.Random, length: int) -> dict[str, str]:
         "Han": "".join(chr(rnd.randrange(0x4E00, 0x9FA6)) for _ in range(length)),
         "frequent Han": of("的一是不了人我在有他这为之大来以个中上们"),
         "Thai": "".join(chr(rnd.randrange(0xE01, 0xE2F)) for _ in range(length)),
+        "frequent Thai": of("กานรอเงม" * 5 + "ยลวดทสตบปหคขพจแไใโ"),
+        "Thai among others": of("กานรอ" * 4 + "abé中\U00020000"),
         "Cyrillic": of("абвгдежзийклмнопрстуфхцчшщъыьэюя"),
         "many scripts": of(LETTERS + "äöüßéèáоеаитн中国人ไทยかなのを한국어"),
         "a word": (word * (length // 26 + 1))[:length],
@@ -51,6 +53,8 @@ def test_a_long_piece_has_the_ids_of_its_bytes(name: str) -> None:
         for kind, text in texts(rnd, 40_000).items():
             assert encoding.split(text) == [text], kind
             assert encoding.encode_ordinary(text) == encoding._encode_single_piece(text), kind
+            start = text[:150].encode()
+            assert encoding._encode_single_piece(start) == encode_piece(encoding._mergeable_ranks, start), kind
             assert encoding.count(text) == len(encoding._encode_single_piece(text)), kind
 
 

@@ -19,8 +19,8 @@ pytestmark = [
 
 NAMES = ("gpt2", "r50k_base", "p50k_base", "p50k_edit", "cl100k_base", "o200k_base", "o200k_harmony")
 UNITS = (" ", "\n", "-", "=", "a", "\u3000", "\U0001f602", "\0", "\t", "0", "\u2500", "\u4e2d", "ab", "-=")
-# Where windows of 62 bytes, of 512, and of 64 cells end, and a little beside it.
-LENGTHS = (1, 2, 3, 61, 62, 63, 64, 65, 127, 128, 129, 511, 512, 513, 640)
+# Where windows of 62 bytes, of 256, and of 64 cells end, and a little beside it.
+LENGTHS = (1, 2, 3, 61, 62, 63, 64, 65, 127, 128, 129, 255, 256, 257, 511, 512, 513, 640)
 
 
 def assert_merged(name: str, piece: str) -> None:

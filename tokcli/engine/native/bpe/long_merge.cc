@@ -21,7 +21,7 @@ namespace tokcli {
 namespace {
 
 constexpr size_t kStride = 40, kOverlap = kWindowBytes - kStride;  // bytes from window to window
-constexpr size_t kLargerWindow = 512, kLeastWindows = 2, kMostHeaps = 32;
+constexpr size_t kLargerWindow = 256, kLeastWindows = 2, kMostHeaps = 32;
 
 // Merges with a heap of (rank, start), in O(n log n); entries that have become stale are skipped. A part is known by
 // where its first byte is: there `parts` has its id, `ends` its end, and `ranks` the rank of merging it with the next
@@ -115,15 +115,16 @@ size_t tokens_before(const MergeWindow& window, size_t byte) {
 }
 
 // Adds windows for what is left of a piece.
-void add_windows(LongPiece& piece, MergeScratch& s) {
+void add_windows(const Vocabulary& v, LongPiece& piece, MergeScratch& s) {
   const MergeJob& job = *piece.job;
   const size_t left = job.size - piece.at;
   const size_t needed = left <= kWindowBytes ? 1 : 2 + (left - kWindowBytes - 1) / kStride;
+  const Borders* const borders = v.borders(false);
   piece.first = s.windows.size();
   piece.count = std::min(needed, piece.heaps == 1 ? kMostWindows : kLeastWindows);
   for (size_t i = 0, at = piece.at; i < piece.count; ++i, at += kStride) {
     const auto size = static_cast<uint32_t>(std::min<size_t>(kWindowBytes, job.size - at));
-    s.windows.push_back({{job.p + at, size, 0, nullptr}, 0});
+    s.windows.push_back({{job.p + at, size, 0, nullptr}, 0, borders});
   }
 }
 
@@ -245,7 +246,7 @@ void merge_long(const Vocabulary& v, MergeScratch& s) {
       LongPiece& piece = s.long_pieces[s.long_pieces.size() - ++taken];
       piece.count = 0;
       while (piece.at < piece.job->size && go_on_with_repeats(v, piece, s)) continue;
-      if (piece.at < piece.job->size) add_windows(piece, s);
+      if (piece.at < piece.job->size) add_windows(v, piece, s);
     }
     merge_all_windows(v, s);
     for (size_t number = s.long_pieces.size(); taken > 0; --taken) {

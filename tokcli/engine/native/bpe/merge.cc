@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "base/processor.h"
+#include "bpe/borders/borders.h"
 
 namespace tokcli {
 namespace {
@@ -43,6 +44,29 @@ struct Lane {
   static constexpr size_t kMostBytes = width - 2;
 };
 
+// Begins with the characters that are sure to be merged as parts, and every other byte. Returns false where there are none.
+template <class AnyLane>
+[[gnu::always_inline]] inline bool begin_with_characters(const Vocabulary& v, AnyLane& lane, const MergeWindow& job) {
+  const uint8_t* const p = job.p;
+  const uint64_t bytes = lane.starts;
+  for (size_t i = 0; i + 3 <= job.size;) {
+    const bool is_one = (p[i] & 0xF0) == 0xE0 && (p[i + 1] & p[i + 2] & 0xC0) == 0x80 && ((p[i + 1] | p[i + 2]) & 0x40) == 0 &&
+                        (i + 3 == job.size || p[i + 3] >= 0xC0) && (i == 0 || (p[i - 1] & 0xC0) == 0x80);
+    const uint32_t id = is_one ? job.borders->sure_character(p + i, i == 0 ? Borders::kNoByte : p[i - 1]) : kNone;
+    if (id != kNone) {
+      lane.parts[i + 1] = id;
+      lane.starts &= ~(uint64_t{3} << (i + 2));
+    }
+    i += id != kNone ? 3 : 1;
+  }
+  if (lane.starts == bytes) return false;
+  for (uint64_t rest = lane.starts & ~uint64_t{1}; rest & (rest - 1); rest &= rest - 1) {
+    const auto start = static_cast<size_t>(std::countr_zero(rest)), end = static_cast<size_t>(std::countr_zero(rest & (rest - 1)));
+    lane.pair[start] = pair_word(v.merged(lane.parts[start], lane.parts[end]), start);
+  }
+  return true;
+}
+
 // Begins with every byte as a part.
 template <size_t width, class Job>
 [[gnu::always_inline]] inline void begin(const Vocabulary& v, Lane<width, Job>& lane, Job* job) {
@@ -54,6 +78,9 @@ template <size_t width, class Job>
   lane.parts[0] = lane.parts[size + 1] = kNoPart;
   lane.starts = (uint64_t{4} << size) - 1;
   for (size_t i = 0; i < size; ++i) lane.parts[i + 1] = v.byte_part(p[i]);
+  if constexpr (std::is_same_v<Job, MergeWindow>) {
+    if (job->borders != nullptr && begin_with_characters(v, lane, *job)) return;
+  }
   for (size_t i = 0; i + 1 < size; ++i) lane.pair[i + 1] = pair_word(v.merged_bytes(p[i], p[i + 1]), i + 1);
 }
 

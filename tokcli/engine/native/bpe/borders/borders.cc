@@ -5,6 +5,7 @@
 #include <array>
 #include <bit>
 #include <string_view>
+#include <unordered_map>
 
 #include "base/processor.h"
 #include "base/watch.h"
@@ -41,6 +42,44 @@ Borders::Borders(const Vocabulary& v) : pairs_(size_t{1} << 16, {kNever, kNever,
     const std::string_view text = text_of(id);
     if (text.size() == 1 ? v.byte_part(static_cast<uint8_t>(text[0])) != id : text.size() > 1 && !is_made[id])
       are_of_pieces_ = false;
+  }
+  find_characters(v);
+}
+
+// A character is sure where its first two bytes are merged first and its last one then, each before any merge that would take
+// a byte away, and where no token is made before its parts are: so that merges come in the order of their ranks, and none
+// that the character has a part in comes before it is there.
+void Borders::find_characters(const Vocabulary& v) {
+  characters_.assign(size_t{1} << 16, {~uint64_t{0}, kNone});
+  std::unordered_map<uint32_t, uint32_t> lefts;  // of two bytes and one before: the lowest merge of the two with what ends so
+  std::vector<std::array<uint32_t, 2>> found;    // the first two bytes of a character, and all three
+  bool is_in_order = true;
+  v.for_each_merge([&](uint32_t left, uint32_t right, uint32_t made) {
+    std::string_view before, after;
+    is_in_order = is_in_order && made > left && made > right;
+    if (!v.token(left, &before) || !v.token(right, &after) || before.empty() || after.empty()) return;
+    const auto first = static_cast<uint8_t>(after[0]), last = static_cast<uint8_t>(before.back());
+    if (after.size() == 2 && first >= 0xE0 && last >= 0x80) {
+      uint32_t& rank = lefts.try_emplace(right << 8 | last, kNone).first->second;
+      rank = std::min(rank, made);
+    }
+    if (before.size() == 2 && after.size() == 1 && (before[0] & 0xF0) == 0xE0) found.push_back({left, made});
+  });
+  if (!is_in_order) return;
+  for (const auto& [two, id] : found) {
+    std::string_view text;
+    if (!v.token(id, &text) || text.size() != 3) continue;
+    const auto a = static_cast<uint8_t>(text[0]), b = static_cast<uint8_t>(text[1]), c = static_cast<uint8_t>(text[2]);
+    bool is_sure = v.merged_bytes(a, b) == two && two >> shift_ < pair(b, c).rights;
+    for (unsigned next = 0xC0; next < 0x100; ++next)
+      is_sure = is_sure && id >> shift_ < pair(c, static_cast<uint8_t>(next)).rights;
+    if (!is_sure) continue;
+    Character& character = characters_[code_of(a, b, c)] = {0, id};
+    for (uint32_t last = 0x80; last < 0xC0; ++last) {
+      const auto threat = lefts.find(two << 8 | last);
+      const bool is_safe = two >> shift_ < pair(static_cast<uint8_t>(last), a).lefts && (threat == lefts.end() || id < threat->second);
+      character.unsure |= uint64_t{!is_safe} << (last & 63);
+    }
   }
 }
 

@@ -32,7 +32,22 @@ class Borders {
   // Returns which of the places at p and after it are borders: bit i says so of the one before p[i].
   uint64_t find(const uint8_t* p) const;
 
+  // Returns the token that the bytes of a character of three bytes at p become before anything else happens to them, with the
+  // byte before them (not of ASCII; `previous` has one where there is none); kNone where that is not sure. What follows them
+  // begins another character, which is not of ASCII, or is the end.
+  uint32_t sure_character(const uint8_t* p, uint8_t previous) const {
+    const Character& character = characters_[code_of(p[0], p[1], p[2])];
+    return character.unsure >> (previous & 63) & 1 ? kNone : character.id;
+  }
+  static constexpr uint8_t kNoByte = 0x80;
+
  private:
+  struct Character {
+    uint64_t unsure;  // of each continuation byte before it
+    uint32_t id;
+  };
+  static size_t code_of(uint8_t a, uint8_t b, uint8_t c) { return (a & 15u) << 12 | (b & 63u) << 6 | (c & 63u); }
+  void find_characters(const Vocabulary& v);
   // What is known of two bytes. Ranks are divided by 2^shift_, and the highest number stands for none: where two of these
   // are different, so are the ranks.
   struct Pair {
@@ -62,9 +77,11 @@ class Borders {
   uint64_t find_avx2(const uint8_t* p) const;
   uint64_t& word_of(const Place& place) { return filter_[place.hash >> filter_shift_]; }
   static size_t number(uint8_t first, uint8_t second) { return first | size_t{second} << 8; }
+  const Pair& pair(uint8_t first, uint8_t second) const { return pairs_[number(first, second)]; }
 
   std::vector<Pair> pairs_;
   std::vector<uint64_t> filter_;
+  std::vector<Character> characters_;
   unsigned shift_ = 0, filter_shift_ = 0;
   bool are_of_pieces_ = true;
 };
