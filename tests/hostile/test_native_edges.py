@@ -55,30 +55,13 @@ def test_the_longest_of_no_texts_is_nowhere() -> None:
     assert numbers_in(native.LongestMatch([b"", b"ab", b"a"]).find(b"xaba", 4, 9)) == [1, 3, 3, 4]
 
 
-def check_of(*tokens: bytes) -> Any:
-    return native.TextCheck(b"".join(tokens), ids(*map(len, tokens)), ids(*range(len(tokens))))
-
-
-def page(**values: int) -> bytes:
-    made = bytearray(256)
-    for char, value in values.items():
-        made[ord(char)] = value
-    return bytes(made)
-
-
-def test_the_first_page_for_a_number_stays_and_pages_beyond_unicode_are_none() -> None:
-    check = check_of(b"ab")
-    check.set_page(0, page(a=253))
-    check.set_page(0, page(a=255))
-    with pytest.raises(ValueError, match="no such page"):
-        check.set_page(1 << 20, bytes(256))
-    assert numbers_in(check.find("xabx")) == [1, 3, 0]
-    assert numbers_in(check.wanted(), "I") == []
+def check_of(*tokens: bytes, refused: str = "") -> Any:
+    ranges = [point for char in sorted(refused) for point in (ord(char), ord(char))]
+    return native.TextCheck(b"".join(tokens), ids(*map(len, tokens)), ids(*range(len(tokens))), None, ids(*ranges))
 
 
 def test_a_character_that_is_refused_unless_a_token_begins_with_it() -> None:
-    check = check_of(b"", b"zz", b"z1")
-    check.set_page(0, page(z=254, y=255))
+    check = check_of(b"", b"zz", b"z1", refused="zy")
     assert numbers_in(check.find("a zz")) == [2, 4, 1]
     assert check.read("a zz") is False
     begins = numbers_in(check.find("a z b"))

@@ -14,7 +14,6 @@ import pytest
 from support import ROOT, without_coverage
 
 import tokcli
-from tokcli.engine import backend
 from tokcli.engine.stream import parallel
 
 FORMATS = ROOT / "tests" / "data" / "formats"
@@ -141,7 +140,6 @@ def test_two_encodings_are_loaded_at_once_by_many_threads(first: str) -> None:
 FORK = f"""
 import faulthandler, os, sys, threading
 import tokcli
-from tokcli.engine.shortcut import text_check
 from tokcli.registry import registered
 
 def child_can(work):
@@ -232,22 +230,6 @@ print(len(list(step(b"ab"))))
 """
     )
     assert run(code).stdout == "True\n2\n"
-
-
-@pytest.mark.process
-@needs_fork
-@pytest.mark.skipif(backend.native() is None, reason="there is no native check")
-def test_a_child_checks_texts_while_a_thread_of_its_parent_learns_characters() -> None:
-    code = (
-        FORK
-        + """
-from tokcli.engine import backend
-from tokcli.engine.stream import parallel
-check = text_check.TextCheck(backend.native(), {"<x>": 1}, lambda chars: [0] * len(chars), lambda run: run)
-print(during(check._lock, lambda: check.find("\u6f22<x>")), check.find("\u6f22<x>"))
-"""
-    )
-    assert run(code).stdout == "True [(1, 4, 1)]\n"
 
 
 @pytest.mark.process

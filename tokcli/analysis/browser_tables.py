@@ -6,24 +6,20 @@ shortcut. A text with a character of `unsafe` is one whose ids only the tokenize
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from tokcli.analysis.pattern.character_sets import members
 from tokcli.analysis.pattern.emit import emit
 from tokcli.analysis.pattern.lint import takes_exponential_time
 from tokcli.engine.encoding import Encoding
 from tokcli.engine.pretokenizers.known_patterns import KNOWN_PATTERNS
 from tokcli.engine.pretokenizers.pretokenizer import ALL
-from tokcli.engine.shortcut.shortcut import Shortcut
 from tokcli.engine.text_tokenizer import TextTokenizer
 from tokcli.engine.unicode.forms import inert_ranges
-from tokcli.engine.unicode.ranges import Ranges, merged
+from tokcli.engine.unicode.ranges import Ranges
 from tokcli.errors import PatternError
 
 MAX_BYTES = 4_000_000  # of all tokens together: o200k_base has 1.4 MB, the largest in use some 3 MB
-_CLASS = re.compile(r"\[(?:[^\]\\]|\\.)+\]", re.DOTALL)  # at the beginning of a shortcut's `unsafe`
 
 
 class BrowserTables(NamedTuple):
@@ -81,7 +77,7 @@ def _of_rules(encoding: Encoding, rules: TextTokenizer) -> BrowserTables | None:
     whole = {token: one for one, token in encoding.tokenizer.token_bytes().items() if one not in taken and token}
     always = {token: one for token, one in shortcut.added.items() if token not in rules.special_tokens}
     made = BrowserTables(
-        ranks, whole if rules.finds_whole else {}, "", special, always, _unsafe_in(shortcut), shortcut.form,
+        ranks, whole if rules.finds_whole else {}, "", special, always, shortcut.unsafe, shortcut.form,
         inert_ranges() if shortcut.form else (),
     )  # fmt: skip
     return _checked(shortcut.pat_str, made)
@@ -93,10 +89,3 @@ def _checked(pat_str: str, made: BrowserTables) -> BrowserTables | None:
         return None
     emitted = emit(pat_str, "js", lists_properties=True)
     return None if emitted.obstacles else made._replace(pattern=emitted.pattern)
-
-
-def _unsafe_in(shortcut: Shortcut) -> Ranges:
-    """Return the characters for which a shortcut does not hold; tokens that only whole pieces become are in `whole`."""
-    found = _CLASS.match(shortcut.unsafe)
-    classes = [*([found[0]] if found else []), *([f"[{shortcut.unsafe_astral}]"] if shortcut.unsafe_astral else [])]
-    return merged(pair for source in classes for pair in members(source))

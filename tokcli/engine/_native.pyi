@@ -320,26 +320,22 @@ def json_texts(lines: Buffer, name: bytes, other: bytes, /) -> tuple[bytes, byte
     None unless every line is a plain object, which has `name` and lacks the member `other`: see input/json_texts.h.
     """
 
+# --- characters ------------------------------------------------------------------------------------------------------
+
+Form = Literal["NFC", "NFD", "NFKC", "NFKD"]
+
 @final
 class TextCheck:
-    """Finds what a shortcut cannot encode: added tokens, and characters that a normalizer changes or that are refused.
+    """Finds what a shortcut cannot encode: added tokens, and characters that a normalizer changes or refused ones."""
 
-    The values of code points are given in pages of 256, a byte for each: 0 for a plain character, 251 for one that a
-    normalizer may change or join to the character before it, 255 for one that is refused, 253 and 254 for one that a
-    token may begin with and that is else plain or refused; any other value is the combining class of a mark. What is
-    normalized is asked for in runs: a plain character and the characters after it that are not plain.
-    """
+    def __init__(
+        self, blob: Buffer, sizes: Buffer, ids: Buffer, form: Form | None = None, refused: Buffer = b""
+    ) -> None:
+        """Make a check for these tokens: their UTF-8 in a row, a size and an id (uint32) for each.
 
-    def __init__(self, blob: Buffer, sizes: Buffer, ids: Buffer, /) -> None:
-        """Make a check for these tokens: their UTF-8 in a row, a size and an id (uint32) for each."""
-    def set_page(self, page: SupportsIndex, values: bytes, /) -> None:
-        """Set the values of the code points from 256 * page on. The first page that is set for a number stays."""
-    def wanted(self) -> bytes:
-        """Return the pages (uint32) that were missing since the last call: answers since then are not to be used."""
-    def set_run(self, run: Buffer, text: Buffer | None, /) -> None:
-        """Set what a run becomes (UTF-8); None where the run is refused."""
-    def wanted_runs(self) -> list[bytes]:
-        """Return the runs that were missing since the last call: answers since then are not to be used."""
+        The shortcut encodes text in a form, if one is given. `refused` has the first and the last code point (uint32)
+        of each range of characters that it cannot encode, in order.
+        """
     def read(self, text: str | Buffer, /) -> bool | bytes:
         """Return whether the shortcut may encode a text; or the UTF-8 that it may encode in place of the text."""
     def find(self, text: str | Buffer, /) -> bytes:
@@ -348,8 +344,16 @@ class TextCheck:
         The id of refused characters is 2**32 - 1; text around them is included up to where text may be cut. A check
         should have tokens or refuse characters, not both.
         """
-    def find_runs(self, text: str | Buffer, /) -> bytes:
-        """Return begin and end (uint64, in units of the text) of each run that the normalizer may change."""
+    def breaks(self, text: str, /) -> bytes:
+        """Return where the characters of a text in the form come from (uint64), as mapped_spans takes it."""
+
+@final
+class Normalizer:
+    """Steps that change characters: ("form", a form), ("without", a class that is dropped), ("lower", "")."""
+
+    def __init__(self, steps: list[tuple[str, str]], /) -> None: ...
+    def normalize(self, text: str, /) -> str | None:
+        """Return what the steps make of a text, one after another; None for one with a lone surrogate."""
 
 # --- views of pieces and tokens ---------------------------------------------------------------------------------------
 

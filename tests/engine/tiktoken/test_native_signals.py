@@ -124,7 +124,6 @@ NUMBERS: dict[str, Callable[[Any, Any], object]] = {
     "special id": lambda vocabulary, number: native.Decoder(vocabulary, {number: b"x"}),
     "split": lambda _, number: native.split("a", number),
     "prefix": lambda _, number: native.merge_ids(["a"], array("I", [1]), [], number),
-    "page": lambda _, number: native.TextCheck(b"", b"", b"").set_page(number, bytes(256)),
     "count": lambda _, number: native.PieceTable().add(b"a", number),
     "item": lambda _, number: native.PieceTable().item(number),
     "block": lambda _, number: native.PieceTable().next_block(number),

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 from tokcli.engine.adapters.whole_text import WholeTextTokenizer
 from tokcli.engine.base.arguments import NONE
 from tokcli.engine.bpe.merges import ParentTable, for_ids
-from tokcli.engine.shortcut.text_check import Checks, TextCheck
+from tokcli.engine.shortcut.text_check import Checks
 from tokcli.engine.stream import chunks as stream
 from tokcli.engine.stream import special_tokens as special
 from tokcli.engine.stream.chunks import PLAIN, ReadOptions
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
+    from tokcli.engine import _native
     from tokcli.engine.shortcut.shortcut import Shortcut
     from tokcli.engine.shortcut.text_check import SegmentKind
     from tokcli.engine.stream.utf8 import AnyChunk
@@ -83,7 +84,7 @@ class ShortcutTokenizer(WholeTextTokenizer):
         return Checks.of(self.shortcut) if self.is_native else None
 
     @cached_property
-    def _check(self) -> TextCheck | None:
+    def _check(self) -> _native.TextCheck | None:
         return None if self._checks is None else self._checks.whole(self._always_found)
 
     @cached_property
@@ -92,18 +93,11 @@ class ShortcutTokenizer(WholeTextTokenizer):
         if self._checks is None or self.shortcut.prefix_space:
             return None
         native = self.fast.native
-        return native if native is None or self._check is None else native.checked(self._check.native)
+        return native if native is None or self._check is None else native.checked(self._check)
 
     def _at_once(self, ask: Callable[[NativeEncoder], Answer | None]) -> Answer | None:
         """Return what `ask` gets from native code; None where Python has to look at the texts first."""
-        native, check = self._checked, self._check
-        if native is None:
-            return None
-        learned = 0 if check is None else check.learned
-        found = ask(native)
-        if found is None and check is not None:
-            return check.ask_again(lambda: ask(native), lambda answer: answer is not None, found, learned)
-        return found
+        return None if self._checked is None else ask(self._checked)
 
     # --- text to ids -------------------------------------------------------------------------------------------------
 
@@ -135,21 +129,8 @@ class ShortcutTokenizer(WholeTextTokenizer):
 
     def encode_batch(self, texts: Sequence[str], threads: int) -> list[list[int]]:
         """Return the ids of each text."""
-        made: list[list[int] | None] = [None] * len(texts)
-
-        def fill(native: NativeEncoder) -> bool:
-            """Encode the texts that have no ids yet; return whether all texts then have ids."""
-            left = [at for at, ids in enumerate(made) if ids is None]
-            found = native.encode_batch_lists([texts[at] for at in left], threads)
-            for at, ids in zip(left, found or (), strict=False):
-                made[at] = ids
-            return found is not None and None not in made
-
-        native, check = self._checked, self._check
-        if native is not None and check is not None:
-            check.ask(lambda: fill(native), bool)
-        elif native is not None:
-            fill(native)
+        found = self._at_once(lambda native: native.encode_batch_lists(list(texts), threads))
+        made = [None] * len(texts) if found is None else found
         return [self.encode(text) if ids is None else ids for text, ids in zip(texts, made, strict=True)]
 
     def encode_array_batch(self, texts: Sequence[str], threads: int) -> tuple[memoryview, memoryview]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tokcli.engine import backend
 from tokcli.engine.shortcut.shortcut import Shortcut
 from tokcli.engine.unicode.forms import Form
-from tokcli.engine.unicode.ranges import Ranges, class_members, merged, minus
+from tokcli.engine.unicode.ranges import Ranges, merged
 
 if TYPE_CHECKING:
     from tokcli.engine.bpe.ranks import Ranked
@@ -33,19 +32,16 @@ def shortcut_from_ranks(
     lacking = _characters_with(frozenset() if ranked.drops_missing else ranked.missing)
     if lacking is None:
         return None
-    ranges = merged([*unsafe, *lacking])
-    low, high = (class_members(minus(ranges, (other,))) for other in ((0x10000, 0x10FFFF), (0, 0xFFFF)))
     # native code is given the merges and takes no others; ranks alone would merge what is only found whole
-    whole_only = [] if backend.native() else [token.decode("utf-8", "replace") for token in ranked.whole_only]
+    whole_only = () if backend.native() else ranked.whole_only
     return Shortcut(
         pat_str,
         load_ranks=lambda: ranked.ranks,
         load_image=ranked.load_image,
         max_id=ranked.max_id,
         added=added,
-        unsafe="|".join([*([f"[{low}]"] if low else []), *map(re.escape, whole_only)]),
-        unsafe_is_ascii=any(map(str.isascii, whole_only)) or any(first < 128 for first, _ in ranges),
-        unsafe_astral=high,
+        unsafe=merged([*unsafe, *lacking]),
+        whole_only=tuple(token.decode("utf-8", "replace") for token in whole_only),
         form=form,
         prefix_space=prefix_space,
         row=tuple(row),

@@ -1,129 +1,21 @@
-"""`Checks`: native code finds, in one pass, the characters and added tokens in a text that need more than a shortcut.
-
-The native check asks about a page of 256 code points when it first meets one of them, so that loading needs no tables
-of characters (text_check.h has the native side).
-"""
+"""`Checks`: native code finds, in one pass, the characters and added tokens that need more than a shortcut."""
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from functools import cached_property, lru_cache
-from operator import itemgetter
+from itertools import chain
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Literal
 
 from tokcli.engine import backend
-from tokcli.engine.base.locks import new_lock
-from tokcli.engine.shortcut.shortcut import Shortcut, normal_forms
-from tokcli.engine.tokens import pairs_of
+from tokcli.engine.shortcut.shortcut import Shortcut
 
 if TYPE_CHECKING:
-    from typing_extensions import Buffer
-
-PAGE = 256  # code points
-# The class of a character. CHANGED: the normalizer may change it. BEGINS: an added token may begin with it. BOTH: a
-# token may begin with it, and it has another class, too. UNSAFE: the shortcut does not hold for it. Lower values are
-# combining classes.
-CHANGED, BEGINS, BOTH, UNSAFE = 251, 253, 254, 255
-_ROUNDS = 8  # of asking again after new characters have been classed; texts bring new ones in two or three
-_MOST_LEARNED = 1 << 14  # pages and runs for one text; one of more is faster in Python, which normalizes it as a whole
-SURROGATES = range(0xD800, 0xE000)
-_FIRST_OF_NFC = "\u0300"  # the first character that NFC changes or may join to the one before; most texts need no other
+    from tokcli.engine import _native
 
 SegmentKind = Literal["added", "plain", "slow"]
-Answer = TypeVar("Answer")
-
-
-class TextCheck:
-    """A native check for added tokens and for characters that are unsafe or that the normalizer may change.
-
-    `classify` gives the class of each character of a page, and `rewrite` gives the normalized text of a run of
-    characters, None for a run that the shortcut does not hold for.
-    """
-
-    def __init__(
-        self,
-        native: ModuleType,
-        tokens: Mapping[str, int],
-        classify: Callable[[str], list[int]],
-        rewrite: Callable[[str], str | None],
-    ) -> None:
-        texts = list(map(str.encode, tokens))
-        self.native: Any = native.TextCheck(b"".join(texts), array("I", map(len, texts)), array("I", tokens.values()))
-        self._begin = frozenset(map(itemgetter(0), tokens))
-        self._classify, self._rewrite = classify, rewrite
-        self._lock = new_lock()
-        self._learned = 0
-
-    @property
-    def learned(self) -> int:
-        """How much the native check has learned so far."""
-        return self._learned
-
-    def ask(self, question: Callable[[], Answer], is_sure: Callable[[Answer], bool]) -> Answer:
-        """Return the answer of `question`, asked again until the native check knows all characters and runs it met.
-
-        `question` uses the native check. `is_sure` returns whether more knowledge cannot change an answer.
-        """
-        learned = self._learned
-        return self.ask_again(question, is_sure, question(), learned)
-
-    def ask_again(
-        self, question: Callable[[], Answer], is_sure: Callable[[Answer], bool], answer: Answer, learned: int
-    ) -> Answer:
-        """Do as `ask` where `question` has been answered already, after so much had been learned."""
-        first = learned
-        for _ in range(_ROUNDS - 1):
-            if is_sure(answer) or learned - first > _MOST_LEARNED or not self._learns(learned):
-                break
-            learned = self._learned
-            answer = question()
-        return answer
-
-    def _learns(self, learned: int) -> bool:
-        """Tell the native check what it asked about; return whether it knows more than at count `learned`."""
-        with self._lock:
-            for page in memoryview(self.native.wanted()).cast("I"):
-                self.native.set_page(page, self._values(page))
-                self._learned += 1
-            for run in self.native.wanted_runs():
-                text = self._rewrite(run.decode())
-                self.native.set_run(run, None if text is None else text.encode())
-                self._learned += 1
-            return self._learned != learned
-
-    def _values(self, page: int) -> bytes:
-        points = range(page * PAGE, (page + 1) * PAGE)
-        if points[0] in SURROGATES:
-            return bytes([UNSAFE]) * PAGE
-        chars = "".join(map(chr, points))
-        values = self._classify(chars)
-        for char in self._begin.intersection(chars):
-            at = ord(char) - points[0]
-            values[at] = BOTH if values[at] else BEGINS
-        return bytes(values)
-
-    def read(self, text: str | Buffer) -> bool | bytes:
-        """Return whether the shortcut may encode a text (str, UTF-8); or the normalized UTF-8 to encode instead."""
-        answer: bool | bytes = self.ask(lambda: self.native.read(text), bool)
-        return answer
-
-    def find(self, text: str) -> list[tuple[int, int, int]]:
-        """Return (begin, end, id) of each token; with the id 2**32 - 1, of unsafe text up to where text may be cut."""
-        flat = self._found(self.native.find, text)
-        return list(zip(flat[::3], flat[1::3], flat[2::3], strict=True))
-
-    def find_runs(self, text: str) -> list[tuple[int, int]]:
-        """Return (begin, end) of each run of characters that the normalizer may change."""
-        return pairs_of(self._found(self.native.find_runs, text))
-
-    def _found(self, find: Callable[[str], bytes], text: str) -> list[int]:
-        learned = -1
-        while self._learns(learned):
-            learned = self._learned
-            found = find(text)
-        return memoryview(found).cast("Q").tolist()
 
 
 class Checks:
@@ -132,8 +24,7 @@ class Checks:
     def __init__(self, native: ModuleType, shortcut: Shortcut) -> None:
         self._native, self._shortcut = native, shortcut
         self.whole = lru_cache(maxsize=8)(self._whole)
-        self._tokens = lru_cache(maxsize=8)(self._only_tokens)
-        self._form_values = lru_cache(maxsize=1 << 9)(self._form_values_of)
+        self._tokens = lru_cache(maxsize=8)(self._made)
 
     @staticmethod
     def of(shortcut: Shortcut) -> Checks | None:
@@ -148,42 +39,30 @@ class Checks:
             return None
         return Checks(native, shortcut)
 
-    def _made(self, tokens: frozenset[str], classify: Callable[[str], list[int]]) -> TextCheck:
-        added = self._shortcut.added
-        return TextCheck(self._native, {token: added[token] for token in tokens if token}, classify, self._rewritten)
+    def _made(self, tokens: frozenset[str], *, unsafe: bool = False, form: bool = False) -> _native.TextCheck:
+        added = {text.encode(): self._shortcut.added[text] for text in tokens if text}
+        made: _native.TextCheck = self._native.TextCheck(
+            b"".join(added),
+            array("I", map(len, added)),
+            array("I", added.values()),
+            self._shortcut.form if form else None,
+            array("I", chain.from_iterable(self._shortcut.unsafe if unsafe else ())),
+        )
+        return made
 
-    def _whole(self, tokens: frozenset[str]) -> TextCheck | None:
+    def _whole(self, tokens: frozenset[str]) -> _native.TextCheck | None:
         """Return one check for tokens, unsafe characters and the normalizer; None if there is nothing to check."""
         if not (tokens or self._shortcut.looks_at_text):
             return None
-
-        def classify(chars: str) -> list[int]:
-            unsafe, changed = self._unsafe_values(chars), self._form_values(chars)
-            return list(map(max, unsafe, changed)) if any(unsafe) else changed.copy()
-
-        return self._made(tokens, classify)
-
-    def _only_tokens(self, tokens: frozenset[str]) -> TextCheck:
-        return self._made(tokens, lambda chars: [0] * len(chars))
+        return self._made(tokens, unsafe=True, form=True)
 
     @cached_property
-    def _unsafe(self) -> TextCheck:
-        return self._made(frozenset(), self._unsafe_values)
+    def _unsafe(self) -> _native.TextCheck:
+        return self._made(frozenset(), unsafe=True)
 
     @cached_property
-    def _form(self) -> TextCheck:
-        return self._made(frozenset(), self._form_values)
-
-    def _unsafe_values(self, chars: str) -> list[int]:
-        if self._shortcut.holds_for(chars):
-            return [0] * len(chars)
-        return [0 if self._shortcut.holds_for(char) else UNSAFE for char in chars]
-
-    def _form_values_of(self, chars: str) -> list[int]:
-        if self._shortcut.form is None or (self._shortcut.form == "NFC" and max(chars) < _FIRST_OF_NFC):
-            return [0] * len(chars)
-        found = normal_forms().marks(self._shortcut.form, chars)
-        return [CHANGED if value is None else value for value in found]
+    def _form(self) -> _native.TextCheck:
+        return self._made(frozenset(), form=True)
 
     def segments(self, text: str, tokens: frozenset[str]) -> Iterator[tuple[str, SegmentKind]]:
         """Yield (segment, kind): an added token, normalized text that the shortcut holds for, or other text."""
@@ -196,7 +75,7 @@ class Checks:
     def parts(self, text: str, tokens: frozenset[str]) -> Iterator[tuple[str, bool]]:
         """Yield the added tokens in a text and what is between them, each with whether it is a token."""
         at = 0
-        for begin, end, _ in self._tokens(tokens).find(text) if tokens else ():
+        for begin, end in _places(self._tokens(tokens), text) if tokens else ():
             if at < begin:
                 yield text[at:begin], False
             yield text[begin:end], True
@@ -206,13 +85,12 @@ class Checks:
 
     def plain_segments(self, text: str) -> Iterator[tuple[str, Literal["plain", "slow"]]]:
         """Yield (segment, kind) of normalized text: plain if the shortcut holds for it, else slow."""
-        shortcut, at = self._shortcut, 0
-        if shortcut.unsafe or shortcut.unsafe_astral:
-            for begin, end, _ in self._unsafe.find(text):
-                if at < begin:
-                    yield text[at:begin], "plain"
-                yield text[begin:end], "slow"
-                at = end
+        at = 0
+        for begin, end in _places(self._unsafe, text) if self._shortcut.unsafe else ():
+            if at < begin:
+                yield text[at:begin], "plain"
+            yield text[begin:end], "slow"
+            at = end
         if at < len(text):
             yield text[at:], "plain"
 
@@ -221,26 +99,14 @@ class Checks:
         if self._shortcut.form is None:
             return text
         made = self._form.read(text)
-        if isinstance(made, bytes):
-            return made.decode()
-        return text if made else self._shortcut.normalized(text)
+        return made.decode() if isinstance(made, bytes) else text
 
-    def breaks(self, text: str) -> array[int]:
+    def breaks(self, text: str) -> memoryview:
         """Return where the characters of a normalized text come from, in the form that `mapped_spans` takes."""
-        form = self._shortcut.form
-        breaks, moved = array("Q", [0, 0]), 0  # by how many characters the normalized text is longer so far
-        for begin, end in self._form.find_runs(text):
-            made = None if form is None else normal_forms().changes(form, text[begin:end])
-            if made is None:
-                continue
-            at = begin  # the next character that is replaced
-            for place, (_, change) in enumerate(made, begin + moved):
-                breaks.extend((place, at if change <= 0 else max(at - 1, begin)))
-                at += max(0, 1 - change)
-            moved += len(made) - (end - begin)
-            breaks.extend((end + moved, end))
-        return breaks
+        return memoryview(self._form.breaks(text)).cast("Q")
 
-    def _rewritten(self, run: str) -> str | None:
-        text = self._shortcut.normalized(run)
-        return text if self._shortcut.holds_for(text) else None
+
+def _places(check: _native.TextCheck, text: str) -> Iterator[tuple[int, int]]:
+    """Yield (begin, end) of the tokens that a check finds, or of unsafe text up to where text may be cut."""
+    found = memoryview(check.find(text)).cast("Q").tolist()
+    return zip(found[::3], found[1::3], strict=True)

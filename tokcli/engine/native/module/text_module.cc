@@ -1,5 +1,5 @@
-// Splitting by the pattern of a family, or by any pattern that has a program (`Pattern`); the check of texts for
-// shortcuts, UTF-8, the ends of records, and the texts of JSON Lines.
+// Splitting by the pattern of a family, or by any pattern that has a program (`Pattern`); UTF-8, the ends of records, and
+// the texts of JSON Lines.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
@@ -15,69 +15,11 @@
 #include "models/longest_match.h"
 #include "module/bindings.h"
 #include "module/classes/py_vocabulary.h"
-#include "text/text_check.h"
 #include "text/utf8.h"
 
 using namespace tokcli;
 
 namespace {
-
-std::unique_ptr<TextCheck> make_check(nb::handle blob, nb::handle sizes, nb::handle ids) {
-  const TokenTable table(blob, sizes, ids);
-  auto check = std::make_unique<TextCheck>();
-  for (const Token& token : table.tokens) check->add_token({token.bytes, token.size}, token.id);
-  check->sort_tokens();
-  return check;
-}
-
-void set_page(TextCheck& check, Number<uint32_t> number, const nb::bytes& values) {
-  const uint32_t page = number;
-  if (page >= TextCheck::kPages) throw nb::value_error("there is no such page of 256 code points");
-  if (values.size() != TextCheck::kPage) throw nb::value_error("a page has 256 values");
-  check.set_page(page, static_cast<const uint8_t*>(values.data()));
-}
-
-nb::bytes wanted_pages(TextCheck& check) { return to_bytes(check.take_wanted()); }
-
-nb::list wanted_runs(TextCheck& check) {
-  nb::list out;
-  for (const std::string& run : check.take_wanted_runs()) out.append(to_bytes(run));
-  return out;
-}
-
-void set_run(TextCheck& check, nb::handle run, nb::handle text) {
-  const BufferView run_view(run);
-  if (text.is_none()) check.set_run(run_view.bytes(), {}, true);
-  else check.set_run(run_view.bytes(), BufferView(text).bytes(), false);
-}
-
-// Calls `work` with the text of a str, or of UTF-8 in a buffer, without the GIL.
-template <class Work>
-auto with_text(nb::handle given, const Work& work) {
-  if (PyUnicode_Check(given.ptr())) {
-    const Text text = text_of(given);
-    const ReleasedGil released;
-    return work(text);
-  }
-  const StableView view(given);
-  const ReleasedGil released;
-  return work(Text::of(view.bytes()));
-}
-
-nb::object read_checked(const TextCheck& check, nb::handle given) {
-  ByteBuffer rewritten;
-  const auto verdict = with_text(given, [&](const Text& text) { return check.read(text, rewritten); });
-  if (verdict == TextCheck::Verdict::kRewritten) return to_bytes(view_of({rewritten.data(), rewritten.size()}));
-  return nb::bool_(verdict == TextCheck::Verdict::kFine);
-}
-
-nb::bytes find_checked(const TextCheck& check, nb::handle given) {
-  return to_bytes(with_text(given, [&](const Text& text) { return check.find(text); }));
-}
-
-nb::bytes find_runs(const TextCheck& check, nb::handle given) {
-  return to_bytes(with_text(given, [&](const Text& text) { return check.find_runs(text); }));
-}
 
 size_t valid_size(nb::handle text) {
   const StableView view(text);
@@ -309,15 +251,6 @@ void bind_text(nb::module_& module) {
       .def(made_by(&make_match))
       .def("find", &find_longest)
       .def("find_numbered", &find_numbered);
-  nb::class_<TextCheck>(module, "TextCheck")
-      .def(made_by(&make_check))
-      .def("set_page", &set_page)
-      .def("wanted", &wanted_pages)
-      .def("set_run", &set_run, nb::arg("run"), nb::arg("text").none())
-      .def("wanted_runs", &wanted_runs)
-      .def("read", &read_checked)
-      .def("find", &find_checked)
-      .def("find_runs", &find_runs);
   nb::class_<MatcherPool>(module, "Pattern")
       .def(made_by(&make_pattern))
       .def_static("row", &make_row, nb::rv_policy::take_ownership)

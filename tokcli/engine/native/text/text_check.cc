@@ -14,6 +14,7 @@ constexpr size_t kBlock = 64;  // units that are looked at together
 // Up to so many special characters of ASCII are compared with each unit of a block; where there are more, the unit's value
 // is looked up.
 constexpr size_t kFew = 4;
+constexpr size_t kMoreRoom = 256;  // bytes, for what a normalizer adds to a text
 constexpr size_t kFar = 64;  // characters after which looking for a token is work that callers do not count
 
 // Two readers of text, for units that are code points and for UTF-8. `next` returns the code point at a place and moves
@@ -73,6 +74,8 @@ bool is_plain(const Unit* units, const std::array<uint8_t, 128>& values) {
 
 }  // namespace
 
+TextCheck::TextCheck(std::optional<NormalForm> form, std::vector<uint32_t> refused) : form_(form), refused_(std::move(refused)) {}
+
 void TextCheck::add_token(Bytes utf8, uint32_t id) {
   if (utf8.empty()) return;
   Token token{{}, std::string(view_of(utf8)), id};
@@ -91,63 +94,25 @@ void TextCheck::sort_tokens() {
     const auto are_equal = [](const Token& a, const Token& b) { return a.points == b.points; };
     tokens.erase(std::unique(tokens.begin(), tokens.end(), are_equal), tokens.end());
   }
+  special_ascii_.clear();
+  for (uint8_t c = 0; c < 128; ++c) {
+    ascii_[c] = find_value(c);
+    if (ascii_[c] != kPlain) special_ascii_.push_back(c);
+  }
 }
 
-void TextCheck::set_page(uint32_t page, const uint8_t* values) {
-  if (page >= kPages) return;
-  auto made = std::make_unique<Page>();
-  std::copy_n(values, kPage, made->begin());
-  std::vector<uint8_t> special;
-  for (uint8_t c = 0; page == 0 && c < 128; ++c) {
-    if (values[c] != kPlain) special.push_back(c);
-  }
-  const BriefLock lock;
-  if (pages_[page].get() != nullptr) return;
-  if (page == 0) {
-    std::copy_n(values, 128, ascii_.begin());
-    special_ascii_ = std::move(special);
-  }
-  pages_[page].page.store(made.release(), std::memory_order_release);
+bool TextCheck::is_refused(uint32_t point) const {
+  const auto after = std::upper_bound(refused_.begin(), refused_.end(), point);
+  // the first of a range is before what is in it, and the last of a range only where that is the character itself
+  return (after - refused_.begin()) % 2 != 0 || (after != refused_.begin() && after[-1] == point);
 }
 
-void TextCheck::set_run(Bytes run, Bytes text, bool is_refused) {
-  const std::lock_guard lock(runs_lock_);
-  const BriefLock writing;
-  if (runs_.size() >= kMostRuns) runs_.clear();
-  runs_.insert_or_assign(std::string(view_of(run)), Run{std::string(view_of(text)), is_refused});
-}
-
-std::vector<uint32_t> TextCheck::take_wanted() {
-  std::vector<uint32_t> pages;
-  if (!is_wanting()) return pages;
-  std::bitset<kPages> wanted;
-  {
-    const BriefLock lock;
-    std::swap(wanted, wanted_);
-    is_wanting_ = false;
-  }
-  for (uint32_t page = 0; page < kPages; ++page) {
-    if (wanted[page]) pages.push_back(page);
-  }
-  return pages;
-}
-
-std::vector<std::string> TextCheck::take_wanted_runs() {
-  std::unordered_set<std::string, SeededHash> wanted;
-  {
-    const BriefLock lock;
-    std::swap(wanted, wanted_runs_);
-    if (std::exchange(has_too_many_, false)) return {};
-  }
-  return {wanted.begin(), wanted.end()};
-}
-
-// Remembers that the page of a code point is missing; until it is set, its characters are refused.
-uint8_t TextCheck::want_page(uint32_t point) const {
-  const BriefLock lock;
-  wanted_.set(point < kPages * kPage ? point >> 8 : 0xFF);
-  is_wanting_ = true;
-  return kRefused;
+// Finds out what a code point is. Surrogates are in no text that can be encoded.
+uint8_t TextCheck::find_value(uint32_t point) const {
+  uint8_t found = form_ ? form_value(*form_, point) : uint8_t{kPlain};
+  if (point - 0xD800 < 0x800 || is_refused(point)) found = kRefused;
+  if (!tokens_.contains(point)) return found;
+  return found == kPlain ? kBegins : kBeginsRefused;
 }
 
 // Returns the longest token at a place and where it ends; null where there is none. With each character fewer tokens
@@ -184,11 +149,6 @@ const TextCheck::Token* TextCheck::token_at(const Reader& text, size_t at, size_
 template <class Reader, class Visit>
 void TextCheck::visit_units(const Reader& text, const Visit& visit) const {
   using Unit = std::remove_const_t<std::remove_pointer_t<decltype(text.units)>>;
-  if (pages_[0].get() == nullptr) {  // the page of ASCII comes first: `ascii_` is made from it
-    want_page(0);
-    visit(0, text.size, kNoToken);
-    return;
-  }
   std::array<Unit, kFew> few;
   few.fill(special_ascii_.empty() ? 0x80 : special_ascii_[0]);
   const bool are_few = special_ascii_.size() <= kFew;
@@ -263,13 +223,39 @@ void TextCheck::visit(const Text& text, const Visit& visit) const {
   }
 }
 
+// Calls visit(code point) for each character of a text.
+template <class Visit>
+void TextCheck::each_point(const Text& text, const Visit& visit) {
+  const auto each = [&](const auto& reader) {
+    for (size_t at = 0; at < reader.size;) visit(reader.next(at));
+  };
+  if (text.is_utf8) return each(Utf8{static_cast<const uint8_t*>(text.data), text.size});
+  switch (text.unit) {
+    case 1: return each(Points<uint8_t>{static_cast<const uint8_t*>(text.data), text.size});
+    case 2: return each(Points<uint16_t>{static_cast<const uint16_t*>(text.data), text.size});
+    default: return each(Points<uint32_t>{static_cast<const uint32_t*>(text.data), text.size});
+  }
+}
+
+// Normalizes a run; returns whether that changes it.
+bool TextCheck::normalize(const Text& run, std::vector<FormChar>& made) const {
+  made.clear();
+  FormMaker maker(form_.value_or(NormalForm::kNfc), made);
+  each_point(run, [&](uint32_t point) { maker.add(point); });
+  maker.finish();
+  size_t same = 0;
+  bool is_same = true;
+  each_point(run, [&](uint32_t point) { is_same = is_same && same < made.size() && made[same++].point == point; });
+  return !is_same || same != made.size();
+}
+
 TextCheck::Verdict TextCheck::read(const Text& text, ByteBuffer& out) const {
   bool is_fine = true;
   size_t copied = 0;  // units of the text that are in `out` already, rewritten or not; 0: nothing has changed so far
-  std::string run;
+  std::vector<FormChar> made;
   // Few texts become much longer, and room that is not used costs nothing.
   const auto add = [&](size_t begin, size_t end) {
-    if (out.size() == 0) out.reserve(text.size * (text.unit == 1 ? 1 : 3) + kMostRunBytes);
+    if (out.size() == 0) out.reserve(text.size * (text.unit == 1 ? 1 : 3) + kMoreRoom);
     if (text.is_utf8) {
       append(view_of(text.part(begin, end).bytes()), &out);
       return true;
@@ -280,33 +266,17 @@ TextCheck::Verdict TextCheck::read(const Text& text, ByteBuffer& out) const {
   };
   out.clear();
   visit(text, [&](size_t begin, size_t end, uint32_t id) {
-    uint8_t buffer[kMostRunBytes];
-    if (id != kRun || (end - begin) * kMostUtf8 > sizeof buffer) {
-      is_fine = false;
-      return is_wanting();  // if pages are missing, the rest of the text is read too, so that all are asked for at once
-    }
-    const Text part = text.part(begin, end);
-    const size_t size = part.is_utf8 ? part.size : to_utf8(part, buffer);
-    if (size == kSurrogate) return is_fine = false;
-    run.assign(part.is_utf8 ? static_cast<const char*>(part.data) : reinterpret_cast<const char*>(buffer), size);
-    const ReadersLock::Reading reading(runs_lock_);
-    const auto known = runs_.find(run);
-    if (known == runs_.end()) {
-      const BriefLock wanting;
-      is_fine = false;
-      if (wanted_runs_.size() < kMostRuns) {
-        wanted_runs_.insert(run);
-        return true;  // all runs are asked for at once
-      }
-      has_too_many_ = true;  // Python normalizes the text as a whole faster than its runs are learned
-      return false;
-    }
-    if (known->second.is_refused) return is_fine = false;
-    if (!is_fine || known->second.text == run) return true;
-    is_fine = add(copied, begin);
-    append(known->second.text, &out);
+    is_fine = id == kRun;
+    if (!is_fine || !normalize(text.part(begin, end), made)) return is_fine;
+    const auto is_bad = [&](const FormChar& c) { return is_refused(c.point); };
+    is_fine = std::none_of(made.begin(), made.end(), is_bad) && add(copied, begin);
+    if (!is_fine) return false;
+    uint8_t* const first = out.reserve(made.size() * kMostUtf8);
+    uint8_t* to = first;
+    for (const FormChar& c : made) to = put_char(c.point, to);
+    out.commit(static_cast<size_t>(to - first));
     copied = end;
-    return is_fine;
+    return true;
   });
   if (!is_fine) return Verdict::kRefused;
   if (copied == 0) return Verdict::kFine;
@@ -330,10 +300,19 @@ std::vector<TextCheck::Match> TextCheck::find(const Text& text) const {
   return found;
 }
 
-std::vector<uint64_t> TextCheck::find_runs(const Text& text) const {
-  std::vector<uint64_t> found;
+std::vector<uint64_t> TextCheck::breaks(const Text& text) const {
+  std::vector<uint64_t> found{0, 0};
+  uint64_t moved = 0;  // by how many characters the normalized text is longer so far (modulo 2^64)
+  std::vector<FormChar> made;
   visit(text, [&](size_t begin, size_t end, uint32_t id) {
-    if (id == kRun) found.insert(found.end(), {begin, end});
+    if (id != kRun || !normalize(text.part(begin, end), made)) return true;
+    uint64_t at = begin, place = begin + moved;  // the next character that is replaced, and by which
+    for (const FormChar& c : made) {
+      found.insert(found.end(), {place++, c.change <= 0 || at == begin ? at : at - 1});
+      at += c.change <= 0 ? static_cast<uint64_t>(1 - c.change) : 0;
+    }
+    moved = place - end;
+    found.insert(found.end(), {place, end});
     return true;
   });
   return found;

@@ -39,6 +39,27 @@ inline const uint8_t* previous_char(const uint8_t* p, const uint8_t* begin) {
   return p;
 }
 
+// Writes a character, of up to four bytes, and returns where it ends.
+inline uint8_t* put_char(uint32_t c, uint8_t* to) {
+  const auto put = [&to](uint32_t byte) { *to++ = static_cast<uint8_t>(byte); };
+  if (c < 0x80) {
+    put(c);
+    return to;
+  }
+  if (c < 0x800) {
+    put(0xC0 | c >> 6);
+  } else if (c < 0x10000) {
+    put(0xE0 | c >> 12);
+    put(0x80 | (c >> 6 & 0x3F));
+  } else {
+    put(0xF0 | (c >> 18 & 7));
+    put(0x80 | (c >> 12 & 0x3F));
+    put(0x80 | (c >> 6 & 0x3F));
+  }
+  put(0x80 | (c & 0x3F));
+  return to;
+}
+
 // Unicode's White_Space, as engine/unicode/classes.py has it.
 inline bool is_space(uint32_t c) {
   return (c >= 9 && c <= 13) || c == ' ' || c == 0x85 || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) ||

@@ -70,21 +70,13 @@ std::vector<size_t> run_ends(std::span<const Text> texts, size_t bytes, size_t c
   return ends;
 }
 
-// Asks a check about texts that are not encoded, as others are refused: what it misses there is then learned with the rest.
-void check_all(std::span<const Text> texts, const TextCheck* check) {
-  for (const Text& text : texts) CheckedText(text).holds(check);
-}
-
 // Encodes the texts from number `first` up to `end`, adds what comes of them to `outcome`, and returns whether all are good.
 bool encode_run(Encoder& encoder, const Splitting& by, std::span<const Text> texts, size_t first, size_t end,
                 const TextCheck* check, IdBuffer* out, size_t* sizes, Outcome* outcome) {
   for (size_t i = first; i < end; ++i) {
     CheckedText checked(texts[i]);
-    if (!checked.holds(check)) {
-      outcome->is_refused = true;
-      check_all(texts.subspan(i + 1, end - i - 1), check);
-      return false;
-    }
+    outcome->is_refused = !checked.holds(check);
+    if (outcome->is_refused) return false;
     const Result result = encoder.encode(by, checked.text, out);
     if (!result.is_good()) {
       outcome->result = result;
@@ -143,7 +135,6 @@ Outcome EncoderPool::encode_batch(const Splitting& by, std::span<const Text> tex
   };
   std::vector<Made> made(workers);
   std::atomic<size_t> next{0};  // the first run that no thread has begun
-  std::atomic<bool> is_refused{false};  // whether a text is, and there will be no ids
   in_threads(workers, [&](size_t worker) {
     Lease encoder(*this);
     if (workers > 1) encoder->make_pages();
@@ -151,14 +142,9 @@ Outcome EncoderPool::encode_batch(const Splitting& by, std::span<const Text> tex
     Outcome outcome;
     for (size_t number; (number = next.fetch_add(1, std::memory_order_relaxed)) < ends.size();) {
       const size_t first = number ? ends[number - 1] : 0;
-      if (is_refused.load(std::memory_order_relaxed)) {
-        check_all(texts.subspan(first, ends[number] - first), check);
-        continue;
-      }
       if (!encode_run(*encoder, by, texts, first, ends[number], check, gather ? &ids : out, sizes, &outcome)) {
-        if (outcome.is_refused) is_refused.store(true, std::memory_order_relaxed);
-        else next.store(ends.size(), std::memory_order_relaxed);
-        continue;
+        next.store(ends.size(), std::memory_order_relaxed);
+        break;
       }
       if (gather) gather->add(number, &ids);
     }

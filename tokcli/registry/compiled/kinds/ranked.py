@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from tokcli.engine import backend
@@ -31,12 +32,16 @@ if TYPE_CHECKING:
     from tokcli.engine.text_tokenizer import TextTokenizer
 
 
+def are_ranges(value: Any) -> bool:
+    """Return whether a value is a list of the first and the last code points of ranges, in order."""
+    return are_ids(value) and len(value) % 2 == 0 and value == sorted(value)
+
+
 SHORTCUT_CHECKS: Mapping[str, Check] = {  # of the fields of a Shortcut that a header has
     "pat_str": is_text,
     "added": is_ids,
-    "unsafe": is_text,
-    "unsafe_is_ascii": is_flag,
-    "unsafe_astral": is_text,
+    "unsafe": are_ranges,
+    "whole_only": are_texts,
     "form": optional(("NFC", "NFD", "NFKC", "NFKD").__contains__),
     "prefix_space": is_flag,
     "row": are_texts,
@@ -45,10 +50,15 @@ SHORTCUT_CHECKS: Mapping[str, Check] = {  # of the fields of a Shortcut that a h
 }
 
 
+_LISTS = ("whole_only", "row")  # fields that are tuples
+
+
 def shortcut_header(shortcut: Shortcut) -> dict[str, Any]:
     """Return the members of a header for a shortcut."""
     fields = {name: getattr(shortcut, name) for name in SHORTCUT_CHECKS if name != "max_rank"}
-    return {**fields, "added": dict(shortcut.added), "row": list(shortcut.row), "max_rank": shortcut.max_id}
+    lists: dict[str, Any] = {name: list(fields[name]) for name in _LISTS}
+    lists["unsafe"] = list(chain.from_iterable(shortcut.unsafe))
+    return {**fields, **lists, "added": dict(shortcut.added), "max_rank": shortcut.max_id}
 
 
 def opened_shortcut(container: Container, load_ranks: Callable[[], dict[bytes, int]]) -> Shortcut | None:
@@ -58,7 +68,9 @@ def opened_shortcut(container: Container, load_ranks: Callable[[], dict[bytes, i
     if native is None or not native.Vocabulary(image).verify():
         return None
     fields = {name: container.header[name] for name in SHORTCUT_CHECKS if name != "max_rank"}
-    fields["row"] = tuple(fields["row"])
+    unsafe = fields["unsafe"]
+    fields |= {name: tuple(fields[name]) for name in _LISTS}
+    fields["unsafe"] = tuple(zip(unsafe[::2], unsafe[1::2], strict=True))
     return Shortcut(load_ranks=load_ranks, load_image=lambda: image, max_id=container.header["max_rank"], **fields)
 
 
