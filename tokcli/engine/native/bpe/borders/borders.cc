@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <map>
 #include <string_view>
-#include <unordered_map>
 
 #include "base/processor.h"
 #include "base/watch.h"
@@ -51,7 +51,7 @@ Borders::Borders(const Vocabulary& v) : pairs_(size_t{1} << 16, {kNever, kNever,
 // that the character has a part in comes before it is there.
 void Borders::find_characters(const Vocabulary& v) {
   characters_.assign(size_t{1} << 16, {~uint64_t{0}, kNone});
-  std::unordered_map<uint32_t, uint32_t> lefts;  // of two bytes and one before: the lowest merge of the two with what ends so
+  std::map<uint64_t, uint32_t> lefts;  // of two bytes and one before: the lowest merge of the two with what ends so
   std::vector<std::array<uint32_t, 2>> found;    // the first two bytes of a character, and all three
   bool is_in_order = true;
   v.for_each_merge([&](uint32_t left, uint32_t right, uint32_t made) {
@@ -60,7 +60,7 @@ void Borders::find_characters(const Vocabulary& v) {
     if (!v.token(left, &before) || !v.token(right, &after) || before.empty() || after.empty()) return;
     const auto first = static_cast<uint8_t>(after[0]), last = static_cast<uint8_t>(before.back());
     if (after.size() == 2 && first >= 0xE0 && last >= 0x80) {
-      uint32_t& rank = lefts.try_emplace(right << 8 | last, kNone).first->second;
+      uint32_t& rank = lefts.try_emplace(uint64_t{right} << 8 | last, kNone).first->second;
       rank = std::min(rank, made);
     }
     if (before.size() == 2 && after.size() == 1 && (before[0] & 0xF0) == 0xE0) found.push_back({left, made});
@@ -76,7 +76,7 @@ void Borders::find_characters(const Vocabulary& v) {
     if (!is_sure) continue;
     Character& character = characters_[code_of(a, b, c)] = {0, id};
     for (uint32_t last = 0x80; last < 0xC0; ++last) {
-      const auto threat = lefts.find(two << 8 | last);
+      const auto threat = lefts.find(uint64_t{two} << 8 | last);
       const bool is_safe = two >> shift_ < pair(static_cast<uint8_t>(last), a).lefts && (threat == lefts.end() || id < threat->second);
       character.unsure |= uint64_t{!is_safe} << (last & 63);
     }
