@@ -43,7 +43,11 @@ def normal_form(name: str) -> str:
     >>> normal_form("qwen-34b") == normal_form("qwen3-4b")
     False
     """
-    plain = re.sub(_DECIMAL, "-", re.sub(_VERSION, "", name.lower()))
+    plain = name.lower()
+    if "v" in plain:
+        plain = re.sub(_VERSION, "", plain)
+    if "p" in plain:
+        plain = re.sub(_DECIMAL, "-", plain)
     return re.sub(_DIGITS, "-", re.sub(_BETWEEN, "-", plain))
 
 
@@ -64,7 +68,7 @@ def readings(typed: str) -> Iterator[str]:
         while shorter != seen:
             seen, form = shorter, normal_form(shorter)
             yield form
-            if date := re.search(_DATE, form):
+            if "-20" in form and (date := re.search(_DATE, form)):
                 yield form[: date.start()] + DATED
             shorter = re.sub(_STORED, "", seen)
             if shorter == seen:

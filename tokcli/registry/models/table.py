@@ -116,23 +116,23 @@ class Table:
         """Find the lines of each row, and read the tokenizers."""
         group, source, date = MODELS_OF_USERS, self._path, ""
         for number, line in enumerate(lines, 1):
-            plain, place = line.strip(), f"{self._path}:{number}"
+            plain = line.strip()
             if not plain or plain[0] == "#":
                 continue
             if plain[0] == "[" and plain[-1] == "]":
                 group = plain[1:-1]
-            elif plain.split(None, 1)[0] == "source:":
+            elif plain.startswith("source:") and plain.split()[0] == "source:":
                 *cited, date = plain.split()[1:] or [""]
                 source = " ".join(cited)
             elif group == TOKENIZERS:
                 words = plain.split()
                 if len(words) != 2 or (self._is_users and not re.fullmatch(_REPOSITORY, words[1])):
-                    _fail(place, "expected the name of a tokenizer and its repository, ORG/NAME")
+                    _fail(f"{self._path}:{number}", "expected the name of a tokenizer and its repository, ORG/NAME")
                 self.repositories[words[0]] = words[1]
             elif not line[0].isspace():
                 self._blocks.append(_Block(group, source, date, [(number, plain)]))
             elif not self._blocks:
-                _fail(place, "names that belong to no row: a row begins at the start of its line")
+                _fail(f"{self._path}:{number}", "names that belong to no row: a row begins at the start of its line")
             else:
                 self._blocks[-1].lines.append((number, plain))
 
@@ -184,6 +184,8 @@ def expanded(names: str) -> Iterator[str]:
     >>> list(expanded("phi-{3,3.5}{,-mini}"))
     ['phi-3', 'phi-3-mini', 'phi-3.5', 'phi-3.5-mini']
     """
+    if "{" not in names:
+        return iter((names,))
     parts = re.split(_CHOICE, names)
     choices = [part.split(",") if at % 2 else [part] for at, part in enumerate(parts)]
     return map("".join, product(*choices)) if len(parts) > 1 else iter(parts)
