@@ -33,11 +33,12 @@ bool Encoder::encode_cut(size_t pieces, const uint8_t* end, IdBuffer* out, Resul
 }
 
 // Returns where to begin to cut a piece; nothing where it is short, or is a token. Borders take as long to be made as some
-// hundred thousand bytes to be merged.
+// hundred thousand bytes to be merged; text that repeats itself needs none.
 Encoder::Cut Encoder::cut_from(const uint8_t* p, const uint8_t* piece_end) {
   const auto size = static_cast<size_t>(piece_end - p);
   if (size < kLeastCut || vocabulary_.find_long(p, size) != kNone) return {};
-  const Borders* const borders = vocabulary_.borders((long_bytes_ += size) >= kWorthBorders);
+  if (!RepeatMerger::repeats(p) || !RepeatMerger::repeats(p + size / 2)) long_bytes_ += size;
+  const Borders* const borders = vocabulary_.borders(long_bytes_ >= kWorthBorders);
   if (borders == nullptr || !borders->are_of_pieces()) return {};
   return {borders, p + Borders::kBefore};
 }
