@@ -17,16 +17,19 @@ from tokcli.formats.strict_json import JsonNode, check_ids, parse_json_strictly
 # Classes of transformers that split and merge as GPT-2 does, without the ending Fast.
 _LIKE_GPT2 = frozenset(
     {
-        *(
-            "GPT2Tokenizer",
-            "RobertaTokenizer",
-            "BartTokenizer",
-            "LongformerTokenizer",
-            "LEDTokenizer",
-            "DebertaTokenizer",
-        ),
-        *("BlenderbotTokenizer", "CodeGenTokenizer", "WhisperTokenizer", "MvpTokenizer", "LayoutLMv3Tokenizer"),
-        *("LukeTokenizer", "MarkupLMTokenizer"),
+        "GPT2Tokenizer",
+        "RobertaTokenizer",
+        "BartTokenizer",
+        "LongformerTokenizer",
+        "LEDTokenizer",
+        "DebertaTokenizer",
+        "BlenderbotTokenizer",
+        "CodeGenTokenizer",
+        "WhisperTokenizer",
+        "MvpTokenizer",
+        "LayoutLMv3Tokenizer",
+        "LukeTokenizer",
+        "MarkupLMTokenizer",
     }
 )
 _LIKE_QWEN2 = frozenset({"Qwen2Tokenizer", "Qwen2VLTokenizer"})

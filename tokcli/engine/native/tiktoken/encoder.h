@@ -165,7 +165,7 @@ class Encoder {
   GrowingBuffer<uint32_t> more_;  // the ids of pieces that have more than three, and what merging writes
   size_t more_used_ = 0;
   std::vector<const uint8_t*> long_ends_;  // where pieces end of which some are long
-  size_t long_bytes_ = 0;                  // of all long pieces
+  size_t long_bytes_ = 0;                  // of all long pieces that do not repeat themselves
   MergeScratch scratch_;
   IdBuffer piece_ids_;
 };

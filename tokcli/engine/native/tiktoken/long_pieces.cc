@@ -37,7 +37,9 @@ bool Encoder::encode_cut(size_t pieces, const uint8_t* end, IdBuffer* out, Resul
 Encoder::Cut Encoder::cut_from(const uint8_t* p, const uint8_t* piece_end) {
   const auto size = static_cast<size_t>(piece_end - p);
   if (size < kLeastCut || vocabulary_.find_long(p, size) != kNone) return {};
-  if (!RepeatMerger::repeats(p) || !RepeatMerger::repeats(p + size / 2)) long_bytes_ += size;
+  static_assert(kLeastCut >= RepeatMerger::kRepeats);
+  const uint8_t* const middle = p + (size - RepeatMerger::kRepeats) / 2;  // from where so many bytes are of the piece
+  if (!RepeatMerger::repeats(p) || !RepeatMerger::repeats(middle)) long_bytes_ += size;
   const Borders* const borders = vocabulary_.borders(long_bytes_ >= kWorthBorders);
   if (borders == nullptr || !borders->are_of_pieces()) return {};
   return {borders, p + Borders::kBefore};
