@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <map>
 #include <string_view>
 
 #include "base/processor.h"
@@ -16,87 +15,111 @@
 
 namespace tokcli {
 
+// What is read of a token: its first two bytes, its last two, and its size, where 3 stands for more and 0 for no token.
+struct Borders::Outline {
+  uint8_t first = 0, second = 0, last_but_one = 0, last = 0, size = 0;
+  explicit Outline(std::string_view text = {}) : size(static_cast<uint8_t>(std::min<size_t>(text.size(), 3))) {
+    if (text.empty()) return;
+    first = static_cast<uint8_t>(text.front());
+    last = static_cast<uint8_t>(text.back());
+    if (text.size() == 1) return;
+    second = static_cast<uint8_t>(text[1]);
+    last_but_one = static_cast<uint8_t>(text[text.size() - 2]);
+  }
+};
+
+// The merges that decide whether characters of three bytes are sure.
+struct Borders::Threats {
+  bool are_in_order = true;                    // whether every token is made after its parts
+  std::vector<std::array<uint32_t, 2>> found;  // the first two bytes of a character, and all three
+  struct Left {
+    uint32_t two, made;
+    uint8_t before;
+  };
+  std::vector<Left> lefts;  // merges of two bytes that begin a character with what ends with the byte `before`
+
+  void add(uint32_t left, const Outline& a, uint32_t right, const Outline& b, uint32_t made) {
+    are_in_order = are_in_order && made > left && made > right;
+    if (b.size == 2 && b.first >= 0xE0 && a.last >= 0x80) lefts.push_back({right, made, a.last});
+    if (a.size == 2 && b.size == 1 && (a.first & 0xF0) == 0xE0) found.push_back({left, made});
+  }
+};
+
 Borders::Borders(const Vocabulary& v) : pairs_(size_t{1} << 16, {kNever, kNever, kNever, 0}) {
   const auto bits = static_cast<unsigned>(std::bit_width(v.id_count()));
   const unsigned filter_bits = std::clamp(bits, 11u, 18u) - 3;
   shift_ = bits < 16 ? 0 : bits - 15;
   filter_shift_ = 64 - filter_bits;
   filter_.resize(size_t{1} << filter_bits);
+  // Of each part, read in order once: merges come in the order of a hash table, and name each part many times.
+  constexpr size_t kBytesOfNoToken = 256;
+  std::vector<Outline> outlines(v.id_count() + kBytesOfNoToken);
+  for (uint32_t id = 0; id < v.id_count(); ++id) {
+    if (std::string_view text; v.token(id, &text)) outlines[id] = Outline(text);
+  }
+  for (size_t i = 0; i < kBytesOfNoToken; ++i) {
+    const char byte = static_cast<char>(i);
+    outlines[v.id_count() + i] = Outline({&byte, 1});
+  }
   std::vector<bool> is_made(v.id_count());
-  std::array<uint8_t, 256> bytes;
-  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(i);
-  const auto text_of = [&](uint32_t part) {
-    std::string_view text;
-    if (part < v.id_count()) v.token(part, &text);
-    else if (part - v.id_count() < bytes.size()) text = {reinterpret_cast<const char*>(&bytes[part - v.id_count()]), 1};
-    return text;
-  };
+  Threats threats;
   Pace pace;
   v.for_each_merge([&](uint32_t left, uint32_t right, uint32_t made) {
     pace.step(8);
     if (made < v.id_count()) is_made[made] = true;
-    const std::string_view a = text_of(left), b = text_of(right);
-    if (!a.empty() && !b.empty()) add(a, b, made);
+    if (std::max(left, right) >= outlines.size()) return;
+    const Outline &a = outlines[left], &b = outlines[right];
+    if (a.size == 0 || b.size == 0) return;
+    add(a, b, made);
+    threats.add(left, a, right, b, made);
   });
   for (uint32_t id = 0; id < v.id_count(); ++id) {
-    const std::string_view text = text_of(id);
-    if (text.size() == 1 ? v.byte_part(static_cast<uint8_t>(text[0])) != id : text.size() > 1 && !is_made[id])
-      are_of_pieces_ = false;
+    const Outline& token = outlines[id];
+    if (token.size == 1 ? v.byte_part(token.first) != id : token.size > 1 && !is_made[id]) are_of_pieces_ = false;
   }
-  find_characters(v);
+  find_characters(v, &threats);
 }
 
 // A character is sure where its first two bytes are merged first and its last one then, each before any merge that would take
 // a byte away, and where no token is made before its parts are: so that merges come in the order of their ranks, and none
 // that the character has a part in comes before it is there.
-void Borders::find_characters(const Vocabulary& v) {
+void Borders::find_characters(const Vocabulary& v, Threats* threats) {
   characters_.assign(size_t{1} << 16, {~uint64_t{0}, kNone});
-  std::map<uint64_t, uint32_t> lefts;  // of two bytes and one before: the lowest merge of the two with what ends so
-  std::vector<std::array<uint32_t, 2>> found;    // the first two bytes of a character, and all three
-  bool is_in_order = true;
-  v.for_each_merge([&](uint32_t left, uint32_t right, uint32_t made) {
-    std::string_view before, after;
-    is_in_order = is_in_order && made > left && made > right;
-    if (!v.token(left, &before) || !v.token(right, &after) || before.empty() || after.empty()) return;
-    const auto first = static_cast<uint8_t>(after[0]), last = static_cast<uint8_t>(before.back());
-    if (after.size() == 2 && first >= 0xE0 && last >= 0x80) {
-      uint32_t& rank = lefts.try_emplace(uint64_t{right} << 8 | last, kNone).first->second;
-      rank = std::min(rank, made);
-    }
-    if (before.size() == 2 && after.size() == 1 && (before[0] & 0xF0) == 0xE0) found.push_back({left, made});
-  });
-  if (!is_in_order) return;
-  for (const auto& [two, id] : found) {
+  if (!threats->are_in_order) return;
+  std::array<uint16_t, 256> rights;  // of each byte: the lowest of merging it with what begins the next character
+  for (unsigned byte = 0; byte < rights.size(); ++byte) {
+    rights[byte] = kNever;
+    for (unsigned next = 0xC0; next < 0x100; ++next)
+      rights[byte] = std::min(rights[byte], pair(static_cast<uint8_t>(byte), static_cast<uint8_t>(next)).rights);
+  }
+  const auto is_before = [](const Threats::Left& a, const Threats::Left& b) { return a.two < b.two; };
+  std::sort(threats->lefts.begin(), threats->lefts.end(), is_before);
+  for (const auto& [two, id] : threats->found) {
     std::string_view text;
     if (!v.token(id, &text) || text.size() != 3) continue;
     const auto a = static_cast<uint8_t>(text[0]), b = static_cast<uint8_t>(text[1]), c = static_cast<uint8_t>(text[2]);
-    bool is_sure = v.merged_bytes(a, b) == two && two >> shift_ < pair(b, c).rights;
-    for (unsigned next = 0xC0; next < 0x100; ++next)
-      is_sure = is_sure && id >> shift_ < pair(c, static_cast<uint8_t>(next)).rights;
-    if (!is_sure) continue;
+    if (v.merged_bytes(a, b) != two || two >> shift_ >= pair(b, c).rights || id >> shift_ >= rights[c]) continue;
     Character& character = characters_[code_of(a, b, c)] = {0, id};
-    for (uint32_t last = 0x80; last < 0xC0; ++last) {
-      const auto threat = lefts.find(uint64_t{two} << 8 | last);
-      const bool is_safe = two >> shift_ < pair(static_cast<uint8_t>(last), a).lefts && (threat == lefts.end() || id < threat->second);
-      character.unsure |= uint64_t{!is_safe} << (last & 63);
+    for (unsigned last = 0x80; last < 0xC0; ++last)
+      character.unsure |= uint64_t{two >> shift_ >= pair(static_cast<uint8_t>(last), a).lefts} << (last & 63);
+    const auto [begin, end] = std::equal_range(threats->lefts.begin(), threats->lefts.end(), Threats::Left{two, 0, 0}, is_before);
+    for (auto left = begin; left != end; ++left) {
+      if (left->before < 0xC0 && left->made <= id) character.unsure |= uint64_t{1} << (left->before & 63);
     }
   }
 }
 
-void Borders::add(std::string_view left, std::string_view right, uint32_t rank) {
-  const auto byte = [](char c) { return static_cast<uint8_t>(c); };
+void Borders::add(const Outline& left, const Outline& right, uint32_t rank) {
   const auto low = static_cast<uint16_t>(std::min<uint32_t>(rank >> shift_, kNever - 1));
-  const uint8_t last = byte(left.back()), first = byte(right[0]);
-  const uint32_t both = last | uint32_t{first} << 8;
-  Pair& pair = pairs_[number(last, first)];
-  if (left.size() == 1 && right.size() == 1) pair.rank = std::min(pair.rank, low);
-  if (left.size() == 1) pair.rights = std::min(pair.rights, low);
-  if (right.size() == 1) pair.lefts = std::min(pair.lefts, low);
-  const uint32_t before = left.size() > 1 ? byte(left[left.size() - 2]) : 0, after = right.size() > 1 ? byte(right[1]) : 0;
-  const Place ends(before | both << 8), begins(both | after << 16);
-  if (left.size() > 1 && right.size() > 1) word_of(begins) |= uint64_t{1} << begins.four_bit(before);
-  else if (left.size() > 1) word_of(ends) |= uint64_t{1} << (ends.three_bit() + kTwoAndOne);
-  else if (right.size() > 1) word_of(begins) |= uint64_t{1} << (begins.three_bit() + kOneAndTwo);
+  const uint32_t both = left.last | uint32_t{right.first} << 8;
+  Pair& pair = pairs_[number(left.last, right.first)];
+  if (left.size == 1 && right.size == 1) pair.rank = std::min(pair.rank, low);
+  if (left.size == 1) pair.rights = std::min(pair.rights, low);
+  if (right.size == 1) pair.lefts = std::min(pair.lefts, low);
+  const Place ends(left.last_but_one | both << 8), begins(both | uint32_t{right.second} << 16);
+  if (left.size > 1 && right.size > 1) word_of(begins) |= uint64_t{1} << begins.four_bit(left.last_but_one);
+  else if (left.size > 1) word_of(ends) |= uint64_t{1} << (ends.three_bit() + kTwoAndOne);
+  else if (right.size > 1) word_of(begins) |= uint64_t{1} << (begins.three_bit() + kOneAndTwo);
 }
 
 namespace {

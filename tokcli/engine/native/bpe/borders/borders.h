@@ -13,7 +13,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 #include <vector>
 
 #include "bpe/vocabulary.h"
@@ -47,7 +46,9 @@ class Borders {
     uint32_t id;
   };
   static size_t code_of(uint8_t a, uint8_t b, uint8_t c) { return (a & 15u) << 12 | (b & 63u) << 6 | (c & 63u); }
-  void find_characters(const Vocabulary& v);
+  struct Outline;
+  struct Threats;
+  void find_characters(const Vocabulary& v, Threats* threats);
   // What is known of two bytes. Ranks are divided by 2^shift_, and the highest number stands for none: where two of these
   // are different, so are the ranks.
   struct Pair {
@@ -71,7 +72,7 @@ class Borders {
   // two tokens (across the border after it for kTwoAndOne), and that it and the next byte are merged, or are sure to be.
   enum Known : unsigned { kOneAndTwo, kTwoAndOne, kTwoAndTwo, kSure, kMerges };
 
-  void add(std::string_view left, std::string_view right, uint32_t rank);
+  void add(const Outline& left, const Outline& right, uint32_t rank);
   uint64_t find_here(const uint8_t* p, const Pair* pairs) const;
   uint64_t find_portable(const uint8_t* p) const;
   uint64_t find_avx2(const uint8_t* p) const;
