@@ -318,7 +318,7 @@ class TextRequest(InputRequest[AskedText]):
 
     @cached_property
     def template_ids(self) -> tuple[array[int], array[int]]:
-        """The ids that the post-processor puts before and after a text (uint32), if it takes it once."""
+        """The ids that the post-processor puts before and after a text (uint32)."""
         if not (self.options.add_special_tokens and self.encoding.tokenizer.sees_whole_texts):
             return array("I"), array("I")
         ids = array("I", self.encoding.tokenizer.finish([Tokens([TEXT])], True).ids)
@@ -335,16 +335,14 @@ class TextRequest(InputRequest[AskedText]):
         if len(counts) == 1 and not self.options.add_special_tokens:
             return counts[0]
         times, more = self._template_sizes[len(counts) - 1]
-        copies = self.encoding.tokenizer.copies
-        return sum(time * (count // copies) for time, count in zip(times, counts, strict=True)) + more
+        return sum(time * count for time, count in zip(times, counts, strict=True)) + more
 
     @cached_property
     def _template_sizes(self) -> list[tuple[list[int], int]]:
         """For a text and for a pair: how often the post-processor takes each text, and how many ids it adds."""
-        copies = self.encoding.tokenizer.copies
 
         def size(*counts: int) -> int:
-            texts = [Tokens([0] * count * copies) for count in counts]
+            texts = [Tokens([0] * count) for count in counts]
             return len(self.encoding.tokenizer.finish(texts, self.options.add_special_tokens).ids)
 
         more = size(0, 0)

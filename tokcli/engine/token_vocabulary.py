@@ -98,11 +98,6 @@ class TokenVocabulary(Protocol):
         """Notes on what the file asks for that is not done unasked; each continues a sentence with the file's name."""
         return ()
 
-    @property
-    def copies(self) -> int:
-        """The number of times that `encode` gives the ids of a text: once, unless a template repeats texts."""
-        return 1
-
     def finish(self, texts: list[Tokens], add: bool) -> Tokens:
         """Return one text or a pair of texts after the post-processor, with its special tokens if `add` is true."""
         del add

@@ -234,8 +234,8 @@ def encode_whole(request: EncodeRequest, source: streams.Input | Record, writer:
 
 def _most_wanted(request: EncodeRequest) -> int | None:
     """Return how many tokens at the beginning of a text tell what -n keeps of it; None where all are needed."""
-    asked, copies = request.options, request.encoding.tokenizer.copies
-    return None if asked.limit is None or asked.keep == "last" or copies > 1 else asked.limit + 1
+    asked = request.options
+    return None if asked.limit is None or asked.keep == "last" else asked.limit + 1
 
 
 def _tokens_of(request: EncodeRequest, source: streams.Input | Record, most: int | None) -> tuple[str, Tokens]:
@@ -308,11 +308,10 @@ def room(request: EncodeRequest, limit: int, texts: int = 1) -> int:
 
 
 def _times(tokenizer: Tokenizer, texts: int) -> int:
-    """Return how often a template takes a text: once, or the most often taken text of the template so many times."""
-    if tokenizer.copies == 1 and texts == 1:
+    """Return how often a template takes a text: a single one once, of a pair the one that it takes most often."""
+    if texts == 1:
         return 1
-    one = Tokens([0] * tokenizer.copies)
-    alone = [[one if place == at else Tokens([]) for place in range(texts)] for at in range(texts)]
+    alone = [[Tokens([0]) if place == at else Tokens([]) for place in range(texts)] for at in range(texts)]
     return max(1, *(len(tokenizer.finish(each, False).ids) for each in alone))
 
 
@@ -321,13 +320,13 @@ def _kept(request: EncodeRequest, found: Sequence[Tokens]) -> tuple[list[Tokens]
 
     A pair loses tokens of its longer text first, as in the library tokenizers ("LongestFirst").
     """
-    limit, copies = request.options.limit, request.encoding.tokenizer.copies
-    if limit is None or (copies > 1 and len(found) == 1 and not request.adds_tokens):
-        return list(found), False  # repeated texts are cut as they are written
-    sizes = [len(tokens.ids) // copies for tokens in found]
+    limit = request.options.limit
+    if limit is None:
+        return list(found), False
+    sizes = [len(tokens.ids) for tokens in found]
     kept = longest_first(sizes, room(request, limit, len(found)))
     at_end = request.options.keep == "last"
-    parts = [_part(tokens, size, of, copies, at_end) for tokens, size, of in zip(found, kept, sizes, strict=True)]
+    parts = [_part(tokens, size, of, at_end) for tokens, size, of in zip(found, kept, sizes, strict=True)]
     return parts, kept != sizes
 
 
@@ -349,8 +348,8 @@ def longest_first(sizes: Sequence[int], most: int) -> list[int]:
     return [more, less] if first > second else [less, more]
 
 
-def _part(tokens: Tokens, size: int, of: int, copies: int, at_end: bool) -> Tokens:
-    """Return the first (or the last) `size` of a text's `of` tokens, as often as there are `copies`."""
+def _part(tokens: Tokens, size: int, of: int, at_end: bool) -> Tokens:
+    """Return the first (or the last) `size` of a text's `of` tokens."""
     if size == of:
         return tokens
     begin = of - size if at_end else 0
@@ -359,8 +358,7 @@ def _part(tokens: Tokens, size: int, of: int, copies: int, at_end: bool) -> Toke
     def pairs(numbers: Spans | None) -> Spans | None:
         return None if numbers is None else numbers[2 * begin : 2 * end]
 
-    part = Tokens(tokens.ids[begin:end], spans=pairs(tokens.spans), blanks=pairs(tokens.blanks))
-    return part if copies == 1 else joined([part] * copies)
+    return Tokens(tokens.ids[begin:end], spans=pairs(tokens.spans), blanks=pairs(tokens.blanks))
 
 
 def cut_records(ids: memoryview, offsets: memoryview, most: int) -> tuple[memoryview, memoryview, list[bool]]:

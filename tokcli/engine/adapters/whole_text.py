@@ -281,11 +281,6 @@ class WholeTextTokenizer(TokenVocabulary):
         return self.inner.finish(texts, add)
 
     @property
-    def copies(self) -> int:
-        """The number of times that `encode` gives the ids of a text."""
-        return self.inner.copies
-
-    @property
     def has_template(self) -> bool:
         """Whether `finish` can add special tokens."""
         return self.inner.has_template

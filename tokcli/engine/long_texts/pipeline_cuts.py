@@ -25,7 +25,7 @@ def cuts_of_pipeline(parts: Pipeline) -> PipelineCuts | None:
     steps: list[norm.Normalizer] = flat(parts.normalizer)
     splitters: list[split.Splitter] = flat(parts.splitter)
     are_known = all(isinstance(step, (*_BY_CHARACTER, norm.Prepend, norm.Strip)) or _replaces(step) for step in steps)
-    if not are_known or parts.copies != 1 or parts.is_byte_level or "" in parts.added_texts.values():
+    if not are_known or parts.is_byte_level or "" in parts.added_texts.values():
         return None
     pieces = _PieceCuts(splitters)
     model = None

@@ -119,7 +119,7 @@ def trims(processor: PostProcessor | None) -> bool:
 
 
 def copies(processor: PostProcessor | None) -> int:
-    """Return how often a post-processor takes a single text, which it does without `add`, too."""
+    """Return how often a post-processor takes a single text."""
     return 1 if processor is None else len(joined(processor([Tokens([0])], False)).ids)
 
 

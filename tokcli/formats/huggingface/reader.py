@@ -16,7 +16,6 @@ from tokcli.engine.pipeline.added_tokens import AddedToken
 from tokcli.engine.pipeline.models import Model, Unigram
 from tokcli.engine.pipeline.pipeline import Pipeline
 from tokcli.engine.pipeline.processors import copies
-from tokcli.engine.pipeline.repeating import RepeatingPipeline
 from tokcli.formats.huggingface.batching import batching_notes, dropout_notes
 from tokcli.formats.huggingface.components import asks_for_start, read_normalizer, read_pre_tokenizer, read_processor
 from tokcli.formats.huggingface.cut_pattern import CutPattern, cut_pattern_of
@@ -66,8 +65,9 @@ def read_components(top: JsonNode, model: Model, added: Sequence[AddedToken], no
     cuts = CutPattern() if splitter is None else cut_pattern_of(pre_tokenizer.value, splitter)
     is_byte_level = "ByteLevel" in _types(pre_tokenizer.value) | _types(top.value.get("decoder"))
     processor = read_processor(top.member("post_processor")) if top.has("post_processor") else None
-    kind = RepeatingPipeline if copies(processor) > 1 else Pipeline
-    return kind(
+    if copies(processor) > 1:
+        top.member("post_processor").fail("a template that takes a text more than once is not supported")
+    return Pipeline(
         model=model,
         decoder=decoder,
         normalizer=read_normalizer(top.member("normalizer")) if top.has("normalizer") else None,
