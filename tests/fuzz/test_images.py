@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import struct
+from array import array
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -42,7 +43,7 @@ def calls(vocabulary: Any, family: int) -> list[Callable[[], Any]]:
         lambda: encoder.encode_array(TEXT, 2),
         lambda: encoder.encode_batch([TEXT, "", "ab"], 2),
         lambda: encoder.encode_batch_lists(["ab", TEXT], 2),
-        lambda: vocabulary.encode_piece(TEXT.encode()),
+        lambda: vocabulary.encode_pieces(TEXT.encode(), array("Q", [len(TEXT.encode())]), keeps_counts=True),
         lambda: encoder.decode(encoder.encode(TEXT) or []),
         *(lambda i=i: encoder.decode_str([i]) for i in unknown),
     ]

@@ -138,11 +138,11 @@ IDS = array("I", [97]) * (8 << 20)
 CALLS: dict[str, Callable[[], Callable[[], object]]] = {
     "count of one piece": lambda: partial(vocabulary().count, A, CL100K),
     "count in threads": lambda: partial(vocabulary().count, ("a" * 1000 + " ") * (1 << 16), CL100K, 3),
-    "encode of one piece": lambda: partial(vocabulary().encode_str, A, CL100K),
-    "encode of a buffer": lambda: partial(vocabulary().encode_buffer, A.encode(), CL100K),
-    "encode_piece": lambda: partial(vocabulary().encode_piece, A.encode()),
-    "encode to a list": lambda: partial(vocabulary().encode, "b c" * (4 << 20), CL100K),
-    "encode_batch": lambda: partial(vocabulary().encode_batch, [A, A], CL100K, 2),
+    "encode of one piece": lambda: partial(vocabulary().encode, A, CL100K),
+    "encode of a buffer": lambda: partial(vocabulary().encode, A.encode(), CL100K),
+    "encode_piece": lambda: partial(vocabulary().encode_pieces, A.encode(), array("Q", [len(A)])),
+    "encode to a list": lambda: partial(vocabulary().encode, "b c" * (4 << 20), CL100K, as_list=True),
+    "encode_batch": lambda: partial(vocabulary().encode_batch, [A, A], CL100K, False, 2),
     "decode": lambda: partial(vocabulary().decode, IDS.tolist()),
     "Decoder": lambda: partial(native.Decoder(vocabulary(), {}).decode, IDS, 4),
     "split": lambda: partial(native.split, "b c" * (8 << 20), CL100K),
@@ -204,7 +204,7 @@ def test_a_trainer_ends_with_ctrl_c_and_is_of_no_use_then() -> None:
 
 
 def test_a_vocabulary_is_as_before_after_ctrl_c() -> None:
-    used, expected = vocabulary(), vocabulary().encode("aaab aab" * 1000, CL100K)
+    used, expected = vocabulary(), vocabulary().encode("aaab aab" * 1000, CL100K, as_list=True)
     interrupted(lambda: used.count(A, CL100K))
     assert used.encode("aaab aab" * 1000, CL100K) == expected
     assert used.count(A[: 1 << 16], CL100K) == (1 << 16) // 128

@@ -170,9 +170,9 @@ class Id:
 ends, ids, given = array("Q", [1, 2]), array("I", [97, 98]), [97, Id(), 98]
 calls = [
     lambda: native.LongestMatch([b"a", b"b"]).find(b"ab", 2, 9),
-    lambda: vocabulary.count_pieces(tokens[:3]),
+    lambda: vocabulary.encode_pieces(b"".join(tokens[:3]), array("Q", [sum(map(len, tokens[:3]))]), False, True, True)[1:],
     lambda: bytes(vocabulary.encode_batch(["ab", "c"], 1)[0]),
-    lambda: vocabulary.encode_batch_lists(["ab", "c"], 1),
+    lambda: vocabulary.encode_batch(["ab", "c"], 1, True),
     lambda: vocabulary.decode(given),
     lambda: native.format_rows([(ids, None)]),
     lambda: native.Stacks(b"ab", [(b"a", ends)], None, b"", [b"x"], False, glyphs).rows(0, 9),

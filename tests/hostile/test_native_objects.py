@@ -180,7 +180,7 @@ gc.collect()
 gc.freeze()
 for _ in range(8):
     signal.setitimer(signal.ITIMER_REAL, 0.002, 0.002)
-    ids = vocabulary.encode("b c " * (2 << 20), 1)
+    ids = vocabulary.encode("b c " * (2 << 20), 1, as_list=True)
     signal.setitimer(signal.ITIMER_REAL, 0)
     assert len(ids) == 8 << 20
     assert gc.is_tracked(ids)
@@ -241,7 +241,11 @@ model.learn({ord("a"): b"a"}, {}, {})
     ("prepare", "call", "after"),
     [
         (VOCABULARY, 'vocabulary.count("b c " * (4 << 20), 1, 3)', 'assert vocabulary.count("b c " * 10, 1, 3) == 40'),
-        (VOCABULARY, 'vocabulary.encode_batch_lists(["b c " * (1 << 18)] * 8, 1, 3)', 'vocabulary.count("b", 1)'),
+        (
+            VOCABULARY,
+            'vocabulary.encode_batch(["b c " * (1 << 18)] * 8, 1, True, 3)',
+            'vocabulary.count("b", 1)',
+        ),
         (MODEL, 'model.count("a" * (8 << 20), b"", b"")', 'model.learn({ord("b"): b"b"}, {}, {})'),
         ("table = native.PieceTable()", 'table.count(b"b c " * (4 << 20), 1)', "len(table)"),
     ],

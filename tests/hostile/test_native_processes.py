@@ -43,11 +43,11 @@ def work(call):
         call()
 for call in (
     lambda: vocabulary.count(text, 1, 2),
-    lambda: vocabulary.encode(text, 1),
-    lambda: vocabulary.encode_batch([text, text], 1, 2),
+    lambda: vocabulary.encode(text, 1, as_list=True),
+    lambda: vocabulary.encode_batch([text, text], 1, False, 2),
     lambda: table.count(data, 1),
     lambda: native.valid_utf8(data),
-    lambda: native.format_ids(vocabulary.encode_str(text, 1), b" "),
+    lambda: native.format_ids(vocabulary.encode(text, 1), b" "),
 ):
     threading.Thread(target=work, args=(call,), daemon=True).start()
 time.sleep(0.3)
@@ -108,7 +108,7 @@ needs_fork = [
 def test_the_child_of_a_fork_encodes_while_others_did(_: None) -> None:
     image = native.build_image(bytes(range(256)), array("I", [1] * 256), array("I", range(256)), bytes(32))
     vocabulary = native.Vocabulary(image)
-    with Working(*[lambda: vocabulary.encode_batch(["a b"] * 50, CL100K, 1)] * 4):
+    with Working(*[lambda: vocabulary.encode_batch(["a b"] * 50, CL100K)] * 4):
         for _attempt in range(10):
             assert exit_of_child(lambda: vocabulary.count("a b" * 100_000, CL100K, 3)) == 0
 

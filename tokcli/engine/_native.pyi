@@ -97,77 +97,96 @@ class Vocabulary:
         """Return whether every byte of the image is as it was built."""
     def source(self) -> bytes:
         """Return the 32 bytes that build_image was given as `source`."""
+    @overload
+    def encode(
+        self,
+        text: str | Buffer,
+        splitter: SupportsIndex | Pattern,
+        as_list: Literal[False] = False,
+        threads: SupportsIndex = 1,
+        check: TextCheck | None = None,
+    ) -> Ids | None: ...
+    @overload
+    def encode(
+        self,
+        text: str | Buffer,
+        splitter: SupportsIndex | Pattern,
+        as_list: Literal[True],
+        threads: SupportsIndex = 1,
+        check: TextCheck | None = None,
+    ) -> list[int] | None:
+        """Return the ids of a text, or of UTF-8, which is not checked, as a buffer or as a list."""
     def count(
-        self, text: str, splitter: SupportsIndex | Pattern, threads: SupportsIndex = 1, check: TextCheck | None = None
+        self,
+        text: str | Buffer,
+        splitter: SupportsIndex | Pattern,
+        threads: SupportsIndex = 1,
+        check: TextCheck | None = None,
     ) -> int | None:
-        """Return the number of ids of a text."""
-    def count_buffer(self, data: Buffer, splitter: SupportsIndex | Pattern, threads: SupportsIndex = 1) -> int:
-        """Return the number of ids of a text in UTF-8, which is not checked."""
-    def encode(self, text: str, splitter: SupportsIndex | Pattern, check: TextCheck | None = None) -> list[int] | None:
-        """Return the ids of a text as a list."""
-    def encode_str(
-        self, text: str, splitter: SupportsIndex | Pattern, threads: SupportsIndex = 1, check: TextCheck | None = None
-    ) -> Ids | None:
-        """Return the ids of a text as a buffer."""
-    def encode_buffer(self, data: Buffer, splitter: SupportsIndex | Pattern, threads: SupportsIndex = 1) -> Ids:
-        """Return the ids of a text in UTF-8, which is not checked, as a buffer."""
-    def encode_split(self, data: Buffer, ends: Buffer, is_noise: bool = False) -> Ids:
-        """Return the ids of a text in UTF-8, which is not checked, whose pieces end at some bytes (uint64).
+        """Return the number of ids of a text, or of UTF-8, which is not checked."""
+    def encode_pieces(
+        self, data: Buffer, ends: Buffer, is_noise: bool = False, keeps_ids: bool = True, keeps_counts: bool = False
+    ) -> tuple[Ids | None, bytes | None, int]:
+        """Return the ids of a text whose pieces end at some bytes (uint64), the number of each piece's, and of all.
 
-        `is_noise`: there are other bytes in it, and the pieces end as split_noise has them.
+        The ids and the numbers (uint32) are None unless they are kept. `is_noise`: there are bytes in the text that are
+        not UTF-8, and the pieces end as split_noise has them; then there are no numbers of single pieces.
         """
-    def encode_each(self, data: Buffer, ends: Buffer, /) -> tuple[Ids, bytes]:
-        """Return the ids of a text that is given as to encode_split, and the number of ids of each piece (uint32)."""
-    def count_split(self, data: Buffer, ends: Buffer, is_noise: bool = False) -> int:
-        """Return the number of ids of a text that is given as to encode_split."""
-    def encode_piece(self, piece: Buffer, /) -> list[int]:
-        """Return the ids of one piece, which is not split."""
-    def count_pieces(self, pieces: list[bytes], /) -> bytes:
-        """Return the number of ids of each piece (uint32)."""
+    @overload
     def encode_batch(
         self,
         texts: list[str],
         splitter: SupportsIndex | Pattern,
+        as_lists: Literal[False] = False,
         threads: SupportsIndex = 1,
         check: TextCheck | None = None,
-    ) -> tuple[Ids, bytes] | None:
-        """Return the ids of all texts, and where each text's ids begin and the last one's end (uint64)."""
-    def encode_batch_lists(
+    ) -> tuple[Ids, bytes] | None: ...
+    @overload
+    def encode_batch(
         self,
         texts: list[str],
         splitter: SupportsIndex | Pattern,
+        as_lists: Literal[True],
         threads: SupportsIndex = 1,
         check: TextCheck | None = None,
     ) -> list[list[int] | None]:
-        """Return the ids of each text as a list, and None for each text of which the check does not hold."""
+        """Return the ids of all texts, and where each text's ids begin and the last one's end (uint64).
+
+        `as_lists`: return a list of ids for each text, and None for each text of which the check does not hold.
+        """
+    @overload
     def encode_records(
         self,
         data: Buffer,
         ends: Buffer,
         separator_size: SupportsIndex,
-        family: SupportsIndex | Pattern,
+        splitter: SupportsIndex | Pattern,
         is_noise: bool = False,
         tokens: Buffer = b"",
         puts_space: bool = False,
-    ) -> tuple[Ids, bytes] | None:
+        keeps_ids: Literal[True] = True,
+    ) -> tuple[Ids, bytes] | None: ...
+    @overload
+    def encode_records(
+        self,
+        data: Buffer,
+        ends: Buffer,
+        separator_size: SupportsIndex,
+        splitter: SupportsIndex | Pattern,
+        is_noise: bool,
+        tokens: Buffer,
+        puts_space: bool,
+        keeps_ids: Literal[False],
+    ) -> bytes | None:
         """Return the ids of all records, and where each record's ids begin and the last one's end (uint64).
+
+        Unless ids are kept, return the number of ids of each record (uint32) alone.
 
         Records are in one buffer of UTF-8, which is not checked; of any bytes where it `is_noise`. Each ends before one
         of `ends` (uint64), where its separator ends. `tokens` are those that become their ids, as find_in_records gives
         them; None where one of these is not in one record. With `puts_space`, the text before, between and after them
         gets a space in front, unless it begins with one or is empty.
         """
-    def count_records(
-        self,
-        data: Buffer,
-        ends: Buffer,
-        separator_size: SupportsIndex,
-        family: SupportsIndex | Pattern,
-        is_noise: bool = False,
-        tokens: Buffer = b"",
-        puts_space: bool = False,
-    ) -> bytes | None:
-        """Return the number of ids of each record (uint32); records are given as to encode_records."""
     def parents(self) -> bytes:
         """Return the two ids that merge into each id (uint32): all left ones, then all right ones.
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tokcli.engine import backend
 from tokcli.engine.bpe.image import UNNAMED
 from tokcli.training.corpus_counter import PieceCounts
 from tokcli.training.trainer import BYTES, CountedPieces, Merges, PairsLeft, TrainingRules
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 SLICE_MS = 50  # of merging between two checks for signals, and two reports of merges
 LISTS_SHARE = 4  # lists get a quarter of the memory allowed; the rest is for pieces
@@ -39,7 +42,7 @@ def native_merges(counts: CountedPieces, rules: TrainingRules) -> Merges | None:
         if len(ranks) > len(BYTES):
             encode = _encoder(native, rules.tokens)
             for piece, count in counts.items():
-                trainer.add(array("I", encode(piece)), count)
+                trainer.add(encode(piece), count)
         elif counts.runs:
             for block in counts.blocks():
                 trainer.add_block(block)
@@ -63,8 +66,13 @@ def _run(trainer: Any, wanted: int) -> Merges:
     return PairsLeft(*trainer.end()) if wanted else None
 
 
-def _encoder(native: Any, tokens: list[bytes]) -> Callable[[bytes], list[int]]:
-    """Return a function that encodes a piece; the id of a token is its index."""
+def _encoder(native: Any, tokens: list[bytes]) -> Callable[[bytes], Buffer]:
+    """Return a function that encodes a piece (uint32); the id of a token is its index."""
     image = native.build_image(b"".join(tokens), array("I", map(len, tokens)), array("I", range(len(tokens))), UNNAMED)
-    encode: Callable[[bytes], list[int]] = native.Vocabulary(image).encode_piece
+    vocabulary = native.Vocabulary(image)
+
+    def encode(piece: bytes) -> Buffer:
+        ids: Buffer = vocabulary.encode_pieces(piece, array("Q", [len(piece)]))[0]
+        return ids
+
     return encode

@@ -13,7 +13,7 @@ from tokcli.engine.bpe.bpe import encode_piece
 from tokcli.engine.bpe.image import image_of
 from tokcli.engine.bpe.pairs import SHIFT, merge
 from tokcli.engine.bpe.ranks import live_merges, live_merges_by_python, ranks_of_merges, ranks_of_pairs
-from tokcli.engine.tiktoken.native_encoder import open_vocabulary
+from tokcli.engine.tiktoken.native_encoder import NativePieces, open_vocabulary
 
 LETTERS = st.integers(97, 99)
 
@@ -78,7 +78,7 @@ def test_merges_in_any_order_are_ranks_only_where_these_merge_alike(
         assert encode_piece(ranked.ranks, text.encode()) == expected
     if backend.native() is not None:
         opened = open_vocabulary(lambda: image_of(ranked.ranks | ranked.whole_only, ranked.merges))
-        assert opened.encode_piece(text.encode()) == expected
+        assert NativePieces(opened).encode_piece(text.encode()) == expected
 
 
 def test_tokens_too_long_to_be_tried_have_no_ranks() -> None:

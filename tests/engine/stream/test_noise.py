@@ -187,9 +187,9 @@ def test_time_grows_with_the_size_of_noise(unit: bytes, errors: chunks.Utf8Error
 def test_native_code_takes_any_bytes_and_any_ends(data: bytes, sizes: list[int], start: int, is_whole: bool) -> None:
     vocabulary = native.Vocabulary(tokcli.get_encoding("o200k_base").tokenizer._load_image())
     ends = array("Q", sorted({*(end for end in accumulate(sizes) if end < len(data)), *([len(data)] if data else [])}))
-    ids = memoryview(vocabulary.encode_split(data, ends, True)).cast("I").tolist()
+    ids = memoryview(vocabulary.encode_pieces(data, ends, True)[0]).cast("I").tolist()
     assert vocabulary.decode(ids) == data
-    assert vocabulary.count_split(data, ends, True) == len(ids)
+    assert vocabulary.encode_pieces(data, ends, True, keeps_ids=False)[2] == len(ids)
     for by in (0, OWN_ENCODING.tokenizer.pretokenizer.native_pattern):
         if start > len(data):
             with pytest.raises(ValueError, match="ends before its beginning"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from array import array
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -116,7 +117,7 @@ def test_a_decoded_str_is_the_one_that_python_makes(wide: str, before: int) -> N
 NUMBERS: dict[str, Callable[[Any, Any], object]] = {
     "family": lambda vocabulary, number: vocabulary.count("a", number),
     "threads": lambda vocabulary, number: vocabulary.count("a", CL100K, number),
-    "separator_size": lambda vocabulary, number: vocabulary.count_records(b"a\n", array("Q", [2]), number, CL100K),
+    "separator_size": lambda vocabulary, number: vocabulary.encode_records(b"a\n", array("Q", [2]), number, CL100K),
     "limit": lambda _, number: native.format_records(array("I", [1]), array("Q", [0, 1]), b" ", b"\n", number),
     "begin": lambda _, number: native.pack_records(array("I", [1]), array("Q", [0, 1]), number, None, True),
     "separator": lambda _, number: native.record_ends(b"a\n", number),
@@ -147,13 +148,15 @@ def test_what_is_no_int_is_a_type_error(vocabulary: Any, name: str, number: obje
 
 
 def test_a_text_of_another_type_is_named(vocabulary: Any) -> None:
-    for call in (vocabulary.count, vocabulary.encode, vocabulary.encode_str):
-        with pytest.raises(TypeError, match="expected str, not bytes"):
-            call(b"a", CL100K)
+    for call in (vocabulary.count, vocabulary.encode):
+        with pytest.raises(TypeError, match="bytes-like"):
+            call(7, CL100K)
+    with pytest.raises(TypeError, match="expected str, not bytes"):
+        vocabulary.encode_batch([b"a"], CL100K)
     with pytest.raises(TypeError, match="expected Vocabulary, not str"):
         native.Decoder("o200k_base", {})
     with pytest.raises(TypeError, match="bytes-like"):
-        vocabulary.encode_piece("a")
+        vocabulary.encode_pieces("a", array("Q", [1]))
     with pytest.raises(TypeError, match="bytes-like"):
         native.split(7, CL100K)
     assert native.split(b"a b", CL100K) == native.split("a b", CL100K)
@@ -161,7 +164,7 @@ def test_a_text_of_another_type_is_named(vocabulary: Any) -> None:
 
 @pytest.mark.parametrize("text", ["\ud800", "ab \udfff" * 100])
 def test_a_lone_surrogate_is_a_unicode_error(vocabulary: Any, text: str) -> None:
-    for call in (vocabulary.count, vocabulary.encode, vocabulary.encode_str):
+    for call in (vocabulary.count, vocabulary.encode, partial(vocabulary.encode, as_list=True)):
         with pytest.raises(UnicodeEncodeError):
             call(text, CL100K)
     with pytest.raises(UnicodeEncodeError):
@@ -169,11 +172,11 @@ def test_a_lone_surrogate_is_a_unicode_error(vocabulary: Any, text: str) -> None
 
 
 def test_a_byte_that_is_no_token_is_a_key_error(vocabulary: Any) -> None:
-    for call in (vocabulary.encode_piece, lambda data: vocabulary.count_pieces([data])):
+    for keeps_ids in (True, False):
         with pytest.raises(KeyError):
-            call(b"h\xff")
+            vocabulary.encode_pieces(b"h\xff", array("Q", [2]), keeps_ids=keeps_ids)
     with pytest.raises(KeyError):
-        vocabulary.count_buffer(b"h \xff", CL100K)
+        vocabulary.count(b"h \xff", CL100K)
 
 
 def test_an_image_of_too_large_an_id_is_a_value_error() -> None:

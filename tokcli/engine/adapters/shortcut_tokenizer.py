@@ -10,7 +10,6 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
-from itertools import chain
 from typing import TYPE_CHECKING, TypeVar
 
 from tokcli.engine.adapters.whole_text import WholeTextTokenizer
@@ -166,12 +165,11 @@ class ShortcutTokenizer(WholeTextTokenizer):
 
     def _encode_slowly(self, text: str) -> list[int]:
         """Return the ids of a text that the shortcut does not hold for and that has no added tokens."""
-        native, words = self.fast.native, self.inner.cut(text)
-        if words is None or native is None:
+        merging, words = self.fast.pieces, self.inner.cut(text)
+        if words is None or merging is None:
             return self.inner.encode(text, NONE)
-        pieces = [native.encode_piece(word.encode()) for word in words]
-        found = [ids for ids in pieces if ids is not None]
-        return list(chain.from_iterable(found)) if len(found) == len(pieces) else self.inner.encode(text, NONE)
+        ids = merging.encode(SplitText.of(filter(None, words)))
+        return self.inner.encode(text, NONE) if ids is None else ids.tolist()
 
     def encode_spans(self, part: AnyChunk) -> Tokens:
         """Return the tokens of a whole text with their places in characters; InputError where these are not known."""

@@ -86,7 +86,7 @@ class DroppedRanks(RankTokenizer):
     """
 
     def __init__(self, base: RankTokenizer, dropout: Dropout) -> None:
-        vars(self).update(vars(base), mergeable_ranks=base.mergeable_ranks, native=None, _opened=None)
+        vars(self).update(vars(base), mergeable_ranks=base.mergeable_ranks, native=None, pieces=None, _opened=None)
         self._dropout = dropout
         self._cache = PieceCache(self.encode_piece, limit=0)
         self._parents: dict[bytes, tuple[bytes, bytes] | None] = vars(base).setdefault("_parents_by_token", {})

@@ -8,6 +8,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Mapping
 from functools import wraps
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from tokcli.engine import backend
@@ -114,28 +115,24 @@ class NativeEncoder:
     @or_none
     def encode(self, text: str) -> list[int] | None:
         """Return the ids of a text."""
-        return self._vocabulary.encode(text, self._family, self._check)
-
-    @or_none
-    def encode_piece(self, piece: bytes) -> list[int]:
-        """Return the ids of bytes that are not split."""
-        return self._vocabulary.encode_piece(piece)
+        return self._vocabulary.encode(text, self._family, True, 1, self._check)
 
     @or_none
     def encode_array(self, text: str, threads: int = 1) -> memoryview | None:
         """Return the ids of a text as an array."""
-        ids = self._vocabulary.encode_str(text, self._family, threads, self._check)
+        ids = self._vocabulary.encode(text, self._family, False, threads, self._check)
         return None if ids is None else memoryview(ids).cast("I")
 
     @or_none
-    def encode_utf8(self, data: Buffer) -> memoryview:
+    def encode_utf8(self, data: Buffer) -> memoryview | None:
         """Return the ids of UTF-8, which the caller has checked, as an array."""
-        return memoryview(self._vocabulary.encode_buffer(data, self._family)).cast("I")
+        ids = self._vocabulary.encode(data, self._family)
+        return None if ids is None else memoryview(ids).cast("I")
 
     @or_none
-    def count_utf8(self, data: Buffer) -> int:
+    def count_utf8(self, data: Buffer) -> int | None:
         """Return the number of ids of UTF-8, which the caller has checked."""
-        return self._vocabulary.count_buffer(data, self._family)
+        return self._vocabulary.count(data, self._family)
 
     @or_none
     def encode_records(self, data: Buffer, ends: Buffer, separator_size: int) -> tuple[memoryview, memoryview] | None:
@@ -146,19 +143,20 @@ class NativeEncoder:
     @or_none
     def count_records(self, data: Buffer, ends: Buffer, separator_size: int) -> memoryview | None:
         """Return the number of ids of each record as an array."""
-        counts = self._vocabulary.count_records(data, ends, separator_size, self._family, *self._of_records)
+        records = data, ends, separator_size, self._family, *self._of_records
+        counts = self._vocabulary.encode_records(*records, False)
         return None if counts is None else memoryview(counts).cast("I")
 
     @or_none
     def encode_batch(self, texts: list[str], threads: int) -> tuple[memoryview, memoryview] | None:
         """Return the ids of all texts as an array, and where each text's ids begin."""
-        made = self._vocabulary.encode_batch(texts, self._family, threads, self._check)
+        made = self._vocabulary.encode_batch(texts, self._family, False, threads, self._check)
         return None if made is None else (memoryview(made[0]).cast("I"), memoryview(made[1]).cast("Q"))
 
     @or_none
     def encode_batch_lists(self, texts: list[str], threads: int) -> list[list[int] | None]:
         """Return the ids of each text, None for texts in which the check finds something."""
-        return self._vocabulary.encode_batch_lists(texts, self._family, threads, self._check)
+        return self._vocabulary.encode_batch(texts, self._family, True, threads, self._check)
 
     @or_none
     def decode(self, ids: Sequence[int]) -> bytes:
@@ -201,22 +199,41 @@ def native_splitter(pretokenizer: PreTokenizer) -> int | _native.Pattern | None:
     return number
 
 
-@or_none
-def encode_split(vocabulary: _native.Vocabulary, part: SplitText) -> memoryview:
-    """Return the ids of a text whose pieces are known, as an array; None where Python has to do the work."""
-    return memoryview(vocabulary.encode_split(part.data, part.ends, part.is_noise)).cast("I")
+class NativePieces:
+    """Merging of pieces that are known, natively, by an opened vocabulary; None means what it does in NativeEncoder."""
 
+    def __init__(self, vocabulary: _native.Vocabulary) -> None:
+        self._vocabulary = vocabulary
 
-@or_none
-def encode_each(vocabulary: _native.Vocabulary, part: SplitText) -> tuple[_native.Ids, bytes]:
-    """Return the ids of a text whose pieces are known, and the number of ids of each (uint32); None if Python must."""
-    return vocabulary.encode_each(part.data, part.ends)
+    @or_none
+    def encode(self, part: SplitText) -> memoryview | None:
+        """Return the ids of a text whose pieces are known, as an array."""
+        ids, _, _ = self._vocabulary.encode_pieces(part.data, part.ends, part.is_noise)
+        return None if ids is None else memoryview(ids).cast("I")
 
+    @or_none
+    def encode_each(self, part: SplitText) -> tuple[_native.Ids, bytes] | None:
+        """Return the ids of a text whose pieces are known, and the number of ids of each (uint32)."""
+        ids, counts, _ = self._vocabulary.encode_pieces(part.data, part.ends, False, True, True)
+        return None if ids is None or counts is None else (ids, counts)
 
-@or_none
-def count_split(vocabulary: _native.Vocabulary, part: SplitText) -> int:
-    """Return the number of ids of a text whose pieces are known; None where Python has to do the work."""
-    return vocabulary.count_split(part.data, part.ends, part.is_noise)
+    @or_none
+    def count(self, part: SplitText) -> int:
+        """Return the number of ids of a text whose pieces are known."""
+        return self._vocabulary.encode_pieces(part.data, part.ends, part.is_noise, False)[2]
+
+    @or_none
+    def encode_piece(self, piece: bytes) -> list[int] | None:
+        """Return the ids of bytes that are not split."""
+        ids, _, _ = self._vocabulary.encode_pieces(piece, array("Q", [len(piece)] if piece else ()))
+        return None if ids is None else memoryview(ids).cast("I").tolist()
+
+    @or_none
+    def count_pieces(self, pieces: Sequence[bytes]) -> list[int] | None:
+        """Return the number of ids of each piece, none of them empty."""
+        ends = array("Q", accumulate(map(len, pieces)))
+        _, counts, _ = self._vocabulary.encode_pieces(b"".join(pieces), ends, False, False, True)
+        return None if counts is None else memoryview(counts).cast("I").tolist()
 
 
 def split_natively(pat_str: str, text: str) -> list[bytes] | None:

@@ -16,9 +16,6 @@ from tokcli.engine.stream.chunks import PLAIN, ReadOptions
 from tokcli.engine.stream.parts import read_parts
 from tokcli.engine.stream.utf8 import without_surrogates
 from tokcli.engine.tiktoken.native_encoder import (
-    count_split,
-    encode_each,
-    encode_split,
     native_splitter,
     split_natively,
     split_plain,
@@ -219,7 +216,7 @@ class RankTokenizer(RankVocabulary):
         if isinstance(part, stream.Chunk):
             return self._encode_chunk(part)
         if isinstance(part, utf8.SplitText):
-            ids = None if self._opened is None else encode_split(self._opened, part)
+            ids = None if self.pieces is None else self.pieces.encode(part)
             return self._encode_split_in_python(part) if ids is None else ids
         if self.native is not None and (ids := self.native.encode_utf8(part)) is not None:
             return ids
@@ -236,7 +233,7 @@ class RankTokenizer(RankVocabulary):
             return memoryview(array("I", [self.special_tokens[chunk.text]]))
         if chunk.tail:
             return memoryview(array("I", self.encode_with_tail(chunk.text, chunk.tail)))
-        if chunk.pieces is not None and self._opened is not None:
+        if chunk.pieces is not None and self.pieces is not None:
             return self.encode_part(utf8.SplitText.of(chunk.pieces))
         if self.native is not None and (ids := self.native.encode_array(chunk.text)) is not None:
             return ids
@@ -244,20 +241,20 @@ class RankTokenizer(RankVocabulary):
 
     def encode_each(self, part: utf8.SplitText) -> tuple[Buffer, bytes] | None:
         """Return the ids of a part, and the number of ids of each piece (uint32); None where Python has to do it."""
-        return None if self._opened is None else encode_each(self._opened, part)
+        return None if self.pieces is None else self.pieces.encode_each(part)
 
     def count_part(self, part: AnyChunk, threads: int = 1) -> int:
         """Return the number of ids of a part of a stream; threads share a large chunk where there is native code."""
         if isinstance(part, stream.Chunk):
             if part.special or part.tail:
                 return len(self._encode_chunk(part))
-            if part.pieces is not None and self._opened is not None:
+            if part.pieces is not None and self.pieces is not None:
                 return self.count_part(utf8.SplitText.of(part.pieces))
             if self.native is not None and (count := self.native.count(part.text, threads)) is not None:
                 return count
             return self._cache.count(stream.pieces_of(part, self.pretokenizer))
         if isinstance(part, utf8.SplitText):
-            count = None if self._opened is None else count_split(self._opened, part)
+            count = None if self.pieces is None else self.pieces.count(part)
             return len(self._encode_split_in_python(part)) if count is None else count
         if self.native is not None and (count := self.native.count_utf8(part)) is not None:
             return count

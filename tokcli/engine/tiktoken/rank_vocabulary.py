@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING
 
 from tokcli.engine.base.arguments import token_ids
 from tokcli.engine.pretokenizers.pretokenizer import PreTokenizer
-from tokcli.engine.tiktoken.native_encoder import NativeEncoder, native_splitter, open_vocabulary, parents_in
+from tokcli.engine.tiktoken.native_encoder import (
+    NativeEncoder,
+    NativePieces,
+    native_splitter,
+    open_vocabulary,
+    parents_in,
+)
 from tokcli.engine.token_vocabulary import TokenVocabulary
 from tokcli.errors import UnknownTokenError, VocabularyError
 
@@ -73,6 +79,11 @@ class RankVocabulary(TokenVocabulary):
         splitter = native_splitter(self.pretokenizer)
         return None if splitter is None or self._opened is None else NativeEncoder(self._opened, splitter)
 
+    @cached_property
+    def pieces(self) -> NativePieces | None:
+        """The native twin for pieces that are known, which only merges; None where there is none for the ranks."""
+        return None if self._opened is None else NativePieces(self._opened)
+
     @property
     def is_native(self) -> bool:
         """Whether native code splits and merges."""
@@ -87,22 +98,13 @@ class RankVocabulary(TokenVocabulary):
 
     def encode_piece(self, piece: bytes) -> list[int]:
         """Return the ids of one piece, which is not split again; UnknownTokenError for a byte that is no token."""
-        if self._opened is not None:
-            try:
-                ids: list[int] = self._opened.encode_piece(piece)
-                return ids
-            except KeyError:
-                pass  # a byte that is no token: Python says which
-        return self.reference.encode_piece(piece)
+        ids = None if self.pieces is None else self.pieces.encode_piece(piece)
+        return self.reference.encode_piece(piece) if ids is None else ids  # Python says which byte is no token
 
     def count_pieces(self, pieces: list[bytes]) -> list[int]:
         """Return the number of ids of each piece; UnknownTokenError for a byte that is no token."""
-        if self._opened is not None:
-            try:
-                return memoryview(self._opened.count_pieces(pieces)).cast("I").tolist()
-            except KeyError:
-                pass
-        return [len(self.encode_piece(piece)) for piece in pieces]
+        counts = self.pieces.count_pieces(pieces) if self.pieces is not None and all(pieces) else None
+        return [len(self.encode_piece(piece)) for piece in pieces] if counts is None else counts
 
     # --- ids to text -------------------------------------------------------------------------------------------------
 

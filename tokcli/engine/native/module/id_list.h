@@ -155,7 +155,7 @@ inline nb::list list_of(IntCache& ints, const uint32_t* ids, size_t count) {
 // the inner lists when all are there.
 class IdLists {
  public:
-  explicit IdLists(IntCache& ints) : ints_(ints) {}
+  explicit IdLists(IntCache& ints) : ints_(ints), lists_(owned<nb::list>(PyList_New(0))) {}
   void append(std::span<const uint32_t> ids) {
     IdList list(ints_);
     list.append(ids, ids.size());

@@ -100,7 +100,7 @@ nb::tuple format_records(nb::handle given, nb::handle offsets, const nb::bytes& 
       out = write_decimal(first, some, separator, out);
     });
   });
-  return nb::make_tuple(text, was_cut);
+  return tuple_of(text, was_cut);
 }
 
 // A column of a table: numbers, and the lines that they name, if there are any.
@@ -252,7 +252,7 @@ nb::tuple pack_records(nb::handle given, nb::handle offsets, Number<uint64_t> be
     const auto write = is_narrow ? write_packed<uint16_t> : write_packed<uint32_t>;
     write(ids.items(), bounds, first, special, out, ends.data());
   });
-  return nb::make_tuple(packed, to_bytes(ends));
+  return tuple_of(packed, to_bytes(ends));
 }
 
 }  // namespace

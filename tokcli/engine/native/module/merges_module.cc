@@ -133,7 +133,7 @@ nb::object rank(nb::list given, nb::handle numbers, nb::handle merges, bool find
   for (size_t byte = 0; byte < found->has_byte.size(); ++byte) {
     if (!found->has_byte[byte]) missing.push_back(static_cast<uint8_t>(byte));
   }
-  return nb::make_tuple(to_bytes(found->image), to_bytes(found->ids), to_bytes(found->whole_only),
+  return tuple_of(to_bytes(found->image), to_bytes(found->ids), to_bytes(found->whole_only),
                         to_bytes(found->merges), to_bytes(missing));
 }
 

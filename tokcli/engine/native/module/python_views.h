@@ -6,10 +6,14 @@
 
 #include <nanobind/nanobind.h>
 
+#include <array>
 #include <concepts>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "base/id_buffer.h"
@@ -124,6 +128,25 @@ inline nb::bytes new_bytes(size_t size) {
   return owned<nb::bytes>(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(size)));
 }
 
+// What an item of a tuple is made of: an object, a bool or a number.
+inline nb::object object_of(nb::object given) { return given; }
+template <std::integral T>
+nb::object object_of(T number) {
+  if constexpr (std::is_same_v<T, bool>) return nb::bool_(number);
+  else if constexpr (std::is_signed_v<T>) return owned(PyLong_FromLongLong(number));
+  else return owned(PyLong_FromUnsignedLongLong(number));
+}
+
+// Returns a new tuple. (nb::make_tuple writes to a tuple that there was no memory for.)
+template <class... Items>
+nb::tuple tuple_of(Items... items) {
+  std::array<nb::object, sizeof...(Items)> objects{object_of(std::move(items))...};
+  const auto made = owned<nb::tuple>(PyTuple_New(static_cast<Py_ssize_t>(objects.size())));
+  for (size_t i = 0; i < objects.size(); ++i)
+    PyTuple_SET_ITEM(made.ptr(), static_cast<Py_ssize_t>(i), objects[i].release().ptr());
+  return made;
+}
+
 // Returns a new bytes object of `size` bytes, which `write(out)` fills while other threads may run Python.
 template <class Write>
 nb::bytes written(size_t size, const Write& write) {
@@ -178,6 +201,23 @@ inline Text text_of(nb::handle text) {
   return {PyUnicode_DATA(object), static_cast<size_t>(PyUnicode_GET_LENGTH(object)),
           static_cast<uint8_t>(PyUnicode_KIND(object)), false};
 }
+
+// A str, or UTF-8 in a buffer, as text that stays as it is while it is read without the GIL.
+class AnyText {
+ public:
+  explicit AnyText(nb::handle given) {
+    if (!PyUnicode_Check(given.ptr()) && PyObject_CheckBuffer(given.ptr()) == 0)
+      raise_wrong_type("str or a bytes-like object", given);
+    if (!PyUnicode_Check(given.ptr())) buffer_.emplace(given);
+    text_ = buffer_ ? Text::of(buffer_->bytes()) : text_of(given);
+  }
+  const Text& text() const { return text_; }
+  bool is_buffer() const { return buffer_.has_value(); }
+
+ private:
+  std::optional<StableView> buffer_;
+  Text text_;
+};
 
 // Defines how a class is called: with these arguments of its constructor, or as `make` does. An object is made before
 // Python sees it. (nb::init constructs in an object that is there already: code that an argument runs, or another thread,

@@ -78,7 +78,7 @@ nb::tuple replaced(nb::handle data, Number<size_t> limit) {
     out.reserve(std::min(most, view.bytes().size()));
     taken = replace_noise(view.bytes(), most, &out);
   }
-  return nb::make_tuple(to_bytes(view_of({out.data(), out.size()})), taken);
+  return tuple_of(to_bytes(view_of({out.data(), out.size()})), taken);
 }
 
 nb::bytes ends_of_records(nb::handle data, Number<uint8_t> separator) {
@@ -96,7 +96,7 @@ nb::object json_texts(nb::handle lines, const nb::bytes& name, const nb::bytes& 
   });
   if (!are_plain) return nb::none();
   const size_t size = ends.back();
-  return nb::make_tuple(resized(std::move(texts), size), to_bytes(ends));
+  return tuple_of(resized(std::move(texts), size), to_bytes(ends));
 }
 
 nb::bytes split(nb::handle text, Number<int> number) {
@@ -195,7 +195,7 @@ nb::tuple split_by_pattern(MatcherPool& pattern, nb::handle given, Number<size_t
     }
     has_failed = matcher->has_failed();
   }
-  return nb::make_tuple(to_bytes(ends), to_bytes(alternatives), !has_failed);
+  return tuple_of(to_bytes(ends), to_bytes(alternatives), !has_failed);
 }
 
 // Returns where each match begins and ends (uint64), in characters; None where the search takes too much work.

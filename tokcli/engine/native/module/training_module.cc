@@ -135,7 +135,7 @@ class PyTable {
     const Briefly alone(lock_);
     if (number >= table_.size()) throw nb::index_error("there are not so many pieces");
     const PieceTable::Piece piece = table_[number];
-    return nb::make_tuple(to_bytes(piece.bytes), piece.count);
+    return tuple_of(to_bytes(piece.bytes), piece.count);
   }
   void clear() {
     const Alone alone(lock_);
@@ -252,7 +252,7 @@ class PyTrainer {
       if (!is_too_large) may_go_on = trainer_->run(time, limit, merges);
     });
     if (is_too_large) overflow();
-    return nb::make_tuple(to_bytes(merges), may_go_on);
+    return tuple_of(to_bytes(merges), may_go_on);
   }
   // Ends training; returns the counts of the most frequent pairs left that may merge, and that are too long.
   nb::tuple end() {
@@ -261,7 +261,7 @@ class PyTrainer {
       has_begun_ = true;
       left = trainer_->end();
     });
-    return nb::make_tuple(left.most, left.most_too_long);
+    return tuple_of(left.most, left.most_too_long);
   }
 
  private:

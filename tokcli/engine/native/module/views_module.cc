@@ -73,7 +73,7 @@ nb::tuple token_lines(nb::handle data, nb::handle given_ends, nb::list given_cod
     const ReleasedGil released;
     place = append_token_lines(text.bytes(), ends, codes, spaces, place, glyphs, &out);
   }
-  return nb::make_tuple(to_bytes(view_of({out.data(), out.size()})), place.number, place.ended_line);
+  return tuple_of(to_bytes(view_of({out.data(), out.size()})), place.number, place.ended_line);
 }
 
 // `TokenRows` of the Python module. It keeps the GIL: a part of a stream takes some milliseconds.
@@ -121,7 +121,7 @@ class PyStacks {
       const ReleasedGil released;
       next = stacks_.append_rows(text_.bytes(), begin, enough, glyphs, &out);
     }
-    return nb::make_tuple(to_bytes(view_of({out.data(), out.size()})), next);
+    return tuple_of(to_bytes(view_of({out.data(), out.size()})), next);
   }
 
  private:
@@ -187,10 +187,10 @@ nb::tuple piece_totals(nb::handle data, nb::handle given_ends, nb::handle given_
     split = split_pieces(text.bytes(), ends, counts);
     longest = long_pieces(text.bytes(), ends, least_size, wanted_pieces, kept_bytes);
   }
-  nb::list several;
+  auto several = owned<nb::list>(PyList_New(0));
   for (const SplitPiece& piece : split)
-    several.append(nb::make_tuple(to_bytes(piece.bytes.substr(0, kept_bytes)), piece.ids, piece.times));
-  return nb::make_tuple(to_bytes(totals.pieces), to_bytes(totals.bytes), several, to_bytes(longest));
+    several.append(tuple_of(to_bytes(piece.bytes.substr(0, kept_bytes)), piece.ids, piece.times));
+  return tuple_of(to_bytes(totals.pieces), to_bytes(totals.bytes), several, to_bytes(longest));
 }
 
 }  // namespace

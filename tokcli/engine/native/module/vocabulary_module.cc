@@ -143,7 +143,7 @@ class PyDecoder {
       is_placed = decoder_.place(view_of_ids(given), view.bytes(), before, reinterpret_cast<uint64_t*>(out),
                                  reinterpret_cast<uint32_t*>(blanks_out));
     });
-    return is_placed ? nb::object(nb::make_tuple(spans, blanks)) : nb::none();
+    return is_placed ? nb::object(tuple_of(spans, blanks)) : nb::none();
   }
 
  private:
@@ -190,28 +190,17 @@ void bind_vocabulary(nb::module_& module) {
       .def(made_of<PyVocabulary, nb::handle>())
       .def("verify", &PyVocabulary::verify)
       .def("source", &PyVocabulary::source)
-      .def("count", &PyVocabulary::count, nb::arg("text"), nb::arg("family"), nb::arg("threads") = 1,
+      .def("encode", &PyVocabulary::encode, nb::arg("text"), nb::arg("splitter"), nb::arg("as_list") = false,
+           nb::arg("threads") = 1, nb::arg("check").none() = nb::none())
+      .def("count", &PyVocabulary::count, nb::arg("text"), nb::arg("splitter"), nb::arg("threads") = 1,
            nb::arg("check").none() = nb::none())
-      .def("count_buffer", &PyVocabulary::count_buffer, nb::arg("data"), nb::arg("family"), nb::arg("threads") = 1)
-      .def("encode", &PyVocabulary::encode, nb::arg("text"), nb::arg("family"), nb::arg("check").none() = nb::none())
-      .def("encode_str", &PyVocabulary::encode_str, nb::arg("text"), nb::arg("family"), nb::arg("threads") = 1,
-           nb::arg("check").none() = nb::none())
-      .def("encode_buffer", &PyVocabulary::encode_buffer, nb::arg("data"), nb::arg("family"), nb::arg("threads") = 1)
-      .def("encode_split", &PyVocabulary::encode_split, nb::arg("data"), nb::arg("ends"), nb::arg("is_noise") = false)
-      .def("encode_each", &PyVocabulary::encode_each)
-      .def("count_split", &PyVocabulary::count_split, nb::arg("data"), nb::arg("ends"), nb::arg("is_noise") = false)
-      .def("encode_piece", &PyVocabulary::encode_piece)
-      .def("count_pieces", &PyVocabulary::count_pieces)
-      .def("encode_batch", &PyVocabulary::encode_batch, nb::arg("texts"), nb::arg("family"), nb::arg("threads") = 1,
-           nb::arg("check").none() = nb::none())
-      .def("encode_batch_lists", &PyVocabulary::encode_batch_lists, nb::arg("texts"), nb::arg("family"),
+      .def("encode_pieces", &PyVocabulary::encode_pieces, nb::arg("data"), nb::arg("ends"), nb::arg("is_noise") = false,
+           nb::arg("keeps_ids") = true, nb::arg("keeps_counts") = false)
+      .def("encode_batch", &PyVocabulary::encode_batch, nb::arg("texts"), nb::arg("splitter"), nb::arg("as_lists") = false,
            nb::arg("threads") = 1, nb::arg("check").none() = nb::none())
       .def("encode_records", &PyVocabulary::encode_records, nb::arg("data"), nb::arg("ends"), nb::arg("separator_size"),
-           nb::arg("family"), nb::arg("is_noise") = false, nb::arg("tokens") = nb::bytes("", 0),
-           nb::arg("puts_space") = false)
-      .def("count_records", &PyVocabulary::count_records, nb::arg("data"), nb::arg("ends"), nb::arg("separator_size"),
-           nb::arg("family"), nb::arg("is_noise") = false, nb::arg("tokens") = nb::bytes("", 0),
-           nb::arg("puts_space") = false)
+           nb::arg("splitter"), nb::arg("is_noise") = false, nb::arg("tokens") = nb::bytes("", 0),
+           nb::arg("puts_space") = false, nb::arg("keeps_ids") = true)
       .def("parents", &PyVocabulary::parents)
       .def("unknown", &PyVocabulary::unknown)
       .def("tokens", &PyVocabulary::tokens)

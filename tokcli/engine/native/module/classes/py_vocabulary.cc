@@ -12,9 +12,6 @@
 namespace tokcli {
 namespace {
 
-constexpr size_t kShortPiece = size_t{1} << 12;            // bytes: at most some 0.1 ms
-constexpr size_t kPiecesBetweenSignals = size_t{1} << 12;
-
 // Raises what a result says of its text; `text` is the str that it was made from, if it was one.
 void raise(const Result& result, nb::handle text = {}) {
   if (result.surrogate) utf8_of(text);  // this raises UnicodeEncodeError, which names the place
@@ -66,31 +63,38 @@ nb::list PyVocabulary::tokens() const {
 
 // --- one text --------------------------------------------------------------------------------------------------------
 
-Outcome PyVocabulary::run(const Splitting& by, const Text& text, int threads, const TextCheck* check, IdBuffer* out,
-                          nb::handle given) {
+Outcome PyVocabulary::run(nb::handle text, nb::handle by, int threads, const TextCheck* check, IdBuffer* out) {
+  const Splitting splitting = splitting_of(by);
+  const AnyText given(text);
   Outcome outcome;
   {
     const ReleasedGil released;
-    outcome = pool_.encode(by, text, threads, check, out);
+    outcome = pool_.encode(splitting, given.text(), threads, check, out);
   }
-  raise(outcome.result, given);
+  raise(outcome.result, text);
   return outcome;
 }
 
 nb::object PyVocabulary::count(nb::handle text, nb::handle by, Number<int> threads, const TextCheck* check) {
-  const Outcome outcome = run(splitting_of(by), text_of(text), threads, check, nullptr, text);
+  const Outcome outcome = run(text, by, threads, check, nullptr);
   return outcome.is_refused ? nb::none() : nb::cast(outcome.result.count);
 }
 
-nb::object PyVocabulary::encode(nb::handle text, nb::handle by, const TextCheck* check) {
+nb::object PyVocabulary::encode(nb::handle text, nb::handle by, bool as_list, Number<int> threads, const TextCheck* check) {
+  if (as_list) return list_of_text(text, by, check);
+  IdBuffer ids;
+  return run(text, by, threads, check, &ids).is_refused ? nb::none() : nb::cast(std::move(ids));
+}
+
+nb::object PyVocabulary::list_of_text(nb::handle text, nb::handle by, const TextCheck* check) {
   const Splitting splitting = splitting_of(by);
-  const Text given = text_of(text);
+  const AnyText given(text);
   IdList list(ints_);
   IdBuffer ids;
   Outcome outcome;
   {
     ReleasedGil released;
-    outcome = pool_.encode_parts(splitting, given, check, &ids, [&](size_t all) {
+    outcome = pool_.encode_parts(splitting, given.text(), check, &ids, [&](size_t all) {
       released.with_gil([&] { list.append({ids.data(), ids.size()}, all); });
     });
   }
@@ -100,85 +104,23 @@ nb::object PyVocabulary::encode(nb::handle text, nb::handle by, const TextCheck*
   return list.take();
 }
 
-nb::object PyVocabulary::encode_str(nb::handle text, nb::handle by, Number<int> threads, const TextCheck* check) {
-  IdBuffer ids;
-  if (run(splitting_of(by), text_of(text), threads, check, &ids, text).is_refused) return nb::none();
-  return nb::cast(std::move(ids));
-}
-
-nb::object PyVocabulary::count_buffer(nb::handle data, nb::handle by, Number<int> threads) {
-  const StableView view(data);
-  return nb::cast(run(splitting_of(by), Text::of(view.bytes()), threads, nullptr, nullptr).result.count);
-}
-
-IdBuffer PyVocabulary::encode_buffer(nb::handle data, nb::handle by, Number<int> threads) {
-  const StableView view(data);
-  IdBuffer ids;
-  run(splitting_of(by), Text::of(view.bytes()), threads, nullptr, &ids);
-  return ids;
-}
-
-uint64_t PyVocabulary::run_split(nb::handle data, nb::handle given, bool is_noise, IdBuffer* out,
-                                 std::vector<uint32_t>* counts) {
+nb::tuple PyVocabulary::encode_pieces(nb::handle data, nb::handle given, bool is_noise, bool keeps_ids, bool keeps_counts) {
+  if (is_noise && keeps_counts) throw nb::value_error("pieces among noise are joined, and have no counts of their own");
   const StableView text(data);
   std::vector<uint64_t> ends = piece_ends(given, text.bytes());
+  IdBuffer ids;
+  std::vector<uint32_t> counts;
+  IdBuffer* const out = keeps_ids ? &ids : nullptr;
   Result result;
   {
     const ReleasedGil released;
     EncoderPool::Lease encoder(pool_);
     result = is_noise ? encoder->encode_noise(text.bytes(), std::move(ends), out)
-                      : encoder->encode_split(text.bytes(), ends, out, counts);
+                      : encoder->encode_split(text.bytes(), ends, out, keeps_counts ? &counts : nullptr);
   }
   raise(result);
-  return result.count;
-}
-
-nb::object PyVocabulary::count_split(nb::handle data, nb::handle ends, bool is_noise) {
-  return nb::cast(run_split(data, ends, is_noise, nullptr));
-}
-
-IdBuffer PyVocabulary::encode_split(nb::handle data, nb::handle ends, bool is_noise) {
-  IdBuffer ids;
-  run_split(data, ends, is_noise, &ids);
-  return ids;
-}
-
-nb::tuple PyVocabulary::encode_each(nb::handle data, nb::handle ends) {
-  IdBuffer ids;
-  std::vector<uint32_t> counts;
-  run_split(data, ends, false, &ids, &counts);
-  return nb::make_tuple(nb::cast(std::move(ids)), to_bytes(counts));
-}
-
-// --- pieces, which are not split -------------------------------------------------------------------------------------
-
-// Short pieces keep the GIL: to release it and to take it back costs as much as to encode one.
-Result PyVocabulary::run_piece(Bytes piece, IdBuffer* out) {
-  EncoderPool::Lease encoder(pool_);
-  if (piece.size() <= kShortPiece) return encoder->encode_piece(piece, out);
-  const ReleasedGil released;
-  return encoder->encode_piece(piece, out);
-}
-
-nb::list PyVocabulary::encode_piece(nb::handle piece) {
-  const StableView view(piece);
-  IdBuffer ids;
-  raise(run_piece(view.bytes(), &ids));
-  return list_of(ints_, ids.data(), ids.size());
-}
-
-nb::bytes PyVocabulary::count_pieces(nb::list given) {
-  const nb::list pieces = own_list(given);
-  std::vector<uint32_t> counts;
-  counts.reserve(pieces.size());
-  for (nb::handle piece : pieces) {
-    const StableView view(piece);
-    const Result result = run_piece(view.bytes(), nullptr);
-    raise(result);
-    counts.push_back(static_cast<uint32_t>(result.count));
-    if (counts.size() % kPiecesBetweenSignals == 0) check_signals();
-  }
-  return to_bytes(counts);
+  return tuple_of(keeps_ids ? nb::cast(std::move(ids)) : nb::none(),
+                        keeps_counts ? nb::object(to_bytes(counts)) : nb::none(), result.count);
 }
 
 // --- many texts ------------------------------------------------------------------------------------------------------
@@ -197,7 +139,9 @@ struct ListOfTexts {
 
 }  // namespace
 
-nb::object PyVocabulary::encode_batch(nb::list given, nb::handle by, Number<int> threads, const TextCheck* check) {
+nb::object PyVocabulary::encode_batch(nb::list given, nb::handle by, bool as_lists, Number<int> threads,
+                                      const TextCheck* check) {
+  if (as_lists) return lists_of_texts(given, by, threads, check);
   const ListOfTexts texts(given);
   const Splitting splitting = splitting_of(by);
   const int wanted = threads;
@@ -212,13 +156,12 @@ nb::object PyVocabulary::encode_batch(nb::list given, nb::handle by, Number<int>
   }
   raise(outcome.result, outcome.result.is_good() ? nb::handle() : texts.items[outcome.failed]);
   if (outcome.is_refused) return nb::none();
-  return nb::make_tuple(nb::cast(std::move(ids)), to_bytes(offsets));
+  return tuple_of(nb::cast(std::move(ids)), to_bytes(offsets));
 }
 
-nb::list PyVocabulary::encode_batch_lists(nb::list given, nb::handle by, Number<int> threads, const TextCheck* check) {
+nb::object PyVocabulary::lists_of_texts(nb::list given, nb::handle by, int threads, const TextCheck* check) {
   const ListOfTexts texts(given);
   const Splitting splitting = splitting_of(by);
-  const int wanted = threads;
   IdLists out(ints_);
   const auto take = [&](std::span<BatchShare> ready) {
     for (BatchShare& share : ready) {
@@ -238,7 +181,7 @@ nb::list PyVocabulary::encode_batch_lists(nb::list given, nb::handle by, Number<
   std::vector<BatchShare> shares;
   {
     ReleasedGil released;
-    shares = pool_.encode_shares(splitting, texts.views, wanted, check,
+    shares = pool_.encode_shares(splitting, texts.views, threads, check,
                                  [&](std::span<BatchShare> ready) { released.with_gil([&] { take(ready); }); });
   }
   for (const BatchShare& share : shares) {
@@ -297,24 +240,21 @@ bool PyVocabulary::each_record(nb::handle data, nb::handle given_ends, size_t se
 }
 
 nb::object PyVocabulary::encode_records(nb::handle data, nb::handle ends, Number<size_t> separator_size, nb::handle by,
-                                        bool is_noise, nb::handle tokens, bool puts_space) {
+                                        bool is_noise, nb::handle tokens, bool puts_space, bool keeps_ids) {
+  const Splitting splitting = splitting_of(by);
+  if (!keeps_ids) {
+    std::vector<uint32_t> counts;
+    const auto add = [&](uint64_t count) {
+      counts.push_back(static_cast<uint32_t>(std::min<uint64_t>(count, UINT32_MAX)));
+    };
+    const bool is_done = each_record(data, ends, separator_size, splitting, is_noise, tokens, puts_space, nullptr, add);
+    return is_done ? nb::object(to_bytes(counts)) : nb::none();
+  }
   IdBuffer ids;
   std::vector<uint64_t> offsets{0};
   const auto add = [&](uint64_t count) { offsets.push_back(offsets.back() + count); };
-  if (!each_record(data, ends, separator_size, splitting_of(by), is_noise, tokens, puts_space, &ids, add))
-    return nb::none();
-  return nb::make_tuple(nb::cast(std::move(ids)), to_bytes(offsets));
-}
-
-nb::object PyVocabulary::count_records(nb::handle data, nb::handle ends, Number<size_t> separator_size, nb::handle by,
-                                       bool is_noise, nb::handle tokens, bool puts_space) {
-  std::vector<uint32_t> counts;
-  const auto add = [&](uint64_t count) {
-    counts.push_back(static_cast<uint32_t>(std::min<uint64_t>(count, UINT32_MAX)));
-  };
-  if (!each_record(data, ends, separator_size, splitting_of(by), is_noise, tokens, puts_space, nullptr, add))
-    return nb::none();
-  return to_bytes(counts);
+  if (!each_record(data, ends, separator_size, splitting, is_noise, tokens, puts_space, &ids, add)) return nb::none();
+  return tuple_of(nb::cast(std::move(ids)), to_bytes(offsets));
 }
 
 // --- decoding --------------------------------------------------------------------------------------------------------

@@ -33,35 +33,24 @@ class PyVocabulary {
   nb::bytes unknown(nb::handle ids) const;
   nb::list tokens() const;
 
-  // A check that does not hold makes the answer None.
+  // The five ways from text to ids: a text, the number of its ids, a text whose pieces are known, many texts, and records in
+  // one buffer. A check that does not hold makes the answer None.
+  nb::object encode(nb::handle text, nb::handle by, bool as_list, Number<int> threads, const TextCheck* check);
   nb::object count(nb::handle text, nb::handle by, Number<int> threads, const TextCheck* check);
-  nb::object encode(nb::handle text, nb::handle by, const TextCheck* check);
-  nb::object encode_str(nb::handle text, nb::handle by, Number<int> threads, const TextCheck* check);
-  nb::object count_buffer(nb::handle data, nb::handle by, Number<int> threads);
-  IdBuffer encode_buffer(nb::handle data, nb::handle by, Number<int> threads);
-  nb::list encode_piece(nb::handle piece);
-  nb::bytes count_pieces(nb::list pieces);
-  nb::object encode_batch(nb::list texts, nb::handle by, Number<int> threads, const TextCheck* check);
-  nb::list encode_batch_lists(nb::list texts, nb::handle by, Number<int> threads, const TextCheck* check);
+  nb::tuple encode_pieces(nb::handle data, nb::handle ends, bool is_noise, bool keeps_ids, bool keeps_counts);
+  nb::object encode_batch(nb::list texts, nb::handle by, bool as_lists, Number<int> threads, const TextCheck* check);
   nb::object encode_records(nb::handle data, nb::handle ends, Number<size_t> separator_size, nb::handle by,
-                            bool is_noise, nb::handle tokens, bool puts_space);
-  nb::object count_records(nb::handle data, nb::handle ends, Number<size_t> separator_size, nb::handle by,
-                           bool is_noise, nb::handle tokens, bool puts_space);
-  // Of a text whose pieces end at known places (uint64), as `split` or, where `is_noise`, `split_noise` has them.
-  nb::object count_split(nb::handle data, nb::handle ends, bool is_noise);
-  IdBuffer encode_split(nb::handle data, nb::handle ends, bool is_noise);
-  nb::tuple encode_each(nb::handle data, nb::handle ends);
+                            bool is_noise, nb::handle tokens, bool puts_space, bool keeps_ids);
   nb::bytes decode(nb::handle ids) const;
   nb::object decode_str(nb::handle ids) const;
 
  private:
-  Outcome run(const Splitting& by, const Text& text, int threads, const TextCheck* check, IdBuffer* out, nb::handle given = {});
-  uint64_t run_split(nb::handle data, nb::handle ends, bool is_noise, IdBuffer* out,
-                     std::vector<uint32_t>* counts = nullptr);
+  Outcome run(nb::handle text, nb::handle by, int threads, const TextCheck* check, IdBuffer* out);
+  nb::object list_of_text(nb::handle text, nb::handle by, const TextCheck* check);
+  nb::object lists_of_texts(nb::list given, nb::handle by, int threads, const TextCheck* check);
   template <class Done>
   bool each_record(nb::handle data, nb::handle given_ends, size_t separator_size, const Splitting& by, bool is_noise,
                    nb::handle given_tokens, bool puts_space, IdBuffer* ids, const Done& done);
-  Result run_piece(Bytes piece, IdBuffer* out);
 
   StableView image_;
   Vocabulary vocabulary_;
