@@ -82,7 +82,7 @@ ENGINE = [
     {"unicode"},
     {"twins", "tokens", "base"},
     {"backend"},
-    {"_native"},
+    {"_native", "reference"},
 ]
 ENGINE_MAY_NOT = {"click", "rich", "requests", "platformdirs", "filelock"}
 

@@ -52,6 +52,11 @@ def native() -> ModuleType | None:
     return module
 
 
+def code() -> ModuleType:
+    """Return the module whose functions do the work: the native one, or `reference`, which has the small ones."""
+    return native() or import_module("tokcli.engine.reference")
+
+
 def missing() -> str | None:
     """Return why there is no native backend; None if there is one, or TOKCLI_BACKEND says python."""
     if os.environ.get(VARIABLE) == "python" or native() is not None:

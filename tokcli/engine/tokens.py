@@ -166,23 +166,7 @@ def mapped_spans(spans: Spans, breaks: Spans, shift: int) -> Spans:
     >>> mapped_spans(array("Q", [0, 1, 1, 3]), array("Q", [0, 0, 2, 5]), 0).tolist()
     [0, 1, 1, 6]
     """
-    native = backend.native()
-    if native is not None:
-        return memoryview(native.mapped_spans(spans, breaks, shift)).cast("Q")
-    at = 0
-
-    def origin(place: int) -> int:
-        nonlocal at
-        while at and breaks[at] > place:
-            at -= 2
-        while at + 2 < len(breaks) and breaks[at + 2] <= place:
-            at += 2
-        return breaks[at + 1] + place - breaks[at] + shift
-
-    out = array("Q")
-    for begin, end in pairs_of(spans):
-        out.extend((origin(begin), origin(end - 1) + 1 if begin < end else origin(begin)))
-    return out
+    return memoryview(backend.code().mapped_spans(spans, breaks, shift)).cast("Q")
 
 
 def trimmed_spans(spans: Spans, blanks: Sequence[int], *, keeps_first: bool) -> Spans:
@@ -193,17 +177,7 @@ def trimmed_spans(spans: Spans, blanks: Sequence[int], *, keeps_first: bool) -> 
     >>> trimmed_spans(array("Q", [0, 2, 2, 5]), array("I", [1, 0, 1, 0]), keeps_first=True).tolist()
     [0, 2, 3, 5]
     """
-    native = backend.native()
-    if native is not None:
-        return memoryview(native.trimmed_spans(spans, blanks, keeps_first)).cast("Q")
-    out = array("Q")
-    for at, ((begin, end), (leading, trailing)) in enumerate(zip(pairs_of(spans), pairs_of(blanks), strict=True)):
-        if leading and not (keeps_first and leading == 1 and (at == 0 or begin == 0)):
-            begin = min(begin + leading, end)
-        if trailing and end >= trailing:
-            end = max(end - trailing, begin)
-        out.extend((begin, end))
-    return out
+    return memoryview(backend.code().trimmed_spans(spans, blanks, keeps_first)).cast("Q")
 
 
 def most_made_of(size: int) -> int:

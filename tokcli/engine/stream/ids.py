@@ -9,7 +9,6 @@ import re
 import sys
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
 from typing import Literal
 
 from tokcli.engine import backend
@@ -25,7 +24,6 @@ TYPECODES: dict[ReadFormat, str] = {"u16": "H", "u32": "I", "i32": "I"}
 MAX_ID_DIGITS = 10  # 2**32 - 1 has ten
 SHOWN_CHARS = 40  # of an invalid item, in messages
 _SEPARATORS = rb"[\s,]+"  # of bytes: ASCII white space only
-_ONLY_IDS = rb"[0-9\s,]*"
 _BRACKET = ord("[")
 _SEPARATING = (b" ", b"\n", b",", b"\t", b"\r", b"\v", b"\f")
 
@@ -90,17 +88,14 @@ def _refuse_any(text: bytes, offset: int) -> None:
 
 def ids_in(text: bytes, offset: int = 0) -> Ids:
     """Return the ids in a text without brackets, which begins at byte `offset`; InputError as in `parse_ids`."""
-    native = backend.native()
-    if native is not None and (ids := native.parse_ids(text)) is not None:
+    if (ids := backend.code().parse_ids(text)) is not None:
         return memoryview(ids).cast("I")
-    items = text.replace(b",", b" ").split() if b"," in text else text.split()
-    if not re.fullmatch(_ONLY_IDS, text) or (items and max(map(len, items)) > MAX_ID_DIGITS):
-        at = 0
-        for item in re.split(_SEPARATORS, text):
-            at = text.index(item, at)
-            if item and (not item.isdigit() or len(item) > MAX_ID_DIGITS):
-                raise _bad_item(item, offset + at)
-    return list(map(int, items))
+    at = 0
+    for item in re.split(_SEPARATORS, text):
+        at = text.index(item, at)
+        if item and (not item.isdigit() or len(item) > MAX_ID_DIGITS):
+            raise _bad_item(item, offset + at)
+    return list(map(int, text.replace(b",", b" ").split()))
 
 
 def _bad_item(item: bytes, offset: int) -> InputError:
@@ -154,8 +149,7 @@ def format_ids(ids: memoryview, between: bytes) -> bytes:
     >>> format_ids(memoryview(array("I", [1, 23])), b", ")
     b'1, 23'
     """
-    native = backend.native()
-    text: bytes = between.join(b"%d" % i for i in ids) if native is None else native.format_ids(ids, between)
+    text: bytes = backend.code().format_ids(ids, between)
     return text
 
 
@@ -165,21 +159,17 @@ def format_records(
     """Return the ids of records as decimal text, and whether `limit` left any out.
 
     The ids of each record begin at `offsets` (uint64). `between` separates ids and `joint` records; at most `limit` ids
-    of each record are written. Only native code makes such records, so only native code formats them.
+    of each record are written.
     """
-    native = backend.native()
-    assert native is not None
     most = NO_LIMIT if limit is None else min(limit, NO_LIMIT)
-    made: tuple[bytes, bool] = native.format_records(ids, offsets, between, joint, most)
+    made: tuple[bytes, bool] = backend.code().format_records(ids, offsets, between, joint, most)
     return made
 
 
 def binary_ids(ids: memoryview, form: BinaryFormat) -> memoryview:
     """Return ids (uint32) as little-endian ids of 2 or 4 bytes; two bytes lose the upper bits of larger ids."""
     if form == "u16":
-        native = backend.native()
-        narrow = array("H", [i & 0xFFFF for i in ids]) if native is None else native.narrow_ids(ids)
-        ids = memoryview(narrow).cast("B").cast("H")
+        ids = memoryview(backend.code().narrow_ids(ids)).cast("H")
     return in_other_order(ids)
 
 
@@ -194,17 +184,9 @@ def packed_records(
     >>> ids.tolist(), ends.tolist()
     ([5, 6, 9, 7, 9], [13, 15])
     """
-    native = backend.native()
-    if native is not None:
-        data, ends = native.pack_records(ids, offsets, begin, extra, form == "u16")
-        packed_ids = memoryview(data).cast("H") if form == "u16" else memoryview(data).cast("I")
-        return in_other_order(packed_ids), memoryview(ends).cast("Q")
-    last = array("I", () if extra is None else [extra])
-    packed, made = array("I"), array("Q")
-    for first, end in pairwise(offsets):
-        packed += array("I", ids[first:end]) + last
-        made.append(begin + len(packed))
-    return binary_ids(memoryview(packed), form), memoryview(made)
+    data, ends = backend.code().pack_records(ids, offsets, begin, extra, form == "u16")
+    packed = memoryview(data).cast("H") if form == "u16" else memoryview(data).cast("I")
+    return in_other_order(packed), memoryview(ends).cast("Q")
 
 
 def special_ids(tokens: Mapping[str, int], is_special: Callable[[int], bool]) -> frozenset[int]:

@@ -108,10 +108,9 @@ def char_count(part: AnyChunk) -> int:
     >>> char_count(memoryview("a\u4e2d".encode()))
     2
     """
-    native = backend.native()
-    if native is None or isinstance(part, Chunk):
-        return len(text_of(part))
-    count: int = native.count_chars(utf8_of(part))
+    if isinstance(part, Chunk):
+        return len(part.text)
+    count: int = backend.code().count_chars(utf8_of(part))
     return count
 
 
@@ -126,14 +125,8 @@ def valid_utf8(data: Buffer) -> int:
     >>> valid_utf8(b"ab\\xc3"), valid_utf8(b"a\\xffb")
     (2, 1)
     """
-    native = backend.native()
-    if native is not None:
-        size: int = native.valid_utf8(data)
-        return size
-    try:
-        return codecs.utf_8_decode(data, "strict", False)[1]
-    except UnicodeDecodeError as error:
-        return error.start
+    size: int = backend.code().valid_utf8(data)
+    return size
 
 
 def cut_at_end(data: bytes) -> int:

@@ -1,0 +1,23 @@
+"""The Python way of the native module's small functions, under the same names and with the same parameters.
+
+It is the specification of those functions, and what `backend.code()` gives where there is no native code. Arrays are
+returned as bytes, as native code returns them.
+"""
+
+from tokcli.engine.reference.ids import format_ids, format_records, narrow_ids, pack_records, parse_ids
+from tokcli.engine.reference.spans import byte_spans, format_spans, mapped_spans, trimmed_spans
+from tokcli.engine.reference.texts import count_chars, valid_utf8
+
+__all__ = [
+    "byte_spans",
+    "count_chars",
+    "format_ids",
+    "format_records",
+    "format_spans",
+    "mapped_spans",
+    "narrow_ids",
+    "pack_records",
+    "parse_ids",
+    "trimmed_spans",
+    "valid_utf8",
+]
