@@ -176,7 +176,6 @@ void fail_text_models() {
   for (const tokcli::Models::Used used : kModels) {
     tokcli::TextModel model;
     fill(model, used);
-    learn(model);
     tokcli::ScratchPool scratch{tokcli::TextScratch::Source{}};
     const Ids expected = encode(model, bytes_of(text), scratch);
     CLAIM(expected.size() > 100);
@@ -185,16 +184,6 @@ void fail_text_models() {
       fill(made, used);
       return true;
     }, [] {});
-    tokcli::TextModel learning;
-    fill(learning, used);
-    sweep("learn", [&] {
-      learn(learning);
-      return true;
-    }, [&] {
-      tokcli::ScratchPool fresh{tokcli::TextScratch::Source{}};
-      const Ids found = encode(learning, bytes_of(text), fresh);
-      CLAIM(found.empty() || found == expected);
-    });
     sweep("encode with a text model", [&] {
       tokcli::ScratchPool fresh{tokcli::TextScratch::Source{}};
       return encode(model, bytes_of(text), fresh) == expected;

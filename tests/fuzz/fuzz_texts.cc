@@ -22,7 +22,6 @@ const std::vector<uint8_t>& base(unsigned which) {
     for (const tokcli::Models::Used used : kModels) {
       TextModel model;
       fill(model, used);
-      learn(model);
       tokcli::TextImageWriter writer;
       model.fields(writer);
       made.push_back(writer.finish());
@@ -39,9 +38,9 @@ void find_places(TextModel& model, Bytes text, tokcli::ScratchPool& pool) {
   const std::vector<uint8_t> raw(model.raw.tokens.size(), TextModel::kFound), normalized(model.normalized.tokens.size());
   for (int i = 0; i < 2; ++i) {
     tokcli::IdBuffer ids;
-    tokcli::Needs needs;
+    tokcli::Refusal refusal;
     tokcli::Spans spans;
-    model.encode(text, raw, normalized, pool, 2, &ids, needs, &spans);
+    model.encode(text, raw, normalized, pool, 2, &ids, refusal, &spans);
     const std::span<uint64_t> places(spans.data(), spans.size());
     CLAIM(std::ranges::all_of(places, [&](uint64_t place) { return place <= text.size(); }));
     tokcli::to_char_spans(text, places);
@@ -52,20 +51,20 @@ void find_places(TextModel& model, Bytes text, tokcli::ScratchPool& pool) {
 void encode_parts(TextModel& model, Bytes text, tokcli::ScratchPool& pool) {
   constexpr size_t kSize = 8;
   const std::vector<uint8_t> raw(model.raw.tokens.size(), TextModel::kFound), normalized(model.normalized.tokens.size());
-  tokcli::Needs needs;
+  tokcli::Refusal refusal;
   tokcli::IdBuffer ids, part_ids;
   tokcli::Spans spans, part_spans;
-  const std::vector<uint64_t> ends = model.part_ends(text, raw, kSize, needs);
-  model.encode(text, raw, normalized, pool, 1, &ids, needs, &spans);
+  const std::vector<uint64_t> ends = model.part_ends(text, raw, kSize);
+  model.encode(text, raw, normalized, pool, 1, &ids, refusal, &spans);
   size_t begin = 0;
   for (const uint64_t end : ends) {
     const size_t before = part_spans.size();
     const tokcli::Ends which{begin == 0, end == text.size()};
-    model.encode(text.subspan(begin, end - begin), raw, normalized, pool, 1, &part_ids, needs, &part_spans, which);
+    model.encode(text.subspan(begin, end - begin), raw, normalized, pool, 1, &part_ids, refusal, &part_spans, which);
     for (size_t i = before; i < part_spans.size(); ++i) part_spans.data()[i] += begin;
     begin = end;
   }
-  if (ends.empty() || !needs.empty()) return;
+  if (ends.empty() || refusal.is_refused) return;
   CLAIM(std::ranges::equal(std::span(ids.data(), ids.size()), std::span(part_ids.data(), part_ids.size())));
   CLAIM(std::ranges::equal(std::span(spans.data(), spans.size()), std::span(part_spans.data(), part_spans.size())));
 }
@@ -75,9 +74,9 @@ void encode_after(const TextModel& model, Bytes text, tokcli::ScratchPool& pool,
   const std::vector<uint8_t> raw(model.raw.tokens.size(), TextModel::kFound), normalized(model.normalized.tokens.size());
   const auto encode_with = [&](size_t threads, double& sum) {
     tokcli::IdBuffer ids;
-    tokcli::Needs needs;
-    model.encode(text, raw, normalized, pool, threads, &ids, needs, nullptr, {false, true}, &sum);
-    return needs.empty() ? Ids(ids.data(), ids.data() + ids.size()) : Ids();
+    tokcli::Refusal refusal;
+    model.encode(text, raw, normalized, pool, threads, &ids, refusal, nullptr, {false, true}, &sum);
+    return !refusal.is_refused ? Ids(ids.data(), ids.data() + ids.size()) : Ids();
   };
   double after = before, again = before;
   const Ids ids = encode_with(1, after);

@@ -45,7 +45,6 @@ struct Shared {
   tokcli::Decoder decoder{vocabulary, {{1000, "special"}}};
   tokcli::MatcherPool pattern{tokcli::Patterns{{words_or_spaces()}, false}};
   tokcli::TextModel model, placed;
-  tokcli::ReadersLock rules;
   tokcli::TextCheck check{tokcli::NormalForm::kNfc};
   tokcli::LongestMatch match{{"aaaaaaaaaaaab", "aa", "b"}};
   tokcli::Glyphs glyphs;
@@ -99,37 +98,25 @@ void use_vocabulary(Shared& shared, const std::string& text) {
   tokcli::limit_instructions(text.size() % 2 ? tokcli::Instructions::kSse2 : tokcli::Instructions::kAvx512);
 }
 
-void use_model(Shared& shared, tokcli::TextModel& model, const std::string& text, tokcli::Spans* spans) {
+void use_model(tokcli::TextModel& model, const std::string& text, tokcli::Spans* spans) {
   tokcli::ScratchPool pool{tokcli::TextScratch::Source{}};
-  for (;;) {
-    tokcli::IdBuffer ids;
-    tokcli::Needs needs;
-    {
-      const tokcli::ReadersLock::Reading reading(shared.rules);
-      const uint8_t state = tokcli::TextModel::kFound;
-      model.encode(bytes_of(text), {&state, 1}, {}, pool, 3, &ids, needs, spans);
-    }
-    CLAIM(!needs.empty() || spans == nullptr || spans->size() == 2 * ids.size());
-    if (needs.empty() || needs.is_for_python) break;
-    if (spans != nullptr) spans->clear();
-    const std::lock_guard lock(shared.rules);
-    const tokcli::BriefLock writing;
-    for (const uint32_t c : needs.chars) model.chars.set(c, "a");
-    for (const uint32_t c : needs.classes) model.classes.set(c, tokcli::TextModel::kKnown);
-  }
+  tokcli::IdBuffer ids;
+  tokcli::Refusal refusal;
+  const uint8_t state = tokcli::TextModel::kFound;
+  model.encode(bytes_of(text), {&state, 1}, {}, pool, 3, &ids, refusal, spans);
+  CLAIM(refusal.is_refused || spans == nullptr || spans->size() == 2 * ids.size());
   tokcli::TextImageWriter writer;
-  const tokcli::ReadersLock::Reading reading(shared.rules);
   model.fields(writer);
   CLAIM(!writer.finish().empty());
 }
 
 void use_models(Shared& shared, const std::string& text) {
   tokcli::Spans spans;
-  use_model(shared, shared.model, text, nullptr);
-  use_model(shared, shared.placed, text, &spans);
+  use_model(shared.model, text, nullptr);
+  use_model(shared.placed, text, &spans);
 }
 
-// Threads learn the same characters, and show them.
+// Threads learn the same glyphs, and show them.
 void use_views(Shared& shared, const std::string& text) {
   for (const uint32_t point : shared.glyphs.missing(bytes_of(text))) shared.glyphs.learn(point, 2 << tokcli::Glyphs::kWidthShift | 1);
   tokcli::ByteBuffer out;

@@ -76,22 +76,20 @@ inline void fill(tokcli::TextModel& model, tokcli::Models::Used used) {
   model.steps.push_back({tokcli::Step::Kind::kChars, "", "", false, false});
   model.spaces.charsmap.open(charsmap_units(), std::string("b\0", 2));
   model.spaces.prepare();
+  using Step = tokcli::CharacterStep;
+  tokcli::CharacterSteps& characters = model.chars.steps();
+  characters.steps = {{Step::Kind::kNmt}, {Step::Kind::kClean}, {Step::Kind::kChinese}, {Step::Kind::kForm, 3},
+                      {Step::Kind::kWithout, tokcli::kBertMark}, {Step::Kind::kLower}, {Step::Kind::kForm, 0},
+                      {Step::Kind::kCharsmap}, {Step::Kind::kWords, Step::kLowers | Step::kStrips}};
+  characters.charsmap.open(charsmap_units(), std::string("b\0", 2));
+  characters.words = tokcli::Table<tokcli::WordRange>(std::vector<tokcli::WordRange>{
+      {'!', '/', tokcli::WordRange::kSign}, {0x300, 0x36F, tokcli::WordRange::kMark}, {0xE000, 0xEFFF, tokcli::WordRange::kNothing}});
+  model.chars.prepare();
+  model.groups = {{}, {tokcli::GroupRule::Kind::kClass, tokcli::GroupRule::Behavior::kIsolated, tokcli::kPunctuationClass},
+                  {tokcli::GroupRule::Kind::kCharacter, tokcli::GroupRule::Behavior::kContiguous, 'a'}};
   model.raw.build({"<unk>"}, {{7, true, true, true}});
   model.has_metaspace = model.metaspace_splits = used == tokcli::Models::Used::kPairs;
   model.model = model.models.used();
-}
-
-// Gives a model rules and classes for the characters of Latin 1, and some others.
-inline void learn(tokcli::TextModel& model) {
-  using tokcli::TextModel;
-  for (uint32_t c = 0; c < 256; ++c) {
-    model.chars.set(c, c == 'd' ? "b" : c < 128 ? std::string(1, static_cast<char>(c)) : "\u4e2d");
-    model.classes.set(c, static_cast<uint16_t>(TextModel::kKnown | (c == ' ' ? TextModel::kRemoved : c % 3)));
-  }
-  for (const uint32_t c : {0x2581u, 0x4e2du, 0x6587u}) {
-    model.chars.set(c, c == 0x2581 ? "\u2581" : "\u6587");
-    model.classes.set(c, TextModel::kKnown);
-  }
 }
 
 // Takes out of a model what hides the places of tokens.
@@ -104,14 +102,14 @@ constexpr tokcli::Models::Used kModels[] = {
     tokcli::Models::Used::kPieces, tokcli::Models::Used::kPairs, tokcli::Models::Used::kWordPiece,
     tokcli::Models::Used::kWhole, tokcli::Models::Used::kUnigram};
 
-// The ids of a text; none where something has to be learned first.
+// The ids of a text; none where it is refused.
 inline Ids encode(const tokcli::TextModel& model, Bytes text, tokcli::ScratchPool& pool, size_t threads = 2) {
   const std::vector<uint8_t> raw(model.raw.tokens.size(), tokcli::TextModel::kFound);
   const std::vector<uint8_t> normalized(model.normalized.tokens.size());
   tokcli::IdBuffer ids;
-  tokcli::Needs needs;
-  model.encode(text, raw, normalized, pool, threads, &ids, needs);
-  return needs.empty() ? Ids(ids.data(), ids.data() + ids.size()) : Ids();
+  tokcli::Refusal refusal;
+  model.encode(text, raw, normalized, pool, threads, &ids, refusal);
+  return !refusal.is_refused ? Ids(ids.data(), ids.data() + ids.size()) : Ids();
 }
 
 // The pattern `[^ ]+| `, as a program.

@@ -14,7 +14,6 @@ from support import ROOT, rounds
 
 import tokcli
 from tokcli.engine import backend
-from tokcli.engine.bindings.pipelines import TextPlan
 
 MARKS = [chr(point) for point in range(0x300, 0x370)]
 LETTERS = {chr(point): point for point in [*range(0x20, 0x7F), *range(0xC0, 0x250), *range(0x300, 0x370)]}
@@ -62,25 +61,6 @@ def test_no_table_of_the_native_code_that_texts_or_files_fill_is_hashed_alike_in
     ]
     assert found
     assert [place for place in found if "SeededHash" not in place[1]] == []
-
-
-@needs_native
-@pytest.mark.parametrize("form", ["NFC", "NFKD"])
-def test_a_text_of_very_many_runs_is_left_to_python_which_normalizes_it_as_a_whole(
-    form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[int] = []
-    learn = TextPlan.learn
-    monkeypatch.setattr(
-        TextPlan,
-        "learn",
-        lambda plan, chars, classes, runs: asked.append(len(runs)) or learn(plan, chars, classes, runs),
-    )
-    encoding = tokcli.load_encoding(tokenizer_file(tmp_path, form))
-    for count, most in ((300, 300), (20_000, 0)):
-        asked.clear()
-        assert encoding.count(runs_of(count, seed=count)) >= count
-        assert sum(asked) <= most
 
 
 @needs_native

@@ -68,14 +68,6 @@ def test_many_marks_are_one_run_or_few(text: str) -> None:
     assert len(found) == len(text.encode())
 
 
-def test_more_runs_than_are_kept_are_left_to_python() -> None:
-    text = " ".join(f"{chr(0x4E00 + i)}\u0301" for i in range(20_000))
-    parts = Pipeline(BYTES, detokenizer.Fuse(), normalizer=normalizer.UnicodeForm("NFC"))
-    assert parts.native is not None
-    assert parts.native.count(text, NONE) is None
-    assert len(parts.encode(text, NONE)) == len(text.encode())
-
-
 def test_half_a_surrogate_pair_is_left_to_python() -> None:
     model = sentencepiece("bpe", ["a"])
     assert model.native is not None
@@ -135,6 +127,15 @@ def test_tables_that_do_not_fit_are_refused() -> None:
         lambda: model.add_step(1, b"", b"", False, False),
         lambda: model.add_step(9, b"", b"", False, False),
         lambda: model.set_spaces(words(), b"no end", True, True, False, False, b" "),
+        lambda: model.set_characters([("?", "")], b"", b"", b""),
+        lambda: model.set_characters([("form", "NF")], b"", b"", b""),
+        lambda: model.set_characters([("words", 4)], b"", b"", b""),
+        lambda: model.set_characters([], words(), b"no end", b""),
+        lambda: model.set_characters([], b"", b"", words(5, 4, 0)),
+        lambda: model.set_characters([], b"", b"", words(1, 2, 0, 2, 3, 0)),
+        lambda: model.set_groups([("class", "NONE", "Removed")]),
+        lambda: model.set_groups([("class", "WORD", "MergedWithNext")]),
+        lambda: model.set_groups([("words", "", "Removed")] * 7),
     ):
         with pytest.raises(ValueError):
             refused()
@@ -172,7 +173,8 @@ def test_a_model_is_not_changed_once_a_text_was_encoded() -> None:
         lambda: model.set_added(False, [(b"a", 0, False, False, False)]),
         lambda: model.add_step(text_model.CHARS, b"", b"", False, False),
         lambda: model.set_spaces(words(), b"", True, True, False, False, b" "),
-        lambda: model.use_classes(),
+        lambda: model.set_characters([], b"", b"", b""),
+        lambda: model.set_groups([]),
     ):
         with pytest.raises(ValueError, match="in use"):
             change()
@@ -198,7 +200,7 @@ def test_threads_that_change_a_model_in_use_are_refused() -> None:
     model.use_whole(True)
     model.set_words(0, b" ", False)
     model.add_step(text_model.CHARS, b"", b"", False, False)
-    model.learn({ord("a"): b"a", ord("b"): b"b"}, {}, {})
+    model.set_characters([("lower", "")], b"", b"", b"")
     text, refused = "ab" * 100_000, 0
     with ThreadPoolExecutor(4) as pool:
         found = [pool.submit(model.count, text, b"", b"") for _ in range(8)]

@@ -230,7 +230,7 @@ model.set_unknown(0, array("I"), False)
 model.set_words(0, b" ", False)
 model.use_whole(True)
 model.add_step(3, b"", b"", False, False)
-model.learn({ord("a"): b"a"}, {}, {})
+model.set_characters([("lower", "")], b"", b"", b"")
 """
 
 
@@ -246,7 +246,7 @@ model.learn({ord("a"): b"a"}, {}, {})
             'vocabulary.encode_batch(["b c " * (1 << 18)] * 8, 1, True, 3)',
             'vocabulary.count("b", 1)',
         ),
-        (MODEL, 'model.count("a" * (8 << 20), b"", b"")', 'model.learn({ord("b"): b"b"}, {}, {})'),
+        (MODEL, 'model.count("a" * (8 << 20), b"", b"")', 'model.count("b", b"", b"")'),
         ("table = native.PieceTable()", 'table.count(b"b c " * (4 << 20), 1)', "len(table)"),
     ],
 )

@@ -116,7 +116,7 @@ def test_the_child_of_a_fork_encodes_while_others_did(_: None) -> None:
 @pytest.mark.clock
 @pytest.mark.process
 @pytest.mark.parametrize("_", [pytest.param(None, marks=needs_fork)])
-def test_the_child_of_a_fork_learns_characters_while_others_read_theirs(_: None) -> None:
+def test_the_child_of_a_fork_finds_rules_for_characters_while_others_read_theirs(_: None) -> None:
     model = PairBpe({byte_token(byte): byte for byte in range(256)}, {}, byte_fallback=True)
     parts = Pipeline(model, decoders.Fuse(), normalizer=normalizers.UnicodeForm("NFD"))
     assert parts.native is not None

@@ -115,8 +115,8 @@ REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     ),
     "a choice below zero": (lambda: model().set_words(-1, b"_", False), ValueError, "no choice"),
     "a choice above the last": (lambda: model().set_words(3, b"_", False), ValueError, "no choice"),
-    "rules that are no mapping": (lambda: model().learn(7, {}, {}), TypeError, "mapping"),
-    "rules whose keys fail": (lambda: model().learn(Unlistable(), {}, {}), ZeroDivisionError, "zero"),
+    "steps that are no tuples": (lambda: model().set_characters([7], b"", b"", b""), TypeError, "tuple"),
+    "groups of other sizes": (lambda: model().set_groups([("words", "")]), TypeError, "tuple"),
     "orders of other tokens": (lambda: model().use_pieces(ids(0), bytes(2)), ValueError, "an order and a flag"),
     "flags of other tokens": (lambda: model().use_pieces(ids(0, 1), bytes(3)), ValueError, "an order and a flag"),
     "ranks of other merges": (lambda: pairs(places(1), ids(), ids(0)), ValueError, "a rank and an id"),
@@ -167,16 +167,6 @@ REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     "a damaged block among sorted ones": (lambda: merged(row()[:-1] + b"\xff"), ValueError, "damaged"),
     "blocks out of order": (lambda: merged(row("b") + row("a")), ValueError, "out of order"),
 }
-
-
-class Unlistable:
-    """A mapping whose keys cannot be listed."""
-
-    def __getitem__(self, key: int) -> int:
-        return key
-
-    def keys(self) -> Any:
-        return 1 / 0
 
 
 def pairs(pairs: array[int], ranks: array[int], made: array[int]) -> None:

@@ -14,8 +14,8 @@ Calls that work on much text release the GIL, and every object may be used by se
 signal handlers several times a second, so that Ctrl-C ends them. Buffers that may change are copied and then read.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal, SupportsIndex, final, overload
+from collections.abc import Sequence
+from typing import Literal, SupportsIndex, final, overload
 
 from typing_extensions import Buffer
 
@@ -527,9 +527,6 @@ def rank_merges(
 
 # --- tokenizers that are not byte-level (engine/bindings) ------------------------------------------------------------
 
-Answer = tuple[list[int], list[int], list[bytes]]
-"""What has to be learned first: code points that have no rule, code points that have no class, and runs (UTF-8)."""
-
 @final
 class TextModel:
     """A tokenizer that is not byte-level. Texts here are UTF-8, tables are of uint32, and the id 2**32 - 1 means none.
@@ -545,7 +542,7 @@ class TextModel:
     def __init__(self, image: Buffer, /) -> None:
         """Open what image() returned. Of bytes, aligned to 16 bytes, the buffer is kept; any other is copied."""
     def image(self) -> bytes:
-        """Return the image of all tables, without the runs that have been learned."""
+        """Return the image of all tables."""
     def set_unknown(self, id: SupportsIndex, bytes: Buffer, joins: bool, /) -> None:
         """Set what unknown text becomes: the id of each of its 256 bytes, or, where `bytes` is empty, one id.
 
@@ -604,51 +601,31 @@ class TextModel:
         /,
     ) -> None:
         """Add SentencePiece's normalizer: the units and texts of a charsmap, and what becomes of spaces."""
-    def use_classes(self) -> None:
-        """Cut pieces where the group of characters changes."""
-    def learn(
-        self,
-        chars: Mapping[int, bytes | None],
-        classes: Mapping[int, int],
-        runs: Mapping[bytes, bytes],
-        /,
+    def set_characters(
+        self, steps: list[tuple[str, str]] | list[tuple[str, int]], units: Buffer, texts: Buffer, words: Buffer, /
     ) -> None:
-        """Learn what code points become (None: they are normalized in runs), their classes, and what runs become."""
-    def learn_packed(
-        self,
-        chars: Buffer,
-        sizes: Buffer,
-        texts: Buffer,
-        unsafe: Buffer,
-        classed: Buffer,
-        classes: Buffer,
-        run_sizes: Buffer,
-        run_texts: Buffer,
-        /,
-    ) -> None:
-        """Learn the same from buffers: code points, and the sizes and UTF-8 of what they become; then those in runs.
+        """Set the steps that look at characters, which a step of the normalizer applies: a name, and what it is about.
 
-        Then code points and their classes (uint16), and two sizes for each run: of itself, and of what it becomes.
+        form (a normal form), lower, without (a class of characters), nmt, clean and chinese (BERT's), charsmap (that of
+        these units and texts, on grapheme clusters), words (llama.cpp's BERT: 1 lower case, 2 accents stripped; `words`
+        are its ranges of characters, each as first, last and kind).
         """
-    def set_dropping_moves(self) -> None:
-        """Say that a normalizer which drops a character may change the place of the one before it."""
-    def learn_origins(self, runs: Mapping[bytes, Buffer], /) -> None:
-        """Learn where the characters come from that runs become: bytes of the run (uint32), 2**32 - 1 for unknown."""
+    def set_groups(self, rules: list[tuple[str, str | int, str]], /) -> None:
+        """Cut pieces where the group of characters changes: by words, class (its name) or character (its code point).
+
+        The characters that a rule finds are Removed, Isolated, or apart from others (Contiguous).
+        """
     def encode(
         self, text: str | Buffer, raw: Buffer, normalized: Buffer, threads: SupportsIndex = 1
-    ) -> list[int] | Answer | None:
-        """Return the ids of a text; or what has to be learned first; or None where only Python can encode it.
+    ) -> list[int] | None:
+        """Return the ids of a text; None where only Python can encode it.
 
         The text is a str or UTF-8 (else ValueError). `raw` and `normalized` have a byte for each added token: 0 it is
         not looked for, 1 found, 2 found and taken as text. At most `threads` share a long text.
         """
-    def encode_ids(
-        self, text: str | Buffer, raw: Buffer, normalized: Buffer, threads: SupportsIndex = 1
-    ) -> Ids | Answer | None:
+    def encode_ids(self, text: str | Buffer, raw: Buffer, normalized: Buffer, threads: SupportsIndex = 1) -> Ids | None:
         """Return the ids of a text as a buffer, else as encode does."""
-    def count(
-        self, text: str | Buffer, raw: Buffer, normalized: Buffer, threads: SupportsIndex = 1
-    ) -> int | Answer | None:
+    def count(self, text: str | Buffer, raw: Buffer, normalized: Buffer, threads: SupportsIndex = 1) -> int | None:
         """Return the number of ids of a text, else as encode does."""
     def encode_spans(
         self,
@@ -658,7 +635,7 @@ class TextModel:
         threads: SupportsIndex = 1,
         begins: bool = True,
         ends: bool = True,
-    ) -> list[Ids | Spans] | Answer | None:
+    ) -> tuple[Ids, Spans] | None:
         """Return the ids of a text and the spans of their characters, else as encode does.
 
         Of a part, as part_ends gives them, `begins` and `ends` say whether the whole text begins and ends with it.
@@ -673,23 +650,21 @@ class TextModel:
         total: float,
         keeps_spans: bool,
         /,
-    ) -> list[Any] | Answer | None:
+    ) -> tuple[Ids, float, Spans | None] | None:
         """Return the ids of a part of a text, the sum of scores after it and, if asked for, spans; else as encode does.
 
         `total` is the sum before it, `begins` whether the whole text begins with it.
         """
-    def part_ends(
-        self, text: str | Buffer, raw: Buffer, normalized: Buffer, size: SupportsIndex, /
-    ) -> bytes | Answer | None:
+    def part_ends(self, text: str | Buffer, raw: Buffer, normalized: Buffer, size: SupportsIndex, /) -> bytes | None:
         """Return the bytes (uint64) at which parts of a text end that may be encoded one by one, else as encode does.
 
         Each has `size` bytes or a few more. There are none where the text has to be encoded whole.
         """
-    def find_tokens(self, text: str | Buffer, raw: Buffer, normalized: Buffer) -> list[Ids | Spans] | Answer | None:
+    def find_tokens(self, text: str | Buffer, raw: Buffer, normalized: Buffer) -> tuple[Ids, Spans] | None:
         """Return the same of the added tokens alone, in a text that no step of the normalizer changes."""
     def find_in_records(
         self, data: str | Buffer, ends: Buffer, separator_size: SupportsIndex, raw: Buffer, normalized: Buffer, /
-    ) -> bytes | Answer | None:
+    ) -> bytes | None:
         """Return these tokens in records, else as encode_records does.
 
         Three numbers (uint64) for each: its first and its past-the-end byte, and its id.
@@ -703,7 +678,7 @@ class TextModel:
         normalized: Buffer,
         before: Buffer,
         /,
-    ) -> list[Ids | Spans] | Answer | None:
+    ) -> tuple[Ids, Spans] | None:
         """Return the ids of all records, and where those of each begin and the last ones end; else as encode does.
 
         Records are in one text. In its UTF-8, each ends before one of `ends` (uint64), where its separator ends.
@@ -718,7 +693,7 @@ class TextModel:
         normalized: Buffer,
         before: Buffer,
         /,
-    ) -> bytes | Answer | None:
+    ) -> bytes | None:
         """Return the number of ids of each record (uint32), else as encode_records does."""
 
 # --- training --------------------------------------------------------------------------------------------------------

@@ -89,7 +89,7 @@ class TextTwin(Protocol):
         """
 
     def image(self) -> bytes:
-        """Return the tables, and what was learned about characters, in the form that is kept in the cache."""
+        """Return the tables in the form that is kept in the cache."""
 
 
 T = TypeVar("T")

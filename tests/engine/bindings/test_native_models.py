@@ -77,7 +77,7 @@ def reopened(native: TextTwin) -> NativeText:
     assert isinstance(native, NativeText)
     handle = backend.native()
     assert handle is not None
-    return NativeText(handle.TextModel(native.image()), native.learn, native.raw, native.normalized, native.origins)
+    return NativeText(handle.TextModel(native.image()), native.raw, native.normalized)
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -288,7 +288,6 @@ def test_a_replacement_that_makes_too_much_is_left_to_python() -> None:
 
 
 def test_places_of_characters_that_are_composed_need_no_python() -> None:
-    """What a run of characters comes from was never learned: bound methods of native objects are not equal."""
     parts = Pipeline(SHOWS_ALL, detokenizer.Fuse(), normalizer=normalizer.UnicodeForm("NFC"))
     assert parts.native is not None
     found, expected = parts.native.encode_spans("ae\u0301b", NONE), parts.place_in_python("ae\u0301b", NONE)
@@ -365,7 +364,7 @@ def test_a_byte_that_is_no_token_is_left_to_python() -> None:
     assert llama_models.twin_of_rwkv(Rwkv(ids, lambda: 999)) is None
 
 
-def test_threads_share_a_model_that_still_learns() -> None:
+def test_threads_share_a_model_that_finds_rules_for_characters() -> None:
     parts = Pipeline(
         SHOWS_ALL, detokenizer.Fuse(), normalizer=normalizer.Bert(True, True, None, True), splitter=splitters.bert()
     )

@@ -91,8 +91,8 @@ def test_records_that_are_not_utf8_or_cut_a_character_are_refused() -> None:
             native.count_records(data, array("Q", ends), 0)
 
 
-def test_what_one_record_lacks_is_learned_for_all() -> None:
-    """Characters that no record before had, and runs of them: the answer comes after some rounds, for all records."""
+def test_records_of_characters_that_no_record_before_had() -> None:
+    """Runs of them, too, which are normalized together."""
     texts = [chr(c) + "e\u0301\u0323" + chr(c + 1) for c in range(0x1E00, 0x1F00, 3)]
     assert_as_alone(load_encoding(FORMATS / "wordpiece.tokenizer.json"), texts)
 

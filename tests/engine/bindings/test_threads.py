@@ -60,7 +60,7 @@ def test_ids_do_not_depend_on_the_number_of_threads(file: str, name: str) -> Non
 
 @pytest.mark.parametrize("file", ["unigram.tokenizer.json", "wordpiece.tokenizer.json"])
 @pytest.mark.parametrize("ask", ["encode", "encode_array", "count", "encode_spans"])
-def test_what_all_parts_of_a_text_need_is_learned_together(file: str, ask: str, tmp_path: Path) -> None:
+def test_parts_of_a_text_may_each_have_new_characters(file: str, ask: str, tmp_path: Path) -> None:
     parts = json.loads((FORMATS / file).read_text("utf-8"))
     lower = {
         "type": "BertNormalizer",
@@ -71,7 +71,6 @@ def test_what_all_parts_of_a_text_need_is_learned_together(file: str, ask: str, 
     }
     path = tmp_path / "tokenizer.json"
     path.write_text(json.dumps({**parts, "normalizer": lower, "added_tokens": []}))
-    # a new character in each part: asked for one by one, they would take more rounds than there are
     text = "".join(chr(0x2010 + 97 * part) + "some words and more " * (LEAST // 40) for part in range(12))
     native = load_encoding(path).tokenizer.inner.native
     assert native is not None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import pickle
 import shutil
@@ -22,7 +21,6 @@ from tokcli.registry.compiled import container as containers
 from tokcli.registry.compiled.compile import load_data
 from tokcli.registry.compiled.compiled_tokenizer import CompiledWithTwin
 from tokcli.registry.compiled.kinds.pipelines import CompiledSegments
-from tokcli.registry.compiled.learned import MAX_CHARACTERS
 from tokcli.registry.compiled.token_columns import LazySequence, TokenColumns, pack_columns
 from tokcli.registry.encodings import load_encoding
 
@@ -137,64 +135,10 @@ def test_what_was_fetched_is_compiled_too(cache: Path) -> None:
         load_data({"https://host/vocab.json": b'{"a": 0, "b": 1}'})
 
 
-def test_what_was_learned_of_characters_is_kept(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = FOLDER / "wordpiece.tokenizer.json"
-    ids = load_encoding(file).encode_ordinary(TEXTS[2])
-    assert load_encoding(file).encode_ordinary(TEXTS[2]) == ids
-    gc.collect()  # what was let go is kept
-    rules = next(cache.glob("compiled/*.rules"))
-
-    def refuse(*given: object) -> None:
-        raise AssertionError(given)
-
-    asked = load_encoding(file)
-    monkeypatch.setattr(type(asked.tokenizer.inner), "_learn", refuse)
-    assert load_encoding(file).encode_ordinary(TEXTS[2]) == ids
-    monkeypatch.undo()
-    container = containers.unpack(memoryview(rules.read_bytes()))
-    assert container is not None
-    right = {name: bytes(section) for name, section in container.sections.items()}
-    assert MAX_CHARACTERS > len(right["chars"]) // 4 > 0
-    few, many = b"\1\0\0\0", b"\xff\xff\xff\x7f"
-    damaged = [{name: data[:-1] for name, data in right.items() if data}, dict.fromkeys(right, b"\xff" * 8), {}]
-    damaged += [right | {name: wrong} for name in right for wrong in (b"?", few, many, right[name] + many, b"\xc3")]
-    for sections in damaged:
-        rules.write_bytes(containers.pack(container.header, sections))
-        wrong = load_encoding(file)  # what the file says of characters is believed if it can be true
-        assert wrong.encode_ordinary(TEXTS[2]) == ids or sections["unsafe"] != right["unsafe"]
-    for block in (b"?", containers.pack({"sha256": "z"}, right), containers.pack({}, right)):
-        rules.write_bytes(block)
-        assert load_encoding(file).encode_ordinary(TEXTS[2]) == ids
-    gc.collect()
-    kept = containers.unpack(memoryview(rules.read_bytes()))
-    assert kept is not None
-    assert {name: section.nbytes for name, section in kept.sections.items()} == {n: len(s) for n, s in right.items()}
-
-
-def test_a_long_text_is_read_once_if_earlier_runs_have_met_its_characters(cache: Path) -> None:
-    file, text = FOLDER / "wordpiece.tokenizer.json", TEXTS[2] * (1 + (1 << 16) // len(TEXTS[2]))
-    ids = load_encoding(file).encode_ordinary(text)
-    gc.collect()
-    assert list(cache.glob("compiled/*.rules"))
-    native, calls = load_encoding(file).tokenizer.inner.native, []
-
-    class Counted:
-        def __init__(self, model: object) -> None:
-            self.learn_packed, self.model = model.learn_packed, model
-
-        def encode(self, *given: object) -> object:
-            calls.append(given)
-            return self.model.encode(*given)
-
-    native.model = Counted(native.model)
-    assert native.encode(text, frozenset()) == ids
-    assert len(calls) == 1
-
-
 @pytest.mark.parametrize("name", ["bpe.model", "unigram.model", "wordpiece.tokenizer.json"])
 def test_a_damaged_container_is_made_again(name: str, cache: Path) -> None:
     first = answers(load_encoding(FOLDER / name))
-    kept = next(path for path in cache.glob("compiled/*") if path.suffix not in (".file", ".rules"))
+    kept = next(path for path in cache.glob("compiled/*") if path.suffix != ".file")
     whole = kept.read_bytes()
     container = containers.unpack(memoryview(whole))
     assert container is not None

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable
 
 from tokcli.engine.bindings import text_model as native
-from tokcli.engine.bindings.character_rules import Groups
-from tokcli.engine.bindings.text_model import Learn, Learned, NativeText
+from tokcli.engine.bindings.text_model import NativeText
 from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE
 from tokcli.engine.llama_cpp.fragment_models import LlamaSpm, Rwkv
 from tokcli.engine.llama_cpp.ugm import LlamaUnigram
-from tokcli.engine.llama_cpp.words import LlamaWords
-from tokcli.engine.pipeline import pretokenizers as split
-from tokcli.engine.pipeline.finders import LiteralText
+from tokcli.engine.llama_cpp.words import LlamaWords, word_ranges
 from tokcli.engine.twins import register
 
 _ANY_LENGTH = 1 << 31  # in characters: words have no limit
+_LOWERS, _STRIPS = 1, 2  # CharacterStep::kLowers, kStrips
 
 
 def twin_of_spm(model: LlamaSpm) -> NativeText:
@@ -38,24 +35,9 @@ def twin_of_words(model: LlamaWords) -> NativeText:
     made.set_words(native.WHOLE, VISIBLE_SPACE.encode(), False)
     made.set_metaspace(False, True, native.ALWAYS)
     made.add_step(native.CHARS, b"", b"", False, False)
-    made.use_classes()
-    learn = learner_of_words(model.rule)
-    made.learn(*learn(list(range(128)), list(range(128)), []))
-    return NativeText(made, learn)
-
-
-def learner_of_words(rule: Callable[[str], str]) -> Learn:
-    """Return the function that answers the questions of BERT's twin.
-
-    `rule` gives what a character becomes, with spaces where words end.
-    """
-    groups = Groups([split.Split(LiteralText(" "), "Removed")])
-
-    def learn(chars: list[int], unclassed: list[int], runs: list[bytes]) -> Learned:
-        del runs
-        return {c: rule(chr(c)).encode() for c in chars}, {c: groups.value(chr(c)) for c in unclassed}, {}
-
-    return learn
+    made.set_characters([("words", _LOWERS * model.lowercase | _STRIPS * model.strip_accents)], b"", b"", word_ranges())
+    made.set_groups([("character", ord(" "), "Removed")])
+    return NativeText(made)
 
 
 def twin_of_unigram(model: LlamaUnigram) -> NativeText | None:

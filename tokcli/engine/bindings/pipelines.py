@@ -11,24 +11,21 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokcli.engine.bindings import text_model as native
-from tokcli.engine.bindings.character_rules import CharacterStage, Groups, origins_of, rule_of, run_of, stages_of
-from tokcli.engine.bindings.text_model import Learned, NamedToken, NativeText
+from tokcli.engine.bindings.text_model import NamedToken, NativeText
 from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE
 from tokcli.engine.bpe.pairs import PairBpe, in_order
 from tokcli.engine.pipeline import normalizers as norm
 from tokcli.engine.pipeline import pretokenizers as split
 from tokcli.engine.pipeline.added_tokens import AddedToken, AddedTokenFinder, RecordFinder, special_first
-from tokcli.engine.pipeline.finders import LiteralText, OnigPattern
+from tokcli.engine.pipeline.aligned import Aligned
+from tokcli.engine.pipeline.finders import Characters, LiteralText, OnigPattern
 from tokcli.engine.pipeline.models import Model, Unigram, WordLevel, WordPiece
 from tokcli.engine.pipeline.pipeline import Pipeline
+from tokcli.engine.sentencepiece.charsmap import Charsmap
 from tokcli.engine.twins import register
 
 if TYPE_CHECKING:
     from tokcli.engine import _native
-
-# Characters that twins know from the start: ASCII, the letters of Western languages, and punctuation. A text with
-# others is read again with what was learned about them.
-USUAL = [*range(0x180), *range(0x2010, 0x2040), 0x20AC, 0x2122]
 
 
 def twin_of_pipeline(parts: Pipeline) -> NativeText | None:
@@ -41,17 +38,13 @@ def twin_of_pipeline(parts: Pipeline) -> NativeText | None:
         made.add_step(*step)
     if plan.metaspace is not None:
         made.set_metaspace(*plan.metaspace)
-    if plan.groups.cut:
-        made.use_classes()
+    made.set_characters(plan.characters, plan.charsmap.units, plan.charsmap.texts, b"")
+    made.set_groups(plan.groups)
     names: list[list[NamedToken]] = []
     for normalized, texts in enumerate(added_texts(parts)):
         names.append([(token.content, token.special) for token in texts.values()])
         made.set_added(bool(normalized), _native_tokens(texts))
-    asks_for_classes = parts.splitter is not None or any(token.single_word for token in parts.added)
-    if any(isinstance(step, norm.Precompiled) for step in plan.rules):
-        made.set_dropping_moves()
-    made.learn(*plan.learn(USUAL if plan.stages else [], USUAL if asks_for_classes else [], []))
-    return NativeText(made, plan.learn, names[0], names[1], plan.origins)
+    return NativeText(made, names[0], names[1])
 
 
 def twin_of_finder(finder: AddedTokenFinder) -> NativeText | None:
@@ -73,19 +66,11 @@ def _twin_of_tokens(
     made.use_whole(False)
     made.set_added(False, _native_tokens(raw))
     made.set_added(True, _native_tokens(normalized))
-    groups = Groups([])
-
-    def learn(chars: list[int], unclassed: list[int], runs: list[bytes]) -> Learned:
-        del chars, runs
-        return {}, {c: groups.value(chr(c)) for c in unclassed}, {}
-
-    if any(token.single_word for tokens in (raw, normalized) for token in tokens.values()):
-        made.learn(*learn([], USUAL, []))
 
     def names(tokens: Mapping[str, AddedToken]) -> list[NamedToken]:
         return [(token.content, token.content in ignored) for token in tokens.values()]
 
-    return NativeText(made, learn, names(raw), names(normalized))
+    return NativeText(made, names(raw), names(normalized))
 
 
 def added_texts(parts: Pipeline) -> tuple[dict[str, AddedToken], dict[str, AddedToken]]:
@@ -104,49 +89,34 @@ def _native_tokens(texts: Mapping[str, AddedToken]) -> list[tuple[bytes, int, bo
     return [(text.encode(), token.id, token.single_word, token.lstrip, token.rstrip) for text, token in texts.items()]
 
 
-def plan_of(parts: Pipeline) -> TextPlan:
-    """Return what the twin of a tokenizer does with text before its model; ValueError if there is no twin."""
-    plan = _plan_of(parts)
-    if plan is None:
-        raise ValueError("no native twin")
-    return plan
-
-
 Step = tuple[int, bytes, bytes, bool, bool]  # kind, text that is found, content, at the left end, at the right end
 
 
-class TextPlan(NamedTuple):
-    """What a twin does with text before its model: steps, rules for characters, a space before pieces, and cuts.
+CharacterStep = tuple[str, str]  # the name of a step, and the form or the class that it is about
+GroupRule = tuple[str, "str | int", str]  # a kind, the class or the character, and what a pre-tokenizer does with it
 
-    The rules are those of the normalizers in `rules`, which `stages` apply to single characters.
+
+class _Plan(NamedTuple):
+    """What a twin does with text before its model: steps, a space before pieces, and cuts.
+
+    `characters` are the steps that look at characters, one of which may apply `charsmap`. `groups` sort characters: a
+    piece ends where the group changes.
     """
 
     steps: list[Step]
-    stages: list[CharacterStage]
-    rules: list[norm.Normalizer]
+    characters: list[CharacterStep]
+    charsmap: Charsmap
     metaspace: tuple[bool, bool, int] | None
-    groups: Groups
-
-    def learn(self, chars: list[int], unclassed: list[int], runs: list[bytes]) -> Learned:
-        """Return the answers to a twin's questions: what characters become, their groups, and what runs become."""
-        return (
-            {c: rule_of(chr(c), self.stages) for c in chars},
-            {c: self.groups.value(chr(c)) for c in unclassed},
-            {run: run_of(run.decode(), self.stages) for run in runs},
-        )
-
-    def origins(self, runs: list[bytes]) -> Mapping[bytes, array[int]]:
-        """Return for each run the origins of the characters that it becomes, as `origins_of` does."""
-        return {run: origins_of(run.decode(), self.rules) for run in runs}
+    groups: list[GroupRule]
 
 
-def _plan_of(parts: Pipeline) -> TextPlan | None:
+def _plan_of(parts: Pipeline) -> _Plan | None:
     if any(token.content and not parts.added_texts[token.id] for token in parts.added):
         return None  # an empty token would cut text everywhere
     normalizers: list[norm.Normalizer] = flat(parts.normalizer)
     steps = _steps_of(normalizers)
     cuts = _cuts_of(parts, normalizers)
-    return None if steps is None or cuts is None else TextPlan(*steps, *cuts)
+    return None if steps is None or cuts is None else _Plan(*steps, *cuts)
 
 
 def _model(model: Model) -> _native.TextModel | None:
@@ -234,19 +204,17 @@ def squeezed(step: norm.Normalizer) -> str | None:
     return None
 
 
-def _steps_of(
-    steps: list[norm.Normalizer],
-) -> tuple[list[Step], list[CharacterStage], list[norm.Normalizer]] | None:
-    """Return native steps, the stages of rules for characters and their normalizers; None if one cannot be native."""
+def _steps_of(steps: list[norm.Normalizer]) -> tuple[list[Step], list[CharacterStep], Charsmap] | None:
+    """Return native steps, those that look at characters, and their charsmap; None if one cannot be native."""
     # A normalizer that squeezes spaces, applies rules for characters and squeezes again only has to do so at the end.
     squeezes = [at for at, step in enumerate(steps) if squeezed(step) == " "]
     if len(squeezes) == 2 and squeezes[1] == len(steps) - 1:
-        between = stages_of(steps[squeezes[0] + 1 : -1])
-        if between and rule_of(" ", between) == b" ":
+        between = steps[squeezes[0] + 1 : -1]
+        if between and _of_characters(between) is not None and _keep_space(between):
             steps = steps[: squeezes[0]] + steps[squeezes[0] + 1 :]
     made: list[Step] = []
-    stages: list[CharacterStage] = []
-    rules: list[norm.Normalizer] = []
+    characters: list[CharacterStep] = []
+    charsmap = Charsmap(b"")
     at = 0
     while at < len(steps):
         step = steps[at]
@@ -265,19 +233,84 @@ def _steps_of(
             end = at + 1
             while end < len(steps) and not isinstance(steps[end], (norm.Prepend, norm.Strip, norm.Replace)):
                 end += 1
-            found = stages_of(steps[at:end])
-            if found is None or stages:
+            found = _of_characters(steps[at:end])
+            if found is None or characters:
                 return None
-            stages, rules = found, steps[at:end]
+            characters, charsmap = found
             made.append((native.CHARS, b"", b"", False, False))
             at = end
             continue
         at += 1
-    return made, stages, rules
+    return made, characters, charsmap
 
 
-def _cuts_of(parts: Pipeline, steps: list[norm.Normalizer]) -> tuple[tuple[bool, bool, int] | None, Groups] | None:
-    """Return the arguments of `set_metaspace` and the groups by which text is cut; None if it is cut otherwise."""
+def _keep_space(steps: Sequence[norm.Normalizer]) -> bool:
+    """Return whether normalizers leave a space as it is."""
+    text = Aligned(" ")
+    for step in steps:
+        step(text)
+    return text.text == " "
+
+
+def _of_characters(steps: Sequence[norm.Normalizer]) -> tuple[list[CharacterStep], Charsmap] | None:
+    """Return the native steps of normalizers that look at characters, and their charsmap; None if one does not."""
+    made: list[CharacterStep] = []
+    charsmaps: list[Charsmap] = []
+    for step in steps:
+        if isinstance(step, norm.UnicodeForm):
+            made.append(("form", step.form))
+        elif isinstance(step, norm.Without):
+            made.append(("without", step.name))
+        elif isinstance(step, norm.Lowercase):
+            made.append(("lower", ""))
+        elif isinstance(step, norm.Nmt):
+            made.append(("nmt", ""))
+        elif isinstance(step, norm.Bert):
+            made += _of_bert(step)
+        elif isinstance(step, norm.Precompiled):
+            made.append(("charsmap", ""))
+            charsmaps.append(step.charsmap)
+        else:
+            return None
+    if len({charsmap.blob for charsmap in charsmaps}) > 1:
+        return None
+    return made, charsmaps[0] if charsmaps else Charsmap(b"")
+
+
+def _of_bert(step: norm.Bert) -> list[CharacterStep]:
+    strips = step.lowercase if step.strip_accents is None else step.strip_accents
+    made: list[CharacterStep] = [("clean", "")] if step.clean_text else []
+    made += [("chinese", "")] if step.handle_chinese_chars else []
+    made += [("form", "NFD"), ("without", "BERT_MARK")] if strips else []
+    return [*made, ("lower", "")] if step.lowercase else made
+
+
+def _groups_of(splitters: Sequence[split.Splitter]) -> list[GroupRule] | None:
+    """Return the rules by which pre-tokenizers sort characters into groups; None if one cuts text otherwise."""
+    made: list[GroupRule] = []
+    for step in splitters:
+        if isinstance(step, split.Words):
+            made.append(("words", "", "Removed"))
+            continue
+        if not isinstance(step, split.Split) or step.invert or step.behavior not in _BEHAVIORS:
+            return None
+        if isinstance(step.finder, Characters):
+            made.append(("class", step.finder.name, step.behavior))
+        elif isinstance(step.finder, LiteralText) and len(step.finder.text) == 1:
+            made.append(("character", ord(step.finder.text), step.behavior))
+        else:
+            return None
+    return made if len(made) <= _MOST_GROUP_RULES else None
+
+
+_BEHAVIORS = ("Removed", "Isolated", "Contiguous")
+_MOST_GROUP_RULES = 6  # kMostGroupRules
+
+
+def _cuts_of(
+    parts: Pipeline, steps: list[norm.Normalizer]
+) -> tuple[tuple[bool, bool, int] | None, list[GroupRule]] | None:
+    """Return the arguments of `set_metaspace` and the rules by which text is cut; None if it is cut otherwise."""
     splitters: list[split.Splitter] = flat(parts.splitter)
     if len(splitters) == 1 and finds_nothing(splitters[0], steps):
         splitters = []
@@ -288,7 +321,8 @@ def _cuts_of(parts: Pipeline, steps: list[norm.Normalizer]) -> tuple[tuple[bool,
         if (prefix == native.FIRST and (steps or splitters)) or metaspace.replacement != VISIBLE_SPACE:
             return None
         space = metaspace.split, False, prefix
-    return (space, Groups(splitters)) if Groups.are_known(splitters) else None
+    groups = _groups_of(splitters)
+    return None if groups is None else (space, groups)
 
 
 def finds_nothing(splitter: split.Splitter, steps: Sequence[norm.Normalizer]) -> bool:

@@ -1,4 +1,4 @@
-"""`NativeText`: the native twin of a tokenizer that is not byte-level. It learns what single characters become.
+"""`NativeText`: the native twin of a tokenizer that is not byte-level.
 
 A twin gives the ids that the Python code gives, or None where only Python can encode a text. The other modules of this
 folder build twins, with the native code's constants and tables from here; _native.pyi says what each method takes.
@@ -23,11 +23,6 @@ if TYPE_CHECKING:
 
     from tokcli.engine import _native
 
-_ROUNDS = 6  # of learning, for one text: a run of characters may be asked for after its characters are known
-_MOST_RUNS = (
-    1 << 14
-)  # that are learned for one text; a text of more is faster in Python, which normalizes it as a whole
-_LONG = 1 << 16  # characters, or bytes
 _FOUND, _IGNORED = 1, 2  # TextModel::kFound, kIgnored
 
 NOTHING = 0xFFFFFFFF  # kNothing
@@ -37,32 +32,19 @@ NEVER, ALWAYS, FIRST = range(3)  # Prefix
 PREPEND, REPLACE, SQUEEZE, CHARS, STRIP, SPACES = range(6)  # Step::Kind
 
 NamedToken = tuple[str, bool]  # an added token's content, and whether it is special
-Questions = tuple[list[int], list[int], list[bytes]]  # characters, characters without a class, runs in UTF-8
-Learned = tuple[Mapping[int, bytes | None], Mapping[int, int], Mapping[bytes, bytes]]
-Learn = Callable[[list[int], list[int], list[bytes]], Learned]
-Origins = Callable[[list[bytes]], Mapping[bytes, "array[int]"]]
-"""Where the characters come from that runs become: bytes of the run, one for each (uint32)."""
 Answer = TypeVar("Answer")
 
 
 class NativeText:
-    """A native model, the function that answers its questions about new characters, and its added tokens.
+    """A native model and its added tokens.
 
     `raw` are the added tokens that are found in the text as given, `normalized` those found in normalized text.
-    `learn_first` teaches the model answers that were given before. It is called for the first question, and for a long
-    text at once, since that would be read once more for each round of questions.
     """
 
     def __init__(
-        self,
-        model: _native.TextModel,
-        learn: Learn | None = None,
-        raw: Iterable[NamedToken] = (),
-        normalized: Iterable[NamedToken] = (),
-        origins: Origins | None = None,
-        learn_first: Callable[[_native.TextModel], None] | None = None,
+        self, model: _native.TextModel, raw: Iterable[NamedToken] = (), normalized: Iterable[NamedToken] = ()
     ) -> None:
-        self.model, self.learn, self.origins, self._learn_first = model, learn, origins, learn_first
+        self.model = model
         self.raw, self.normalized = tuple(raw), tuple(normalized)
 
         def states(allowed: frozenset[str]) -> tuple[bytes, bytes]:
@@ -75,7 +57,7 @@ class NativeText:
         self._states = lru_cache(maxsize=8)(states)
 
     def image(self) -> bytes:
-        """Return the tables, and what was learned about single characters, as bytes that a native model can open."""
+        """Return the tables as bytes that a native model can open."""
         return self.model.image()
 
     def encode(self, text: TextOrUtf8, allowed: frozenset[str]) -> list[int] | None:
@@ -97,7 +79,7 @@ class NativeText:
         )
         if found is None:
             return None
-        spans = memoryview(found[2]).cast("Q") if places else None
+        spans = None if found[2] is None else memoryview(found[2]).cast("Q")
         return Tokens(memoryview(found[0]).cast("I"), spans=spans), found[1]
 
     def count(self, text: TextOrUtf8, allowed: frozenset[str]) -> int | None:
@@ -113,7 +95,6 @@ class NativeText:
             lambda text, raw, normalized, threads: encode(text, raw, normalized, threads, begins, ends),
             text,
             allowed,
-            learns_origins=True,
         )
         return None if found is None else Tokens(memoryview(found[0]).cast("I"), spans=memoryview(found[1]).cast("Q"))
 
@@ -144,34 +125,12 @@ class NativeText:
 
     def ask(
         self,
-        method: Callable[[TextOrUtf8, bytes, bytes, int], Answer | Questions | None],
+        method: Callable[[TextOrUtf8, bytes, bytes, int], Answer | None],
         text: TextOrUtf8,
         allowed: frozenset[str],
-        *,
-        learns_origins: bool = False,
     ) -> Answer | None:
-        """Call a method of the model until all its questions are answered; return None if only Python can encode."""
-        states, threads, runs = self._states(allowed), threads_inside(), 0
-        first = self._learn_first
-        if first is not None and len(text) >= _LONG:
-            self._learn_first = None
-            first(self.model)
-        for _ in range(_ROUNDS):
-            answer = method(text, *states, threads)
-            first = self._learn_first
-            if isinstance(answer, tuple) and first is not None:
-                self._learn_first = None
-                first(self.model)
-                answer = method(text, *states, threads)
-            if not isinstance(answer, tuple):
-                return answer
-            runs += len(answer[2])
-            if self.learn is None or runs > _MOST_RUNS:
-                return None
-            self.model.learn(*self.learn(*answer))
-            if learns_origins and self.origins is not None and answer[2]:
-                self.model.learn_origins(self.origins(answer[2]))
-        return None
+        """Return what a method of the model answers; None if only Python can encode the text."""
+        return method(text, *self._states(allowed), threads_inside())
 
 
 class NativeRecords:

@@ -41,13 +41,17 @@ def class_of(kinds: str) -> re.Pattern[str]:
 
     C does not include Cn, the unassigned characters.
     """
+    return re.compile(f"[{class_members(ranges_of(kinds))}]")
+
+
+def ranges_of(kinds: str) -> Ranges:
+    """Return the characters that `class_of` finds."""
 
     def of_kinds(categories: dict[str, str]) -> Ranges:
         wanted = (text for name, text in categories.items() if name[0] in kinds and name != "Cn")
         return merged(pair for text in wanted for pair in parse_ranges(text))
 
-    ranges = merged((*minus(of_kinds(CATEGORIES), changed_ranges()), *of_kinds(CATEGORIES_15_1)))
-    return re.compile(f"[{class_members(ranges)}]")
+    return merged((*minus(of_kinds(CATEGORIES), changed_ranges()), *of_kinds(CATEGORIES_15_1)))
 
 
 @lru_cache(maxsize=1)

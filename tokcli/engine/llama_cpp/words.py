@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from array import array
 from collections.abc import Callable, Iterator, Mapping
+from itertools import chain
 
 from tokcli.engine.base.longest_match import LongestMatch
 from tokcli.engine.bpe.bpe import BoundedCache
@@ -12,6 +14,7 @@ from tokcli.engine.llama_cpp import characters
 from tokcli.engine.llama_cpp.fragment_models import FragmentModel
 from tokcli.engine.twins import HasTwin
 from tokcli.engine.unicode.classes import CHINESE
+from tokcli.engine.unicode.ranges import Ranges, merged, minus
 
 
 class LlamaWords(FragmentModel, HasTwin):
@@ -19,6 +22,7 @@ class LlamaWords(FragmentModel, HasTwin):
 
     def __init__(self, ids: Mapping[str, int], unknown: int, *, lowercase: bool, strip_accents: bool) -> None:
         self.ids, self.unknown = ids, unknown
+        self.lowercase, self.strip_accents = lowercase, strip_accents
         self.rule = word_rule(lowercase=lowercase, strip_accents=strip_accents)
         self._match = LongestMatch(ids)
         self._cache = BoundedCache(self._longest_tokens)
@@ -71,6 +75,29 @@ def _word_kind(char: str) -> str:
     if characters.class_of("M").match(char):
         return "mark"
     return "sign" if characters.class_of("P").match(char) or _SIGNS.match(char) else "letter"
+
+
+def word_ranges() -> array[int]:
+    """Return what native code has to know of characters: ranges in order, each as first, last and kind (uint32).
+
+    The kinds are those of WordRange: nothing, mark, sign and unassigned. What is in no range is a letter or a space.
+    """
+    signs = [*characters.ranges_of("P"), *((ord(c), ord(c)) for c in "$+<=>^`|~"), *_CHINESE]
+    kinds = [
+        merged([*characters.ranges_of("C"), (0, 0), (0xFFFD, 0xFFFD)]),
+        characters.ranges_of("M"),
+        merged(signs),
+        minus(((0, 0x10FFFF),), characters.ranges_of("LMNPSZC")),
+    ]
+    found: list[tuple[int, int, int]] = []
+    taken: Ranges = ()
+    for kind, ranges in enumerate(kinds):
+        found += [(first, last, kind) for first, last in minus(ranges, taken)]
+        taken = merged([*taken, *ranges])
+    return array("I", chain.from_iterable(sorted(found)))
+
+
+_CHINESE = [(ord(first), ord(last)) for first, last in re.findall("(.)-(.)", CHINESE)]
 
 
 def white_space_words(text: str, lowercase: bool) -> Iterator[str]:

@@ -112,18 +112,18 @@ def _compiled(
     """Return the vocabulary in what was read: from the store, or compiled and kept there, or as read if that fails."""
     sha256 = sources.sha256
     if store is None:
-        return _compile(sources, path, None)[0]
+        return _compile(sources, path)[0]
     if (found := store.load(sha256, path, again)) is not None:
         return found
     with compiling(store, sha256):
         if (found := store.load(sha256, path, again)) is not None:  # another process compiled it meanwhile
             return found
-        made, block = _compile(sources, path, store.rules(sha256))
+        made, block = _compile(sources, path)
         keep(store, sha256, block)
     return made
 
 
-def _compile(sources: Sources, path: str, rules: str | None) -> tuple[LazyRanks | TextTokenizer, bytes]:
+def _compile(sources: Sources, path: str) -> tuple[LazyRanks | TextTokenizer, bytes]:
     """Return the vocabulary in what was read, and its container: b"" if nothing of it can be kept.
 
     The vocabulary is made from the container if there is one, as in later runs.
@@ -132,7 +132,7 @@ def _compile(sources: Sources, path: str, rules: str | None) -> tuple[LazyRanks 
         vocabulary = _parsed(sources, path)
         block = (None if backend.native() is None else _pack(vocabulary, sources.sha256)) or b""
     container = containers.unpack(memoryview(block))
-    found = None if container is None else opened(container, sources.sha256, Origin(path, lambda: vocabulary, rules))
+    found = None if container is None else opened(container, sources.sha256, Origin(path, lambda: vocabulary))
     return (vocabulary, b"") if found is None else (found, block)
 
 

@@ -137,12 +137,11 @@ Packed = tuple[dict[str, Any], dict[str, bytes]]  # the header and the sections 
 class Origin:
     """The origin of a container, for the function that opens it.
 
-    `name` is what messages call the file, and `load` reads it again and returns what its reader does. `rules` is the
-    path of the file for what is learned while encoding; None if that is not kept.
+    `name` is what messages call the file, and `load` reads it again and returns what its reader does.
     """
 
-    def __init__(self, name: str, load: Callable[[], Any], rules: str | None) -> None:
-        self.name, self.load, self.rules = name, load, rules
+    def __init__(self, name: str, load: Callable[[], Any]) -> None:
+        self.name, self.load = name, load
 
 
 class ContainerKind:

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from tokcli.registry.lazy_ranks import LazyRanks
 
 FOLDER = "compiled"  # in the cache folder
-VERSION = 12  # of the containers, and of the rules by which a tokenizer has a shortcut
+VERSION = 13  # of the containers, and of the rules by which a tokenizer has a shortcut
 USED_S = 86_400  # the time of a container's last use is known to within so many seconds
 
 
 class Store:
-    """The folder of containers (SHA256.VERSION), of learned rules beside them, and of records of files (HASH.file)."""
+    """The folder of containers (SHA256.VERSION) and of records of files (HASH.file)."""
 
     def __init__(self, folder: str, native: ModuleType) -> None:
         self.folder = folder
@@ -48,10 +48,6 @@ class Store:
         """Return the path of the container for the files with this SHA-256."""
         return os.path.join(self.folder, f"{sha256}.{self._version}")
 
-    def rules(self, sha256: str) -> str:
-        """Return the path of the rules that are learned for the vocabulary with this SHA-256."""
-        return f"{self.container(sha256)}.rules"
-
     def record(self, path: str) -> str:
         """Return the path of the record of the files that were read at a path."""
         data = os.fsencode(path)
@@ -67,7 +63,7 @@ class Store:
         kept = self.container(sha256)
         block = map_file(kept)
         container = None if block is None else containers.unpack(memoryview(block))
-        found = None if container is None else opened(container, sha256, Origin(path, again, self.rules(sha256)))
+        found = None if container is None else opened(container, sha256, Origin(path, again))
         if found is not None:
             with suppress(OSError):
                 if os.stat(kept).st_mtime < time.time() - USED_S:

@@ -9,6 +9,7 @@
 
 #include "characters/char_steps.h"
 #include "module/bindings.h"
+#include "module/classes/character_names.h"
 #include "module/classes/py_vocabulary.h"
 #include "text/text_check.h"
 #include "text/utf8.h"
@@ -17,21 +18,8 @@ using namespace tokcli;
 
 namespace {
 
-// Returns the place of a name among others; ValueError where it is none of them.
-template <size_t kCount>
-uint8_t number_of_name(nb::handle name, const std::array<const char*, kCount>& names) {
-  if (!PyUnicode_Check(name.ptr())) raise_wrong_type("str", name);
-  const auto is_it = [&](const char* one) { return PyUnicode_CompareWithASCIIString(name.ptr(), one) == 0; };
-  const auto found = std::find_if(names.begin(), names.end(), is_it);
-  if (found == names.end()) throw nb::value_error("there is no form, step or class with this name");
-  return static_cast<uint8_t>(found - names.begin());
-}
-
-// In the order of NormalForm, of CharStep::Kind and of CharacterClass.
-constexpr std::array<const char*, kForms> kFormNames{"NFC", "NFD", "NFKC", "NFKD"};
+// In the order of CharStep::Kind.
 constexpr std::array<const char*, CharStep::kKinds> kStepNames{"form", "lower", "without"};
-constexpr std::array<const char*, 9> kClassNames{
-    "MARK", "BERT_MARK", "BERT_CONTROL", "PUNCTUATION", "NUMERIC", "WORD", "SPACE", "EXTEND", "PREPEND"};
 
 // Calls `work` with the text of a str, or of UTF-8 in a buffer, without the GIL.
 template <class Work>
@@ -87,8 +75,7 @@ struct Normalizer {
 std::unique_ptr<Normalizer> make_normalizer(nb::list given) {
   auto made = std::make_unique<Normalizer>();
   for (nb::handle step : own_list(given)) {
-    if (!PyTuple_CheckExact(step.ptr()) || PyTuple_GET_SIZE(step.ptr()) != 2) raise_wrong_type("a tuple of two", step);
-    const nb::handle name(PyTuple_GET_ITEM(step.ptr(), 0)), what(PyTuple_GET_ITEM(step.ptr(), 1));
+    const auto [name, what] = items_of_tuple<2>(step);
     CharStep one{static_cast<CharStep::Kind>(number_of_name(name, kStepNames))};
     if (one.kind == CharStep::Kind::kForm) one.which = number_of_name(what, kFormNames);
     if (one.kind == CharStep::Kind::kWithout) one.which = number_of_name(what, kClassNames);

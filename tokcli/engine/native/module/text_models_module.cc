@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "module/bindings.h"
+#include "module/classes/character_names.h"
 #include "module/classes/py_text_model.h"
 
 namespace tokcli {
@@ -26,7 +27,7 @@ PyTextModel::PyTextModel(nb::handle image) : image_(std::make_unique<StableView>
 nb::bytes PyTextModel::image() {
   close();
   TextImageWriter writer;
-  const ReadersLock::Reading reading(rules_lock_);
+  const ReadersLock::Reading reading(sizes_lock_);
   model_.fields(writer);
   return to_bytes(view_of(writer.finish()));
 }
@@ -181,13 +182,46 @@ void PyTextModel::set_spaces(nb::handle units, nb::handle texts, bool add_prefix
   rules.prepare();
   model_.steps.push_back({Step::Kind::kSpaces, "", "", false, false});
 }
-void PyTextModel::use_classes() {
+namespace {
+
+// In the order of CharacterStep::Kind, of GroupRule::Kind and of GroupRule::Behavior.
+constexpr std::array<const char*, CharacterStep::kKinds> kStepNames{"form", "lower", "without", "nmt", "clean", "chinese", "charsmap", "words"};
+constexpr std::array<const char*, 3> kGroupNames{"words", "class", "character"};
+constexpr std::array<const char*, 3> kBehaviors{"Removed", "Isolated", "Contiguous"};
+
+}  // namespace
+
+void PyTextModel::set_characters(nb::list given, nb::handle units, nb::handle texts, nb::handle words) {
   const Change change(*this);
-  model_.has_classes = true;
+  CharacterSteps& made = model_.chars.steps();
+  for (nb::handle step : own_list(given)) {
+    const auto [name, what] = items_of_tuple<2>(step);
+    CharacterStep one{static_cast<CharacterStep::Kind>(number_of_name(name, kStepNames))};
+    if (one.kind == CharacterStep::Kind::kForm) one.which = number_of_name(what, kFormNames);
+    if (one.kind == CharacterStep::Kind::kWithout) one.which = number_of_name(what, kClassNames);
+    if (one.kind == CharacterStep::Kind::kWords) one.which = number_of<uint8_t>(what);
+    made.steps.push_back(one);
+  }
+  const std::string all = string_of(texts);
+  if (!all.empty() && all.back() != '\0')
+    throw nb::value_error("the last text of a charsmap does not end with a zero");
+  made.charsmap.open(items_of<uint32_t>(units), all);
+  made.words = Table<WordRange>(items_of<WordRange>(words));
+  if (!made.fits()) throw nb::value_error("steps for characters have known parts, and ranges are in order");
+  model_.chars.prepare();
 }
-void PyTextModel::set_dropping_moves() {
+void PyTextModel::set_groups(nb::list given) {
   const Change change(*this);
-  model_.chars.set_dropping_moves();
+  for (nb::handle rule : own_list(given)) {
+    const auto [kind, what, behavior] = items_of_tuple<3>(rule);
+    GroupRule one{static_cast<GroupRule::Kind>(number_of_name(kind, kGroupNames)),
+                  static_cast<GroupRule::Behavior>(number_of_name(behavior, kBehaviors))};
+    if (one.kind == GroupRule::Kind::kClass) one.which = number_of_name(what, kClassNames);
+    if (one.kind == GroupRule::Kind::kCharacter) one.which = number_of<uint32_t>(what);
+    model_.groups.push_back(one);
+  }
+  if (model_.groups.size() > kMostGroupRules) throw nb::value_error("there are too many rules for groups of characters");
+  model_.has_classes = !model_.groups.empty();
 }
 
 }  // namespace tokcli
@@ -211,11 +245,8 @@ void bind_text_models(nb::module_& module) {
       .def("set_added", &PyTextModel::set_added)
       .def("add_step", &PyTextModel::add_step)
       .def("set_spaces", &PyTextModel::set_spaces)
-      .def("use_classes", &PyTextModel::use_classes)
-      .def("set_dropping_moves", &PyTextModel::set_dropping_moves)
-      .def("learn", &PyTextModel::learn)
-      .def("learn_packed", &PyTextModel::learn_packed)
-      .def("learn_origins", &PyTextModel::learn_origins)
+      .def("set_characters", &PyTextModel::set_characters)
+      .def("set_groups", &PyTextModel::set_groups)
       .def("encode", &PyTextModel::encode, nb::arg("text"), nb::arg("raw"), nb::arg("normalized"), nb::arg("threads") = 1)
       .def("encode_ids", &PyTextModel::encode_ids, nb::arg("text"), nb::arg("raw"), nb::arg("normalized"),
            nb::arg("threads") = 1)

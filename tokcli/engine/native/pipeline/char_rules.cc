@@ -1,51 +1,45 @@
-// Applying rules for single characters: see char_rules.h.
+// Applying normalizers of characters fast: see char_rules.h.
 #include "pipeline/char_rules.h"
 
+#include "text/text.h"
 #include "text/utf8.h"
 
 namespace tokcli {
+namespace {
 
-void CharRules::set(uint32_t c, std::string_view text) {
-  if (text.size() > 255 || texts_.size() > UINT32_MAX / 2) {
-    set_unsafe(c);
-    return;
+void add_char(uint32_t c, std::string& out) {
+  std::array<uint8_t, kMostUtf8> bytes;
+  out.append(view_of(Bytes{bytes.data(), put_char(c, bytes.data())}));
+}
+
+}  // namespace
+
+void CharRules::prepare() {
+  moves_places_ = steps_.moves_places();
+  for (uint8_t c = 0; c < ascii_.size(); ++c) {
+    const Rule found = rule(c);
+    const auto made = static_cast<uint8_t>(found >> 8);
+    ascii_[c] = (found & 0xFF) == kShort + 1 && made < 128 ? made : kSpecial;
   }
-  const auto place = static_cast<uint32_t>(texts_.size());
-  texts_.push_back(static_cast<char>(text.size()));
-  texts_ += text;
-  rules_.set(c, kFirst + place);  // once the text is there, for which there may be no memory
-  if (c < 128 && text.size() == 1 && static_cast<uint8_t>(text[0]) < 128) ascii_[c] = static_cast<uint8_t>(text[0]);
 }
 
-bool CharRules::fits() const {
-  const auto is_rule = [&](uint32_t rule) {
-    const size_t at = rule - kFirst;
-    return rule < kFirst || (at < texts_.size() && at + 1 + static_cast<uint8_t>(texts_[at]) <= texts_.size());
-  };
-  const auto is_ascii = [](uint8_t c) { return c < 128 || c == kSpecial; };
-  return rules_.all_of(is_rule) && std::all_of(ascii_.begin(), ascii_.end(), is_ascii);
-}
-
-void CharRules::set_run(std::string_view run, std::string_view text) {
-  if (runs_.size() >= Needs::kMostRuns || run_bytes_ > kMostRunBytes) {
-    runs_.clear();
-    run_bytes_ = 0;
-  }
-  run_bytes_ += run.size() + text.size();
-  runs_.insert_or_assign(std::string(run), Run{std::string(text), {}});
-}
-
-void CharRules::set_origins(std::string_view run, std::vector<uint32_t> origins) {
-  const auto found = runs_.find(std::string(run));
-  if (found != runs_.end()) found->second.origins = std::move(origins);
+CharRules::Rule CharRules::rule_of(uint32_t c) const {
+  std::vector<PlacedChar> made;
+  if (!steps_.apply_to_one(c, made)) return kUnsafe;
+  std::string text;
+  for (const PlacedChar& one : made) add_char(one.point, text);
+  if (text.size() > kMostShort) return kLong;
+  Rule rule = kShort + text.size();
+  for (size_t i = 0; i < text.size(); ++i) rule |= Rule{static_cast<uint8_t>(text[i])} << (8 * (i + 1));
+  return rule;
 }
 
 // Returns the end of a run, of which the first unsafe character ends at p: it goes on up to the first safe character that
 // another safe one follows, and that character is in it.
-const uint8_t* CharRules::run_end(const uint8_t* p, const uint8_t* end, Needs& needs, Pace& pace) const {
+const uint8_t* CharRules::run_end(const uint8_t* p, const uint8_t* end, Pace& pace) const {
   for (bool is_unsafe = true; p < end; pace.step()) {
     const uint8_t* at = p;
-    const bool is_next_unsafe = rule(next_char(at, end), needs) == kUnsafe;
+    const bool is_next_unsafe = rule(next_char(at, end)) == kUnsafe;
     if (!is_unsafe && !is_next_unsafe) break;
     is_unsafe = is_next_unsafe;
     p = at;
@@ -53,29 +47,38 @@ const uint8_t* CharRules::run_end(const uint8_t* p, const uint8_t* end, Needs& n
   return p;
 }
 
-// Appends what a run becomes, which begins at `from`.
-void CharRules::add_run(Bytes run, size_t from, std::string& out, Needs& needs, Tracking* tracking) const {
-  const std::string text(view_of(run));
-  const auto known = runs_.find(text);
-  const auto is_inside = [&](uint32_t origin) { return origin < run.size(); };
-  if (known == runs_.end()) {
-    needs.want_run(text);
-    return;
+// Appends what a run of a text becomes.
+CharacterSteps::Outcome CharRules::add_run(Bytes in, Bytes run, bool is_whole, std::string& out, Tracking* tracking) const {
+  std::vector<PlacedChar> text;
+  text.reserve(run.size());
+  Pace pace;
+  for (const uint8_t *p = run.data(), *const end = p + run.size(); p < end;) {
+    const auto origin = static_cast<uint32_t>(p - in.data());
+    text.push_back({next_char(p, end), origin});
+    pace.step();
   }
-  const auto& [becomes, origins] = known->second;
-  if (tracking != nullptr && !becomes.empty()) {
-    if (origins.empty()) needs.want_run(text);
-    else if (!std::all_of(origins.begin(), origins.end(), is_inside)) needs.is_for_python = true;
-    else tracking->replaced(from, becomes, origins, out.size());
+  const CharacterSteps::Outcome outcome = steps_.apply(text, is_whole || tracking == nullptr);
+  if (outcome != CharacterSteps::Outcome::kDone) return outcome;
+  for (const PlacedChar& c : text) {
+    const size_t at = out.size();
+    add_char(c.point, out);
+    if (tracking != nullptr) tracking->replaced(c.origin, std::string_view(out).substr(at), at);
+    pace.step();
   }
-  out += becomes;
+  return outcome;
 }
 
-void CharRules::apply(Bytes in, std::string& out, Needs& needs, Tracking* tracking) const {
+bool CharRules::apply(Bytes in, std::string& out, Tracking* tracking) const {
+  using Outcome = CharacterSteps::Outcome;
+  const auto apply_whole = [&] {
+    out.clear();
+    if (tracking != nullptr) tracking->cut(0);
+    return add_run(in, in, true, out, tracking) == Outcome::kDone;
+  };
   const uint8_t *p = in.data(), *end = p + in.size();
   const uint8_t* before = nullptr;  // the safe character before `p`, and where what it has become begins in `out`
   size_t before_out = 0;
-  bool may_move = true;  // whether the place of the last character may change when the next one is dropped
+  bool may_move = moves_places_;  // whether the place of the last character may change when the next one is dropped
   Pace pace;
   while (p < end) {
     pace.step();
@@ -93,18 +96,27 @@ void CharRules::apply(Bytes in, std::string& out, Needs& needs, Tracking* tracki
       continue;
     }
     const uint8_t* begin = p;
-    const uint32_t found = rule(next_char(p, end), needs);
-    if (found != kUnsafe) {
+    const Rule found = rule(next_char(p, end));
+    if (found >= kShort) {
       before = begin;
       before_out = out.size();
-      if (found == kUnknown) continue;
-      const std::string_view text(&texts_[found - kFirst + 1], static_cast<uint8_t>(texts_[found - kFirst]));
+      const size_t size = (found & 0xFF) - kShort;
+      std::array<char, kMostShort> bytes;
+      for (size_t i = 0; i < kMostShort; ++i) bytes[i] = static_cast<char>(found >> (8 * (i + 1)));
+      const std::string_view text(bytes.data(), size);
       if (tracking != nullptr) {
-        if (text.empty() && may_move && dropping_moves_) needs.is_for_python = true;
-        if (!text.empty()) may_move = text.size() > utf8_size(static_cast<uint8_t>(text[0]));
+        if (text.empty() && may_move) return apply_whole();
+        if (!text.empty()) may_move = moves_places_ && size > utf8_size(static_cast<uint8_t>(text[0]));
         tracking->replaced(static_cast<size_t>(begin - in.data()), text, out.size());
       }
       out += text;
+      continue;
+    }
+    if (found == kLong) {
+      before = begin;
+      before_out = out.size();
+      may_move = moves_places_;
+      if (add_run(in, {begin, p}, true, out, tracking) != Outcome::kDone) return false;
       continue;
     }
     if (before != nullptr) {
@@ -112,11 +124,14 @@ void CharRules::apply(Bytes in, std::string& out, Needs& needs, Tracking* tracki
       out.resize(before_out);
       if (tracking != nullptr) tracking->cut(before_out);
     }
-    p = run_end(p, end, needs, pace);
-    add_run({begin, p}, static_cast<size_t>(begin - in.data()), out, needs, tracking);
+    p = run_end(p, end, pace);
+    const Outcome outcome = add_run(in, {begin, p}, false, out, tracking);
+    if (outcome == Outcome::kNeedsWhole) return apply_whole();
+    if (outcome == Outcome::kOnlyPython) return false;
     before = nullptr;
-    may_move = true;
+    may_move = moves_places_;
   }
+  return true;
 }
 
 }  // namespace tokcli

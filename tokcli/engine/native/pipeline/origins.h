@@ -118,13 +118,6 @@ class Tracking {
       if (begins_char(static_cast<uint8_t>(text[i]))) to_->add(to + i, origin);
     }
   }
-  // The characters of `text`, at `to`, stand for those at `from` that are `origins` bytes after it, one for each.
-  void replaced(size_t from, std::string_view text, const std::vector<uint32_t>& origins, size_t to) {
-    size_t number = 0;
-    for (size_t i = 0; i < text.size() && number < origins.size(); ++i) {
-      if (begins_char(static_cast<uint8_t>(text[i]))) to_->add(to + i, from_.origin(base_ + from + origins[number++]));
-    }
-  }
 
  private:
   OriginReader from_;

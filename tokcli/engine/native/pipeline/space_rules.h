@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "models/trie.h"
-#include "pipeline/charsmap.h"
+#include "characters/charsmap.h"
 #include "pipeline/origins.h"
 #include "pipeline/steps.h"
 

@@ -18,7 +18,7 @@ struct TextModel::Call {
   ScratchPool& pool;
   TextScratch& scratch;
   IdSink sink;
-  Needs& needs;
+  Refusal& refusal;
   size_t most;                   // bytes of normalized text
   size_t threads;                // that may share the work
   Ends ends{};                   // whether the text is the beginning and the end of what is encoded
@@ -153,7 +153,7 @@ inline bool TextModel::may_share(const Call& call) const {
 struct alignas(kCacheLine) TextModel::Made {
   IdBuffer ids;
   size_t count = 0;
-  Needs needs;
+  Refusal refusal;
   Spans spans;
   FoundWords found;  // where sums go through the whole text; then there is nothing else
 };
@@ -162,7 +162,7 @@ struct alignas(kCacheLine) TextModel::Made {
 template <class Encode>
 void TextModel::encode_apart(Bytes text, const Call& call, bool keeps_ids, TextScratch& scratch, Made& made,
                              const Encode& encode) const {
-  Call part{call.pool, scratch, IdSink(keeps_ids ? &made.ids : nullptr, kNone), made.needs, call.most, 1};
+  Call part{call.pool, scratch, IdSink(keeps_ids ? &made.ids : nullptr, kNone), made.refusal, call.most, 1};
   part.end = call.end;
   if (sums != Sums::kPerWord) part.found = &made.found;
   part.track(call.spans == nullptr ? nullptr : &made.spans, call.raw, text);
@@ -196,7 +196,7 @@ bool TextModel::in_parts(Bytes text, Call& call, const IsCut& is_cut, const Enco
   for (const Made& part : made) {
     if (keeps_ids) call.sink.add(part.ids.data(), part.ids.size());
     else call.sink.add_count(part.count);
-    call.needs.add(part.needs);
+    call.refusal.add(part.refusal);
     if (call.spans != nullptr) call.spans->append(part.spans);
   }
   return true;
@@ -213,7 +213,7 @@ size_t TextModel::share_sums(const std::vector<Bytes>& parts, Call& call, const 
   encode_waiting(call);
   std::vector<Made> made(std::min(parts.size(), threads * kPartsAtOnce));
   size_t done = 0;
-  while (done < parts.size() && call.needs.empty()) {
+  while (done < parts.size() && !call.refusal.is_refused) {
     const size_t count = std::min(made.size(), parts.size() - done);
     std::atomic<size_t> next{0};
     in_threads(std::min(threads, count), [&](size_t) {
@@ -224,8 +224,8 @@ size_t TextModel::share_sums(const std::vector<Bytes>& parts, Call& call, const 
       }
     });
     for (size_t i = 0; i < count; ++i) {
-      call.needs.add(made[i].needs);
-      if (call.needs.empty()) add_found(made[i].found, call);
+      call.refusal.add(made[i].refusal);
+      if (!call.refusal.is_refused) add_found(made[i].found, call);
     }
     done += count;
   }

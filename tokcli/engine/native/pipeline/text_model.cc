@@ -48,20 +48,20 @@ void AddedTokens::build(const std::vector<std::string_view>& texts, std::vector<
 }
 
 size_t TextModel::encode(Bytes text, Bytes raw_states, Bytes normalized_states, ScratchPool& pool, size_t threads,
-                         IdBuffer* out, Needs& needs, Spans* spans, Ends ends, double* sum) const {
+                         IdBuffer* out, Refusal& refusal, Spans* spans, Ends ends, double* sum) const {
   const ScratchPool::Lease scratch(pool);
   scratch->cache.expect_text(text.size());
-  Call call{pool, *scratch, IdSink(out, joins_unknown ? unknown.id : kNone), needs, most_normalized(text), threads};
+  Call call{pool, *scratch, IdSink(out, joins_unknown ? unknown.id : kNone), refusal, most_normalized(text), threads};
   call.track(spans, text, text);
   if (spans != nullptr && !knows_places()) {
-    needs.is_for_python = true;
+    refusal.is_refused = true;
     return 0;
   }
   call.ends_at_next = has_space_rules();
   call.ends = ends;
   if (sum != nullptr) call.sum = *sum;
   bool is_first = ends.begin;
-  find_added(raw, raw_states, text, needs, [&](Bytes segment, uint32_t id) {
+  find_added(raw, raw_states, text, [&](Bytes segment, uint32_t id) {
     call.scratch.word.pace.step(segment.size());
     if (id == kNone) {
       encode_segment(segment, is_first, normalized_states, call);
@@ -76,11 +76,11 @@ size_t TextModel::encode(Bytes text, Bytes raw_states, Bytes normalized_states, 
   return call.sink.count();
 }
 
-std::vector<uint64_t> TextModel::part_ends(Bytes text, Bytes raw_states, size_t size, Needs& needs) const {
+std::vector<uint64_t> TextModel::part_ends(Bytes text, Bytes raw_states, size_t size) const {
   std::vector<uint64_t> ends;
   // (also a token that is taken as text hides others: none may be found in a part alone)
   bool is_plain = finds_in_parts() && sums == Sums::kPerWord && !joins_unknown && knows_places() && !raw.spans_spaces;
-  if (is_plain) find_added(raw, raw_states, text, needs, [&](Bytes, uint32_t id) { is_plain &= id == kNone; });
+  if (is_plain) find_added(raw, raw_states, text, [&](Bytes, uint32_t id) { is_plain &= id == kNone; });
   if (!is_plain) return ends;
   const auto is_cut = [&](const uint8_t* at, const uint8_t* begin, const uint8_t* end) {
     return is_cut_before_space(at, begin, end);
@@ -90,24 +90,40 @@ std::vector<uint64_t> TextModel::part_ends(Bytes text, Bytes raw_states, size_t 
   return ends;
 }
 
-void TextModel::find_tokens(Bytes text, Bytes raw_states, Bytes normalized_states, Needs& needs,
-                            const VisitToken& visit) const {
+void TextModel::find_tokens(Bytes text, Bytes raw_states, Bytes normalized_states, const VisitToken& visit) const {
   const auto take = [&](Bytes segment, uint32_t id) {
     if (id != kNone) visit(segment, id);
   };
-  find_added(raw, raw_states, text, needs, [&](Bytes segment, uint32_t id) {
-    if (id == kNone) find_added(normalized, normalized_states, segment, needs, take);
+  find_added(raw, raw_states, text, [&](Bytes segment, uint32_t id) {
+    if (id == kNone) find_added(normalized, normalized_states, segment, take);
     else visit(segment, id);
   });
 }
 
+uint16_t TextModel::find_class(uint32_t c) const {
+  const auto word = static_cast<uint16_t>(kKnown | (is_of(c, kWord) ? kWordChar : 0));
+  unsigned bits = 0;
+  bool is_removed = false, is_isolated = false;
+  for (size_t i = 0; i < groups.size(); ++i) {
+    const GroupRule& rule = groups[i];
+    const bool is_it = rule.kind == GroupRule::Kind::kWords   ? is_of(c, kWord)
+                       : rule.kind == GroupRule::Kind::kClass ? is_of(c, static_cast<CharacterClass>(rule.which))
+                                                              : c == rule.which;
+    if (rule.kind == GroupRule::Kind::kWords && is_of(c, kWhiteSpace)) is_removed = true;
+    else if (is_it && rule.kind != GroupRule::Kind::kWords && rule.behavior == GroupRule::Behavior::kRemoved) is_removed = true;
+    else if (is_it && rule.kind != GroupRule::Kind::kWords && rule.behavior == GroupRule::Behavior::kIsolated) is_isolated = true;
+    else bits |= unsigned{is_it} << i;
+  }
+  return static_cast<uint16_t>(word | (is_removed ? kRemoved : is_isolated ? kIsolated : bits));
+}
+
 // Calls visit(segment, id) for each added token in a text, and visit(segment, kNone) for what is between them.
 template <class Visit>
-void TextModel::find_added(const AddedTokens& added, Bytes states, Bytes text, Needs& needs, const Visit& visit) const {
+void TextModel::find_added(const AddedTokens& added, Bytes states, Bytes text, const Visit& visit) const {
   const uint8_t *const begin = text.data(), *const end = begin + text.size(), *at = begin;
   const uint8_t* blanks_end = begin;  // of the white space after a token that takes it: it may hold many tokens
   if (added.tokens.empty()) return text.empty() ? void() : visit(text, kNone);
-  const auto is_word = [&](const uint8_t* p) { return (class_of(next_char(p, end), needs) & kWordChar) != 0; };
+  const auto is_word = [&](const uint8_t* p) { return (class_of(next_char(p, end)) & kWordChar) != 0; };
   LongestSearch search(added.trie, text);
   Pace pace;
   for (const uint8_t* p = begin; p < end;) {
@@ -160,15 +176,7 @@ void TextModel::encode_segment(Bytes segment, bool is_first, Bytes states, Call&
   if (in_parts(segment, call, is_cut, encode)) return;
   const std::vector<Bytes> parts = parts_of(segment, kPartBytes, is_cut);
   size_t i = share_sums(parts, call, encode);
-  while (i < parts.size() && call.needs.empty()) encode(parts[i++], call);
-  // what the other parts need is learned together with that: asking anew for each of them would take many rounds
-  if (i == parts.size() || call.needs.is_for_python) return;
-  const ScratchPool::Lease scratch(call.pool);
-  for (; i < parts.size(); ++i) {
-    Made made;
-    encode_apart(parts[i], call, false, *scratch, made, encode);
-    call.needs.add(made.needs);
-  }
+  while (i < parts.size() && !call.refusal.is_refused) encode(parts[i++], call);
 }
 
 // Returns whether a text may be cut before a space, and each part be normalized and encoded on its own. Such a space is
@@ -208,7 +216,7 @@ bool TextModel::is_cut_before_space(const uint8_t* at, const uint8_t* begin, con
 bool TextModel::is_cut_at(uint32_t left, std::string_view between) const {
   const uint8_t *p = bytes_of(between).data(), *const end = p + between.size();
   const uint32_t right = next_char(p, end);
-  if (has_classes) return static_cast<uint8_t>(classes[right]) == kRemoved;
+  if (has_classes) return group_of(right) == kRemoved;
   if (has_metaspace) {
     if (prefixes_blindly) return false;
     if (metaspace_splits) return true;
@@ -226,8 +234,8 @@ bool TextModel::is_cut_at(uint32_t left, std::string_view between) const {
 
 void TextModel::encode_part(Bytes part, Ends ends, bool is_first, Bytes states, Call& call) const {
   const Bytes text = normalize(part, ends, call);
-  if (!call.needs.empty()) return;
-  find_added(normalized, states, text, call.needs, [&](Bytes segment, uint32_t id) {
+  if (call.refusal.is_refused) return;
+  find_added(normalized, states, text, [&](Bytes segment, uint32_t id) {
     if (id == kNone) {
       encode_pieces(segment, is_first, call);
     } else {
@@ -263,16 +271,16 @@ Bytes TextModel::normalize(Bytes segment, Ends ends, Call& call) const {
         to->append(view_of(segment));
         break;
       case Step::Kind::kReplace:
-        call.needs.is_for_python |= !replace_all(segment, step.from, step.to, call.most, *to, kept);
+        call.refusal.is_refused |= !replace_all(segment, step.from, step.to, call.most, *to, kept);
         break;
       case Step::Kind::kSqueeze: squeeze_spaces(segment, step.to, *to, kept); break;
-      case Step::Kind::kChars: chars.apply(segment, *to, call.needs, kept); break;
-      case Step::Kind::kSpaces: call.needs.is_for_python |= !spaces.apply(segment, ends, call.most, *to, kept); break;
+      case Step::Kind::kChars: call.refusal.is_refused |= !chars.apply(segment, *to, kept); break;
+      case Step::Kind::kSpaces: call.refusal.is_refused |= !spaces.apply(segment, ends, call.most, *to, kept); break;
       case Step::Kind::kStrip: break;
     }
-    call.needs.is_for_python |= to->size() > call.most;
+    call.refusal.is_refused |= to->size() > call.most;
     segment = bytes_of(*to);
-    if (!call.needs.empty()) return segment;
+    if (call.refusal.is_refused) return segment;
     std::swap(to, other);
     std::swap(to_origins, origins);
   }
@@ -283,7 +291,7 @@ Bytes TextModel::normalize(Bytes segment, Ends ends, Call& call) const {
 void TextModel::encode_pieces(Bytes text, bool is_first, Call& call) const {
   const auto is_after_removed = [&](const uint8_t* at, const uint8_t* first, const uint8_t* end) {
     const uint8_t* before = previous_char(at, first);
-    return static_cast<uint8_t>(classes[next_char(before, end)]) == kRemoved;
+    return group_of(next_char(before, end)) == kRemoved;
   };
   call.end = text.data() + text.size();
   if (has_classes &&
@@ -294,7 +302,7 @@ void TextModel::encode_pieces(Bytes text, bool is_first, Call& call) const {
   const bool tracks = call.spans != nullptr && has_metaspace;
   call.scratch.piece.clear();
   if (tracks) call.write_pieces();
-  const bool are_removed = has_classes && static_cast<uint8_t>(classes[' ']) == kRemoved;
+  const bool are_removed = has_classes && group_of(' ') == kRemoved;
   call.has_spaces = has_metaspace && ((!are_removed && has(text, " ")) || has(text, space));
   const uint8_t *p = text.data(), *const end = p + text.size(), *begin = p;
   uint8_t last = has_classes ? kRemoved : kIsolated;
@@ -302,7 +310,7 @@ void TextModel::encode_pieces(Bytes text, bool is_first, Call& call) const {
   while (has_classes && p < end) {
     pace.step();
     const uint8_t* at = p;
-    const auto group = static_cast<uint8_t>(class_of(next_char(p, end), call.needs));
+    const uint8_t group = group_of(next_char(p, end));
     if (group == last && group != kIsolated) continue;
     if (begin < at && last != kRemoved) encode_piece({begin, at}, is_first, call);
     begin = at;
@@ -314,7 +322,7 @@ void TextModel::encode_pieces(Bytes text, bool is_first, Call& call) const {
 }
 
 void TextModel::encode_piece(Bytes piece, bool is_first, Call& call) const {
-  if (!call.needs.empty()) return;
+  if (call.refusal.is_refused) return;
   if (!has_metaspace) return encode_words(piece, call);
   const std::string_view given = view_of(piece);
   const bool has_one = given.starts_with(space) || given.starts_with(' ');
@@ -330,8 +338,8 @@ void TextModel::encode_piece(Bytes piece, bool is_first, Call& call) const {
     call.scratch.piece_origins.cut(0);
     tracking->replaced(0, before, 0);
   }
-  if (!replace_all(piece, " ", space, call.most, text, tracking)) call.needs.is_for_python = true;
-  if (!call.needs.empty()) return;
+  if (!replace_all(piece, " ", space, call.most, text, tracking)) call.refusal.is_refused = true;
+  if (call.refusal.is_refused) return;
   const Bytes whole = bytes_of(text);
   if (tracking != nullptr) call.cut_from(whole.data(), call.scratch.piece_origins);
   call.end = whole.data() + whole.size();
@@ -384,7 +392,8 @@ bool TextModel::fits() const {
   const bool model_fits = models.fits() && (sums == Sums::kPerWord || models.which == Models::Used::kUnigram);
   return tokens.fits() && model_fits && pairs.fits() && !space.empty() && raw.trie.fits(raw.tokens.size()) &&
          normalized.trie.fits(normalized.tokens.size()) && std::all_of(steps.begin(), steps.end(), step_fits) &&
-         chars.fits() && spaces.fits();
+         chars.fits() && spaces.fits() && groups.size() <= kMostGroupRules &&
+         std::all_of(groups.begin(), groups.end(), [](const GroupRule& rule) { return rule.fits(); });
 }
 
 void TextModel::open(Bytes image) {

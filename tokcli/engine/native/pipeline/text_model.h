@@ -6,8 +6,6 @@
 // by their classes, and a metaspace is put before pieces; a piece is cut into words where no token crosses; and a model
 // turns words into ids, with a cache of words. Words wait until there are 64 of them, so that their places in the cache
 // are read together. Threads may share a long text.
-//
-// What single characters become and the classes they have are learned from Python when a text first needs them (Needs).
 #pragma once
 
 #include <array>
@@ -121,6 +119,28 @@ struct TextScratch {
 
 using ScratchPool = WorkerPool<TextScratch, TextScratch::Source>;
 
+// One of the rules by which characters are sorted into groups: a piece ends where the group changes. kWords: white space is removed,
+// and the characters of words are apart from others; else those of a class, or one character, are apart from all others.
+struct GroupRule {
+  enum class Kind : uint8_t { kWords, kClass, kCharacter } kind = Kind::kWords;
+  enum class Behavior : uint8_t { kRemoved, kIsolated, kContiguous } behavior = Behavior::kRemoved;
+  uint32_t which = 0;  // the CharacterClass, or the character
+  template <class Archive>
+  void fields(Archive& archive) {
+    archive.choice(kind, 3);
+    archive.choice(behavior, 3);
+    archive.plain(which);
+  }
+  bool fits() const { return kind != Kind::kClass || which < kCharacterClasses; }
+};
+constexpr size_t kMostGroupRules = 6;  // a group has a bit for each, and stays below TextModel::kIsolated
+
+// Whether a text is left to Python, which alone can encode it.
+struct Refusal {
+  bool is_refused = false;
+  void add(const Refusal& other) { is_refused |= other.is_refused; }
+};
+
 // Which pieces a metaspace is put before: none, all, or the first of a text.
 enum class MetaspacePrefix : uint8_t { kNever, kAlways, kFirst };
 // Where pieces are cut into words: nowhere, before each space, or wherever no token crosses.
@@ -201,12 +221,12 @@ struct TextModel {
   CharRules chars;
   SpaceRules spaces;
   bool has_classes = false;        // pieces are cut where the group of characters changes
-  CodePages<uint16_t> classes;     // of each character: kKnown, kWordChar, and its group in the low byte
+  std::vector<GroupRule> groups;   // by which pieces are cut
   bool has_metaspace = false, metaspace_splits = false;
   bool prefixes_blindly = false;   // a metaspace is put before each piece, also where one is, and spaces stay
   MetaspacePrefix prefix = MetaspacePrefix::kNever;
 
-  static constexpr uint16_t kKnown = 0x8000, kWordChar = 0x100;
+  static constexpr uint16_t kKnown = 0x8000, kWordChar = 0x100;  // beside the group, which is the low byte
   static constexpr uint8_t kRemoved = 0xFF, kIsolated = 0xFE;  // groups: in no piece; a piece by itself
   // What a call does with each added token: it is not looked for, is found, or is found and taken as text.
   static constexpr uint8_t kNotFound = 0, kFound = 1, kIgnored = 2;
@@ -228,9 +248,12 @@ struct TextModel {
     each_item(archive, steps);
     chars.fields(archive);
     spaces.fields(archive);
-    classes.fields(archive);
+    each_item(archive, groups);
     archive.choice(prefix, 3);
-    if constexpr (Archive::kReads) model = models.used();
+    if constexpr (Archive::kReads) {
+      model = models.used();
+      chars.prepare();
+    }
   }
   bool fits() const;
   // Fills an empty model from an image, which has to stay where it is. Throws std::invalid_argument where it is no
@@ -238,25 +261,25 @@ struct TextModel {
   void open(Bytes image);
 
   // Returns the number of ids of a text, and appends them to `out` if that is not null. At most `threads` share the work; the
-  // two strings of states have a byte for each added token. Where `needs` is not empty afterwards, the ids are not to be
+  // two strings of states have a byte for each added token. Where the text is refused, the ids are not to be
   // used. `spans` (null where they are not wanted) gets two numbers for each id: the first and the past-the-end byte,
   // which are between characters of the text. `ends` are those of a part that part_ends has cut out of a longer text. Where
   // sums go through the whole text, `sum` (null: 0) is the one before such a part, and then the one after it.
   size_t encode(Bytes text, Bytes raw_states, Bytes normalized_states, ScratchPool& pool, size_t threads, IdBuffer* out,
-                Needs& needs, Spans* spans = nullptr, Ends ends = {}, double* sum = nullptr) const;
+                Refusal& refusal, Spans* spans = nullptr, Ends ends = {}, double* sum = nullptr) const;
   // Returns where parts of a text end, each of `size` bytes or a few more, that have its ids and their places also one by
   // one. There are none where it has to be encoded whole.
-  std::vector<uint64_t> part_ends(Bytes text, Bytes raw_states, size_t size, Needs& needs) const;
+  std::vector<uint64_t> part_ends(Bytes text, Bytes raw_states, size_t size) const;
   // Calls visit(part of the text, id) for each added token that is found in a text which the steps do not change.
   using VisitToken = std::function<void(Bytes, uint32_t)>;
-  void find_tokens(Bytes text, Bytes raw_states, Bytes normalized_states, Needs& needs, const VisitToken& visit) const;
+  void find_tokens(Bytes text, Bytes raw_states, Bytes normalized_states, const VisitToken& visit) const;
 
  private:
   struct Call;
   struct FoundWords;
   struct Made;
   template <class Visit>
-  void find_added(const AddedTokens& added, Bytes states, Bytes text, Needs& needs, const Visit& visit) const;
+  void find_added(const AddedTokens& added, Bytes states, Bytes text, const Visit& visit) const;
   void encode_segment(Bytes segment, bool is_first, Bytes states, Call& call) const;
   void encode_part(Bytes part, Ends ends, bool is_first, Bytes states, Call& call) const;
   bool finds_in_parts() const { return normalized.tokens.empty() || (!normalized.spans_spaces && sums == Sums::kPerWord); }
@@ -304,11 +327,13 @@ struct TextModel {
   const uint32_t& token_of(const TextScratch::WaitingWord& waiting, Call& call) const;
   void add_tokens(Bytes word, const uint32_t* numbers, size_t count, Call& call) const;
   void add_unknown_word(Bytes word, Call& call) const;
-  uint16_t class_of(uint32_t c, Needs& needs) const {
-    const uint16_t found = classes[c];
-    if (found == 0) needs.classes.insert(c);
-    return found;
+  // Returns the class of a character: whether it is of a word, and its group.
+  uint16_t class_of(uint32_t c) const {
+    return classes_.get(c, [this](uint32_t point) { return find_class(point); });
   }
+  uint8_t group_of(uint32_t c) const { return static_cast<uint8_t>(class_of(c)); }
+  uint16_t find_class(uint32_t c) const;
+  FoundValues<uint16_t> classes_;
 };
 
 }  // namespace tokcli

@@ -155,7 +155,7 @@ void TextModel::add_unknown_word(Bytes word, Call& call) const {
   if (!unknown.to_bytes && unknown.id != kNone) return call.add(unknown.id, first, last);
   std::vector<uint32_t>& found = call.scratch.unknown;
   found.clear();
-  call.needs.is_for_python |= !add_unknown(unknown, word, found);
+  call.refusal.is_refused |= !add_unknown(unknown, word, found);
   for (size_t i = 0; i < found.size(); ++i) call.add(found[i], first, i + 1 < found.size() ? first : last);
 }
 

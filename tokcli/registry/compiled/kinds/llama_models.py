@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tokcli.engine.bindings.text_model import Learned, NativeText
+from tokcli.engine.bindings.text_model import NativeText
 from tokcli.engine.llama_cpp.llama_cpp import LlamaCpp
 from tokcli.engine.llama_cpp.settings import FoundTokens, LlamaSettings
-from tokcli.engine.llama_cpp.words import word_rule
 from tokcli.registry.compiled.container import (
     IMAGE,
     Container,
@@ -20,7 +19,6 @@ from tokcli.registry.compiled.container import (
     is_ids,
     native_model,
 )
-from tokcli.registry.compiled.learned import learners
 from tokcli.registry.compiled.token_columns import LazySequence, TokenColumns, pack_columns
 
 
@@ -57,16 +55,7 @@ def _open(container: Container, origin: Origin) -> LlamaCpp:
         name=origin.name,
         ready_tokens=FoundTokens(header["special_tokens"], found),
     )
-
-    def learn(chars: list[int], unclassed: list[int], runs: list[bytes]) -> Learned:
-        from tokcli.engine.bindings.llama_models import learner_of_words  # 12 ms, for characters met for the first time
-
-        rule = word_rule(lowercase=settings.lowercase, strip_accents=settings.strip_accents)
-        return learner_of_words(rule)(chars, unclassed, runs)
-
-    is_bert = header["model"] == "bert"
-    learner, known = learners(origin.rules, header["sha256"], learn) if is_bert else (None, None)
-    model.set_native_model(NativeText(native_model(container), learner, learn_first=known))
+    model.set_native_model(NativeText(native_model(container)))
     return model
 
 

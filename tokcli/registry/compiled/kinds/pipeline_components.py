@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-from tokcli.engine.bindings.pipelines import TextPlan, added_texts, plan_of
+from tokcli.engine.bindings.pipelines import added_texts
 from tokcli.engine.pipeline.added_tokens import AddedToken
 from tokcli.engine.pipeline.decode_steps import decode_stream
 from tokcli.engine.pipeline.decoders import Decoder, decoded
@@ -50,11 +50,6 @@ class PipelineComponents:
     def with_shortcut(self, shortcut: Shortcut) -> Pipeline:
         """Return the pipeline with, instead of its model, a shortcut for the segments between its added tokens."""
         return replace(self.without_model, ready_shortcut=shortcut)
-
-    @cached_property
-    def plan(self) -> TextPlan:
-        """The plan that tells what the normalizer and the pre-tokenizer make of characters."""
-        return plan_of(self.without_model)
 
     @cached_property
     def _decoder(self) -> Decoder:

@@ -1,7 +1,7 @@
 """Containers of tokenizer.json files that have no shortcut, and the tokenizers that they become again.
 
 The components beside the model are kept as they are in the file. They are read (pipeline_components.py) only when text
-is decoded, a character is met for the first time, or (of byte-level models) added tokens are looked for.
+is decoded, or (of byte-level models) added tokens are looked for.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tokcli.engine.bindings.text_model import Learned, NativeText
+from tokcli.engine.bindings.text_model import NativeText
 from tokcli.engine.text_tokenizer import plain_text
 from tokcli.registry.compiled.compiled_tokenizer import FACT_CHECKS, CompiledTokenizer, CompiledWithTwin, TokenizerFacts
 from tokcli.registry.compiled.container import (
@@ -26,7 +26,6 @@ from tokcli.registry.compiled.container import (
     native_model,
 )
 from tokcli.registry.compiled.kinds.ranked import SHORTCUT_CHECKS, opened_shortcut
-from tokcli.registry.compiled.learned import learners
 from tokcli.registry.compiled.token_columns import ADDED_FLAGS, TokenColumns
 
 if TYPE_CHECKING:
@@ -92,16 +91,9 @@ class CompiledPipeline(_WithComponents, CompiledWithTwin):
         self._set_components(container, origin)
         header = container.header
         raw, normalized = _names_in(header, "raw"), _names_in(header, "normalized")
-        learn, known = learners(origin.rules, header["sha256"], self._learn)
-        native = NativeText(native_model(container), learn, raw, normalized, self._origins, known)
+        native = NativeText(native_model(container), raw, normalized)
         native.encode("", frozenset())  # ValueError: the image was made for other added tokens
         CompiledWithTwin.__init__(self, TokenizerFacts.from_header(header), native, origin.load)
-
-    def _learn(self, chars: list[int], unclassed: list[int], runs: list[bytes]) -> Learned:
-        return self._components.plan.learn(chars, unclassed, runs)
-
-    def _origins(self, runs: list[bytes]) -> Mapping[bytes, array[int]]:
-        return self._components.plan.origins(runs)
 
 
 class CompiledSegments(_WithComponents):

@@ -1,5 +1,5 @@
 // `TextModel` of the Python module: a tokenizer that is not byte-level. It is made once, from checked tables; after that
-// its rules for characters grow under a lock, and any number of threads encode.
+// any number of threads encode.
 #pragma once
 
 #include <atomic>
@@ -36,31 +36,24 @@ class PyTextModel {
   void add_step(Number<int> kind, nb::handle from, nb::handle to, bool left, bool right);
   void set_spaces(nb::handle units, nb::handle texts, bool add_prefix, bool trim, bool as_suffix, bool is_llama,
                   nb::handle space);
-  void use_classes();
-  void set_dropping_moves();
-
-  // --- what is learned from Python -----------------------------------------------------------------------------------
-
-  void learn(nb::handle given_chars, nb::handle given_classes, nb::handle given_runs);
-  // The same in a few buffers: characters (uint32), the sizes (uint32) and texts of what they become; those that are not
-  // safe (uint32); characters (uint32) and their classes (uint16); two sizes (uint32) and texts of each run.
-  void learn_packed(nb::handle chars, nb::handle sizes, nb::handle texts, nb::handle unsafe, nb::handle classed,
-                    nb::handle classes, nb::handle run_sizes, nb::handle run_texts);
-  // Where the characters of runs come from: buffers of uint32, which CharRules::set_origins takes.
-  void learn_origins(nb::handle given);
+  // The steps that look at characters, by name and by what they are about; the charsmap that one of them applies; the ranges of
+  // characters (first, last and WordRange::Kind, uint32) of llama.cpp's words.
+  void set_characters(nb::list steps, nb::handle units, nb::handle texts, nb::handle words);
+  // The rules by which characters are sorted into groups: a kind, a class or a character, and a behavior.
+  void set_groups(nb::list rules);
 
   // --- encoding ------------------------------------------------------------------------------------------------------
 
-  // Each of these takes a str, or a buffer of UTF-8 (ValueError: it is none). It returns what it promises; or three lists
-  // of what has to be learned first; or None where only Python can encode the text.
+  // Each of these takes a str, or a buffer of UTF-8 (ValueError: it is none). It returns what it promises, or None where only
+  // Python can encode the text.
   nb::object encode(nb::handle text, nb::handle raw, nb::handle normalized, Number<size_t> threads);
   nb::object encode_ids(nb::handle text, nb::handle raw, nb::handle normalized, Number<size_t> threads);
-  // A list of the ids of a part of a text, of the sum of all scores after it (`sum` is the one before it) and, with
+  // The ids of a part of a text, as a tuple of the sum of all scores after it (`sum` is the one before it) and, with
   // `keeps_spans`, of the spans of its characters.
   nb::object encode_next(nb::handle text, nb::handle raw, nb::handle normalized, Number<size_t> threads, bool begins,
                          double sum, bool keeps_spans);
   nb::object count(nb::handle text, nb::handle raw, nb::handle normalized, Number<size_t> threads);
-  // A list of the ids and the spans of their characters (uint64, two for each). `begins`, `ends`: where the text is in a
+  // The ids and the spans of their characters (uint64, two for each). `begins`, `ends`: where the text is in a
   // longer one that part_ends has cut.
   nb::object encode_spans(nb::handle text, nb::handle raw, nb::handle normalized, Number<size_t> threads, bool begins,
                           bool ends);
@@ -106,8 +99,6 @@ class PyTextModel {
   nb::object ask(nb::handle object, nb::handle raw, nb::handle normalized, const Work& work, const Make& make,
                  bool measures = false);
   void measure_tokens();
-  struct Rules;
-  void learn_all(const Rules& rules);
   void use(Models::Used which);
   void build_trie();
 
@@ -115,7 +106,7 @@ class PyTextModel {
   TextModel model_;
   std::atomic<Making> making_{Making::kOpen};
   IntCache ints_;
-  ReadersLock rules_lock_;
+  ReadersLock sizes_lock_;
   std::atomic<bool> is_measured_{false};
   ScratchPool pool_{TextScratch::Source{}};
 };

@@ -30,6 +30,8 @@ class Charsmap {
   enum class Found { kNone, kRule, kBroken };
   // Finds the longest rule for the text at `p`: how many bytes it replaces, and by what.
   Found longest(const uint8_t* p, const uint8_t* end, size_t* size, std::string_view* text) const;
+  // Finds the shortest rule for the beginning of a text, as Hugging Face's tokenizers do: what it is replaced by.
+  Found first(Bytes text, std::string_view* replacement) const;
   // Returns whether a rule begins with these two bytes, or is for the first one alone.
   bool has_rule_for(uint8_t first, uint8_t second) const { return third_bytes(first, second) != 0; }
   // Returns the third bytes of such rules: a bit for the low six bits of each; all bits where a rule has only two

@@ -1,5 +1,5 @@
 // Walking through the double array: see charsmap.h.
-#include "pipeline/charsmap.h"
+#include "characters/charsmap.h"
 
 #include "base/watch.h"
 #include "input/valid_utf8.h"
@@ -38,6 +38,23 @@ Charsmap::Found Charsmap::longest(const uint8_t* p, const uint8_t* end, size_t* 
   *text = std::string_view(texts_.data() + value);
   const bool is_whole = p + found == end || begins_char(p[found]);
   return is_whole && valid_utf8(bytes_of(*text)) == text->size() ? Found::kRule : Found::kBroken;
+}
+
+Charsmap::Found Charsmap::first(Bytes text, std::string_view* replacement) const {
+  if (units_.empty()) return Found::kNone;
+  size_t at = offset(units_[0]);
+  for (const uint8_t byte : text) {
+    at ^= byte;
+    if (at >= units_.size() || (units_[at] & 0x800000FFu) != byte) return Found::kNone;
+    const uint32_t unit = units_[at];
+    at ^= offset(unit);
+    if ((unit >> 8 & 1) == 0) continue;
+    const size_t value = at < units_.size() ? units_[at] & 0x7FFFFFFF : texts_.size();
+    if (value >= texts_.size()) return Found::kNone;
+    *replacement = std::string_view(texts_.data() + value);
+    return valid_utf8(bytes_of(*replacement)) == replacement->size() ? Found::kRule : Found::kBroken;
+  }
+  return Found::kNone;
 }
 
 uint64_t Charsmap::third_bytes(uint8_t first, uint8_t second) const {
