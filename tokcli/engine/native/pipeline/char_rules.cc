@@ -35,13 +35,15 @@ CharRules::Rule CharRules::rule_of(uint32_t c) const {
 }
 
 // Returns the end of a run, of which the first unsafe character ends at p: it goes on up to the first safe character that
-// another safe one follows, and that character is in it.
+// another safe one follows, and that character is in it. Dropped characters keep no others apart, and are in it, too.
 const uint8_t* CharRules::run_end(const uint8_t* p, const uint8_t* end, Pace& pace) const {
   for (bool is_unsafe = true; p < end; pace.step()) {
     const uint8_t* at = p;
-    const bool is_next_unsafe = rule(next_char(at, end)) == kUnsafe;
-    if (!is_unsafe && !is_next_unsafe) break;
-    is_unsafe = is_next_unsafe;
+    const Rule next = rule(next_char(at, end));
+    if (next != kDropped) {
+      if (!is_unsafe && next != kUnsafe) break;
+      is_unsafe = next == kUnsafe;
+    }
     p = at;
   }
   return p;
@@ -76,7 +78,8 @@ bool CharRules::apply(Bytes in, std::string& out, Tracking* tracking) const {
     return add_run(in, in, true, out, tracking) == Outcome::kDone;
   };
   const uint8_t *p = in.data(), *end = p + in.size();
-  const uint8_t* before = nullptr;  // the safe character before `p`, and where what it has become begins in `out`
+  // the last safe character before `p` that was not dropped, or the first that was; and where what it has become begins in `out`
+  const uint8_t* before = nullptr;
   size_t before_out = 0;
   bool may_move = moves_places_;  // whether the place of the last character may change when the next one is dropped
   Pace pace;
@@ -98,8 +101,10 @@ bool CharRules::apply(Bytes in, std::string& out, Tracking* tracking) const {
     const uint8_t* begin = p;
     const Rule found = rule(next_char(p, end));
     if (found >= kShort) {
-      before = begin;
-      before_out = out.size();
+      if (found != kDropped || before == nullptr) {
+        before = begin;
+        before_out = out.size();
+      }
       const size_t size = (found & 0xFF) - kShort;
       std::array<char, kMostShort> bytes;
       for (size_t i = 0; i < kMostShort; ++i) bytes[i] = static_cast<char>(found >> (8 * (i + 1)));

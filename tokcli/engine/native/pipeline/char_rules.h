@@ -34,6 +34,7 @@ class CharRules {
   // What a character becomes, in one word: its size, and the bytes, where these are few.
   using Rule = uint64_t;
   static constexpr Rule kUnsafe = 1, kLong = 2, kShort = 3;  // kShort and the size, and above them the bytes
+  static constexpr Rule kDropped = kShort;  // nothing is left of it
   static constexpr size_t kMostShort = 7;
   Rule rule(uint32_t c) const {
     return found_.get(c, [this](uint32_t point) { return rule_of(point); });
