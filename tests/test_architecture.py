@@ -207,7 +207,6 @@ LATE = {
     "tokcli.registry.compiled.compiled_tokenizer": "llama.cpp's rules, 10 ms, which an image does not tell",
     "tokcli.registry.compiled.files": "the readers of files, 50 ms, once a file is in the cache",
     "tokcli.registry.compiled.kinds.all_kinds": "a family of tokenizers each, 20 to 80 ms",
-    "tokcli.registry.compiled.kinds.llama_models": "the native tables of llama.cpp's models, 10 ms",
     "tokcli.registry.compiled.kinds.pipelines": "the components of a tokenizer.json, 40 ms: counting needs none of them",
     "tokcli.registry.compiled.kinds.sentencepieces": "SentencePiece's rules, 20 ms, where its native twin does not do",
     "tokcli.registry.lazy_ranks": "the packed ranks, 20 ms, once an image is in the cache",

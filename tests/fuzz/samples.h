@@ -85,7 +85,7 @@ inline void fill(tokcli::TextModel& model, tokcli::Models::Used used) {
   characters.words = tokcli::Table<tokcli::WordRange>(std::vector<tokcli::WordRange>{
       {'!', '/', tokcli::WordRange::kSign}, {0x300, 0x36F, tokcli::WordRange::kMark}, {0xE000, 0xEFFF, tokcli::WordRange::kNothing}});
   model.chars.prepare();
-  model.groups = {{}, {tokcli::GroupRule::Kind::kClass, tokcli::GroupRule::Behavior::kIsolated, tokcli::kPunctuationClass},
+  model.groups.rules = {{}, {tokcli::GroupRule::Kind::kClass, tokcli::GroupRule::Behavior::kIsolated, tokcli::kPunctuationClass},
                   {tokcli::GroupRule::Kind::kCharacter, tokcli::GroupRule::Behavior::kContiguous, 'a'}};
   model.raw.build({"<unk>"}, {{7, true, true, true}});
   model.has_metaspace = model.metaspace_splits = used == tokcli::Models::Used::kPairs;

@@ -218,10 +218,10 @@ void PyTextModel::set_groups(nb::list given) {
                   static_cast<GroupRule::Behavior>(number_of_name(behavior, kBehaviors))};
     if (one.kind == GroupRule::Kind::kClass) one.which = number_of_name(what, kClassNames);
     if (one.kind == GroupRule::Kind::kCharacter) one.which = number_of<uint32_t>(what);
-    model_.groups.push_back(one);
+    model_.groups.rules.push_back(one);
   }
-  if (model_.groups.size() > kMostGroupRules) throw nb::value_error("there are too many rules for groups of characters");
-  model_.has_classes = !model_.groups.empty();
+  if (!model_.groups.fits()) throw nb::value_error("there are too many rules for groups of characters");
+  model_.has_classes = !model_.groups.rules.empty();
 }
 
 }  // namespace tokcli

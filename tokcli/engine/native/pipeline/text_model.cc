@@ -100,30 +100,13 @@ void TextModel::find_tokens(Bytes text, Bytes raw_states, Bytes normalized_state
   });
 }
 
-uint16_t TextModel::find_class(uint32_t c) const {
-  const auto word = static_cast<uint16_t>(kKnown | (is_of(c, kWord) ? kWordChar : 0));
-  unsigned bits = 0;
-  bool is_removed = false, is_isolated = false;
-  for (size_t i = 0; i < groups.size(); ++i) {
-    const GroupRule& rule = groups[i];
-    const bool is_it = rule.kind == GroupRule::Kind::kWords   ? is_of(c, kWord)
-                       : rule.kind == GroupRule::Kind::kClass ? is_of(c, static_cast<CharacterClass>(rule.which))
-                                                              : c == rule.which;
-    if (rule.kind == GroupRule::Kind::kWords && is_of(c, kWhiteSpace)) is_removed = true;
-    else if (is_it && rule.kind != GroupRule::Kind::kWords && rule.behavior == GroupRule::Behavior::kRemoved) is_removed = true;
-    else if (is_it && rule.kind != GroupRule::Kind::kWords && rule.behavior == GroupRule::Behavior::kIsolated) is_isolated = true;
-    else bits |= unsigned{is_it} << i;
-  }
-  return static_cast<uint16_t>(word | (is_removed ? kRemoved : is_isolated ? kIsolated : bits));
-}
-
 // Calls visit(segment, id) for each added token in a text, and visit(segment, kNone) for what is between them.
 template <class Visit>
 void TextModel::find_added(const AddedTokens& added, Bytes states, Bytes text, const Visit& visit) const {
   const uint8_t *const begin = text.data(), *const end = begin + text.size(), *at = begin;
   const uint8_t* blanks_end = begin;  // of the white space after a token that takes it: it may hold many tokens
   if (added.tokens.empty()) return text.empty() ? void() : visit(text, kNone);
-  const auto is_word = [&](const uint8_t* p) { return (class_of(next_char(p, end)) & kWordChar) != 0; };
+  const auto is_word = [&](const uint8_t* p) { return groups.is_word(next_char(p, end)); };
   LongestSearch search(added.trie, text);
   Pace pace;
   for (const uint8_t* p = begin; p < end;) {
@@ -216,7 +199,7 @@ bool TextModel::is_cut_before_space(const uint8_t* at, const uint8_t* begin, con
 bool TextModel::is_cut_at(uint32_t left, std::string_view between) const {
   const uint8_t *p = bytes_of(between).data(), *const end = p + between.size();
   const uint32_t right = next_char(p, end);
-  if (has_classes) return group_of(right) == kRemoved;
+  if (has_classes) return groups.group_of(right) == CharacterGroups::kRemoved;
   if (has_metaspace) {
     if (prefixes_blindly) return false;
     if (metaspace_splits) return true;
@@ -291,7 +274,7 @@ Bytes TextModel::normalize(Bytes segment, Ends ends, Call& call) const {
 void TextModel::encode_pieces(Bytes text, bool is_first, Call& call) const {
   const auto is_after_removed = [&](const uint8_t* at, const uint8_t* first, const uint8_t* end) {
     const uint8_t* before = previous_char(at, first);
-    return group_of(next_char(before, end)) == kRemoved;
+    return groups.group_of(next_char(before, end)) == CharacterGroups::kRemoved;
   };
   call.end = text.data() + text.size();
   if (has_classes &&
@@ -302,21 +285,21 @@ void TextModel::encode_pieces(Bytes text, bool is_first, Call& call) const {
   const bool tracks = call.spans != nullptr && has_metaspace;
   call.scratch.piece.clear();
   if (tracks) call.write_pieces();
-  const bool are_removed = has_classes && group_of(' ') == kRemoved;
+  const bool are_removed = has_classes && groups.group_of(' ') == CharacterGroups::kRemoved;
   call.has_spaces = has_metaspace && ((!are_removed && has(text, " ")) || has(text, space));
   const uint8_t *p = text.data(), *const end = p + text.size(), *begin = p;
-  uint8_t last = has_classes ? kRemoved : kIsolated;
+  uint8_t last = has_classes ? CharacterGroups::kRemoved : CharacterGroups::kIsolated;
   Pace pace;
   while (has_classes && p < end) {
     pace.step();
     const uint8_t* at = p;
-    const uint8_t group = group_of(next_char(p, end));
-    if (group == last && group != kIsolated) continue;
-    if (begin < at && last != kRemoved) encode_piece({begin, at}, is_first, call);
+    const uint8_t group = groups.group_of(next_char(p, end));
+    if (group == last && group != CharacterGroups::kIsolated) continue;
+    if (begin < at && last != CharacterGroups::kRemoved) encode_piece({begin, at}, is_first, call);
     begin = at;
     last = group;
   }
-  if (begin < end && last != kRemoved) encode_piece({begin, end}, is_first, call);
+  if (begin < end && last != CharacterGroups::kRemoved) encode_piece({begin, end}, is_first, call);
   encode_waiting(call);
   if (tracks) call.cut_from(normalized_begin, *normalized_origins);
 }
@@ -392,8 +375,7 @@ bool TextModel::fits() const {
   const bool model_fits = models.fits() && (sums == Sums::kPerWord || models.which == Models::Used::kUnigram);
   return tokens.fits() && model_fits && pairs.fits() && !space.empty() && raw.trie.fits(raw.tokens.size()) &&
          normalized.trie.fits(normalized.tokens.size()) && std::all_of(steps.begin(), steps.end(), step_fits) &&
-         chars.fits() && spaces.fits() && groups.size() <= kMostGroupRules &&
-         std::all_of(groups.begin(), groups.end(), [](const GroupRule& rule) { return rule.fits(); });
+         chars.fits() && spaces.fits() && groups.fits();
 }
 
 void TextModel::open(Bytes image) {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/worker_pool.h"
+#include "characters/character_groups.h"
 #include "models/unigram.h"
 #include "models/word_cache.h"
 #include "models/word_models.h"
@@ -119,22 +120,6 @@ struct TextScratch {
 
 using ScratchPool = WorkerPool<TextScratch, TextScratch::Source>;
 
-// One of the rules by which characters are sorted into groups: a piece ends where the group changes. kWords: white space is removed,
-// and the characters of words are apart from others; else those of a class, or one character, are apart from all others.
-struct GroupRule {
-  enum class Kind : uint8_t { kWords, kClass, kCharacter } kind = Kind::kWords;
-  enum class Behavior : uint8_t { kRemoved, kIsolated, kContiguous } behavior = Behavior::kRemoved;
-  uint32_t which = 0;  // the CharacterClass, or the character
-  template <class Archive>
-  void fields(Archive& archive) {
-    archive.choice(kind, 3);
-    archive.choice(behavior, 3);
-    archive.plain(which);
-  }
-  bool fits() const { return kind != Kind::kClass || which < kCharacterClasses; }
-};
-constexpr size_t kMostGroupRules = 6;  // a group has a bit for each, and stays below TextModel::kIsolated
-
 // Whether a text is left to Python, which alone can encode it.
 struct Refusal {
   bool is_refused = false;
@@ -221,13 +206,11 @@ struct TextModel {
   CharRules chars;
   SpaceRules spaces;
   bool has_classes = false;        // pieces are cut where the group of characters changes
-  std::vector<GroupRule> groups;   // by which pieces are cut
+  CharacterGroups groups;          // by which pieces are cut
   bool has_metaspace = false, metaspace_splits = false;
   bool prefixes_blindly = false;   // a metaspace is put before each piece, also where one is, and spaces stay
   MetaspacePrefix prefix = MetaspacePrefix::kNever;
 
-  static constexpr uint16_t kKnown = 0x8000, kWordChar = 0x100;  // beside the group, which is the low byte
-  static constexpr uint8_t kRemoved = 0xFF, kIsolated = 0xFE;  // groups: in no piece; a piece by itself
   // What a call does with each added token: it is not looked for, is found, or is found and taken as text.
   static constexpr uint8_t kNotFound = 0, kFound = 1, kIgnored = 2;
 
@@ -248,7 +231,7 @@ struct TextModel {
     each_item(archive, steps);
     chars.fields(archive);
     spaces.fields(archive);
-    each_item(archive, groups);
+    each_item(archive, groups.rules);
     archive.choice(prefix, 3);
     if constexpr (Archive::kReads) {
       model = models.used();
@@ -327,13 +310,6 @@ struct TextModel {
   const uint32_t& token_of(const TextScratch::WaitingWord& waiting, Call& call) const;
   void add_tokens(Bytes word, const uint32_t* numbers, size_t count, Call& call) const;
   void add_unknown_word(Bytes word, Call& call) const;
-  // Returns the class of a character: whether it is of a word, and its group.
-  uint16_t class_of(uint32_t c) const {
-    return classes_.get(c, [this](uint32_t point) { return find_class(point); });
-  }
-  uint8_t group_of(uint32_t c) const { return static_cast<uint8_t>(class_of(c)); }
-  uint16_t find_class(uint32_t c) const;
-  FoundValues<uint16_t> classes_;
 };
 
 }  // namespace tokcli
