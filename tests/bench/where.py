@@ -27,8 +27,9 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from compare import documents_of, write_ranks
+from compare import write_ranks
 from huggingface import PATTERNS, spell, tokenizer, tokenizer_of
+from measure import documents_of
 from texts import KINDS, text_of
 
 ENCODING = "cl100k_base"
