@@ -140,7 +140,7 @@ def test_tables_that_do_not_fit_are_refused() -> None:
         with pytest.raises(ValueError):
             refused()
     model.use_whole(False)
-    assert model.encode("a", b"", b"") == [0]
+    assert model.encode("a", b"", b"", 1, True) == [0]
     with pytest.raises(ValueError, match="state"):
         model.encode("a", b"\1", b"")
 
@@ -151,7 +151,7 @@ def test_a_charsmap_that_points_out_of_itself_changes_nothing() -> None:
     model.use_whole(True)
     model.set_words(0, b" ", False)
     model.set_spaces(words(*[0xFFFFFFFF] * 256), b"\0", False, False, False, False, b" ")
-    assert model.encode("ab", b"", b"") == [0, 1]
+    assert model.encode("ab", b"", b"", 1, True) == [0, 1]
 
 
 def test_a_model_is_not_changed_once_a_text_was_encoded() -> None:
@@ -159,7 +159,7 @@ def test_a_model_is_not_changed_once_a_text_was_encoded() -> None:
     model = native.TextModel(b"ab", words(1, 1), words(0, 1))
     model.use_whole(True)
     model.set_words(0, b" ", False)
-    assert model.encode("ab", b"", b"") == [0, 1]
+    assert model.encode("ab", b"", b"", 1, True) == [0, 1]
     for change in (
         lambda: model.set_unknown(0, b"", False),
         lambda: model.set_kept([b"a"]),
@@ -178,7 +178,7 @@ def test_a_model_is_not_changed_once_a_text_was_encoded() -> None:
     ):
         with pytest.raises(ValueError, match="in use"):
             change()
-    assert model.encode("ab", b"", b"") == [0, 1]
+    assert model.encode("ab", b"", b"", 1, True) == [0, 1]
 
 
 def test_a_model_is_not_used_by_what_it_is_made_of() -> None:
@@ -188,7 +188,7 @@ def test_a_model_is_not_used_by_what_it_is_made_of() -> None:
 
     class Id:
         def __index__(self) -> int:
-            return len(model.encode("ab", b"", b""))
+            return len(model.encode("ab", b"", b"", 1, True))
 
     with pytest.raises(ValueError, match="in use"):
         model.set_added(False, [(b"a", Id(), False, False, False)])
@@ -248,9 +248,8 @@ def test_places_of_tokens_that_go_back_are_found_in_time() -> None:
     model.use_whole(False)
     model.set_unknown(0, b"", False)
     text, began = "\u00e9" + "a   " * LONG, time.process_time()
-    found = model.encode_spans(text, b"\1\1", b"")
-    assert isinstance(found, list)
-    spans = memoryview(found[1]).cast("Q")
+    found = model.encode_part(text, b"\1\1", b"", 1, True, True, 0.0, True)
+    spans = memoryview(found[2]).cast("Q")
     assert spans[:10].tolist() == [0, 1, 1, 5, 2, 3, 3, 4, 4, 5]
     assert spans[-2:].tolist() == [4 * LONG, 4 * LONG + 1]
     assert took_less(began, 4)
@@ -261,5 +260,5 @@ def test_places_behind_a_space_that_is_put_there_blindly_are_left_to_python() ->
     model = native.TextModel(b"ab", words(1, 1), words(0, 1))
     model.use_whole(True)
     model.set_metaspace(False, True, text_model.NEVER)
-    assert model.encode("ab", b"", b"") == [0, 1]
-    assert model.encode_spans("ab", b"", b"") is None
+    assert model.encode("ab", b"", b"", 1, True) == [0, 1]
+    assert model.encode_part("ab", b"", b"", 1, True, True, 0.0, True) is None

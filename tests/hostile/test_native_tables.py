@@ -239,7 +239,7 @@ def test_a_model_that_was_opened_from_a_file_does_not_need_it_any_more(how: str,
             os.ftruncate(handle, 0)
         else:
             os.pwrite(handle, b"\xff" * (path.stat().st_size - 32), 32)
-        assert opened.encode("ea5f", b"", b"") == [59_999]
+        assert opened.encode("ea5f", b"", b"", 1, True) == [59_999]
         del opened
     os.close(handle)
 
@@ -249,7 +249,7 @@ def test_a_model_whose_image_is_damaged_is_refused() -> None:
     model.set_words(0, b" ", False)
     model.use_whole(False)
     image = bytearray(model.image())
-    assert native.TextModel(bytes(image)).encode("b", b"", b"") == [1]
+    assert native.TextModel(bytes(image)).encode("b", b"", b"", 1, True) == [1]
     for at in (0, 8, len(image) - 1):
         damaged = bytearray(image)
         damaged[at] ^= 1

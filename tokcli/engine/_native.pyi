@@ -615,45 +615,41 @@ class TextModel:
 
         The characters that a rule finds are Removed, Isolated, or apart from others (Contiguous).
         """
+    @overload
     def encode(
-        self, text: str | Buffer, raw: Buffer, normalized: Buffer, threads: SupportsIndex = 1
-    ) -> list[int] | None:
-        """Return the ids of a text; None where only Python can encode it.
-
-        The text is a str or UTF-8 (else ValueError). `raw` and `normalized` have a byte for each added token: 0 it is
-        not looked for, 1 found, 2 found and taken as text. At most `threads` share a long text.
-        """
-    def encode_ids(self, text: str | Buffer, raw: Buffer, normalized: Buffer, threads: SupportsIndex = 1) -> Ids | None:
-        """Return the ids of a text as a buffer, else as encode does."""
-    def count(self, text: str | Buffer, raw: Buffer, normalized: Buffer, threads: SupportsIndex = 1) -> int | None:
-        """Return the number of ids of a text, else as encode does."""
-    def encode_spans(
         self,
         text: str | Buffer,
         raw: Buffer,
         normalized: Buffer,
         threads: SupportsIndex = 1,
-        begins: bool = True,
-        ends: bool = True,
-    ) -> tuple[Ids, Spans] | None:
-        """Return the ids of a text and the spans of their characters, else as encode does.
+        as_list: Literal[False] = False,
+    ) -> Ids | None: ...
+    @overload
+    def encode(
+        self, text: str | Buffer, raw: Buffer, normalized: Buffer, threads: SupportsIndex, as_list: Literal[True]
+    ) -> list[int] | None:
+        """Return the ids of a text as a buffer or as a list; None where only Python can encode it.
 
-        Of a part, as part_ends gives them, `begins` and `ends` say whether the whole text begins and ends with it.
+        The text is a str or UTF-8 (else ValueError). `raw` and `normalized` have a byte for each added token: 0 it is
+        not looked for, 1 found, 2 found and taken as text. At most `threads` share a long text.
         """
-    def encode_next(
+    def count(self, text: str | Buffer, raw: Buffer, normalized: Buffer, threads: SupportsIndex = 1) -> int | None:
+        """Return the number of ids of a text, else as encode does."""
+    def encode_part(
         self,
         text: str | Buffer,
         raw: Buffer,
         normalized: Buffer,
         threads: SupportsIndex,
         begins: bool,
+        ends: bool,
         total: float,
         keeps_spans: bool,
         /,
     ) -> tuple[Ids, float, Spans | None] | None:
-        """Return the ids of a part of a text, the sum of scores after it and, if asked for, spans; else as encode does.
+        """Return the ids of a text, or of a part of one, the sum of scores after it and, if asked for, their spans.
 
-        `total` is the sum before it, `begins` whether the whole text begins with it.
+        `begins` and `ends` say whether the whole text begins and ends with it, and `total` is the sum before it.
         """
     def part_ends(self, text: str | Buffer, raw: Buffer, normalized: Buffer, size: SupportsIndex, /) -> bytes | None:
         """Return the bytes (uint64) at which parts of a text end that may be encoded one by one, else as encode does.
@@ -669,6 +665,7 @@ class TextModel:
 
         Three numbers (uint64) for each: its first and its past-the-end byte, and its id.
         """
+    @overload
     def encode_records(
         self,
         data: str | Buffer,
@@ -677,14 +674,11 @@ class TextModel:
         raw: Buffer,
         normalized: Buffer,
         before: Buffer,
+        keeps_ids: Literal[True],
         /,
-    ) -> tuple[Ids, Spans] | None:
-        """Return the ids of all records, and where those of each begin and the last ones end; else as encode does.
-
-        Records are in one text. In its UTF-8, each ends before one of `ends` (uint64), where its separator ends.
-        `before` (UTF-8) is put before each record that is not empty.
-        """
-    def count_records(
+    ) -> tuple[Ids, Spans] | None: ...
+    @overload
+    def encode_records(
         self,
         data: str | Buffer,
         ends: Buffer,
@@ -692,9 +686,16 @@ class TextModel:
         raw: Buffer,
         normalized: Buffer,
         before: Buffer,
+        keeps_ids: Literal[False],
         /,
     ) -> bytes | None:
-        """Return the number of ids of each record (uint32), else as encode_records does."""
+        """Return the ids of all records, and where those of each begin and the last ones end; else as encode does.
+
+        Unless ids are kept, return the number of ids of each record (uint32) alone.
+
+        Records are in one text. In its UTF-8, each ends before one of `ends` (uint64), where its separator ends.
+        `before` (UTF-8) is put before each record that is not empty.
+        """
 
 # --- training --------------------------------------------------------------------------------------------------------
 

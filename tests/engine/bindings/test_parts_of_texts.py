@@ -226,12 +226,12 @@ def test_bytes_that_are_not_utf8_are_refused_by_native_code() -> None:
     assert native is not None
     model = native.TextModel(b"ab", b"\1\0\0\0\1\0\0\0", b"\0\0\0\0\1\0\0\0")
     model.use_whole(True)
-    for ask in (model.encode, model.encode_ids, model.count, model.encode_spans):
+    for ask in (model.encode, model.count):
         with pytest.raises(ValueError, match="not UTF-8"):
             ask(b"ab\xc3", b"", b"")
         with pytest.raises(TypeError):
             ask(1, b"", b"")
-    assert model.encode(b"ab", b"", b"") == [0, 1]
+    assert model.encode(b"ab", b"", b"", 1, True) == [0, 1]
 
 
 @pytest.mark.parametrize("allowed", [frozenset(), frozenset({"<s>"})])

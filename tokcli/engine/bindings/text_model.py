@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from tokcli.engine import backend
+from tokcli.engine.base.arguments import NONE
 from tokcli.engine.bpe.byte_alphabet import byte_token
 from tokcli.engine.stream.parallel import threads_inside
 from tokcli.engine.tokens import Tokens
@@ -32,7 +33,6 @@ NEVER, ALWAYS, FIRST = range(3)  # Prefix
 PREPEND, REPLACE, SQUEEZE, CHARS, STRIP, SPACES = range(6)  # Step::Kind
 
 NamedToken = tuple[str, bool]  # an added token's content, and whether it is special
-Answer = TypeVar("Answer")
 
 
 class NativeText:
@@ -62,102 +62,69 @@ class NativeText:
 
     def encode(self, text: TextOrUtf8, allowed: frozenset[str]) -> list[int] | None:
         """Return the ids of a text, in which the special tokens in `allowed` become ids."""
-        return self.ask(self.model.encode, text, allowed)
+        return self.model.encode(text, *self._states(allowed), threads_inside(), True)
 
     def encode_array(self, text: TextOrUtf8, allowed: frozenset[str]) -> memoryview | None:
         """Return the ids of a text as an array (uint32)."""
-        ids = self.ask(self.model.encode_ids, text, allowed)
+        ids = self.model.encode(text, *self._states(allowed), threads_inside())
         return None if ids is None else memoryview(ids).cast("I")
 
     def encode_next(self, text: TextOrUtf8, total: float, *, begins: bool, places: bool) -> tuple[Tokens, float] | None:
         """Return the tokens of a part of a text, and the sum of all scores after it; see `TextTwin`."""
-        encode = self.model.encode_next
-        found = self.ask(
-            lambda text, raw, normalized, threads: encode(text, raw, normalized, threads, begins, total, places),
-            text,
-            frozenset(),
-        )
-        if found is None:
-            return None
-        spans = None if found[2] is None else memoryview(found[2]).cast("Q")
-        return Tokens(memoryview(found[0]).cast("I"), spans=spans), found[1]
+        found = self.model.encode_part(text, *self._states(NONE), threads_inside(), begins, True, total, places)
+        return None if found is None else (_tokens(found[0], found[2]), found[1])
 
     def count(self, text: TextOrUtf8, allowed: frozenset[str]) -> int | None:
         """Return the number of ids of a text."""
-        return self.ask(self.model.count, text, allowed)
+        return self.model.count(text, *self._states(allowed), threads_inside())
 
     def encode_spans(
         self, text: TextOrUtf8, allowed: frozenset[str], *, begins: bool = True, ends: bool = True
     ) -> Tokens | None:
         """Return the tokens of a text, or of a part of one, with their places; see `TextTwin`."""
-        encode = self.model.encode_spans
-        found = self.ask(
-            lambda text, raw, normalized, threads: encode(text, raw, normalized, threads, begins, ends),
-            text,
-            allowed,
-        )
-        return None if found is None else Tokens(memoryview(found[0]).cast("I"), spans=memoryview(found[1]).cast("Q"))
+        found = self.model.encode_part(text, *self._states(allowed), threads_inside(), begins, ends, 0.0, True)
+        return None if found is None else _tokens(found[0], found[2])
 
     def part_ends(self, text: memoryview, size: int) -> memoryview | None:
         """Return the bytes (uint64) at which parts of a text end; see `TextTwin`."""
-        cut = self.model.part_ends
-        found = self.ask(lambda text, raw, normalized, _: cut(text, raw, normalized, size), text, frozenset())
+        found = self.model.part_ends(text, *self._states(NONE), size)
         return None if found is None else memoryview(found).cast("Q")
 
     def find(self, text: TextOrUtf8, allowed: frozenset[str]) -> Tokens | None:
         """Return the added tokens alone that are found in a text as given, with their places."""
-        found = self.ask(lambda text, *states: self.model.find_tokens(text, *states[:2]), text, allowed)
-        return None if found is None else Tokens(memoryview(found[0]).cast("I"), spans=memoryview(found[1]).cast("Q"))
+        found = self.model.find_tokens(text, *self._states(allowed))
+        return None if found is None else _tokens(*found)
 
     def find_in_records(self, data: Buffer, ends: Buffer, separator_size: int) -> memoryview | None:
         """Return the added tokens in records as three numbers (uint64) for each; see `TextTwin`."""
-        find = self.model.find_in_records
-        found = self.ask(
-            lambda text, raw, normalized, _: find(text, ends, separator_size, raw, normalized),
-            memoryview(data),
-            frozenset(),
-        )
+        found = self.model.find_in_records(memoryview(data), ends, separator_size, *self._states(NONE))
         return None if found is None else memoryview(found).cast("Q")
 
     def for_records(self, allowed: frozenset[str], before: bytes = b"") -> NativeRecords:
         """Return what encodes many records at once, each with `before` in front of it; see `TextTwin`."""
-        return NativeRecords(self, allowed, before)
-
-    def ask(
-        self,
-        method: Callable[[TextOrUtf8, bytes, bytes, int], Answer | None],
-        text: TextOrUtf8,
-        allowed: frozenset[str],
-    ) -> Answer | None:
-        """Return what a method of the model answers; None if only Python can encode the text."""
-        return method(text, *self._states(allowed), threads_inside())
+        return NativeRecords(self.model, self._states(allowed), before)
 
 
 class NativeRecords:
     """Encodes many records at once with a native model: see `RecordEncoder`."""
 
-    def __init__(self, text: NativeText, allowed: frozenset[str], before: bytes) -> None:
-        self._text, self._allowed, self._before = text, allowed, before
+    def __init__(self, model: _native.TextModel, states: tuple[bytes, bytes], before: bytes) -> None:
+        self._model, self._more = model, (*states, before)
 
     def encode_records(self, data: Buffer, ends: Buffer, separator_size: int) -> tuple[memoryview, memoryview] | None:
         """Return the ids of all records, and where those of each begin and the last ones end (uint64)."""
-        encode = self._text.model.encode_records
-        found = self._text.ask(
-            lambda text, raw, normalized, _: encode(text, ends, separator_size, raw, normalized, self._before),
-            memoryview(data),
-            self._allowed,
-        )
+        found = self._model.encode_records(memoryview(data), ends, separator_size, *self._more, True)
         return None if found is None else (memoryview(found[0]).cast("I"), memoryview(found[1]).cast("Q"))
 
     def count_records(self, data: Buffer, ends: Buffer, separator_size: int) -> memoryview | None:
         """Return the number of ids of each record."""
-        count = self._text.model.count_records
-        found = self._text.ask(
-            lambda text, raw, normalized, _: count(text, ends, separator_size, raw, normalized, self._before),
-            memoryview(data),
-            self._allowed,
-        )
+        found = self._model.encode_records(memoryview(data), ends, separator_size, *self._more, False)
         return None if found is None else memoryview(found).cast("I")
+
+
+def _tokens(ids: Buffer, spans: Buffer | None) -> Tokens:
+    """Return ids (uint32) with their spans (uint64), where these are known."""
+    return Tokens(memoryview(ids).cast("I"), spans=None if spans is None else memoryview(spans).cast("Q"))
 
 
 def model_of(ids: Mapping[str, int]) -> _native.TextModel:

@@ -247,16 +247,12 @@ void bind_text_models(nb::module_& module) {
       .def("set_spaces", &PyTextModel::set_spaces)
       .def("set_characters", &PyTextModel::set_characters)
       .def("set_groups", &PyTextModel::set_groups)
-      .def("encode", &PyTextModel::encode, nb::arg("text"), nb::arg("raw"), nb::arg("normalized"), nb::arg("threads") = 1)
-      .def("encode_ids", &PyTextModel::encode_ids, nb::arg("text"), nb::arg("raw"), nb::arg("normalized"),
-           nb::arg("threads") = 1)
-      .def("encode_spans", &PyTextModel::encode_spans, nb::arg("text"), nb::arg("raw"), nb::arg("normalized"),
-           nb::arg("threads") = 1, nb::arg("begins") = true, nb::arg("ends") = true)
-      .def("encode_next", &PyTextModel::encode_next)
+      .def("encode", &PyTextModel::encode, nb::arg("text"), nb::arg("raw"), nb::arg("normalized"), nb::arg("threads") = 1,
+           nb::arg("as_list") = false)
+      .def("count", &PyTextModel::count, nb::arg("text"), nb::arg("raw"), nb::arg("normalized"), nb::arg("threads") = 1)
+      .def("encode_part", &PyTextModel::encode_part)
       .def("part_ends", &PyTextModel::part_ends)
       .def("encode_records", &PyTextModel::encode_records)
-      .def("count_records", &PyTextModel::count_records)
       .def("find_tokens", &PyTextModel::find_tokens)
-      .def("find_in_records", &PyTextModel::find_in_records)
-      .def("count", &PyTextModel::count, nb::arg("text"), nb::arg("raw"), nb::arg("normalized"), nb::arg("threads") = 1);
+      .def("find_in_records", &PyTextModel::find_in_records);
 }

@@ -92,30 +92,23 @@ void PyTextModel::measure_tokens() {
 
 // --- encoding ------------------------------------------------------------------------------------------------------
 
-nb::object PyTextModel::encode(nb::handle text, nb::handle raw, nb::handle normalized, Number<size_t> threads) {
-  const auto make = [&](IdBuffer ids, size_t) { return list_of(ints_, ids.data(), ids.size()); };
+nb::object PyTextModel::encode(nb::handle text, nb::handle raw, nb::handle normalized, Number<size_t> threads, bool as_list) {
+  const auto make = [&](IdBuffer ids, size_t) {
+    return as_list ? nb::object(list_of(ints_, ids.data(), ids.size())) : nb::cast(std::move(ids));
+  };
   return encode_with(text, raw, normalized, threads, make);
-}
-nb::object PyTextModel::encode_ids(nb::handle text, nb::handle raw, nb::handle normalized, Number<size_t> threads) {
-  return encode_with(text, raw, normalized, threads, [&](IdBuffer ids, size_t) { return nb::cast(std::move(ids)); });
 }
 nb::object PyTextModel::count(nb::handle text, nb::handle raw, nb::handle normalized, Number<size_t> threads) {
   return encode_with<false>(text, raw, normalized, threads, [&](IdBuffer, size_t count) { return nb::int_(count); });
 }
-nb::object PyTextModel::encode_spans(nb::handle text, nb::handle raw, nb::handle normalized, Number<size_t> threads,
-                                     bool begins, bool ends) {
-  Spans spans;
-  const auto make = [&](IdBuffer ids, size_t) { return both(std::move(ids), std::move(spans)); };
-  return encode_with(text, raw, normalized, threads, make, &spans, {begins, ends});
-}
-nb::object PyTextModel::encode_next(nb::handle text, nb::handle raw, nb::handle normalized, Number<size_t> threads,
-                                    bool begins, double sum, bool keeps_spans) {
+nb::object PyTextModel::encode_part(nb::handle text, nb::handle raw, nb::handle normalized, Number<size_t> threads, bool begins,
+                                    bool ends, double sum, bool keeps_spans) {
   Spans spans;
   const auto make = [&](IdBuffer ids, size_t) {
     const auto after = owned(PyFloat_FromDouble(sum));
     return tuple_of(nb::cast(std::move(ids)), after, keeps_spans ? nb::cast(std::move(spans)) : nb::none());
   };
-  return encode_with(text, raw, normalized, threads, make, keeps_spans ? &spans : nullptr, {begins, true}, &sum);
+  return encode_with(text, raw, normalized, threads, make, keeps_spans ? &spans : nullptr, {begins, ends}, &sum);
 }
 nb::object PyTextModel::part_ends(nb::handle text, nb::handle raw, nb::handle normalized, Number<size_t> given_size) {
   const size_t size = given_size;
@@ -181,7 +174,12 @@ nb::object PyTextModel::each_record(nb::handle data, nb::handle given_ends, size
   return ask(data, raw, normalized, encode, make);
 }
 nb::object PyTextModel::encode_records(nb::handle data, nb::handle ends, Number<size_t> separator_size, nb::handle raw,
-                                       nb::handle normalized, nb::handle before) {
+                                       nb::handle normalized, nb::handle before, bool keeps_ids) {
+  if (!keeps_ids) {
+    std::vector<uint32_t> counts;
+    const auto add = [&](size_t count) { counts.push_back(static_cast<uint32_t>(count)); };
+    return each_record(data, ends, separator_size, raw, normalized, before, nullptr, add, [&] { return to_bytes(counts); });
+  }
   IdBuffer ids;
   Spans offsets;
   *offsets.reserve(1) = 0;
@@ -192,13 +190,6 @@ nb::object PyTextModel::encode_records(nb::handle data, nb::handle ends, Number<
   };
   const auto make = [&] { return both(std::move(ids), std::move(offsets)); };
   return each_record(data, ends, separator_size, raw, normalized, before, &ids, add, make);
-}
-nb::object PyTextModel::count_records(nb::handle data, nb::handle ends, Number<size_t> separator_size, nb::handle raw,
-                                      nb::handle normalized, nb::handle before) {
-  std::vector<uint32_t> counts;
-  const auto add = [&](size_t count) { counts.push_back(static_cast<uint32_t>(count)); };
-  const auto make = [&] { return to_bytes(counts); };
-  return each_record(data, ends, separator_size, raw, normalized, before, nullptr, add, make);
 }
 
 }  // namespace tokcli

@@ -46,17 +46,12 @@ class PyTextModel {
 
   // Each of these takes a str, or a buffer of UTF-8 (ValueError: it is none). It returns what it promises, or None where only
   // Python can encode the text.
-  nb::object encode(nb::handle text, nb::handle raw, nb::handle normalized, Number<size_t> threads);
-  nb::object encode_ids(nb::handle text, nb::handle raw, nb::handle normalized, Number<size_t> threads);
-  // The ids of a part of a text, as a tuple of the sum of all scores after it (`sum` is the one before it) and, with
-  // `keeps_spans`, of the spans of its characters.
-  nb::object encode_next(nb::handle text, nb::handle raw, nb::handle normalized, Number<size_t> threads, bool begins,
-                         double sum, bool keeps_spans);
+  nb::object encode(nb::handle text, nb::handle raw, nb::handle normalized, Number<size_t> threads, bool as_list);
   nb::object count(nb::handle text, nb::handle raw, nb::handle normalized, Number<size_t> threads);
-  // The ids and the spans of their characters (uint64, two for each). `begins`, `ends`: where the text is in a
-  // longer one that part_ends has cut.
-  nb::object encode_spans(nb::handle text, nb::handle raw, nb::handle normalized, Number<size_t> threads, bool begins,
-                          bool ends);
+  // The ids of a text, or of a part of a longer one (`begins`, `ends`: whether that begins and ends with it); the sum of all
+  // scores after it (`sum` is the one before it); and, with `keeps_spans`, the spans of their characters (uint64, two for each).
+  nb::object encode_part(nb::handle text, nb::handle raw, nb::handle normalized, Number<size_t> threads, bool begins, bool ends,
+                         double sum, bool keeps_spans);
   // The ends of parts of a text (uint64), as TextModel has them.
   nb::object part_ends(nb::handle text, nb::handle raw, nb::handle normalized, Number<size_t> size);
   // The same of the added tokens alone that are found in the text, which no step of the normalizer may change.
@@ -64,12 +59,10 @@ class PyTextModel {
   // These tokens in records, as encode_records takes them: a FoundToken for each.
   nb::object find_in_records(nb::handle data, nb::handle ends, Number<size_t> separator_size, nb::handle raw,
                              nb::handle normalized);
-  // Records in one buffer, as PyVocabulary takes them; `before` (UTF-8) is put before each that is not empty. A list of
-  // the ids, and of where those of each record begin and the last end (uint64); the number of ids of each (uint32).
+  // Records in one buffer, as PyVocabulary takes them; `before` (UTF-8) is put before each that is not empty. The ids, and where
+  // those of each record begin and the last end (uint64); unless ids are kept, the number of ids of each (uint32).
   nb::object encode_records(nb::handle data, nb::handle ends, Number<size_t> separator_size, nb::handle raw,
-                            nb::handle normalized, nb::handle before);
-  nb::object count_records(nb::handle data, nb::handle ends, Number<size_t> separator_size, nb::handle raw,
-                           nb::handle normalized, nb::handle before);
+                            nb::handle normalized, nb::handle before, bool keeps_ids);
 
  private:
   // One call at a time makes the model, and none once a text was encoded: encoding reads without a lock what was made.
