@@ -64,9 +64,9 @@ def seen_in(data: bytes, field: str = "text") -> list[object]:
     return seen
 
 
-def seen_in_python(data: bytes, field: str) -> list[object]:
+def seen_line_by_line(data: bytes, field: str) -> list[object]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tokcli.cli.inputs.records._texts_natively", lambda *_: None)
+        patch.setattr("tokcli.cli.inputs.records._plain_texts", lambda *_: None)
         return seen_in(data, field)
 
 
@@ -104,9 +104,9 @@ def json_lines(draw: st.DrawFn) -> tuple[bytes, str]:
 
 
 @given(json_lines())
-def test_native_code_and_python_find_the_same_texts(given: tuple[bytes, str]) -> None:
+def test_lines_read_together_have_the_same_texts_as_one_by_one(given: tuple[bytes, str]) -> None:
     data, field = given
-    assert seen_in(data, field) == seen_in_python(data, field)
+    assert seen_in(data, field) == seen_line_by_line(data, field)
 
 
 NATIVE = pytest.mark.skipif(backend.native() is None, reason="there is no native code here")
@@ -136,9 +136,9 @@ def test_plain_lines_are_read_natively() -> None:
 
 @NATIVE
 @pytest.mark.parametrize("line", NOT_PLAIN)
-def test_a_line_that_is_not_plain_is_left_to_python(line: bytes) -> None:
+def test_a_line_that_is_not_plain_is_read_by_itself(line: bytes) -> None:
     native = backend.native()
     assert native is not None
     for data in (line + b"\n", b"\n".join([*PLAIN, line, *PLAIN, b""]), line, b'{"text": "a"}\n' + line):
         assert native.json_texts(data, b"text", PAIR.encode()) is None
-    assert seen_in(line) == seen_in_python(line, "text")
+    assert seen_in(line) == seen_line_by_line(line, "text")

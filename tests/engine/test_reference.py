@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import json
 from array import array
 from typing import Any
 
@@ -20,6 +21,32 @@ native: Any = backend.native()
 uint32 = st.integers(0, 2**32 - 1)
 some_ids = st.lists(uint32, max_size=12)
 id_text = st.text(st.sampled_from("0123456789 ,\n\t\r\v\fx-+_.\xe9\u0663"), max_size=30).map(str.encode)
+json_parts = st.sampled_from(
+    [
+        '"a"',
+        '"b"',
+        '"c"',
+        ":",
+        ",",
+        "{",
+        "}",
+        "[",
+        "]",
+        '"\\u00e9"',
+        '"\\ud800"',
+        "\xe9",
+        "1",
+        "null",
+        "NaN",
+        " ",
+        "\n",
+        "x",
+    ]
+)
+json_line = st.one_of(
+    st.lists(json_parts, max_size=8).map("".join),
+    st.builds(json.dumps, st.dictionaries(st.sampled_from("abc"), st.text(max_size=3) | st.integers())),
+)
 any_bytes = st.one_of(hard_text(8).map(str.encode), st.binary(max_size=12))
 
 
@@ -38,9 +65,10 @@ def test_each_function_has_a_native_one_with_the_same_parameters(name: str) -> N
     assert not theirs.kwonlyargs
     assert [one.name for one in ours] == [one.arg for one in theirs.posonlyargs + theirs.args]
     assert [one.name for one in ours if one.kind is one.POSITIONAL_ONLY] == [one.arg for one in theirs.posonlyargs]
-    assert [one.default for one in ours if one.default is not one.empty] == [
-        ast.literal_eval(default) for default in theirs.defaults
-    ]
+    defaults = [one.default for one in ours if one.default is not one.empty]
+    assert len(defaults) == len(theirs.defaults)
+    for default, said in zip(defaults, map(ast.literal_eval, theirs.defaults), strict=True):
+        assert said in (default, ...)
 
 
 def test_the_backend_is_native_code_or_the_reference(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,7 +107,49 @@ def test_records_are_packed_alike(ids: list[int], places: list[int], extra: int 
 
 
 @needs_native
+@given(st.lists(st.tuples(some_ids, st.booleans()), max_size=3), st.integers(1, 5))
+def test_tables_are_written_alike(columns: list[tuple[list[int], bool]], size: int) -> None:
+    lines = b"".join(b"%d\n" % number**3 for number in range(size))
+    rows = min((len(ids) for ids, _ in columns), default=0)
+    given = [
+        (array("I", [number % size for number in ids[:rows]]), lines) if has_lines else (array("I", ids[:rows]), None)
+        for ids, has_lines in columns
+    ]
+    assert reference.format_rows(given) == native.format_rows(given)
+
+
+@needs_native
 @given(any_bytes)
 def test_characters_are_counted_alike(data: bytes) -> None:
     assert reference.valid_utf8(data) == native.valid_utf8(data)
     assert reference.count_chars(memoryview(data)) == native.count_chars(data)
+
+
+@needs_native
+@given(any_bytes, st.none() | st.integers(0, 20))
+def test_what_is_not_utf8_is_replaced_alike(data: bytes, limit: int | None) -> None:
+    given = (data,) if limit is None else (data, limit)
+    assert reference.replace_noise(*given) == native.replace_noise(*given)
+
+
+@needs_native
+@given(any_bytes, st.integers(0, 255))
+def test_records_are_cut_alike(data: bytes, separator: int) -> None:
+    for text in (data, data + bytes([separator])):
+        assert reference.record_ends(text, separator) == native.record_ends(text, separator)
+
+
+@needs_native
+@given(st.lists(json_line, min_size=1, max_size=3))
+def test_texts_that_native_code_finds_in_json_are_those_of_the_reference(lines: list[str]) -> None:
+    data = "".join(f"{line}\n" for line in lines).encode()
+    found = native.json_texts(data, b"a", b"b")
+    assert found in (None, reference.json_texts(data, b"a", b"b"))
+    assert found is None or json.loads(lines[0])["a"] == found[0][: array("Q", found[1])[0]].decode()
+
+
+@pytest.mark.parametrize("data", [b"", b"{}", b'{"a": 1}\n', b'{"a": "x"}', b'{"a": "x", "b": null}\n', b'{"a": "\\ud800"}\n',
+                                  b'{"a": "\xff"}\n', b'{"a": "x", "c": NaN}\n', b"[" * 10**5 + b"\n"])  # fmt: skip
+def test_lines_that_are_not_plain_have_no_texts(data: bytes) -> None:
+    for code in filter(None, (native, reference)):
+        assert code.json_texts(data, b"a", b"b") is None

@@ -173,20 +173,8 @@ def number_tsv(columns: Sequence[NumberColumn]) -> bytes:
     # columns may share their tokens, which are escaped once
     lines = {id(c.tokens): escape_lines(c.tokens) for c in columns if c.tokens is not None}
     given = [(column.numbers, lines.get(id(column.tokens))) for column in columns]
-    native = backend.native()
-    return head.encode() + (_rows(given) if native is None else native.format_rows(given))
-
-
-def _rows(columns: Sequence[tuple[array[int], bytes | None]]) -> bytes:
-    """Return the rows of columns of numbers, or of the escaped lines that the numbers are indexes of."""
-    cells = []
-    for numbers, lines in columns:
-        if lines is None:
-            cells.append(["" if number == NO_NUMBER else str(number) for number in numbers])
-        else:
-            texts = lines.decode().split("\n")
-            cells.append([texts[number] for number in numbers])
-    return "".join([f"{row}\n" for row in map("\t".join, zip(*cells, strict=True))]).encode()
+    rows: bytes = backend.code().format_rows(given)
+    return head.encode() + rows
 
 
 MOST_FREQUENT = 20  # pieces of several tokens that are listed

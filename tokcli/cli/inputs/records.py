@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import accumulate, islice
+from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tokcli.cli import messages
@@ -73,11 +72,9 @@ class Batch:
 
     def replace_noise(self, errors: Utf8Errors) -> None:
         """Put U+FFFD in place of what is not UTF-8, where `errors` is "replace"."""
-        native, data = backend.native(), self.texts.data
-        if errors != "replace" or native is None or self.texts.is_utf8:
-            return
-        if valid_utf8(data) < len(data):
-            replaced = native.replace_noise(data)[0]
+        data = self.texts.data
+        if errors == "replace" and not self.texts.is_utf8 and valid_utf8(data) < len(data):
+            replaced: bytes = backend.code().replace_noise(data)[0]
             self.texts = Records(replaced, _ends_in(replaced, data[-1:]), self.texts.separator_size)
 
     def raise_error(self) -> None:
@@ -257,18 +254,14 @@ def _whole_records(
 
 
 def _ends_in(data: bytes, separator: bytes) -> memoryview:
-    native = backend.native()
-    if native is not None:
-        return memoryview(native.record_ends(data, separator[0])).cast("Q")
-    sizes = accumulate(len(record) + 1 for record in data.split(separator)[:-1])
-    return memoryview(array("Q", sizes))
+    return memoryview(backend.code().record_ends(data, separator[0])).cast("Q")
 
 
 def _texts_in(
     left: Left, source: RecordSource, first: int, raw: bytes, field: str, text_in: Callable[..., Text], offset: int
 ) -> Batch:
     """Return the texts of JSON Lines as a batch; it ends before the first line without a text, whose error it has."""
-    found = _texts_natively(raw, field)
+    found = _plain_texts(raw, field)
     if found is None:
         return _texts(left, source, first, raw, text_in, offset)
     left.add(len(found[1]), [])
@@ -276,19 +269,17 @@ def _texts_in(
     return Batch(source, range(first, first + len(texts.ends)), texts, _Lines(raw), offset=offset)
 
 
-def _texts_natively(raw: bytes, field: str) -> tuple[bytes, bytes] | None:
-    """Return the texts of JSON Lines, and where each ends (uint64); None where Python has to read the lines."""
-    native = backend.native()
-    found: tuple[bytes, bytes] | None = None
-    if native is not None:
-        found = native.json_texts(raw, field.encode(errors="surrogatepass"), PAIR.encode())
+def _plain_texts(raw: bytes, field: str) -> tuple[bytes, bytes] | None:
+    """Return the texts of JSON Lines, and where each ends (uint64); None unless every line is a plain object."""
+    found: tuple[bytes, bytes] | None
+    found = backend.code().json_texts(raw, field.encode(errors="surrogatepass"), PAIR.encode())
     return found
 
 
 def _texts(
     left: Left, source: RecordSource, first: int, raw: bytes, text_in: Callable[..., Text], offset: int
 ) -> Batch:
-    """Return the texts of JSON Lines, as `_texts_in` does, read in Python; invalid lines may be left out."""
+    """Return the texts of JSON Lines, as `_texts_in` does, each line by itself; invalid lines may be left out."""
     lines = [(number, line) for number, line in enumerate(raw[:-1].split(b"\n"), first) if line.strip()]
     parsed = parse_objects([line for _, line in lines])
     kept: list[tuple[int, bytes, dict[str, Any], Text]] = []

@@ -4,20 +4,24 @@ It is the specification of those functions, and what `backend.code()` gives wher
 returned as bytes, as native code returns them.
 """
 
-from tokcli.engine.reference.ids import format_ids, format_records, narrow_ids, pack_records, parse_ids
+from tokcli.engine.reference.ids import format_ids, format_records, format_rows, narrow_ids, pack_records, parse_ids
 from tokcli.engine.reference.spans import byte_spans, format_spans, mapped_spans, trimmed_spans
-from tokcli.engine.reference.texts import count_chars, valid_utf8
+from tokcli.engine.reference.texts import count_chars, json_texts, record_ends, replace_noise, valid_utf8
 
 __all__ = [
     "byte_spans",
     "count_chars",
     "format_ids",
     "format_records",
+    "format_rows",
     "format_spans",
+    "json_texts",
     "mapped_spans",
     "narrow_ids",
     "pack_records",
     "parse_ids",
+    "record_ends",
+    "replace_noise",
     "trimmed_spans",
     "valid_utf8",
 ]

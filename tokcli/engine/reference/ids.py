@@ -1,4 +1,4 @@
-"""Ids as decimal text and as binary data, in Python."""
+"""Ids as decimal text and as binary data, and tables of numbers, in Python."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from itertools import pairwise
 
 _ONLY_IDS = rb"[0-9\s,]*"
 _MOST_DIGITS = 10  # 2**32 - 1 has ten
+_NO_NUMBER = 2**32 - 1  # in a column of a table: an empty cell
 
 
 def parse_ids(text: bytes, /) -> bytes | None:
@@ -46,6 +47,27 @@ def format_records(
     records = [ids[first:end] for first, end in pairwise(offsets)]
     text = joint.join(format_ids(record[:limit], between) for record in records)
     return text, any(len(record) > limit for record in records)
+
+
+def format_rows(columns: list[tuple[Sequence[int], bytes | None]], /) -> bytes:
+    r"""Return a table as lines with tabs between their cells.
+
+    A column is its numbers and None: then a cell is the number, and empty for 2**32 - 1. Or it is numbers and lines of
+    text: then a cell is the line with that number. Raise ValueError where columns have different lengths.
+
+    >>> format_rows([([7, 2**32 - 1], None), ([1, 0], b"a\nb\n")])
+    b'7\tb\n\ta\n'
+    """
+    cells = []
+    for numbers, text in columns:
+        if text is None:
+            cells.append([b"" if number == _NO_NUMBER else b"%d" % number for number in numbers])
+        else:
+            lines = text.removesuffix(b"\n").split(b"\n") if text else []
+            if max(numbers, default=-1) >= len(lines):
+                raise ValueError("a number in a column has no line")
+            cells.append([lines[number] for number in numbers])
+    return b"".join([b"%b\n" % row for row in map(b"\t".join, zip(*cells, strict=True))])
 
 
 def narrow_ids(ids: Sequence[int], /) -> bytes:
