@@ -80,9 +80,10 @@ ENGINE = [
     {"stream"},
     {"pretokenizers"},
     {"unicode"},
-    {"twins", "tokens", "base"},
+    {"twins", "tokens"},
     {"backend"},
     {"_native", "reference"},
+    {"base"},
 ]
 ENGINE_MAY_NOT = {"click", "rich", "requests", "platformdirs", "filelock"}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 import json
 from array import array
@@ -50,18 +51,33 @@ json_line = st.one_of(
 any_bytes = st.one_of(hard_text(8).map(str.encode), st.binary(max_size=12))
 
 
+def functions_in(found: ast.Module | ast.ClassDef, prefix: str = "") -> dict[str, ast.arguments]:
+    return {prefix + node.name: node.args for node in found.body if isinstance(node, ast.FunctionDef)}
+
+
 def declared() -> dict[str, ast.arguments]:
+    """Return the parameters of each native function, and of each method as CLASS.METHOD."""
     stub = ast.parse((PACKAGE / "engine" / "_native.pyi").read_text("utf-8"))
-    return {node.name: node.args for node in stub.body if isinstance(node, ast.FunctionDef)}
+    classes = [node for node in stub.body if isinstance(node, ast.ClassDef)]
+    return functools.reduce(dict.__or__, [functions_in(one, f"{one.name}.") for one in classes], functions_in(stub))
+
+
+def written() -> dict[str, Any]:
+    """Return each function of the reference, and each method that native code has, too, under the names of `declared`."""
+    found = {name: getattr(reference, name) for name in reference.__all__}
+    methods = [name.split(".") for name in declared() if "." in name]
+    return {name: one for name, one in found.items() if inspect.isfunction(one)} | {
+        f"{owner}.{name}": inspect.getattr_static(found[owner], name) for owner, name in methods if owner in found
+    }
 
 
 def offsets_in(ids: list[int], places: list[int]) -> array[int]:
     return array("Q", sorted(min(place, len(ids)) for place in places))
 
 
-@pytest.mark.parametrize("name", reference.__all__)
+@pytest.mark.parametrize("name", written())
 def test_each_function_has_a_native_one_with_the_same_parameters(name: str) -> None:
-    theirs, ours = declared()[name], inspect.signature(getattr(reference, name)).parameters.values()
+    theirs, ours = declared()[name], inspect.signature(written()[name]).parameters.values()
     assert not theirs.kwonlyargs
     assert [one.name for one in ours] == [one.arg for one in theirs.posonlyargs + theirs.args]
     assert [one.name for one in ours if one.kind is one.POSITIONAL_ONLY] == [one.arg for one in theirs.posonlyargs]
@@ -153,3 +169,17 @@ def test_texts_that_native_code_finds_in_json_are_those_of_the_reference(lines: 
 def test_lines_that_are_not_plain_have_no_texts(data: bytes) -> None:
     for code in filter(None, (native, reference)):
         assert code.json_texts(data, b"a", b"b") is None
+
+
+@needs_native
+@given(st.lists(st.binary(max_size=3), unique=True, max_size=5), st.binary(max_size=12), st.integers(0, 12))
+def test_texts_are_found_alike(texts: list[bytes], data: bytes, most: int) -> None:
+    data = data.join(texts) or data
+    ours, theirs, numbers = (
+        reference.LongestMatch(texts),
+        native.LongestMatch(texts),
+        array("Q", range(7, 7 + len(texts))),
+    )
+    for size in (len(data), len(data) // 2):
+        assert ours.find(data, size, most) == theirs.find(data, size, most)
+    assert ours.find_numbered(data, numbers) == theirs.find_numbered(data, numbers)

@@ -1,14 +1,16 @@
-"""The Python way of the native module's small functions, under the same names and with the same parameters.
+"""The Python way of the native module's small functions and classes, with the same names and parameters.
 
-It is the specification of those functions, and what `backend.code()` gives where there is no native code. Arrays are
+It is their specification, and what `backend.code()` gives where there is no native code. Arrays are
 returned as bytes, as native code returns them.
 """
 
 from tokcli.engine.reference.ids import format_ids, format_records, format_rows, narrow_ids, pack_records, parse_ids
+from tokcli.engine.reference.matches import BytesMatch as LongestMatch
 from tokcli.engine.reference.spans import byte_spans, format_spans, mapped_spans, trimmed_spans
 from tokcli.engine.reference.texts import count_chars, json_texts, record_ends, replace_noise, valid_utf8
 
 __all__ = [
+    "LongestMatch",
     "byte_spans",
     "count_chars",
     "format_ids",

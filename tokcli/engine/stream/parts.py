@@ -60,9 +60,7 @@ class _Reader:
     def __init__(self, pretokenizer: PreTokenizer, splitter: int | _native.Pattern, options: ReadOptions) -> None:
         self._pretokenizer, self._splitter, self._options = pretokenizer, splitter, options
         self._finder = special_finder(together(options.allowed, options.refused))
-        native = backend.native()
-        assert native is not None
-        self._native = native
+        self._native = backend.code()
         self._text = b""
         self._at = self.offset = 0
         self._is_noisy = False  # whether `_text` has bytes that are not UTF-8

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
-from typing import TYPE_CHECKING, AnyStr
+from typing import TYPE_CHECKING
 
 from tokcli.engine.base.arguments import names_in, wrong_type
 from tokcli.errors import DisallowedSpecialTokenError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection
     from typing import Literal, TypeAlias
 
     from tokcli.engine.base.longest_match import LongestMatch
@@ -26,16 +26,6 @@ if TYPE_CHECKING:
 @lru_cache(maxsize=128)
 def finder(tokens: frozenset[str]) -> LongestMatch[str]:
     """Return the finder of special tokens in text: of several that begin at one place, it finds the longest."""
-    return _longest(tokens)
-
-
-@lru_cache(maxsize=16)
-def byte_finder(tokens: frozenset[str]) -> LongestMatch[bytes]:
-    """Return the finder of special tokens in UTF-8: of several that begin at one place, it finds the longest."""
-    return _longest(token.encode() for token in tokens)
-
-
-def _longest(tokens: Iterable[AnyStr]) -> LongestMatch[AnyStr]:
     from tokcli.engine.base.longest_match import LongestMatch  # native code finds them by itself
 
     return LongestMatch(tokens)

@@ -89,7 +89,7 @@ def work_of(part: AnyChunk) -> int:
 
 FIRST_CHUNK_BYTES = 1 << 16  # a short input is one chunk: its errors come before any output
 MAX_CHUNK_BYTES = 1 << 18  # chunks grow up to this: enough work for a thread, and small enough for a processor's caches
-LONG_TEXT = 1 << 12  # bytes; from here on, native code finds special tokens faster than `bytes.find` does
+LONG_TEXT = 1 << 12  # bytes; from here on, `bytes.find` does not find special tokens faster than native code does
 
 
 def utf8_of(part: memoryview | SplitText) -> memoryview:
@@ -210,7 +210,7 @@ def begun(blocks: Iterable[bytes], most: int) -> tuple[Iterable[bytes], bool]:
 class SpecialFinder:
     """Finds special tokens in UTF-8.
 
-    First their common beginning is searched for, which hardly any text has; in long text, native code does that.
+    In short text their common beginning is searched for first, which hardly any text has.
     """
 
     def __init__(self, tokens: frozenset[str]) -> None:
@@ -232,20 +232,16 @@ class SpecialFinder:
         return list(self._names)
 
     @cached_property
-    def _native(self) -> _native.LongestMatch | None:
-        native = backend.native()
-        return None if native is None else native.LongestMatch(list(map(str.encode, self._listed)))
+    def _match(self) -> _native.LongestMatch:
+        match: _native.LongestMatch = backend.code().LongestMatch(list(map(str.encode, self._listed)))
+        return match
 
     def _places(self, data: bytes, size: int, most: int) -> Iterable[tuple[int, int]]:
-        if self._native is None:
-            return special_tokens.byte_finder(self._names).find(data if size == len(data) else data[:size])
-        flat = memoryview(self._native.find(data, size, most)).cast("Q").tolist()
+        flat = memoryview(self._match.find(data, size, most)).cast("Q").tolist()
         return zip(flat[::2], flat[1::2], strict=True)
 
     def _may_be_in(self, data: bytes, size: int) -> bool:
-        if size > LONG_TEXT and self._native is not None:
-            return True
-        return data.find(self._beginning, 0, size) >= 0
+        return size > LONG_TEXT or data.find(self._beginning, 0, size) >= 0
 
     def find(self, data: bytes, size: int) -> Iterator[tuple[int, str]]:
         """Yield (offset, token) of each token that ends before byte `size`, the longest where several begin."""
@@ -260,18 +256,14 @@ class SpecialFinder:
         return is_likely and any(True for _ in self._places(data, len(data), 1))
 
     def found_in(self, data: bytes, ids: Mapping[str, int]) -> array[int]:
-        """Return the first and the past-the-end byte and the id of each token in the data: three numbers (uint64).
-
-        This is for native code that encodes many records at once: without any, there is nothing to tell.
-        """
-        native = self._native
-        if native is None or not self.is_in(data):
+        """Return the first and the past-the-end byte and the id of each token in the data: three numbers (uint64)."""
+        if not self.is_in(data):
             return array("Q")
         known, numbers = self._numbers
         if known is not ids:
             numbers = array("Q", map(ids.__getitem__, self._listed))
             self._numbers = ids, numbers
-        return array("Q", native.find_numbered(data, numbers))
+        return array("Q", self._match.find_numbered(data, numbers))
 
 
 class SpecialCounter:
