@@ -11,20 +11,22 @@ import zlib
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokcli.engine import backend
+from tokcli.engine import backend, reference
 from tokcli.engine.pretokenizers.known_patterns import CL100K, O200K, QWEN2, R50K
 from tokcli.engine.pretokenizers.pretokenizer import PreTokenizer
+from tokcli.engine.reference.count_blocks import rows_of, take_block
 from tokcli.errors import InputError, OutputError, PatternError
-from tokcli.training import count_blocks
 from tokcli.training.corpus_counter import CorpusCounter, merge_files
-from tokcli.training.count_blocks import merge_runs, rows_of, take_block
+from tokcli.training.count_blocks import merge_runs
 from tokcli.training.counts_file import CHECKSUM, END, SIZES, CountsFile, open_counts, write_counts
-from tokcli.training.piece_table import PieceTable, make_table
+from tokcli.training.piece_table import make_table
 
 ABOUT = {"pat_str": "a", "special_tokens": [], "errors": "strict"}
 rows = st.dictionaries(st.binary(min_size=1, max_size=40), st.integers(1, 1 << 40), max_size=30)
@@ -119,14 +121,14 @@ def test_a_pattern_that_leaves_text_out_is_refused() -> None:
 # --- tables and blocks -----------------------------------------------------------------------------------------------
 
 
-def blocks_of(table: PieceTable) -> list[bytes]:
+def blocks_of(table: Any) -> list[bytes]:
     table.sort()
     return list(iter(lambda: table.next_block(200), b""))
 
 
 @given(rows)
 def test_the_native_table_writes_the_bytes_of_the_readable_one(some: dict[bytes, int]) -> None:
-    ours, theirs = PieceTable(), make_table()
+    ours, theirs = reference.PieceTable(), make_table()
     for piece, count in some.items():
         for table in (ours, theirs):
             table.add(piece, count)
@@ -161,12 +163,14 @@ def test_runs_merge_into_the_run_of_all_in_both_backends(parts: list[dict[bytes,
         return [CountsFile(io.BytesIO(file_of(part)), "x").blocks() for part in parts]
 
     merged = list(merge_runs(runs()))
-    assert merged == list(count_blocks.merge_in_python(runs()))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(backend, "code", lambda: reference)
+        assert merged == list(merge_runs(runs()))
     assert [row for block in merged for row in rows_of(block)] == sorted(total.items())
 
 
 def test_counts_beyond_62_bits_are_refused() -> None:
-    for table in (make_table(), PieceTable()):
+    for table in (make_table(), reference.PieceTable()):
         table.add(b"a", 1 << 62)
         with pytest.raises(OverflowError):
             table.add(b"a", 1)
@@ -178,7 +182,7 @@ def test_counts_beyond_62_bits_are_refused() -> None:
 
 @given(st.binary(max_size=40))
 def test_a_damaged_block_is_refused_alike_in_both_backends(data: bytes) -> None:
-    ours, theirs = PieceTable(), make_table()
+    ours, theirs = reference.PieceTable(), make_table()
     answers = []
     for table in (ours, theirs):
         try:
@@ -245,11 +249,9 @@ def test_a_file_that_is_none_is_named(tmp_path: Path) -> None:
         open_counts(tmp_path / "y")
 
 
-@pytest.mark.skipif(backend.native() is None, reason="there is no native backend")
-def test_the_native_merger_refuses_what_it_was_not_asked_for() -> None:
-    native = backend.native()
-    assert native is not None
-    merger = native.RunMerger(2)
+@pytest.mark.parametrize("code", [reference, backend.code()])
+def test_a_merger_refuses_what_it_was_not_asked_for(code: ModuleType) -> None:
+    merger = code.RunMerger(2)
     with pytest.raises(ValueError, match="damaged"):
         merger.feed(7, b"\x00\x01a\x01")
     assert merger.merge(10) == 0

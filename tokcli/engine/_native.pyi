@@ -701,9 +701,9 @@ class TextModel:
 
 @final
 class PieceTable:
-    """Distinct pieces and their counts: the twin of PieceTable in training/piece_table.py.
+    """Distinct pieces and their counts: the twin of PieceTable in engine/reference/piece_table.py.
 
-    A block is what training/count_blocks.py describes.
+    A block is what engine/reference/count_blocks.py describes.
     """
 
     @property

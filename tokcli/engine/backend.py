@@ -52,6 +52,11 @@ def native() -> ModuleType | None:
     return module
 
 
+def is_native() -> bool:
+    """Return whether there is native code, which alone has what is too large to be written twice."""
+    return native() is not None
+
+
 def code() -> ModuleType:
     """Return the module whose functions do the work: the native one, or `reference`, which has the small ones."""
     return native() or import_module("tokcli.engine.reference")

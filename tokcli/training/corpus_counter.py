@@ -9,18 +9,19 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Protocol
 
 from tokcli.engine.pretokenizers.pretokenizer import PreTokenizer
+from tokcli.engine.reference.count_blocks import rows_of
 from tokcli.engine.stream.chunks import Chunk, ReadOptions, read_chunks, split_chunk
 from tokcli.engine.stream.parallel import ordered
 from tokcli.engine.stream.parts import read_parts
 from tokcli.engine.stream.utf8 import AnyChunk, SplitText, special_finder, valid_utf8
 from tokcli.engine.tiktoken.native_encoder import native_splitter
 from tokcli.errors import InputError, OutputError, TokcliError, reason_of
-from tokcli.training.count_blocks import BLOCK_BYTES, merge_runs, rows_of
+from tokcli.training.count_blocks import BLOCK_BYTES, merge_runs
 from tokcli.training.counts_file import open_counts, write_counts
-from tokcli.training.piece_table import PieceTable, count_pieces, make_table
+from tokcli.training.piece_table import count_pieces, make_table
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,7 +41,7 @@ class PieceCounts:
     `memory` is how many bytes a trainer may take, about; None for no limit.
     """
 
-    def __init__(self, table: PieceTable, runs: Sequence[Path] = (), memory: int | None = None) -> None:
+    def __init__(self, table: _native.PieceTable, runs: Sequence[Path] = (), memory: int | None = None) -> None:
         self.table, self.runs, self.memory = table, runs, memory
 
     def blocks(self) -> Iterator[bytes]:
@@ -54,7 +55,7 @@ class PieceCounts:
         return map(self.table.item, range(len(self.table)))
 
 
-def table_blocks(table: PieceTable) -> Iterator[bytes]:
+def table_blocks(table: _native.PieceTable) -> Iterator[bytes]:
     """Yield the rows of a table in ascending order, as blocks."""
     table.sort()
     while block := table.next_block(BLOCK_BYTES):
@@ -76,11 +77,6 @@ def merge_files(paths: Sequence[str | os.PathLike[str]]) -> Iterator[bytes]:
     finally:
         for file in files:
             file.close()
-
-
-def _native_twin(table: PieceTable) -> _native.PieceTable:
-    """Return a table with the type of a native one: where native code splits, `make_table` makes only those."""
-    return cast("_native.PieceTable", table)
 
 
 class ProgressKeeper(Protocol):
@@ -126,7 +122,7 @@ class CorpusCounter:
         self._folder = folder
         self._temporary: RunsFolder | None = None
         self._runs: list[Path] = []
-        self._idle: list[PieceTable] = []  # a table for each thread that has worked
+        self._idle: list[_native.PieceTable] = []  # a table for each thread that has worked
         self._lock = threading.Lock()
 
     def add_stream(
@@ -161,10 +157,10 @@ class CorpusCounter:
     def _work(self, segment: AnyChunk) -> int:
         with self._leased_table() as table:
             if isinstance(segment, SplitText):
-                _native_twin(table).count_split(segment.data, segment.ends)
+                table.count_split(segment.data, segment.ends)
             elif not isinstance(segment, Chunk):
                 assert self._splitter is not None
-                _native_twin(table).count(segment, self._splitter)
+                table.count(segment, self._splitter)
             elif not segment.special:
                 for piece, count in count_pieces(split_chunk(segment, self._pretokenizer)).items():
                     table.add(piece, count)
@@ -177,7 +173,7 @@ class CorpusCounter:
             is_plain = not finder.is_in(text) and valid_utf8(text) == len(text)
             if is_plain and isinstance(self._splitter, int):
                 with self._leased_table() as table:
-                    _native_twin(table).count(text, self._splitter)
+                    table.count(text, self._splitter)
                 progress(len(text))
             else:
                 self.add_stream([text], progress)
@@ -226,7 +222,7 @@ class CorpusCounter:
         return read_parts(blocks, self._pretokenizer, self._splitter, options)
 
     @contextmanager
-    def _leased_table(self) -> Iterator[PieceTable]:
+    def _leased_table(self) -> Iterator[_native.PieceTable]:
         """Give a thread a table of its own, and then write the table to a run if it has become too large."""
         with self._lock:
             table = self._idle.pop() if self._idle else make_table()
@@ -238,7 +234,7 @@ class CorpusCounter:
             with self._lock:
                 self._idle.append(table)
 
-    def _spill(self, table: PieceTable) -> None:
+    def _spill(self, table: _native.PieceTable) -> None:
         if len(table):
             path = self._write_run(table_blocks(table))
             with self._lock:

@@ -25,8 +25,8 @@ def native_merges(counts: CountedPieces, rules: TrainingRules) -> Merges | None:
     None means that the reference trainer has to make them: there is no native backend, `counts` are not in a native
     table, or one is too large for it.
     """
-    native = backend.native()
-    if native is None or not isinstance(counts, PieceCounts) or not isinstance(counts.table, native.PieceTable):
+    native = backend.code()
+    if not (backend.is_native() and isinstance(counts, PieceCounts) and isinstance(counts.table, native.PieceTable)):
         return None
     ranks = {token: rank for rank, token in enumerate(rules.tokens)}
     trainer = native.Trainer(

@@ -4,13 +4,17 @@ It is their specification, and what `backend.code()` gives where there is no nat
 returned as bytes, as native code returns them.
 """
 
+from tokcli.engine.reference.count_blocks import RunMerger
 from tokcli.engine.reference.ids import format_ids, format_records, format_rows, narrow_ids, pack_records, parse_ids
 from tokcli.engine.reference.matches import BytesMatch as LongestMatch
+from tokcli.engine.reference.piece_table import PieceTable
 from tokcli.engine.reference.spans import byte_spans, format_spans, mapped_spans, trimmed_spans
 from tokcli.engine.reference.texts import count_chars, json_texts, record_ends, replace_noise, valid_utf8
 
 __all__ = [
     "LongestMatch",
+    "PieceTable",
+    "RunMerger",
     "byte_spans",
     "count_chars",
     "format_ids",
