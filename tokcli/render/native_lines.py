@@ -47,10 +47,8 @@ class TokenLines:
 
     def add(self, text: Buffer, ends: Buffer) -> bytes:
         """Return what the next part of the text adds to the lines, given the ends of its tokens (uint64)."""
-        native = backend.native()
-        assert native is not None
-        glyphs = VISIBLE.for_text(text)
-        lines, *self._place = native.token_lines(text, ends, self._codes, self._spaces, *self._place, glyphs)
+        glyphs, token_lines = VISIBLE.for_text(text), backend.code().token_lines
+        lines, *self._place = token_lines(text, ends, self._codes, self._spaces, *self._place, glyphs)
         made: bytes = lines
         return made
 
@@ -66,9 +64,8 @@ class TokenRows:
     """
 
     def __init__(self, width: int, codes: Sequence[str], *, ids: bool, isolate: bool = False) -> None:
-        native = backend.native()
-        assert native is not None
-        self._rows: _native.TokenRows = native.TokenRows(width, ids, isolate, [code.encode() for code in codes])
+        begun = [code.encode() for code in codes]
+        self._rows: _native.TokenRows = backend.code().TokenRows(width, ids, isolate, begun)
 
     def add(self, text: Buffer, ends: Buffer, ids: Buffer) -> bytes:
         """Return the rows that the next part completes, given the ends (uint64) and the ids (uint32) of its tokens."""
@@ -86,11 +83,10 @@ def stacks(
 
     A track is the label of an encoding and the span of each token in bytes (two uint64).
     """
-    native = backend.native()
-    assert native is not None
     labelled = [(label.encode(), spans) for label, spans in tracks]
     begun = [code.encode() for code in codes]
-    made: _native.Stacks = native.Stacks(data, labelled, room, b"", begun, isolate, VISIBLE.for_text(data))
+    glyphs = VISIBLE.for_text(data)
+    made: _native.Stacks = backend.code().Stacks(data, labelled, room, b"", begun, isolate, glyphs)
     at = 0
     while at < len(data):
         rows, at = made.rows(at, ENOUGH_BYTES)

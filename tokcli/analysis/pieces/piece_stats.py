@@ -60,9 +60,7 @@ class PieceStats:
             self._add_chunk(encoding, pieces)
 
     def _add_arrays(self, arrays: PieceArrays) -> None:
-        native = backend.native()
-        assert native is not None
-        *totals, several, places = native.piece_totals(
+        *totals, several, places = backend.code().piece_totals(
             arrays.text, arrays.ends, arrays.alternatives, arrays.counts, self._least, LONGEST, KEPT_BYTES
         )
         self.size += len(arrays.text)

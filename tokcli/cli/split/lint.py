@@ -51,7 +51,7 @@ def one_pattern(request: SplitRequest) -> PreTokenizer:
 
 def note_regex(request: SplitRequest, pattern: PreTokenizer) -> None:
     """Print a note where native code leaves the pattern to `regex`."""
-    if backend.native() is not None and not pattern.is_known and (why := why_regex(pattern.pat_str)):
+    if backend.is_native() and not pattern.is_known and (why := why_regex(pattern.pat_str)):
         request.note(f"native code does not match this ({visible(why)}); the regex package does, and is slower.")
 
 

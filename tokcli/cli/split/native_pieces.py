@@ -19,19 +19,17 @@ IN_JSON = GlyphTable(lambda char: Glyph(PLAIN if safe(char) == char else HIDDEN)
 
 def printed_pieces(part: SplitText, between: bytes, *, is_json: bool) -> bytes:
     """Return the pieces of a text joined by `between`, as JSON strings or as `escape` writes them."""
-    native = backend.native()
-    assert native is not None
-    text = native.replace_noise(part.data)[0] if part.is_noise else part.data
+    code = backend.code()
+    text = code.replace_noise(part.data)[0] if part.is_noise else part.data
     glyphs = (IN_JSON if is_json else IN_LINES).for_text(text)
-    made: bytes = native.escape_pieces(part.data, part.ends, between, glyphs, is_json, part.is_noise)
+    made: bytes = code.escape_pieces(part.data, part.ends, between, glyphs, is_json, part.is_noise)
     return made
 
 
 def printed_rows(first: int, arrays: PieceArrays, *, is_json: bool) -> bytes:
     """Return the rows of the table for pieces, numbered from `first`: lines, or JSON objects with commas between."""
-    native = backend.native()
-    assert native is not None
+    code = backend.code()
     glyphs = (IN_JSON if is_json else IN_LINES).for_text(arrays.text)
     columns = arrays.text, arrays.ends, arrays.alternatives, arrays.ids, arrays.counts
-    made: bytes = native.piece_rows(*columns, first, arrays.offset, glyphs, is_json)
+    made: bytes = code.piece_rows(*columns, first, arrays.offset, glyphs, is_json)
     return made

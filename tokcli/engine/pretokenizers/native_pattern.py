@@ -14,24 +14,23 @@ if TYPE_CHECKING:
 
 @lru_cache(maxsize=64)
 def native_pattern(pat_str: str) -> _native.Pattern | None:
-    """Return the native twin of a pattern; None where there is no native code, or the pattern is left to `regex`."""
-    native = backend.native()
-    program = None if native is None else program_of(pat_str)
-    if native is None or program is None:
+    """Return the native matcher that runs a pattern's program; None without native code, and without a program."""
+    program = program_of(pat_str) if backend.is_native() else None
+    if program is None:
         return None
-    made: _native.Pattern = native.Pattern(program.firsts, program.classes, program.sets, program.steps, program.start)
+    tables = program.firsts, program.classes, program.sets, program.steps
+    made: _native.Pattern = backend.code().Pattern(*tables, program.start)
     return made
 
 
 @lru_cache(maxsize=16)
 def native_row(patterns: tuple[str, ...]) -> _native.Pattern | None:
-    """Return the native twin of patterns that each cut the pieces of the one before; None where one has no twin.
+    """Return the native matcher of patterns that each cut the pieces of the one before; None where one has none.
 
     Each cuts out its matches, and leaves the text between two of them as a piece.
     """
-    native = backend.native()
     made = [found for found in map(native_pattern, patterns) if found is not None]
-    if native is None or not made or len(made) < len(patterns):
+    if not made or len(made) < len(patterns):
         return None
-    row: _native.Pattern = native.Pattern.row(made)
+    row: _native.Pattern = backend.code().Pattern.row(made)
     return row

@@ -53,7 +53,7 @@ def stack_rows(
     names = labels([name for name, _ in tracks], width or ENDLESS)
     room = width and max(width - cell_len(names[0]) - len(_GAP), MIN_ROOM)
     found = [(f"{name}{_GAP}", spans) for name, (_, spans) in zip(names, tracks, strict=True)]
-    if backend.native() is not None:
+    if backend.is_native():
         yield from stacks(data, found, room, codes, isolate=isolate)
         return
     placed = [(name, segments(placed_tokens(spans), len(data))) for name, spans in found]

@@ -53,7 +53,7 @@ def token_lines(
     ids, system = request.options.ids, colours(output, request.options.color)
     for source in request.texts:
         with streams.naming(source.shown):
-            if backend.native() is not None and (colour or not output.is_terminal):
+            if backend.is_native() and (colour or not output.is_terminal):
                 codes = palette.CODES[system] if system else ()
                 rows = TokenRows(screen.width(output), codes, ids=ids, isolate=output.is_terminal)
                 yield from (rows.add(part.text, part.ends, part.ids) for part in shown_parts(request, source, tally))

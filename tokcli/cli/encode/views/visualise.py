@@ -17,7 +17,7 @@ from tokcli.render.visible import visible
 
 def needs_rows(request: EncodeRequest, output: streams.Output) -> bool:
     """Return whether the tokens have to be laid out in rows, or native code is missing: token_rows.py does both."""
-    return not request.options.as_json and (output.is_terminal or request.options.ids or backend.native() is None)
+    return not request.options.as_json and (output.is_terminal or request.options.ids or not backend.is_native())
 
 
 def write(request: EncodeRequest, output: streams.Output) -> None:
