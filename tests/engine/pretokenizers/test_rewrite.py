@@ -158,4 +158,4 @@ def test_a_thread_that_cannot_be_made_is_not_blamed_on_the_pattern(monkeypatch: 
 
     monkeypatch.setattr(compiling, "run_within", no_thread)
     with pytest.raises(MemoryError):
-        compiling.compiled(r"\w+|\W", r"\w+|\W", exact=False)
+        compiling.compiled(r"\w+|\W|no thread", r"\w+|\W|no thread", exact=False)  # no other test has compiled it
