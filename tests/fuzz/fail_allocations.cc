@@ -16,7 +16,7 @@
 #include "patterns/row_matcher.h"
 #include "samples.h"
 #include "text/decimal.h"
-#include "text/text_check.h"
+#include "stages/form_check.h"
 #include "tiktoken/decoder.h"
 #include "tiktoken/encoder_pool.h"
 #include "training/blocks.h"
@@ -109,7 +109,7 @@ void fail_encoding() {
   const std::string small = text_of(40), large = text_of(20'000);
   const auto encoded = [&](tokcli::EncoderPool& pool, std::string_view text, int threads) {
     tokcli::IdBuffer ids;
-    pool.encode({Family::kCl100k}, tokcli::Text::of(bytes_of(text)), threads, nullptr, &ids);
+    pool.encode({Family::kCl100k}, tokcli::Text::of(bytes_of(text)), threads, &ids);
     return Ids(ids.data(), ids.data() + ids.size());
   };
   tokcli::EncoderPool first(vocabulary);
@@ -126,12 +126,12 @@ void fail_encoding() {
   sweep("encode_batch", [&] {
     tokcli::IdBuffer ids;
     std::vector<size_t> sizes(texts.size());
-    pool.encode_batch({Family::kCl100k}, texts, 2, nullptr, &ids, sizes.data());
+    pool.encode_batch({Family::kCl100k}, texts, 2, &ids, sizes.data());
     return ids.size() == 30 * of_small.size() && std::equal(of_small.begin(), of_small.end(), ids.data());
   }, [&] { CLAIM(encoded(pool, small, 1) == of_small); });
   sweep("encode_shares", [&] {
     size_t sum = 0;
-    pool.encode_shares({Family::kCl100k}, texts, 2, nullptr, [&](std::span<tokcli::BatchShare> ready) {
+    pool.encode_shares({Family::kCl100k}, texts, 2, [&](std::span<tokcli::BatchShare> ready) {
       for (const auto& share : ready) sum += share.ids.size();
     });
     return sum == 30 * of_small.size();
@@ -204,28 +204,16 @@ void fail_text_models() {
 }
 
 void fail_checks() {
-  const auto make_check = [](tokcli::TextCheck& check) {
-    check.add_token(bytes_of("<a>"), 1);
-    check.add_token(bytes_of("<ab>"), 2);
-    check.sort_tokens();
-  };
-  sweep("make a check", [&] {
-    tokcli::TextCheck check(tokcli::NormalForm::kNfc);
-    make_check(check);
-    return check.find(tokcli::Text::of(bytes_of("a <ab> <a>"))).size() == 2;
-  }, [] {});
-  tokcli::TextCheck check(tokcli::NormalForm::kNfc);
-  make_check(check);
-  const auto is_read = [&] {
+  const tokcli::FormCheck check(tokcli::NormalForm::kNfc);
+  const auto is_made = [&] {
     tokcli::ByteBuffer out;
-    const auto verdict = check.read(tokcli::Text::of(bytes_of("aae\u0301 b")), out);
-    return verdict == tokcli::TextCheck::Verdict::kRewritten && chars({out.data(), out.size()}) == "aa\u00e9 b";
+    return !check.keeps(bytes_of("aae\u0301 b"), out) && chars({out.data(), out.size()}) == "aa\u00e9 b";
   };
-  sweep("read a text", [&] {
+  sweep("bring a text into a form", [&] {
     tokcli::ByteBuffer out;
-    check.read(tokcli::Text::of(bytes_of("a\u4e2dz\u0301")), out);
-    return is_read();
-  }, [&] { CLAIM(is_read()); });
+    check.keeps(bytes_of("a\u4e2dz\u0301"), out);
+    return is_made();
+  }, [&] { CLAIM(is_made()); });
 }
 
 // The ends of a text's pieces, by patterns of which one worker or another may have been used before.

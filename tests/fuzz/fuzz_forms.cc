@@ -1,14 +1,13 @@
-// Normal forms, lower case and dropping of characters, in any text: what comes of UTF-8 is UTF-8, a form is its own form, and
-// the check for shortcuts makes the same of a text, whatever its units are.
+// Normal forms in any text: what comes of UTF-8 is UTF-8, a form is its own form, and a text that is said to be in a form is what
+// the form makes of it.
 //
-// An input: a step, a class, flags; then the text, as bytes or as numbers of characters that interact.
-#include "characters/char_steps.h"
+// An input: a form, flags; then the text, as bytes or as numbers of characters that interact.
 #include "harness.h"
 #include "input/valid_utf8.h"
-#include "text/text_check.h"
+#include "stages/form_check.h"
+#include "text/utf8.h"
 
 using namespace fuzz;
-using tokcli::CharStep;
 
 namespace {
 
@@ -16,30 +15,19 @@ constexpr std::string_view kParts[] = {
     "a", "e", "\u0301", "\u0323", "\u0345", "\u0344", "\u3099", "\u304b", "\u1100", "\u1161", "\u11a8", "\uac00", "\u0f73",
     "\u09c7", "\u09be", "\u0130", "\u212b", "\ufb2c", "\u1e69", "\ufdfa", "\U0001d165", "\U0002f800", "\U000110ba", " "};
 
-std::string applied(const CharStep& step, std::string_view text) {
-  std::string made;
-  apply(step, bytes_of(text), made);
-  return made;
-}
-
-void check_form(tokcli::NormalForm form, const std::string& text, const std::string& made, bool refuses) {
-  tokcli::TextCheck check(form, refuses ? std::vector<uint32_t>{'a', 'e', 0x300, 0x301} : std::vector<uint32_t>{});
-  check.add_token(bytes_of("ea"), 7);
-  check.sort_tokens();
-  std::vector<uint32_t> units(text.size());
-  const tokcli::CodePoints points = tokcli::points_in(bytes_of(text));
-  tokcli::from_utf8(bytes_of(text), 0x10FFFF, units.data());
-  tokcli::ByteBuffer out, other;
-  const auto verdict = check.read(tokcli::Text::of(bytes_of(text)), out);
-  const tokcli::Text wide{units.data(), points.count, 4, false};
-  CLAIM(check.read(wide, other) == verdict);
-  if (verdict == tokcli::TextCheck::Verdict::kFine) CLAIM(made == text);
-  if (verdict == tokcli::TextCheck::Verdict::kRewritten) {
-    CLAIM(chars({out.data(), out.size()}) == made && chars({other.data(), other.size()}) == made);
+// Returns the form of a whole text, which FormCheck makes of the parts that may change.
+std::string form_of(tokcli::NormalForm form, const std::string& text) {
+  std::vector<tokcli::FormChar> made;
+  tokcli::FormMaker maker(form, made);
+  const tokcli::Bytes bytes = bytes_of(text);
+  for (const uint8_t *p = bytes.data(), *end = p + bytes.size(); p < end;) maker.add(tokcli::next_char(p, end));
+  maker.finish();
+  std::string out;
+  for (const tokcli::FormChar& c : made) {
+    std::array<uint8_t, tokcli::kMostUtf8> one;
+    out += chars({one.data(), static_cast<size_t>(tokcli::put_char(c.point, one.data()) - one.data())});
   }
-  for (const auto& match : check.find(wide)) CLAIM(match.begin < match.end && match.end <= points.count);
-  const auto breaks = check.breaks(wide);
-  for (size_t i = 0; i < breaks.size(); i += 2) CLAIM(breaks[i + 1] <= points.count);
+  return out;
 }
 
 }  // namespace
@@ -47,20 +35,21 @@ void check_form(tokcli::NormalForm form, const std::string& text, const std::str
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size > 4000) return 0;
   Input input{data, size};
-  CharStep step{static_cast<CharStep::Kind>(input.byte() % CharStep::kKinds), input.byte()};
+  const auto form = static_cast<tokcli::NormalForm>(input.byte() % tokcli::kForms);
   const uint8_t flags = input.byte();
-  step.which %= step.kind == CharStep::Kind::kForm ? tokcli::kForms : tokcli::kCharacterClasses;
-  if (step.kind == CharStep::Kind::kLower) step.which = 0;
-  CLAIM(step.fits());
   std::string text;
   while (input.left > 0) {
     if (flags & 1) text += static_cast<char>(input.byte());
     else text += kParts[input.byte() % std::size(kParts)];
   }
-  const std::string made = applied(step, text);
+  const tokcli::FormCheck check(form);
+  tokcli::ByteBuffer out;
+  const bool is_kept = check.keeps(bytes_of(text), out);  // (of any bytes, within their bounds)
   if (tokcli::valid_utf8(bytes_of(text)) != text.size()) return 0;
+  const std::string made = form_of(form, text);
   CLAIM(tokcli::valid_utf8(bytes_of(made)) == made.size());
-  CLAIM(applied(step, made) == made);
-  if (step.kind == CharStep::Kind::kForm) check_form(static_cast<tokcli::NormalForm>(step.which), text, made, flags & 2);
+  CLAIM(form_of(form, made) == made);
+  CLAIM(is_kept == (made == text));
+  CLAIM(is_kept || chars({out.data(), out.size()}) == made);
   return 0;
 }

@@ -13,6 +13,7 @@
 
 using namespace fuzz;
 using tokcli::TextModel;
+using tokcli::TextWorker;
 
 namespace {
 
@@ -35,12 +36,16 @@ const std::vector<uint8_t>& base(unsigned which) {
 void find_places(TextModel& model, Bytes text, tokcli::ScratchPool& pool) {
   show_places(model);
   model.tokens.measure(model.unknown);
-  const std::vector<uint8_t> raw(model.raw.tokens.size(), TextModel::kFound), normalized(model.normalized.tokens.size());
+  const std::vector<uint8_t> raw(model.raw.tokens.size(), tokcli::AddedTokens::kFound), normalized(model.normalized.tokens.size());
   for (int i = 0; i < 2; ++i) {
     tokcli::IdBuffer ids;
     tokcli::Refusal refusal;
     tokcli::Spans spans;
-    model.encode(text, raw, normalized, pool, 2, &ids, refusal, &spans);
+    TextModel::Task task{text, raw, normalized, 2};
+    task.ids = &ids;
+    task.spans = &spans;
+    TextWorker worker(pool);
+    model.encode(task, worker, refusal);
     const std::span<uint64_t> places(spans.data(), spans.size());
     CLAIM(std::ranges::all_of(places, [&](uint64_t place) { return place <= text.size(); }));
     tokcli::to_char_spans(text, places);
@@ -50,17 +55,23 @@ void find_places(TextModel& model, Bytes text, tokcli::ScratchPool& pool) {
 // Encodes a text in the parts that it may be cut into: they have its ids and its places.
 void encode_parts(TextModel& model, Bytes text, tokcli::ScratchPool& pool) {
   constexpr size_t kSize = 8;
-  const std::vector<uint8_t> raw(model.raw.tokens.size(), TextModel::kFound), normalized(model.normalized.tokens.size());
+  const std::vector<uint8_t> raw(model.raw.tokens.size(), tokcli::AddedTokens::kFound), normalized(model.normalized.tokens.size());
   tokcli::Refusal refusal;
   tokcli::IdBuffer ids, part_ids;
   tokcli::Spans spans, part_spans;
   const std::vector<uint64_t> ends = model.part_ends(text, raw, kSize);
-  model.encode(text, raw, normalized, pool, 1, &ids, refusal, &spans);
+  TextWorker worker(pool);
+  TextModel::Task task{text, raw, normalized};
+  task.ids = &ids;
+  task.spans = &spans;
+  model.encode(task, worker, refusal);
   size_t begin = 0;
   for (const uint64_t end : ends) {
     const size_t before = part_spans.size();
-    const tokcli::Ends which{begin == 0, end == text.size()};
-    model.encode(text.subspan(begin, end - begin), raw, normalized, pool, 1, &part_ids, refusal, &part_spans, which);
+    TextModel::Task part{text.subspan(begin, end - begin), raw, normalized, 1, {begin == 0, end == text.size()}};
+    part.ids = &part_ids;
+    part.spans = &part_spans;
+    model.encode(part, worker, refusal);
     for (size_t i = before; i < part_spans.size(); ++i) part_spans.data()[i] += begin;
     begin = end;
   }
@@ -71,11 +82,14 @@ void encode_parts(TextModel& model, Bytes text, tokcli::ScratchPool& pool) {
 
 // Encodes a text after another one, whose scores have any sum: twice, the second time with words from the cache, in threads.
 void encode_after(const TextModel& model, Bytes text, tokcli::ScratchPool& pool, float before) {
-  const std::vector<uint8_t> raw(model.raw.tokens.size(), TextModel::kFound), normalized(model.normalized.tokens.size());
+  const std::vector<uint8_t> raw(model.raw.tokens.size(), tokcli::AddedTokens::kFound), normalized(model.normalized.tokens.size());
   const auto encode_with = [&](size_t threads, double& sum) {
     tokcli::IdBuffer ids;
     tokcli::Refusal refusal;
-    model.encode(text, raw, normalized, pool, threads, &ids, refusal, nullptr, {false, true}, &sum);
+    TextModel::Task task{text, raw, normalized, threads, {false, true}, &sum};
+    task.ids = &ids;
+    TextWorker worker(pool);
+    model.encode(task, worker, refusal);
     return !refusal.is_refused ? Ids(ids.data(), ids.data() + ids.size()) : Ids();
   };
   double after = before, again = before;

@@ -10,7 +10,6 @@
 #include "models/longest_match.h"
 #include "patterns/row_matcher.h"
 #include "samples.h"
-#include "text/text_check.h"
 #include "tiktoken/decoder.h"
 #include "tiktoken/encoder_pool.h"
 #include "training/blocks.h"
@@ -44,8 +43,7 @@ struct Shared {
   tokcli::EncoderPool pool{vocabulary};
   tokcli::Decoder decoder{vocabulary, {{1000, "special"}}};
   tokcli::MatcherPool pattern{tokcli::Patterns{{words_or_spaces()}, false}};
-  tokcli::TextModel model, placed;
-  tokcli::TextCheck check{tokcli::NormalForm::kNfc};
+  tokcli::TextModel model, placed, ranks;
   tokcli::LongestMatch match{{"aaaaaaaaaaaab", "aa", "b"}};
   tokcli::Glyphs glyphs;
   tokcli::PieceTable pieces;
@@ -57,30 +55,26 @@ struct Shared {
     fill(placed, used);
     show_places(placed);
     placed.tokens.measure(placed.unknown);
-    check.add_token(bytes_of("abab9"), 7);
-    check.sort_tokens();
+    fill_ranks(ranks, pool);
   }
 };
 
 void use_vocabulary(Shared& shared, const std::string& text) {
   const tokcli::Text view = tokcli::Text::of(bytes_of(text));
   for (const tokcli::Splitting& by : {tokcli::Splitting{Family::kCl100k}, tokcli::Splitting{{}, &shared.pattern}}) {
-    const uint64_t expected = shared.pool.encode(by, view, 1, nullptr, nullptr).result.count;
+    const uint64_t expected = shared.pool.encode(by, view, 1, nullptr).result.count;
     tokcli::IdBuffer ids;
-    CLAIM(shared.pool.encode(by, view, 3, nullptr, &ids).result.count == expected);
+    CLAIM(shared.pool.encode(by, view, 3, &ids).result.count == expected);
     tokcli::IdBuffer alone;
-    shared.pool.encode(by, view, 1, nullptr, &alone);
+    shared.pool.encode(by, view, 1, &alone);
     CLAIM(std::equal(ids.data(), ids.data() + ids.size(), alone.data(), alone.data() + alone.size()));
     const std::vector<tokcli::Text> texts(9, view);
-    for (const tokcli::TextCheck* check : {static_cast<const tokcli::TextCheck*>(nullptr), static_cast<const tokcli::TextCheck*>(&shared.check)}) {
-      std::vector<size_t> sizes(texts.size());
-      tokcli::IdBuffer all;
-      const tokcli::Outcome made = shared.pool.encode_batch(by, texts, 3, check, &all, sizes.data());
-      CLAIM(made.is_refused || (all.size() == made.result.count && sizes == std::vector<size_t>(9, all.size() / 9)));
-      CLAIM(check != nullptr || all.size() == 9 * expected);
-    }
+    std::vector<size_t> sizes(texts.size());
+    tokcli::IdBuffer all;
+    shared.pool.encode_batch(by, texts, 3, &all, sizes.data());
+    CLAIM(all.size() == 9 * expected && sizes == std::vector<size_t>(9, expected));
     size_t taken = 0;
-    shared.pool.encode_shares(by, texts, 3, nullptr, [&](std::span<tokcli::BatchShare> ready) {
+    shared.pool.encode_shares(by, texts, 3, [&](std::span<tokcli::BatchShare> ready) {
       for (const tokcli::BatchShare& share : ready) {
         for (const size_t count : share.sizes) taken += count == expected;
         CLAIM(share.ids.size() == share.sizes.size() * expected);
@@ -102,8 +96,12 @@ void use_model(tokcli::TextModel& model, const std::string& text, tokcli::Spans*
   tokcli::ScratchPool pool{tokcli::TextScratch::Source{}};
   tokcli::IdBuffer ids;
   tokcli::Refusal refusal;
-  const uint8_t state = tokcli::TextModel::kFound;
-  model.encode(bytes_of(text), {&state, 1}, {}, pool, 3, &ids, refusal, spans);
+  const uint8_t state = tokcli::AddedTokens::kFound;
+  tokcli::TextModel::Task task{bytes_of(text), {&state, 1}, {}, 3};
+  task.ids = &ids;
+  task.spans = spans;
+  tokcli::TextWorker worker(pool);
+  model.encode(task, worker, refusal);
   CLAIM(refusal.is_refused || spans == nullptr || spans->size() == 2 * ids.size());
   tokcli::TextImageWriter writer;
   model.fields(writer);
@@ -123,10 +121,11 @@ void use_views(Shared& shared, const std::string& text) {
   CLAIM(append_visible(bytes_of(text), true, shared.glyphs, &out).width > 0 && out.size() > text.size());
 }
 
-void use_check(Shared& shared, const std::string& text) {
-  tokcli::ByteBuffer out;
-  shared.check.read(tokcli::Text::of(bytes_of(text)), out);
-  CLAIM(shared.check.find(tokcli::Text::of(bytes_of(text))).size() < text.size());
+// Threads encode with one model of ranks, each with encoders of the vocabulary that all share.
+void use_ranks(Shared& shared, const std::string& text) {
+  use_model(shared.ranks, text, nullptr);
+  tokcli::Spans spans;
+  use_model(shared.ranks, text, &spans);
 }
 
 // Threads read a text backwards, with an automaton that the first of them makes.
@@ -181,7 +180,7 @@ int main(int count, char** arguments) {
   size_t rounds = 0;
   for (; Clock::now() < end; ++rounds) {
     Shared shared(kModels[rounds % std::size(kModels)]);
-    constexpr std::array kUses{use_vocabulary, use_models, use_views, use_check, use_search, use_training};
+    constexpr std::array kUses{use_vocabulary, use_models, use_views, use_ranks, use_search, use_training};
     std::vector<std::thread> threads;
     for (size_t number = 1; number <= kThreads; ++number) {
       threads.emplace_back([&, number] {

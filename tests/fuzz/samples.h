@@ -92,6 +92,18 @@ inline void fill(tokcli::TextModel& model, tokcli::Models::Used used) {
   model.model = model.models.used();
 }
 
+// Makes an empty model of the ranks of a vocabulary that outlives it: with added tokens, and in NFC.
+inline void fill_ranks(tokcli::TextModel& model, tokcli::EncoderPool& encoders, Family family = Family::kCl100k) {
+  model.ranks.encoders = &encoders;
+  model.ranks.by = {family};
+  model.models.which = tokcli::Models::Used::kRanks;
+  model.space = " ";
+  model.raw.build({"<a>"}, {{1 << 20, false, true, true}});
+  model.steps.push_back({tokcli::Step::Kind::kChars, "", "", false, false});
+  model.chars.steps().steps = {{tokcli::CharacterStep::Kind::kForm, 0}};
+  model.prepare_chars();
+}
+
 // Takes out of a model what hides the places of tokens.
 inline void show_places(tokcli::TextModel& model) {
   model.sums = tokcli::Sums::kPerWord;
@@ -104,11 +116,14 @@ constexpr tokcli::Models::Used kModels[] = {
 
 // The ids of a text; none where it is refused.
 inline Ids encode(const tokcli::TextModel& model, Bytes text, tokcli::ScratchPool& pool, size_t threads = 2) {
-  const std::vector<uint8_t> raw(model.raw.tokens.size(), tokcli::TextModel::kFound);
+  const std::vector<uint8_t> raw(model.raw.tokens.size(), tokcli::AddedTokens::kFound);
   const std::vector<uint8_t> normalized(model.normalized.tokens.size());
   tokcli::IdBuffer ids;
   tokcli::Refusal refusal;
-  model.encode(text, raw, normalized, pool, threads, &ids, refusal);
+  tokcli::TextModel::Task task{text, raw, normalized, threads};
+  task.ids = &ids;
+  tokcli::TextWorker worker(pool);
+  model.encode(task, worker, refusal);
   return !refusal.is_refused ? Ids(ids.data(), ids.data() + ids.size()) : Ids();
 }
 

@@ -6,7 +6,6 @@ import json
 import random
 import re
 import time
-import unicodedata
 from pathlib import Path
 
 import pytest
@@ -61,16 +60,6 @@ def test_no_table_of_the_native_code_that_texts_or_files_fill_is_hashed_alike_in
     ]
     assert found
     assert [place for place in found if "SeededHash" not in place[1]] == []
-
-
-@needs_native
-def test_the_check_for_a_shortcut_normalizes_very_many_runs() -> None:
-    native = backend.native()
-    assert native is not None
-    check = native.TextCheck(b"", b"", b"", "NFC")
-    for count in (300, 40_000):
-        text = runs_of(count, seed=count)
-        assert check.read(text) == unicodedata.normalize("NFC", text).encode()
 
 
 @pytest.mark.parametrize("form", ["NFC", "NFD", "NFKC", "NFKD"])

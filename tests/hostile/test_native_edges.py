@@ -55,20 +55,6 @@ def test_the_longest_of_no_texts_is_nowhere() -> None:
     assert numbers_in(native.LongestMatch([b"", b"ab", b"a"]).find(b"xaba", 4, 9)) == [1, 3, 3, 4]
 
 
-def check_of(*tokens: bytes, refused: str = "") -> Any:
-    ranges = [point for char in sorted(refused) for point in (ord(char), ord(char))]
-    return native.TextCheck(b"".join(tokens), ids(*map(len, tokens)), ids(*range(len(tokens))), None, ids(*ranges))
-
-
-def test_a_character_that_is_refused_unless_a_token_begins_with_it() -> None:
-    check = check_of(b"", b"zz", b"z1", refused="zy")
-    assert numbers_in(check.find("a zz")) == [2, 4, 1]
-    assert check.read("a zz") is False
-    begins = numbers_in(check.find("a z b"))
-    assert begins[2::3] == [NO_TOKEN]
-    assert numbers_in(check.find("a yz1 b"))[2::3] == [NO_TOKEN, 2]  # what is refused ends where a token begins
-
-
 def test_bytes_that_look_like_characters_and_are_none_are_not_missing() -> None:
     too_long, surrogate, too_large = b"\xe0\x80\x80\xf0\x80\x80\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80"
     data = too_long + "é".encode() + surrogate + too_large + "中".encode() + b"\xe4\xb8"
@@ -85,18 +71,6 @@ def test_the_last_record_needs_no_separator() -> None:
     assert numbers_in(native.record_ends(b"a\nbc", 10)) == [2]
     assert numbers_in(native.record_ends(b"a\nbc\n", 10)) == [2, 5]
     assert numbers_in(native.record_ends(b"", 10)) == []
-
-
-def test_ids_are_placed_only_in_their_own_text() -> None:
-    tokens = [b"a", b"b", b"0123456789", b"", "é".encode()]
-    decoder = native.Decoder(vocabulary_of(*tokens), {9: b"<x>"})
-    for numbers in ([0, 2, 1], [0, 3, 1, 9, 2], [4, 4, 0], [3]):
-        text = b"".join(b"<x>" if number == 9 else tokens[number] for number in numbers)
-        assert decoder.place(ids(*numbers), text, 0, False) == (decoder.spans(ids(*numbers), 0, True), None)
-        for other in (text + b"a", text[:-1] + b"x", b"x" + text, text[:-1]):
-            if other != text:
-                assert decoder.place(ids(*numbers), other, 0, False) is None
-    assert decoder.place(ids(0, 7), b"aa", 0, False) is None
 
 
 @pytest.mark.parametrize("drops_missing", [False, True])

@@ -104,8 +104,7 @@ class Vocabulary:
         splitter: SupportsIndex | Pattern,
         as_list: Literal[False] = False,
         threads: SupportsIndex = 1,
-        check: TextCheck | None = None,
-    ) -> Ids | None: ...
+    ) -> Ids: ...
     @overload
     def encode(
         self,
@@ -113,16 +112,14 @@ class Vocabulary:
         splitter: SupportsIndex | Pattern,
         as_list: Literal[True],
         threads: SupportsIndex = 1,
-        check: TextCheck | None = None,
-    ) -> list[int] | None:
+    ) -> list[int]:
         """Return the ids of a text, or of UTF-8, which is not checked, as a buffer or as a list."""
     def count(
         self,
         text: str | Buffer,
         splitter: SupportsIndex | Pattern,
         threads: SupportsIndex = 1,
-        check: TextCheck | None = None,
-    ) -> int | None:
+    ) -> int:
         """Return the number of ids of a text, or of UTF-8, which is not checked."""
     def encode_pieces(
         self, data: Buffer, ends: Buffer, is_noise: bool = False, keeps_ids: bool = True, keeps_counts: bool = False
@@ -139,8 +136,7 @@ class Vocabulary:
         splitter: SupportsIndex | Pattern,
         as_lists: Literal[False] = False,
         threads: SupportsIndex = 1,
-        check: TextCheck | None = None,
-    ) -> tuple[Ids, bytes] | None: ...
+    ) -> tuple[Ids, bytes]: ...
     @overload
     def encode_batch(
         self,
@@ -148,11 +144,10 @@ class Vocabulary:
         splitter: SupportsIndex | Pattern,
         as_lists: Literal[True],
         threads: SupportsIndex = 1,
-        check: TextCheck | None = None,
-    ) -> list[list[int] | None]:
+    ) -> list[list[int]]:
         """Return the ids of all texts, and where each text's ids begin and the last one's end (uint64).
 
-        `as_lists`: return a list of ids for each text, and None for each text of which the check does not hold.
+        `as_lists`: return a list of ids for each text.
         """
     @overload
     def encode_records(
@@ -163,7 +158,6 @@ class Vocabulary:
         splitter: SupportsIndex | Pattern,
         is_noise: bool = False,
         tokens: Buffer = b"",
-        puts_space: bool = False,
         keeps_ids: Literal[True] = True,
     ) -> tuple[Ids, bytes] | None: ...
     @overload
@@ -175,7 +169,6 @@ class Vocabulary:
         splitter: SupportsIndex | Pattern,
         is_noise: bool,
         tokens: Buffer,
-        puts_space: bool,
         keeps_ids: Literal[False],
     ) -> bytes | None:
         """Return the ids of all records, and where each record's ids begin and the last one's end (uint64).
@@ -183,9 +176,8 @@ class Vocabulary:
         Unless ids are kept, return the number of ids of each record (uint32) alone.
 
         Records are in one buffer of UTF-8, which is not checked; of any bytes where it `is_noise`. Each ends before one
-        of `ends` (uint64), where its separator ends. `tokens` are those that become their ids, as find_in_records gives
-        them; None where one of these is not in one record. With `puts_space`, the text before, between and after them
-        gets a space in front, unless it begins with one or is empty.
+        of `ends` (uint64), where its separator ends. `tokens` are those that become their ids, three numbers
+        (uint64) for each: its first and its past-the-end byte, and its id; None where one is not in one record.
         """
     def parents(self) -> bytes:
         """Return the two ids that merge into each id (uint32): all left ones, then all right ones.
@@ -212,15 +204,6 @@ class Decoder:
         """Return the first and the past-the-end byte or character of each id (uint32), `start` of which come before.
 
         They are uint64. Raise KeyError for an id that is no token, ValueError for a `start` above 2**62.
-        """
-
-    def place(
-        self, ids: Buffer, text: Buffer, start: SupportsIndex, with_blanks: bool, /
-    ) -> tuple[bytes, bytes | None] | None:
-        """Return the spans of ids (uint32) in characters, as `spans` does, if their bytes are those of a text in UTF-8.
-
-        With them come, if they are wanted, the numbers of spaces that each token begins and ends with (uint32). Return
-        None where the bytes are not those of the text.
         """
 
 # --- patterns --------------------------------------------------------------------------------------------------------
@@ -338,41 +321,6 @@ def json_texts(lines: Buffer, name: bytes, other: bytes, /) -> tuple[bytes, byte
 
     None unless every line is a plain object, which has `name` and lacks the member `other`: see input/json_texts.h.
     """
-
-# --- characters ------------------------------------------------------------------------------------------------------
-
-Form = Literal["NFC", "NFD", "NFKC", "NFKD"]
-
-@final
-class TextCheck:
-    """Finds what a shortcut cannot encode: added tokens, and characters that a normalizer changes or refused ones."""
-
-    def __init__(
-        self, blob: Buffer, sizes: Buffer, ids: Buffer, form: Form | None = None, refused: Buffer = b""
-    ) -> None:
-        """Make a check for these tokens: their UTF-8 in a row, a size and an id (uint32) for each.
-
-        The shortcut encodes text in a form, if one is given. `refused` has the first and the last code point (uint32)
-        of each range of characters that it cannot encode, in order.
-        """
-    def read(self, text: str | Buffer, /) -> bool | bytes:
-        """Return whether the shortcut may encode a text; or the UTF-8 that it may encode in place of the text."""
-    def find(self, text: str | Buffer, /) -> bytes:
-        """Return where tokens and refused characters are: begin, end (in units of the text) and id (uint64 each).
-
-        The id of refused characters is 2**32 - 1; text around them is included up to where text may be cut. A check
-        should have tokens or refuse characters, not both.
-        """
-    def breaks(self, text: str, /) -> bytes:
-        """Return where the characters of a text in the form come from (uint64), as mapped_spans takes it."""
-
-@final
-class Normalizer:
-    """Steps that change characters: ("form", a form), ("without", a class that is dropped), ("lower", "")."""
-
-    def __init__(self, steps: list[tuple[str, str]], /) -> None: ...
-    def normalize(self, text: str, /) -> str | None:
-        """Return what the steps make of a text, one after another; None for one with a lone surrogate."""
 
 # --- views of pieces and tokens ---------------------------------------------------------------------------------------
 
@@ -529,7 +477,7 @@ def rank_merges(
 
 @final
 class TextModel:
-    """A tokenizer that is not byte-level. Texts here are UTF-8, tables are of uint32, and the id 2**32 - 1 means none.
+    """The stages of a tokenizer. Texts here are UTF-8, tables are of uint32, and the id 2**32 - 1 means none.
 
     It is made in this order: tokens, unknown text, kept symbols, one model, words, added tokens, steps of a normalizer.
     After that any number of threads encode with it. Raise ValueError where a table does not fit the others.
@@ -575,6 +523,19 @@ class TextModel:
         """Use a model whose words, or characters and kept symbols, are tokens or unknown."""
     def use_unigram(self, scores: Buffer, unknown_score: float, sums: SupportsIndex, /) -> None:
         """Use Unigram with a score (double) for each token; sums: 0 a word, 1 the text in 32 bits, 2 in 64 bits."""
+    def use_ranks(
+        self,
+        vocabulary: Vocabulary,
+        by: SupportsIndex | Pattern,
+        exact: Pattern | None,
+        exceptions: Buffer,
+        puts_space: bool,
+    ) -> None:
+        """Use the ranks of a vocabulary for pieces that a family of patterns (by its number) or a pattern cuts.
+
+        Text with a character of the ranges `exceptions` (the first and the last of each) is cut by `exact`, or only
+        Python can encode it. With `puts_space`, text between added tokens gets a space in front, unless it has one.
+        """
     def set_words(self, cut: SupportsIndex, space: Buffer, before_known: bool, /) -> None:
         """Set where pieces are cut into words: 0 nowhere, 1 before each space, 2 wherever no token crosses.
 
@@ -646,24 +607,26 @@ class TextModel:
         total: float,
         keeps_spans: bool,
         /,
-    ) -> tuple[Ids, float, Spans | None] | None:
+    ) -> tuple[Ids, float, Spans | None, Ids | None] | None:
         """Return the ids of a text, or of a part of one, the sum of scores after it and, if asked for, their spans.
 
-        `begins` and `ends` say whether the whole text begins and ends with it, and `total` is the sum before it.
+        `begins` and `ends` say whether the whole text begins and ends with it, and `total` is the sum before it. With
+        the spans of ranks comes with how many spaces the text of each id begins and ends (uint32, two for each).
         """
+    @overload
+    def encode_batch(
+        self, texts: list[str], raw: Buffer, normalized: Buffer, threads: SupportsIndex, as_lists: Literal[True], /
+    ) -> list[list[int] | None]:
+        """Return the ids of each text, None for one that only Python can encode."""
+    @overload
+    def encode_batch(
+        self, texts: list[str], raw: Buffer, normalized: Buffer, threads: SupportsIndex, as_lists: Literal[False], /
+    ) -> tuple[Ids, bytes] | None:
+        """Return the ids of all texts, and where those of each begin and the last end (uint64), else as encode does."""
     def part_ends(self, text: str | Buffer, raw: Buffer, normalized: Buffer, size: SupportsIndex, /) -> bytes | None:
         """Return the bytes (uint64) at which parts of a text end that may be encoded one by one, else as encode does.
 
         Each has `size` bytes or a few more. There are none where the text has to be encoded whole.
-        """
-    def find_tokens(self, text: str | Buffer, raw: Buffer, normalized: Buffer) -> tuple[Ids, Spans] | None:
-        """Return the same of the added tokens alone, in a text that no step of the normalizer changes."""
-    def find_in_records(
-        self, data: str | Buffer, ends: Buffer, separator_size: SupportsIndex, raw: Buffer, normalized: Buffer, /
-    ) -> bytes | None:
-        """Return these tokens in records, else as encode_records does.
-
-        Three numbers (uint64) for each: its first and its past-the-end byte, and its id.
         """
     @overload
     def encode_records(

@@ -90,6 +90,12 @@ class TextTokenizer(TokenVocabulary, Protocol):
         return None
 
     @property
+    def placing_twin(self) -> TextTwin | None:
+        """The native twin, if it finds all that `finish` needs of the places of tokens."""
+        native = self.native
+        return native if native is not None and (native.counts_blanks or not self.trims_spans) else None
+
+    @property
     def is_native(self) -> bool:
         """Whether native code does the work on whole texts."""
         return self.native is not None

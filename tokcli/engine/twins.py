@@ -43,6 +43,10 @@ class TextTwin(Protocol):
     Each method returns None for a text that only Python can encode, and raises ValueError for bytes that are not UTF-8.
     """
 
+    @property
+    def counts_blanks(self) -> bool:
+        """Whether the tokens that have places also have their `blanks`."""
+
     def encode(self, text: TextOrUtf8, allowed: frozenset[str]) -> list[int] | None:
         """Return the ids of a text, in which the special tokens in `allowed` become ids."""
 
@@ -72,20 +76,10 @@ class TextTwin(Protocol):
         Each has `size` bytes or a few more. There are none where the text has to be seen whole, or has added tokens.
         """
 
-    def find(self, text: TextOrUtf8, allowed: frozenset[str]) -> Tokens | None:
-        """Return the added tokens alone that are found in a text as given, with their places."""
-
     def for_records(self, allowed: frozenset[str], before: bytes = b"") -> RecordEncoder:
         """Return what encodes many records at once; the special tokens in `allowed` become ids.
 
         `before` (UTF-8) is put before each record that is not empty.
-        """
-
-    def find_in_records(self, data: Buffer, ends: Buffer, separator_size: int) -> memoryview | None:
-        """Return the added tokens in records, which are given as to a `RecordEncoder`, of a twin that looks for all.
-
-        They are three numbers (uint64) for each: the first and the past-the-end byte, and the id. No step of the
-        normalizer may change the records.
         """
 
     def image(self) -> bytes:

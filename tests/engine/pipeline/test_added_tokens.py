@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from array import array
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,8 @@ from support import examples, parse_vocabulary, took_less
 
 from tokcli.engine import backend
 from tokcli.engine.adapters.shortcut_tokenizer import adapted
+from tokcli.engine.base.arguments import NONE
+from tokcli.engine.bindings.text_model import NOTHING, WHOLE, NativeText, model_of
 from tokcli.engine.pipeline.added_tokens import AddedToken, AddedTokenFinder
 from tokcli.registry.encodings import load_encoding
 
@@ -86,14 +89,19 @@ FOUND = st.builds(
 def test_native_code_finds_the_tokens_that_python_finds(tokens: list[AddedToken], text: str, ignores: bool) -> None:
     ignored = frozenset(token.content for token in tokens if token.special and ignores)
     finder = AddedTokenFinder([(token.content, token) for token in tokens], ignored)
-    assert finder.native is not None
-    expected = list(finder.find(text))
-    times = 20_000 // max(len(text), 1) + 1
-    long = text * times + "x"  # long enough for native code
-    assert list(finder.find(long)) == list(finder.find_in_python(long))
-    found = finder.native.find(text, frozenset())
-    assert found is not None
-    assert found.ids.tolist() == [number for _, _, number in expected if number is not None]
+    model = model_of({})
+    model.set_unknown(NOTHING, array("I", range(1000, 1256)), False)  # other text becomes its bytes
+    model.use_whole(True)
+    model.set_words(WHOLE, b" ", False)
+    found = finder.tokens
+    flags = [(t.encode(), one.id, one.single_word, one.lstrip, one.rstrip) for t, one in found.items()]
+    model.set_added(False, flags)
+    twin = NativeText(model, [(one.content, one.content in ignored) for one in found.values()])
+    for whole in (text, text * 300 + "x"):
+        expected: list[int] = []
+        for begin, end, number in finder.find(whole):
+            expected += [1000 + byte for byte in whole[begin:end].encode()] if number is None else [number]
+        assert twin.encode(whole, NONE) == expected
 
 
 @pytest.mark.clock

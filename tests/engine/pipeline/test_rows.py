@@ -152,8 +152,8 @@ def test_bytes_that_are_written_as_characters_twice_have_the_ids_of_the_library(
 def test_rows_are_cut_natively(name: str) -> None:
     pipeline = parse_huggingface(json.dumps(table_of(ROWS[name])).encode(), "tokenizer.json")
     assert pipeline.shortcut is None
-    assert pipeline.segment_shortcut is not None
-    assert pipeline.segment_shortcut.row
+    assert pipeline.row
+    assert pipeline.native is not None
 
 
 @pytest.mark.parametrize(
@@ -169,7 +169,7 @@ def test_rows_are_cut_natively(name: str) -> None:
 )
 def test_what_does_more_than_cut_out_matches_makes_no_row(steps: list[dict[str, Any]]) -> None:
     pipeline = parse_huggingface(json.dumps(table_of(steps)).encode(), "tokenizer.json")
-    assert pipeline.segment_shortcut is None
+    assert pipeline.native is None
 
 
 def test_a_row_is_made_of_patterns_and_does_no_more_than_split() -> None:

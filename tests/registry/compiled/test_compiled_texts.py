@@ -20,7 +20,7 @@ from tokcli.errors import UnknownTokenError, VocabularyError
 from tokcli.registry.compiled import container as containers
 from tokcli.registry.compiled.compile import load_data
 from tokcli.registry.compiled.compiled_tokenizer import CompiledWithTwin
-from tokcli.registry.compiled.kinds.pipelines import CompiledSegments
+from tokcli.registry.compiled.kinds.pipelines import CompiledPipeline
 from tokcli.registry.compiled.token_columns import LazySequence, TokenColumns, pack_columns
 from tokcli.registry.encodings import load_encoding
 
@@ -104,7 +104,7 @@ def test_byte_level_files_whose_tokens_take_spaces_are_kept_too(
     parsed.clear()
     first = answers(load_encoding(file))
     again = load_encoding(file)
-    assert type(again.tokenizer.inner) is CompiledSegments
+    assert type(again.tokenizer.inner) is CompiledPipeline
     assert answers(again) == first
     assert len(parsed) == 1
     for text in TEXTS:

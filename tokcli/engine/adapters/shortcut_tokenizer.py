@@ -1,7 +1,7 @@
 """`ShortcutTokenizer`: the adapter that encodes by a shortcut's ranks and pattern, natively and in streams.
 
-Text that a shortcut does not hold for, usually a few characters, is found by a check (text_check.py) and encoded by the
-tokenizer's own rules.
+Text that native code does not take, with characters that the pattern splits differently, is encoded in parts: those
+around such characters by the tokenizer's own rules.
 """
 
 from __future__ import annotations
@@ -10,33 +10,38 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
-from tokcli.engine.adapters.whole_text import WholeTextTokenizer
+from tokcli.engine.adapters.whole_text import WholeTextTokenizer, text_or_utf8
 from tokcli.engine.base.arguments import NONE
+from tokcli.engine.bindings.rank_models import twin_of_ranks
 from tokcli.engine.bpe.merges import ParentTable, for_ids
-from tokcli.engine.shortcut.text_check import Checks
 from tokcli.engine.stream import chunks as stream
 from tokcli.engine.stream import special_tokens as special
 from tokcli.engine.stream.chunks import PLAIN, ReadOptions
-from tokcli.engine.stream.utf8 import SplitText, allowed_in, text_of, utf8_of, without_surrogates
-from tokcli.engine.tiktoken.native_encoder import NativeEncoder
+from tokcli.engine.stream.utf8 import (
+    SplitText,
+    allowed_in,
+    special_finder,
+    utf8_of,
+    valid_utf8,
+    without_surrogates,
+)
+from tokcli.engine.text_tokenizer import plain_text
+from tokcli.engine.tiktoken.native_encoder import native_splitter
 from tokcli.engine.tiktoken.rank_tokenizer import RankTokenizer
-from tokcli.engine.tokens import Tokens, joined, joined_ids, mapped_spans
 
 if TYPE_CHECKING:
-    from types import ModuleType
-
     from typing_extensions import Buffer
 
-    from tokcli.engine import _native
+    from tokcli.engine.bindings.text_model import NativeText
     from tokcli.engine.shortcut.shortcut import Shortcut
-    from tokcli.engine.shortcut.text_check import SegmentKind
     from tokcli.engine.stream.utf8 import AnyChunk
     from tokcli.engine.text_tokenizer import TextTokenizer
-    from tokcli.engine.twins import RecordEncoder
+    from tokcli.engine.tokens import Tokens
+    from tokcli.engine.twins import RecordEncoder, TextOrUtf8
 
-Answer = TypeVar("Answer")
+TwinFor = Callable[[frozenset[str]], "NativeText"]
 
 
 def adapted(name: str, rules: TextTokenizer) -> WholeTextTokenizer:
@@ -79,92 +84,76 @@ class ShortcutTokenizer(WholeTextTokenizer):
         return self.shortcut.prefix_space
 
     @cached_property
-    def _checks(self) -> Checks | None:
-        return Checks.of(self.shortcut) if self.is_native else None
+    def _twin(self) -> TwinFor | None:
+        """The function that gives the native twin for the special tokens that become ids; None without native code."""
+        return self._twin_with(puts_space=self.shortcut.prefix_space)
 
     @cached_property
-    def _check(self) -> _native.TextCheck | None:
-        return None if self._checks is None else self._checks.whole(self._always_found)
+    def _twin_of_parts(self) -> TwinFor | None:
+        """The twin for parts of streams, which have the space already that is put before a text."""
+        return self._twin_with(puts_space=False) if self.shortcut.prefix_space else self._twin
 
-    @cached_property
-    def _checked(self) -> NativeEncoder | None:
-        """The native encoder for texts in which the check finds nothing; None without one, or with `prefix_space`."""
-        if self._checks is None or self.shortcut.prefix_space:
+    def _twin_with(self, *, puts_space: bool) -> TwinFor | None:
+        vocabulary, splitter = self.fast.opened, native_splitter(self.fast.pretokenizer)
+        if vocabulary is None or splitter is None:
             return None
-        native = self.fast.native
-        return native if native is None or self._check is None else native.checked(self._check)
-
-    def _at_once(self, ask: Callable[[NativeEncoder], Answer | None]) -> Answer | None:
-        """Return what `ask` gets from native code; None where Python has to look at the texts first."""
-        return None if self._checked is None else ask(self._checked)
+        return twin_of_ranks(self.shortcut, vocabulary, splitter, self.special_tokens, puts_space=puts_space)
 
     # --- text to ids -------------------------------------------------------------------------------------------------
 
     def encode(self, text: str, allowed: frozenset[str] = NONE) -> list[int]:
         """Return the ids of a text."""
-        if not allowed and (ids := self._at_once(lambda native: native.encode(text))) is not None:
+        if self._twin is not None and (ids := self._twin(allowed).encode(text, allowed)) is not None:
             return ids
-        ids = []
-        for found, plain in self._stretches(without_surrogates(text), allowed):
-            ids += found if plain is None else self.fast.encode(plain)
-        return ids
+        return self._encode_in_parts(without_surrogates(text), allowed)
 
     def count(self, text: str, allowed: frozenset[str] = NONE) -> int:
         """Return the number of ids of a text."""
-        if not allowed and (count := self._at_once(lambda native: native.count(text))) is not None:
+        return self._count(self._twin, text, allowed)
+
+    def _count(self, twin: TwinFor | None, text: TextOrUtf8, allowed: frozenset[str]) -> int:
+        if twin is not None and (count := twin(allowed).count(text, allowed)) is not None:
             return count
-        stretches = self._stretches(without_surrogates(text), allowed)
-        return sum(len(found) if plain is None else self.fast.count(plain) for found, plain in stretches)
+        return len(self._encode_in_parts(plain_text(text), allowed))
 
     def encode_array(self, text: str, allowed: frozenset[str] = NONE) -> memoryview:
         """Return the ids of a text as an array (uint32)."""
-        if not allowed and (ids := self._at_once(lambda native: native.encode_array(text))) is not None:
+        return self._encode_array(self._twin, text, allowed)
+
+    def _encode_array(self, twin: TwinFor | None, text: TextOrUtf8, allowed: frozenset[str]) -> memoryview:
+        if twin is not None and (ids := twin(allowed).encode_array(text, allowed)) is not None:
             return ids
-        stretches = self._stretches(without_surrogates(text), allowed)
-        arrays = [
-            memoryview(array("I", f)) if plain is None else self.fast.encode_array(plain) for f, plain in stretches
-        ]
-        return joined_ids(arrays)
+        return memoryview(array("I", self._encode_in_parts(plain_text(text), allowed)))
 
     def encode_batch(self, texts: Sequence[str], threads: int) -> list[list[int]]:
         """Return the ids of each text."""
-        found = self._at_once(lambda native: native.encode_batch_lists(list(texts), threads))
-        made = [None] * len(texts) if found is None else found
+        made: list[list[int] | None] = [None] * len(texts)
+        if self._twin is not None:
+            made = self._twin(NONE).encode_batch(list(texts), threads)
         return [self.encode(text) if ids is None else ids for text, ids in zip(texts, made, strict=True)]
 
     def encode_array_batch(self, texts: Sequence[str], threads: int) -> tuple[memoryview, memoryview]:
         """Return all texts' ids in one array, and len(texts) + 1 offsets (uint64) at which each text's ids begin."""
-        if (made := self._at_once(lambda native: native.encode_batch(list(texts), threads))) is not None:
+        if self._twin is not None and (made := self._twin(NONE).encode_array_batch(list(texts), threads)) is not None:
             return made
         return super().encode_array_batch(texts, threads)
 
-    def _stretches(self, text: str, allowed: frozenset[str]) -> Iterator[tuple[Sequence[int], str | None]]:
-        """Yield each segment of a text as (ids, None) or, where the ranks have to encode it, as ((), its text)."""
-        found = special.together(allowed, self._always_found)
-        for segment, kind in self._segments(text, found):
-            if kind == "added":
-                yield [self.shortcut.added[segment]], None
-            elif kind == "slow":
-                yield self._encode_slowly(segment), None
-            else:
-                yield (), self.shortcut.with_prefix(segment)
-
-    def _segments(self, text: str, tokens: frozenset[str]) -> Iterator[tuple[str, SegmentKind]]:
-        """Yield (segment, kind): an added token, normalized text that the shortcut holds for, or other text."""
-        if self._checks is not None:
-            yield from self._checks.segments(text, tokens)
-            return
-        for segment, is_added in special.segments(text, tokens):
-            plain = segment if is_added else self.shortcut.normalized(segment)
+    def _encode_in_parts(self, text: str, allowed: frozenset[str]) -> list[int]:
+        """Return the ids of a text that native code does not take whole: of added tokens, and of parts between them."""
+        ids: list[int] = []
+        for segment, is_added in special.segments(text, special.together(allowed, self._always_found)):
             if is_added:
-                yield segment, "added"
-            elif self.shortcut.holds_for(plain):
-                yield plain, "plain"
-            else:
-                yield segment, "slow"
+                ids.append(self.shortcut.added[segment])
+                continue
+            for part, is_exceptional in self.shortcut.parts(self.shortcut.normalized(segment)):
+                if is_exceptional:
+                    ids += self._encode_exceptional(part)
+                else:
+                    ids += self.fast.encode(self.shortcut.with_prefix(part))
+        return ids
 
-    def _encode_slowly(self, text: str) -> list[int]:
-        """Return the ids of a text that the shortcut does not hold for and that has no added tokens."""
+    def _encode_exceptional(self, text: str) -> list[int]:
+        """Return the ids of a text with characters that the pattern does not split as the tokenizer does."""
         merging, words = self.fast.pieces, self.inner.cut(text)
         if words is None or merging is None:
             return self.inner.encode(text, NONE)
@@ -173,55 +162,9 @@ class ShortcutTokenizer(WholeTextTokenizer):
 
     def encode_spans(self, part: AnyChunk) -> Tokens:
         """Return the tokens of a whole text with their places in characters; InputError where these are not known."""
-        checks, found = self._checks, allowed_in(part) | self._always_found
-        if checks is None:
-            return super().encode_spans(part)
-        if isinstance(part, memoryview) and (plain := self._spans_of_part(part)) is not None:
-            return plain
-        parts, at = [], 0
-        for text, is_added in checks.parts(text_of(part), found):
-            if is_added:
-                blanks = _placing().blanks_of(text)
-                parts.append(Tokens([self.shortcut.added[text]], spans=[at, at + len(text)], blanks=blanks))
-            else:
-                parts.append(self._plain_spans(checks, text, at))
-            at += len(text)
-        return joined(parts)
-
-    def _spans_of_part(self, part: memoryview) -> Tokens | None:
-        """Return the tokens of a part of a stream; None where the shortcut does not hold for all of it as it is."""
-        native, decoder = self.fast.native, self.fast.native_decoder
-        if native is None or decoder is None or self.shortcut.prefix_space or not self._takes(part):
-            return None
-        tokens: Tokens | None = _placing().placed_utf8(native, decoder, part, 0, with_blanks=self.inner.trims_spans)
-        return tokens
-
-    def _plain_spans(self, checks: Checks, text: str, start: int) -> Tokens:
-        """Return the tokens of a text that has no added tokens, `start` characters into the input."""
-        normalized = checks.normalized(text)
-        breaks = None if normalized == text else checks.breaks(text)
-        parts, at = [], start if breaks is None else 0
-        for segment, kind in checks.plain_segments(normalized):
-            parts.append(self._spans_of(segment, at) if kind == "plain" else self._slow_spans(segment, at))
-            at += len(segment)
-        found = joined(parts)
-        if breaks is not None and found.spans is not None:
-            found.spans = mapped_spans(found.spans, breaks, start)
-        return found
-
-    def _spans_of(self, text: str, start: int) -> Tokens:
-        """Return the tokens of a text that the shortcut holds for, `start` characters into the input."""
-        native, decoder, found = self.fast.native, self.fast.native_decoder, None
-        if native is not None and decoder is not None:
-            found = _placing().placed(self.shortcut, native, decoder, text, start, with_blanks=self.inner.trims_spans)
-        return self._slow_spans(text, start) if found is None else found
-
-    def _slow_spans(self, text: str, start: int) -> Tokens:
-        """Return the tokens of a text that the shortcut does not hold for, `start` characters into the input."""
-        found = self.inner.encode_spans(text, NONE)
-        if found.spans is not None:
-            found.spans = array("Q", [start + place for place in found.spans])
-        return found
+        allowed, twin = allowed_in(part), self._twin_for(part)
+        found = None if twin is None else twin(allowed).encode_spans(text_or_utf8(part), allowed)
+        return super().encode_spans(part) if found is None else found
 
     def encode_own_texts(self, ids: Iterable[int]) -> Iterator[tuple[int, Sequence[int]]]:
         """Yield (id, ids of the text that it decodes to) for those ids whose bytes are UTF-8."""
@@ -267,42 +210,37 @@ class ShortcutTokenizer(WholeTextTokenizer):
 
     def encode_part(self, part: AnyChunk) -> memoryview:
         """Return the ids of a part of a stream as an array (uint32)."""
-        return self.fast.encode_part(part) if self._takes(part) else self.encode_array(text_of(part), allowed_in(part))
+        if _is_for_ranks(part):
+            return self.fast.encode_part(part)
+        return self._encode_array(self._twin_for(part), text_or_utf8(part), allowed_in(part))
+
+    def _twin_for(self, part: AnyChunk) -> TwinFor | None:
+        """Return the twin for a part of a stream, or for a chunk that is a whole text."""
+        return self._twin if isinstance(part, stream.Chunk) and part.allowed is not None else self._twin_of_parts
 
     def encode_each(self, part: SplitText) -> tuple[Buffer, bytes] | None:
         """Return the ids of a part, and the number of ids of each piece (uint32); None where Python has to do it."""
         return self.fast.encode_each(part)
 
-    def count_part(self, part: AnyChunk, threads: int = 1) -> int:
+    def count_part(self, part: AnyChunk) -> int:
         """Return the number of ids of a part of a stream."""
-        return self.fast.count_part(part, threads) if self._takes(part) else self.count(text_of(part), allowed_in(part))
-
-    def _takes(self, part: AnyChunk) -> bool:
-        """Return whether the shortcut holds for a part of a stream as it is; added tokens have been cut out."""
-        if isinstance(part, stream.Chunk):
-            if part.allowed is not None:
-                return False
-            if part.special or part.tail:
-                return True
-        elif isinstance(part, SplitText) and part.is_noise:
-            return True
-        if not self.shortcut.looks_at_text:
-            return True
-        if self._checks is not None and (check := self._checks.whole(NONE)) is not None:
-            return check.read(part.text if isinstance(part, stream.Chunk) else utf8_of(part)) is True
-        text = text_of(part)
-        return self.shortcut.normalized(text) == text and self.shortcut.holds_for(text)
+        if _is_for_ranks(part):
+            return self.fast.count_part(part)
+        return self._count(self._twin_for(part), text_or_utf8(part), allowed_in(part))
 
     def for_records(self, data: bytes, options: ReadOptions = PLAIN, *, is_utf8: bool = False) -> RecordEncoder | None:
-        """Return the native code that takes all records at once; None where the shortcut does not hold for all."""
-        errors = "strict" if self.shortcut.looks_at_text or self.shortcut.prefix_space else options.errors
-        found = self._for_ranks(ReadOptions(errors, options.allowed, options.refused))
-        native = self.fast.for_records(data, found, is_utf8=is_utf8, puts_space=self.shortcut.prefix_space)
-        return native if native is None or self._takes(memoryview(data)) else None
+        """Return the native code that takes all records at once; see `Tokenizer`."""
+        if self._twin is None or special_finder(options.refused).is_in(data):
+            return None
+        if not is_utf8 and valid_utf8(data) < len(data):
+            is_plain = not (self.shortcut.looks_at_text or self.shortcut.prefix_space)
+            return self.fast.for_records(data, self._for_ranks(options)) if is_plain else None
+        return self._twin(options.allowed).for_records(options.allowed)
 
     def split_chunk(self, chunk: stream.Chunk) -> list[bytes]:
         """Return the pieces of a chunk as bytes; a special token is one piece."""
-        return self.fast.split_chunk(chunk) if self._takes(chunk) else super().split_chunk(chunk)
+        is_plain = _is_for_ranks(chunk) or not self.shortcut.looks_at_text or self.shortcut.is_plain(chunk.text)
+        return self.fast.split_chunk(chunk) if is_plain else super().split_chunk(chunk)
 
     # --- tokens ------------------------------------------------------------------------------------------------------
 
@@ -322,11 +260,11 @@ class ShortcutTokenizer(WholeTextTokenizer):
         }
 
 
-def _placing() -> ModuleType:
-    """Return the module that finds the places of tokens in texts."""
-    from tokcli.engine.shortcut import placed  # 1 ms, for the table of spaces
-
-    return placed
+def _is_for_ranks(part: AnyChunk) -> bool:
+    """Return whether a part of a stream is encoded by the ranks alone: a special token, or bytes that are not UTF-8."""
+    if isinstance(part, stream.Chunk):
+        return part.allowed is None and bool(part.special or part.tail)
+    return isinstance(part, SplitText) and part.is_noise
 
 
 def with_prefix(parts: Iterator[AnyChunk]) -> Iterator[AnyChunk]:

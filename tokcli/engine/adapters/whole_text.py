@@ -233,7 +233,7 @@ class WholeTextTokenizer(TokenVocabulary):
         """Return the ids of a part of a stream as an array (uint32)."""
         if isinstance(part, PartOfText):
             return part.encode()
-        return self.inner.encode_array(_text_or_utf8(part), allowed_in(part))
+        return self.inner.encode_array(text_or_utf8(part), allowed_in(part))
 
     def encode_each(self, part: SplitText) -> tuple[Buffer, bytes] | None:
         """Return None: texts are encoded whole."""
@@ -244,7 +244,7 @@ class WholeTextTokenizer(TokenVocabulary):
         """Return the number of ids of a part of a stream."""
         if isinstance(part, PartOfText):
             return part.count()
-        return self.inner.count(_text_or_utf8(part), allowed_in(part))
+        return self.inner.count(text_or_utf8(part), allowed_in(part))
 
     def for_records(self, data: bytes, options: ReadOptions = PLAIN, *, is_utf8: bool = False) -> RecordEncoder | None:
         """Return the native code that encodes all records in a buffer at once; see `Tokenizer`."""
@@ -260,8 +260,8 @@ class WholeTextTokenizer(TokenVocabulary):
         """Return the tokens of a whole text with their places in characters; InputError where these are not known."""
         if isinstance(part, PartOfText):
             return part.encode_spans()
-        allowed, native = allowed_in(part), None if self.inner.trims_spans else self.inner.native
-        found = None if native is None else native.encode_spans(_text_or_utf8(part), allowed)
+        allowed, native = allowed_in(part), self.inner.placing_twin
+        found = None if native is None else native.encode_spans(text_or_utf8(part), allowed)
         return self.inner.encode_spans(text_of(part), allowed) if found is None else found
 
     def part_ends(self, part: AnyChunk, size: int) -> Sequence[int]:
@@ -378,7 +378,7 @@ class WholeTextTokenizer(TokenVocabulary):
         del piece
 
 
-def _text_or_utf8(part: AnyChunk) -> TextOrUtf8:
+def text_or_utf8(part: AnyChunk) -> TextOrUtf8:
     """Return the text of a part of a stream: a str if it was decoded before, else UTF-8."""
     return part.text if isinstance(part, stream.Chunk) else utf8_of(part)
 

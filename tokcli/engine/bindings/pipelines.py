@@ -8,15 +8,17 @@ from __future__ import annotations
 import sys
 from array import array
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokcli.engine.bindings import text_model as native
+from tokcli.engine.bindings.rank_settings import RankSettings, use_ranks
 from tokcli.engine.bindings.text_model import NamedToken, NativeText
 from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE
 from tokcli.engine.bpe.pairs import PairBpe, in_order
 from tokcli.engine.pipeline import normalizers as norm
 from tokcli.engine.pipeline import pretokenizers as split
-from tokcli.engine.pipeline.added_tokens import AddedToken, AddedTokenFinder, RecordFinder, special_first
+from tokcli.engine.pipeline.added_tokens import AddedToken, special_first
 from tokcli.engine.pipeline.aligned import Aligned
 from tokcli.engine.pipeline.finders import Characters, LiteralText, OnigPattern
 from tokcli.engine.pipeline.models import Model, Unigram, WordLevel, WordPiece
@@ -29,9 +31,10 @@ if TYPE_CHECKING:
 
 
 def twin_of_pipeline(parts: Pipeline) -> NativeText | None:
-    """Build the twin of a tokenizer; return None if one of its parts has no native form, or if it is byte-level."""
-    plan = None if parts.is_byte_level else _plan_of(parts)
-    made = None if plan is None else _model(parts.model)
+    """Build the twin of a tokenizer; return None if one of its parts has no native form."""
+    plan = _plan_of(parts)
+    ranks = ranks_of(parts) if parts.is_byte_level else None
+    made = None if plan is None or (parts.is_byte_level and ranks is None) else _model(parts.model, ranks)
     if plan is None or made is None:
         return None
     for step in plan.steps:
@@ -44,33 +47,7 @@ def twin_of_pipeline(parts: Pipeline) -> NativeText | None:
     for normalized, texts in enumerate(added_texts(parts)):
         names.append([(token.content, token.special) for token in texts.values()])
         made.set_added(bool(normalized), _native_tokens(texts))
-    return NativeText(made, names[0], names[1])
-
-
-def twin_of_finder(finder: AddedTokenFinder) -> NativeText | None:
-    """Build the twin of a finder: a model of no tokens but those that are added. None if one of these is empty."""
-    return _twin_of_tokens(finder.tokens, {}, finder.ignored)
-
-
-def twin_of_record_finder(finder: RecordFinder) -> NativeText | None:
-    """Build the twin of a finder as `twin_of_finder` does, with all of its tokens."""
-    return _twin_of_tokens(finder.raw, finder.normalized, finder.ignored)
-
-
-def _twin_of_tokens(
-    raw: Mapping[str, AddedToken], normalized: Mapping[str, AddedToken], ignored: frozenset[str]
-) -> NativeText | None:
-    if "" in raw or "" in normalized:
-        return None
-    made = native.model_of({})
-    made.use_whole(False)
-    made.set_added(False, _native_tokens(raw))
-    made.set_added(True, _native_tokens(normalized))
-
-    def names(tokens: Mapping[str, AddedToken]) -> list[NamedToken]:
-        return [(token.content, token.content in ignored) for token in tokens.values()]
-
-    return NativeText(made, names(raw), names(normalized))
+    return NativeText(made, names[0], names[1], vocabulary_image=None if ranks is None else ranks.image)
 
 
 def added_texts(parts: Pipeline) -> tuple[dict[str, AddedToken], dict[str, AddedToken]]:
@@ -115,11 +92,28 @@ def _plan_of(parts: Pipeline) -> _Plan | None:
         return None  # an empty token would cut text everywhere
     normalizers: list[norm.Normalizer] = flat(parts.normalizer)
     steps = _steps_of(normalizers)
-    cuts = _cuts_of(parts, normalizers)
+    cuts = (None, []) if parts.is_byte_level else _cuts_of(parts, normalizers)
     return None if steps is None or cuts is None else _Plan(*steps, *cuts)
 
 
-def _model(model: Model) -> _native.TextModel | None:
+def ranks_of(parts: Pipeline) -> RankSettings | None:
+    """Return the ranks and the patterns of a byte-level tokenizer; None where these do not give its ids."""
+    if parts.ranked is None or parts.needs_start:
+        return None
+    return RankSettings(
+        parts.ranked.load_image(),
+        (parts.pat_str,) if parts.pat_str is not None else parts.row,
+        parts.pat_str is None,
+        parts.exact,
+        list(chain.from_iterable(parts.unsafe)),
+        parts.prefix_space,
+    )
+
+
+def _model(model: Model, ranks: RankSettings | None) -> _native.TextModel | None:
+    if ranks is not None:
+        made = native.model_of({})
+        return made if use_ranks(made, ranks) else None
     if isinstance(model, PairBpe):
         return _pair_bpe(model)
     if isinstance(model, Unigram):
@@ -341,5 +335,3 @@ def finds_nothing(splitter: split.Splitter, steps: Sequence[norm.Normalizer]) ->
 
 
 register(Pipeline, twin_of_pipeline)
-register(AddedTokenFinder, twin_of_finder)
-register(RecordFinder, twin_of_record_finder)

@@ -1,4 +1,4 @@
-"""`NativeText`: the native twin of a tokenizer that is not byte-level.
+"""`NativeText`: the native twin of a tokenizer: all of its stages from text to ids.
 
 A twin gives the ids that the Python code gives, or None where only Python can encode a text. The other modules of this
 folder build twins, with the native code's constants and tables from here; _native.pyi says what each method takes.
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from tokcli.engine import _native
 
-_FOUND, _IGNORED = 1, 2  # TextModel::kFound, kIgnored
+_FOUND, _IGNORED = 1, 2  # AddedTokens::kFound, kIgnored
 
 NOTHING = 0xFFFFFFFF  # kNothing
 WHOLE, AT_SPACES, WHERE_POSSIBLE = range(3)  # Words
@@ -38,13 +38,19 @@ NamedToken = tuple[str, bool]  # an added token's content, and whether it is spe
 class NativeText:
     """A native model and its added tokens.
 
-    `raw` are the added tokens that are found in the text as given, `normalized` those found in normalized text.
+    `raw` are the added tokens that are found in the text as given, `normalized` those found in normalized text;
+    `vocabulary_image` is that of the ranks, for a model that has ranks.
     """
 
     def __init__(
-        self, model: _native.TextModel, raw: Iterable[NamedToken] = (), normalized: Iterable[NamedToken] = ()
+        self,
+        model: _native.TextModel,
+        raw: Iterable[NamedToken] = (),
+        normalized: Iterable[NamedToken] = (),
+        *,
+        vocabulary_image: Buffer | None = None,
     ) -> None:
-        self.model = model
+        self.model, self.vocabulary_image = model, vocabulary_image
         self.raw, self.normalized = tuple(raw), tuple(normalized)
 
         def states(allowed: frozenset[str]) -> tuple[bytes, bytes]:
@@ -55,6 +61,11 @@ class NativeText:
             return raw, normalized
 
         self._states = lru_cache(maxsize=8)(states)
+
+    @property
+    def counts_blanks(self) -> bool:
+        """Whether the tokens that have places also have their `blanks`: those of ranks."""
+        return self.vocabulary_image is not None
 
     def image(self) -> bytes:
         """Return the tables as bytes that a native model can open."""
@@ -74,6 +85,15 @@ class NativeText:
         found = self.model.encode_part(text, *self._states(NONE), threads_inside(), begins, True, total, places)
         return None if found is None else (_tokens(found[0], found[2]), found[1])
 
+    def encode_batch(self, texts: list[str], threads: int) -> list[list[int] | None]:
+        """Return the ids of each text, None for one that only Python can encode."""
+        return self.model.encode_batch(texts, *self._states(NONE), threads, True)
+
+    def encode_array_batch(self, texts: list[str], threads: int) -> tuple[memoryview, memoryview] | None:
+        """Return the ids of all texts, and where those of each begin and the last ones end (uint64)."""
+        found = self.model.encode_batch(texts, *self._states(NONE), threads, False)
+        return None if found is None else (memoryview(found[0]).cast("I"), memoryview(found[1]).cast("Q"))
+
     def count(self, text: TextOrUtf8, allowed: frozenset[str]) -> int | None:
         """Return the number of ids of a text."""
         return self.model.count(text, *self._states(allowed), threads_inside())
@@ -83,21 +103,11 @@ class NativeText:
     ) -> Tokens | None:
         """Return the tokens of a text, or of a part of one, with their places; see `TextTwin`."""
         found = self.model.encode_part(text, *self._states(allowed), threads_inside(), begins, ends, 0.0, True)
-        return None if found is None else _tokens(found[0], found[2])
+        return None if found is None else _tokens(found[0], found[2], found[3])
 
     def part_ends(self, text: memoryview, size: int) -> memoryview | None:
         """Return the bytes (uint64) at which parts of a text end; see `TextTwin`."""
         found = self.model.part_ends(text, *self._states(NONE), size)
-        return None if found is None else memoryview(found).cast("Q")
-
-    def find(self, text: TextOrUtf8, allowed: frozenset[str]) -> Tokens | None:
-        """Return the added tokens alone that are found in a text as given, with their places."""
-        found = self.model.find_tokens(text, *self._states(allowed))
-        return None if found is None else _tokens(*found)
-
-    def find_in_records(self, data: Buffer, ends: Buffer, separator_size: int) -> memoryview | None:
-        """Return the added tokens in records as three numbers (uint64) for each; see `TextTwin`."""
-        found = self.model.find_in_records(memoryview(data), ends, separator_size, *self._states(NONE))
         return None if found is None else memoryview(found).cast("Q")
 
     def for_records(self, allowed: frozenset[str], before: bytes = b"") -> NativeRecords:
@@ -122,9 +132,13 @@ class NativeRecords:
         return None if found is None else memoryview(found).cast("I")
 
 
-def _tokens(ids: Buffer, spans: Buffer | None) -> Tokens:
-    """Return ids (uint32) with their spans (uint64), where these are known."""
-    return Tokens(memoryview(ids).cast("I"), spans=None if spans is None else memoryview(spans).cast("Q"))
+def _tokens(ids: Buffer, spans: Buffer | None, blanks: Buffer | None = None) -> Tokens:
+    """Return ids (uint32) with their spans (uint64) and their blanks (uint32), where these are known."""
+    return Tokens(
+        memoryview(ids).cast("I"),
+        spans=None if spans is None else memoryview(spans).cast("Q"),
+        blanks=None if blanks is None else memoryview(blanks).cast("I"),
+    )
 
 
 def model_of(ids: Mapping[str, int]) -> _native.TextModel:

@@ -8,19 +8,13 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from tokcli.engine.base.longest_match import LongestMatch
-from tokcli.engine.twins import HasTwin
 from tokcli.engine.unicode import classes
 from tokcli.engine.unicode.ranges import SPACE, SPACES
 
-if TYPE_CHECKING:
-    from typing_extensions import Buffer
-
 FoundText = tuple[int, int, int | None]  # begin, end, and the id of the token that is found there (None: text)
 
-_LONG = 1 << 14  # characters: building a twin for fewer takes longer than it saves
 _MOST_COMPARED = 1 << 26  # squares of lengths: a fraction of a second; 1,000 tokens of 100 characters have 10,000,000
 
 
@@ -51,7 +45,7 @@ class AddedToken:
         return self.normalized or self.was_normalized
 
 
-class AddedTokenFinder(HasTwin):
+class AddedTokenFinder:
     """Finds added tokens in text, each by the text given with it. Tokens whose content is in `ignored` stay text.
 
     A token that the normalizer makes empty is found wherever no other begins: it cuts the text there, without an id.
@@ -71,16 +65,6 @@ class AddedTokenFinder(HasTwin):
 
     def find(self, text: str) -> Iterator[FoundText]:
         """Yield the tokens in a text and the stretches between them; together they are the whole text."""
-        if len(text) >= max(_LONG, len(self.tokens)) and self.native is not None:
-            found = self.native.find(text, frozenset())
-            if found is not None and found.spans is not None:
-                places = found.spans.tolist()
-                yield from _with_stretches(zip(places[::2], places[1::2], found.ids, strict=True), len(text))
-                return
-        yield from self.find_in_python(text)
-
-    def find_in_python(self, text: str) -> Iterator[FoundText]:
-        """Yield what `find` yields, without the native twin."""
         yield from _with_stretches(self._found(text), len(text))
 
     def _found(self, text: str) -> Iterator[tuple[int, int, int]]:
@@ -108,23 +92,6 @@ class AddedTokenFinder(HasTwin):
             yield begin, end
             at = before = end
         yield from ((place, place) for place in range(at, len(text) + 1) if place != before)
-
-
-class RecordFinder(HasTwin):
-    """Finds added tokens in records whose text the normalizer does not change, with the tokens of two finders.
-
-    Those of `normalized` are found in what those of `raw` leave.
-    """
-
-    def __init__(self, raw: AddedTokenFinder, normalized: AddedTokenFinder) -> None:
-        self.raw, self.normalized, self.ignored = raw.tokens, normalized.tokens, raw.ignored
-
-    def find(self, data: Buffer, ends: Buffer, separator_size: int) -> memoryview | None:
-        """Return the first and the past-the-end byte and the id of each token (uint64, three numbers for each).
-
-        The records are given as to a `RecordEncoder`. Return None where only Python can find the tokens.
-        """
-        return None if self.native is None else self.native.find_in_records(data, ends, separator_size)
 
 
 def _with_stretches(found: Iterable[tuple[int, int, int]], size: int) -> Iterator[FoundText]:

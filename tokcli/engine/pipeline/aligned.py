@@ -6,12 +6,13 @@ for the place of a changed character are those of Hugging Face's `NormalizedStri
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Callable, Iterable, Sequence
 
-from tokcli.engine.tokens import Spans, check_growth, most_made_of
+from tokcli.engine.tokens import check_growth, most_made_of
+from tokcli.engine.unicode.ranges import SPACES
 
 Change = tuple[str, int]  # a character; 0: it replaces one, 1: it is added, -n: it replaces one and the n after it
+_BLANKS = SPACES + "\u0120"  # the character of a space's byte in GPT-2's alphabet
 Span = tuple[int, int]  # first and past-the-end character in the input
 
 
@@ -52,16 +53,6 @@ class Aligned:
         if self.spans is None or begin >= end or end > len(self.spans):
             return self.start + begin, self.start + end
         return self.spans[begin][0], self.spans[end - 1][1]
-
-    def breaks(self) -> Spans | None:
-        """Return the `breaks` for `mapped_spans`; None where a character does not come from just one of the input."""
-        breaks = array("Q", [0, self.start])
-        for place, (begin, end) in enumerate(self.spans or ()):
-            if end != begin + 1:
-                return None
-            if place - breaks[-2] != begin - breaks[-1]:
-                breaks.extend((place, begin))
-        return breaks
 
     def rewrite(self, plain: Callable[[str], str], changes: Callable[[str], Sequence[Change] | None]) -> None:
         """Replace the text by `plain(text)` or, where places are kept, apply `changes(text)`, if that is not None."""
@@ -137,3 +128,12 @@ class Aligned:
         self.text = "".join(text) + self.text[at:]
         if self.spans is not None:
             self.spans = spans + self.spans[at:]
+
+
+def blanks_of(text: str) -> tuple[int, int]:
+    """Return the number of white-space characters, GPT-2's for a space included, that a token begins and ends with.
+
+    >>> blanks_of("\\u0120a "), blanks_of("  ")
+    ((1, 1), (2, 2))
+    """
+    return len(text) - len(text.lstrip(_BLANKS)), len(text) - len(text.rstrip(_BLANKS))

@@ -6,33 +6,32 @@ Each kind of part has a module of its own, which has its rules.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any, ClassVar
 
-from tokcli.engine import backend
+from tokcli.engine.base.arguments import NONE
 from tokcli.engine.bpe.bpe import BoundedCache, MergeOrder, ModelKind
 from tokcli.engine.bpe.pairs import PairBpe
 from tokcli.engine.bpe.ranks import Ranked
 from tokcli.engine.pipeline.added_tokens import AddedToken, AddedTokenFinder, are_apart, finders
-from tokcli.engine.pipeline.aligned import Aligned
+from tokcli.engine.pipeline.aligned import Aligned, blanks_of
 from tokcli.engine.pipeline.decode_steps import decode_stream
 from tokcli.engine.pipeline.decoders import ByteLevelDecoder, Decoder, decoded
 from tokcli.engine.pipeline.models import Model
-from tokcli.engine.pipeline.native_normalizer import native_normalizer, normalize
 from tokcli.engine.pipeline.normalizers import Normalizer, UnicodeForm, one_of
 from tokcli.engine.pipeline.pretokenizers import Metaspace, Splitter
 from tokcli.engine.pipeline.processors import PostProcessor, trims
-from tokcli.engine.pipeline.ranked_segments import RankedSegments, Segment
-from tokcli.engine.pretokenizers.native_pattern import native_row
 from tokcli.engine.shortcut.from_ranks import shortcut_from_ranks
-from tokcli.engine.shortcut.placed import blanks_of
 from tokcli.engine.shortcut.shortcut import DecodingFacts, Shortcut
 from tokcli.engine.stream.decoding import ByteDecoder
 from tokcli.engine.text_tokenizer import TextTokenizer
 from tokcli.engine.tokens import Tokens, check_growth, joined, most_made_of
-from tokcli.engine.twins import HasTwin, RecordEncoder
+from tokcli.engine.twins import HasTwin, TextTwin
 from tokcli.engine.unicode.ranges import Ranges
+
+Segment = tuple[Aligned, int | None]
+"""An added token and its id, or normalized text between two of them and None."""
 
 
 @dataclass(frozen=True)
@@ -50,11 +49,11 @@ class Pipeline(HasTwin, TextTokenizer):
     needs_start: bool = False  # a splitter asks whether a piece is at the start of the text
     pat_str: str | None = None  # the one pattern by which the splitter cuts, before it writes bytes as characters
     row: tuple[str, ...] = ()  # where `pat_str` is None: the patterns by which the splitter cuts, one after another
-    unsafe: Ranges = ()  # characters that make the splitter cut differently from these patterns
+    unsafe: Ranges = ()  # characters that make the splitter cut differently from `pat_str`
+    exact: tuple[str, ...] = ()  # the patterns in a row by which it cuts text with such a character
     prefix_space: bool = False  # a space is put before each text that has none
     file_notes: Sequence[str] = ()
     parts: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)  # of the file, without the model
-    ready_shortcut: Shortcut | None = field(default=None, repr=False, compare=False)  # for segments, from the cache
 
     family: ClassVar[str] = "tokenizer.json"
     is_tokenizer_json: ClassVar[bool] = True
@@ -79,7 +78,7 @@ class Pipeline(HasTwin, TextTokenizer):
             return None
         if not (normalizer is None or isinstance(normalizer, UnicodeForm)) or not self._finds_alike(normalizer):
             return None
-        ranked = self._ranked
+        ranked = self.ranked
         if ranked is None or (self.prefix_space and (self.unsafe or ranked.missing or ranked.whole_only or normalizer)):
             return None  # a prefix is for the beginning of a text, which the slow way for unsafe text does not know
         return shortcut_from_ranks(
@@ -89,10 +88,11 @@ class Pipeline(HasTwin, TextTokenizer):
             unsafe=self.unsafe,
             form=None if normalizer is None else normalizer.form,
             prefix_space=self.prefix_space,
+            hides_tokens=True,
         )
 
     @cached_property
-    def _ranked(self) -> Ranked | None:
+    def ranked(self) -> Ranked | None:
         """The model as ranks; None where it is not byte-level BPE after patterns, or ranks cannot give its merges."""
         if (self.pat_str is None and not self.row) or not isinstance(self.model, PairBpe) or not self.model.is_plain:
             return None
@@ -138,14 +138,6 @@ class Pipeline(HasTwin, TextTokenizer):
             self.normalizer(aligned)
         return aligned.text
 
-    @cached_property
-    def _native_normalizer(self) -> Callable[[str], str | None] | None:
-        return native_normalizer(self.normalizer)
-
-    def _normalize(self, segment: Aligned) -> None:
-        if self.normalizer is not None:
-            normalize(segment, self.normalizer, lambda: self._native_normalizer)
-
     def segments(self, text: str, allowed: frozenset[str], spans: bool) -> list[Segment]:
         """Return the segments of a text, cut at its added tokens: (added token, its id), or (normalized text, None)."""
         raw, normalized = self._finders(allowed)
@@ -157,7 +149,8 @@ class Pipeline(HasTwin, TextTokenizer):
             if number is not None:
                 out.append((segment, number))
                 continue
-            self._normalize(segment)
+            if self.normalizer is not None:
+                self.normalizer(segment)
             made += len(segment.text)
             whole.check(made)
             for first, last, inner in normalized.find(segment.text):
@@ -173,7 +166,7 @@ class Pipeline(HasTwin, TextTokenizer):
         return self.encode_in_python(text, allowed) if found is None else found
 
     def encode_in_python(self, text: str, allowed: frozenset[str]) -> list[int]:
-        """Return the ids of a text without the native twin."""
+        """Return the ids of a text without the native twin of all stages."""
         if self.needs_start and (self.normalizer is not None or not isinstance(self.splitter, Metaspace)):
             return self.place_in_python(text, allowed).ids.tolist()
         ids: list[int] = []
@@ -181,57 +174,22 @@ class Pipeline(HasTwin, TextTokenizer):
             segment.start = at  # a splitter only asks whether it is 0
             if number is not None:
                 ids.append(number)
-            elif (native := self._natively(segment.text)) is not None:
-                ids += native
+            elif (found := self._encode_segment(segment.text)) is not None:
+                ids += found
             else:
                 for piece in self.splitter(segment) if self.splitter else (segment,):
                     ids += self._cache[piece.text]
         return ids
 
-    def encode_segments(self, text: str, allowed: frozenset[str]) -> memoryview | None:
-        """Return the ids of a text (uint32); None where native code cannot encode all text between its added tokens."""
-        ranked = self._ranked_segments
-        return None if ranked is None else ranked.encode_all(self.segments(text, allowed, spans=False))
-
-    def count_segments(self, text: str, allowed: frozenset[str]) -> int | None:
-        """Return the number of ids that `encode_segments` gives."""
-        ranked = self._ranked_segments
-        return None if ranked is None else ranked.count_all(self.segments(text, allowed, spans=False))
-
-    def for_records(self, data: bytes, allowed: frozenset[str]) -> RecordEncoder | None:
-        """Return the native code that encodes all records in a buffer; None where they go one by one."""
-        if self._ranked_segments is None:
-            return super().for_records(data, allowed)
-        if not isinstance(one_of(self.normalizer), UnicodeForm | None):
-            return None
-        segment = Aligned(text := data.decode())
-        self._normalize(segment)
-        return self._ranked_segments.for_records(*self._finders(allowed), text) if segment.text == text else None
-
-    def _natively(self, text: str) -> list[int] | None:
-        """Return the ids of a normalized segment; None for one that native code cannot encode exactly."""
-        return None if self._ranked_segments is None else self._ranked_segments.encode(text)
-
     @cached_property
-    def segment_shortcut(self) -> Shortcut | None:
-        """The shortcut for single segments between added tokens; None where no patterns and ranks give the same ids."""
-        if self.ready_shortcut is not None:
-            return self.ready_shortcut
-        if backend.native() is None or self._ranked is None or (self.row and native_row(self.row) is None):
+    def _twin_of_segments(self) -> TextTwin | None:
+        """The native twin of all that follows a normalizer that is not native; None where more than that is not."""
+        if self.native is not None or self.normalizer is None or self.needs_start:
             return None
-        return shortcut_from_ranks(
-            self.pat_str or "",
-            self._ranked,
-            {},
-            unsafe=self.unsafe,
-            prefix_space=self.prefix_space,
-            row=() if self.pat_str else self.row,
-        )
+        return replace(self, normalizer=None, added=()).native
 
-    @cached_property
-    def _ranked_segments(self) -> RankedSegments | None:
-        """The native code that runs `segment_shortcut`; None where there is none."""
-        return None if self.segment_shortcut is None else RankedSegments.of(self.segment_shortcut)
+    def _encode_segment(self, text: str) -> list[int] | None:
+        return None if self._twin_of_segments is None else self._twin_of_segments.encode(text, NONE)
 
     @cached_property
     def _cache(self) -> BoundedCache[tuple[int, ...]]:
@@ -239,27 +197,9 @@ class Pipeline(HasTwin, TextTokenizer):
 
     def encode_spans(self, text: str, allowed: frozenset[str]) -> Tokens:
         """Return the tokens of a text with their places in it."""
-        native = None if self.trims_spans else self.native  # the native twin does not count blanks
+        native = self.placing_twin
         found = None if native is None else native.encode_spans(text, allowed)
-        if found is None:
-            found = self.place_segments(text, allowed)
         return self.place_in_python(text, allowed) if found is None else found
-
-    def place_segments(self, text: str, allowed: frozenset[str]) -> Tokens | None:
-        """Return the tokens of a text with their places; None where native code cannot encode all of its segments."""
-        if self._ranked_segments is None:
-            return None
-        parts = [Tokens([], spans=[], blanks=[])]
-        for segment, number in self.segments(text, allowed, spans=self.normalizer is not None):
-            if number is not None:
-                place = segment.span(0, len(segment.text))
-                found: Tokens | None = Tokens([number], spans=place, blanks=blanks_of(segment.text))
-            else:
-                found = self._ranked_segments.place(segment, with_blanks=self.trims_spans)
-            if found is None:
-                return None
-            parts.append(found)
-        return joined(parts)
 
     def place_in_python(self, text: str, allowed: frozenset[str]) -> Tokens:
         """Return the tokens of a text with their places and blanks, without the native twin."""

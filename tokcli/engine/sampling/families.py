@@ -67,7 +67,7 @@ def _with_model(rules: TextTokenizer, change: Callable[[object], Any]) -> TextTo
     if isinstance(rules, LlamaCpp):
         return copy_of(rules, model=model, native_model=None, shortcut=None)
     cache = BoundedCache[tuple[int, ...]](model.encode, limit=0)
-    return copy_of(rules, model=model, native=None, shortcut=None, _ranked_segments=None, _cache=cache)
+    return copy_of(rules, model=model, native=None, shortcut=None, _twin_of_segments=None, _cache=cache)
 
 
 def _changed(model: object, table: dict[type, Callable[[Any, Any], object]], by: object) -> object | None:

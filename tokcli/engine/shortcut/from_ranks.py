@@ -24,6 +24,7 @@ def shortcut_from_ranks(
     prefix_space: bool = False,
     row: Sequence[str] = (),
     cut: str | None = None,
+    hides_tokens: bool = False,
 ) -> Shortcut | None:
     """Make a shortcut from ranks; return None where bytes without a token occur in too many characters.
 
@@ -41,11 +42,12 @@ def shortcut_from_ranks(
         max_id=ranked.max_id,
         added=added,
         unsafe=merged([*unsafe, *lacking]),
-        whole_only=tuple(token.decode("utf-8", "replace") for token in whole_only),
         form=form,
         prefix_space=prefix_space,
         row=tuple(row),
+        whole_only=tuple(token.decode("utf-8", "replace") for token in whole_only),
         cut=cut,
+        hides_tokens=hides_tokens,
     )
 
 

@@ -6,7 +6,7 @@ Families prove that a tokenizer has one and make it (from_ranks.py); adapters/ u
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +26,9 @@ class Shortcut:
     one. `row` are patterns that cut one after another, in place of `pat_str` (for ranked_segments.py only). `cut` is
     the pre-tokenizer of GGUF whose pieces of unsafe text the ranks merge.
 
-    The shortcut holds for text that has no character of the ranges `unsafe`, and no text of `whole_only`.
+    The pattern and the ranks do not give the ids of text that has a character of the ranges `unsafe`, or a text of
+    `whole_only`. With
+    `hides_tokens`, an added token that is taken as text hides others that begin within it.
     """
 
     # (no dataclass: to make one takes 1 ms of each start)
@@ -44,10 +46,11 @@ class Shortcut:
         prefix_space: bool = False,
         row: tuple[str, ...] = (),
         cut: str | None = None,
+        hides_tokens: bool = False,
     ) -> None:
         self.pat_str, self.load_ranks, self.load_image = pat_str, load_ranks, load_image
         self.max_id, self.added = max_id, added
-        self.unsafe, self.whole_only = unsafe, whole_only
+        self.unsafe, self.whole_only, self.hides_tokens = unsafe, whole_only, hides_tokens
         self.form, self.prefix_space, self.row, self.cut = form, prefix_space, row, cut
 
     @property
@@ -66,15 +69,45 @@ class Shortcut:
         """Return a text with a space before it where the tokenizer puts one; an empty text gets none."""
         return " " + text if self.prefix_space and text and not text.startswith(" ") else text
 
-    def holds_for(self, text: str) -> bool:
-        """Return whether the shortcut gives the tokenizer's ids for a normalized text."""
-        if self.whole_only and any(map(text.__contains__, self.whole_only)):
-            return False
-        if not self.unsafe or (text.isascii() and self.unsafe[0][0] > _LAST_OF_ASCII):
-            return True
+    def is_plain(self, text: str) -> bool:
+        """Return whether a text is split and merged as it is."""
+        parts = self.parts(text) if self.normalized(text) == text else [("", True)]
+        return not any(is_exceptional for _, is_exceptional in parts)
+
+    def parts(self, text: str) -> Iterator[tuple[str, bool]]:
+        """Yield the parts of a normalized text, and whether the ranks do not give the ids of each.
+
+        Around characters of `unsafe`, a part ends where text may be cut: between a letter or digit of ASCII and a
+        space or newline.
+        """
+        if any(map(text.__contains__, self.whole_only)):
+            yield text, True
+            return
+        at = 0
+        while (found := self._find(text, at)) is not None:
+            cuts = [cut.start() for cut in _CUT.finditer(text, at, found)]
+            begin = cuts[-1] if cuts else at
+            after = _CUT.search(text, found + 1)
+            end = len(text) if after is None else after.start()
+            if at < begin:
+                yield text[at:begin], False
+            yield text[begin:end], True
+            at = end
+        if at < len(text):
+            yield text[at:], False
+
+    def _find(self, text: str, at: int = 0) -> int | None:
+        """Return the place of the first character of `unsafe` from a place on; None where there is none."""
+        if not self.unsafe or (self.unsafe[0][0] > _LAST_OF_ASCII and text.isascii()):
+            return None
         low, astral = self._unsafe_patterns
         # matching a class of the astral planes is slow, and most texts have no such characters
-        return not (low.search(text) or any(astral.search(match[0]) for match in _ASTRAL.finditer(text)))
+        match = low.search(text, at)
+        end = len(text) if match is None else match.start()
+        for run in _ASTRAL.finditer(text, at, end):
+            if (other := astral.search(text, run.start(), run.end())) is not None:
+                return other.start()
+        return None if match is None else end
 
     @cached_property
     def _unsafe_patterns(self) -> tuple[re.Pattern[str], re.Pattern[str]]:
@@ -90,6 +123,7 @@ class Shortcut:
 
 _LAST_OF_ASCII = 0x7F
 _ASTRAL = re.compile("[\U00010000-\U0010ffff]+")
+_CUT = re.compile("(?<=[0-9A-Za-z])(?=[ \n])")
 
 
 def normal_forms() -> ModuleType:

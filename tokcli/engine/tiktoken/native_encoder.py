@@ -72,65 +72,54 @@ def or_none(method: Callable[P, R]) -> Callable[P, R | None]:
 class NativeEncoder:
     """The native twin of splitting and merging: an opened vocabulary, and a family of patterns or a pattern.
 
-    Every method answers None where Python has to do the work; with a check (text_check.py) also for text, given as str,
-    in which the check finds something. Arrays are memoryviews of uint32, offsets of uint64.
+    Every method answers None where Python has to do the work. Arrays are memoryviews of uint32, offsets of uint64.
     """
 
     def __init__(
         self,
         vocabulary: _native.Vocabulary,
         family: int | _native.Pattern,
-        check: _native.TextCheck | None = None,
         *,
         is_noise: bool = False,
         tokens: Buffer = b"",
-        puts_space: bool = False,
     ) -> None:
         self._vocabulary = vocabulary
         self._family = family
-        self._check = check
-        self._of_records = is_noise, tokens, puts_space
-
-    def checked(self, check: _native.TextCheck) -> NativeEncoder:
-        """Return a twin that answers None for texts in which the check finds something."""
-        return NativeEncoder(self._vocabulary, self._family, check)
+        self._of_records = is_noise, tokens
 
     def for_noise(self) -> NativeEncoder:
         """Return a twin whose records may have bytes that are not UTF-8, which are encoded as errors="bytes" does."""
         return NativeEncoder(self._vocabulary, self._family, is_noise=True)
 
-    def with_tokens(self, tokens: Buffer, *, puts_space: bool = False) -> NativeEncoder:
+    def with_tokens(self, tokens: Buffer) -> NativeEncoder:
         """Return a twin for records in which these tokens become their ids.
 
-        Of each token, `tokens` has its first and its past-the-end byte and its id (uint64). With `puts_space`, the text
-        before, between and after them gets a space in front, unless it begins with one.
+        Of each token, `tokens` has its first and its past-the-end byte and its id (uint64).
         """
-        return NativeEncoder(self._vocabulary, self._family, tokens=tokens, puts_space=puts_space)
+        return NativeEncoder(self._vocabulary, self._family, tokens=tokens)
 
     @or_none
-    def count(self, text: str, threads: int = 1) -> int | None:
+    def count(self, text: str, threads: int = 1) -> int:
         """Return the number of ids of a text."""
-        return self._vocabulary.count(text, self._family, threads, self._check)
+        return self._vocabulary.count(text, self._family, threads)
 
     @or_none
-    def encode(self, text: str) -> list[int] | None:
+    def encode(self, text: str) -> list[int]:
         """Return the ids of a text."""
-        return self._vocabulary.encode(text, self._family, True, 1, self._check)
+        return self._vocabulary.encode(text, self._family, True, 1)
 
     @or_none
-    def encode_array(self, text: str, threads: int = 1) -> memoryview | None:
+    def encode_array(self, text: str, threads: int = 1) -> memoryview:
         """Return the ids of a text as an array."""
-        ids = self._vocabulary.encode(text, self._family, False, threads, self._check)
-        return None if ids is None else memoryview(ids).cast("I")
+        return memoryview(self._vocabulary.encode(text, self._family, False, threads)).cast("I")
 
     @or_none
-    def encode_utf8(self, data: Buffer) -> memoryview | None:
+    def encode_utf8(self, data: Buffer) -> memoryview:
         """Return the ids of UTF-8, which the caller has checked, as an array."""
-        ids = self._vocabulary.encode(data, self._family)
-        return None if ids is None else memoryview(ids).cast("I")
+        return memoryview(self._vocabulary.encode(data, self._family)).cast("I")
 
     @or_none
-    def count_utf8(self, data: Buffer) -> int | None:
+    def count_utf8(self, data: Buffer) -> int:
         """Return the number of ids of UTF-8, which the caller has checked."""
         return self._vocabulary.count(data, self._family)
 
@@ -148,15 +137,15 @@ class NativeEncoder:
         return None if counts is None else memoryview(counts).cast("I")
 
     @or_none
-    def encode_batch(self, texts: list[str], threads: int) -> tuple[memoryview, memoryview] | None:
+    def encode_batch(self, texts: list[str], threads: int) -> tuple[memoryview, memoryview]:
         """Return the ids of all texts as an array, and where each text's ids begin."""
-        made = self._vocabulary.encode_batch(texts, self._family, False, threads, self._check)
-        return None if made is None else (memoryview(made[0]).cast("I"), memoryview(made[1]).cast("Q"))
+        ids, offsets = self._vocabulary.encode_batch(texts, self._family, False, threads)
+        return memoryview(ids).cast("I"), memoryview(offsets).cast("Q")
 
     @or_none
-    def encode_batch_lists(self, texts: list[str], threads: int) -> list[list[int] | None]:
-        """Return the ids of each text, None for texts in which the check finds something."""
-        return self._vocabulary.encode_batch(texts, self._family, True, threads, self._check)
+    def encode_batch_lists(self, texts: list[str], threads: int) -> list[list[int]]:
+        """Return the ids of each text."""
+        return self._vocabulary.encode_batch(texts, self._family, True, threads)
 
     @or_none
     def decode(self, ids: Sequence[int]) -> bytes:

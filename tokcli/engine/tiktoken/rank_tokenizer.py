@@ -66,7 +66,7 @@ class RankTokenizer(RankVocabulary):
     @cached_property
     def _cache(self) -> PieceCache:
         # with a known pattern, this is reached only where native code is not used at all: then Python merges, too
-        if self.pretokenizer.is_known or self._opened is None:
+        if self.pretokenizer.is_known or self.opened is None:
             return self.reference.cache
         return type(self.reference.cache)(self.encode_piece)
 
@@ -115,7 +115,7 @@ class RankTokenizer(RankVocabulary):
     def encode_batch(self, texts: Sequence[str], threads: int) -> list[list[int]]:
         """Return the ids of each text."""
         if self.native is not None and (made := self.native.encode_batch_lists(list(texts), threads)) is not None:
-            return [self.encode(text) if ids is None else ids for text, ids in zip(texts, made, strict=True)]
+            return made
         return [self.encode(text) for text in texts]
 
     def encode_array_batch(self, texts: Sequence[str], threads: int) -> tuple[memoryview, memoryview]:
@@ -260,20 +260,15 @@ class RankTokenizer(RankVocabulary):
             return count
         return len(self.encode_in_python(str(part, "utf-8")))
 
-    def for_records(
-        self, data: bytes, options: ReadOptions = PLAIN, *, is_utf8: bool = False, puts_space: bool = False
-    ) -> RecordEncoder | None:
-        """Return the native code that takes all records in a buffer at once; see `Tokenizer`.
-
-        With `puts_space`, text between special tokens gets a space in front, unless it begins with one.
-        """
+    def for_records(self, data: bytes, options: ReadOptions = PLAIN, *, is_utf8: bool = False) -> RecordEncoder | None:
+        """Return the native code that takes all records in a buffer at once; see `Tokenizer`."""
         native = self.native
         if native is None or utf8.special_finder(options.refused).is_in(data):
             return None
         tokens = utf8.special_finder(options.allowed).found_in(data, self.special_tokens)
         if not is_utf8 and utf8.valid_utf8(data) < len(data):
             return native.for_noise() if options.errors == "bytes" and not tokens else None
-        return native.with_tokens(tokens, puts_space=puts_space) if tokens or puts_space else native
+        return native.with_tokens(tokens) if tokens else native
 
     def split_chunk(self, chunk: stream.Chunk) -> list[bytes]:
         """Return the pieces of a chunk as bytes; a special token is one piece."""

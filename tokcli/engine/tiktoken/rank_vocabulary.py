@@ -69,7 +69,7 @@ class RankVocabulary(TokenVocabulary):
         return self._load_ranks()
 
     @cached_property
-    def _opened(self) -> _native.Vocabulary | None:
+    def opened(self) -> _native.Vocabulary | None:
         """The image as native code opened it; None where there is no native code, or no image."""
         return open_vocabulary(self._load_image)
 
@@ -77,12 +77,12 @@ class RankVocabulary(TokenVocabulary):
     def native(self) -> NativeEncoder | None:
         """The native twin, which splits and merges; None where there is none for the pattern or the ranks."""
         splitter = native_splitter(self.pretokenizer)
-        return None if splitter is None or self._opened is None else NativeEncoder(self._opened, splitter)
+        return None if splitter is None or self.opened is None else NativeEncoder(self.opened, splitter)
 
     @cached_property
     def pieces(self) -> NativePieces | None:
         """The native twin for pieces that are known, which only merges; None where there is none for the ranks."""
-        return None if self._opened is None else NativePieces(self._opened)
+        return None if self.opened is None else NativePieces(self.opened)
 
     @property
     def is_native(self) -> bool:
@@ -153,7 +153,7 @@ class RankVocabulary(TokenVocabulary):
     @property
     def _near_image(self) -> _native.Vocabulary | None:
         """The image, if its tokens can be read sooner than the ranks; else None."""
-        return self._opened if self._image_comes_first and "mergeable_ranks" not in self.__dict__ else None
+        return self.opened if self._image_comes_first and "mergeable_ranks" not in self.__dict__ else None
 
     @cached_property
     def decoder(self) -> Mapping[int, bytes]:
@@ -194,7 +194,7 @@ class RankVocabulary(TokenVocabulary):
 
     def all_parents(self) -> ParentTable:
         """Return the parents of every id; VocabularyError where ids are too large for a table."""
-        known = None if self._opened is None else parents_in(self._opened)
+        known = None if self.opened is None else parents_in(self.opened)
         return self.reference.parent_table(self.max_id + 1, known)
 
     def merge_order(self) -> MergeOrder:

@@ -22,7 +22,8 @@ class CutPattern(NamedTuple):
 
     pat_str: str | None = None
     row: tuple[str, ...] = ()
-    unsafe: Ranges = ()  # characters that the pre-tokenizer cuts differently
+    unsafe: Ranges = ()  # characters that the pre-tokenizer cuts differently from `pat_str`
+    exact: tuple[str, ...] = ()  # the row of patterns that cuts text with such a character as the pre-tokenizer does
     prefix_space: bool = False
 
 
@@ -46,10 +47,11 @@ def cut_pattern_of(pre_tokenizer: dict[str, Any], splitter: split.Splitter) -> C
     prefix_space = byte_level.get("add_prefix_space", True)
     if prefix_space and len(steps) > 1:  # the space is put before each piece
         return CutPattern()
+    parts = _row_of(splitter)
+    row = () if None in parts else tuple(part for part in parts if part)
     if one in KNOWN_ALIKE:
-        return CutPattern(one, (), newer_numbers() if has_digits else (), prefix_space)
-    row = _row_of(splitter)
-    return CutPattern(row=() if None in row else tuple(part for part in row if part))
+        return CutPattern(one, (), newer_numbers() if has_digits else (), row if has_digits else (), prefix_space)
+    return CutPattern(row=row)
 
 
 def as_escapes(pattern: str | None) -> str | None:

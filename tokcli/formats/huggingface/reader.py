@@ -80,6 +80,7 @@ def read_components(top: JsonNode, model: Model, added: Sequence[AddedToken], no
         pat_str=cuts.pat_str,
         row=cuts.row,
         unsafe=cuts.unsafe,
+        exact=cuts.exact,
         prefix_space=cuts.prefix_space,
         file_notes=notes,
         parts={key: top.value[key] for key in COMPONENTS if key in top.value},

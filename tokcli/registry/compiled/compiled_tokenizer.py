@@ -216,22 +216,28 @@ class CompiledTokenizer(TextTokenizer):
             return None
         return cutter(text)
 
+    @property
+    def vocabulary_image(self) -> Buffer | None:
+        """The native image of the ranks, if there are any."""
+        return None if self.shortcut is None else self.shortcut.load_image()
+
     @cached_property
-    def _native_tokens(self) -> tuple[Any, Any] | None:
+    def native_tokens(self) -> tuple[Any, Any] | None:
         """The native vocabulary and its decoder; None if they do not give the bytes of all ids."""
         native = backend.native()
-        if native is None or self.shortcut is None or self.facts.other_bytes is None:
+        image = self.vocabulary_image
+        if native is None or image is None or self.facts.other_bytes is None:
             return None
         try:
-            vocabulary = native.Vocabulary(self.shortcut.load_image())
+            vocabulary = native.Vocabulary(image)
             return vocabulary, native.Decoder(vocabulary, dict(self.facts.other_bytes))
         except ValueError:
             return None
 
     def decode(self, ids: Sequence[int]) -> bytes:
-        if self._native_tokens is None:
+        if self.native_tokens is None:
             return self.whole.decode(ids)
-        decode = partial(self._joined, self._native_tokens[1])
+        decode = partial(self._joined, self.native_tokens[1])
         data = decode(ids)
         data = data[1:] if self.facts.drops_space and decode(ids[:1]).startswith(b" ") else data
         if self.facts.cleans_spaces:
@@ -248,18 +254,18 @@ class CompiledTokenizer(TextTokenizer):
         return data
 
     def decode_stream(self) -> ByteDecoder | None:
-        if self.decodes_context_free or self._native_tokens is None:
+        if self.decodes_context_free or self.native_tokens is None:
             return None if self.decodes_context_free else self.whole.decode_stream()
-        decode = partial(self._joined, self._native_tokens[1])
+        decode = partial(self._joined, self.native_tokens[1])
         return _llama_rules()[2](decode, self.facts.drops_space, self.facts.cleans_spaces)
 
     def parents(self, number: int) -> tuple[int, int] | None:
         return self.whole.parents(number)
 
     def token_bytes(self) -> Mapping[int, bytes]:
-        if self._native_tokens is None:
+        if self.native_tokens is None:
             return self.whole.token_bytes()
-        tokens = self._native_tokens[0].tokens()
+        tokens = self.native_tokens[0].tokens()
         return {n: token for n, token in enumerate(tokens) if token is not None} | dict(self.facts.other_bytes or {})
 
 
@@ -272,12 +278,17 @@ class CompiledWithTwin(CompiledTokenizer):
         super().__init__(facts, None, load)
         self.native = native
 
+    @property
+    def vocabulary_image(self) -> Buffer | None:
+        return self.native.vocabulary_image
+
     def encode(self, text: str, allowed: frozenset[str]) -> list[int]:
         found = self.native.encode(text, allowed)
         return self.whole.encode(text, allowed) if found is None else found
 
     def encode_spans(self, text: str, allowed: frozenset[str]) -> Tokens:
-        found = self.native.encode_spans(text, allowed) if not self.trims_spans else None
+        twin = self.placing_twin
+        found = None if twin is None else twin.encode_spans(text, allowed)
         return self.whole.encode_spans(text, allowed) if found is None else found
 
 

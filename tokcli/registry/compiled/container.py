@@ -176,9 +176,9 @@ class Family:
         self.pack, self.kinds = pack, kinds
 
 
-def native_model(container: Container) -> Any:
-    """Return the native model in a container's image, which stays mapped; raise ValueError if there is none."""
+def native_model(image: memoryview) -> Any:
+    """Return the native model in an image, which stays where it is; raise ValueError if there is none."""
     native = backend.native()
     if native is None:
         raise ValueError("there is no native backend")
-    return native.TextModel(container.sections[IMAGE])
+    return native.TextModel(image)

@@ -41,6 +41,8 @@ class GrowingBuffer {
   // Takes the last item away.
   void pop() { --size_; }
   void clear() { size_ = 0; }
+  // Takes all items after the first `size` away.
+  void cut(size_t size) { size_ = size; }
   // Returns room for `count` items from the beginning on, for a buffer of which nothing else is used.
   T* room(size_t count) {
     if (capacity_ < count) grow(count);

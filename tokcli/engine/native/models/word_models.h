@@ -43,8 +43,10 @@ class IdSink {
     out_->commit(count);
   }
   void add(uint32_t id) { add(&id, 1); }
-  // Counts ids that another sink has counted; for a sink that keeps none.
+  // Counts ids that were counted elsewhere, and appended to `buffer` where the sink keeps ids.
   void add_count(size_t count) { count_ += count; }
+  // Where ids are appended that are counted with add_count, of a sink that joins none; null where it keeps none.
+  IdBuffer* buffer() { return out_; }
   // The number of ids that were added to this sink.
   size_t count() const { return count_; }
   bool keeps_ids() const { return out_ != nullptr; }

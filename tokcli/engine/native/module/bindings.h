@@ -6,7 +6,6 @@
 void bind_vocabulary(nanobind::module_& module);    // Vocabulary, Decoder, images
 void bind_ids(nanobind::module_& module);           // Ids, ids as decimal text
 void bind_text(nanobind::module_& module);          // patterns, UTF-8, records
-void bind_characters(nanobind::module_& module);    // TextCheck, Normalizer
 void bind_merges(nanobind::module_& module);        // lists of merges
 void bind_text_models(nanobind::module_& module);   // TextModel
 void bind_views(nanobind::module_& module);          // pieces and tokens as people see them

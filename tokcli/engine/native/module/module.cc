@@ -73,7 +73,6 @@ NB_MODULE(_native, module) {
   bind_ids(module);  // before the others, whose functions return Ids
   bind_text(module);
   bind_vocabulary(module);
-  bind_characters(module);
   bind_merges(module);
   bind_text_models(module);
   bind_views(module);

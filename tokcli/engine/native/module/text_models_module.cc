@@ -34,7 +34,7 @@ nb::bytes PyTextModel::image() {
 
 [[noreturn]] void PyTextModel::throw_in_use() { throw nb::value_error("a model that is in use cannot be changed"); }
 void PyTextModel::close() {
-  if (!model_.model) throw nb::value_error("there is no model yet");
+  if (!model_.is_ready()) throw nb::value_error("there is no model yet");
   Making from = Making::kOpen;
   if (!making_.compare_exchange_strong(from, Making::kClosed) && from != Making::kClosed) throw_in_use();
 }
@@ -124,6 +124,22 @@ void PyTextModel::use_unigram(nb::handle scores, double unknown_score, Number<in
   model_.sums = sums;
   use(Models::Used::kUnigram);
 }
+void PyTextModel::use_ranks(nb::handle vocabulary, nb::handle by, nb::handle exact, nb::handle exceptions, bool puts_space) {
+  const Change change(*this);
+  if (!nb::isinstance<PyVocabulary>(vocabulary)) raise_wrong_type("Vocabulary", vocabulary);
+  const Splitting splitting = splitting_of(by);
+  if (!exact.is_none() && !nb::isinstance<MatcherPool>(exact)) raise_wrong_type("Pattern or None", exact);
+  std::vector<uint32_t> ranges = items_of<uint32_t>(exceptions);
+  if (ranges.size() % 2 != 0 || !std::is_sorted(ranges.begin(), ranges.end()))
+    throw nb::value_error("ranges have a first and a last character, in order");
+  model_.ranks = {&nb::cast<PyVocabulary&>(vocabulary).encoders(), splitting, std::move(ranges),
+                  exact.is_none() ? nullptr : &nb::cast<MatcherPool&>(exact), puts_space};
+  vocabulary_ = nb::borrow(vocabulary);
+  by_ = nb::borrow(by);
+  exact_ = nb::borrow(exact);
+  model_.space = " ";
+  use(Models::Used::kRanks);
+}
 void PyTextModel::set_words(Number<int> cut, nb::handle space, bool before_known) {
   const Change change(*this);
   model_.word_cut = choice_of<WordCut>(cut, 3);
@@ -208,7 +224,7 @@ void PyTextModel::set_characters(nb::list given, nb::handle units, nb::handle te
   made.charsmap.open(items_of<uint32_t>(units), all);
   made.words = Table<WordRange>(items_of<WordRange>(words));
   if (!made.fits()) throw nb::value_error("steps for characters have known parts, and ranges are in order");
-  model_.chars.prepare();
+  model_.prepare_chars();
 }
 void PyTextModel::set_groups(nb::list given) {
   const Change change(*this);
@@ -240,6 +256,8 @@ void bind_text_models(nb::module_& module) {
       .def("use_word_piece", &PyTextModel::use_word_piece)
       .def("use_whole", &PyTextModel::use_whole)
       .def("use_unigram", &PyTextModel::use_unigram)
+      .def("use_ranks", &PyTextModel::use_ranks, nb::arg("vocabulary"), nb::arg("by"), nb::arg("exact").none(),
+           nb::arg("exceptions"), nb::arg("puts_space"))
       .def("set_words", &PyTextModel::set_words)
       .def("set_metaspace", &PyTextModel::set_metaspace)
       .def("set_added", &PyTextModel::set_added)
@@ -250,9 +268,8 @@ void bind_text_models(nb::module_& module) {
       .def("encode", &PyTextModel::encode, nb::arg("text"), nb::arg("raw"), nb::arg("normalized"), nb::arg("threads") = 1,
            nb::arg("as_list") = false)
       .def("count", &PyTextModel::count, nb::arg("text"), nb::arg("raw"), nb::arg("normalized"), nb::arg("threads") = 1)
+      .def("encode_batch", &PyTextModel::encode_batch)
       .def("encode_part", &PyTextModel::encode_part)
       .def("part_ends", &PyTextModel::part_ends)
-      .def("encode_records", &PyTextModel::encode_records)
-      .def("find_tokens", &PyTextModel::find_tokens)
-      .def("find_in_records", &PyTextModel::find_in_records);
+      .def("encode_records", &PyTextModel::encode_records);
 }

@@ -130,21 +130,6 @@ class PyDecoder {
     if (unknown) raise_unknown_id(*unknown);
     return made;
   }
-  // A tuple of spans and blanks (None unless they are wanted); None where the ids do not have the bytes of the text.
-  nb::object place(nb::handle ids, nb::handle text, Number<int64_t> at, bool with_blanks) const {
-    const IdsView given(ids);
-    const StableView view(text);
-    const int64_t before = place_of(at);
-    const size_t numbers = given.size() * 2;
-    nb::object blanks = with_blanks ? nb::object(new_bytes(numbers * sizeof(uint32_t))) : nb::none();
-    char* const blanks_out = with_blanks ? PyBytes_AS_STRING(blanks.ptr()) : nullptr;
-    bool is_placed = false;
-    const nb::bytes spans = written(numbers * sizeof(uint64_t), [&](char* out) {
-      is_placed = decoder_.place(view_of_ids(given), view.bytes(), before, reinterpret_cast<uint64_t*>(out),
-                                 reinterpret_cast<uint32_t*>(blanks_out));
-    });
-    return is_placed ? nb::object(tuple_of(spans, blanks)) : nb::none();
-  }
 
  private:
   static IdView view_of_ids(const IdsView& ids) {
@@ -191,16 +176,15 @@ void bind_vocabulary(nb::module_& module) {
       .def("verify", &PyVocabulary::verify)
       .def("source", &PyVocabulary::source)
       .def("encode", &PyVocabulary::encode, nb::arg("text"), nb::arg("splitter"), nb::arg("as_list") = false,
-           nb::arg("threads") = 1, nb::arg("check").none() = nb::none())
-      .def("count", &PyVocabulary::count, nb::arg("text"), nb::arg("splitter"), nb::arg("threads") = 1,
-           nb::arg("check").none() = nb::none())
+           nb::arg("threads") = 1)
+      .def("count", &PyVocabulary::count, nb::arg("text"), nb::arg("splitter"), nb::arg("threads") = 1)
       .def("encode_pieces", &PyVocabulary::encode_pieces, nb::arg("data"), nb::arg("ends"), nb::arg("is_noise") = false,
            nb::arg("keeps_ids") = true, nb::arg("keeps_counts") = false)
       .def("encode_batch", &PyVocabulary::encode_batch, nb::arg("texts"), nb::arg("splitter"), nb::arg("as_lists") = false,
-           nb::arg("threads") = 1, nb::arg("check").none() = nb::none())
+           nb::arg("threads") = 1)
       .def("encode_records", &PyVocabulary::encode_records, nb::arg("data"), nb::arg("ends"), nb::arg("separator_size"),
            nb::arg("splitter"), nb::arg("is_noise") = false, nb::arg("tokens") = nb::bytes("", 0),
-           nb::arg("puts_space") = false, nb::arg("keeps_ids") = true)
+           nb::arg("keeps_ids") = true)
       .def("parents", &PyVocabulary::parents)
       .def("unknown", &PyVocabulary::unknown)
       .def("tokens", &PyVocabulary::tokens)
@@ -209,6 +193,5 @@ void bind_vocabulary(nb::module_& module) {
   nb::class_<PyDecoder>(module, "Decoder")
       .def(made_of<PyDecoder, nb::handle, nb::dict>())
       .def("decode", &PyDecoder::decode)
-      .def("spans", &PyDecoder::spans)
-      .def("place", &PyDecoder::place);
+      .def("spans", &PyDecoder::spans);
 }

@@ -15,11 +15,12 @@ namespace tokcli {
 
 // One call of encode.
 struct TextModel::Call {
-  ScratchPool& pool;
-  TextScratch& scratch;
+  TextWorker& worker;
+  TextScratch& scratch;  // of the worker
   IdSink sink;
   Refusal& refusal;
   size_t most;                   // bytes of normalized text
+  void refuse() { refusal.is_refused = true; }
   size_t threads;                // that may share the work
   Ends ends{};                   // whether the text is the beginning and the end of what is encoded
   double sum = 0;                // the scores so far, for sums through the whole text
@@ -39,6 +40,9 @@ struct TextModel::Call {
   bool has_spaces = true;  // whether pieces may have spaces, which become metaspaces, or metaspaces
   // SentencePiece: a span ends where what comes next begins, and of a character's bytes only the last has one.
   bool ends_at_next = false;
+  // For ranks: see Task.
+  IdBuffer* blanks = nullptr;
+  const EncoderPool::TakeIds* take = nullptr;
 
   // Says where the spans go that a part of the text gets; null: places are not kept.
   void track(Spans* to, Bytes text, Bytes part) {
@@ -75,6 +79,14 @@ struct TextModel::Call {
     sink.add(id);
     add_span(first, last);
   }
+  // Adds with how many spaces a token begins and ends.
+  void add_blanks(size_t left, size_t right) {
+    if (blanks == nullptr) return;
+    uint32_t* const to = blanks->reserve(2);
+    to[0] = static_cast<uint32_t>(left);
+    to[1] = static_cast<uint32_t>(right);
+    blanks->commit(2);
+  }
   // Adds the span of the characters from `first` up to `last` in the text that is cut.
   void add_span(const uint8_t* first, const uint8_t* last) {
     if (spans == nullptr || (first >= last && !ends_at_next)) return;
@@ -93,8 +105,7 @@ struct TextModel::Call {
     for (size_t i = 0; i < count; first += sizes[i++], to += 2) write_span(first, first + sizes[i], to);
     spans->commit(2 * count);
   }
-
- private:
+  // Writes the span of the characters from `first` up to `last` in the text that is cut.
   void write_span(const uint8_t* first, const uint8_t* last, uint64_t* to) {
     const size_t start = reader.origin(static_cast<size_t>(first - begin));
     if (ends_at_next) {
@@ -155,18 +166,21 @@ struct alignas(kCacheLine) TextModel::Made {
   size_t count = 0;
   Refusal refusal;
   Spans spans;
+  IdBuffer blanks;
   FoundWords found;  // where sums go through the whole text; then there is nothing else
 };
 
 // Encodes a part of the text of a call by itself.
 template <class Encode>
-void TextModel::encode_apart(Bytes text, const Call& call, bool keeps_ids, TextScratch& scratch, Made& made,
+void TextModel::encode_apart(Bytes text, const Call& call, bool keeps_ids, TextWorker& worker, Made& made,
                              const Encode& encode) const {
-  Call part{call.pool, scratch, IdSink(keeps_ids ? &made.ids : nullptr, kNone), made.refusal, call.most, 1};
+  TextScratch& scratch = *worker.scratch;
+  Call part{worker, scratch, IdSink(keeps_ids ? &made.ids : nullptr, kNone), made.refusal, call.most, 1};
   part.end = call.end;
   if (sums != Sums::kPerWord) part.found = &made.found;
   part.track(call.spans == nullptr ? nullptr : &made.spans, call.raw, text);
-  scratch.cache.expect_text(text.size());
+  if (call.blanks != nullptr) part.blanks = &made.blanks;
+  if (model != nullptr) scratch.cache.expect_text(text.size());
   part.ends_at_next = call.ends_at_next;
   if (call.spans != nullptr && call.origins != nullptr) part.cut_from(call.begin, *call.origins);
   encode(text, part);
@@ -190,14 +204,15 @@ bool TextModel::in_parts(Bytes text, Call& call, const IsCut& is_cut, const Enco
   std::atomic<size_t> next{0};
   const bool keeps_ids = call.sink.keeps_ids() || joins_unknown;  // (ids are joined across parts, too)
   in_threads(std::min(threads, parts.size()), [&](size_t) {
-    const ScratchPool::Lease scratch(call.pool);
-    for (size_t i; (i = next++) < parts.size();) encode_apart(parts[i], call, keeps_ids, *scratch, made[i], encode);
+    TextWorker worker(call.worker.pool);
+    for (size_t i; (i = next++) < parts.size();) encode_apart(parts[i], call, keeps_ids, worker, made[i], encode);
   });
   for (const Made& part : made) {
     if (keeps_ids) call.sink.add(part.ids.data(), part.ids.size());
     else call.sink.add_count(part.count);
     call.refusal.add(part.refusal);
     if (call.spans != nullptr) call.spans->append(part.spans);
+    if (call.blanks != nullptr) call.blanks->append(part.blanks);
   }
   return true;
 }
@@ -217,10 +232,10 @@ size_t TextModel::share_sums(const std::vector<Bytes>& parts, Call& call, const 
     const size_t count = std::min(made.size(), parts.size() - done);
     std::atomic<size_t> next{0};
     in_threads(std::min(threads, count), [&](size_t) {
-      const ScratchPool::Lease scratch(call.pool);
+      TextWorker worker(call.worker.pool);
       for (size_t i; (i = next++) < count;) {
         made[i].found.clear();
-        encode_apart(parts[done + i], call, false, *scratch, made[i], encode);
+        encode_apart(parts[done + i], call, false, worker, made[i], encode);
       }
     });
     for (size_t i = 0; i < count; ++i) {

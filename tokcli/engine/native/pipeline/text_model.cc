@@ -34,46 +34,50 @@ void add_place(Bytes part, Bytes text, Spans& spans) {
 
 }  // namespace
 
-void AddedTokens::build(const std::vector<std::string_view>& texts, std::vector<AddedToken> given) {
-  tokens = std::move(given);
-  std::vector<uint32_t> numbers(texts.size());
-  std::iota(numbers.begin(), numbers.end(), 0u);
-  trie.build(texts, numbers);
-  for (size_t i = 0; i < texts.size(); ++i) {
-    begins.add(static_cast<uint8_t>(texts[i].front()));
-    takes_after[static_cast<uint8_t>(texts[i].back())] |= tokens[i].right;
-    for (const std::string_view space : {" ", "\u2581"})
-      spans_spaces |= texts[i].find(space, tokens[i].single_word ? 0 : 1) != std::string_view::npos;
-  }
-}
-
-size_t TextModel::encode(Bytes text, Bytes raw_states, Bytes normalized_states, ScratchPool& pool, size_t threads,
-                         IdBuffer* out, Refusal& refusal, Spans* spans, Ends ends, double* sum) const {
-  const ScratchPool::Lease scratch(pool);
-  scratch->cache.expect_text(text.size());
-  Call call{pool, *scratch, IdSink(out, joins_unknown ? unknown.id : kNone), refusal, most_normalized(text), threads};
-  call.track(spans, text, text);
-  if (spans != nullptr && !knows_places()) {
-    refusal.is_refused = true;
+size_t TextModel::encode(const Task& task, TextWorker& worker, Refusal& refusal) const {
+  const Bytes text = task.text;
+  TextScratch* const scratch = &*worker.scratch;
+  if (model != nullptr) scratch->cache.expect_text(text.size());
+  Call call{worker, *scratch, IdSink(task.ids, joins_unknown ? unknown.id : kNone), refusal, most_normalized(text), task.threads};
+  call.track(task.spans, text, text);
+  if (task.spans != nullptr && !knows_places()) {
+    call.refuse();
     return 0;
   }
   call.ends_at_next = has_space_rules();
-  call.ends = ends;
-  if (sum != nullptr) call.sum = *sum;
-  bool is_first = ends.begin;
-  find_added(raw, raw_states, text, [&](Bytes segment, uint32_t id) {
+  call.ends = task.ends;
+  call.blanks = task.blanks;
+  call.take = task.take;
+  if (task.sum != nullptr) call.sum = *task.sum;
+  bool is_first = task.ends.begin;
+  find_added(raw, task.raw_states, text, [&](Bytes segment, uint32_t id) {
     call.scratch.word.pace.step(segment.size());
     if (id == kNone) {
-      encode_segment(segment, is_first, normalized_states, call);
+      encode_segment(segment, is_first, task.normalized_states, call);
     } else {
       call.sink.add(id);
-      if (spans != nullptr) add_place(segment, text, *spans);
+      if (task.spans != nullptr) add_place(segment, text, *task.spans);
+      add_blanks_of(segment, call);
     }
     is_first = false;
   });
-  if (sum != nullptr) *sum = call.sum;
+  if (task.sum != nullptr) *task.sum = call.sum;
   scratch->trim(text.size());
   return call.sink.count();
+}
+
+// Adds with how many spaces an added token begins and ends; the character of a space's byte in GPT-2's alphabet is one.
+void TextModel::add_blanks_of(Bytes token, Call& call) const {
+  if (call.blanks == nullptr) return;
+  const auto is_blank = [](uint32_t c) { return is_space(c) || c == 0x120; };
+  const uint8_t *const begin = token.data(), *const end = begin + token.size();
+  size_t left = 0, right = 0;
+  for (const uint8_t* p = begin; p < end && is_blank(next_char(p, end));) ++left;
+  for (const uint8_t* p = end; p > begin; ++right) {
+    const uint8_t* at = p = previous_char(p, begin);
+    if (!is_blank(next_char(at, end))) break;
+  }
+  call.add_blanks(left, right);
 }
 
 std::vector<uint64_t> TextModel::part_ends(Bytes text, Bytes raw_states, size_t size) const {
@@ -90,59 +94,6 @@ std::vector<uint64_t> TextModel::part_ends(Bytes text, Bytes raw_states, size_t 
   return ends;
 }
 
-void TextModel::find_tokens(Bytes text, Bytes raw_states, Bytes normalized_states, const VisitToken& visit) const {
-  const auto take = [&](Bytes segment, uint32_t id) {
-    if (id != kNone) visit(segment, id);
-  };
-  find_added(raw, raw_states, text, [&](Bytes segment, uint32_t id) {
-    if (id == kNone) find_added(normalized, normalized_states, segment, take);
-    else visit(segment, id);
-  });
-}
-
-// Calls visit(segment, id) for each added token in a text, and visit(segment, kNone) for what is between them.
-template <class Visit>
-void TextModel::find_added(const AddedTokens& added, Bytes states, Bytes text, const Visit& visit) const {
-  const uint8_t *const begin = text.data(), *const end = begin + text.size(), *at = begin;
-  const uint8_t* blanks_end = begin;  // of the white space after a token that takes it: it may hold many tokens
-  if (added.tokens.empty()) return text.empty() ? void() : visit(text, kNone);
-  const auto is_word = [&](const uint8_t* p) { return groups.is_word(next_char(p, end)); };
-  LongestSearch search(added.trie, text);
-  Pace pace;
-  for (const uint8_t* p = begin; p < end;) {
-    const uint8_t* const found = added.begins.find(p, end);
-    pace.step(1 + static_cast<size_t>(found - p) / 8);
-    if ((p = found) == end) break;
-    uint32_t number;
-    const size_t size = search.at(p, &number);
-    if (size == 0) {
-      ++p;
-      continue;
-    }
-    const AddedTokens::AddedToken& token = added.tokens[number];
-    const uint8_t *first = p, *last = p + size;
-    p = last;
-    if (states[number] == kIgnored) continue;
-    if (token.single_word &&
-        ((first > begin && is_word(previous_char(first, begin))) || (last < end && is_word(last))))
-      continue;
-    while (token.left && first > at) {
-      const uint8_t *before = previous_char(first, at), *q = before;
-      if (!is_space(next_char(q, end))) break;
-      first = before;
-    }
-    if (token.left) first = std::max(first, at);
-    if (token.right && last > blanks_end) {
-      for (const uint8_t* q = last; (blanks_end = q) < end && is_space(next_char(q, end));) continue;
-    }
-    if (token.right) last = blanks_end;
-    if (at < first) visit(Bytes{at, first}, kNone);
-    if (first < last) visit(Bytes{first, last}, token.id);  // else the token before has taken all of it as white space
-    at = last;
-  }
-  if (at < end) visit(Bytes{at, end}, kNone);
-}
-
 // A long segment that may be cut before spaces is normalized and encoded in parts, which threads share. Also one thread
 // takes part after part: what is made of each stays in the processor's cache.
 void TextModel::encode_segment(Bytes segment, bool is_first, Bytes states, Call& call) const {
@@ -155,64 +106,19 @@ void TextModel::encode_segment(Bytes segment, bool is_first, Bytes states, Call&
                     whole.end && part.data() + part.size() == segment.data() + segment.size()};
     encode_part(part, ends, is_first && ends.begin, states, one);
   };
-  if (!finds_in_parts() || segment.size() < 2 * kPartBytes) return encode_part(segment, whole, is_first, states, call);
+  const bool is_whole = models.which == Models::Used::kRanks && ((steps.empty() && call.spans == nullptr) || !ranks.may_cut());
+  if (is_whole || !finds_in_parts() || segment.size() < 2 * kPartBytes)
+    return encode_part(segment, whole, is_first, states, call);
   if (in_parts(segment, call, is_cut, encode)) return;
   const std::vector<Bytes> parts = parts_of(segment, kPartBytes, is_cut);
   size_t i = share_sums(parts, call, encode);
-  while (i < parts.size() && !call.refusal.is_refused) encode(parts[i++], call);
-}
-
-// Returns whether a text may be cut before a space, and each part be normalized and encoded on its own. Such a space is
-// between two letters or digits of ASCII that the steps of the normalizer change, if at all, each by itself, and that no
-// word or added token holds together with the space.
-bool TextModel::is_cut_before_space(const uint8_t* at, const uint8_t* begin, const uint8_t* end) const {
-  const auto is_plain = [](unsigned c) { return c - '0' < 10 || (c | 0x20) - 'a' < 26; };
-  if (at == begin || end - at < 2 || *at != ' ' || !is_plain(at[-1]) || !is_plain(at[1])) return false;
-  uint8_t left = at[-1], right = at[1];
-  std::string_view between = " ";
-  const auto holds = [](std::string_view text, uint8_t c) { return text.find(static_cast<char>(c)) != text.npos; };
-  for (const Step& step : steps) {
-    switch (step.kind) {
-      case Step::Kind::kPrepend:
-      case Step::Kind::kStrip:  // at the ends of the whole text
-      case Step::Kind::kSqueeze: break;  // more than one space
-      case Step::Kind::kReplace:
-        if (step.from == between) between = step.to;
-        else if (holds(step.from, left) || holds(step.from, right) || step.from.find(between) != std::string::npos) return false;
-        if (between != " " && between != space) return false;
-        break;
-      case Step::Kind::kChars:
-        left = chars.ascii(left);
-        right = chars.ascii(right);
-        if (between != " " || chars.ascii(' ') != ' ' || !is_plain(left) || !is_plain(right)) return false;
-        break;
-      case Step::Kind::kSpaces:
-        if (between != " " || !spaces.is_cut(left, right)) return false;
-        between = space;
-        break;
-    }
+  while (i < parts.size() && !call.refusal.is_refused) {
+    encode(parts[i++], call);
+    if (call.take == nullptr || i == parts.size() || call.refusal.is_refused) continue;
+    const auto done = static_cast<size_t>(parts[i].data() - segment.data());
+    (*call.take)(static_cast<size_t>(static_cast<double>(call.sink.count()) * 1.05 * segment.size() / done));
+    call.sink.buffer()->clear();
   }
-  return !normalized.takes_after[left] && is_cut_at(left, between);
-}
-
-// Returns whether no word holds a character of ASCII and what is after it: a space, or what spaces become.
-bool TextModel::is_cut_at(uint32_t left, std::string_view between) const {
-  const uint8_t *p = bytes_of(between).data(), *const end = p + between.size();
-  const uint32_t right = next_char(p, end);
-  if (has_classes) return groups.group_of(right) == CharacterGroups::kRemoved;
-  if (has_metaspace) {
-    if (prefixes_blindly) return false;
-    if (metaspace_splits) return true;
-    between = space;
-  }
-  if (whole_first) return false;  // a part would be looked up as a piece
-  if (word_cut == WordCut::kWherePossible) {
-    const Bytes text = bytes_of(between);
-    p = text.data();
-    return !pairs.may_hold(left, next_char(p, p + text.size())) &&
-           (!cuts_before_known || tokens.strings.find(text.data(), text.size()) != kNone);
-  }
-  return word_cut == WordCut::kAtSpaces && between == space;
 }
 
 void TextModel::encode_part(Bytes part, Ends ends, bool is_first, Bytes states, Call& call) const {
@@ -224,54 +130,14 @@ void TextModel::encode_part(Bytes part, Ends ends, bool is_first, Bytes states, 
     } else {
       call.sink.add(id);
       call.add_span(segment.data(), segment.data() + segment.size());
+      add_blanks_of(segment, call);
     }
     is_first = false;
   });
 }
 
-// Returns a normalized segment, or part of one. The steps write to two texts in turn.
-Bytes TextModel::normalize(Bytes segment, Ends ends, Call& call) const {
-  std::string *to = &call.scratch.one, *other = &call.scratch.other;
-  Origins *to_origins = &call.scratch.one_origins, *origins = &call.scratch.other_origins;  // those of `segment`
-  if (call.spans != nullptr) origins->begin(static_cast<size_t>(segment.data() - call.raw.data()));
-  std::optional<Tracking> tracking;
-  for (const Step& step : steps) {
-    if (step.kind == Step::Kind::kStrip) {
-      const Bytes left = stripped(segment, step.left && ends.begin, step.right && ends.end);
-      if (call.spans != nullptr) origins->drop(static_cast<size_t>(left.data() - segment.data()));
-      segment = left;
-      continue;
-    }
-    if (call.spans != nullptr) tracking.emplace(*origins, *to_origins);
-    Tracking* const kept = tracking ? &*tracking : nullptr;
-    to->clear();
-    to->reserve(segment.size() + 16);
-    switch (step.kind) {
-      case Step::Kind::kPrepend:
-        if (ends.begin && !segment.empty()) *to = step.to;
-        if (kept != nullptr && !to->empty()) kept->replaced(0, step.to, 0);
-        if (kept != nullptr && !segment.empty()) kept->copied(0, segment.size(), to->size());
-        to->append(view_of(segment));
-        break;
-      case Step::Kind::kReplace:
-        call.refusal.is_refused |= !replace_all(segment, step.from, step.to, call.most, *to, kept);
-        break;
-      case Step::Kind::kSqueeze: squeeze_spaces(segment, step.to, *to, kept); break;
-      case Step::Kind::kChars: call.refusal.is_refused |= !chars.apply(segment, *to, kept); break;
-      case Step::Kind::kSpaces: call.refusal.is_refused |= !spaces.apply(segment, ends, call.most, *to, kept); break;
-      case Step::Kind::kStrip: break;
-    }
-    call.refusal.is_refused |= to->size() > call.most;
-    segment = bytes_of(*to);
-    if (call.refusal.is_refused) return segment;
-    std::swap(to, other);
-    std::swap(to_origins, origins);
-  }
-  if (call.spans != nullptr) call.cut_from(segment.data(), *origins);
-  return segment;
-}
-
 void TextModel::encode_pieces(Bytes text, bool is_first, Call& call) const {
+  if (models.which == Models::Used::kRanks) return encode_ranks(text, call);
   const auto is_after_removed = [&](const uint8_t* at, const uint8_t* first, const uint8_t* end) {
     const uint8_t* before = previous_char(at, first);
     return groups.group_of(next_char(before, end)) == CharacterGroups::kRemoved;

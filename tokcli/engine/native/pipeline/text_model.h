@@ -1,15 +1,18 @@
-// From text to ids for tokenizers that are not byte-level. The twin of engine/pipeline/pipeline.py and of
+// From text to ids through all stages of a tokenizer. The twin of engine/pipeline/pipeline.py and of
 // engine/sentencepiece/model.py, made by engine/bindings.
 //
 // A text goes through these stages, each of which a tokenizer may lack: added tokens are found in it (`raw`); what is
 // between them is normalized; added tokens are found in normalized text (`normalized`); characters cut it into pieces
 // by their classes, and a metaspace is put before pieces; a piece is cut into words where no token crosses; and a model
 // turns words into ids, with a cache of words. Words wait until there are 64 of them, so that their places in the cache
-// are read together. Threads may share a long text.
+// are read together. For byte-level tokenizers, ranks and a pattern (rank_model.h) do all that follows the added tokens.
+// Threads may share a long text.
 #pragma once
 
 #include <array>
 #include <functional>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,59 +21,16 @@
 #include "models/unigram.h"
 #include "models/word_cache.h"
 #include "models/word_models.h"
-#include "pipeline/char_rules.h"
-#include "pipeline/space_rules.h"
-#include "pipeline/steps.h"
+#include "stages/added_tokens.h"
+#include "stages/char_rules.h"
+#include "stages/form_check.h"
+#include "pipeline/rank_model.h"
+#include "stages/space_rules.h"
+#include "stages/steps.h"
 #include "text/byte_set.h"
 #include "text/spans.h"
 
 namespace tokcli {
-
-// Archives a vector whose items have fields.
-template <class Archive, class T>
-void each_item(Archive& archive, std::vector<T>& items) {
-  uint32_t count = static_cast<uint32_t>(items.size());
-  archive.plain(count);
-  for (uint32_t i = 0; i < count; ++i) {
-    if constexpr (Archive::kReads) items.emplace_back();  // one by one: an image may be too short for them
-    items[i].fields(archive);
-  }
-}
-
-// Added tokens, which are found in a text before it is encoded (engine/pipeline/added_tokens.py).
-struct AddedTokens {
-  // `left`, `right`: the token takes the white space on that side.
-  struct AddedToken {
-    uint32_t id = 0;
-    bool single_word = false, left = false, right = false;
-    template <class Archive>
-    void fields(Archive& archive) {
-      archive.plain(id);
-      for (bool* flag : {&single_word, &left, &right}) archive.flag(*flag);
-    }
-  };
-  std::vector<AddedToken> tokens;
-  Trie trie;       // from texts to numbers of tokens
-  ByteSet begins;  // the bytes that tokens begin with
-  // Whether text may be cut before a space (or U+2581, which spaces become), so that the same tokens are found in its
-  // parts: a token may hold one across the cut, look at what is before it, or, after its last byte, take it.
-  bool spans_spaces = false;
-  std::array<bool, 256> takes_after{};
-  // Sets the tokens, once; each has a text that is not empty, and no two have the same.
-  void build(const std::vector<std::string_view>& texts, std::vector<AddedToken> given);
-  template <class Archive>
-  void fields(Archive& archive) {
-    each_item(archive, tokens);
-    trie.fields(archive);
-    for (unsigned byte = 0; byte < 256; ++byte) {
-      bool begins_one = begins.has(static_cast<uint8_t>(byte));
-      archive.flag(begins_one);
-      if (begins_one) begins.add(static_cast<uint8_t>(byte));
-    }
-    archive.flag(spans_spaces);
-    for (bool& takes_one : takes_after) archive.flag(takes_one);
-  }
-};
 
 // The tokens of characters that are words by themselves. They need no model: there is only one path through one character.
 class SingleChars {
@@ -104,6 +64,7 @@ struct TextScratch {
   std::array<WaitingWord, kMostWaiting> waiting;
   WordScratch word;
   std::string one, other;  // normalized text: steps read one of these and write the other
+  ByteBuffer formed;       // a text in a normal form
   std::string piece;       // a piece with its metaspaces
   Origins one_origins, other_origins, piece_origins;  // of these three, where places are kept
   std::vector<uint32_t> unknown;  // the ids of an unknown word
@@ -111,7 +72,8 @@ struct TextScratch {
   // Gives back what a text of so many bytes has taken, if that is much.
   void trim(size_t size) {
     constexpr size_t kMostKept = size_t{1} << 22;  // bytes
-    if (std::max({size, one.capacity(), other.capacity(), piece.capacity()}) <= kMostKept) return;
+    if (std::max({size, one.capacity(), other.capacity(), piece.capacity(), formed.capacity()}) <= kMostKept) return;
+    formed = {};
     for (std::string* text : {&one, &other, &piece}) std::string().swap(*text);
     for (Origins* origins : {&one_origins, &other_origins, &piece_origins}) *origins = {};
     word = {};
@@ -119,6 +81,14 @@ struct TextScratch {
 };
 
 using ScratchPool = WorkerPool<TextScratch, TextScratch::Source>;
+
+// What one thread needs to encode texts, one after another.
+struct TextWorker {
+  explicit TextWorker(ScratchPool& pool) : pool(pool), scratch(pool) {}
+  ScratchPool& pool;  // for further threads
+  ScratchPool::Lease scratch;
+  std::optional<EncoderPool::Lease> encoder;  // for ranks
+};
 
 // Whether a text is left to Python, which alone can encode it.
 struct Refusal {
@@ -144,13 +114,15 @@ struct Models {
   WholeModel whole;
   Unigram unigram;
   UnigramModel unigram_words;
-  enum class Used : uint8_t { kNone, kPieces, kPairs, kWordPiece, kWhole, kUnigram } which = Used::kNone;
+  // kRanks: none of these, but TextModel::ranks
+  enum class Used : uint8_t { kNone, kPieces, kPairs, kWordPiece, kWhole, kUnigram, kRanks } which = Used::kNone;
 
   template <class Archive>
   void fields(Archive& archive) {
-    archive.choice(which, 6);
+    archive.choice(which, 7);
     switch (which) {
-      case Used::kNone: break;
+      case Used::kNone:
+      case Used::kRanks: break;
       case Used::kPieces: return pieces.fields(archive);
       case Used::kPairs: return pairs.fields(archive);
       case Used::kWordPiece: return word_piece.fields(archive);
@@ -161,6 +133,7 @@ struct Models {
   bool fits() const {
     switch (which) {
       case Used::kNone: return false;
+      case Used::kRanks: return true;
       case Used::kPieces: return pieces.fits();
       case Used::kPairs: return pairs.fits();
       case Used::kWordPiece: return word_piece.fits();
@@ -171,7 +144,8 @@ struct Models {
   }
   const WordModel* used() const {
     switch (which) {
-      case Used::kNone: return nullptr;
+      case Used::kNone:
+      case Used::kRanks: return nullptr;
       case Used::kPieces: return &pieces;
       case Used::kPairs: return &pairs;
       case Used::kWordPiece: return &word_piece;
@@ -192,7 +166,8 @@ struct TextModel {
   Tokens tokens;
   Unknown unknown;
   Models models{tokens, unknown};
-  const WordModel* model = nullptr;  // the model that is used
+  const WordModel* model = nullptr;  // the model that is used, if it is one of words
+  RankModel ranks;                   // the model of Used::kRanks; set again once an image was opened
   Sums sums = Sums::kPerWord;
   WordCut word_cut = WordCut::kNowhere;
   bool whole_first = false;        // a piece that is a token is that token
@@ -204,15 +179,13 @@ struct TextModel {
   AddedTokens raw, normalized;     // tokens that are found before and after normalizing
   std::vector<Step> steps;
   CharRules chars;
+  std::optional<FormCheck> form;   // the steps of `chars`, where they are one normal form
   SpaceRules spaces;
   bool has_classes = false;        // pieces are cut where the group of characters changes
   CharacterGroups groups;          // by which pieces are cut
   bool has_metaspace = false, metaspace_splits = false;
   bool prefixes_blindly = false;   // a metaspace is put before each piece, also where one is, and spaces stay
   MetaspacePrefix prefix = MetaspacePrefix::kNever;
-
-  // What a call does with each added token: it is not looked for, is found, or is found and taken as text.
-  static constexpr uint8_t kNotFound = 0, kFound = 1, kIgnored = 2;
 
   template <class Archive>
   void fields(Archive& archive) {
@@ -235,34 +208,45 @@ struct TextModel {
     archive.choice(prefix, 3);
     if constexpr (Archive::kReads) {
       model = models.used();
-      chars.prepare();
+      prepare_chars();
     }
   }
   bool fits() const;
+  // Returns whether there is a model to encode with.
+  bool is_ready() const { return model != nullptr || ranks.encoders != nullptr; }
+  // To be called once the steps for characters are set.
+  void prepare_chars();
   // Fills an empty model from an image, which has to stay where it is. Throws std::invalid_argument where it is no
   // image.
   void open(Bytes image);
 
-  // Returns the number of ids of a text, and appends them to `out` if that is not null. At most `threads` share the work; the
-  // two strings of states have a byte for each added token. Where the text is refused, the ids are not to be
-  // used. `spans` (null where they are not wanted) gets two numbers for each id: the first and the past-the-end byte,
-  // which are between characters of the text. `ends` are those of a part that part_ends has cut out of a longer text. Where
-  // sums go through the whole text, `sum` (null: 0) is the one before such a part, and then the one after it.
-  size_t encode(Bytes text, Bytes raw_states, Bytes normalized_states, ScratchPool& pool, size_t threads, IdBuffer* out,
-                Refusal& refusal, Spans* spans = nullptr, Ends ends = {}, double* sum = nullptr) const;
+  // What encode is asked. At most `threads` share the work; the two strings of states have a byte for each added token.
+  struct Task {
+    Bytes text, raw_states, normalized_states;
+    size_t threads = 1;
+    Ends ends{};            // those of a part that part_ends has cut out of a longer text
+    double* sum = nullptr;  // where sums go through the whole text: the one before such a part (null: 0), then the one after it
+    // What is wanted; null for what is not. `ids` are appended. `spans` gets two numbers for each id: the first and the
+    // past-the-end byte, which are between characters of the text. `blanks` gets two more, of ranks only: with how many
+    // spaces its text begins and ends. `take`, of ranks without spans, is called to take ids out of `ids` (EncoderPool).
+    IdBuffer* ids = nullptr;
+    Spans* spans = nullptr;
+    IdBuffer* blanks = nullptr;
+    const EncoderPool::TakeIds* take = nullptr;
+  };
+  // Returns the number of ids of a text. Where it is refused, what was appended is not to be used.
+  size_t encode(const Task& task, TextWorker& worker, Refusal& refusal) const;
   // Returns where parts of a text end, each of `size` bytes or a few more, that have its ids and their places also one by
   // one. There are none where it has to be encoded whole.
   std::vector<uint64_t> part_ends(Bytes text, Bytes raw_states, size_t size) const;
-  // Calls visit(part of the text, id) for each added token that is found in a text which the steps do not change.
-  using VisitToken = std::function<void(Bytes, uint32_t)>;
-  void find_tokens(Bytes text, Bytes raw_states, Bytes normalized_states, const VisitToken& visit) const;
-
  private:
   struct Call;
   struct FoundWords;
   struct Made;
   template <class Visit>
-  void find_added(const AddedTokens& added, Bytes states, Bytes text, const Visit& visit) const;
+  void find_added(const AddedTokens& added, Bytes states, Bytes text, const Visit& visit) const {
+    added.find(text, states, [this](uint32_t c) { return groups.is_word(c); }, visit);
+  }
   void encode_segment(Bytes segment, bool is_first, Bytes states, Call& call) const;
   void encode_part(Bytes part, Ends ends, bool is_first, Bytes states, Call& call) const;
   bool finds_in_parts() const { return normalized.tokens.empty() || (!normalized.spans_spaces && sums == Sums::kPerWord); }
@@ -272,6 +256,9 @@ struct TextModel {
   bool has_space_rules() const;
   bool knows_places() const;
   void encode_pieces(Bytes text, bool is_first, Call& call) const;
+  void encode_ranks(Bytes text, Call& call) const;
+  void add_blanks_of(Bytes token, Call& call) const;
+  void place_ranks(Bytes text, Bytes whole, std::span<const uint32_t> ids, Call& call) const;
   void encode_piece(Bytes piece, bool is_first, Call& call) const;
   void encode_in_row(std::string_view before, Bytes piece, Call& call) const;
   void encode_words(Bytes piece, Call& call) const;
@@ -279,7 +266,7 @@ struct TextModel {
   bool is_cut(const uint8_t* at, const uint8_t* begin, const uint8_t* end) const;
   bool may_share(const Call& call) const;
   template <class Encode>
-  void encode_apart(Bytes text, const Call& call, bool keeps_ids, TextScratch& scratch, Made& made,
+  void encode_apart(Bytes text, const Call& call, bool keeps_ids, TextWorker& worker, Made& made,
                     const Encode& encode) const;
   template <class IsCut, class Encode>
   bool in_parts(Bytes text, Call& call, const IsCut& is_cut, const Encode& encode) const;

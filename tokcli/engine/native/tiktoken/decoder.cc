@@ -76,28 +76,6 @@ uint64_t* put_span(int64_t& at, bool begins_inside, size_t size, uint64_t* out) 
   return out;
 }
 
-// Writes how many spaces a token begins and ends with.
-uint32_t* put_blanks(std::string_view token, uint32_t* out) {
-  size_t first = 0, last = token.size();
-  while (first < token.size() && token[first] == ' ') ++first;
-  while (last > 0 && token[last - 1] == ' ') --last;
-  *out++ = static_cast<uint32_t>(first);
-  *out++ = static_cast<uint32_t>(token.size() - last);
-  return out;
-}
-
-// Returns whether the text at `p` begins with the bytes of a token, which is not longer than the text. Those of most tokens
-// are compared together.
-bool has_text(std::string_view token, const char* p, const char* end, const Vocabulary& vocabulary) {
-  if (token.size() > sizeof(uint64_t) || static_cast<size_t>(end - p) < sizeof(uint64_t) ||
-      !vocabulary.may_read(token.data(), sizeof(uint64_t)) || std::endian::native != std::endian::little)
-    return std::memcmp(token.data(), p, token.size()) == 0;
-  uint64_t own, other;
-  std::memcpy(&own, token.data(), sizeof own);
-  std::memcpy(&other, p, sizeof other);
-  return token.empty() || (own ^ other) << 8 * (sizeof own - token.size()) == 0;
-}
-
 }  // namespace
 
 // (A character belongs to every token that has bytes of it.)
@@ -106,25 +84,6 @@ std::optional<uint32_t> Decoder::spans(const IdView& ids, int64_t at, bool in_ch
     out = put_span(at, in_chars && !bytes.empty() && goes_on(bytes[0]),
                    bytes.size() - (in_chars ? inner_bytes(bytes, vocabulary_) : 0), out);
   });
-}
-
-// (Profile: going through the tokens four times, for their bytes, spans, blanks and trimmed spans, took longer than
-// encoding.)
-bool Decoder::place(const IdView& ids, Bytes text, int64_t at, uint64_t* spans, uint32_t* blanks) const {
-  const bool has_bytes = is_ascii(text);
-  const char *p = view_of(text).data(), *const end = p + text.size();
-  bool is_same = true;
-  const auto unknown = each_token(ids, [&](std::string_view bytes) {
-    if (!is_same || bytes.size() > static_cast<size_t>(end - p) || !has_text(bytes, p, end, vocabulary_)) {
-      is_same = false;
-      return;
-    }
-    p += bytes.size();
-    const bool goes_on_first = !has_bytes && !bytes.empty() && goes_on(bytes[0]);
-    spans = put_span(at, goes_on_first, bytes.size() - (has_bytes ? 0 : inner_bytes(bytes, vocabulary_)), spans);
-    if (blanks != nullptr) blanks = put_blanks(bytes, blanks);
-  });
-  return !unknown && is_same && p == end;
 }
 
 // Tokens are short. Sixteen bytes are copied wherever so many may be read and written, which takes no loop; what is too

@@ -34,9 +34,6 @@ class Decoder {
   // which are before the first id (text/spans.h). Returns the first id that is no token, and then what was written is not
   // to be used.
   std::optional<uint32_t> spans(const IdView& ids, int64_t at, bool in_chars, uint64_t* out) const;
-  // Writes the spans of ids in characters; and, unless `blanks` is null, with how many spaces the bytes of each begin and
-  // end. Returns false, and what was written is not to be used, where the ids do not have the bytes of the text.
-  bool place(const IdView& ids, Bytes text, int64_t at, uint64_t* spans, uint32_t* blanks) const;
 
  private:
   template <class Visit>

@@ -42,7 +42,7 @@ def opened(container: Container, sha256: str, origin: Origin) -> LazyRanks | Tex
 
 def _family(name: str) -> Family | None:
     """Return the `Family` that has a family of tokenizers, or a kind of container, of this name; None without one."""
-    if name in ("tokenizer.json", "pipeline", "segments"):
+    if name in ("tokenizer.json", "pipeline"):
         from tokcli.registry.compiled.kinds.pipelines import FAMILY as PIPELINES  # 6 ms
 
         return PIPELINES

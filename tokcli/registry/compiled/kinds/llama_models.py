@@ -55,7 +55,7 @@ def _open(container: Container, origin: Origin) -> LlamaCpp:
         name=origin.name,
         ready_tokens=FoundTokens(header["special_tokens"], found),
     )
-    model.set_native_model(NativeText(native_model(container)))
+    model.set_native_model(NativeText(native_model(container.sections[IMAGE])))
     return model
 
 

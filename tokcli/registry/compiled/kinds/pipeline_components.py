@@ -4,27 +4,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-from tokcli.engine.bindings.pipelines import added_texts
+from tokcli.engine.bindings.pipelines import added_texts, ranks_of
 from tokcli.engine.pipeline.added_tokens import AddedToken
 from tokcli.engine.pipeline.decode_steps import decode_stream
 from tokcli.engine.pipeline.decoders import Decoder, decoded
 from tokcli.engine.pipeline.models import WordLevel
 from tokcli.engine.pipeline.pipeline import Pipeline
-from tokcli.engine.shortcut.shortcut import Shortcut
 from tokcli.engine.stream.decoding import ByteDecoder
 from tokcli.formats.huggingface.decoders import decoder_of
 from tokcli.formats.huggingface.reader import read_components
 from tokcli.formats.strict_json import JsonNode
 from tokcli.registry.compiled.compiled_tokenizer import facts_of
 from tokcli.registry.compiled.container import IMAGE, Packed
-from tokcli.registry.compiled.kinds.ranked import shortcut_header
 from tokcli.registry.compiled.token_columns import ADDED_FLAGS, pack_columns
 
 _SPREAD = 4  # tokens are kept if the ids from 0 to the largest are at most so many times as many as the tokens
+_RANKS = ("patterns", "are_in_row", "exact", "exceptions", "puts_space")  # of RankSettings
 _SPREAD_OF_FEW = 1 << 16  # plus this number
 
 
@@ -46,10 +44,6 @@ class PipelineComponents:
     def without_model(self) -> Pipeline:
         """The pipeline with a model that has no tokens."""
         return read_components(self._node, WordLevel({}, ""), self._added)
-
-    def with_shortcut(self, shortcut: Shortcut) -> Pipeline:
-        """Return the pipeline with, instead of its model, a shortcut for the segments between its added tokens."""
-        return replace(self.without_model, ready_shortcut=shortcut)
 
     @cached_property
     def _decoder(self) -> Decoder:
@@ -73,42 +67,33 @@ def added_tokens(header: Mapping[str, Any]) -> list[AddedToken]:
 
 
 def pack(pipeline: Pipeline) -> Packed | None:
-    """Return the header and the sections for a pipeline; None if neither a native twin nor ranks do its work."""
+    """Return the header and the sections for a pipeline; None if it has no native twin."""
     texts = pipeline.model.texts()
     size = max(texts, default=-1) + 1
     if pipeline.parts is None or size > _SPREAD * len(texts) + _SPREAD_OF_FEW:
         return None
-    made = _twin_members(pipeline) or _segment_members(pipeline)
-    if made is None:
+    twin = pipeline.native
+    if twin is None:
         return None
-    header, image = made
-    header |= {
-        **facts_of(pipeline).header(),
+    ranks = ranks_of(pipeline) if pipeline.is_byte_level else None
+    numbers = {id(token): at for at, token in enumerate(pipeline.added)}
+    raw, normalized = ([numbers[id(token)] for token in found.values()] for found in added_texts(pipeline))
+    image = twin.image() if ranks is None else bytes(ranks.image)
+    header = {
+        "kind": "pipeline",
+        **facts_of(pipeline, None if ranks is None else image).header(),
         "added_texts": [t.content for t in pipeline.added],
         "added_ids": [t.id for t in pipeline.added],
         "added_flags": [sum(getattr(t, flag) << at for at, flag in enumerate(ADDED_FLAGS)) for t in pipeline.added],
+        "raw": raw,
+        "normalized": normalized,
+        "ranks": None if ranks is None else {name: getattr(ranks, name) for name in _RANKS},
     }
     rows = [texts.get(number, "") for number in range(size)]
     sections = {
         IMAGE: image,
+        "stages": b"" if ranks is None else twin.image(),
         "tokens": pack_columns(rows, [0.0] * size, [number in texts for number in range(size)]),
         "components": json.dumps(pipeline.parts).encode(),
     }
     return header, sections
-
-
-def _twin_members(pipeline: Pipeline) -> tuple[dict[str, Any], bytes] | None:
-    """Return the members of the header for a pipeline with a native twin, and its image."""
-    if pipeline.native is None:
-        return None
-    numbers = {id(token): at for at, token in enumerate(pipeline.added)}
-    raw, normalized = ([numbers[id(token)] for token in found.values()] for found in added_texts(pipeline))
-    return {"kind": "pipeline", "raw": raw, "normalized": normalized}, pipeline.native.image()
-
-
-def _segment_members(pipeline: Pipeline) -> tuple[dict[str, Any], bytes] | None:
-    """Return the members of the header for a pipeline whose segments are merged by ranks, and the ranks' image."""
-    shortcut = pipeline.segment_shortcut
-    if shortcut is None or pipeline.needs_start:
-        return None
-    return {"kind": "segments", **shortcut_header(shortcut)}, bytes(shortcut.load_image())

@@ -44,6 +44,7 @@ SHORTCUT_CHECKS: Mapping[str, Check] = {  # of the fields of a Shortcut that a h
     "whole_only": are_texts,
     "form": optional(("NFC", "NFD", "NFKC", "NFKD").__contains__),
     "prefix_space": is_flag,
+    "hides_tokens": is_flag,
     "row": are_texts,
     "cut": optional(is_text),
     "max_rank": is_id,

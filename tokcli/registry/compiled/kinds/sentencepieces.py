@@ -73,7 +73,7 @@ def _is_settings(value: Any) -> bool:
 
 
 def _open(container: Container, origin: Origin) -> TextTokenizer:
-    native = NativeText(native_model(container))
+    native = NativeText(native_model(container.sections[IMAGE]))
 
     def whole() -> TextTokenizer:
         from tokcli.registry.compiled.kinds.sentencepiece_tables import model_of  # 10 ms that counting saves

@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <array>
 
-#include "characters/char_steps.h"
+#include "characters/characters.h"
+#include "characters/normal_forms.h"
 #include "module/python_views.h"
 
 namespace tokcli {

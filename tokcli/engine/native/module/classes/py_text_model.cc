@@ -5,6 +5,7 @@
 
 #include "input/records.h"
 #include "input/valid_utf8.h"
+#include "module/classes/batches.h"
 #include "text/utf8.h"
 
 namespace tokcli {
@@ -14,6 +15,16 @@ constexpr size_t kMostUnits = size_t{1} << 28;  // of a text
 
 nb::object both(IdBuffer ids, Spans spans) {
   return tuple_of(nb::cast(std::move(ids)), nb::cast(std::move(spans)));
+}
+
+// Writes the UTF-8 of a text to `bytes`, in `room` where it is not UTF-8 already; returns false where it has a lone surrogate.
+bool as_utf8(const Text& text, ByteBuffer& room, Bytes& bytes) {
+  bytes = text.bytes();
+  if (text.is_utf8) return true;
+  uint8_t* const to = room.reserve(text.size * (text.unit == 1 ? 2 : text.unit == 2 ? 3 : 4) + kMostUtf8);
+  const size_t size = to_utf8(text, to);
+  bytes = {to, size == kSurrogate ? 0 : size};
+  return size != kSurrogate;
 }
 
 // Throws std::invalid_argument where a record begins or ends within a character of its text.
@@ -26,6 +37,22 @@ void check_whole(Bytes record, Bytes text) {
 
 }  // namespace
 
+void PyTextModel::check_states(const StableView& raw, const StableView& normalized) const {
+  if (raw.bytes().size() != model_.raw.tokens.size() || normalized.bytes().size() != model_.normalized.tokens.size())
+    throw nb::value_error("each added token needs a state");
+}
+
+// Calls work(UTF-8, refusal), or refuses a text that is too long or has a lone surrogate; std::invalid_argument for a buffer
+// of anything but UTF-8. Needs no GIL.
+template <class Work>
+void PyTextModel::read(const AnyText& given, ByteBuffer& utf8, Refusal& refusal, const Work& work) {
+  const Text& text = given.text();
+  Bytes bytes = text.bytes();
+  if (given.is_buffer() && valid_utf8(bytes) != bytes.size()) throw std::invalid_argument("the text is not UTF-8");
+  refusal.is_refused |= !as_utf8(text, utf8, bytes) || (model_.model != nullptr && text.size > kMostUnits);
+  if (!refusal.is_refused) work(bytes, refusal);
+}
+
 // Calls work(UTF-8, states, states, refusal) without the GIL, and make() unless the text is refused then. `measures`: the work
 // needs to know how long tokens are.
 template <class Work, class Make>
@@ -33,49 +60,39 @@ nb::object PyTextModel::ask(nb::handle object, nb::handle raw, nb::handle normal
                             bool measures) {
   close();
   const AnyText given(object);
-  const Text& text = given.text();
   const StableView raw_states(raw), normalized_states(normalized);
-  const auto fit = [](const StableView& states, const AddedTokens& added) {
-    return states.bytes().size() == added.tokens.size();
-  };
-  if (!fit(raw_states, model_.raw) || !fit(normalized_states, model_.normalized))
-    throw nb::value_error("each added token needs a state");
+  check_states(raw_states, normalized_states);
   Refusal refusal;
-  if (text.size > kMostUnits) return nb::none();
   {
     const ReleasedGil released;
     ByteBuffer utf8;
-    Bytes bytes = text.bytes();
-    if (given.is_buffer() && valid_utf8(bytes) != bytes.size()) throw std::invalid_argument("the text is not UTF-8");
-    if (!text.is_utf8) {
-      uint8_t* const room = utf8.reserve(text.size * (text.unit == 1 ? 2 : text.unit == 2 ? 3 : 4) + kMostUtf8);
-      const size_t size = to_utf8(text, room);
-      if (size == kSurrogate) refusal.is_refused = true;
-      bytes = {room, size == kSurrogate ? 0 : size};
-    }
-    if (!refusal.is_refused) {
+    read(given, utf8, refusal, [&](Bytes bytes, Refusal&) {
       if (measures) measure_tokens();
       const ReadersLock::Reading reading(sizes_lock_);
       work(bytes, raw_states.bytes(), normalized_states.bytes(), refusal);
-    }
+    });
   }
   return refusal.is_refused ? nb::none() : nb::object(make());
 }
 
-// Calls make(ids, count). Without `kKeepsIds`, the ids are counted only.
-template <bool kKeepsIds, class Make>
-nb::object PyTextModel::encode_with(nb::handle text, nb::handle raw, nb::handle normalized, size_t threads, const Make& make,
-                                    Spans* spans, Ends ends, double* sum) {
-  IdBuffer ids;
+// Does what a task asks, of which the text and the states are not set yet; then calls make(count).
+template <class Make>
+nb::object PyTextModel::encode_with(nb::handle text, nb::handle raw, nb::handle normalized, const TextModel::Task& given,
+                                    const Make& make) {
   size_t count = 0;
+  Spans* const spans = given.spans;
   const auto encode = [&](Bytes bytes, Bytes raw_states, Bytes normalized_states, Refusal& refusal) {
-    count = model_.encode(bytes, raw_states, normalized_states, pool_, threads, kKeepsIds ? &ids : nullptr, refusal, spans,
-                          ends, sum);
+    TextModel::Task task = given;
+    task.text = bytes;
+    task.raw_states = raw_states;
+    task.normalized_states = normalized_states;
+    TextWorker worker(pool_);
+    count = model_.encode(task, worker, refusal);
     if (spans == nullptr || refusal.is_refused) return;
-    if (spans->size() == 2 * ids.size()) to_char_spans(bytes, {spans->data(), spans->size()});
+    if (spans->size() == 2 * given.ids->size()) to_char_spans(bytes, {spans->data(), spans->size()});
     else refusal.is_refused = true;
   };
-  return ask(text, raw, normalized, encode, [&] { return make(std::move(ids), count); }, spans != nullptr);
+  return ask(text, raw, normalized, encode, [&] { return make(count); }, spans != nullptr);
 }
 
 // Finds out how long tokens are, when places are first asked for.
@@ -93,22 +110,102 @@ void PyTextModel::measure_tokens() {
 // --- encoding ------------------------------------------------------------------------------------------------------
 
 nb::object PyTextModel::encode(nb::handle text, nb::handle raw, nb::handle normalized, Number<size_t> threads, bool as_list) {
-  const auto make = [&](IdBuffer ids, size_t) {
+  IdBuffer ids;
+  TextModel::Task task;
+  task.ids = &ids;
+  task.threads = threads;
+  if (as_list && model_.ranks.encoders != nullptr) return list_of_ranks(text, raw, normalized, task);
+  return encode_with(text, raw, normalized, task, [&](size_t) {
     return as_list ? nb::object(list_of(ints_, ids.data(), ids.size())) : nb::cast(std::move(ids));
-  };
-  return encode_with(text, raw, normalized, threads, make);
+  });
+}
+// (Part by part, so that the ids need little memory.)
+nb::object PyTextModel::list_of_ranks(nb::handle text, nb::handle raw, nb::handle normalized, TextModel::Task task) {
+  close();
+  const AnyText given(text);
+  const StableView raw_states(raw), normalized_states(normalized);
+  check_states(raw_states, normalized_states);
+  IdList list(ints_);
+  Refusal refusal;
+  {
+    ReleasedGil released;
+    const EncoderPool::TakeIds take = [&](size_t all) {
+      released.with_gil([&] { list.append({task.ids->data(), task.ids->size()}, all); });
+    };
+    ByteBuffer utf8;
+    read(given, utf8, refusal, [&](Bytes bytes, Refusal&) {
+      task.text = bytes;
+      task.raw_states = raw_states.bytes();
+      task.normalized_states = normalized_states.bytes();
+      if (task.threads == 1) task.take = &take;
+      TextWorker worker(pool_);
+      model_.encode(task, worker, refusal);
+    });
+  }
+  if (refusal.is_refused) return nb::none();
+  list.append({task.ids->data(), task.ids->size()}, 0);
+  return list.take();
 }
 nb::object PyTextModel::count(nb::handle text, nb::handle raw, nb::handle normalized, Number<size_t> threads) {
-  return encode_with<false>(text, raw, normalized, threads, [&](IdBuffer, size_t count) { return nb::int_(count); });
+  TextModel::Task task;
+  task.threads = threads;
+  return encode_with(text, raw, normalized, task, [&](size_t count) { return nb::int_(count); });
+}
+nb::object PyTextModel::encode_batch(nb::list given, nb::handle raw, nb::handle normalized, Number<size_t> given_threads,
+                                     bool as_lists) {
+  close();
+  const ListOfTexts texts(given);
+  const StableView raw_states(raw), normalized_states(normalized);
+  check_states(raw_states, normalized_states);
+  const int threads = static_cast<int>(std::min<size_t>(given_threads, 1 << 16));
+  TakenShares taken(ints_, as_lists);
+  const auto make = [&](bool of_several) -> EncodeText {
+    const auto worker = std::make_shared<TextWorker>(pool_);
+    if (of_several && model_.ranks.encoders != nullptr) {
+      worker->encoder.emplace(*model_.ranks.encoders);
+      (*worker->encoder)->make_pages();
+    }
+    const auto utf8 = std::make_shared<ByteBuffer>();
+    return [=, this, &raw_states, &normalized_states](const Text& text, IdBuffer* ids, Result* result) {
+      TextModel::Task task;
+      const size_t before = ids->size();
+      Refusal refusal;
+      utf8->clear();
+      if (!as_utf8(text, *utf8, task.text) || (model_.model != nullptr && text.size > kMostUnits)) return false;
+      task.raw_states = raw_states.bytes();
+      task.normalized_states = normalized_states.bytes();
+      task.ids = ids;
+      result->count = model_.encode(task, *worker, refusal);
+      if (refusal.is_refused) ids->cut(before);
+      return !refusal.is_refused;
+    };
+  };
+  {
+    ReleasedGil released;
+    const ReadersLock::Reading reading(sizes_lock_);
+    encode_in_shares(texts.views, threads, make,
+                     [&](std::span<BatchShare> ready) { released.with_gil([&] { taken.add(ready); }); });
+  }
+  return taken.take();
 }
 nb::object PyTextModel::encode_part(nb::handle text, nb::handle raw, nb::handle normalized, Number<size_t> threads, bool begins,
                                     bool ends, double sum, bool keeps_spans) {
+  IdBuffer ids;
   Spans spans;
-  const auto make = [&](IdBuffer ids, size_t) {
+  IdBuffer blanks;
+  TextModel::Task task;
+  task.ids = &ids;
+  task.threads = threads;
+  task.ends = {begins, ends};
+  task.sum = &sum;
+  const bool counts_blanks = keeps_spans && model_.ranks.encoders != nullptr;
+  if (keeps_spans) task.spans = &spans;
+  if (counts_blanks) task.blanks = &blanks;
+  return encode_with(text, raw, normalized, task, [&](size_t) {
     const auto after = owned(PyFloat_FromDouble(sum));
-    return tuple_of(nb::cast(std::move(ids)), after, keeps_spans ? nb::cast(std::move(spans)) : nb::none());
-  };
-  return encode_with(text, raw, normalized, threads, make, keeps_spans ? &spans : nullptr, {begins, ends}, &sum);
+    return tuple_of(nb::cast(std::move(ids)), after, keeps_spans ? nb::cast(std::move(spans)) : nb::none(),
+                    counts_blanks ? nb::cast(std::move(blanks)) : nb::none());
+  });
 }
 nb::object PyTextModel::part_ends(nb::handle text, nb::handle raw, nb::handle normalized, Number<size_t> given_size) {
   const size_t size = given_size;
@@ -119,40 +216,6 @@ nb::object PyTextModel::part_ends(nb::handle text, nb::handle raw, nb::handle no
   };
   return ask(text, raw, normalized, cut, [&] { return to_bytes(found); });
 }
-nb::object PyTextModel::find_tokens(nb::handle text, nb::handle raw, nb::handle normalized) {
-  IdBuffer ids;
-  Spans spans;
-  const auto find = [&](Bytes bytes, Bytes raw_states, Bytes normalized_states, Refusal&) {
-    model_.find_tokens(bytes, raw_states, normalized_states, [&](Bytes token, uint32_t id) {
-      *ids.reserve(1) = id;
-      ids.commit(1);
-      uint64_t* const to = spans.reserve(2);
-      to[0] = static_cast<uint64_t>(token.data() - bytes.data());
-      to[1] = to[0] + token.size();
-      spans.commit(2);
-    });
-    to_char_spans(bytes, {spans.data(), spans.size()});
-  };
-  return ask(text, raw, normalized, find, [&] { return both(std::move(ids), std::move(spans)); });
-}
-nb::object PyTextModel::find_in_records(nb::handle data, nb::handle given_ends, Number<size_t> given_size, nb::handle raw,
-                                        nb::handle normalized) {
-  const std::vector<uint64_t> ends = items_of<uint64_t>(given_ends);
-  const size_t separator_size = given_size;
-  std::vector<FoundToken> found;
-  const auto find = [&](Bytes text, Bytes raw_states, Bytes normalized_states, Refusal&) {
-    const auto add = [&](Bytes token, uint32_t id) {
-      const auto begin = static_cast<uint64_t>(token.data() - text.data());
-      found.push_back({begin, begin + token.size(), id});
-    };
-    visit_records(text, ends, separator_size, [&](Bytes record) {
-      check_whole(record, text);
-      model_.find_tokens(record, raw_states, normalized_states, add);
-    });
-  };
-  return ask(data, raw, normalized, find, [&] { return to_bytes(found); });
-}
-
 // Calls done(number of ids) after each record, whose ids are appended to `ids`, unless that is null; then make().
 template <class Done, class Make>
 nb::object PyTextModel::each_record(nb::handle data, nb::handle given_ends, size_t separator_size, nb::handle raw,
@@ -164,11 +227,17 @@ nb::object PyTextModel::each_record(nb::handle data, nb::handle given_ends, size
   const auto encode = [&](Bytes text, Bytes raw_states, Bytes normalized_states, Refusal& refusal) {
     std::string whole;
     if (ids != nullptr) ids->reserve(text.size() / 3);  // once for all records
+    TextWorker worker(pool_);
+    TextModel::Task task;
+    task.raw_states = raw_states;
+    task.normalized_states = normalized_states;
+    task.ids = ids;
     visit_records(text, ends, separator_size, [&](Bytes record) {
       check_whole(record, text);
       if (refusal.is_refused) return;
       if (!prefix.empty() && !record.empty()) record = bytes_of(whole.assign(prefix).append(view_of(record)));
-      done(model_.encode(record, raw_states, normalized_states, pool_, 1, ids, refusal));
+      task.text = record;
+      done(model_.encode(task, worker, refusal));
     });
   };
   return ask(data, raw, normalized, encode, make);

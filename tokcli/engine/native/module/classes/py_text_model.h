@@ -1,5 +1,5 @@
-// `TextModel` of the Python module: a tokenizer that is not byte-level. It is made once, from checked tables; after that
-// any number of threads encode.
+// `TextModel` of the Python module: the stages of a tokenizer. It is made once, from checked tables; after that any number
+// of threads encode.
 #pragma once
 
 #include <atomic>
@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/fork.h"
+#include "module/classes/py_vocabulary.h"
 #include "module/id_objects.h"
 #include "pipeline/text_model.h"
 
@@ -30,6 +31,9 @@ class PyTextModel {
   void use_word_piece(nb::handle prefix, Number<size_t> max_chars);
   void use_whole(bool by_character);
   void use_unigram(nb::handle scores, double unknown_score, Number<int> number);
+  // Ranks: a Vocabulary, a family's number or a Pattern, and for text with characters of `exceptions` (ranges) another Pattern
+  // or None; and whether a space is put before text.
+  void use_ranks(nb::handle vocabulary, nb::handle by, nb::handle exact, nb::handle exceptions, bool puts_space);
   void set_words(Number<int> cut, nb::handle space, bool before_known);
   void set_metaspace(bool splits, bool blindly, Number<int> prefix);
   void set_added(bool normalized, nb::list tokens);
@@ -48,17 +52,16 @@ class PyTextModel {
   // Python can encode the text.
   nb::object encode(nb::handle text, nb::handle raw, nb::handle normalized, Number<size_t> threads, bool as_list);
   nb::object count(nb::handle text, nb::handle raw, nb::handle normalized, Number<size_t> threads);
+  // The ids of texts in a list: a list of lists, in which None stands for a text that only Python can encode; or the ids of all,
+  // and where those of each begin and the last end (uint64), or None.
+  nb::object encode_batch(nb::list texts, nb::handle raw, nb::handle normalized, Number<size_t> threads, bool as_lists);
   // The ids of a text, or of a part of a longer one (`begins`, `ends`: whether that begins and ends with it); the sum of all
-  // scores after it (`sum` is the one before it); and, with `keeps_spans`, the spans of their characters (uint64, two for each).
+  // scores after it (`sum` is the one before it); and, with `keeps_spans`, the spans of their characters (uint64, two for each),
+  // and for ranks with how many spaces the text of each begins and ends (uint32, two for each; else None).
   nb::object encode_part(nb::handle text, nb::handle raw, nb::handle normalized, Number<size_t> threads, bool begins, bool ends,
                          double sum, bool keeps_spans);
   // The ends of parts of a text (uint64), as TextModel has them.
   nb::object part_ends(nb::handle text, nb::handle raw, nb::handle normalized, Number<size_t> size);
-  // The same of the added tokens alone that are found in the text, which no step of the normalizer may change.
-  nb::object find_tokens(nb::handle text, nb::handle raw, nb::handle normalized);
-  // These tokens in records, as encode_records takes them: a FoundToken for each.
-  nb::object find_in_records(nb::handle data, nb::handle ends, Number<size_t> separator_size, nb::handle raw,
-                             nb::handle normalized);
   // Records in one buffer, as PyVocabulary takes them; `before` (UTF-8) is put before each that is not empty. The ids, and where
   // those of each record begin and the last end (uint64); unless ids are kept, the number of ids of each (uint32).
   nb::object encode_records(nb::handle data, nb::handle ends, Number<size_t> separator_size, nb::handle raw,
@@ -82,19 +85,23 @@ class PyTextModel {
   };
   [[noreturn]] static void throw_in_use();
   void close();
-  template <bool kKeepsIds = true, class Make>
-  nb::object encode_with(nb::handle text, nb::handle raw, nb::handle normalized, size_t threads, const Make& make,
-                         Spans* spans = nullptr, Ends ends = {}, double* sum = nullptr);
+  template <class Make>
+  nb::object encode_with(nb::handle text, nb::handle raw, nb::handle normalized, const TextModel::Task& given, const Make& make);
   template <class Done, class Make>
   nb::object each_record(nb::handle data, nb::handle given_ends, size_t separator_size, nb::handle raw,
                          nb::handle normalized, nb::handle before, IdBuffer* ids, const Done& done, const Make& make);
   template <class Work, class Make>
   nb::object ask(nb::handle object, nb::handle raw, nb::handle normalized, const Work& work, const Make& make,
                  bool measures = false);
+  template <class Work>
+  void read(const AnyText& text, ByteBuffer& utf8, Refusal& refusal, const Work& work);
+  nb::object list_of_ranks(nb::handle text, nb::handle raw, nb::handle normalized, TextModel::Task task);
+  void check_states(const StableView& raw, const StableView& normalized) const;
   void measure_tokens();
   void use(Models::Used which);
   void build_trie();
 
+  nb::object vocabulary_, by_, exact_;  // what the ranks refer to
   std::unique_ptr<StableView> image_;  // holds the image that the model was opened from, if it was
   TextModel model_;
   std::atomic<Making> making_{Making::kOpen};

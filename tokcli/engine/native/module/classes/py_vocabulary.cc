@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "input/records.h"
+#include "module/classes/batches.h"
 #include "module/classes/decoding.h"
 
 namespace tokcli {
@@ -63,30 +64,30 @@ nb::list PyVocabulary::tokens() const {
 
 // --- one text --------------------------------------------------------------------------------------------------------
 
-Outcome PyVocabulary::run(nb::handle text, nb::handle by, int threads, const TextCheck* check, IdBuffer* out) {
+Outcome PyVocabulary::run(nb::handle text, nb::handle by, int threads, IdBuffer* out) {
   const Splitting splitting = splitting_of(by);
   const AnyText given(text);
   Outcome outcome;
   {
     const ReleasedGil released;
-    outcome = pool_.encode(splitting, given.text(), threads, check, out);
+    outcome = pool_.encode(splitting, given.text(), threads, out);
   }
   raise(outcome.result, text);
   return outcome;
 }
 
-nb::object PyVocabulary::count(nb::handle text, nb::handle by, Number<int> threads, const TextCheck* check) {
-  const Outcome outcome = run(text, by, threads, check, nullptr);
-  return outcome.is_refused ? nb::none() : nb::cast(outcome.result.count);
+nb::object PyVocabulary::count(nb::handle text, nb::handle by, Number<int> threads) {
+  return nb::cast(run(text, by, threads, nullptr).result.count);
 }
 
-nb::object PyVocabulary::encode(nb::handle text, nb::handle by, bool as_list, Number<int> threads, const TextCheck* check) {
-  if (as_list) return list_of_text(text, by, check);
+nb::object PyVocabulary::encode(nb::handle text, nb::handle by, bool as_list, Number<int> threads) {
+  if (as_list) return list_of_text(text, by);
   IdBuffer ids;
-  return run(text, by, threads, check, &ids).is_refused ? nb::none() : nb::cast(std::move(ids));
+  run(text, by, threads, &ids);
+  return nb::cast(std::move(ids));
 }
 
-nb::object PyVocabulary::list_of_text(nb::handle text, nb::handle by, const TextCheck* check) {
+nb::object PyVocabulary::list_of_text(nb::handle text, nb::handle by) {
   const Splitting splitting = splitting_of(by);
   const AnyText given(text);
   IdList list(ints_);
@@ -94,12 +95,11 @@ nb::object PyVocabulary::list_of_text(nb::handle text, nb::handle by, const Text
   Outcome outcome;
   {
     ReleasedGil released;
-    outcome = pool_.encode_parts(splitting, given.text(), check, &ids, [&](size_t all) {
+    outcome = pool_.encode_parts(splitting, given.text(), &ids, [&](size_t all) {
       released.with_gil([&] { list.append({ids.data(), ids.size()}, all); });
     });
   }
   raise(outcome.result, text);
-  if (outcome.is_refused) return nb::none();
   list.append({ids.data(), ids.size()}, 0);
   return list.take();
 }
@@ -125,23 +125,8 @@ nb::tuple PyVocabulary::encode_pieces(nb::handle data, nb::handle given, bool is
 
 // --- many texts ------------------------------------------------------------------------------------------------------
 
-namespace {
-
-// The texts in a list, which lives as long as they are read.
-struct ListOfTexts {
-  explicit ListOfTexts(nb::list given) : items(own_list(given)) {
-    views.reserve(items.size());
-    for (nb::handle text : items) views.push_back(text_of(text));
-  }
-  nb::list items;
-  std::vector<Text> views;
-};
-
-}  // namespace
-
-nb::object PyVocabulary::encode_batch(nb::list given, nb::handle by, bool as_lists, Number<int> threads,
-                                      const TextCheck* check) {
-  if (as_lists) return lists_of_texts(given, by, threads, check);
+nb::object PyVocabulary::encode_batch(nb::list given, nb::handle by, bool as_lists, Number<int> threads) {
+  if (as_lists) return lists_of_texts(given, by, threads);
   const ListOfTexts texts(given);
   const Splitting splitting = splitting_of(by);
   const int wanted = threads;
@@ -151,43 +136,27 @@ nb::object PyVocabulary::encode_batch(nb::list given, nb::handle by, bool as_lis
   {
     const ReleasedGil released;
     std::vector<size_t> sizes(texts.views.size());
-    outcome = pool_.encode_batch(splitting, texts.views, wanted, check, &ids, sizes.data());
+    outcome = pool_.encode_batch(splitting, texts.views, wanted, &ids, sizes.data());
     std::partial_sum(sizes.begin(), sizes.end(), offsets.begin() + 1, std::plus<uint64_t>());
   }
   raise(outcome.result, outcome.result.is_good() ? nb::handle() : texts.items[outcome.failed]);
-  if (outcome.is_refused) return nb::none();
   return tuple_of(nb::cast(std::move(ids)), to_bytes(offsets));
 }
 
-nb::object PyVocabulary::lists_of_texts(nb::list given, nb::handle by, int threads, const TextCheck* check) {
+nb::object PyVocabulary::lists_of_texts(nb::list given, nb::handle by, int threads) {
   const ListOfTexts texts(given);
   const Splitting splitting = splitting_of(by);
-  IdLists out(ints_);
-  const auto take = [&](std::span<BatchShare> ready) {
-    for (BatchShare& share : ready) {
-      const uint32_t* ids = share.ids.data();
-      for (const size_t size : share.sizes) {
-        if (size == BatchShare::kRefused) {
-          out.append_none();
-          continue;
-        }
-        out.append({ids, size});
-        ids += size;
-      }
-      share.ids = IdBuffer();  // its memory serves the shares that other threads encode meanwhile
-      check_signals();
-    }
-  };
+  TakenShares taken(ints_, true);
   std::vector<BatchShare> shares;
   {
     ReleasedGil released;
-    shares = pool_.encode_shares(splitting, texts.views, threads, check,
-                                 [&](std::span<BatchShare> ready) { released.with_gil([&] { take(ready); }); });
+    shares = pool_.encode_shares(splitting, texts.views, threads,
+                                 [&](std::span<BatchShare> ready) { released.with_gil([&] { taken.add(ready); }); });
   }
   for (const BatchShare& share : shares) {
     if (!share.failure.is_good()) raise(share.failure, texts.items[share.failed]);
   }
-  return out.take();
+  return taken.take();
 }
 
 // --- records in one buffer -------------------------------------------------------------------------------------------
@@ -196,7 +165,7 @@ nb::object PyVocabulary::lists_of_texts(nb::list given, nb::handle by, int threa
 // token is not in one record.
 template <class Done>
 bool PyVocabulary::each_record(nb::handle data, nb::handle given_ends, size_t separator_size, const Splitting& by,
-                               bool is_noise, nb::handle given_tokens, bool puts_space, IdBuffer* ids, const Done& done) {
+                               bool is_noise, nb::handle given_tokens, IdBuffer* ids, const Done& done) {
   const StableView view(data);
   const Bytes text = view.bytes();
   const std::vector<uint64_t> ends = items_of<uint64_t>(given_ends);
@@ -209,9 +178,7 @@ bool PyVocabulary::each_record(nb::handle data, nb::handle given_ends, size_t se
     EncoderPool::Lease encoder(pool_);
     if (ids != nullptr) ids->reserve(text.size() / 3);  // once for all records: growing with each copies again and again
     uint64_t count = 0;
-    std::string spaced;
     const auto encode = [&](Bytes part) {
-      if (puts_space && !part.empty() && part[0] != ' ') part = bytes_of(spaced.assign(1, ' ').append(view_of(part)));
       const Result result = is_noise ? encoder->encode_noise(by, part, ids) : encoder->encode(by, Text::of(part), ids);
       all.missing_byte |= result.missing_byte;
       all.left_out |= result.left_out;
@@ -240,20 +207,20 @@ bool PyVocabulary::each_record(nb::handle data, nb::handle given_ends, size_t se
 }
 
 nb::object PyVocabulary::encode_records(nb::handle data, nb::handle ends, Number<size_t> separator_size, nb::handle by,
-                                        bool is_noise, nb::handle tokens, bool puts_space, bool keeps_ids) {
+                                        bool is_noise, nb::handle tokens, bool keeps_ids) {
   const Splitting splitting = splitting_of(by);
   if (!keeps_ids) {
     std::vector<uint32_t> counts;
     const auto add = [&](uint64_t count) {
       counts.push_back(static_cast<uint32_t>(std::min<uint64_t>(count, UINT32_MAX)));
     };
-    const bool is_done = each_record(data, ends, separator_size, splitting, is_noise, tokens, puts_space, nullptr, add);
+    const bool is_done = each_record(data, ends, separator_size, splitting, is_noise, tokens, nullptr, add);
     return is_done ? nb::object(to_bytes(counts)) : nb::none();
   }
   IdBuffer ids;
   std::vector<uint64_t> offsets{0};
   const auto add = [&](uint64_t count) { offsets.push_back(offsets.back() + count); };
-  if (!each_record(data, ends, separator_size, splitting, is_noise, tokens, puts_space, &ids, add)) return nb::none();
+  if (!each_record(data, ends, separator_size, splitting, is_noise, tokens, &ids, add)) return nb::none();
   return tuple_of(nb::cast(std::move(ids)), to_bytes(offsets));
 }
 

@@ -26,6 +26,7 @@ class PyVocabulary {
     if (!vocabulary_.open(image_.bytes())) throw nb::value_error("not a vocabulary image of this version");
   }
   const Vocabulary& view() const { return vocabulary_; }
+  EncoderPool& encoders() { return pool_; }
 
   bool verify() const;
   nb::bytes source() const;
@@ -34,23 +35,23 @@ class PyVocabulary {
   nb::list tokens() const;
 
   // The five ways from text to ids: a text, the number of its ids, a text whose pieces are known, many texts, and records in
-  // one buffer. A check that does not hold makes the answer None.
-  nb::object encode(nb::handle text, nb::handle by, bool as_list, Number<int> threads, const TextCheck* check);
-  nb::object count(nb::handle text, nb::handle by, Number<int> threads, const TextCheck* check);
+  // one buffer.
+  nb::object encode(nb::handle text, nb::handle by, bool as_list, Number<int> threads);
+  nb::object count(nb::handle text, nb::handle by, Number<int> threads);
   nb::tuple encode_pieces(nb::handle data, nb::handle ends, bool is_noise, bool keeps_ids, bool keeps_counts);
-  nb::object encode_batch(nb::list texts, nb::handle by, bool as_lists, Number<int> threads, const TextCheck* check);
+  nb::object encode_batch(nb::list texts, nb::handle by, bool as_lists, Number<int> threads);
   nb::object encode_records(nb::handle data, nb::handle ends, Number<size_t> separator_size, nb::handle by,
-                            bool is_noise, nb::handle tokens, bool puts_space, bool keeps_ids);
+                            bool is_noise, nb::handle tokens, bool keeps_ids);
   nb::bytes decode(nb::handle ids) const;
   nb::object decode_str(nb::handle ids) const;
 
  private:
-  Outcome run(nb::handle text, nb::handle by, int threads, const TextCheck* check, IdBuffer* out);
-  nb::object list_of_text(nb::handle text, nb::handle by, const TextCheck* check);
-  nb::object lists_of_texts(nb::list given, nb::handle by, int threads, const TextCheck* check);
+  Outcome run(nb::handle text, nb::handle by, int threads, IdBuffer* out);
+  nb::object list_of_text(nb::handle text, nb::handle by);
+  nb::object lists_of_texts(nb::list given, nb::handle by, int threads);
   template <class Done>
   bool each_record(nb::handle data, nb::handle given_ends, size_t separator_size, const Splitting& by, bool is_noise,
-                   nb::handle given_tokens, bool puts_space, IdBuffer* ids, const Done& done);
+                   nb::handle given_tokens, IdBuffer* ids, const Done& done);
 
   StableView image_;
   Vocabulary vocabulary_;

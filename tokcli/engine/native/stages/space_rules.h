@@ -8,8 +8,8 @@
 
 #include "models/trie.h"
 #include "characters/charsmap.h"
-#include "pipeline/origins.h"
-#include "pipeline/steps.h"
+#include "stages/origins.h"
+#include "stages/steps.h"
 
 namespace tokcli {
 

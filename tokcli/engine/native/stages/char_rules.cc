@@ -1,5 +1,5 @@
 // Applying normalizers of characters fast: see char_rules.h.
-#include "pipeline/char_rules.h"
+#include "stages/char_rules.h"
 
 #include "text/text.h"
 #include "text/utf8.h"

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "base/bytes.h"
-#include "pipeline/origins.h"
+#include "stages/origins.h"
 
 namespace tokcli {
 

@@ -1,5 +1,5 @@
 // SentencePiece's rules, several plain characters at a time: see space_rules.h.
-#include "pipeline/space_rules.h"
+#include "stages/space_rules.h"
 
 #include <algorithm>
 #include <bit>

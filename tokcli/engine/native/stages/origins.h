@@ -54,6 +54,11 @@ class OriginReader {
     if (place - first_ >= size_) [[unlikely]] seek(place);
     return place + shift_;
   }
+  // Returns whether all origins of `size` bytes go on as the text does.
+  bool is_straight(size_t place, size_t size) {
+    if (place - first_ >= size_) [[unlikely]] seek(place);
+    return size <= size_ - (place - first_);
+  }
   // The text has become longer.
   void has_grown() { size_ = 0; }
   // Calls visit(place, origin) for all breaks from `place` on, and before `end`.

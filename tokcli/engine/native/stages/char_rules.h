@@ -9,7 +9,7 @@
 #include "base/bytes.h"
 #include "base/watch.h"
 #include "characters/character_steps.h"
-#include "pipeline/origins.h"
+#include "stages/origins.h"
 
 namespace tokcli {
 

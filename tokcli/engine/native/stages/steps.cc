@@ -1,5 +1,5 @@
 // Steps that need no tables: see steps.h.
-#include "pipeline/steps.h"
+#include "stages/steps.h"
 
 #include <algorithm>
 #include <array>

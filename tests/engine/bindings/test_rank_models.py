@@ -1,0 +1,199 @@
+"""The native stages of byte-level tokenizers give the ids of their parts in Python, whatever way a text goes."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import time
+import unicodedata
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support import HARD_ATOMS, ROOT, examples, hard_text, took_less
+
+from tokcli.engine import backend
+from tokcli.engine.adapters.shortcut_tokenizer import ShortcutTokenizer, adapted
+from tokcli.engine.bpe.byte_alphabet import CHAR_OF
+from tokcli.engine.encoding import Encoding
+from tokcli.engine.llama_cpp.llama_cpp import LlamaCpp
+from tokcli.engine.llama_cpp.patterns import PRE_TYPES
+from tokcli.engine.llama_cpp.settings import NORMAL, LlamaSettings
+from tokcli.engine.pretokenizers import known_patterns as known
+from tokcli.engine.shortcut.shortcut import Shortcut
+from tokcli.engine.unicode import forms as unicode_forms
+from tokcli.registry.encodings import load_encoding
+
+pytestmark = pytest.mark.no_cover
+
+needs_native = pytest.mark.skipif(backend.native() is None, reason="no native backend")
+
+MARKS = ["\u0301", "\u0323", "\u093c", "\u0915", "\u1100", "\u1161", "\u11a8", "\uac00", "\u212b", "\u0e34", "\u0e48",
+         "\u05b0", "\u05bc", "\u064b", "\u0654", "\ufb2c", "\u0344", "\ufb01", "\u1ab0", "\u0897", "\U0001e08f", "\u0958",
+         "\u3099", "\u304b", "\U000110ba", "\U00011099", "e", "a", " ", "\u00e9", "\u1e0b\u0323"]  # fmt: skip
+
+
+def shortcut_of(**changes: Any) -> Shortcut:
+    def nothing() -> Any:
+        return {}
+
+    return Shortcut(known.GPT2, nothing, nothing, 0, {}, **changes)
+
+
+def texts(rnd: random.Random, atoms: list[str]) -> str:
+    return "".join(rnd.choices(rnd.sample(atoms, min(10, len(atoms))), k=rnd.choice([0, 1, 3, 20, 90, 300])))
+
+
+def test_what_joins_is_what_unicodedata_composes() -> None:
+    joining = set()
+    for point in range(0x110000):
+        parts = unicodedata.decomposition(chr(point)).split()
+        if len(parts) == 2 and not parts[0].startswith("<"):
+            first, second = (chr(int(part, 16)) for part in parts)
+            if unicodedata.normalize("NFC", first + second) == chr(point) and not unicode_forms.inert().match(second):
+                joining.add(second)
+    assert joining <= unicode_forms.joining_marks()
+
+
+# --- whole files -----------------------------------------------------------------------------------------------------
+
+TABLE = json.loads((ROOT / "tests/data/formats/byte-level.tokenizer.json").read_bytes())
+TOOL = {"id": 900, "content": "<tool>", "special": False, "normalized": False}
+END = {"id": 901, "content": "<end>", "special": True, "normalized": False}
+SPLIT = {"type": "Split", "pattern": {"Regex": known.QWEN2}, "behavior": "Isolated", "invert": False}
+BYTES = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
+
+
+@pytest.fixture(scope="module")
+def qwen(tmp_path_factory: pytest.TempPathFactory) -> Encoding:
+    path = tmp_path_factory.mktemp("qwen") / "tokenizer.json"
+    steps = {"type": "Sequence", "pretokenizers": [SPLIT, BYTES]}
+    table = TABLE | {"added_tokens": [TOOL, END], "normalizer": {"type": "NFC"}, "pre_tokenizer": steps}
+    path.write_text(json.dumps(table))
+    encoding = load_encoding(path)
+    assert isinstance(encoding.tokenizer, ShortcutTokenizer)
+    return encoding
+
+
+@examples(400)
+@given(st.lists(st.one_of(hard_text(4), st.sampled_from(["<tool>", "<end>", "<to", *MARKS])), max_size=12))
+def test_every_way_to_encode_gives_the_ids_of_the_parts(qwen: Encoding, atoms: list[str]) -> None:
+    text = "".join(atoms)
+    whole = qwen.tokenizer.rules
+    plain = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    expected = whole.encode_in_python(plain, frozenset())  # type: ignore[attr-defined]
+    assert qwen.encode_ordinary(text) == expected
+    assert qwen.encode_array(text).tolist() == expected
+    assert qwen.count(text) == len(expected)
+    assert qwen.encode_ordinary_batch(["a", text, "<tool>"]) == [
+        qwen.encode_ordinary("a"),
+        expected,
+        qwen.encode_ordinary("<tool>"),
+    ]
+    ids, offsets = qwen.encode_array_batch([text, "a"])
+    assert ids.tolist() == expected + qwen.encode_ordinary("a")
+    assert offsets.tolist() == [0, len(expected), len(ids)]
+    assert [
+        n for part in qwen.tokenizer.read_parts([plain.encode()]) for n in qwen.tokenizer.encode_part(part)
+    ] == expected
+    assert sum(map(qwen.tokenizer.count_part, qwen.tokenizer.read_parts([plain.encode()]))) == len(expected)
+    assert [
+        n for chunk in qwen.tokenizer.read_chunks([plain.encode()]) for n in qwen.tokenizer.encode_part(chunk)
+    ] == expected
+
+
+@needs_native
+def test_text_to_be_normalized_is_encoded_natively(qwen: Encoding, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = qwen.encode_ordinary("d\u1ea5u \uac00 na\u00efve")
+    monkeypatch.setattr(qwen.tokenizer, "_encode_in_parts", None)
+    assert qwen.encode_ordinary("da\u0302\u0301u \u1100\u1161 nai\u0308ve") == expected
+
+
+@needs_native
+def test_a_batch_may_be_a_tuple_and_wrong_types_are_named(qwen: Encoding) -> None:
+    assert qwen.encode_array_batch(("a", "b"))[1].tolist() == [0, 1, 2]
+    with pytest.raises(TypeError, match="expected a str"):
+        qwen.encode_ordinary(5)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="expected a str"):
+        qwen.encode_ordinary_batch(["a", 5])  # type: ignore[list-item]
+
+
+def test_nothing_is_put_before_an_empty_text(tmp_path: Path) -> None:
+    level = {**BYTES, "use_regex": True, "add_prefix_space": True}
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(TABLE | {"added_tokens": [END], "pre_tokenizer": level}))
+    encoding = load_encoding(path)
+    assert encoding.encode_ordinary("") == []
+    assert encoding.encode_ordinary_batch(["", "a"]) == [[], encoding.encode_ordinary("a")]
+    assert encoding.encode_ordinary("a") == encoding.encode_ordinary(" a")
+
+
+# --- GGUF ------------------------------------------------------------------------------------------------------------
+
+
+def gguf_of(pre: str, missing: set[int]) -> LlamaCpp:
+    lacking = {CHAR_OF[byte] for byte in missing}
+    model = TABLE["model"]
+    ids = sorted(model["vocab"], key=model["vocab"].__getitem__)
+    kept = [text for text in ids if not lacking.intersection(text)]
+    merges = [tuple(merge.split(" ") if isinstance(merge, str) else merge) for merge in model["merges"]]
+    merges = [(left, right) for left, right in merges if not lacking.intersection(left + right)]
+    return LlamaCpp("gpt2", kept, [0.0] * len(kept), [NORMAL] * len(kept), LlamaSettings(), PRE_TYPES[pre], merges)
+
+
+@pytest.mark.parametrize("pre", ["gpt-2", "llama-bpe", "falcon", "deepseek-v3"])
+def test_bytes_that_are_no_tokens_are_left_out_as_llama_cpp_does(pre: str) -> None:
+    tokenizer = gguf_of(pre, {*range(8), 0x65, 0x81, 0xC3, *range(0xF0, 0x100)})
+    encoding, rnd = Encoding.of("gguf", adapted("gguf", tokenizer)), random.Random(5)
+    assert tokenizer.shortcut is None or tokenizer.shortcut.cut is not None
+    for _ in range(300):
+        text = texts(rnd, [*HARD_ATOMS, "the", "\x03", "e", "\xe9", "\x81", "\U0001f600", "\u0141", "\u017f", "'\u017f",
+                           "\U00010d40", "\u1c89 "])  # fmt: skip
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        expected = tokenizer.encode(text, frozenset())
+        assert encoding.encode_ordinary(text) == expected, ascii(text)
+        assert encoding.count(text) == len(expected)
+        assert encoding.encode_ordinary_batch([text]) == [expected]
+
+
+@needs_native
+def test_bytes_that_are_no_tokens_go_the_fast_way() -> None:
+    tokenizer = gguf_of("falcon", {3, 0xF0})
+    assert tokenizer.shortcut is not None
+    assert tokenizer.shortcut.is_plain("\x03\U0001f600")
+    assert not tokenizer.shortcut.is_plain("\u017f")
+
+
+def test_exceptional_characters_are_cut_out_where_text_may_be_cut() -> None:
+    shortcut, rnd = shortcut_of(unsafe=((3, 3), (0xE01, 0xE01), (0x1F600, 0x1F600))), random.Random(3)
+    exceptional = re.compile("[\x03\u0e01\U0001f600]")
+    for _ in range(600):
+        text = texts(rnd, ["a", " b", "\n", "\u0e01", "\x03", "\U0001f600", "\xe9", "\u4e2d", "word", " and"])
+        parts = list(shortcut.parts(text))
+        assert "".join(part for part, _ in parts) == text
+        assert all(bool(exceptional.search(part)) is is_exceptional for part, is_exceptional in parts)
+        assert shortcut.is_plain(text) is not any(is_exceptional for _, is_exceptional in parts)
+    found = shortcut.parts("so on " * 50 + "\u0e01" + " so on" * 50)
+    assert [is_exceptional for _, is_exceptional in found] == [False, True, False]
+
+
+@pytest.mark.clock
+def test_many_exceptional_characters_are_cut_out_in_linear_time() -> None:
+    shortcut, began = shortcut_of(unsafe=((0xE01, 0xE01), (0x1F600, 0x1F600))), time.process_time()
+    for text in ("\u0e01" * 200_000, "\u0e01a b" * 50_000, "\U0001f601" * 200_000 + "\u0e01", "\U0001f600 a" * 50_000):
+        assert "".join(part for part, _ in shortcut.parts(text)) == text
+    assert took_less(began, 4)
+
+
+def test_a_merge_of_what_is_no_token_goes_the_slow_way() -> None:
+    tokenizer = gguf_of("gpt-2", {0x7A})
+    odd = replace(tokenizer, texts=[*tokenizer.texts, "za"], token_scores=[*tokenizer.token_scores, 0.0],
+                  kinds=[*tokenizer.kinds, NORMAL], merges=[*tokenizer.merges, ("z", "a")])  # fmt: skip
+    encoding = Encoding.of("gguf", adapted("gguf", odd))
+    for text in ("zaza z a", "a\nz", "pizza"):
+        assert encoding.encode_ordinary(text) == odd.encode(text, frozenset())
+    assert odd.encode("za", frozenset()) == [len(odd.texts) - 1]

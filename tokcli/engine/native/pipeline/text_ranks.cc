@@ -1,0 +1,123 @@
+// From text to ids by ranks and patterns: see text_model.h and rank_model.h.
+#include <algorithm>
+#include <cstring>
+
+#include "pipeline/text_call.h"
+#include "text/unicode.h"
+#include "text/utf8.h"
+
+namespace tokcli {
+namespace {
+
+// Returns how many bytes the character that goes on at a place has before it, or has from there on: none where one begins.
+// (No branches: in some scripts it is as good as random whether a token ends within a character.)
+size_t bytes_before(Bytes text, size_t at) {
+  const auto goes_on = [&](size_t i) { return i <= at && at - i < text.size() && !begins_char(text[at - i]); };
+  if (at < 3 || at >= text.size()) return goes_on(0) ? 1 + (goes_on(1) ? 1 + goes_on(2) : 0) : 0;
+  const size_t third = !begins_char(text[at - 2]), second = !begins_char(text[at - 1]), first = !begins_char(text[at]);
+  return first * (1 + second * (1 + third));
+}
+size_t bytes_after(Bytes text, size_t at) {
+  const auto goes_on = [&](size_t i) { return text.size() - at > i && !begins_char(text[at + i]); };
+  if (text.size() - at < 3) return goes_on(0) ? 1 + (goes_on(1) ? 1 + goes_on(2) : 0) : 0;
+  const size_t first = !begins_char(text[at]), second = !begins_char(text[at + 1]), third = !begins_char(text[at + 2]);
+  return first * (1 + second * (1 + third));
+}
+
+// Writes how many spaces a token begins and ends with.
+void put_blanks(std::string_view token, uint32_t* out) {
+  size_t first = 0, last = token.size();
+  while (first < token.size() && token[first] == ' ') ++first;
+  while (last > 0 && token[last - 1] == ' ') --last;
+  out[0] = static_cast<uint32_t>(first);
+  out[1] = static_cast<uint32_t>(token.size() - last);
+}
+
+}  // namespace
+
+bool RankModel::find_splitting(Bytes text, Splitting& found) const {
+  found = by;
+  if (exceptions.empty()) return true;
+  const uint8_t *p = text.data(), *const end = p + text.size();
+  Pace pace;
+  while (p < end) {
+    pace.step();
+    if (*p < 128 && exceptions[0] >= 128) {
+      ++p;
+      continue;
+    }
+    const uint32_t c = next_char(p, end);
+    // the ends of ranges are at odd places: a character in a range is before an end, or is one
+    const auto after = std::upper_bound(exceptions.begin(), exceptions.end(), c) - exceptions.begin();
+    if (after % 2 == 0 && (after == 0 || exceptions[static_cast<size_t>(after) - 1] != c)) continue;
+    found = {by.family, exact};
+    return exact != nullptr;
+  }
+  return true;
+}
+
+// Encodes text between added tokens. What is put before it has the place of its first character.
+void TextModel::encode_ranks(Bytes text, Call& call) const {
+  if (text.empty() || call.refusal.is_refused) return;
+  Bytes whole = text;
+  if (ranks.puts_space && text[0] != ' ') whole = bytes_of(call.scratch.piece.assign(1, ' ').append(view_of(text)));
+  Splitting by;
+  if (!ranks.find_splitting(whole, by)) return call.refuse();
+  IdBuffer* const ids = call.sink.buffer();
+  const size_t before = ids == nullptr ? 0 : ids->size();
+  constexpr size_t kLong = size_t{1} << 19;  // bytes: below, threads and parts gain nothing
+  Result result;
+  if (whole.size() >= kLong && call.threads > 1) {
+    result = ranks.encoders->encode(by, Text::of(whole), static_cast<int>(call.threads), ids).result;
+  } else if (whole.size() >= kLong && call.take != nullptr) {
+    result = ranks.encoders->encode_parts(by, Text::of(whole), ids, *call.take).result;
+  } else {
+    if (!call.worker.encoder) call.worker.encoder.emplace(*ranks.encoders);
+    result = (*call.worker.encoder)->encode(by, Text::of(whole), ids);
+  }
+  if (!result.is_good()) return call.refuse();
+  call.sink.add_count(result.count);
+  if (call.spans != nullptr) place_ranks(text, whole, {ids->data() + before, ids->size() - before}, call);
+}
+
+// Adds the places of ids, whose bytes are those of `whole`: a text, and perhaps a space before it. Where they are not (bytes
+// without a token have none), the text is refused. (Profile: looking tokens up without fetching those to come took half of
+// the time.)
+void TextModel::place_ranks(Bytes text, Bytes whole, std::span<const uint32_t> ids, Call& call) const {
+  constexpr size_t kAhead = 8;  // tokens between the one that is read, that whose bytes are fetched, and that whose place is
+  const Vocabulary& vocabulary = ranks.encoders->source();
+  const size_t added = whole.size() - text.size(), place = static_cast<size_t>(text.data() - call.begin);
+  const size_t moved = call.reader.origin(place);
+  const bool is_straight = added == 0 && call.reader.is_straight(place, text.size()) && text.size() <= call.raw.size() - moved &&
+                           std::memcmp(text.data(), call.raw.data() + moved, text.size()) == 0;
+  const uint8_t *at = whole.data(), *const end = at + whole.size();
+  uint64_t* spans = call.spans->reserve(2 * ids.size());
+  uint32_t* blanks = call.blanks == nullptr ? nullptr : call.blanks->reserve(2 * ids.size());
+  for (size_t i = 0; i < ids.size(); ++i) {
+    if (ids.size() - i > 2 * kAhead) vocabulary.prefetch_tokens(ids[i + 2 * kAhead], ids[i + kAhead]);
+    std::string_view token;
+    if (!vocabulary.token(ids[i], &token) || token.empty() || token.size() > static_cast<size_t>(end - at) ||
+        !vocabulary.is_at(token, at, end))
+      return call.refuse();
+    const uint8_t* next = at + token.size();
+    if (is_straight) {
+      const auto begin = static_cast<size_t>(at - text.data());
+      spans[2 * i] = begin - bytes_before(text, begin) + moved;
+      spans[2 * i + 1] = begin + token.size() + bytes_after(text, begin + token.size()) + moved;
+    } else {
+      const auto begin = static_cast<size_t>(at - whole.data());
+      const uint8_t *first = text.data() + begin - std::min(begin, added), *last = text.data() + std::max(begin + token.size(), added) - added;
+      while (first > text.data() && !begins_char(*first)) --first;
+      if (last == first) ++last;  // the space before the text alone
+      call.write_span(first, last, spans + 2 * i);
+    }
+    if (blanks != nullptr) put_blanks(token, blanks + 2 * i);
+    at = next;
+    call.scratch.word.pace.step(token.size());
+  }
+  if (at != end) return call.refuse();
+  call.spans->commit(2 * ids.size());
+  if (blanks != nullptr) call.blanks->commit(2 * ids.size());
+}
+
+}  // namespace tokcli
