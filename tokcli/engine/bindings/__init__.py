@@ -1,6 +1,6 @@
-"""The Python side of native tokenizers that are not byte-level: their tables, and what they learn about characters.
+"""The Python side of native tokenizers with more stages than a pattern and ranks: their tables, by family.
 
-Each module builds the native twins of one family from that family's tables, and registers itself with
-`engine/twins.py` when it is imported. Whether a twin is used is left to the family; the native code of byte-level
-encodings is left to `tiktoken/`.
+Each module builds the native twins of one family from that family's tables; those of tokenizers that have no shortcut
+register themselves with `engine/twins.py` when they are imported. The native code of tiktoken's encodings is left to
+`tiktoken/`.
 """

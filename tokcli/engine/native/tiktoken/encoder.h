@@ -3,14 +3,15 @@
 // The native code in folders; each uses only those above it, and module/ alone includes Python.h:
 //
 //   base/           hashing, buffers, threads, what the processor can do
-//   text/           str and UTF-8, Unicode classes, places to cut, ids in decimal, the check for shortcuts
+//   text/           str and UTF-8, Unicode classes, places to cut, ids in decimal
 //   input/          bytes as files have them: how much is UTF-8, what stands for the rest, records, JSON Lines
 //   pretokenizers/  text -> pieces: a scanner for each family of patterns (scan.h), 64 bytes at a time (pieces.h)
 //   patterns/       text -> pieces for any other pattern: its program (program.h), run by an automaton (matcher.h)
 //   bpe/            pieces -> ids: the vocabulary image (vocabulary.h), merging (merge.h), lists of merges as ranks
 //   tiktoken/       ranks and a pattern together: this file, threads (encoder_pool.h), ids -> bytes (decoder.h)
 //   models/         models that are not byte-level, a word at a time: BPE over characters, WordPiece, Unigram
-//   pipeline/       added tokens and normalizers around those models (text_model.h)
+//   stages/         added tokens and normalizers: what a text goes through before a model sees it
+//   pipeline/       all stages together, with one of those models, or with ranks (text_model.h)
 //   views/          pieces and tokens as people see them: rows, totals
 //   training/       counting pieces (piece_table.h) and learning merges (trainer.h)
 //   module/         the Python module `_native`: checks arguments, releases the GIL, makes Python's objects
