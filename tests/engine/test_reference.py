@@ -79,7 +79,7 @@ def offsets_in(ids: list[int], places: list[int]) -> array[int]:
     return array("Q", sorted(min(place, len(ids)) for place in places))
 
 
-@pytest.mark.parametrize("name", written())
+@pytest.mark.parametrize("name", sorted(written()))
 def test_each_function_has_a_native_one_with_the_same_parameters(name: str) -> None:
     theirs, ours = declared()[name], inspect.signature(written()[name]).parameters.values()
     assert not theirs.kwonlyargs
