@@ -21,6 +21,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 import tokcli
+from tokcli.engine.base.arguments import NONE
+from tokcli.engine.native_models.text_model import model_of
+from tokcli.engine.stream.parallel import allow_inner_threads
 from tokcli.formats import limits, read
 from tokcli.formats.sources import sources_of_bytes
 from tokcli.registry.catalog import CATALOG
@@ -198,6 +201,46 @@ def reference(name: str) -> tiktoken.Encoding:
         mergeable_ranks=ours._mergeable_ranks,
         special_tokens=ours._special_tokens,
     )
+
+
+class Twin:
+    """The native twin of an encoding for ordinary text, asked with a number of threads; None is for Python."""
+
+    def __init__(self, encoding: tokcli.Encoding) -> None:
+        self.native = encoding.tokenizer.twin(NONE)  # type: ignore[attr-defined]
+
+    def encode(self, text: str) -> Any:
+        return self.native.encode(text, NONE)
+
+    def encode_array(self, text: str | bytes, threads: int = 1) -> Any:
+        given = memoryview(text) if isinstance(text, bytes) else text
+        return allow_inner_threads(lambda some: self.native.encode_array(some, NONE), threads)(given)
+
+    def count(self, text: str, threads: int = 1) -> Any:
+        return allow_inner_threads(lambda some: self.native.count(some, NONE), threads)(text)
+
+    def encode_batch(self, texts: list[str], threads: int) -> Any:
+        return self.native.encode_array_batch(texts, threads)
+
+    def encode_batch_lists(self, texts: list[str], threads: int) -> Any:
+        return self.native.encode_batch(texts, threads)
+
+
+class Ranks:
+    """A native model of ranks without other stages, by a native vocabulary and the number of a family of patterns."""
+
+    def __init__(self, vocabulary: Any, family: int = 1) -> None:
+        self.model = model_of({})
+        self.model.use_ranks(vocabulary, family, None, b"", False)
+
+    def encode(self, text: Any, as_list: bool = False, threads: int = 1) -> Any:
+        return self.model.encode(text, b"", b"", threads, as_list)
+
+    def count(self, text: Any, threads: int = 1) -> Any:
+        return self.model.count(text, b"", b"", threads)
+
+    def encode_batch(self, texts: list[str], threads: int, as_lists: bool = False) -> Any:
+        return self.model.encode_batch(texts, b"", b"", threads, as_lists)
 
 
 def program() -> list[str]:

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support import FAMILIES, HARD_ATOMS, examples, hard_text
+from support import FAMILIES, HARD_ATOMS, Twin, examples, hard_text
 
 import tokcli
 from tokcli.engine import backend
@@ -175,6 +175,6 @@ def test_threads_cut_a_large_text_without_a_difference(pat_str: str, seed: int, 
     native, python = few_tokens(pat_str)
     text = "".join(random.Random(seed).choices(HARD_ATOMS, k=200_000))
     expected = array("I", python.encode_ordinary(text))
-    assert native.tokenizer.native is not None
-    assert native.tokenizer.native.encode_array(text, threads) == memoryview(expected)
-    assert native.tokenizer.native.count(text, threads) == len(expected)
+    assert native.tokenizer.is_native
+    assert Twin(native).encode_array(text, threads) == memoryview(expected)
+    assert Twin(native).count(text, threads) == len(expected)

@@ -16,12 +16,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support import HARD_ATOMS, examples
+from support import HARD_ATOMS, Ranks, examples
 
 import tokcli
 from tokcli.engine import backend
 from tokcli.engine.bpe.image import image_of
-from tokcli.engine.tiktoken.native_encoder import NativeEncoder
 
 native = backend.native()
 pytestmark = pytest.mark.skipif(native is None, reason="there is no native backend, or TOKCLI_BACKEND=python")
@@ -36,16 +35,16 @@ HEADER_BYTES = 256
 
 def calls(vocabulary: Any, family: int) -> list[Callable[[], Any]]:
     """All that can be asked of an opened image."""
-    encoder = NativeEncoder(vocabulary, family)
+    model = Ranks(vocabulary, family)
     unknown = (*range(0, 300, 7), 2**21 - 257, 2**21 - 1, 2**32 - 1)
     return [
-        lambda: encoder.count(TEXT, 3),
-        lambda: encoder.encode_array(TEXT, 2),
-        lambda: encoder.encode_batch([TEXT, "", "ab"], 2),
-        lambda: encoder.encode_batch_lists(["ab", TEXT], 2),
+        lambda: model.count(TEXT, 3),
+        lambda: model.encode(TEXT, threads=2),
+        lambda: model.encode_batch([TEXT, "", "ab"], 2),
+        lambda: model.encode_batch(["ab", TEXT], 2, True),
         lambda: vocabulary.encode_pieces(TEXT.encode(), array("Q", [len(TEXT.encode())]), keeps_counts=True),
-        lambda: encoder.decode(encoder.encode(TEXT) or []),
-        *(lambda i=i: encoder.decode_str([i]) for i in unknown),
+        lambda: vocabulary.decode(model.encode(TEXT, as_list=True) or []),
+        *(lambda i=i: vocabulary.decode_str([i]) for i in unknown),
     ]
 
 

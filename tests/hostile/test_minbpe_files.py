@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from support import ok, parse_vocabulary, took_less
 
-from tokcli.engine.minbpe import MinBpe
+from tokcli.engine.minbpe.model import MinBpe
 from tokcli.errors import VocabularyError
 from tokcli.registry.encodings import load_encoding
 

@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any
 
 import pytest
+from support import Ranks
 
 from tokcli.engine import backend
 
@@ -132,13 +133,13 @@ GLYPHS = native and native.Glyphs()
 IDS = array("I", [97]) * (8 << 20)
 
 CALLS: dict[str, Callable[[], Callable[[], object]]] = {
-    "count of one piece": lambda: partial(vocabulary().count, A, CL100K),
-    "count in threads": lambda: partial(vocabulary().count, ("a" * 1000 + " ") * (1 << 16), CL100K, 3),
-    "encode of one piece": lambda: partial(vocabulary().encode, A, CL100K),
-    "encode of a buffer": lambda: partial(vocabulary().encode, A.encode(), CL100K),
+    "count of one piece": lambda: partial(Ranks(vocabulary()).count, A),
+    "count in threads": lambda: partial(Ranks(vocabulary()).count, ("a" * 1000 + " ") * (1 << 16), 3),
+    "encode of one piece": lambda: partial(Ranks(vocabulary()).encode, A),
+    "encode of a buffer": lambda: partial(Ranks(vocabulary()).encode, A.encode()),
     "encode_piece": lambda: partial(vocabulary().encode_pieces, A.encode(), array("Q", [len(A)])),
-    "encode to a list": lambda: partial(vocabulary().encode, "b c" * (4 << 20), CL100K, as_list=True),
-    "encode_batch": lambda: partial(vocabulary().encode_batch, [A, A], CL100K, False, 2),
+    "encode to a list": lambda: partial(Ranks(vocabulary()).encode, "b c" * (4 << 20), as_list=True),
+    "encode_batch": lambda: partial(Ranks(vocabulary()).encode_batch, [A, A], 2),
     "decode": lambda: partial(vocabulary().decode, IDS.tolist()),
     "Decoder": lambda: partial(native.Decoder(vocabulary(), {}).decode, IDS, 4),
     "split": lambda: partial(native.split, "b c" * (8 << 20), CL100K),
@@ -201,24 +202,24 @@ def test_a_trainer_ends_with_ctrl_c_and_is_of_no_use_then() -> None:
 
 
 def test_a_vocabulary_is_as_before_after_ctrl_c() -> None:
-    used, expected = vocabulary(), vocabulary().encode("aaab aab" * 1000, CL100K, as_list=True)
-    interrupted(lambda: used.count(A, CL100K))
-    assert used.encode("aaab aab" * 1000, CL100K, as_list=True) == expected
-    assert used.count(A[: 1 << 16], CL100K) == (1 << 16) // 128
+    used, expected = Ranks(vocabulary()), Ranks(vocabulary()).encode("aaab aab" * 1000, as_list=True)
+    interrupted(lambda: used.count(A))
+    assert used.encode("aaab aab" * 1000, as_list=True) == expected
+    assert used.count(A[: 1 << 16]) == (1 << 16) // 128
 
 
 def test_a_handler_that_only_looks_changes_no_answer() -> None:
     seen: list[int] = []
-    used = vocabulary()
+    used = Ranks(vocabulary())
 
     def look(*_: object) -> None:
-        seen.append(used.count("a" * 256, CL100K))
+        seen.append(used.count("a" * 256))
 
     before = signal.signal(signal.SIGALRM, look)
     signal.setitimer(signal.ITIMER_REAL, 0.05, 0.05)
     try:
         for _ in range(3):
-            assert used.count(A, CL100K, 2) == len(A) // 128
+            assert used.count(A, 2) == len(A) // 128
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)

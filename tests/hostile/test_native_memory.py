@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from support import without_coverage
+from support import Ranks, without_coverage
 
 from tokcli.engine import backend
 
@@ -92,7 +92,7 @@ def test_merges_with_what_is_before_and_after_a_piece_are_never_made(pairs: list
     vocabulary = native.Vocabulary(with_merges(pairs))
     assert vocabulary.verify()
     text = " ".join(f"w{i}q" for i in range(300))
-    assert vocabulary.count(text, 1) == native.Vocabulary(image()).count(text, 1)
+    assert Ranks(vocabulary).count(text) == Ranks(native.Vocabulary(image())).count(text)
 
 
 # --- threads -----------------------------------------------------------------------------------------------------------
@@ -106,10 +106,12 @@ tokens = [bytes([i]) for i in range(256)]
 image = native.build_image(b"".join(tokens), array("I", map(len, tokens)), array("I", range(256)), bytes(32))
 vocabulary = native.Vocabulary(image)
 text = "ab cd\\n" * (1 << 20)
-expected = vocabulary.count(text, 1)
+model = native.TextModel(b"", array("I"), array("I"))
+model.use_ranks(vocabulary, 1, None, b"", False)
+expected = model.count(text, b"", b"")
 size = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize() + (3 << 30)
 resource.setrlimit(resource.RLIMIT_AS, (size, size))
-assert vocabulary.count(text, 1, 24) == expected == len(text)
+assert model.count(text, b"", b"", 24) == expected == len(text)
 """
 
 
@@ -162,6 +164,8 @@ native = backend.native()
 tokens = [bytes([i]) for i in range(256)]
 image = native.build_image(b"".join(tokens), array("I", map(len, tokens)), array("I", range(256)), bytes(32))
 vocabulary, glyphs = native.Vocabulary(image), native.Glyphs()
+model = native.TextModel(b"", array("I"), array("I"))
+model.use_ranks(vocabulary, 1, None, b"", False)
 
 class Id:
     def __index__(self):
@@ -171,8 +175,8 @@ ends, ids, given = array("Q", [1, 2]), array("I", [97, 98]), [97, Id(), 98]
 calls = [
     lambda: native.LongestMatch([b"a", b"b"]).find(b"ab", 2, 9),
     lambda: vocabulary.encode_pieces(b"".join(tokens[:3]), array("Q", [sum(map(len, tokens[:3]))]), False, True, True)[1:],
-    lambda: bytes(vocabulary.encode_batch(["ab", "c"], 1)[0]),
-    lambda: vocabulary.encode_batch(["ab", "c"], 1, True),
+    lambda: bytes(model.encode_batch(["ab", "c"], b"", b"", 1, False)[0]),
+    lambda: model.encode_batch(["ab", "c"], b"", b"", 1, True),
     lambda: vocabulary.decode(given),
     lambda: native.format_rows([(ids, None)]),
     lambda: native.Stacks(b"ab", [(b"a", ends)], None, b"", [b"x"], False, glyphs).rows(0, 9),

@@ -13,10 +13,10 @@ from tokcli.engine import backend
 from tokcli.engine.bindings import (  # noqa: F401 (they make the twins)
     pipelines,
     sentencepiece_models,
-    text_model,
 )
 from tokcli.engine.bpe.byte_alphabet import byte_token
 from tokcli.engine.bpe.pairs import SHIFT, PairBpe
+from tokcli.engine.native_models import text_model
 from tokcli.engine.pipeline import decoders as detokenizer
 from tokcli.engine.pipeline import normalizers as normalizer
 from tokcli.engine.pipeline import pretokenizers as splitters

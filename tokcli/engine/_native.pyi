@@ -97,30 +97,6 @@ class Vocabulary:
         """Return whether every byte of the image is as it was built."""
     def source(self) -> bytes:
         """Return the 32 bytes that build_image was given as `source`."""
-    @overload
-    def encode(
-        self,
-        text: str | Buffer,
-        splitter: SupportsIndex | Pattern,
-        as_list: Literal[False] = False,
-        threads: SupportsIndex = 1,
-    ) -> Ids: ...
-    @overload
-    def encode(
-        self,
-        text: str | Buffer,
-        splitter: SupportsIndex | Pattern,
-        as_list: Literal[True],
-        threads: SupportsIndex = 1,
-    ) -> list[int]:
-        """Return the ids of a text, or of UTF-8, which is not checked, as a buffer or as a list."""
-    def count(
-        self,
-        text: str | Buffer,
-        splitter: SupportsIndex | Pattern,
-        threads: SupportsIndex = 1,
-    ) -> int:
-        """Return the number of ids of a text, or of UTF-8, which is not checked."""
     def encode_pieces(
         self, data: Buffer, ends: Buffer, is_noise: bool = False, keeps_ids: bool = True, keeps_counts: bool = False
     ) -> tuple[Ids | None, bytes | None, int]:
@@ -130,54 +106,29 @@ class Vocabulary:
         not UTF-8, and the pieces end as split_noise has them; then there are no numbers of single pieces.
         """
     @overload
-    def encode_batch(
+    def encode_noise(
         self,
-        texts: list[str],
+        data: Buffer,
+        ends: Buffer,
+        separator_size: SupportsIndex,
         splitter: SupportsIndex | Pattern,
-        as_lists: Literal[False] = False,
-        threads: SupportsIndex = 1,
+        keeps_ids: Literal[True],
+        /,
     ) -> tuple[Ids, bytes]: ...
     @overload
-    def encode_batch(
-        self,
-        texts: list[str],
-        splitter: SupportsIndex | Pattern,
-        as_lists: Literal[True],
-        threads: SupportsIndex = 1,
-    ) -> list[list[int]]:
-        """Return the ids of all texts, and where each text's ids begin and the last one's end (uint64).
-
-        `as_lists`: return a list of ids for each text.
-        """
-    @overload
-    def encode_records(
+    def encode_noise(
         self,
         data: Buffer,
         ends: Buffer,
         separator_size: SupportsIndex,
         splitter: SupportsIndex | Pattern,
-        is_noise: bool = False,
-        tokens: Buffer = b"",
-        keeps_ids: Literal[True] = True,
-    ) -> tuple[Ids, bytes] | None: ...
-    @overload
-    def encode_records(
-        self,
-        data: Buffer,
-        ends: Buffer,
-        separator_size: SupportsIndex,
-        splitter: SupportsIndex | Pattern,
-        is_noise: bool,
-        tokens: Buffer,
         keeps_ids: Literal[False],
-    ) -> bytes | None:
-        """Return the ids of all records, and where each record's ids begin and the last one's end (uint64).
+        /,
+    ) -> bytes:
+        """Return the ids of records of any bytes, and where those of each begin and the last one's end (uint64).
 
-        Unless ids are kept, return the number of ids of each record (uint32) alone.
-
-        Records are in one buffer of UTF-8, which is not checked; of any bytes where it `is_noise`. Each ends before one
-        of `ends` (uint64), where its separator ends. `tokens` are those that become their ids, three numbers
-        (uint64) for each: its first and its past-the-end byte, and its id; None where one is not in one record.
+        Unless ids are kept, return the number of ids of each record (uint32) alone. Each record ends before one of
+        `ends` (uint64), where its separator ends. Bytes that are not UTF-8 belong to the piece before them.
         """
     def parents(self) -> bytes:
         """Return the two ids that merge into each id (uint32): all left ones, then all right ones.

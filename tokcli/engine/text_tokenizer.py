@@ -14,8 +14,8 @@ from tokcli.engine.token_vocabulary import TokenVocabulary
 from tokcli.engine.tokens import Tokens
 
 if TYPE_CHECKING:
+    from tokcli.engine.native_models.twins import RecordEncoder, TextOrUtf8, TextTwin
     from tokcli.engine.shortcut.shortcut import DecodingFacts, Shortcut
-    from tokcli.engine.twins import RecordEncoder, TextOrUtf8, TextTwin
 
 Pairs = list[tuple[int, int]]
 NextTokens = tuple[Tokens, float]

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
     from tokcli.engine.bpe.bpe import MergeStep
     from tokcli.engine.bpe.merges import ParentTable
+    from tokcli.engine.native_models.twins import RecordEncoder
     from tokcli.engine.pretokenizers.pretokenizer import PreTokenizer
     from tokcli.engine.stream.chunks import Blocks, Chunk
     from tokcli.engine.stream.utf8 import AnyChunk, SplitText
     from tokcli.engine.text_tokenizer import TextTokenizer
     from tokcli.engine.tokens import Tokens
-    from tokcli.engine.twins import RecordEncoder
 
 
 class Tokenizer(TokenVocabulary, Protocol):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from tokcli.engine.bpe.ranks import ranks_of_pairs
-from tokcli.engine.minbpe import BYTES, MinBpe
+from tokcli.engine.minbpe.model import BYTES, MinBpe
 from tokcli.errors import VocabularyError
 from tokcli.formats.limits import MAX_MADE_BYTES, MAX_RANK, MAX_TOKEN_BYTES, MAX_TOKENS
 from tokcli.formats.refusals import lines_of, refuse_line, shown_text

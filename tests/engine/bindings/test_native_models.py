@@ -11,13 +11,14 @@ from support import ROOT, examples, hard_text, read_vocabulary
 
 from tokcli.engine import backend
 from tokcli.engine.bindings import llama_models, pipelines, sentencepiece_models  # noqa: F401 (they make the twins)
-from tokcli.engine.bindings.text_model import NativeText
 from tokcli.engine.bpe.byte_alphabet import byte_token
 from tokcli.engine.bpe.lattice import to_float32
 from tokcli.engine.bpe.pairs import SHIFT, PairBpe
 from tokcli.engine.llama_cpp.fragment_models import LlamaSpm, Rwkv
 from tokcli.engine.llama_cpp.ugm import LlamaUnigram, UgmPiece
 from tokcli.engine.llama_cpp.words import LlamaWords
+from tokcli.engine.native_models.text_model import NativeText
+from tokcli.engine.native_models.twins import TextTwin
 from tokcli.engine.pipeline import (
     decoders as detokenizer,
 )
@@ -37,7 +38,6 @@ from tokcli.engine.sentencepiece.charsmap import Charsmap
 from tokcli.engine.sentencepiece.model import SentencePiece
 from tokcli.engine.sentencepiece.normalizer import SpmNormalizer
 from tokcli.engine.sentencepiece.segmenters import SpmPiece
-from tokcli.engine.twins import TextTwin
 
 pytestmark = [pytest.mark.no_cover, pytest.mark.skipif(backend.native() is None, reason="there is no native backend")]
 

@@ -15,7 +15,7 @@ from tokcli.engine import backend
 from tokcli.engine.adapters.shortcut_tokenizer import adapted
 from tokcli.engine.bpe import bpe, merges
 from tokcli.engine.bpe.pairs import SHIFT, PairBpe
-from tokcli.engine.minbpe import MinBpe
+from tokcli.engine.minbpe.model import MinBpe
 from tokcli.errors import VocabularyError
 
 DATA = ROOT / "tests" / "data" / "formats"

@@ -14,7 +14,7 @@ from support import examples, hard_text
 import tokcli
 from tokcli.engine import backend
 from tokcli.engine.adapters.shortcut_tokenizer import ShortcutTokenizer, adapted
-from tokcli.engine.minbpe import BYTES, MinBpe
+from tokcli.engine.minbpe.model import BYTES, MinBpe
 from tokcli.engine.stream import parts
 from tokcli.errors import InputError
 

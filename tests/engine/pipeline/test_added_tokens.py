@@ -15,7 +15,7 @@ from support import examples, parse_vocabulary, took_less
 from tokcli.engine import backend
 from tokcli.engine.adapters.shortcut_tokenizer import adapted
 from tokcli.engine.base.arguments import NONE
-from tokcli.engine.bindings.text_model import NOTHING, WHOLE, NativeText, model_of
+from tokcli.engine.native_models.text_model import NOTHING, WHOLE, NativeText, model_of
 from tokcli.engine.pipeline.added_tokens import AddedToken, AddedTokenFinder
 from tokcli.registry.encodings import load_encoding
 

@@ -9,7 +9,7 @@ from typing import get_args
 import pytest
 
 from tokcli.engine import backend
-from tokcli.engine.bindings.text_model import CHARS, NOTHING, WHOLE, model_of
+from tokcli.engine.native_models.text_model import CHARS, NOTHING, WHOLE, model_of
 from tokcli.engine.unicode import classes, forms
 
 pytestmark = [pytest.mark.skipif(backend.native() is None, reason="there are no native tables"), pytest.mark.no_cover]

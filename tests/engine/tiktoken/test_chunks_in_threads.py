@@ -10,6 +10,7 @@ from contextlib import suppress
 from itertools import pairwise
 
 import pytest
+from support import Twin
 
 import tokcli
 from tokcli.engine import backend
@@ -60,9 +61,9 @@ TEXTS = {
 @pytest.mark.parametrize("name", TEXTS)
 def test_one_to_eight_threads_give_the_same_ids(name: str) -> None:
     text, enc = TEXTS[name], tokcli.get_encoding("cl100k_base")
-    native, data = enc.tokenizer.native, text.encode()
+    native, data = Twin(enc), text.encode()
     alone = bytes(native.encode_array(text, 1))
-    assert bytes(native.encode_utf8(data)) == alone
+    assert bytes(native.encode_array(data)) == alone
     for threads in range(2, MOST_THREADS + 1):
         assert bytes(native.encode_array(text, threads)) == alone
         assert native.count(text, threads) * 4 == len(alone)
@@ -88,15 +89,16 @@ def test_a_byte_that_no_token_has_ends_all_threads(at: float, threads: int) -> N
     ranks = {bytes([byte]): byte for byte in range(256) if byte != ord("z")}
     enc = tokcli.Encoding("x", pat_str=CL100K, mergeable_ranks=ranks, special_tokens={})
     text = "a word " * (LEAST_BYTES // 3)
-    assert len(enc.tokenizer.native.encode_array(text, threads)) == len(text)
+    assert len(Twin(enc).encode_array(text, threads)) == len(text)
     place = int(at * len(text))
     bad = text[:place] + "z" + text[place:]
-    assert enc.tokenizer.native.encode_array(bad, threads) is None
-    assert enc.tokenizer.native.count(bad, threads) is None
+    assert Twin(enc).encode_array(bad, threads) is None
+    assert Twin(enc).count(bad, threads) is None
     for texts in ([bad, text], [text, bad]):
-        assert enc.tokenizer.native.encode_batch(texts, threads) is None
-        assert enc.tokenizer.native.encode_batch_lists(texts, threads) is None
-    assert len(enc.tokenizer.native.encode_array(text, threads)) == len(text)
+        assert Twin(enc).encode_batch(texts, threads) is None
+        made = Twin(enc).encode_batch_lists(texts, threads)
+        assert [ids is None for ids in made] == [given is bad for given in texts]
+    assert len(Twin(enc).encode_array(text, threads)) == len(text)
 
 
 @pytest.mark.process
@@ -111,8 +113,8 @@ def test_a_fork_in_the_middle_of_a_call_leaves_both_processes_able_to_encode() -
     try:
         while not children:
             with suppress(RuntimeError):  # in the child: the other threads of the call are gone
-                results.add(len(enc.tokenizer.native.encode_array(text, 4)))
-        results.add(len(enc.tokenizer.native.encode_array(text, 4)))
+                results.add(len(Twin(enc).encode_array(text, 4)))
+        results.add(len(Twin(enc).encode_array(text, 4)))
     finally:
         if children == [0]:
             os._exit(0 if results == {expected} else 1)
@@ -124,10 +126,7 @@ def test_a_fork_in_the_middle_of_a_call_leaves_both_processes_able_to_encode() -
 def test_calls_in_several_threads_that_have_several_threads_give_the_same_ids() -> None:
     enc, text = tokcli.get_encoding("cl100k_base"), TEXTS["words"]
     expected, found = bytes(enc.encode_array(text)), []
-    calls = [
-        threading.Thread(target=lambda: found.append(bytes(enc.tokenizer.native.encode_array(text, 3))))
-        for _ in range(3)
-    ]
+    calls = [threading.Thread(target=lambda: found.append(bytes(Twin(enc).encode_array(text, 3)))) for _ in range(3)]
     for call in calls:
         call.start()
     for call in calls:

@@ -7,15 +7,15 @@ around such characters by the tokenizer's own rules.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tokcli.engine.adapters.whole_text import WholeTextTokenizer, text_or_utf8
 from tokcli.engine.base.arguments import NONE
-from tokcli.engine.bindings.rank_models import twin_of_ranks
 from tokcli.engine.bpe.merges import ParentTable, for_ids
+from tokcli.engine.native_models.rank_models import TwinFor, twin_of_ranks
 from tokcli.engine.stream import chunks as stream
 from tokcli.engine.stream import special_tokens as special
 from tokcli.engine.stream.chunks import PLAIN, ReadOptions
@@ -34,14 +34,11 @@ from tokcli.engine.tiktoken.rank_tokenizer import RankTokenizer
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-    from tokcli.engine.bindings.text_model import NativeText
+    from tokcli.engine.native_models.twins import RecordEncoder, TextOrUtf8
     from tokcli.engine.shortcut.shortcut import Shortcut
     from tokcli.engine.stream.utf8 import AnyChunk
     from tokcli.engine.text_tokenizer import TextTokenizer
     from tokcli.engine.tokens import Tokens
-    from tokcli.engine.twins import RecordEncoder, TextOrUtf8
-
-TwinFor = Callable[[frozenset[str]], "NativeText"]
 
 
 def adapted(name: str, rules: TextTokenizer) -> WholeTextTokenizer:
@@ -94,10 +91,18 @@ class ShortcutTokenizer(WholeTextTokenizer):
         return self._twin_with(puts_space=False) if self.shortcut.prefix_space else self._twin
 
     def _twin_with(self, *, puts_space: bool) -> TwinFor | None:
-        vocabulary, splitter = self.fast.opened, native_splitter(self.fast.pretokenizer)
-        if vocabulary is None or splitter is None:
-            return None
-        return twin_of_ranks(self.shortcut, vocabulary, splitter, self.special_tokens, puts_space=puts_space)
+        shortcut = self.shortcut
+        return twin_of_ranks(
+            self.fast.opened,
+            native_splitter(self.fast.pretokenizer),
+            shortcut.added,
+            self.special_tokens,
+            exceptions=shortcut.unsafe,
+            form=shortcut.form,
+            puts_space=puts_space,
+            hides_tokens=shortcut.hides_tokens,
+            image=shortcut.load_image(),
+        )
 
     # --- text to ids -------------------------------------------------------------------------------------------------
 

@@ -38,11 +38,11 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
     from tokcli.engine.bpe.bpe import MergeOrder, ModelKind
+    from tokcli.engine.native_models.twins import RecordEncoder, TextOrUtf8
     from tokcli.engine.stream.chunks import Utf8Errors
     from tokcli.engine.stream.decoding import ByteDecoder
     from tokcli.engine.stream.utf8 import AnyChunk, SplitText
     from tokcli.engine.text_tokenizer import TextTokenizer
-    from tokcli.engine.twins import RecordEncoder, TextOrUtf8
 
 Ids = TypeVar("Ids", list[int], memoryview)
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from array import array
 
-from tokcli.engine.bindings import text_model as native
-from tokcli.engine.bindings.text_model import NativeText
 from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE
 from tokcli.engine.llama_cpp.fragment_models import LlamaSpm, Rwkv
 from tokcli.engine.llama_cpp.ugm import LlamaUnigram
 from tokcli.engine.llama_cpp.words import LlamaWords, word_ranges
-from tokcli.engine.twins import register
+from tokcli.engine.native_models import text_model as native
+from tokcli.engine.native_models.text_model import NativeText
+from tokcli.engine.native_models.twins import register
 
 _ANY_LENGTH = 1 << 31  # in characters: words have no limit
 _LOWERS, _STRIPS = 1, 2  # CharacterStep::kLowers, kStrips

@@ -11,11 +11,12 @@ from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tokcli.engine.bindings import text_model as native
 from tokcli.engine.bindings.rank_settings import RankSettings, use_ranks
-from tokcli.engine.bindings.text_model import NamedToken, NativeText
 from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE
 from tokcli.engine.bpe.pairs import PairBpe, in_order
+from tokcli.engine.native_models import text_model as native
+from tokcli.engine.native_models.text_model import NamedToken, NativeText
+from tokcli.engine.native_models.twins import register
 from tokcli.engine.pipeline import normalizers as norm
 from tokcli.engine.pipeline import pretokenizers as split
 from tokcli.engine.pipeline.added_tokens import AddedToken, special_first
@@ -24,7 +25,6 @@ from tokcli.engine.pipeline.finders import Characters, LiteralText, OnigPattern
 from tokcli.engine.pipeline.models import Model, Unigram, WordLevel, WordPiece
 from tokcli.engine.pipeline.pipeline import Pipeline
 from tokcli.engine.sentencepiece.charsmap import Charsmap
-from tokcli.engine.twins import register
 
 if TYPE_CHECKING:
     from tokcli.engine import _native

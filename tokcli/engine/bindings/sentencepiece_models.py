@@ -5,12 +5,12 @@ from __future__ import annotations
 from array import array
 from typing import TYPE_CHECKING
 
-from tokcli.engine.bindings import text_model as native
-from tokcli.engine.bindings.text_model import NativeText
 from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE
+from tokcli.engine.native_models import text_model as native
+from tokcli.engine.native_models.text_model import NativeText
+from tokcli.engine.native_models.twins import register
 from tokcli.engine.sentencepiece.model import SentencePiece
 from tokcli.engine.sentencepiece.normalizer import SpmNormalizer
-from tokcli.engine.twins import register
 
 if TYPE_CHECKING:
     from tokcli.engine import _native

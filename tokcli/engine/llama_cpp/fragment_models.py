@@ -19,8 +19,8 @@ from tokcli.engine.bpe.bpe import BoundedCache, MergeOrder, ModelKind, last_two,
 from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE
 from tokcli.engine.bpe.lattice import prefixes
 from tokcli.engine.llama_cpp.vocabulary import LlamaVocabulary
+from tokcli.engine.native_models.twins import HasTwin
 from tokcli.engine.shortcut.shortcut import Shortcut
-from tokcli.engine.twins import HasTwin
 from tokcli.errors import InputError
 
 _UNKNOWN, _INVALID = -10_000_000, -20_000_000  # PLaMo's scores; a token with the second, or less, is never taken

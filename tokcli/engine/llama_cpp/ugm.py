@@ -17,9 +17,9 @@ from tokcli.engine.bpe.lattice import (
     to_float32,
 )
 from tokcli.engine.llama_cpp.fragment_models import FragmentModel
+from tokcli.engine.native_models.twins import HasTwin
 from tokcli.engine.sentencepiece.charsmap import Charsmap
 from tokcli.engine.tokens import check_growth, most_made_of
-from tokcli.engine.twins import HasTwin
 
 
 class UgmPiece(NamedTuple):

@@ -12,7 +12,7 @@ from tokcli.engine.bpe.bpe import BoundedCache
 from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE
 from tokcli.engine.llama_cpp import characters
 from tokcli.engine.llama_cpp.fragment_models import FragmentModel
-from tokcli.engine.twins import HasTwin
+from tokcli.engine.native_models.twins import HasTwin
 from tokcli.engine.unicode.classes import CHINESE
 from tokcli.engine.unicode.ranges import Ranges, merged, minus
 

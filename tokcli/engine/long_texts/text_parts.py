@@ -29,8 +29,8 @@ from tokcli.engine.tokens import Tokens
 from tokcli.errors import DisallowedSpecialTokenError, InputError, NotUtf8Error
 
 if TYPE_CHECKING:
+    from tokcli.engine.native_models.twins import TextOrUtf8
     from tokcli.engine.text_tokenizer import TextTokenizer
-    from tokcli.engine.twins import TextOrUtf8
 
 PART_BYTES = 1 << 18  # of a part that a thread encodes: enough work, and little memory
 PART_IN_ORDER_BYTES = 1 << 20  # of a part that threads share, since parts are encoded in order

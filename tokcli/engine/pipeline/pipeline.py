@@ -14,6 +14,7 @@ from tokcli.engine.base.arguments import NONE
 from tokcli.engine.bpe.bpe import BoundedCache, MergeOrder, ModelKind
 from tokcli.engine.bpe.pairs import PairBpe
 from tokcli.engine.bpe.ranks import Ranked
+from tokcli.engine.native_models.twins import HasTwin, TextTwin
 from tokcli.engine.pipeline.added_tokens import AddedToken, AddedTokenFinder, are_apart, finders
 from tokcli.engine.pipeline.aligned import Aligned, blanks_of
 from tokcli.engine.pipeline.decode_steps import decode_stream
@@ -27,7 +28,6 @@ from tokcli.engine.shortcut.shortcut import DecodingFacts, Shortcut
 from tokcli.engine.stream.decoding import ByteDecoder
 from tokcli.engine.text_tokenizer import TextTokenizer
 from tokcli.engine.tokens import Tokens, check_growth, joined, most_made_of
-from tokcli.engine.twins import HasTwin, TextTwin
 from tokcli.engine.unicode.ranges import Ranges
 
 Segment = tuple[Aligned, int | None]

@@ -18,7 +18,7 @@ from tokcli.engine.llama_cpp.fragment_models import LlamaSpm
 from tokcli.engine.llama_cpp.llama_cpp import LlamaCpp
 from tokcli.engine.llama_cpp.string_bpe import StringBpe, WordsByMerges
 from tokcli.engine.llama_cpp.ugm import LlamaUnigram
-from tokcli.engine.minbpe import MinBpe
+from tokcli.engine.minbpe.model import MinBpe
 from tokcli.engine.pipeline.models import Unigram
 from tokcli.engine.pipeline.pipeline import Pipeline
 from tokcli.engine.sampling.dropout import Dropout
@@ -86,7 +86,9 @@ class DroppedRanks(RankTokenizer):
     """
 
     def __init__(self, base: RankTokenizer, dropout: Dropout) -> None:
-        vars(self).update(vars(base), mergeable_ranks=base.mergeable_ranks, native=None, pieces=None, _opened=None)
+        vars(self).update(
+            vars(base), mergeable_ranks=base.mergeable_ranks, native=None, twin=None, pieces=None, opened=None
+        )
         self._dropout = dropout
         self._cache = PieceCache(self.encode_piece, limit=0)
         self._parents: dict[bytes, tuple[bytes, bytes] | None] = vars(base).setdefault("_parents_by_token", {})

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 from tokcli.engine.adapters.whole_text import WholeTextTokenizer
 from tokcli.engine.base.arguments import wrong_type
 from tokcli.engine.bpe.lattice import Path
+from tokcli.engine.native_models.twins import TextOrUtf8
 from tokcli.engine.sampling.dropout import Dropout
 from tokcli.engine.sampling.families import DroppedRanks, copy_of, with_dropout, with_paths
 from tokcli.engine.sampling.lattices import Lattice, PathScores, best, drawn_index, drawn_path
 from tokcli.engine.text_tokenizer import plain_text
 from tokcli.engine.tiktoken.rank_tokenizer import RankTokenizer
-from tokcli.engine.twins import TextOrUtf8
 from tokcli.errors import InputError
 
 if TYPE_CHECKING:

@@ -14,6 +14,7 @@ from typing import ClassVar
 
 from tokcli.engine.bpe.bpe import MergeOrder, ModelKind, last_two, rank_of_score
 from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE
+from tokcli.engine.native_models.twins import HasTwin, TextOrUtf8
 from tokcli.engine.sentencepiece.normalizer import SpmNormalizer
 from tokcli.engine.sentencepiece.segmenters import (
     ModelType,
@@ -27,7 +28,6 @@ from tokcli.engine.sentencepiece.segmenters import (
 from tokcli.engine.stream.decoding import ByteDecoder
 from tokcli.engine.text_tokenizer import NextTokens, TextTokenizer, plain_text
 from tokcli.engine.tokens import Tokens, added, joined
-from tokcli.engine.twins import HasTwin, TextOrUtf8
 from tokcli.errors import UnknownTokenError
 
 

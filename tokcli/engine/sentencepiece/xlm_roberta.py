@@ -13,12 +13,12 @@ from functools import cached_property
 from typing import ClassVar
 
 from tokcli.engine.bpe.bpe import MergeOrder, ModelKind
+from tokcli.engine.native_models.twins import TextOrUtf8
 from tokcli.engine.pipeline.processors import Roberta
 from tokcli.engine.sentencepiece.model import SentencePiece
 from tokcli.engine.stream.decoding import ByteDecoder
 from tokcli.engine.text_tokenizer import NextTokens, TextTokenizer, plain_text
 from tokcli.engine.tokens import Tokens, joined
-from tokcli.engine.twins import TextOrUtf8
 from tokcli.errors import UnknownTokenError
 
 _FIRST = {"<s>": 0, "<pad>": 1, "</s>": 2, "<unk>": 3}

@@ -1,6 +1,6 @@
-"""The native twin of splitting and merging: an opened vocabulary image, and the native scanner for a known pattern.
+"""Opened vocabulary images: their tokens, merging of known pieces, and the native scanner for a known pattern.
 
-A twin answers exactly as the Python code does, or with None: finding and naming errors is left to the Python code.
+They answer exactly as the Python code does, or with None: finding and naming errors is left to the Python code.
 """
 
 from __future__ import annotations
@@ -69,83 +69,11 @@ def or_none(method: Callable[P, R]) -> Callable[P, R | None]:
     return answer
 
 
-class NativeEncoder:
-    """The native twin of splitting and merging: an opened vocabulary, and a family of patterns or a pattern.
+class NativeTokens:
+    """The tokens of an opened vocabulary, for ids to text; None means that Python has to name what is wrong."""
 
-    Every method answers None where Python has to do the work. Arrays are memoryviews of uint32, offsets of uint64.
-    """
-
-    def __init__(
-        self,
-        vocabulary: _native.Vocabulary,
-        family: int | _native.Pattern,
-        *,
-        is_noise: bool = False,
-        tokens: Buffer = b"",
-    ) -> None:
+    def __init__(self, vocabulary: _native.Vocabulary) -> None:
         self._vocabulary = vocabulary
-        self._family = family
-        self._of_records = is_noise, tokens
-
-    def for_noise(self) -> NativeEncoder:
-        """Return a twin whose records may have bytes that are not UTF-8, which are encoded as errors="bytes" does."""
-        return NativeEncoder(self._vocabulary, self._family, is_noise=True)
-
-    def with_tokens(self, tokens: Buffer) -> NativeEncoder:
-        """Return a twin for records in which these tokens become their ids.
-
-        Of each token, `tokens` has its first and its past-the-end byte and its id (uint64).
-        """
-        return NativeEncoder(self._vocabulary, self._family, tokens=tokens)
-
-    @or_none
-    def count(self, text: str, threads: int = 1) -> int:
-        """Return the number of ids of a text."""
-        return self._vocabulary.count(text, self._family, threads)
-
-    @or_none
-    def encode(self, text: str) -> list[int]:
-        """Return the ids of a text."""
-        return self._vocabulary.encode(text, self._family, True, 1)
-
-    @or_none
-    def encode_array(self, text: str, threads: int = 1) -> memoryview:
-        """Return the ids of a text as an array."""
-        return memoryview(self._vocabulary.encode(text, self._family, False, threads)).cast("I")
-
-    @or_none
-    def encode_utf8(self, data: Buffer) -> memoryview:
-        """Return the ids of UTF-8, which the caller has checked, as an array."""
-        return memoryview(self._vocabulary.encode(data, self._family)).cast("I")
-
-    @or_none
-    def count_utf8(self, data: Buffer) -> int:
-        """Return the number of ids of UTF-8, which the caller has checked."""
-        return self._vocabulary.count(data, self._family)
-
-    @or_none
-    def encode_records(self, data: Buffer, ends: Buffer, separator_size: int) -> tuple[memoryview, memoryview] | None:
-        """Return the ids of all records in `data`, which end at `ends` (uint64), and where each record's ids begin."""
-        made = self._vocabulary.encode_records(data, ends, separator_size, self._family, *self._of_records)
-        return None if made is None else (memoryview(made[0]).cast("I"), memoryview(made[1]).cast("Q"))
-
-    @or_none
-    def count_records(self, data: Buffer, ends: Buffer, separator_size: int) -> memoryview | None:
-        """Return the number of ids of each record as an array."""
-        records = data, ends, separator_size, self._family, *self._of_records
-        counts = self._vocabulary.encode_records(*records, False)
-        return None if counts is None else memoryview(counts).cast("I")
-
-    @or_none
-    def encode_batch(self, texts: list[str], threads: int) -> tuple[memoryview, memoryview]:
-        """Return the ids of all texts as an array, and where each text's ids begin."""
-        ids, offsets = self._vocabulary.encode_batch(texts, self._family, False, threads)
-        return memoryview(ids).cast("I"), memoryview(offsets).cast("Q")
-
-    @or_none
-    def encode_batch_lists(self, texts: list[str], threads: int) -> list[list[int]]:
-        """Return the ids of each text."""
-        return self._vocabulary.encode_batch(texts, self._family, True, threads)
 
     @or_none
     def decode(self, ids: Sequence[int]) -> bytes:
@@ -186,6 +114,25 @@ def native_splitter(pretokenizer: PreTokenizer) -> int | _native.Pattern | None:
         return pretokenizer.native_pattern
     number: int = native.FAMILIES.index(family)
     return number
+
+
+class NoiseRecords:
+    """Encodes records with bytes that are not UTF-8 as errors="bytes" does: see `RecordEncoder`."""
+
+    def __init__(self, vocabulary: _native.Vocabulary, splitter: int | _native.Pattern) -> None:
+        self._vocabulary, self._splitter = vocabulary, splitter
+
+    @or_none
+    def encode_records(self, data: Buffer, ends: Buffer, separator_size: int) -> tuple[memoryview, memoryview]:
+        """Return the ids of all records in `data`, which end at `ends` (uint64), and where each record's ids begin."""
+        ids, offsets = self._vocabulary.encode_noise(data, ends, separator_size, self._splitter, True)
+        return memoryview(ids).cast("I"), memoryview(offsets).cast("Q")
+
+    @or_none
+    def count_records(self, data: Buffer, ends: Buffer, separator_size: int) -> memoryview:
+        """Return the number of ids of each record as an array."""
+        counts = self._vocabulary.encode_noise(data, ends, separator_size, self._splitter, False)
+        return memoryview(counts).cast("I")
 
 
 class NativePieces:

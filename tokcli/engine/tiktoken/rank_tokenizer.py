@@ -16,6 +16,7 @@ from tokcli.engine.stream.chunks import PLAIN, ReadOptions
 from tokcli.engine.stream.parts import read_parts
 from tokcli.engine.stream.utf8 import without_surrogates
 from tokcli.engine.tiktoken.native_encoder import (
+    NoiseRecords,
     native_splitter,
     split_natively,
     split_plain,
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
     from tokcli.engine.bpe.bpe import PieceCache
+    from tokcli.engine.native_models.twins import RecordEncoder
     from tokcli.engine.stream.utf8 import AnyChunk
-    from tokcli.engine.twins import RecordEncoder
 
 
 class RankTokenizer(RankVocabulary):
@@ -74,11 +75,9 @@ class RankTokenizer(RankVocabulary):
 
     def encode(self, text: str, allowed: frozenset[str] = NONE) -> list[int]:
         """Return the ids of a text."""
-        if allowed:
-            return self._encode_allowing(without_surrogates(text), allowed)
-        if self.native is not None and (ids := self.native.encode(text)) is not None:
+        if self.twin is not None and (ids := self.twin(allowed).encode(text, allowed)) is not None:
             return ids
-        return self.encode_in_python(text)
+        return self._encode_allowing(without_surrogates(text), allowed) if allowed else self.encode_in_python(text)
 
     def encode_in_python(self, text: str) -> list[int]:
         """Return the ids of a text, all special tokens taken as text, without native splitting."""
@@ -90,21 +89,21 @@ class RankTokenizer(RankVocabulary):
             ids += (self.special_tokens[segment],) if is_special else self.encode(segment)
         return ids
 
-    def count(self, text: str, threads: int = 1) -> int:
-        """Return the number of ids of a text; the threads share a large one, where there is native code."""
-        if self.native is not None and (count := self.native.count(text, threads)) is not None:
+    def count(self, text: str) -> int:
+        """Return the number of ids of a text."""
+        if self.twin is not None and (count := self.twin(NONE).count(text, NONE)) is not None:
             return count
         return self._cache.count(self.pretokenizer.split(without_surrogates(text)))
 
     def encode_array(self, text: str) -> memoryview:
         """Return the ids of a text as an array (uint32)."""
-        if self.native is not None and (ids := self.native.encode_array(text)) is not None:
+        if self.twin is not None and (ids := self.twin(NONE).encode_array(text, NONE)) is not None:
             return ids
         return memoryview(array("I", self.encode_in_python(text)))
 
     def encode_bytes(self, data: bytes) -> memoryview:
         """Return the ids of bytes as an array; bytes that are not UTF-8 are encoded as --errors bytes does."""
-        if self.native is not None and utf8.valid_utf8(data) == len(data):
+        if self.is_native and utf8.valid_utf8(data) == len(data):
             return self.encode_part(memoryview(data))
         try:
             return self.encode_array(data.decode())
@@ -114,13 +113,14 @@ class RankTokenizer(RankVocabulary):
 
     def encode_batch(self, texts: Sequence[str], threads: int) -> list[list[int]]:
         """Return the ids of each text."""
-        if self.native is not None and (made := self.native.encode_batch_lists(list(texts), threads)) is not None:
-            return made
-        return [self.encode(text) for text in texts]
+        made: list[list[int] | None] = [None] * len(texts)
+        if self.twin is not None:
+            made = self.twin(NONE).encode_batch(list(texts), threads)
+        return [self.encode(text) if ids is None else ids for text, ids in zip(texts, made, strict=True)]
 
     def encode_array_batch(self, texts: Sequence[str], threads: int) -> tuple[memoryview, memoryview]:
         """Return all texts' ids in one array, and len(texts) + 1 offsets (uint64) at which each text's ids begin."""
-        if self.native is not None and (made := self.native.encode_batch(list(texts), threads)) is not None:
+        if self.twin is not None and (made := self.twin(NONE).encode_array_batch(list(texts), threads)) is not None:
             return made
         ids, offsets = array("I"), array("Q", [0])
         for text in texts:
@@ -191,7 +191,7 @@ class RankTokenizer(RankVocabulary):
 
     def read_parts(self, blocks: stream.Blocks, options: ReadOptions = PLAIN) -> Iterator[AnyChunk]:
         """Yield the parts of a stream: UTF-8 where native code takes it, else chunks; `stream.parts` has the rules."""
-        splitter = None if self.native is None else native_splitter(self.pretokenizer)
+        splitter = native_splitter(self.pretokenizer) if self.is_native else None
         if splitter is None:
             return self.read_chunks(blocks, options)
         return read_parts(blocks, self.pretokenizer, splitter, options)
@@ -218,7 +218,7 @@ class RankTokenizer(RankVocabulary):
         if isinstance(part, utf8.SplitText):
             ids = None if self.pieces is None else self.pieces.encode(part)
             return self._encode_split_in_python(part) if ids is None else ids
-        if self.native is not None and (ids := self.native.encode_utf8(part)) is not None:
+        if self.twin is not None and (ids := self.twin(NONE).encode_array(part, NONE)) is not None:
             return ids
         return memoryview(array("I", self.encode_in_python(str(part, "utf-8"))))
 
@@ -235,7 +235,7 @@ class RankTokenizer(RankVocabulary):
             return memoryview(array("I", self.encode_with_tail(chunk.text, chunk.tail)))
         if chunk.pieces is not None and self.pieces is not None:
             return self.encode_part(utf8.SplitText.of(chunk.pieces))
-        if self.native is not None and (ids := self.native.encode_array(chunk.text)) is not None:
+        if self.twin is not None and (ids := self.twin(NONE).encode_array(chunk.text, NONE)) is not None:
             return ids
         return memoryview(array("I", self._cache.encode(stream.pieces_of(chunk, self.pretokenizer))))
 
@@ -243,32 +243,33 @@ class RankTokenizer(RankVocabulary):
         """Return the ids of a part, and the number of ids of each piece (uint32); None where Python has to do it."""
         return None if self.pieces is None else self.pieces.encode_each(part)
 
-    def count_part(self, part: AnyChunk, threads: int = 1) -> int:
-        """Return the number of ids of a part of a stream; threads share a large chunk where there is native code."""
+    def count_part(self, part: AnyChunk) -> int:
+        """Return the number of ids of a part of a stream."""
         if isinstance(part, stream.Chunk):
             if part.special or part.tail:
                 return len(self._encode_chunk(part))
             if part.pieces is not None and self.pieces is not None:
                 return self.count_part(utf8.SplitText.of(part.pieces))
-            if self.native is not None and (count := self.native.count(part.text, threads)) is not None:
+            if self.twin is not None and (count := self.twin(NONE).count(part.text, NONE)) is not None:
                 return count
             return self._cache.count(stream.pieces_of(part, self.pretokenizer))
         if isinstance(part, utf8.SplitText):
             count = None if self.pieces is None else self.pieces.count(part)
             return len(self._encode_split_in_python(part)) if count is None else count
-        if self.native is not None and (count := self.native.count_utf8(part)) is not None:
+        if self.twin is not None and (count := self.twin(NONE).count(part, NONE)) is not None:
             return count
         return len(self.encode_in_python(str(part, "utf-8")))
 
     def for_records(self, data: bytes, options: ReadOptions = PLAIN, *, is_utf8: bool = False) -> RecordEncoder | None:
         """Return the native code that takes all records in a buffer at once; see `Tokenizer`."""
-        native = self.native
-        if native is None or utf8.special_finder(options.refused).is_in(data):
+        if self.twin is None or utf8.special_finder(options.refused).is_in(data):
             return None
-        tokens = utf8.special_finder(options.allowed).found_in(data, self.special_tokens)
-        if not is_utf8 and utf8.valid_utf8(data) < len(data):
-            return native.for_noise() if options.errors == "bytes" and not tokens else None
-        return native.with_tokens(tokens) if tokens else native
+        if is_utf8 or utf8.valid_utf8(data) == len(data):
+            return self.twin(options.allowed).for_records(options.allowed)
+        if options.errors != "bytes" or utf8.special_finder(options.allowed).is_in(data):
+            return None
+        splitter = native_splitter(self.pretokenizer)
+        return None if self.opened is None or splitter is None else NoiseRecords(self.opened, splitter)
 
     def split_chunk(self, chunk: stream.Chunk) -> list[bytes]:
         """Return the pieces of a chunk as bytes; a special token is one piece."""

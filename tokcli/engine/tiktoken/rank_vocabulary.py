@@ -11,10 +11,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tokcli.engine.base.arguments import token_ids
+from tokcli.engine.native_models.rank_models import TwinFor, twin_of_ranks
 from tokcli.engine.pretokenizers.pretokenizer import PreTokenizer
 from tokcli.engine.tiktoken.native_encoder import (
-    NativeEncoder,
     NativePieces,
+    NativeTokens,
     native_splitter,
     open_vocabulary,
     parents_in,
@@ -74,10 +75,15 @@ class RankVocabulary(TokenVocabulary):
         return open_vocabulary(self._load_image)
 
     @cached_property
-    def native(self) -> NativeEncoder | None:
-        """The native twin, which splits and merges; None where there is none for the pattern or the ranks."""
+    def twin(self) -> TwinFor | None:
+        """The native twins, which split and merge; None where there are none for the pattern or the ranks."""
         splitter = native_splitter(self.pretokenizer)
-        return None if splitter is None or self.opened is None else NativeEncoder(self.opened, splitter)
+        return twin_of_ranks(self.opened, splitter, self.special_tokens, self.special_tokens)
+
+    @cached_property
+    def native(self) -> NativeTokens | None:
+        """The native tokens, which decode; None where there is no native code, or no image."""
+        return None if self.opened is None else NativeTokens(self.opened)
 
     @cached_property
     def pieces(self) -> NativePieces | None:
@@ -87,7 +93,7 @@ class RankVocabulary(TokenVocabulary):
     @property
     def is_native(self) -> bool:
         """Whether native code splits and merges."""
-        return self.native is not None
+        return self.twin is not None
 
     @cached_property
     def reference(self) -> RankReference:

@@ -21,7 +21,7 @@ from tokcli.registry.compiled.container import Check, are_ids, are_texts, is_fla
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-    from tokcli.engine.bindings.text_model import NativeText
+    from tokcli.engine.native_models.text_model import NativeText
     from tokcli.engine.shortcut.shortcut import DecodingFacts, Shortcut
     from tokcli.engine.stream.decoding import ByteDecoder
 

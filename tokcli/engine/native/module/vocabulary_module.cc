@@ -175,16 +175,9 @@ void bind_vocabulary(nb::module_& module) {
       .def(made_of<PyVocabulary, nb::handle>())
       .def("verify", &PyVocabulary::verify)
       .def("source", &PyVocabulary::source)
-      .def("encode", &PyVocabulary::encode, nb::arg("text"), nb::arg("splitter"), nb::arg("as_list") = false,
-           nb::arg("threads") = 1)
-      .def("count", &PyVocabulary::count, nb::arg("text"), nb::arg("splitter"), nb::arg("threads") = 1)
       .def("encode_pieces", &PyVocabulary::encode_pieces, nb::arg("data"), nb::arg("ends"), nb::arg("is_noise") = false,
            nb::arg("keeps_ids") = true, nb::arg("keeps_counts") = false)
-      .def("encode_batch", &PyVocabulary::encode_batch, nb::arg("texts"), nb::arg("splitter"), nb::arg("as_lists") = false,
-           nb::arg("threads") = 1)
-      .def("encode_records", &PyVocabulary::encode_records, nb::arg("data"), nb::arg("ends"), nb::arg("separator_size"),
-           nb::arg("splitter"), nb::arg("is_noise") = false, nb::arg("tokens") = nb::bytes("", 0),
-           nb::arg("keeps_ids") = true)
+      .def("encode_noise", &PyVocabulary::encode_noise)
       .def("parents", &PyVocabulary::parents)
       .def("unknown", &PyVocabulary::unknown)
       .def("tokens", &PyVocabulary::tokens)

@@ -236,6 +236,8 @@ struct TextModel {
   };
   // Returns the number of ids of a text. Where it is refused, what was appended is not to be used.
   size_t encode(const Task& task, TextWorker& worker, Refusal& refusal) const;
+  // Returns whether any text may be encoded part by part, each of which ends where Text may be cut: no place is asked for.
+  bool takes_parts() const;
   // Returns where parts of a text end, each of `size` bytes or a few more, that have its ids and their places also one by
   // one. There are none where it has to be encoded whole.
   std::vector<uint64_t> part_ends(Bytes text, Bytes raw_states, size_t size) const;

@@ -1,4 +1,5 @@
 // The steps of a normalizer on a text or a part of one, and where a text may be cut before them: see text_model.h.
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -64,6 +65,14 @@ Bytes TextModel::normalize(Bytes segment, Ends ends, Call& call) const {
   }
   if (call.spans != nullptr) call.cut_from(segment.data(), *origins);
   return segment;
+}
+
+bool TextModel::takes_parts() const {
+  const auto takes_after = [&](char c) { return raw.takes_after[static_cast<uint8_t>(c)]; };
+  constexpr std::string_view kBefore = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+  return models.which == Models::Used::kRanks && ranks.may_cut() && !ranks.puts_space && normalized.tokens.empty() &&
+         !raw.spans_spaces && (steps.empty() || (form && steps.size() == 1)) &&
+         std::none_of(kBefore.begin(), kBefore.end(), takes_after);
 }
 
 // Returns whether a text may be cut before a space, and each part be normalized and encoded on its own. Such a space is

@@ -16,10 +16,12 @@
 //   training/       counting pieces (piece_table.h) and learning merges (trainer.h)
 //   module/         the Python module `_native`: checks arguments, releases the GIL, makes Python's objects
 //
-// The way of a call: `_native.Vocabulary.encode` (module/vocabulary_module.cc) gives a str to EncoderPool, which lends
-// an Encoder to each thread. Encoder::encode turns the str into UTF-8, and `encode_utf8` (encoder.cc) is the hot loop:
-// find_ends (pieces.h) finds the next 256 pieces, hash_pieces and probe look them up in a cache, look_up_missing asks
-// the vocabulary for those that are not cached, merge (merge.h) does those that are no token, and the ids are written.
+// The way of a call: `_native.TextModel.encode` (module/classes/py_text_model.cc) turns a str into UTF-8, part by part.
+// TextModel::encode (pipeline/text_model.cc) takes it through the stages that a tokenizer has, and encode_ranks
+// (pipeline/text_ranks.cc) gives what they leave to an Encoder, which EncoderPool lends to each thread. Its `encode_utf8`
+// (encoder.cc) is the hot loop: find_ends (pieces.h) finds the next 256 pieces, hash_pieces and probe look them up in a
+// cache, look_up_missing asks the vocabulary for those that are not cached, merge (merge.h) does those that are no token,
+// and the ids are written.
 #pragma once
 
 #include <cstddef>

@@ -116,16 +116,4 @@ Outcome EncoderPool::encode_batch(const Splitting& by, std::span<const Text> tex
   return all;
 }
 
-std::vector<BatchShare> EncoderPool::encode_shares(const Splitting& by, std::span<const Text> texts, int threads, const TakeShares& take) {
-  const auto make = [&](bool of_several) -> EncodeText {
-    const auto encoder = std::make_shared<Lease>(*this);
-    if (of_several) (*encoder)->make_pages();
-    return [=](const Text& text, IdBuffer* out, Result* result) {
-      *result = (*encoder)->encode(by, text, out);
-      return true;
-    };
-  };
-  return encode_in_shares(texts, threads, make, take);
-}
-
 }  // namespace tokcli

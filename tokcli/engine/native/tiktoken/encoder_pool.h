@@ -34,10 +34,6 @@ class EncoderPool : public WorkerPool<Encoder, const Vocabulary&> {
   // Does as `encode` with the texts of a batch, one after another, and writes the number of ids of each to `sizes`.
   Outcome encode_batch(const Splitting& by, std::span<const Text> texts, int threads, IdBuffer* out,
                        size_t* sizes);
-
-  // Encodes texts as encode_in_shares does.
-  std::vector<BatchShare> encode_shares(const Splitting& by, std::span<const Text> texts, int threads,
-                                        const TakeShares& take);
 };
 
 }  // namespace tokcli

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tokcli.engine.bindings.text_model import NativeText
 from tokcli.engine.llama_cpp.llama_cpp import LlamaCpp
 from tokcli.engine.llama_cpp.settings import FoundTokens, LlamaSettings
+from tokcli.engine.native_models.text_model import NativeText
 from tokcli.registry.compiled.container import (
     IMAGE,
     Container,

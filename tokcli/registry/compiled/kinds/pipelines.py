@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tokcli.engine.bindings.rank_settings import RankSettings, use_ranks
-from tokcli.engine.bindings.text_model import NativeText
+from tokcli.engine.native_models.text_model import NativeText
 from tokcli.registry.compiled.compiled_tokenizer import FACT_CHECKS, CompiledWithTwin, TokenizerFacts
 from tokcli.registry.compiled.container import (
     IMAGE,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tokcli.engine.bindings.text_model import NativeText
+from tokcli.engine.native_models.text_model import NativeText
 from tokcli.engine.sentencepiece.charsmap import Charsmap
 from tokcli.engine.sentencepiece.model import SentencePiece
 from tokcli.engine.sentencepiece.normalizer import SpmNormalizer

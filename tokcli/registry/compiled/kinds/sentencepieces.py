@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tokcli.engine.bindings.text_model import NativeText
+from tokcli.engine.native_models.text_model import NativeText
 from tokcli.errors import VocabularyError
 from tokcli.registry.compiled.compiled_tokenizer import CompiledWithTwin, TokenizerFacts
 from tokcli.registry.compiled.container import (

@@ -37,38 +37,50 @@ void check_whole(Bytes record, Bytes text) {
 
 }  // namespace
 
-void PyTextModel::check_states(const StableView& raw, const StableView& normalized) const {
+void PyTextModel::check_states(const StatesView& raw, const StatesView& normalized) const {
   if (raw.bytes().size() != model_.raw.tokens.size() || normalized.bytes().size() != model_.normalized.tokens.size())
     throw nb::value_error("each added token needs a state");
 }
 
-// Calls work(UTF-8, refusal), or refuses a text that is too long or has a lone surrogate; std::invalid_argument for a buffer
-// of anything but UTF-8. Needs no GIL.
+// Calls work(UTF-8, how many parts of the text as many bytes are), or refuses a text that is too long or has a lone surrogate;
+// std::invalid_argument for a buffer of anything but UTF-8 (ranks take any bytes). With `in_parts`, a long str is turned into
+// UTF-8 part by part, if the model takes parts. Needs no GIL.
 template <class Work>
-void PyTextModel::read(const AnyText& given, ByteBuffer& utf8, Refusal& refusal, const Work& work) {
+void PyTextModel::read(const AnyText& given, bool in_parts, Refusal& refusal, const Work& work) {
+  constexpr size_t kPart = size_t{1} << 18;  // units: what is made of them stays in the processor's cache
   const Text& text = given.text();
-  Bytes bytes = text.bytes();
-  if (given.is_buffer() && valid_utf8(bytes) != bytes.size()) throw std::invalid_argument("the text is not UTF-8");
-  refusal.is_refused |= !as_utf8(text, utf8, bytes) || (model_.model != nullptr && text.size > kMostUnits);
-  if (!refusal.is_refused) work(bytes, refusal);
+  ByteBuffer room;
+  Bytes bytes;
+  if (model_.model != nullptr) {
+    refusal.is_refused |= text.size > kMostUnits;
+    if (given.is_buffer() && valid_utf8(text.bytes()) != text.size) throw std::invalid_argument("the text is not UTF-8");
+  }
+  const size_t most = in_parts && !text.is_utf8 && model_.takes_parts() ? kPart : SIZE_MAX;
+  for (size_t at = 0; !refusal.is_refused; ) {
+    const size_t end = most < text.size - at ? next_cut(text, at + most) : text.size;
+    room.clear();
+    if (!as_utf8(text.part(at, end), room, bytes)) return void(refusal.is_refused = true);
+    work(bytes, static_cast<double>(text.size) / std::max<size_t>(end, 1));
+    if ((at = end) >= text.size) return;
+  }
 }
 
 // Calls work(UTF-8, states, states, refusal) without the GIL, and make() unless the text is refused then. `measures`: the work
-// needs to know how long tokens are.
+// needs to know how long tokens are. `in_parts`: the text may come part by part.
 template <class Work, class Make>
 nb::object PyTextModel::ask(nb::handle object, nb::handle raw, nb::handle normalized, const Work& work, const Make& make,
-                            bool measures) {
+                            bool measures, bool in_parts) {
   close();
   const AnyText given(object);
-  const StableView raw_states(raw), normalized_states(normalized);
+  const StatesView raw_states(raw), normalized_states(normalized);
   check_states(raw_states, normalized_states);
   Refusal refusal;
   {
     const ReleasedGil released;
-    ByteBuffer utf8;
-    read(given, utf8, refusal, [&](Bytes bytes, Refusal&) {
+    read(given, in_parts, refusal, [&](Bytes bytes, double) {
       if (measures) measure_tokens();
-      const ReadersLock::Reading reading(sizes_lock_);
+      if (model_.model == nullptr) return work(bytes, raw_states.bytes(), normalized_states.bytes(), refusal);
+      const ReadersLock::Reading reading(sizes_lock_);  // of sizes, which models of words have
       work(bytes, raw_states.bytes(), normalized_states.bytes(), refusal);
     });
   }
@@ -81,18 +93,18 @@ nb::object PyTextModel::encode_with(nb::handle text, nb::handle raw, nb::handle 
                                     const Make& make) {
   size_t count = 0;
   Spans* const spans = given.spans;
+  TextWorker worker(pool_);
   const auto encode = [&](Bytes bytes, Bytes raw_states, Bytes normalized_states, Refusal& refusal) {
     TextModel::Task task = given;
     task.text = bytes;
     task.raw_states = raw_states;
     task.normalized_states = normalized_states;
-    TextWorker worker(pool_);
-    count = model_.encode(task, worker, refusal);
+    count += model_.encode(task, worker, refusal);
     if (spans == nullptr || refusal.is_refused) return;
     if (spans->size() == 2 * given.ids->size()) to_char_spans(bytes, {spans->data(), spans->size()});
     else refusal.is_refused = true;
   };
-  return ask(text, raw, normalized, encode, [&] { return make(count); }, spans != nullptr);
+  return ask(text, raw, normalized, encode, [&] { return make(count); }, spans != nullptr, spans == nullptr && given.threads == 1);
 }
 
 // Finds out how long tokens are, when places are first asked for.
@@ -114,7 +126,9 @@ nb::object PyTextModel::encode(nb::handle text, nb::handle raw, nb::handle norma
   TextModel::Task task;
   task.ids = &ids;
   task.threads = threads;
-  if (as_list && model_.ranks.encoders != nullptr) return list_of_ranks(text, raw, normalized, task);
+  constexpr Py_ssize_t kLong = 1 << 15;  // of a shorter text, the ids need little memory anyway
+  if (as_list && model_.ranks.encoders != nullptr && PyUnicode_Check(text.ptr()) && PyUnicode_GET_LENGTH(text.ptr()) >= kLong)
+    return list_of_ranks(text, raw, normalized, task);
   return encode_with(text, raw, normalized, task, [&](size_t) {
     return as_list ? nb::object(list_of(ints_, ids.data(), ids.size())) : nb::cast(std::move(ids));
   });
@@ -123,23 +137,36 @@ nb::object PyTextModel::encode(nb::handle text, nb::handle raw, nb::handle norma
 nb::object PyTextModel::list_of_ranks(nb::handle text, nb::handle raw, nb::handle normalized, TextModel::Task task) {
   close();
   const AnyText given(text);
-  const StableView raw_states(raw), normalized_states(normalized);
+  const StatesView raw_states(raw), normalized_states(normalized);
   check_states(raw_states, normalized_states);
+  constexpr size_t kTogether = size_t{1} << 16;  // ids that are taken at once
+  constexpr double kSpare = 1.05;                // times the ids that a text seems to have
+  double last_parts = 1;
   IdList list(ints_);
   Refusal refusal;
   {
     ReleasedGil released;
-    const EncoderPool::TakeIds take = [&](size_t all) {
-      released.with_gil([&] { list.append({task.ids->data(), task.ids->size()}, all); });
+    struct Taker {
+      ReleasedGil& released;
+      IdList& list;
+      IdBuffer& ids;
+    } taker{released, list, *task.ids};
+    const EncoderPool::TakeIds take = [by = &taker](size_t all) {  // (a pointer needs no memory of its own)
+      by->released.with_gil([&] { by->list.append({by->ids.data(), by->ids.size()}, all); });
     };
-    ByteBuffer utf8;
-    read(given, utf8, refusal, [&](Bytes bytes, Refusal&) {
+    TextWorker worker(pool_);
+    task.raw_states = raw_states.bytes();
+    task.normalized_states = normalized_states.bytes();
+    if (task.threads == 1) task.take = &take;
+    size_t count = 0;
+    read(given, task.threads == 1, refusal, [&](Bytes bytes, double parts) {
+      if (task.ids->size() >= kTogether) {
+        take(static_cast<size_t>(static_cast<double>(count) * kSpare * last_parts));
+        task.ids->clear();
+      }
       task.text = bytes;
-      task.raw_states = raw_states.bytes();
-      task.normalized_states = normalized_states.bytes();
-      if (task.threads == 1) task.take = &take;
-      TextWorker worker(pool_);
-      model_.encode(task, worker, refusal);
+      count += model_.encode(task, worker, refusal);
+      last_parts = parts;
     });
   }
   if (refusal.is_refused) return nb::none();
@@ -155,7 +182,7 @@ nb::object PyTextModel::encode_batch(nb::list given, nb::handle raw, nb::handle 
                                      bool as_lists) {
   close();
   const ListOfTexts texts(given);
-  const StableView raw_states(raw), normalized_states(normalized);
+  const StatesView raw_states(raw), normalized_states(normalized);
   check_states(raw_states, normalized_states);
   const int threads = static_cast<int>(std::min<size_t>(given_threads, 1 << 16));
   TakenShares taken(ints_, as_lists);

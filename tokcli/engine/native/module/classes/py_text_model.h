@@ -13,6 +13,20 @@
 
 namespace tokcli {
 
+// The states of added tokens, in a buffer; bytes are read in place.
+class StatesView {
+ public:
+  explicit StatesView(nb::handle given) {
+    if (!PyBytes_CheckExact(given.ptr())) view_.emplace(given);
+    bytes_ = view_ ? view_->bytes() : bytes_of(std::string_view(PyBytes_AS_STRING(given.ptr()), static_cast<size_t>(PyBytes_GET_SIZE(given.ptr()))));
+  }
+  Bytes bytes() const { return bytes_; }
+
+ private:
+  std::optional<StableView> view_;
+  Bytes bytes_;
+};
+
 class PyTextModel {
  public:
   PyTextModel(nb::handle blob, nb::handle sizes, nb::handle ids);
@@ -92,11 +106,11 @@ class PyTextModel {
                          nb::handle normalized, nb::handle before, IdBuffer* ids, const Done& done, const Make& make);
   template <class Work, class Make>
   nb::object ask(nb::handle object, nb::handle raw, nb::handle normalized, const Work& work, const Make& make,
-                 bool measures = false);
+                 bool measures = false, bool in_parts = false);
   template <class Work>
-  void read(const AnyText& text, ByteBuffer& utf8, Refusal& refusal, const Work& work);
+  void read(const AnyText& text, bool in_parts, Refusal& refusal, const Work& work);
   nb::object list_of_ranks(nb::handle text, nb::handle raw, nb::handle normalized, TextModel::Task task);
-  void check_states(const StableView& raw, const StableView& normalized) const;
+  void check_states(const StatesView& raw, const StatesView& normalized) const;
   void measure_tokens();
   void use(Models::Used which);
   void build_trie();

@@ -34,29 +34,16 @@ class PyVocabulary {
   nb::bytes unknown(nb::handle ids) const;
   nb::list tokens() const;
 
-  // The five ways from text to ids: a text, the number of its ids, a text whose pieces are known, many texts, and records in
-  // one buffer.
-  nb::object encode(nb::handle text, nb::handle by, bool as_list, Number<int> threads);
-  nb::object count(nb::handle text, nb::handle by, Number<int> threads);
+  // Merging of pieces that are known, and of records with bytes that are not UTF-8; a TextModel encodes texts.
   nb::tuple encode_pieces(nb::handle data, nb::handle ends, bool is_noise, bool keeps_ids, bool keeps_counts);
-  nb::object encode_batch(nb::list texts, nb::handle by, bool as_lists, Number<int> threads);
-  nb::object encode_records(nb::handle data, nb::handle ends, Number<size_t> separator_size, nb::handle by,
-                            bool is_noise, nb::handle tokens, bool keeps_ids);
+  nb::object encode_noise(nb::handle data, nb::handle ends, Number<size_t> separator_size, nb::handle by, bool keeps_ids);
   nb::bytes decode(nb::handle ids) const;
   nb::object decode_str(nb::handle ids) const;
 
  private:
-  Outcome run(nb::handle text, nb::handle by, int threads, IdBuffer* out);
-  nb::object list_of_text(nb::handle text, nb::handle by);
-  nb::object lists_of_texts(nb::list given, nb::handle by, int threads);
-  template <class Done>
-  bool each_record(nb::handle data, nb::handle given_ends, size_t separator_size, const Splitting& by, bool is_noise,
-                   nb::handle given_tokens, IdBuffer* ids, const Done& done);
-
   StableView image_;
   Vocabulary vocabulary_;
   EncoderPool pool_;
-  IntCache ints_;
 };
 
 }  // namespace tokcli

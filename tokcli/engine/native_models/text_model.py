@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 from tokcli.engine import backend
 from tokcli.engine.base.arguments import NONE
 from tokcli.engine.bpe.byte_alphabet import byte_token
+from tokcli.engine.native_models.twins import TextOrUtf8
 from tokcli.engine.stream.parallel import threads_inside
 from tokcli.engine.tokens import Tokens
-from tokcli.engine.twins import TextOrUtf8
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _FOUND, _IGNORED = 1, 2  # AddedTokens::kFound, kIgnored
 
+_LONG = 1 << 16  # characters: threads share none that is shorter (and texts of a few words are many)
 NOTHING = 0xFFFFFFFF  # kNothing
 WHOLE, AT_SPACES, WHERE_POSSIBLE = range(3)  # Words
 EACH_WORD, SUMS_32, SUMS_64 = range(3)  # Kind
@@ -60,7 +61,11 @@ class NativeText:
             )
             return raw, normalized
 
-        self._states = lru_cache(maxsize=8)(states)
+        self._cached_states = lru_cache(maxsize=8)(states)
+        self._no_states = states(NONE)
+
+    def _states(self, allowed: frozenset[str]) -> tuple[bytes, bytes]:
+        return self._cached_states(allowed) if allowed else self._no_states
 
     @property
     def counts_blanks(self) -> bool:
@@ -73,11 +78,13 @@ class NativeText:
 
     def encode(self, text: TextOrUtf8, allowed: frozenset[str]) -> list[int] | None:
         """Return the ids of a text, in which the special tokens in `allowed` become ids."""
-        return self.model.encode(text, *self._states(allowed), threads_inside(), True)
+        raw, normalized = self._cached_states(allowed) if allowed else self._no_states
+        return self.model.encode(text, raw, normalized, 1 if len(text) < _LONG else threads_inside(), True)
 
     def encode_array(self, text: TextOrUtf8, allowed: frozenset[str]) -> memoryview | None:
         """Return the ids of a text as an array (uint32)."""
-        ids = self.model.encode(text, *self._states(allowed), threads_inside())
+        raw, normalized = self._cached_states(allowed) if allowed else self._no_states
+        ids = self.model.encode(text, raw, normalized, 1 if len(text) < _LONG else threads_inside())
         return None if ids is None else memoryview(ids).cast("I")
 
     def encode_next(self, text: TextOrUtf8, total: float, *, begins: bool, places: bool) -> tuple[Tokens, float] | None:
@@ -96,7 +103,8 @@ class NativeText:
 
     def count(self, text: TextOrUtf8, allowed: frozenset[str]) -> int | None:
         """Return the number of ids of a text."""
-        return self.model.count(text, *self._states(allowed), threads_inside())
+        raw, normalized = self._cached_states(allowed) if allowed else self._no_states
+        return self.model.count(text, raw, normalized, 1 if len(text) < _LONG else threads_inside())
 
     def encode_spans(
         self, text: TextOrUtf8, allowed: frozenset[str], *, begins: bool = True, ends: bool = True

@@ -1,0 +1,1 @@
+"""minbpe's models: pairs of ids that merge into the next one, with a pattern or without. Begin with `model.py`."""

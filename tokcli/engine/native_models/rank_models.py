@@ -1,0 +1,69 @@
+"""Native models of ranks: added tokens, a normal form, a pattern, and ranks that merge."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Collection, Mapping
+from functools import lru_cache
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from tokcli.engine.native_models.text_model import CHARS, NativeText, model_of
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+    from tokcli.engine import _native
+    from tokcli.engine.unicode.forms import Form
+    from tokcli.engine.unicode.ranges import Ranges
+
+TwinFor = Callable[[frozenset[str]], NativeText]
+"""Gives the twin for the special tokens that become their ids."""
+
+
+def twin_of_ranks(
+    vocabulary: _native.Vocabulary | None,
+    splitter: int | _native.Pattern | None,
+    added: Mapping[str, int],
+    special: Collection[str],
+    *,
+    exceptions: Ranges = (),
+    form: Form | None = None,
+    puts_space: bool = False,
+    hides_tokens: bool = False,
+    image: Buffer = b"",
+) -> TwinFor | None:
+    """Return the native twins of a vocabulary and what splits text for it; None where one of these is not native.
+
+    `added` are the added tokens, `special` those of them that stay text unless they are allowed; with `hides_tokens`
+    these hide others that begin within them, as in Hugging Face's library: then one twin looks for all of them, and
+    else each set of allowed tokens has a twin of its own. Text is brought into a normal form, if one is given. Text
+    with characters of the ranges `exceptions` is refused. With `puts_space`, text between added tokens gets a space in
+    front, unless it begins with one. `image` is that of the vocabulary.
+    """
+    if vocabulary is None or splitter is None:
+        return None
+
+    def made_with(tokens: Mapping[str, int]) -> NativeText:
+        made = model_of({})
+        made.use_ranks(vocabulary, splitter, None, array("I", chain.from_iterable(exceptions)), puts_space)
+        if tokens:
+            made.set_added(False, [(text.encode(), number, False, False, False) for text, number in tokens.items()])
+        if form is not None:
+            made.add_step(CHARS, b"", b"", False, False)
+            steps: list[tuple[str, str]] = [("form", form)]
+            made.set_characters(steps, b"", b"", b"")
+        return NativeText(made, [(text, text in special) for text in tokens], vocabulary_image=image)
+
+    found = {text: number for text, number in added.items() if text}
+    plain = {text: number for text, number in found.items() if text not in special}
+    try:
+        usual = made_with(found if hides_tokens else plain)
+    except (ValueError, OverflowError):  # a token with a lone surrogate, an id above those of native code
+        return None
+
+    @lru_cache(maxsize=8)
+    def with_allowed(allowed: frozenset[str]) -> NativeText:
+        return made_with({text: number for text, number in found.items() if text in allowed or text in plain})
+
+    return lambda allowed: with_allowed(allowed) if allowed and not hides_tokens else usual
