@@ -13,6 +13,7 @@ import struct
 import zlib
 from io import BytesIO
 from itertools import chain
+from typing import NamedTuple
 
 from tokcli.errors import VocabularyError
 from tokcli.formats.limits import MAX_RANK, MAX_TOKENS
@@ -23,17 +24,17 @@ HEADER = struct.Struct("<8sHHIII32s")
 RUN = struct.Struct("<II")
 
 
-# (a dataclass would cost the first run with a vocabulary 1 ms)
-class PackedTables:
+class PackedTables(NamedTuple):
     """The sections of a packed file: runs of ranks (count, first), a length byte and the bytes of each token.
 
     `lefts` are the lengths of first tokens, if the file has them. `sha256` names the .tiktoken file it was made from.
     """
 
-    def __init__(
-        self, runs: list[tuple[int, int]], lengths: bytes, body: bytes, lefts: bytes | None, sha256: bytes
-    ) -> None:
-        self.runs, self.lengths, self.body, self.lefts, self.sha256 = runs, lengths, body, lefts, sha256
+    runs: list[tuple[int, int]]
+    lengths: bytes
+    body: bytes
+    lefts: bytes | None
+    sha256: bytes
 
 
 def unpack(data: bytes, name: str = "packed ranks") -> dict[bytes, int]:
@@ -41,7 +42,6 @@ def unpack(data: bytes, name: str = "packed ranks") -> dict[bytes, int]:
     found = read_tables(data, name)
     if sum(found.lengths) != len(found.body):
         raise VocabularyError("the lengths of its tokens do not add up; the file is damaged", where=name)
-    # o200k_base, 199,998 tokens: 25 ms; slices by accumulated offsets take 46 ms, one struct format 42 ms.
     ranks = chain.from_iterable(range(first, first + n) for n, first in found.runs)
     mergeable_ranks = dict(zip(map(BytesIO(found.body).read, found.lengths), ranks, strict=True))
     if len(mergeable_ranks) != len(found.lengths):

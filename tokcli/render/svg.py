@@ -9,19 +9,16 @@ import io
 import re
 from collections.abc import Iterable, Mapping
 from html import unescape
-from typing import TYPE_CHECKING
 
 from rich._export_format import CONSOLE_SVG_FORMAT
 from rich.cells import cell_len
+from rich.console import RenderableType
 from rich.terminal_theme import DEFAULT_TERMINAL_THEME
 
 from tokcli.errors import InputError
 from tokcli.render.console import make_console
 from tokcli.render.numbers import counted
 from tokcli.render.visible import visible
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType  # 40 ms, paid only for a picture, in `make_console`
 
 MAX_LINES = 1000  # browsers and editors show a higher picture slowly or not at all
 _CHAR_WIDTH = 12.2  # units of rich's picture: a character is 20 high, and 0.61 times as wide

@@ -6,7 +6,7 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, pairwise
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
 from tokcli.cli import streams
 from tokcli.cli.encode.encode_options import EncodeRequest
@@ -38,9 +38,12 @@ def sees_whole(request: EncodeRequest) -> bool:
     return tokenizer.changes_text or (tokenizer.sees_whole_texts and request.options.add_special_tokens)
 
 
-# A text, the ids of its tokens, and their spans in its characters, None where these are not known. (A named tuple takes
-# 0.3 ms, which most runs with --offsets would spend for nothing.)
-WholeTokens: TypeAlias = "tuple[str, Sequence[int], Spans | None]"
+class WholeTokens(NamedTuple):
+    """A text, the ids of its tokens, and their spans in its characters, None where these are not known."""
+
+    text: str
+    ids: Sequence[int]
+    spans: Spans | None
 
 
 def whole_tokens(request: EncodeRequest, blocks: Iterable[bytes]) -> WholeTokens:
@@ -56,7 +59,7 @@ def whole_tokens(request: EncodeRequest, blocks: Iterable[bytes]) -> WholeTokens
     if request.options.add_special_tokens:
         kept, _ = _kept(request, [found])
         found = tokenizer.finish(kept, True)
-    return "" if whole is None else whole.text, found.ids, found.spans
+    return WholeTokens("" if whole is None else whole.text, found.ids, found.spans)
 
 
 def encode_placed(request: EncodeRequest, source: streams.Input | Record, writer: IdWriter, most: int | None) -> bool:
