@@ -68,7 +68,7 @@ def did_you_mean(name: str, known: Iterable[str], cutoff: float = 0.6) -> str:
     >>> did_you_mean("p50k", ["p50k_base", "p50k_edit"])
     "; did you mean 'p50k_edit' or 'p50k_base'?"
     """
-    from difflib import get_close_matches  # 5 ms, for errors only
+    from difflib import get_close_matches
 
     near = get_close_matches(name[:_COMPARED], list(known), n=3, cutoff=cutoff)
     *others, last = map(repr, near) if near else [""]

@@ -112,7 +112,7 @@ class Renderer:
             size = len(self._template.text)
             self._fail(f"a chat template of {size} characters; at most {MAX_TEMPLATE_CHARS} are read")
         try:
-            from tokcli.chat_templates import sandbox, template_process  # Jinja2, 50 ms, of an extra
+            from tokcli.chat_templates import sandbox, template_process  # Jinja2, of an extra
         except ImportError as error:
             why, hint = not_loaded(error, INSTALL)
             self._fail(f"a chat template needs Jinja2, {why}", hint)

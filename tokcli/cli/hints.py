@@ -138,7 +138,7 @@ def looks_like_text(name: str) -> bool:
     >>> [looks_like_text(name) for name in ("notes.txt", "src/main", "~x", "*.md", ".env", "C:\\\\x", "日本語.txt", "")]
     [False, False, False, False, False, False, False, False]
     """
-    if os.path.isdir(name.rpartition("/")[0]):  # noqa: PTH112 - Path raises OSError for a name that is too long
+    if os.path.isdir(name.rpartition("/")[0]):  # Path raises OSError for a name that is too long
         return False
     is_long = len(name.encode(errors="replace")) > MAX_NAME_BYTES
     return is_long or len(name.split()) > 1 or (bool(name.strip()) and _PATH.search(name) is None)

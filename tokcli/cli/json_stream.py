@@ -63,7 +63,7 @@ def parse_objects(lines: Sequence[bytes]) -> list[dict[str, Any]] | None:
 
 
 def _json() -> ModuleType:
-    import json  # 1.4 ms that most runs do not need
+    import json
 
     return json
 

@@ -154,8 +154,8 @@ def _print_completion(ctx: click.Context, _: click.Parameter, shell: str | None)
 
 
 def _completion() -> tuple[ModuleType, ModuleType]:
-    """Return what answers shells, and the scripts with which they ask."""
-    from tokcli.cli.completion import complete, scripts  # 5 ms that only shells need
+    """Return what answers shells, and the scripts with which they ask; they are imported as a command is."""
+    from tokcli.cli.completion import complete, scripts
 
     return complete, scripts
 

@@ -30,7 +30,7 @@ _printed: dict[str, object] = {}  # notes of `print_note_once`, each with who pr
 
 def report(error: TokcliError, hinted: str = "") -> str:
     """Print an error to standard error, and what to do next unless `hinted` says the same; return what to do next."""
-    from tokcli.cli.hints import hint_for  # 0.4 ms that runs without an error do not need
+    from tokcli.cli.hints import hint_for
 
     hint = hint_for(error, VOCABULARIES, FILES, READINGS)
     print_error(str(error), "" if hint == hinted else hint)
@@ -172,7 +172,7 @@ def shown_to_people(text: str) -> str:
     text = text[:MAX_SHOWN]
     if not (text.isascii() and text.isprintable()):
         try:
-            from tokcli.render.visible import visible  # 3.6 ms that plain messages do not need
+            from tokcli.render.visible import visible
         except Exception:  # noqa: BLE001 - too little memory: whichever error that is, the message matters more
             return ascii(text[:MAX_LINE])[1:-1]
         text = visible(text)

@@ -28,6 +28,7 @@ from tokcli.engine.stream.chunks import ReadOptions
 from tokcli.engine.stream.parallel import allow_inner_threads, ordered
 from tokcli.engine.stream.utf8 import SpecialCounter, work_of
 from tokcli.engine.tokens import Tokens
+from tokcli.registry import encodings
 
 if TYPE_CHECKING:
     from tokcli.cli.inputs.records import Batch, Unparsed
@@ -72,8 +73,6 @@ class Request(Generic[Asked]):
 
     def encoding_named(self, spec: str, model: str | None = None) -> Encoding:
         """Return the encoding `spec`, or that of a model, loaded as --pattern and --offline say."""
-        from tokcli.registry import encodings  # 14 ms that --help does not need
-
         resolve = encodings.resolve_encoding if model is None else encodings.resolve_model
         encoding = resolve(
             spec if model is None else model,
@@ -143,7 +142,7 @@ class InputRequest(Request[AskedInput]):
         shows = messages.redraws() and is_free
         reason = backend.missing()
         if not asked.quiet and (shows or reason is not None):
-            from tokcli.cli.terminal.reading import watched  # 1 ms that no pipe needs
+            from tokcli.cli.terminal.reading import watched
 
             self._watch(lambda inputs: watched(inputs, shows=shows, reason=reason))
 
@@ -369,7 +368,7 @@ def texts_in_folders(
     asked: FolderOptions, errors: Utf8Errors, *, keeps: bool = True, named: list[streams.Input] | None = None
 ) -> FoundTexts:
     """Return the inputs of a command with -r, or of a list; the other arguments are those of `FoundTexts`."""
-    from tokcli.cli.walk.found_texts import FoundTexts  # patterns of names, 30 ms, for -r only
+    from tokcli.cli.walk.found_texts import FoundTexts
 
     return FoundTexts(asked, errors=errors, keeps=keeps, named=named)
 

@@ -17,6 +17,9 @@ from contextlib import contextmanager, suppress
 from itertools import chain
 from typing import TYPE_CHECKING, BinaryIO, NoReturn
 
+from tokcli.atomic import Replacement, new_file_mode, open_file_at
+from tokcli.cli.inputs.json_notes import note_json
+from tokcli.cli.inputs.name_list import names_in
 from tokcli.cli.options import NamedInputs, Options
 from tokcli.engine.stream.chunks import BLOCK_BYTES
 from tokcli.errors import InputError, MissingFileError, OutputError, TokcliError, reason_of
@@ -26,7 +29,6 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
-    from tokcli.atomic import Replacement
     from tokcli.engine.stream.chunks import Utf8Errors
 
 STANDARD_INPUT = STANDARD_OUTPUT = "-"
@@ -162,8 +164,6 @@ class Input(Options):
 
                 blocks = converted(self, blocks)
             elif self.as_text and first[:1] in (b"{", b"["):
-                from tokcli.cli.inputs.json_notes import note_json  # 0.3 ms, for JSON only
-
                 note_json(self.shown, self.name, first, is_found=self.found_in is not None)
             yield from blocks
 
@@ -224,8 +224,6 @@ def inputs(asked: NamedInputs, default: str = STANDARD_INPUT) -> list[Input]:
         return [Input(name="--text", data=os.fsencode(asked.text), notes=notes, skips_invalid=asked.skip_invalid)]
     names, own, listed = list(asked.files) or [default], vars(asked), asked.list_of_names
     if listed is not None:
-        from tokcli.cli.inputs.name_list import names_in  # 0.4 ms, for lists only
-
         names = names_in(Input(name=listed).blocks(), listed, by_line=asked.files_from is not None)
     as_text = "recursive" in own and notes and not (own.get("records") or own.get("chat"))
     return [Input(name=name, as_is=asked.no_decompress, is_listed=listed is not None, may_be_folder="recursive" in own,
@@ -274,8 +272,6 @@ class Output:
         return self
 
     def _open_file(self, path: str) -> BinaryIO:
-        from tokcli.atomic import Replacement, new_file_mode, open_file_at  # 0.3 ms that standard output does not need
-
         try:
             if (number := open_file_at(path)) is not None and number in _closed_at_start:
                 raise OutputError(f"{path}: closed", "Write to a file with -o.")

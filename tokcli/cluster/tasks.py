@@ -22,7 +22,7 @@ def connected(address: str, workers: int) -> Iterator[Any]:
 
     TokcliError where there is no Dask, or no cluster.
     """
-    from tokcli.cluster import connection  # multiprocessing and logging, 12 ms
+    from tokcli.cluster import connection
 
     with connection.connected(address, workers) as client:
         yield client

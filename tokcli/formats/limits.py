@@ -98,4 +98,4 @@ def _told(error: OSError, name: str) -> Exception:
 def shown_name(path: str | os.PathLike[str]) -> str:
     """Return what messages call a file: the last part of its path, as in `ranks.tiktoken:42`."""
     name = os.fspath(path)
-    return os.path.basename(name.rstrip("/")) or name  # noqa: PTH119 - pathlib takes 4 ms
+    return os.path.basename(name.rstrip("/")) or name

@@ -187,13 +187,13 @@ def _parse_pair(found: Sources) -> Contents:
 
 
 def _parse_minbpe(found: Sources) -> Contents:
-    from tokcli.formats.minbpe import parse_minbpe  # loading minbpe's merging takes 8 ms
+    from tokcli.formats.minbpe import parse_minbpe
 
     return parse_minbpe(*_first(found))
 
 
 def _parse_gguf(found: Sources) -> Contents:
-    from tokcli.formats.gguf.reader import parse_gguf  # which loads the models of llama.cpp
+    from tokcli.formats.gguf.reader import parse_gguf
 
     data, name = _first(found)
     return parse_gguf(found.values or gguf_header.read_header(BytesIO(data), name)[0], name)
@@ -212,7 +212,7 @@ def _huggingface() -> ModuleType:
 
 
 def _parse_sentencepiece(found: Sources) -> Contents:
-    from tokcli.formats.sentencepiece import parse_sentencepiece, with_configured_ids  # which loads its models
+    from tokcli.formats.sentencepiece import parse_sentencepiece, with_configured_ids
 
     model = parse_sentencepiece(*_first(found))
     return model if found.folder is None else with_configured_ids(model, found.files[1:], found.folder)

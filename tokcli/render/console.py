@@ -21,7 +21,7 @@ def make_console(file: IO[str], color: Color, *, environment: Mapping[str, str],
     With `color` "auto", `wants_color` decides. `width` is in screen cells; None takes COLUMNS, else the width of the
     terminal, else 80. If the file is not a terminal, lines of text are not wrapped: their reader may do that.
     """
-    from rich.console import Console  # 20 ms, which commands that only ask whether to use colours do not pay
+    from rich.console import Console
 
     colored = wants_color(file, color, environment)
     return Console(

@@ -22,13 +22,13 @@ from tokcli.errors import InputError, OutputError, TokcliError, reason_of
 from tokcli.training.count_blocks import BLOCK_BYTES, merge_runs
 from tokcli.training.counts_file import open_counts, write_counts
 from tokcli.training.piece_table import count_pieces, make_table
+from tokcli.training.runs_folder import RunsFolder, new_run
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tokcli.engine import _native
     from tokcli.engine.stream.chunks import Blocks, Utf8Errors
-    from tokcli.training.runs_folder import RunsFolder
 
 MAX_RUNS = 64  # runs that are merged at once: each takes an open file and a block
 RESERVED = 0.4  # share of the memory allowed for sorting, merging, the text that is read, and Python itself
@@ -242,8 +242,6 @@ class CorpusCounter:
             table.clear()
 
     def _write_run(self, blocks: Iterator[bytes]) -> Path:
-        from tokcli.training.runs_folder import RunsFolder, new_run  # 5 ms, and most counts fit into memory
-
         path = None
         try:
             with self._lock:

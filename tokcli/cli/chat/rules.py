@@ -51,7 +51,7 @@ def no_template(request: Request[ChatOptions]) -> InputError:
 
 def is_openais(spec: str) -> bool:
     """Return whether what was named as the encoding is one of OpenAI's, by name or as the file that it published."""
-    if spec in CATALOG or not os.path.isfile(spec):  # noqa: PTH113 - the name may be no valid text
+    if spec in CATALOG or not os.path.isfile(spec):  # the name may be no valid text
         return spec in CATALOG
     try:
         return encoding_of_ranks(sha256(read_regular_file(spec)).hexdigest()) is not None

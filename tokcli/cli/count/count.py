@@ -40,11 +40,11 @@ def command(**given: Any) -> int:
         or (not asked.only_total and (asked.as_json or asked.with_filename))
     )  # fmt: skip
     if not is_plain:
-        from tokcli.cli.count import count_forms, estimates  # 8 ms that one number does not need
+        from tokcli.cli.count import count_forms, estimates
 
         write = count_forms.write
         if asked.chat:
-            from tokcli.cli.count import chat  # the rules and templates of chats, 80 ms that other counts do not need
+            from tokcli.cli.count import chat
 
             write = chat.write
         if asked.exact_only:
@@ -85,7 +85,7 @@ def write_number(request: CountRequest, output: streams.Output) -> str | None:
     limit = request.options.limit
     if limit is None or tokens <= limit:
         return None
-    return f"{tokens:,} token{'' if tokens == 1 else 's'}"  # (render/numbers.py takes 0.4 ms to load)
+    return f"{tokens:,} token{'' if tokens == 1 else 's'}"
 
 
 def own_members(asked: CountOptions) -> list[str]:

@@ -194,7 +194,7 @@ def write_tree(
     if asked.top is not None:
         root.keep_largest(asked.top)
     if request or is_for_people(output, asked.color):
-        from tokcli.cli.count.tree import tree_on_screen, tree_page  # rich: 20 ms that a pipe does not need
+        from tokcli.cli.count.tree import tree_on_screen, tree_page
 
         if request:
             tree_page.write(request, root, names)

@@ -10,6 +10,7 @@ import click
 
 from tokcli.cli import messages
 from tokcli.cli.declare.conflicts import Rule, check, take_folders
+from tokcli.cli.declare.help import write_options
 from tokcli.cli.declare.numbers import notes_on_units
 from tokcli.cli.declare.option import Option, help_option
 from tokcli.errors import MAX_QUOTED, InputError
@@ -19,7 +20,7 @@ LONGEST_PATH = 255  # bytes of a name on the command line that is looked for
 
 def _note_on_text(text: str | None) -> list[str]:
     """Return a note on a text that is also the name of a file, as who takes -t for an option of files types it."""
-    if text is None or len(text) > LONGEST_PATH or not ("." in text or "/" in text) or not os.path.isfile(text):  # noqa: PTH113
+    if text is None or len(text) > LONGEST_PATH or not ("." in text or "/" in text) or not os.path.isfile(text):
         return []
     return [f"-t takes a text, and {text} is a file, too: name it without -t to read it."]
 
@@ -39,8 +40,6 @@ class Command(click.Command):
         return help_option()
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        from tokcli.cli.declare.help import write_options  # 1 ms, for --help only
-
         self.format_usage(ctx, formatter)
         self.format_help_text(ctx, formatter)
         write_options(formatter, [*self.options, help_option()], self.most_used)
@@ -100,7 +99,7 @@ class Command(click.Command):
                 if rest and _awaits_value(arg, named):
                     yield rest.pop()
                 continue
-            # click tries -e as a long option first, and words an error with suggestions that nobody sees: 1.2 ms
+            # a long name, since click tries -e as a long option first, and words an error with suggestions in vain
             long = option.opts[-1]
             if equals:
                 yield f"{long}={joined}"

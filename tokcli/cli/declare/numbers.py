@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import click
@@ -18,7 +19,7 @@ class NumberRange(click.FloatRange):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         number: float = super().convert(value, param, ctx)
-        if f"{number}" == "nan":  # (math takes 0.3 ms to load)
+        if math.isnan(number):
             self.fail(f"{value!r} is not a number.", param, ctx)
         return number + 0.0  # -0.0 + 0.0 is 0.0
 

@@ -33,11 +33,11 @@ def command(**given: Any) -> int:
     """
     request = EncodeRequest(EncodeOptions(**given))
     if request.options.chat:
-        from tokcli.cli.encode import chat_texts  # the readers of requests and templates, 20 ms
+        from tokcli.cli.encode import chat_texts
 
         request = chat_texts.rendered(request)
     if request.options.is_sampled or request.options.nbest:
-        from tokcli.cli.encode import sampling  # every family of tokenizers, 50 ms
+        from tokcli.cli.encode import sampling
 
         sampling.check_model(request)
         if not request.options.is_sampled:
@@ -47,11 +47,11 @@ def command(**given: Any) -> int:
     if request.options.compare is not None or request.options.shows_tokens:
         write_view(request)
     elif request.options.shards is not None:
-        from tokcli.cli.encode.shards import write_shards  # hashes and folders, which ids do not need
+        from tokcli.cli.encode.shards import write_shards
 
         write_shards.write(request, request.options.shards)
     elif request.options.as_text or request.options.chunk:
-        from tokcli.cli.encode.passages import chunks  # 1 ms that ids do not need
+        from tokcli.cli.encode.passages import chunks
 
         chunks.write(request)
     else:
@@ -61,7 +61,7 @@ def command(**given: Any) -> int:
 
 def write_view(request: EncodeRequest) -> None:
     """Write what people look at: stacked lines, a page, a picture, coloured tokens or their merges."""
-    from tokcli.cli.encode.views import compare, visualise  # 10 ms that ids do not need
+    from tokcli.cli.encode.views import compare, visualise
 
     asked = request.options
     if asked.compare is not None and not asked.html:
@@ -81,7 +81,7 @@ def write_view(request: EncodeRequest) -> None:
 
 def write_page(request: EncodeRequest, output: streams.Output | None = None) -> None:
     """Write a page or a picture to its file; or, to the output, tokens in rows or their merges."""
-    from tokcli.cli.encode.views import compare_page, merge_view, token_page, token_rows  # rich: 50 ms
+    from tokcli.cli.encode.views import compare_page, merge_view, token_page, token_rows
 
     asked = request.options
     if output is None:
@@ -114,7 +114,7 @@ def write_ids(request: EncodeRequest) -> None:
         writer = make_writer(asked, output, request.encoding)
         encode: Callable[[EncodeRequest, streams.Input, IdWriter], bool] = encode_one
         if asked.records:
-            from tokcli.cli.encode import encode_records  # 2 ms that whole inputs do not need
+            from tokcli.cli.encode import encode_records
 
             encode = encode_records.encode_records
         cuts = [encode(request, source, writer) for source in request.texts]

@@ -342,7 +342,7 @@ class Spool:
         if self.size <= SPOOL_BYTES:
             return
         if self._file is None:
-            from tempfile import TemporaryFile  # 3 ms that small outputs do not need
+            from tempfile import TemporaryFile
 
             self._file = TemporaryFile()  # noqa: SIM115 - closed in `copy_to`, or with the process
         self._file.writelines(self._parts)

@@ -17,9 +17,9 @@ def holds_columns(path: str) -> bool:
     OSError where no file can be opened: then nothing is known about this one.
     """
     try:
-        if not os.path.isfile(path):  # noqa: PTH113 - the name may be no valid text
+        if not os.path.isfile(path):  # the name may be no valid text
             return False
-        with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - the name may be no valid text
+        with open(path, "rb", buffering=0) as file:  # the name may be no valid text
             head = file.read(len(STREAM) + LENGTH_BYTES)
     except ValueError:  # a NUL in the name
         return False

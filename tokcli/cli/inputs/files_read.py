@@ -45,16 +45,16 @@ def named_files(asked: Options, inputs: Iterable[Input] = ()) -> Iterator[Input]
 
 def _files_in(folder: str) -> list[str]:
     try:
-        return [os.path.join(folder, name) for name in os.listdir(folder)]  # noqa: PTH118, PTH208 - pathlib takes 4 ms
+        return [os.path.join(folder, name) for name in os.listdir(folder)]
     except (OSError, ValueError):  # a file, mostly
         return []
 
 
 def _files_of(path: str) -> list[str]:
     """Return the files that a vocabulary is read from: the file at a path or in that folder, and those beside it."""
-    from tokcli.formats.read import read_sources  # 20 ms, only where a file is to be replaced
+    from tokcli.formats.read import read_sources
 
-    beside = _files_in(path if os.path.isdir(path) else os.path.dirname(path) or ".")  # noqa: PTH112, PTH120
+    beside = _files_in(path if os.path.isdir(path) else os.path.dirname(path) or ".")
     read = [path, *(name for name in beside if name.endswith(CONFIGURATIONS))]
     try:
         return [*read, *(str(file) for file, _ in read_sources(path).files)]

@@ -54,7 +54,7 @@ def size_on_disk(source: streams.Input) -> int | None:
 def _is_stream(path: str) -> bool:
     """Return whether a path is that of a pipe or a device: whoever opens a pipe and closes it ends what is written."""
     try:
-        mode = os.stat(path).st_mode  # noqa: PTH116
+        mode = os.stat(path).st_mode
     except (OSError, ValueError):
         return False
     return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode)

@@ -8,8 +8,8 @@ from tokcli.cli import messages
 
 LINES = (".jsonl", ".ndjson")  # the ends of names of JSON Lines
 PACKED = ("gz", "bz2", "xz", "zst")
-_TWO_OBJECTS = re.compile(rb"\{[^\r\n]*\}\r?\n\{")  # each on a line
-_ARRAY_OF_OBJECTS = re.compile(rb"\[\s*\{")
+_TWO_OBJECTS = rb"\{[^\r\n]*\}\r?\n\{"  # each on a line
+_ARRAY_OF_OBJECTS = rb"\[\s*\{"
 
 
 def note_json(shown: str, name: str, first: bytes, *, is_found: bool) -> None:
@@ -21,10 +21,10 @@ def note_json(shown: str, name: str, first: bytes, *, is_found: bool) -> None:
         return
     plain, _, end = name.lower().rpartition(".")
     is_named_lines = (plain if end in PACKED else name.lower()).endswith(LINES)
-    if first[:1] == b"{" and (is_named_lines or _TWO_OBJECTS.match(first)):
+    if first[:1] == b"{" and (is_named_lines or re.match(_TWO_OBJECTS, first)):
         text = f"{shown}: JSON Lines, read as one text; --records jsonl reads the text of each object."
         messages.print_note_once(text, "JSON Lines")
-    elif _ARRAY_OF_OBJECTS.match(first):
+    elif re.match(_ARRAY_OF_OBJECTS, first):
         chat = " (count --chat counts messages)" if b'"role"' in first else ""
         lines = "--records jsonl reads objects on lines, as jq -c '.[]' writes them"
         text = f"{shown}: a JSON array, read as one text{chat}; {lines}."

@@ -49,7 +49,6 @@ def has_view(asked: InspectOptions) -> bool:
 
 def show_vocabulary(request: InspectRequest) -> None:
     """Show the list, look-up, search or view that was asked for; or write the page or the export."""
-    # importing these takes 60 ms, and the list of encodings does not need them
     from tokcli.cli.inspect_ranks import coverage_view, export, model_list, search, shard_list, tokens, views
 
     asked = request.options

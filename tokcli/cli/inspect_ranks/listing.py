@@ -33,7 +33,7 @@ def show_all(request: InspectRequest, show: Callable[[InspectRequest, ShownOn], 
 
 
 def on_screen() -> ModuleType:
-    """Return the module that draws on a terminal, with rich: 20 ms that a pipe does not need."""
+    """Return the module that draws on a terminal, with rich."""
     from tokcli.cli.inspect_ranks import on_screen as module
 
     return module

@@ -88,7 +88,7 @@ def written(asked: SplitOptions) -> int:
     if asked.add_special_tokens:
         request.note("--add-special-tokens adds tokens, which are no pieces of the text; nothing is added.")
     if asked.html:
-        from tokcli.cli.split import piece_page  # 30 ms
+        from tokcli.cli.split import piece_page
 
         piece_page.write(request, asked.html)
         return request.status
@@ -110,15 +110,15 @@ def identified(asked: SplitOptions) -> str:
 def writer(asked: SplitOptions) -> Callable[[SplitRequest, streams.Output], None]:
     """Return the function that writes the view that was asked for; views that share most imports load together."""
     if asked.table or asked.stats:
-        from tokcli.cli.split import stats, table  # 10 ms
+        from tokcli.cli.split import stats, table
 
         return table.write if asked.table else stats.write
     if asked.diff is not None and not asked.find_witness:
-        from tokcli.cli.split import diff  # 50 ms
+        from tokcli.cli.split import diff
 
         return diff.write
     if asked.lint or asked.why is not None or asked.identify or asked.find_witness or asked.emit:
-        from tokcli.cli.split import emitted, lint, why, witness_view  # 95 ms
+        from tokcli.cli.split import emitted, lint, why, witness_view
 
         if asked.emit:
             return emitted.write
@@ -232,7 +232,7 @@ def watched(asked: SplitOptions) -> list[str]:
 def state_of(name: str) -> FileState:
     """Return when a file changed last, in nanoseconds, and its size in bytes; None for a file that is missing."""
     try:
-        found = os.stat(name)  # noqa: PTH116 - pathlib takes 5 ms
+        found = os.stat(name)
     except (OSError, ValueError):
         return None
     return found.st_mtime_ns, found.st_size

@@ -26,7 +26,7 @@ def write(request: SplitRequest, output: streams.Output) -> None:
         output.write(line(_json(stats, alternatives)))
         return
     if is_for_people(output, request.options.color):
-        from tokcli.cli.split.on_screen import show_stats  # rich: 20 ms that a pipe does not need
+        from tokcli.cli.split.on_screen import show_stats
 
         show_stats(request, output, stats, alternatives)
         return

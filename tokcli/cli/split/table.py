@@ -48,7 +48,7 @@ def write(request: SplitRequest, output: streams.Output) -> None:
         for source in request.texts:
             write_json(request, source, output)
     elif is_for_people(output, request.options.color):
-        from tokcli.cli.split.on_screen import show_table  # rich: 20 ms that a pipe does not need
+        from tokcli.cli.split.on_screen import show_table
 
         show_table(request, output, rows(request))
     else:

@@ -18,6 +18,7 @@ from tokcli.formats.export.output_names import names_of
 from tokcli.formats.export.tokenizer_config import roles_of, says_more
 from tokcli.formats.export.writers import ExportVocabulary
 from tokcli.formats.limits import shown_name
+from tokcli.formats.read import parse_sources, sources_of
 from tokcli.formats.tiktoken import parse_sidecar
 
 MAX_SHOWN = 40  # characters of a special token in messages
@@ -34,7 +35,7 @@ class Files:
         if form == "minbpe":
             _refuse_irregular(output)  # which is none of the names, perhaps
         self.names = names_of(output, form)
-        is_folder = form in _IN_FOLDERS and os.path.dirname(self.names[0]) == output.rstrip("/")  # noqa: PTH120
+        is_folder = form in _IN_FOLDERS and os.path.dirname(self.names[0]) == output.rstrip("/")
         self._folder = output if is_folder else None
         if form == "huggingface" and is_folder:
             _refuse_config(self.names[1])
@@ -95,7 +96,7 @@ class Files:
 def _refuse_irregular(path: str) -> None:
     """Raise OutputError for a device, a pipe, a folder or an open file of ours, where one of two files is to be."""
     try:
-        status = os.stat(path)  # noqa: PTH116
+        status = os.stat(path)
     except OSError:  # there is nothing yet, or it is said when the file is opened
         return
     if stat.S_ISDIR(status.st_mode):
@@ -110,7 +111,7 @@ def _refuse_config(path: str) -> None:
         return
     raise OutputError(
         f"{path}: says more than would be written in its place",
-        f"Remove it, or write tokenizer.json alone, with -o {os.path.join(os.path.dirname(path), 'tokenizer.json')}.",  # noqa: PTH118, PTH120
+        f"Remove it, or write tokenizer.json alone, with -o {os.path.join(os.path.dirname(path), 'tokenizer.json')}.",
     )
 
 
@@ -124,10 +125,10 @@ def _made(folder: str) -> Iterator[None]:
     missing, path = [], folder
     while path and not os.path.lexists(path):
         missing.append(path)
-        path = os.path.dirname(path)  # noqa: PTH120
+        path = os.path.dirname(path)
     try:
         try:
-            os.makedirs(folder, exist_ok=True)  # noqa: PTH103
+            os.makedirs(folder, exist_ok=True)
         except OSError as error:
             hint = "Name a folder, or a file: tokenizer.json, or vocab.json of GPT-2's pair."
             raise OutputError(f"{folder}: {reason_of(error)}", hint) from None
@@ -135,7 +136,7 @@ def _made(folder: str) -> Iterator[None]:
     except BaseException:
         for path in missing:
             with suppress(OSError):  # it was not made, or somebody else has put something there
-                os.rmdir(path)  # noqa: PTH106
+                os.rmdir(path)
         raise
 
 
@@ -144,6 +145,4 @@ def _special_tokens_in(contents: dict[str, bytes], form: str) -> Mapping[str, in
     if form == "tiktoken":
         name, sidecar = list(contents.items())[1]
         return parse_sidecar(sidecar, shown_name(name))[0] or {}
-    from tokcli.formats.read import parse_sources, sources_of  # 5 ms, for the readers of all formats
-
     return parse_sources(sources_of(contents)).special_tokens or {}

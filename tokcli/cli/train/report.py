@@ -22,7 +22,7 @@ def tell(written: dict[str, bytes], tokens: int, merges: int, special: int, few:
     """
     lines = [f"{counted(tokens, 'token')}, {counted(merges, 'merge')}{few and f' ({few})'}"]
     name, content = next(iter(written.items()))
-    lines.append(f"{visible(os.path.basename(name))} sha256 {sha256(content).hexdigest()}")  # noqa: PTH119
+    lines.append(f"{visible(os.path.basename(name))} sha256 {sha256(content).hexdigest()}")
     if special:
         lines.append(f"{counted(special, 'special token')} beside these, {grouped(tokens + special)} tokens in all")
     print_as_is("".join(f"{line}\n" for line in lines))

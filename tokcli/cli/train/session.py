@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 
 from tokcli.cli import messages, streams
 from tokcli.cli.request import files_read, texts_in_folders, thread_count
+from tokcli.cli.train.checkpoint import Checkpoint, fingerprint_of
 from tokcli.cli.train.corpus_files import Corpus, path_of
 from tokcli.cli.train.output import Files
 from tokcli.cli.train.output_names import note_on_form
 from tokcli.cli.train.plan import Plan
 from tokcli.cli.train.progress import Progress
+from tokcli.cli.train.report import tell, why_fewer
 from tokcli.cli.train.train_options import TrainOptions
 from tokcli.errors import InputError, LongPieceError, OutputError
 from tokcli.formats.export.output_names import form_by_name
@@ -28,7 +30,6 @@ from tokcli.training.trainer import OnMerge, PairsLeft
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tokcli.cli.train.checkpoint import Checkpoint
     from tokcli.engine.encoding import Encoding
 
 BYTE_TOKENS = 256
@@ -140,8 +141,6 @@ class Session:
             encoding = plan.encoding("trained", ranks)
             written = files.write(plan.made(encoding, merges))
         if not asked.quiet:
-            from tokcli.cli.train.report import tell, why_fewer  # 4 ms, for a SHA-256
-
             few = why_fewer(vocab_size - len(ranks), self._left, rules) if self._left else ""
             tell(written, len(ranks), len(ranks) - len(rules.seed), len(encoding.special_tokens_set), few)
         if asked.hold_back:
@@ -151,8 +150,6 @@ class Session:
         asked, plan = self._asked, self._plan
         if asked.checkpoint is None:
             return nullcontext()
-        from tokcli.cli.train.checkpoint import Checkpoint, fingerprint_of  # 8 ms, for --checkpoint only
-
         own = fingerprint_of(asked, self._sources, plan.pat_str, plan.all_special_tokens, plan.rules.tokens)
         checkpoint = Checkpoint(asked.checkpoint, own, asked.checkpoint_every)
         if checkpoint.holds(output):

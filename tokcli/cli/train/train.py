@@ -24,7 +24,7 @@ def command(**given: Any) -> int:
       tokcli train -r corpus/ --counts-only -o part1.counts
       tokcli train --counts part*.counts --vocab-size 32768 -o my.tiktoken
     """
-    from tokcli.cli.train.session import Session, with_form  # training: 40 ms that --help does not need
+    from tokcli.cli.train.session import Session, with_form
 
     asked = with_form(TrainOptions(**given))
     session = Session(asked)

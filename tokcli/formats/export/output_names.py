@@ -17,13 +17,13 @@ def form_by_name(output: str) -> str | None:
     """
     if is_folder(output):
         return "huggingface"
-    name = os.path.basename(output).lower()  # noqa: PTH119
-    return _BY_NAME.get(name) or _BY_ENDING.get(os.path.splitext(name)[1])  # noqa: PTH122
+    name = os.path.basename(output).lower()
+    return _BY_NAME.get(name) or _BY_ENDING.get(os.path.splitext(name)[1])
 
 
 def is_folder(output: str) -> bool:
     """Return whether an output is a folder, or will be one as its name says."""
-    return output.endswith("/") or os.path.isdir(output)  # noqa: PTH112
+    return output.endswith("/") or os.path.isdir(output)
 
 
 def names_of(output: str, form: str) -> list[str]:
@@ -38,10 +38,10 @@ def names_of(output: str, form: str) -> list[str]:
         return [f"{prefix}.model", f"{prefix}.vocab"]
     if form == "huggingface":
         names = ("tokenizer.json", "tokenizer_config.json")
-        is_file = os.path.splitext(output)[1] or os.path.lexists(output)  # noqa: PTH122
-        return [output] if is_file and not is_folder(output) else [os.path.join(output, name) for name in names]  # noqa: PTH118
+        is_file = os.path.splitext(output)[1] or os.path.lexists(output)
+        return [output] if is_file and not is_folder(output) else [os.path.join(output, name) for name in names]
     folder, name = os.path.split(output)
     for vocab, merges in GPT2_NAMES.items():
         if name in (vocab, merges):
-            return [os.path.join(folder, vocab), os.path.join(folder, merges)]  # noqa: PTH118
-    return [os.path.join(output, "vocab.json"), os.path.join(output, "merges.txt")]  # noqa: PTH118
+            return [os.path.join(folder, vocab), os.path.join(folder, merges)]
+    return [os.path.join(output, "vocab.json"), os.path.join(output, "merges.txt")]

@@ -53,5 +53,5 @@ def says_more(path: str) -> bool:
     try:
         members = json.loads(read_regular_file(path))
     except (ValueError, RecursionError):  # no JSON; or there is nothing yet, or it is said when the file is opened
-        return os.path.exists(path)  # noqa: PTH110
+        return os.path.exists(path)
     return not (isinstance(members, dict) and {*_ALWAYS, *_ROLES, _OTHERS}.issuperset(members))

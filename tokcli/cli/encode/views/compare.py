@@ -106,7 +106,7 @@ def show(
     tracks = [(one.name, one.spans) for one in found if one.spans is not None]
     totals = [EncodingTotal(one.name, len(one.ids), len(data), len(found[0].ids)) for one in found]
     if is_for_people(output, request.options.color):
-        from tokcli.cli.encode.views.compare_on_screen import show_on_screen  # rich: 30 ms that a pipe does not need
+        from tokcli.cli.encode.views.compare_on_screen import show_on_screen
 
         show_on_screen(request, data, tracks, totals, output)
         return
