@@ -12,7 +12,10 @@ from support import ROOT
 
 PACKAGE = ROOT / "tokcli"
 # files of tables that a script of tests/tools writes
-GENERATED = {"tables_16.py", "tables_hf.py", "tables_versions.py", "unicode_tables.h", "character_tables.h"}
+GENERATED = {
+    "tables_16.py", "tables_glyphs.py", "tables_hf.py", "tables_versions.py", "unicode_tables.h", "character_tables.h",
+    "glyph_tables.h",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)

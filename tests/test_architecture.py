@@ -202,6 +202,7 @@ LATE = {
     "tokcli.engine.stream.special_tokens": "what finds them in Python, 0.3 ms, which native code does by itself",
     "tokcli.engine.unicode.properties": "tables of Unicode, 2 ms, which the known patterns do not need",
     "tokcli.formats.read": "readers of foreign formats, each for itself",
+    "tokcli.render.glyphs": "the tables of characters, which ASCII does not need",
     "tokcli.registry": "tiktoken's names, which the rest of the package does not need",
     "tokcli.registry.compiled.compiled_tokenizer": "llama.cpp's rules, 10 ms, which an image does not tell",
     "tokcli.registry.compiled.files": "the readers of files, 50 ms, once a file is in the cache",

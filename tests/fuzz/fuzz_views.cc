@@ -1,8 +1,7 @@
 // Views of any bytes: whatever is in them, and wherever tokens cut them, what is shown is whole characters without
 // controls; and a stream is shown alike however it comes in parts.
 //
-// An input: flags, the width, how many tokens there are and the size of each, what is shown of the characters outside
-// ASCII, and the bytes.
+// An input: flags, the width, how many tokens there are and the size of each, and the bytes.
 #include <array>
 #include <numeric>
 
@@ -17,7 +16,6 @@
 
 using namespace fuzz;
 using tokcli::ByteBuffer;
-using tokcli::Glyphs;
 using Places = std::vector<uint64_t>;
 
 namespace {
@@ -37,7 +35,6 @@ struct Sample {
   std::vector<std::string> codes;
   size_t width;
   bool flag;
-  const Glyphs& glyphs;
 };
 
 // The lines and the rows of tokens that come one by one, or all at once.
@@ -52,8 +49,8 @@ std::array<std::string, 2> show_tokens(const Sample& s, bool one_by_one) {
     Places ends(&s.ends[i], &s.ends[i] + some);
     for (uint64_t& end : ends) end -= begin;
     const Bytes part = s.data.subspan(begin, ends.back());
-    place = append_token_lines(part, ends, s.codes, s.flag, place, s.glyphs, &of_lines);
-    rows.add(part, ends, ids, s.glyphs, &of_rows);
+    place = append_token_lines(part, ends, s.codes, s.flag, place, &of_lines);
+    rows.add(part, ends, ids, &of_rows);
   }
   rows.finish(&of_rows);
   return {checked(of_lines), checked(of_rows)};
@@ -67,7 +64,7 @@ std::string show_stacks(const Sample& s, size_t enough) {
   const tokcli::Stacks stacks(std::move(tracks), {s.width, s.flag, "", s.codes, !s.flag});
   ByteBuffer out;
   for (size_t at = 0, next; at < s.data.size(); at = next) {
-    next = stacks.append_rows(s.data, at, enough, s.glyphs, &out);
+    next = stacks.append_rows(s.data, at, enough, &out);
     CLAIM(next > at && next <= s.data.size());
   }
   return checked(out);
@@ -77,8 +74,8 @@ void show_pieces(const Sample& s, tokcli::Escapes escapes) {
   const std::vector<uint16_t> alternatives(s.pieces.size(), s.flag);
   const Ids counts(s.pieces.size(), 2), ids(2 * s.pieces.size(), 99999);
   ByteBuffer rows, out;
-  append_rows({s.data, s.pieces, alternatives, ids, counts}, 1, 0, escapes, s.glyphs, &rows);
-  append_escaped(s.data, s.pieces, true, bytes_of("|\n"), escapes, s.glyphs, &out);
+  append_rows({s.data, s.pieces, alternatives, ids, counts}, 1, 0, escapes, &rows);
+  append_escaped(s.data, s.pieces, true, bytes_of("|\n"), escapes, &out);
   const std::string escaped = checked(out);
   CLAIM(static_cast<size_t>(std::count(escaped.begin(), escaped.end(), '\n')) == std::max<size_t>(s.pieces.size(), 1) - 1);
   uint64_t times = 0;
@@ -97,7 +94,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const uint8_t flags = input.byte(), width = input.byte(), tokens = input.byte() % 32;
   Places ends;
   for (unsigned i = 0; i < tokens; ++i) ends.push_back(input.byte() % 24 + (i ? ends.back() : 0));
-  const uint8_t shown = input.byte();
   const Bytes bytes{input.p, input.left};
   for (uint64_t& end : ends) end = std::min<uint64_t>(end, bytes.size());
   if (!bytes.empty()) ends.push_back(bytes.size());
@@ -107,13 +103,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (end > (pieces.empty() ? 0 : pieces.back()) && end < run.bad && (bytes[end] & 0xC0) != 0x80) pieces.push_back(end);
   }
   if (run.end > 0) pieces.push_back(run.end);
-  Glyphs glyphs;
-  for (const uint32_t point : glyphs.missing(bytes))  // of some characters nothing is known
-    glyphs.learn(point, static_cast<uint8_t>((point + shown) % 6 | ((point ^ shown) % 48 & 0x38)));
-  Sample sample{bytes, ends, pieces, flags & 1 ? codes : std::vector<std::string>(), width, (flags & 2) != 0, glyphs};
+  Sample sample{bytes, ends, pieces, flags & 1 ? codes : std::vector<std::string>(), width, (flags & 2) != 0};
   CLAIM(show_tokens(sample, true) == show_tokens(sample, false));
   CLAIM(show_stacks(sample, 1) == show_stacks(sample, SIZE_MAX));
-  CLAIM(tokcli::fitting(bytes, width, 32, glyphs) < std::max<size_t>(bytes.size(), 1));
+  CLAIM(tokcli::fitting(bytes, width, 32) < std::max<size_t>(bytes.size(), 1));
   sample.data = bytes.first(run.end);
   show_pieces(sample, flags & 4 ? tokcli::Escapes::kJson : tokcli::Escapes::kLine);
   return 0;

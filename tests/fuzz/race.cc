@@ -14,7 +14,6 @@
 #include "tiktoken/encoder_pool.h"
 #include "training/blocks.h"
 #include "training/trainer.h"
-#include "views/glyphs.h"
 
 using namespace fuzz;
 
@@ -45,7 +44,6 @@ struct Shared {
   tokcli::MatcherPool pattern{tokcli::Patterns{{words_or_spaces()}, false}};
   tokcli::TextModel model, placed, ranks;
   tokcli::LongestMatch match{{"aaaaaaaaaaaab", "aa", "b"}};
-  tokcli::Glyphs glyphs;
   tokcli::PieceTable pieces;
   tokcli::ObjectLock counting;
 
@@ -114,13 +112,6 @@ void use_models(Shared& shared, const std::string& text) {
   use_model(shared.placed, text, &spans);
 }
 
-// Threads learn the same glyphs, and show them.
-void use_views(Shared& shared, const std::string& text) {
-  for (const uint32_t point : shared.glyphs.missing(bytes_of(text))) shared.glyphs.learn(point, 2 << tokcli::Glyphs::kWidthShift | 1);
-  tokcli::ByteBuffer out;
-  CLAIM(append_visible(bytes_of(text), true, shared.glyphs, &out).width > 0 && out.size() > text.size());
-}
-
 // Threads encode with one model of ranks, each with encoders of the vocabulary that all share.
 void use_ranks(Shared& shared, const std::string& text) {
   use_model(shared.ranks, text, nullptr);
@@ -180,7 +171,7 @@ int main(int count, char** arguments) {
   size_t rounds = 0;
   for (; Clock::now() < end; ++rounds) {
     Shared shared(kModels[rounds % std::size(kModels)]);
-    constexpr std::array kUses{use_vocabulary, use_models, use_views, use_ranks, use_search, use_training};
+    constexpr std::array kUses{use_vocabulary, use_models, use_ranks, use_search, use_training};
     std::vector<std::thread> threads;
     for (size_t number = 1; number <= kThreads; ++number) {
       threads.emplace_back([&, number] {

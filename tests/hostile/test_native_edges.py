@@ -11,6 +11,7 @@ import pytest
 from support import ROOT, ok
 
 from tokcli.engine import backend
+from tokcli.render.visible import visible_bytes
 
 native: Any = backend.native()
 pytestmark = [
@@ -55,10 +56,27 @@ def test_the_longest_of_no_texts_is_nowhere() -> None:
     assert numbers_in(native.LongestMatch([b"", b"ab", b"a"]).find(b"xaba", 4, 9)) == [1, 3, 3, 4]
 
 
-def test_bytes_that_look_like_characters_and_are_none_are_not_missing() -> None:
+def test_bytes_that_look_like_characters_and_are_none_are_shown_as_bytes() -> None:
     too_long, surrogate, too_large = b"\xe0\x80\x80\xf0\x80\x80\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80"
     data = too_long + "é".encode() + surrogate + too_large + "中".encode() + b"\xe4\xb8"
-    assert numbers_in(native.Glyphs().missing(data), "I") == [0xE9, 0x4E2D]
+    shown, *_ = native.token_lines(data, array("Q", [len(data)]), [], False, 0, False)
+    assert shown.decode() == visible_bytes(data)
+
+
+@pytest.mark.parametrize("is_json", [False, True])
+def test_no_bytes_that_claim_to_be_utf8_are_printed_as_a_control_or_a_quote(is_json: bool) -> None:
+    for data in (
+        b"\xc0\x9b[31m",
+        b"\xc3\x1b[31m",
+        b"\xe0\x82\x9b",
+        b"\xc0\xa2",
+        b"\xf5\x90\x80\x80",
+        b"\xed\xa0\x80",
+        b"\xe4",
+    ):
+        made = native.escape_pieces(data, array("Q", [len(data)]), b"", is_json).decode()
+        assert made.isprintable()
+        assert made.count('"') == 2 * is_json
 
 
 def vocabulary_of(*tokens: bytes, drops_missing: bool = False) -> Any:

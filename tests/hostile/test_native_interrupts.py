@@ -104,7 +104,7 @@ def added() -> Any:
 
 def stacks() -> Any:
     spans = array("Q", [0, len(A)])
-    return native.Stacks(A.encode(), [(b"one ", spans), (b"two ", spans)], 80, b"", [], False, GLYPHS)
+    return native.Stacks(A.encode(), [(b"one ", spans), (b"two ", spans)], 80, b"", [], False)
 
 
 def with_long_token(use: Callable[[Any], object], prefix: bytes = b"") -> Any:
@@ -129,7 +129,6 @@ def with_kept_symbol() -> Any:
 
 A = "a" * (12 << 20)
 LONG = b"a" * ((1 << 20) + 1)
-GLYPHS = native and native.Glyphs()
 IDS = array("I", [97]) * (8 << 20)
 
 CALLS: dict[str, Callable[[], Callable[[], object]]] = {
@@ -167,9 +166,7 @@ CALLS: dict[str, Callable[[], Callable[[], object]]] = {
     "split_noise": lambda: partial(native.split_noise, b"\xff a" * (8 << 20), 0, CL100K, True),
     "byte_spans": lambda: partial(native.byte_spans, "é".encode() * len(A), array("Q", range(len(A)))),
     "rows of stacks": lambda: partial(stacks().rows, 0, 1 << 40),
-    "escape_pieces": lambda: partial(
-        native.escape_pieces, A.encode(), array("Q", range(1, len(A) + 1)), b"", GLYPHS, False
-    ),
+    "escape_pieces": lambda: partial(native.escape_pieces, A.encode(), array("Q", range(1, len(A) + 1)), b"", False),
     "a table of pieces": lambda: partial(native.PieceTable().count, b"b c" * (8 << 20), CL100K),
     "a table that is sorted": lambda: pieces().sort,
 }

@@ -163,7 +163,7 @@ from tokcli.engine import backend
 native = backend.native()
 tokens = [bytes([i]) for i in range(256)]
 image = native.build_image(b"".join(tokens), array("I", map(len, tokens)), array("I", range(256)), bytes(32))
-vocabulary, glyphs = native.Vocabulary(image), native.Glyphs()
+vocabulary = native.Vocabulary(image)
 model = native.TextModel(b"", array("I"), array("I"))
 model.use_ranks(vocabulary, 1, None, b"", False)
 
@@ -179,8 +179,8 @@ calls = [
     lambda: model.encode_batch(["ab", "c"], b"", b"", 1, True),
     lambda: vocabulary.decode(given),
     lambda: native.format_rows([(ids, None)]),
-    lambda: native.Stacks(b"ab", [(b"a", ends)], None, b"", [b"x"], False, glyphs).rows(0, 9),
-    lambda: native.TokenRows(80, True, False, [b"x"]).add(b"ab", ends, ids, glyphs),
+    lambda: native.Stacks(b"ab", [(b"a", ends)], None, b"", [b"x"], False).rows(0, 9),
+    lambda: native.TokenRows(80, True, False, [b"x"]).add(b"ab", ends, ids),
 ]
 for call in calls:
     expected = call()

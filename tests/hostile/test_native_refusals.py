@@ -85,8 +85,8 @@ def added_to_itself() -> None:
     one.update(one)
 
 
-def stacks(tracks: Any, glyphs: Any = None) -> Any:
-    return native.Stacks(b"text", tracks, None, b"", [], False, native.Glyphs() if glyphs is None else glyphs)
+def stacks(tracks: Any) -> Any:
+    return native.Stacks(b"text", tracks, None, b"", [], False)
 
 
 REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
@@ -142,7 +142,6 @@ REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     "a text that is none": (lambda: vocabulary().count(7, O200K), TypeError, "str"),
     "pieces that are no bytes": (lambda: vocabulary().encode_pieces("a", places(1)), TypeError, "bytes"),
     "rows that begin after the text": (lambda: stacks([]).rows(9, 1), ValueError, "before the row begins"),
-    "glyphs that are none": (lambda: stacks([], glyphs=7), TypeError, "Glyphs"),
     "a track that is no tuple": (lambda: stacks([b"x"]), ValueError, "a track is a tuple"),
     "a track without spans": (lambda: stacks([(b"x",)]), ValueError, "a track is a tuple"),
     "a count above the largest": (lambda: table().add(b"a", MOST_COUNT + 1), OverflowError, r"beyond 2\*\*62"),
@@ -180,7 +179,7 @@ def anything() -> Any:
 
 
 def lines_of(text: bytes, ends: array[int]) -> object:
-    return native.token_lines(text, ends, [], False, 0, False, native.Glyphs())
+    return native.token_lines(text, ends, [], False, 0, False)
 
 
 def merged(*blocks: bytes) -> list[object]:

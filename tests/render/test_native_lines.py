@@ -11,20 +11,19 @@ from itertools import accumulate, pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rich.cells import cell_len
 from rich.color import ColorSystem
 from rich.style import Style
 from rich.text import Text
-from support import HARD_ATOMS, PLANES, examples, hard_text, took_less
+from support import HARD_ATOMS, examples, hard_text, took_less
 
 from tokcli.engine import backend
 from tokcli.render import native_lines, palette
 from tokcli.render.colours import STYLES
+from tokcli.render.glyphs import cell_len
 from tokcli.render.native_lines import TokenLines, TokenRows
 from tokcli.render.stacks.comparison import labels, stack_lines, stack_rows
 from tokcli.render.stacks.grid import ENDLESS, placed_tokens, segments
 from tokcli.render.tokens import coloured_boundaries, coloured_rows, plain_boundaries, plain_rows
-from tokcli.render.visible import visible
 
 needs_native = pytest.mark.skipif(backend.native() is None, reason="it is about native code")
 SYSTEMS = {"standard": ColorSystem.STANDARD, "256": ColorSystem.EIGHT_BIT, "truecolor": ColorSystem.TRUECOLOR}
@@ -102,22 +101,6 @@ def test_lines_are_those_of_the_python_code(parts: list[bytes], sizes: list[int]
     coloured = coloured_boundaries([(token, 0) for token in tokens], spaces=spaces)
     codes = palette.CODES[system]  # type: ignore[index]
     assert lines_of_parts(cut, codes, spaces=spaces) == "".join(painted(line, codes) for line in coloured)
-
-
-@needs_native
-@pytest.mark.parametrize("plane", PLANES)
-def test_every_character_is_shown_as_the_sanitizer_does(plane: int) -> None:
-    characters = [chr(p) for p in range(plane << 16, (plane + 1) << 16) if not 0xD800 <= p <= 0xDFFF]
-    random.Random(plane).shuffle(characters)
-    tokens = [f"{char} a{char}{char}".encode() for char in characters]  # alone and on another character
-    for spaces in (False, True):
-        assert lines_of_parts([tokens], (), spaces=spaces) == plain(tokens, spaces=spaces)
-
-
-@given(texts)
-def test_a_text_is_as_wide_as_its_characters(text: str) -> None:
-    shown = visible(text, spaces=True)
-    assert cell_len(shown) == sum(map(cell_len, shown))
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
@@ -246,19 +229,16 @@ def test_rows_may_be_wider_than_any_screen(codes: Sequence[str]) -> None:
 def test_arrays_that_do_not_fit_are_refused() -> None:
     native = backend.native()
     assert native is not None
-    glyphs = native.Glyphs()
     for ends in ([1], [3], [2, 1]):
         with pytest.raises(ValueError, match="do not ascend"):
-            native.token_lines(b"ab", array("Q", ends), [], True, 0, False, glyphs)
+            native.token_lines(b"ab", array("Q", ends), [], True, 0, False)
     for spans in ([0, 3], [2, 1], [0]):
         with pytest.raises(ValueError, match="span"):
-            native.Stacks(b"ab", [(b"", array("Q", spans))], None, b"", [], False, glyphs)
+            native.Stacks(b"ab", [(b"", array("Q", spans))], None, b"", [], False)
     with pytest.raises(ValueError, match="one id"):
-        native.TokenRows(80, True, False, []).add(b"ab", array("Q", [2]), array("I", [1, 2]), glyphs)
-    made = native.Stacks(b"ab", [(b"", array("Q", [0, 2]))], None, b"", [], False, glyphs)
+        native.TokenRows(80, True, False, []).add(b"ab", array("Q", [2]), array("I", [1, 2]))
+    made = native.Stacks(b"ab", [(b"", array("Q", [0, 2]))], None, b"", [], False)
     assert made.rows(0, 1) == (b"ab\n", 2)
     with pytest.raises(ValueError, match="ends before"):
         made.rows(3, 1)
-    with pytest.raises(TypeError):
-        native.Stacks(b"ab", [], None, b"", [], False, None)
-    assert native.Stacks(b"ab", [], None, b"", [], False, glyphs).rows(0, 1)[1] == 2
+    assert native.Stacks(b"ab", [], None, b"", [], False).rows(0, 1)[1] == 2

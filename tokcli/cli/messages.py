@@ -173,9 +173,10 @@ def shown_to_people(text: str) -> str:
     if not (text.isascii() and text.isprintable()):
         try:
             from tokcli.render.visible import visible
+
+            text = visible(text)
         except Exception:  # noqa: BLE001 - too little memory: whichever error that is, the message matters more
             return ascii(text[:MAX_LINE])[1:-1]
-        text = visible(text)
     text = re.sub(rf"'([^']{{{MAX_QUOTED}}})[^']+'", r"'\1...'", text)
     line = " ".join(map(_cut_word, text.split(" ")))
     return line if len(line) <= MAX_LINE else f"{line[:MAX_LINE]}..."

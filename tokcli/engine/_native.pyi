@@ -275,27 +275,11 @@ def json_texts(lines: Buffer, name: bytes, other: bytes, /) -> tuple[bytes, byte
 
 # --- views of pieces and tokens ---------------------------------------------------------------------------------------
 
-@final
-class Glyphs:
-    """What is shown of each character outside ASCII; a new one knows none of them."""
-
-    def __init__(self) -> None: ...
-    def missing(self, text: Buffer, /) -> bytes:
-        """Return the code points (uint32) outside ASCII in a text that are not known yet."""
-    def learn(self, points: Buffer, values: bytes, /) -> None:
-        """Set the values of some code points (uint32), a byte for each: a kind, flags and 16 times the width.
-
-        The kinds are 1 for a character that is shown, 2 for a mark, 3 for a space, 4 for one that is hidden, and 5 for
-        a hidden mark. The flag 8 says that a character is written from right to left. Widths are in screen cells.
-        """
-
-def escape_pieces(
-    data: Buffer, ends: Buffer, between: Buffer, glyphs: Glyphs, is_json: bool, is_noise: bool = False
-) -> bytes:
+def escape_pieces(data: Buffer, ends: Buffer, between: Buffer, is_json: bool, is_noise: bool = False) -> bytes:
     r"""Return the pieces of a text in UTF-8, which end at some bytes (uint64), with `between` between two of them.
 
     As JSON, they are strings in quotes; else \n, \r, \t, \\ and \xNN stand for characters that are not printable.
-    Characters outside ASCII that the glyphs do not show become \uNNNN, or \UNNNNNNNN (two \uNNNN in JSON).
+    Characters outside ASCII that are not shown become \uNNNN, or \UNNNNNNNN (two \uNNNN in JSON).
     `is_noise`: pieces may end in other bytes than UTF-8, which become \xNN or, in JSON, lone surrogates.
     """
 
@@ -306,7 +290,6 @@ def token_lines(
     spaces: bool,
     number: SupportsIndex,
     ended_line: bool,
-    glyphs: Glyphs,
     /,
 ) -> tuple[bytes, int, bool]:
     """Return the lines of a text whose tokens end at some bytes (uint64); and how many tokens were printed, and how.
@@ -325,7 +308,7 @@ class TokenRows:
 
         With `isolates`, what is written from right to left keeps its place in coloured rows.
         """
-    def add(self, text: Buffer, ends: Buffer, ids: Buffer, glyphs: Glyphs, /) -> bytes:
+    def add(self, text: Buffer, ends: Buffer, ids: Buffer, /) -> bytes:
         """Return the rows that more tokens complete: they end at some bytes of a text (uint64), and have ids (uint32).
 
         Raise ValueError where the ends do not ascend to the end of the text, or there is not an id for each.
@@ -345,7 +328,6 @@ class Stacks:
         label_code: bytes,
         codes: list[bytes],
         isolates: bool,
-        glyphs: Glyphs,
     ) -> None:
         """Take a text, and for each encoding the label before its lines and the span of each token (two uint64).
 
@@ -364,7 +346,6 @@ def piece_rows(
     counts: Buffer,
     number: SupportsIndex,
     offset: SupportsIndex,
-    glyphs: Glyphs,
     is_json: bool,
     /,
 ) -> bytes:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from unicodedata import bidirectional
 
+from tokcli.render import glyphs
 from tokcli.render.visible import BOUNDARY
 
-_FROM_RIGHT = frozenset(("R", "AL", "AN"))  # values of Bidi_Class
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 _ISOLATE, _POP = "\u2068", "\u2069"  # FSI and PDI of UAX #9; `visible` replaces those in the data
 
@@ -25,7 +24,7 @@ def is_from_right(text: str) -> bool:
     >>> is_from_right("abc"), is_from_right("שלום")
     (False, True)
     """
-    return any(bidirectional(char) in _FROM_RIGHT for char in _NOT_ASCII.findall(text))
+    return any(map(glyphs.is_from_right, _NOT_ASCII.findall(text)))
 
 
 def isolated_text(text: str) -> str:

@@ -4,14 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
-from unicodedata import category
-
-from rich.cells import cell_len
 
 from tokcli.engine import backend
-from tokcli.render.direction import is_from_right
-from tokcli.render.glyphs import HIDDEN, HIDDEN_MARK, MARK, PLAIN, SPACE, Glyph, GlyphTable
-from tokcli.render.visible import DOTTED_CIRCLE, visible
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -19,19 +13,6 @@ if TYPE_CHECKING:
     from tokcli.engine import _native
 
 ENOUGH_BYTES = 1 << 16  # of rows that are made together: few enough that the first screen comes at once
-
-
-def glyph_of(char: str) -> Glyph:
-    """Return how the sanitizer shows a character, with its width and its direction."""
-    shown, from_right = visible(char), is_from_right(char)
-    if shown == DOTTED_CIRCLE + char:
-        return Glyph(MARK, cell_len(char), from_right)
-    if shown != char:
-        return Glyph(HIDDEN_MARK if category(char).startswith("M") else HIDDEN)
-    return Glyph(PLAIN if visible(char, spaces=True) == char else SPACE, cell_len(char), from_right)
-
-
-VISIBLE = GlyphTable(glyph_of)
 
 
 class TokenLines:
@@ -47,8 +28,7 @@ class TokenLines:
 
     def add(self, text: Buffer, ends: Buffer) -> bytes:
         """Return what the next part of the text adds to the lines, given the ends of its tokens (uint64)."""
-        glyphs, token_lines = VISIBLE.for_text(text), backend.code().token_lines
-        lines, *self._place = token_lines(text, ends, self._codes, self._spaces, *self._place, glyphs)
+        lines, *self._place = backend.code().token_lines(text, ends, self._codes, self._spaces, *self._place)
         made: bytes = lines
         return made
 
@@ -69,7 +49,7 @@ class TokenRows:
 
     def add(self, text: Buffer, ends: Buffer, ids: Buffer) -> bytes:
         """Return the rows that the next part completes, given the ends (uint64) and the ids (uint32) of its tokens."""
-        return self._rows.add(text, ends, ids, VISIBLE.for_text(text))
+        return self._rows.add(text, ends, ids)
 
     def end(self) -> bytes:
         """Return the last row."""
@@ -85,8 +65,7 @@ def stacks(
     """
     labelled = [(label.encode(), spans) for label, spans in tracks]
     begun = [code.encode() for code in codes]
-    glyphs = VISIBLE.for_text(data)
-    made: _native.Stacks = backend.code().Stacks(data, labelled, room, b"", begun, isolate, glyphs)
+    made: _native.Stacks = backend.code().Stacks(data, labelled, room, b"", begun, isolate)
     at = 0
     while at < len(data):
         rows, at = made.rows(at, ENOUGH_BYTES)

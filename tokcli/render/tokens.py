@@ -11,13 +11,12 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import cycle
-from unicodedata import category
 
-from rich.cells import cell_len, chop_cells
 from rich.text import Text
 
 from tokcli.render.colours import STYLES
 from tokcli.render.direction import isolated_text
+from tokcli.render.glyphs import beginning, cell_len, is_mark
 from tokcli.render.visible import BOUNDARY, MARKS_PER_BASE, NEWLINE, visible_bytes
 
 
@@ -196,7 +195,7 @@ def folded(text: str, width: int) -> Iterator[str]:
     begin, enough = 0, (MARKS_PER_BASE + 1) * (width + 1)
     while begin < len(text):
         some = text[begin : begin + enough]
-        line = next(iter(chop_cells(some, width)), some)  # it returns no line for characters that take no cell
+        line = beginning(some, width)
         yield line
         begin += len(line)
 
@@ -230,7 +229,7 @@ def shortened(text: str, width: int) -> str:
     if cell_len(text) <= width:
         return text
     end = text[len(text) - (width - 1) // 3 :]
-    while cell_len(end) > (width - 1) // 3 or category(end[:1] or "a")[0] == "M":
+    while cell_len(end) > (width - 1) // 3 or is_mark(end[:1] or "a"):
         end = end[1:]
     begin = text[: max(width - 1, 0)]
     while begin and cell_len(begin) + cell_len(end) > width - 1:

@@ -10,9 +10,10 @@ import re
 import sys
 from collections.abc import Sequence
 from functools import lru_cache
-from unicodedata import category
 
 from tokcli.errors import InputError
+from tokcli.render import glyphs
+from tokcli.render.glyphs import MARK, PLAIN, kind_of
 
 SPACE = "·"
 NEWLINE = "⏎"
@@ -24,20 +25,6 @@ CONTROL_PICTURES = 0x2400  # U+2400 + n is the picture of control character n, f
 
 # More marks than this on one base would paint over the lines above and below; real writing needs three or four.
 MARKS_PER_BASE = 8
-
-# Characters that are letters, marks or symbols by category, but show nothing: fillers, joiners, variation selectors
-# (the Default_Ignorable_Code_Point ones that are not Cf or unassigned anyway), and the empty Braille cell.
-_INVISIBLE = frozenset(
-    map(
-        chr,
-        (
-            *(0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0),
-            *range(0x180B, 0x1810),
-            *range(0xFE00, 0xFE10),
-            *range(0xE0100, 0xE01F0),
-        ),
-    )
-)
 
 _BAD_BYTES = re.compile("([\udc80-\udcff]+)")  # what `surrogateescape` makes of bytes that are not UTF-8
 _HEX = "[0-9a-fA-F]"
@@ -57,10 +44,10 @@ def visible(text: str, *, spaces: bool = False) -> str:
 
     Control characters become their pictures (⏎ → ␛ ...). A character that shows nothing, or steers the terminal,
     becomes its code point, such as ⟨U+202E⟩: format and bidi characters, zero-width ones, line separators, lone
-    surrogates, noncharacters, private use, and all that the running Python's Unicode has as unassigned. A combining
-    character without a base gets a dotted circle. With `spaces`, a space becomes · and another kind of space ⟨U+00A0⟩;
-    without it, they stay. Applying `visible` to its own result changes nothing more. The result cannot be turned back,
-    since the text may contain ⏎ itself.
+    surrogates, noncharacters, private use, and all that is unassigned in Unicode 16.0, whatever Unicode the running
+    Python has. A combining character without a base gets a dotted circle. With `spaces`, a space becomes · and another
+    kind of space ⟨U+00A0⟩; without it, they stay. Applying `visible` to its own result changes nothing more. The result
+    cannot be turned back, since the text may contain ⏎ itself.
 
     >>> visible("red \x1b[31m\n")
     'red ␛[31m⏎'
@@ -76,7 +63,7 @@ def visible(text: str, *, spaces: bool = False) -> str:
         if substitute:
             shown.append(substitute)
             room = 0
-        elif not _is_mark(char):
+        elif kind_of(char) != MARK:
             shown.append(char)
             room = MARKS_PER_BASE
         elif room:
@@ -216,7 +203,7 @@ def _escape_bad_byte(char: str) -> str:
 def _escape_character(char: str) -> str:
     if char in _LETTERS:
         return "\\" + _LETTERS[char]
-    if _shows(char):
+    if char == " " or kind_of(char) in (PLAIN, MARK):
         return char
     code = ord(char)
     if code < 0x80:
@@ -230,18 +217,9 @@ def _substitute(char: str, spaces: bool) -> str:
     code = ord(char)
     if char == " ":
         return SPACE if spaces else ""
-    if _shows(char) or (category(char) == "Zs" and not spaces):
+    kind = kind_of(char)
+    if kind in (PLAIN, MARK) or (kind == glyphs.SPACE and not spaces):
         return ""
     if char in "\n\t\x7f":
         return {"\n": NEWLINE, "\t": TAB, "\x7f": DELETE}[char]
     return chr(CONTROL_PICTURES + code) if code < 0x20 else f"⟨U+{code:04X}⟩"
-
-
-@lru_cache(_CACHED_CHARACTERS)
-def _is_mark(char: str) -> bool:
-    return category(char).startswith("M")
-
-
-def _shows(char: str) -> bool:
-    """Return whether a terminal shows something for a character: not for categories C and Z, nor for _INVISIBLE."""
-    return char.isprintable() and char not in _INVISIBLE

@@ -17,10 +17,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TypeAlias
 
-from rich.cells import cell_len
-
 from tokcli.cli import streams
 from tokcli.render.console import has_shapes
+from tokcli.render.glyphs import cell_len
 
 DEFAULT = "less"
 CHARSET = "utf-8"  # what a view is written in, whatever the locale says

@@ -10,9 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice, zip_longest
 from typing import TypeAlias
 
-from rich.cells import cell_len
-
 from tokcli.render.colours import Painter
+from tokcli.render.glyphs import cell_len
 from tokcli.render.tables import SPLIT_COLUMNS, Column, SplitRow
 from tokcli.render.tokens import folded, folded_between
 from tokcli.render.visible import visible, visible_bytes

@@ -10,12 +10,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from rich.cells import cell_len, set_cell_size
-
 from tokcli.engine import backend
 from tokcli.engine.tokens import Spans
 from tokcli.render import palette
 from tokcli.render.direction import isolated_text
+from tokcli.render.glyphs import beginning, cell_len
 from tokcli.render.native_lines import stacks
 from tokcli.render.stacks.grid import ENDLESS, Segment, grid_rows, line_of_row, placed_tokens, segments
 from tokcli.render.tables import Column
@@ -37,8 +36,13 @@ def labels(names: Sequence[str], width: int) -> list[str]:
     shown = [visible(name) for name in names]
     room = min(max(map(cell_len, shown)), max(width // 3, 4))
     return [
-        set_cell_size(name if cell_len(name) <= room else set_cell_size(name, room - 1) + "…", room) for name in shown
+        _padded(name, room) if cell_len(name) <= room else f"{_padded(beginning(name, room - 1), room - 1)}…"
+        for name in shown
     ]
+
+
+def _padded(name: str, room: int) -> str:
+    return name + " " * (room - cell_len(name))
 
 
 def stack_rows(

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
-from unicodedata import category
-
-from rich.cells import cell_len
 
 from tokcli.engine.stream.utf8 import valid_utf8
 from tokcli.engine.tokens import Spans, pairs_of
+from tokcli.render.glyphs import cell_len, is_mark
 from tokcli.render.visible import BOUNDARY, visible_bytes
 
 _LINE_FEED = 10
@@ -198,7 +196,7 @@ def _fitting(data: bytes, room: int) -> int:
     """Return how many bytes fit into `room` cells, at least one character with its marks; 0 if all of them fit."""
     base = size = 0  # where the last character that is not a mark begins, and the bytes measured so far
     for char in data.decode("utf-8", "surrogateescape"):
-        if category(char)[0] != "M" or size - base >= MAX_CLUSTER:
+        if not is_mark(char) or size - base >= MAX_CLUSTER:
             base = size
         size += len(char.encode("utf-8", "surrogateescape"))
         if base and cell_len(visible_bytes(data[:size], spaces=True)) > room:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from rich.cells import cell_len
-
 from tokcli.cli.count.budget import lines_of
 from tokcli.cli.count.tree.count_tree import Branch, Columns
 from tokcli.cli.terminal import pager, screen
 from tokcli.render.direction import isolated_text
+from tokcli.render.glyphs import cell_len
 from tokcli.render.numbers import bar, grouped
 from tokcli.render.tokens import branch_parts
 from tokcli.render.visible import visible

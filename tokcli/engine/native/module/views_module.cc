@@ -6,7 +6,6 @@
 
 #include "module/bindings.h"
 #include "module/id_objects.h"
-#include "views/glyphs.h"
 #include "views/piece_rows.h"
 #include "views/piece_totals.h"
 #include "views/stacks.h"
@@ -17,32 +16,13 @@ using namespace tokcli;
 
 namespace {
 
-nb::bytes missing_glyphs(const Glyphs& glyphs, nb::handle given) {
-  const StableView text(given);
-  std::vector<uint32_t> found;
-  {
-    const ReleasedGil released;
-    found = glyphs.missing(text.bytes());
-  }
-  return to_bytes(found);
-}
-
-void learn_glyphs(Glyphs& glyphs, nb::handle given_points, const nb::bytes& values) {
-  const std::vector<uint32_t> points = items_of<uint32_t>(given_points);
-  if (values.size() != points.size()) throw nb::value_error("each code point has one value");
-  if (std::any_of(points.begin(), points.end(), [](uint32_t point) { return point >= Glyphs::kCodePoints; }))
-    throw nb::value_error("there is no such code point");
-  for (size_t i = 0; i < points.size(); ++i) glyphs.learn(points[i], static_cast<uint8_t>(values.c_str()[i]));
-}
-
-nb::bytes escape_pieces(nb::handle data, nb::handle given, nb::handle given_between,
-                        const Glyphs& glyphs, bool is_json, bool is_noise) {
+nb::bytes escape_pieces(nb::handle data, nb::handle given, nb::handle given_between, bool is_json, bool is_noise) {
   const StableView text(data), between(given_between);
   const std::vector<uint64_t> ends = piece_ends(given, text.bytes());
   ByteBuffer out;
   {
     const ReleasedGil released;
-    append_escaped(text.bytes(), ends, is_noise, between.bytes(), is_json ? Escapes::kJson : Escapes::kLine, glyphs, &out);
+    append_escaped(text.bytes(), ends, is_noise, between.bytes(), is_json ? Escapes::kJson : Escapes::kLine, &out);
   }
   return to_bytes(view_of({out.data(), out.size()}));
 }
@@ -63,7 +43,7 @@ std::vector<uint64_t> token_ends(nb::handle given, Bytes text) {
 }
 
 nb::tuple token_lines(nb::handle data, nb::handle given_ends, nb::list given_codes, bool spaces, Number<uint64_t> number,
-                      bool ended_line, const Glyphs& glyphs) {
+                      bool ended_line) {
   const StableView text(data);
   const std::vector<uint64_t> ends = token_ends(given_ends, text.bytes());
   const std::vector<std::string> codes = strings_of(given_codes);
@@ -71,7 +51,7 @@ nb::tuple token_lines(nb::handle data, nb::handle given_ends, nb::list given_cod
   ByteBuffer out;
   {
     const ReleasedGil released;
-    place = append_token_lines(text.bytes(), ends, codes, spaces, place, glyphs, &out);
+    place = append_token_lines(text.bytes(), ends, codes, spaces, place, &out);
   }
   return tuple_of(to_bytes(view_of({out.data(), out.size()})), place.number, place.ended_line);
 }
@@ -81,13 +61,13 @@ class PyTokenRows {
  public:
   PyTokenRows(Number<size_t> width, bool has_ids, bool isolates, nb::list codes)
       : rows_(width, has_ids, isolates, strings_of(codes)) {}
-  nb::bytes add(nb::handle data, nb::handle given_ends, nb::handle given_ids, const Glyphs& glyphs) {
+  nb::bytes add(nb::handle data, nb::handle given_ends, nb::handle given_ids) {
     const StableView text(data);
     const std::vector<uint64_t> ends = token_ends(given_ends, text.bytes());
     const std::vector<uint32_t> ids = items_of<uint32_t>(given_ids);
     if (ids.size() != ends.size()) throw nb::value_error("each token has one id");
     ByteBuffer out;
-    rows_.add(text.bytes(), ends, ids, glyphs, &out);
+    rows_.add(text.bytes(), ends, ids, &out);
     return to_bytes(view_of({out.data(), out.size()}));
   }
   nb::bytes finish() {
@@ -100,26 +80,21 @@ class PyTokenRows {
   TokenRows rows_;
 };
 
-// `Stacks` of the Python module, which never changes. It keeps its glyphs alive.
+// `Stacks` of the Python module, which never changes.
 class PyStacks {
  public:
-  PyStacks(nb::handle data, nb::list tracks, nb::handle room, nb::handle label_code, nb::list codes, bool isolates,
-           nb::handle glyphs)
-      : text_(data), glyphs_(nb::borrow(glyphs)),
-        stacks_(tracks_in(tracks, text_.bytes()),
-                {room.is_none() ? 0 : number_of<size_t>(room), !room.is_none(), string_of(label_code), strings_of(codes), isolates}) {
-    if (!nb::isinstance<Glyphs>(glyphs)) raise_wrong_type("Glyphs", glyphs);
-  }
+  PyStacks(nb::handle data, nb::list tracks, nb::handle room, nb::handle label_code, nb::list codes, bool isolates)
+      : text_(data), stacks_(tracks_in(tracks, text_.bytes()),
+                {room.is_none() ? 0 : number_of<size_t>(room), !room.is_none(), string_of(label_code), strings_of(codes), isolates}) {}
 
   nb::tuple rows(Number<size_t> given_begin, Number<size_t> given_enough) const {
     const size_t begin = given_begin, enough = given_enough;
     if (begin > text_.bytes().size()) throw nb::value_error("the text ends before the row begins");
-    const Glyphs& glyphs = nb::cast<const Glyphs&>(glyphs_);
     ByteBuffer out;
     size_t next;
     {
       const ReleasedGil released;
-      next = stacks_.append_rows(text_.bytes(), begin, enough, glyphs, &out);
+      next = stacks_.append_rows(text_.bytes(), begin, enough, &out);
     }
     return tuple_of(to_bytes(view_of({out.data(), out.size()})), next);
   }
@@ -141,7 +116,6 @@ class PyStacks {
     return tracks;
   }
   StableView text_;
-  nb::object glyphs_;
   Stacks stacks_;
 };
 
@@ -151,7 +125,7 @@ void check_sizes(size_t pieces, size_t alternatives, const std::vector<uint32_t>
 }
 
 nb::bytes piece_rows(nb::handle data, nb::handle given_ends, nb::handle given_alternatives, nb::handle given_ids,
-                     nb::handle given_counts, Number<uint64_t> number, Number<uint64_t> offset, const Glyphs& glyphs, bool is_json) {
+                     nb::handle given_counts, Number<uint64_t> number, Number<uint64_t> offset, bool is_json) {
   const StableView text(data);
   const IdsView ids(given_ids);
   const std::vector<uint64_t> ends = piece_ends(given_ends, text.bytes());
@@ -165,7 +139,7 @@ nb::bytes piece_rows(nb::handle data, nb::handle given_ends, nb::handle given_al
   {
     const ReleasedGil released;
     append_rows({text.bytes(), ends, alternatives, ids.items(), counts}, first_number, first_offset,
-                is_json ? Escapes::kJson : Escapes::kLine, glyphs, &out);
+                is_json ? Escapes::kJson : Escapes::kLine, &out);
   }
   return to_bytes(view_of({out.data(), out.size()}));
 }
@@ -196,11 +170,7 @@ nb::tuple piece_totals(nb::handle data, nb::handle given_ends, nb::handle given_
 }  // namespace
 
 void bind_views(nb::module_& module) {
-  nb::class_<Glyphs>(module, "Glyphs")
-      .def(made_of<Glyphs>())
-      .def("missing", &missing_glyphs)
-      .def("learn", &learn_glyphs);
-  module.def("escape_pieces", &escape_pieces, nb::arg("data"), nb::arg("ends"), nb::arg("between"), nb::arg("glyphs"),
+  module.def("escape_pieces", &escape_pieces, nb::arg("data"), nb::arg("ends"), nb::arg("between"),
              nb::arg("is_json"), nb::arg("is_noise") = false);
   module.def("token_lines", &token_lines);
   nb::class_<PyTokenRows>(module, "TokenRows")
@@ -209,9 +179,9 @@ void bind_views(nb::module_& module) {
       .def("add", &PyTokenRows::add, nb::lock_self())
       .def("finish", &PyTokenRows::finish, nb::lock_self());
   nb::class_<PyStacks>(module, "Stacks")
-      .def(made_of<PyStacks, nb::handle, nb::list, nb::handle, nb::handle, nb::list, bool, nb::handle>(),
+      .def(made_of<PyStacks, nb::handle, nb::list, nb::handle, nb::handle, nb::list, bool>(),
            nb::arg("text"), nb::arg("tracks"), nb::arg("room").none(), nb::arg("label_code"), nb::arg("codes"),
-           nb::arg("isolates"), nb::arg("glyphs"))
+           nb::arg("isolates"))
       .def("rows", &PyStacks::rows);
   module.def("piece_rows", &piece_rows);
   module.def("piece_totals", &piece_totals);

@@ -65,8 +65,16 @@ uint8_t* write_hidden(uint32_t point, Escapes escapes, uint8_t* to) {
   return write_hex('u', 0xDC00 + (point & 0x3FF), 4, to);
 }
 
+// Returns whether a character outside ASCII is written itself.
+bool is_shown(uint32_t point, Escapes escapes) {
+  if (point < 0x80) return false;  // bytes that are not UTF-8 look like it
+  const Glyph glyph = glyph_of(point);
+  if (escapes == Escapes::kJson) return !glyph.is_escaped_in_json();
+  return glyph.kind() == GlyphKind::kPlain || glyph.kind() == GlyphKind::kMark;
+}
+
 // Writes text that is whole characters, escaped.
-uint8_t* write_escaped(Bytes text, Escapes escapes, const Glyphs& glyphs, uint8_t* to) {
+uint8_t* write_escaped(Bytes text, Escapes escapes, uint8_t* to) {
   const Table& table = escapes == Escapes::kJson ? kJsonTable : kLineTable;
   for (const uint8_t *p = text.data(), *const end = p + text.size(); p < end;) {
     if (*p < 0x80) [[likely]] {
@@ -75,10 +83,8 @@ uint8_t* write_escaped(Bytes text, Escapes escapes, const Glyphs& glyphs, uint8_
       to += escape.size;
       continue;
     }
-    const uint8_t* const begin = p;
     const uint32_t point = next_char(p, end);
-    if (point < Glyphs::kCodePoints && glyphs.kind(point) == GlyphKind::kPlain) to = std::copy(begin, p, to);
-    else to = write_hidden(point, escapes, to);
+    to = is_shown(point, escapes) ? put_char(point, to) : write_hidden(point, escapes, to);
   }
   return to;
 }
@@ -95,7 +101,7 @@ void append_bad(Bytes bad, Escapes escapes, ByteBuffer* out) {
 }  // namespace
 
 void append_escaped(Bytes text, std::span<const uint64_t> ends, bool is_noise, Bytes between, Escapes escapes,
-                    const Glyphs& glyphs, ByteBuffer* out) {
+                    ByteBuffer* out) {
   const bool is_json = escapes == Escapes::kJson;
   uint64_t begin = 0;
   Pace pace;
@@ -108,7 +114,7 @@ void append_escaped(Bytes text, std::span<const uint64_t> ends, bool is_noise, B
       uint64_t stop = std::min(bad, at + kSlice);
       while (stop < bad && stop > at + kSlice - kMostBytes && !begins_char(text[stop])) --stop;  // whole characters
       uint8_t* const first = out->reserve((stop - at) * kMost);
-      const uint8_t* const to = write_escaped(text.subspan(at, stop - at), escapes, glyphs, first);
+      const uint8_t* const to = write_escaped(text.subspan(at, stop - at), escapes, first);
       out->commit(static_cast<size_t>(to - first));
       at = stop;
     }

@@ -2,12 +2,7 @@
 #include "views/glyphs.h"
 
 #include <algorithm>
-#include <cstring>
 #include <string_view>
-#include <unordered_set>
-
-#include "base/hash.h"
-#include "base/watch.h"
 
 namespace tokcli {
 namespace {
@@ -20,7 +15,7 @@ constexpr size_t kEnds = 32;               // and beside them
 // Shows text character by character.
 class Shower {
  public:
-  Shower(bool spaces, const Glyphs& glyphs) : spaces_(spaces), glyphs_(glyphs) {}
+  explicit Shower(bool spaces) : spaces_(spaces) {}
 
   // Shows the first character before `end` > p, and moves `p` after it. Returns where it was written to, up to `to`.
   uint8_t* show(const uint8_t*& p, const uint8_t* end, uint8_t* to) {
@@ -30,13 +25,14 @@ class Shower {
     if (size == 1) return show_ascii(*p++, to);
     const uint8_t* const begin = p;
     const uint32_t point = next_char(p, end);
-    const GlyphKind kind = glyphs_.kind(point);
+    const Glyph glyph = glyph_of(point);
+    const GlyphKind kind = glyph.kind();
     const bool is_mark = kind == GlyphKind::kMark;
     if (!is_mark && kind != GlyphKind::kPlain && (kind != GlyphKind::kSpace || spaces_)) return show_point(point, to);
     if (is_mark && room_ == 0) to = put("\u25CC", to);  // a dotted circle
     room_ = !is_mark ? kMarksPerBase : room_ == 0 ? kMarksPerBase - 1 : room_ - 1;
-    extent_.width += glyphs_.width(point);
-    extent_.is_from_right |= glyphs_.is_from_right(point);
+    extent_.width += glyph.width();
+    extent_.is_from_right |= glyph.is_from_right();
     return std::copy(begin, p, to);
   }
   // Ends a run of bytes that are not UTF-8, if the text ends in one.
@@ -92,7 +88,6 @@ class Shower {
   }
 
   const bool spaces_;
-  const Glyphs& glyphs_;
   Extent extent_;
   unsigned room_ = 0;  // marks that the character before can still carry
   bool in_bad_ = false;
@@ -100,33 +95,8 @@ class Shower {
 
 }  // namespace
 
-std::vector<uint32_t> Glyphs::missing(Bytes text) const {
-  constexpr uint64_t kHighBits = 0x8080808080808080u;
-  std::vector<uint32_t> found;
-  std::unordered_set<uint32_t, SeededHash> seen;
-  const uint8_t *p = text.data(), *const end = p + text.size();
-  Pace pace;
-  while (p < end) {
-    pace.step(8);
-    uint64_t word = 0;
-    if (end - p >= 8) std::memcpy(&word, p, sizeof word);
-    if (end - p >= 8 && (word & kHighBits) == 0) {
-      p += 8;
-      continue;
-    }
-    const size_t size = character_size(p, end);
-    if (size < 2) {
-      ++p;
-      continue;
-    }
-    const uint32_t point = next_char(p, end);
-    if (kind(point) == GlyphKind::kUnknown && seen.insert(point).second) found.push_back(point);
-  }
-  return found;
-}
-
-Extent append_visible(Bytes text, bool spaces, const Glyphs& glyphs, ByteBuffer* out) {
-  Shower shower(spaces, glyphs);
+Extent append_visible(Bytes text, bool spaces, ByteBuffer* out) {
+  Shower shower(spaces);
   for (const uint8_t *p = text.data(), *const end = p + text.size(); p < end;) {
     const uint8_t* const stop = p + std::min<size_t>(static_cast<size_t>(end - p), kShownBytes);
     uint8_t* const first = out->reserve(static_cast<size_t>(stop - p) * kMostShown + kEnds);
@@ -138,8 +108,8 @@ Extent append_visible(Bytes text, bool spaces, const Glyphs& glyphs, ByteBuffer*
   return shower.extent();
 }
 
-size_t fitting(Bytes text, size_t room, size_t cluster, const Glyphs& glyphs) {
-  Shower shower(true, glyphs);
+size_t fitting(Bytes text, size_t room, size_t cluster) {
+  Shower shower(true);
   size_t base = 0;  // where the last character that is not a mark begins
   uint8_t shown[kMostShown * 4 + kEnds];
   const uint8_t *const begin = text.data(), *const end = begin + text.size();
@@ -148,8 +118,8 @@ size_t fitting(Bytes text, size_t room, size_t cluster, const Glyphs& glyphs) {
     const bool is_long = character_size(p, end) > 1;
     (void)shower.show(p, end, shown);
     const uint8_t* q = begin + at;
-    const GlyphKind kind = is_long ? glyphs.kind(next_char(q, end)) : GlyphKind::kPlain;
-    if ((kind != GlyphKind::kMark && kind != GlyphKind::kHiddenMark) || at - base >= cluster) base = at;
+    const bool is_mark = is_long && glyph_of(next_char(q, end)).is_mark();
+    if (!is_mark || at - base >= cluster) base = at;
     if (base > 0 && shower.extent().width > room) return base;
   }
   return 0;

@@ -1,46 +1,42 @@
-// What is shown of each character, by a table that Python fills as characters come, since its Unicode data decide; and
-// text as people see it.
+// How each character is shown, by the tables of Unicode 16.0 that render/glyphs.py has, too; and text as people see it.
 #pragma once
 
 #include <cstdint>
-#include <span>
-#include <vector>
 
 #include "base/bytes.h"
 #include "base/id_buffer.h"
-#include "base/memory.h"
 #include "text/utf8.h"
+#include "views/glyph_tables.h"
 
 namespace tokcli {
 
-// What is shown of a character outside ASCII: itself, itself as a mark on another, itself or a substitute as a kind of
-// space, or only a substitute. The numbers are those of render/glyphs.py.
-enum class GlyphKind : uint8_t { kUnknown, kPlain, kMark, kSpace, kHidden, kHiddenMark };
+// What is shown of a character: itself, itself as a mark on another, itself or a substitute as a kind of space, or only a
+// substitute. The numbers are those of render/glyphs.py.
+enum class GlyphKind : uint8_t { kPlain = 1, kMark, kSpace, kHidden, kHiddenMark };
 
 constexpr char kHex[] = "0123456789abcdef";
 constexpr unsigned kMarksPerBase = 8;  // marks that one character carries: MARKS_PER_BASE of render/visible.py
 
-// Threads may share a table; what one of them learns the others see sooner or later.
-class Glyphs {
+// How a character is shown: a byte of the table.
+class Glyph {
  public:
-  static constexpr uint32_t kCodePoints = 0x110000;
-  // of a value: the kind, whether the character is written from right to left, and above both its width
-  static constexpr uint8_t kKind = 7, kFromRight = 8, kWidthShift = 4;
-
-  Glyphs() : values_(kCodePoints) {}
-  GlyphKind kind(uint32_t point) const { return static_cast<GlyphKind>(value(point) & kKind); }
-  // Returns how many screen cells a character takes that is shown itself.
-  unsigned width(uint32_t point) const { return value(point) >> kWidthShift; }
-  bool is_from_right(uint32_t point) const { return value(point) & kFromRight; }
-  // Returns the characters outside ASCII in a text that are unknown, each once; bytes that are not UTF-8 are passed over.
-  std::vector<uint32_t> missing(Bytes text) const;
-  // Sets the value of a code point.
-  void learn(uint32_t point, uint8_t value) { __atomic_store_n(&values_[point], value, __ATOMIC_RELAXED); }
+  constexpr explicit Glyph(uint8_t value) : value_(value) {}
+  constexpr GlyphKind kind() const { return static_cast<GlyphKind>(value_ & 7); }
+  constexpr bool is_mark() const { return kind() == GlyphKind::kMark || kind() == GlyphKind::kHiddenMark; }
+  constexpr bool is_from_right() const { return value_ & 8; }
+  // Returns whether JSON has \uNNNN in its place, so that a terminal does not act on it.
+  constexpr bool is_escaped_in_json() const { return value_ & 16; }
+  // Returns how many screen cells the character takes that is shown itself.
+  constexpr unsigned width() const { return value_ >> 5; }
 
  private:
-  uint8_t value(uint32_t point) const { return __atomic_load_n(&values_[point], __ATOMIC_RELAXED); }
-  mutable ZeroedArray<uint8_t> values_;
+  uint8_t value_;
 };
+
+inline Glyph glyph_of(uint32_t point) {
+  if (point >= kGlyphEnd) return Glyph(static_cast<uint8_t>(GlyphKind::kHidden) | 16);
+  return Glyph(kGlyphIn[kGlyphBlocks[point / kGlyphBlock] * kGlyphBlock + point % kGlyphBlock]);
+}
 
 // Returns the size in bytes of the character of UTF-8 at p < end; 0 where the byte there begins none.
 inline size_t character_size(const uint8_t* p, const uint8_t* end) {
@@ -62,10 +58,10 @@ struct Extent {
   bool is_from_right = false;
 };
 // Appends text as `visible_bytes` of render/visible.py shows it; with `spaces`, spaces too are made visible.
-Extent append_visible(Bytes text, bool spaces, const Glyphs& glyphs, ByteBuffer* out);
+Extent append_visible(Bytes text, bool spaces, ByteBuffer* out);
 
 // Returns how many bytes of a text fit into `room` screen cells, as append_visible shows it with spaces: whole characters
 // with their marks, of which at most `cluster` bytes stay together. 0 where all of it fits.
-size_t fitting(Bytes text, size_t room, size_t cluster, const Glyphs& glyphs);
+size_t fitting(Bytes text, size_t room, size_t cluster);
 
 }  // namespace tokcli

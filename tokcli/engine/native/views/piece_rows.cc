@@ -43,8 +43,7 @@ constexpr Form kObjects{.number = "{\"number\": ", .offset = ", \"offset\": ", .
 
 }  // namespace
 
-void append_rows(const PieceColumns& columns, uint64_t number, uint64_t offset, Escapes escapes, const Glyphs& glyphs,
-                 ByteBuffer* out) {
+void append_rows(const PieceColumns& columns, uint64_t number, uint64_t offset, Escapes escapes, ByteBuffer* out) {
   const bool is_json = escapes == Escapes::kJson;
   const Form& form = is_json ? kObjects : kTsv;
   uint64_t begin = 0;
@@ -72,7 +71,7 @@ void append_rows(const PieceColumns& columns, uint64_t number, uint64_t offset, 
       append(form.no_alternative, out);
     }
     append(form.text, out);
-    append_escaped(piece, {&size, 1}, false, {}, escapes, glyphs, out);
+    append_escaped(piece, {&size, 1}, false, {}, escapes, out);
     append(form.ids, out);
     append_ids(columns.ids.subspan(id, columns.counts[i]), form.between_ids, out);
     append(form.end, out);

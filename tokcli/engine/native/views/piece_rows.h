@@ -21,7 +21,6 @@ struct PieceColumns {
 // Appends a row for each piece: its number (the first has `number`), the offset of its first byte (that of the text is
 // `offset`; in JSON only), its bytes, characters, alternative, text and ids. Rows end with a newline (kLine), or have
 // ", " between them (kJson). Texts are as append_escaped writes them.
-void append_rows(const PieceColumns& columns, uint64_t number, uint64_t offset, Escapes escapes, const Glyphs& glyphs,
-                 ByteBuffer* out);
+void append_rows(const PieceColumns& columns, uint64_t number, uint64_t offset, Escapes escapes, ByteBuffer* out);
 
 }  // namespace tokcli

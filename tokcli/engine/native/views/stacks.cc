@@ -82,8 +82,8 @@ Track::Track(std::string given, std::span<const uint64_t> spans, uint64_t size) 
 // The rows of a text from one place on: a column is made, and then joins the row.
 class Stacks::Rows {
  public:
-  Rows(const Stacks& stacks, Bytes text, size_t begin, const Glyphs& glyphs, ByteBuffer* out)
-      : stacks_(stacks), text_(text), glyphs_(glyphs), out_(out), at_(begin), row_(stacks.tracks_.size()),
+  Rows(const Stacks& stacks, Bytes text, size_t begin, ByteBuffer* out)
+      : stacks_(stacks), text_(text), out_(out), at_(begin), row_(stacks.tracks_.size()),
         column_(stacks.tracks_.size()), next_(stacks.tracks_.size()), is_ended_(stacks.tracks_.size()) {
     for (size_t i = 0; i < next_.size(); ++i) {
       const std::vector<uint64_t>& ends = stacks.tracks_[i].ends;
@@ -136,7 +136,7 @@ class Stacks::Rows {
     show(end);
     if (near < cut && extent_.width < room) show(end = column_end(at_, cut));
     if (extent_.width >= room) {  // a boundary may come after it
-      if (const size_t some = fitting(text_.subspan(at_, end - at_), room - 1, kMaxCluster, glyphs_)) show(end = at_ + some);
+      if (const size_t some = fitting(text_.subspan(at_, end - at_), room - 1, kMaxCluster)) show(end = at_ + some);
     }
     column_width_ = 0;
     bool is_any_ended = false;
@@ -165,7 +165,7 @@ class Stacks::Rows {
   // Makes the visible text of the column that ends at `end`.
   void show(size_t end) {
     shown_.clear();
-    extent_ = append_visible(text_.subspan(at_, end - at_), true, glyphs_, &shown_);
+    extent_ = append_visible(text_.subspan(at_, end - at_), true, &shown_);
   }
 
   // Returns the end of the column that begins at `start`: at most `cut`, after a newline, never inside a character.
@@ -201,7 +201,7 @@ class Stacks::Rows {
     for (size_t at = at_; at < end; ++pieces) {
       const size_t upto = std::min<size_t>(end_of(i), end);
       if (pieces > 0) line.add(kBoundary, kNoSegment, {1});
-      const Extent extent = append_visible(text_.subspan(at, upto - at), true, glyphs_, &line.text);
+      const Extent extent = append_visible(text_.subspan(at, upto - at), true, &line.text);
       line.add(tokens_of(i) ? next_[i] : kNoSegment, extent);
       at = upto;
       if (at < end) ++next_[i];
@@ -260,7 +260,6 @@ class Stacks::Rows {
 
   const Stacks& stacks_;
   const Bytes text_;
-  const Glyphs& glyphs_;
   ByteBuffer* const out_;
   size_t at_;
   std::vector<Line> row_, column_;  // a line for each encoding
@@ -272,8 +271,8 @@ class Stacks::Rows {
   bool has_row_ = false;
 };
 
-size_t Stacks::append_rows(Bytes text, size_t begin, size_t enough, const Glyphs& glyphs, ByteBuffer* out) const {
-  return Rows(*this, text, begin, glyphs, out).print(enough);
+size_t Stacks::append_rows(Bytes text, size_t begin, size_t enough, ByteBuffer* out) const {
+  return Rows(*this, text, begin, out).print(enough);
 }
 
 }  // namespace tokcli

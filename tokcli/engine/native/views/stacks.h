@@ -39,7 +39,7 @@ class Stacks {
 
   // Appends rows of a text, from the one that begins at byte `begin` on, until they have `enough` bytes or the text ends.
   // Returns where the next row begins.
-  size_t append_rows(Bytes text, size_t begin, size_t enough, const Glyphs& glyphs, ByteBuffer* out) const;
+  size_t append_rows(Bytes text, size_t begin, size_t enough, ByteBuffer* out) const;
 
  private:
   class Rows;

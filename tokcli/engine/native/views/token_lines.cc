@@ -8,7 +8,7 @@
 namespace tokcli {
 
 TokenPlace append_token_lines(Bytes text, std::span<const uint64_t> ends, std::span<const std::string> codes, bool spaces,
-                              TokenPlace place, const Glyphs& glyphs, ByteBuffer* out) {
+                              TokenPlace place, ByteBuffer* out) {
   uint64_t begin = 0;
   Pace pace;
   for (const uint64_t end : ends) {
@@ -21,7 +21,7 @@ TokenPlace append_token_lines(Bytes text, std::span<const uint64_t> ends, std::s
       const auto newline = std::find(rest.begin(), rest.end(), '\n');
       place.ended_line = newline != rest.end();
       if (!codes.empty()) append(codes[place.number % codes.size()], out);
-      append_visible({rest.begin(), newline}, spaces, glyphs, out);
+      append_visible({rest.begin(), newline}, spaces, out);
       if (place.ended_line) append(kNewline, out);
       if (!codes.empty()) append(kColourEnd, out);
       begin += static_cast<uint64_t>(newline - rest.begin()) + place.ended_line;

@@ -21,7 +21,7 @@ struct TokenPlace {
 // render/tokens.py do. Colours begin with the escape sequences `codes`, one token after the other; without any, there is
 // a boundary between two tokens. The last line has no newline. Returns the place of what is printed next.
 TokenPlace append_token_lines(Bytes text, std::span<const uint64_t> ends, std::span<const std::string> codes, bool spaces,
-                              TokenPlace place, const Glyphs& glyphs, ByteBuffer* out);
+                              TokenPlace place, ByteBuffer* out);
 
 constexpr std::string_view kColourEnd = "\x1b[0m", kBoundary = "\u2502", kNewline = "\u23CE";
 // Around what is written from right to left, so that it keeps its place: FIRST STRONG ISOLATE, POP DIRECTIONAL ISOLATE.

@@ -23,8 +23,7 @@ TokenRows::TokenRows(size_t width, bool has_ids, bool isolates, std::vector<std:
     : width_(std::clamp(width, kMinWidth, kMostWidth)), gap_(codes.empty()), has_ids_(has_ids), isolates_(isolates),
       codes_(std::move(codes)) {}
 
-void TokenRows::add(Bytes text, std::span<const uint64_t> ends, std::span<const uint32_t> ids, const Glyphs& glyphs,
-                    ByteBuffer* out) {
+void TokenRows::add(Bytes text, std::span<const uint64_t> ends, std::span<const uint32_t> ids, ByteBuffer* out) {
   uint64_t begin = 0;
   Pace pace;
   for (size_t i = 0; i < ends.size(); ++i) {
@@ -38,9 +37,9 @@ void TokenRows::add(Bytes text, std::span<const uint64_t> ends, std::span<const 
       const bool ends_line = newline != rest.end();
       begin += static_cast<uint64_t>(newline - rest.begin()) + ends_line;
       shown_.clear();
-      append_visible({rest.begin(), newline}, true, glyphs, &shown_);
+      append_visible({rest.begin(), newline}, true, &shown_);
       if (ends_line) append(kNewline, &shown_);
-      add_line(&id, begin == end, glyphs, out);
+      add_line(&id, begin == end, out);
       if (ends_line) end_row(out);
     }
     ++number_;
@@ -48,7 +47,7 @@ void TokenRows::add(Bytes text, std::span<const uint64_t> ends, std::span<const 
 }
 
 // Adds a visible line of a token to the rows: in stretches as wide as a row, in each of which marks stay with their base.
-void TokenRows::add_line(std::string* id, bool is_last, const Glyphs& glyphs, ByteBuffer* out) {
+void TokenRows::add_line(std::string* id, bool is_last, ByteBuffer* out) {
   const size_t room = width_ - gap_;
   const size_t enough = (kMarksPerBase + 1) * (room + 1);  // characters
   const uint8_t *p = shown_.data(), *const end = p + shown_.size();
@@ -58,12 +57,11 @@ void TokenRows::add_line(std::string* id, bool is_last, const Glyphs& glyphs, By
     for (size_t characters = 0; p < end && characters < enough; ++characters) {
       const uint8_t* next = p;
       const uint32_t point = next_char(next, end);
-      // what nobody told about are our own substitutes
-      const bool is_ours = point < 0x80 || glyphs.kind(point) == GlyphKind::kUnknown || glyphs.kind(point) >= GlyphKind::kHidden;
-      const size_t cells = is_ours ? 1 : glyphs.width(point);
+      const Glyph glyph = glyph_of(point);
+      const size_t cells = glyph.width();
       if (extent.width + cells > room) break;
       extent.width += cells;
-      extent.is_from_right |= !is_ours && glyphs.is_from_right(point);
+      extent.is_from_right |= glyph.is_from_right();
       p = next;
     }
     const size_t width = std::max(extent.width + gap_, id->empty() ? 0 : id->size() + 1);

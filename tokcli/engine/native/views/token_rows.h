@@ -18,7 +18,7 @@ class TokenRows {
  public:
   TokenRows(size_t width, bool has_ids, bool isolates, std::vector<std::string> codes);
   // Appends the rows that some more tokens complete: a text, where its tokens end, and their ids.
-  void add(Bytes text, std::span<const uint64_t> ends, std::span<const uint32_t> ids, const Glyphs& glyphs, ByteBuffer* out);
+  void add(Bytes text, std::span<const uint64_t> ends, std::span<const uint32_t> ids, ByteBuffer* out);
   // Appends the last row.
   void finish(ByteBuffer* out);
 
@@ -31,7 +31,7 @@ class TokenRows {
     uint64_t number;
     bool ends_token;
   };
-  void add_line(std::string* id, bool is_last, const Glyphs& glyphs, ByteBuffer* out);
+  void add_line(std::string* id, bool is_last, ByteBuffer* out);
   void end_row(ByteBuffer* out);
   void print_coloured(ByteBuffer* out) const;
   void print_plain(bool is_last, ByteBuffer* out) const;
