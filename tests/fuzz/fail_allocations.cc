@@ -107,9 +107,9 @@ void fail_encoding() {
   tokcli::Vocabulary vocabulary;
   CLAIM(vocabulary.open(expected_image));
   const std::string small = text_of(40), large = text_of(20'000);
-  const auto encoded = [&](tokcli::EncoderPool& pool, std::string_view text, int threads) {
+  const auto encoded = [&](tokcli::EncoderPool& pool, std::string_view text, size_t threads) {
     tokcli::IdBuffer ids;
-    pool.encode({Family::kCl100k}, tokcli::Text::of(bytes_of(text)), threads, &ids);
+    pool.encode({Family::kCl100k}, bytes_of(text), threads, &ids);
     return Ids(ids.data(), ids.data() + ids.size());
   };
   tokcli::EncoderPool first(vocabulary);
@@ -123,15 +123,9 @@ void fail_encoding() {
   sweep("encode in threads", [&] { return encoded(pool, large, 3) == of_large; },
         [&] { CLAIM(encoded(pool, small, 1) == of_small); });
   const std::vector<tokcli::Text> texts(30, tokcli::Text::of(bytes_of(small)));
-  sweep("encode_batch", [&] {
-    tokcli::IdBuffer ids;
-    std::vector<size_t> sizes(texts.size());
-    pool.encode_batch({Family::kCl100k}, texts, 2, &ids, sizes.data());
-    return ids.size() == 30 * of_small.size() && std::equal(of_small.begin(), of_small.end(), ids.data());
-  }, [&] { CLAIM(encoded(pool, small, 1) == of_small); });
-  sweep("encode_shares", [&] {
+  sweep("encode in shares", [&] {
     size_t sum = 0;
-    pool.encode_shares({Family::kCl100k}, texts, 2, [&](std::span<tokcli::BatchShare> ready) {
+    tokcli::encode_in_shares(texts, 2, by_encoders(pool), [&](std::span<tokcli::BatchShare> ready) {
       for (const auto& share : ready) sum += share.ids.size();
     });
     return sum == 30 * of_small.size();

@@ -39,11 +39,9 @@ const tokcli::Vocabulary& vocabulary() {
     }
     return image_of(ranks);
   }();
-  static const tokcli::Vocabulary opened = [] {
-    tokcli::Vocabulary made;
-    CLAIM(made.open(image));
-    return made;
-  }();
+  static tokcli::Vocabulary opened;
+  static const bool is_open = opened.open(image);
+  CLAIM(is_open);
   return opened;
 }
 

@@ -65,8 +65,8 @@ void use(const tokcli::Vocabulary& vocabulary, Family family, Bytes text) {
   for (uint32_t id = 0; id < std::min<uint32_t>(vocabulary.id_count(), 3000); ++id) read(id);
   for (const uint32_t id : {vocabulary.id_count() - 1, vocabulary.id_count(), tokcli::kMaxId, kNone - 1, kNone}) read(id);
   tokcli::Encoder encoder(vocabulary);
-  for (const uint32_t id : encode(encoder, family, tokcli::Text::of(text)).ids) read(id);
-  (void)encoder.encode({family}, tokcli::Text::of(text), nullptr);
+  for (const uint32_t id : encode(encoder, family, text).ids) read(id);
+  (void)encoder.encode({family}, text, nullptr);
   for (const uint32_t id : vocabulary.parents()) read(id);
   tokcli::IdBuffer ids;
   const size_t made = encoder.encode_piece(text, &ids).count;

@@ -107,7 +107,7 @@ struct Encoded {
   bool missing_byte;
 };
 
-inline Encoded encode(tokcli::Encoder& encoder, Family family, const tokcli::Text& text) {
+inline Encoded encode(tokcli::Encoder& encoder, Family family, Bytes text) {
   tokcli::IdBuffer ids;
   const tokcli::Result result = encoder.encode({family}, text, &ids);
   CLAIM(result.missing_byte || result.count == ids.size());

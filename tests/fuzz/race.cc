@@ -60,19 +60,15 @@ struct Shared {
 void use_vocabulary(Shared& shared, const std::string& text) {
   const tokcli::Text view = tokcli::Text::of(bytes_of(text));
   for (const tokcli::Splitting& by : {tokcli::Splitting{Family::kCl100k}, tokcli::Splitting{{}, &shared.pattern}}) {
-    const uint64_t expected = shared.pool.encode(by, view, 1, nullptr).result.count;
+    const uint64_t expected = shared.pool.encode(by, bytes_of(text), 1, nullptr).count;
     tokcli::IdBuffer ids;
-    CLAIM(shared.pool.encode(by, view, 3, &ids).result.count == expected);
+    CLAIM(shared.pool.encode(by, bytes_of(text), 3, &ids).count == expected);
     tokcli::IdBuffer alone;
-    shared.pool.encode(by, view, 1, &alone);
+    shared.pool.encode(by, bytes_of(text), 1, &alone);
     CLAIM(std::equal(ids.data(), ids.data() + ids.size(), alone.data(), alone.data() + alone.size()));
     const std::vector<tokcli::Text> texts(9, view);
-    std::vector<size_t> sizes(texts.size());
-    tokcli::IdBuffer all;
-    shared.pool.encode_batch(by, texts, 3, &all, sizes.data());
-    CLAIM(all.size() == 9 * expected && sizes == std::vector<size_t>(9, expected));
     size_t taken = 0;
-    shared.pool.encode_shares(by, texts, 3, [&](std::span<tokcli::BatchShare> ready) {
+    tokcli::encode_in_shares(texts, 3, by_encoders(shared.pool, by), [&](std::span<tokcli::BatchShare> ready) {
       for (const tokcli::BatchShare& share : ready) {
         for (const size_t count : share.sizes) taken += count == expected;
         CLAIM(share.ids.size() == share.sizes.size() * expected);

@@ -4,6 +4,7 @@
 #include "bpe/image_builder.h"
 #include "harness.h"
 #include "patterns/program.h"
+#include "pipeline/batch.h"
 #include "pipeline/text_model.h"
 
 namespace fuzz {
@@ -90,6 +91,16 @@ inline void fill(tokcli::TextModel& model, tokcli::Models::Used used) {
   model.raw.build({"<unk>"}, {{7, true, true, true}});
   model.has_metaspace = model.metaspace_splits = used == tokcli::Models::Used::kPairs;
   model.model = model.models.used();
+}
+
+// Encodes the texts of a batch by encoders alone.
+inline tokcli::MakeEncodeText by_encoders(tokcli::EncoderPool& pool, tokcli::Splitting by = {Family::kCl100k}) {
+  return [&pool, by](bool) -> tokcli::EncodeText {
+    const auto encoder = std::make_shared<tokcli::EncoderPool::Lease>(pool);
+    return [=](const tokcli::Text& text, tokcli::IdBuffer* out) {
+      return static_cast<size_t>((*encoder)->encode(by, text.bytes(), out).count);
+    };
+  };
 }
 
 // Makes an empty model of the ranks of a vocabulary that outlives it: with added tokens, and in NFC.

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from support import Ranks
 
 from tokcli.engine import backend
 from tokcli.engine.pretokenizers.program_compiler import compile_program
@@ -139,7 +140,7 @@ REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     ),
     "pieces that end after the text": (lambda: vocabulary().encode_pieces(b"abc", places(4)), ValueError, "ascend"),
     "tokens without an end": (lambda: lines_of(b"text", places()), ValueError, "end of the text"),
-    "a text that is none": (lambda: vocabulary().count(7, O200K), TypeError, "str"),
+    "a text that is none": (lambda: Ranks(vocabulary()).count(7), TypeError, "str"),
     "pieces that are no bytes": (lambda: vocabulary().encode_pieces("a", places(1)), TypeError, "bytes"),
     "rows that begin after the text": (lambda: stacks([]).rows(9, 1), ValueError, "before the row begins"),
     "a track that is no tuple": (lambda: stacks([b"x"]), ValueError, "a track is a tuple"),

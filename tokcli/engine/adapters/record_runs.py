@@ -109,7 +109,7 @@ def _in_runs(
     alone: Callable[[bytes], Made],
 ) -> list[Made] | None:
     """Return what `ask` makes of each run of records, and `alone` of each other record; None where that is vain."""
-    if not records.ends or backend.native() is None:
+    if not records.ends or not backend.is_native():
         return None
     made: list[Made] = []
     left, has_run = [records], False

@@ -12,7 +12,7 @@ from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from tokcli.engine.adapters.whole_text import WholeTextTokenizer, text_or_utf8
+from tokcli.engine.adapters.whole_text import WholeTextTokenizer
 from tokcli.engine.base.arguments import NONE
 from tokcli.engine.bpe.merges import ParentTable, for_ids
 from tokcli.engine.native_models.rank_models import TwinFor, twin_of_ranks
@@ -23,6 +23,7 @@ from tokcli.engine.stream.utf8 import (
     SplitText,
     allowed_in,
     special_finder,
+    text_or_utf8,
     utf8_of,
     valid_utf8,
     without_surrogates,
@@ -92,6 +93,8 @@ class ShortcutTokenizer(WholeTextTokenizer):
 
     def _twin_with(self, *, puts_space: bool) -> TwinFor | None:
         shortcut = self.shortcut
+        if self.fast.opened is None:
+            return None
         return twin_of_ranks(
             self.fast.opened,
             native_splitter(self.fast.pretokenizer),

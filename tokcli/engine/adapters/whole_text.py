@@ -26,7 +26,7 @@ from tokcli.engine.stream.utf8 import (
     begun,
     special_finder,
     text_of,
-    utf8_of,
+    text_or_utf8,
     valid_utf8,
     without_surrogates,
 )
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
     from tokcli.engine.bpe.bpe import MergeOrder, ModelKind
-    from tokcli.engine.native_models.twins import RecordEncoder, TextOrUtf8
+    from tokcli.engine.native_models.twins import RecordEncoder
     from tokcli.engine.stream.chunks import Utf8Errors
     from tokcli.engine.stream.decoding import ByteDecoder
     from tokcli.engine.stream.utf8 import AnyChunk, SplitText
@@ -133,10 +133,17 @@ class WholeTextTokenizer(TokenVocabulary):
 
     def encode_batch(self, texts: Sequence[str], threads: int) -> list[list[int]]:
         """Return the ids of each text."""
-        return self._of_each(self.encode, texts, threads)
+        native = self.inner.native
+        if native is None:
+            return self._of_each(self.encode, texts, threads)
+        made = native.encode_batch(list(texts), threads)
+        return [self.encode(text) if ids is None else ids for text, ids in zip(texts, made, strict=True)]
 
     def encode_array_batch(self, texts: Sequence[str], threads: int) -> tuple[memoryview, memoryview]:
         """Return all texts' ids in one array, and len(texts) + 1 offsets (uint64) at which each text's ids begin."""
+        native = self.inner.native
+        if native is not None and (made := native.encode_array_batch(list(texts), threads)) is not None:
+            return made
         arrays = self._of_each(self.encode_array, texts, threads)
         return memoryview(b"".join(arrays)).cast("I"), memoryview(array("Q", accumulate(map(len, arrays), initial=0)))
 
@@ -376,11 +383,6 @@ class WholeTextTokenizer(TokenVocabulary):
     def merge_steps(self, piece: bytes) -> None:
         """Return None: the merges of a piece follow from the parents of its tokens."""
         del piece
-
-
-def text_or_utf8(part: AnyChunk) -> TextOrUtf8:
-    """Return the text of a part of a stream: a str if it was decoded before, else UTF-8."""
-    return part.text if isinstance(part, stream.Chunk) else utf8_of(part)
 
 
 def _restore(kind: type[WholeTextTokenizer], name: str, rules: type[Any], given: dict[str, Any]) -> WholeTextTokenizer:

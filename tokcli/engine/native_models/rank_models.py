@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from tokcli.engine.native_models.text_model import CHARS, NativeText, model_of
+from tokcli.engine.native_models.text_model import CHARS, NOTHING, NativeText, model_of
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -41,7 +41,7 @@ def twin_of_ranks(
     with characters of the ranges `exceptions` is refused. With `puts_space`, text between added tokens gets a space in
     front, unless it begins with one. `image` is that of the vocabulary.
     """
-    if vocabulary is None or splitter is None:
+    if vocabulary is None or splitter is None or NOTHING in added.values():  # an id that native code has for none
         return None
 
     def made_with(tokens: Mapping[str, int]) -> NativeText:

@@ -159,9 +159,15 @@ def model_of(ids: Mapping[str, int]) -> _native.TextModel:
 
 def model_of_bytes(tokens: Sequence[bytes], ids: Iterable[int]) -> _native.TextModel:
     """Make a native model as `model_of` does, from tokens given as bytes, none of them empty."""
-    native = backend.native()
-    assert native is not None
-    model: _native.TextModel = native.TextModel(b"".join(tokens), array("I", map(len, tokens)), array("I", ids))
+    model: _native.TextModel = backend.code().TextModel(b"".join(tokens), array("I", map(len, tokens)), array("I", ids))
+    return model
+
+
+def opened_model(image: memoryview) -> _native.TextModel:
+    """Return the native model in an image, which stays where it is; ValueError where there is none."""
+    if not backend.is_native():
+        raise ValueError("there is no native backend")
+    model: _native.TextModel = backend.code().TextModel(image)
     return model
 
 

@@ -53,6 +53,12 @@ class TextTwin(Protocol):
     def encode_array(self, text: TextOrUtf8, allowed: frozenset[str]) -> memoryview | None:
         """Return the ids of a text as uint32."""
 
+    def encode_batch(self, texts: list[str], threads: int) -> list[list[int] | None]:
+        """Return the ids of each text, in which no special token is looked for; None for a text that is refused."""
+
+    def encode_array_batch(self, texts: list[str], threads: int) -> tuple[memoryview, memoryview] | None:
+        """Return the ids of all texts (uint32), and where those of each begin and the last ones end (uint64)."""
+
     def encode_next(self, text: TextOrUtf8, total: float, *, begins: bool, places: bool) -> tuple[Tokens, float] | None:
         """Return the tokens of a part of a text, with their places in it if asked for, and the sum of scores after it.
 
@@ -98,7 +104,7 @@ def register(kind: type[T], build: Callable[[T], TextTwin | None]) -> None:
 def twin_of(model: object) -> TextTwin | None:
     """Build the twin of a tokenizer or model; return None where there can be none."""
     build = _BUILDERS.get(type(model))
-    if build is None or backend.native() is None:
+    if build is None or not backend.is_native():
         return None
     try:
         return build(model)

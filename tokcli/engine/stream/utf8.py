@@ -97,6 +97,11 @@ def utf8_of(part: memoryview | SplitText) -> memoryview:
     return part.data if isinstance(part, SplitText) else part
 
 
+def text_or_utf8(part: AnyChunk) -> str | memoryview:
+    """Return the text of a part of a stream: a str if it was decoded before, else UTF-8."""
+    return part.text if isinstance(part, Chunk) else utf8_of(part)
+
+
 def text_of(part: AnyChunk) -> str:
     """Return the text of a part of a stream."""
     return part.text if isinstance(part, Chunk) else str(utf8_of(part), "utf-8")

@@ -165,6 +165,7 @@ void PyTextModel::set_added(bool normalized, nb::list tokens) {
     if (token.size() != 5) throw nb::value_error("an added token is a text, an id, single_word, lstrip and rstrip");
     texts.push_back(string_of(token[0]));
     if (texts.back().empty()) throw nb::value_error("an added token is empty");
+    if (number_of<uint32_t>(token[1]) == kNone) throw nb::value_error("the id of an added token is too large");
     const auto flag = [&](size_t i) { return nb::bool_(token[i]); };
     added.push_back({number_of<uint32_t>(token[1]), bool(flag(2)), bool(flag(3)), bool(flag(4))});
   }

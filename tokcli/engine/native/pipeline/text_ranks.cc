@@ -68,12 +68,12 @@ void TextModel::encode_ranks(Bytes text, Call& call) const {
   constexpr size_t kLong = size_t{1} << 19;  // bytes: below, threads and parts gain nothing
   Result result;
   if (whole.size() >= kLong && call.threads > 1) {
-    result = ranks.encoders->encode(by, Text::of(whole), static_cast<int>(call.threads), ids).result;
+    result = ranks.encoders->encode(by, whole, call.threads, ids);
   } else if (whole.size() >= kLong && call.take != nullptr) {
-    result = ranks.encoders->encode_parts(by, Text::of(whole), ids, *call.take).result;
+    result = ranks.encoders->encode_parts(by, whole, ids, *call.take);
   } else {
     if (!call.worker.encoder) call.worker.encoder.emplace(*ranks.encoders);
-    result = (*call.worker.encoder)->encode(by, Text::of(whole), ids);
+    result = (*call.worker.encoder)->encode(by, whole, ids);
   }
   if (!result.is_good()) return call.refuse();
   call.sink.add_count(result.count);

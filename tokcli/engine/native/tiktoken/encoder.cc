@@ -28,36 +28,12 @@ void Encoder::make_pages() {
   cache_.make_pages();
 }
 
-// Text that is not UTF-8 becomes UTF-8 a segment at a time, small enough to be still in the L2 cache when it is read
-// again. (Profile: all of it at once took an eighth of the time on English, half of that for new pages.)
-Result Encoder::encode(const Splitting& by, const Text& text, IdBuffer* out) {
-  constexpr size_t kSegment = 1 << 15;  // units
+Result Encoder::encode(const Splitting& by, Bytes text, IdBuffer* out) {
   Result result;
-  if (out) out->reserve(text.size / 3);  // enough for most texts (3.5 to 4 bytes an id): growing may copy
-  if (text.is_utf8) {
-    encode_utf8(by, text.bytes(), out, result);
-    return result;
-  }
-  const size_t segment = by.pattern ? text.size : kSegment;  // only families know places to cut
-  for (size_t at = 0; at < text.size;) {
-    size_t end = segment < text.size - at ? at + last_cut(text.part(at, text.size), segment) : text.size;
-    if (end == at) end = at + next_cut(text.part(at, text.size), segment);
-    if (utf8_.size() < (end - at) * kMostUtf8) utf8_.resize((end - at) * kMostUtf8);
-    const size_t size = to_utf8(text.part(at, end), utf8_.data());
-    if (size == kSurrogate) {
-      result.surrogate = true;
-      break;
-    }
-    encode_utf8(by, {utf8_.data(), size}, out, result);
-    if (!result.is_good()) break;
-    at = end;
-  }
-  return result;
-}
-
-void Encoder::encode_utf8(const Splitting& by, Bytes text, IdBuffer* out, Result& result) {
+  if (out) out->reserve(text.size() / 3);  // enough for most texts (3.5 to 4 bytes an id): growing may copy
   if (!with_finder(by, text, [&](const auto& find_ends) { encode_pieces(find_ends, text, out, result); }))
     result.left_out = true;
+  return result;
 }
 
 Result Encoder::encode_split(Bytes text, std::span<const uint64_t> ends, IdBuffer* out, std::vector<uint32_t>* counts) {
@@ -93,7 +69,7 @@ Result Encoder::encode_noise(const Splitting& by, Bytes data, IdBuffer* out) {
   result = encode_noise(data.first(noisy), std::move(ends), out);
   if (!result.is_good()) return result;
   const uint64_t count = result.count;
-  result = encode(by, Text::of(data.subspan(noisy)), out);
+  result = encode(by, data.subspan(noisy), out);
   result.count += count;
   return result;
 }

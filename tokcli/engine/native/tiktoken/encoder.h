@@ -18,7 +18,7 @@
 //
 // The way of a call: `_native.TextModel.encode` (module/classes/py_text_model.cc) turns a str into UTF-8, part by part.
 // TextModel::encode (pipeline/text_model.cc) takes it through the stages that a tokenizer has, and encode_ranks
-// (pipeline/text_ranks.cc) gives what they leave to an Encoder, which EncoderPool lends to each thread. Its `encode_utf8`
+// (pipeline/text_ranks.cc) gives what they leave to an Encoder, which EncoderPool lends to each thread. Its `encode_pieces`
 // (encoder.cc) is the hot loop: find_ends (pieces.h) finds the next 256 pieces, hash_pieces and probe look them up in a
 // cache, look_up_missing asks the vocabulary for those that are not cached, merge (merge.h) does those that are no token,
 // and the ids are written.
@@ -36,7 +36,6 @@
 #include "bpe/merge.h"
 #include "bpe/vocabulary.h"
 #include "patterns/splitting.h"
-#include "text/text.h"
 #include "tiktoken/piece_store.h"
 
 namespace tokcli {
@@ -45,9 +44,14 @@ namespace tokcli {
 struct Result {
   uint64_t count = 0;         // the number of ids
   bool missing_byte = false;  // a byte of the text is no token: the ids are not to be used
-  bool surrogate = false;     // the text has a lone surrogate: the ids are not to be used
   bool left_out = false;      // the pattern does not split all of the text: the ids are not to be used
-  bool is_good() const { return !missing_byte && !surrogate && !left_out; }
+  // Adds what came of another text.
+  void add(const Result& other) {
+    count += other.count;
+    missing_byte |= other.missing_byte;
+    left_out |= other.left_out;
+  }
+  bool is_good() const { return !missing_byte && !left_out; }
 };
 
 // Encodes texts with one vocabulary. It holds caches of pieces and memory for a batch of them, and is for one thread at
@@ -68,8 +72,8 @@ class Encoder {
   // base/memory.h.
   void make_pages();
 
-  // Appends the ids of a text to `out`; only counts them where `out` is null.
-  Result encode(const Splitting& by, const Text& text, IdBuffer* out);
+  // Appends the ids of a text (UTF-8) to `out`; only counts them where `out` is null.
+  Result encode(const Splitting& by, Bytes text, IdBuffer* out);
   // Does so with a text (UTF-8) whose pieces end at known places, the last one at its end.
   // Appends the number of ids of each piece to `counts`, if that is given.
   Result encode_split(Bytes text, std::span<const uint64_t> ends, IdBuffer* out, std::vector<uint32_t>* counts = nullptr);
@@ -135,7 +139,6 @@ class Encoder {
     const uint8_t* at = nullptr;
   };
 
-  void encode_utf8(const Splitting& by, Bytes text, IdBuffer* out, Result& result);
   template <class Find>
   void encode_pieces(const Find& find_ends, Bytes text, IdBuffer* out, Result& result,
                      std::vector<uint32_t>* counts = nullptr);
@@ -164,7 +167,6 @@ class Encoder {
   std::unique_ptr<Batch> batch_;
   bool has_all_bytes_;  // each byte is a token
   size_t missing_ = 0, longer_ = 0, waiting_ = 0, jobs_ = 0, twins_ = 0;
-  std::vector<uint8_t> utf8_;   // a segment of a text that is not UTF-8, as UTF-8
   GrowingBuffer<uint32_t> more_;  // the ids of pieces that have more than three, and what merging writes
   size_t more_used_ = 0;
   std::vector<const uint8_t*> long_ends_;  // where pieces end of which some are long

@@ -6,7 +6,7 @@
 
 #include "module/gil.h"
 #include "module/id_objects.h"
-#include "tiktoken/shares.h"
+#include "pipeline/batch.h"
 
 namespace tokcli {
 
@@ -29,7 +29,7 @@ class TakenShares {
     for (BatchShare& share : ready) {
       const uint32_t* ids = share.ids.data();
       for (const size_t size : share.sizes) {
-        const bool is_refused = size == BatchShare::kRefused;
+        const bool is_refused = size == kRefused;
         is_refused_ |= is_refused;
         if (!as_lists_) ends_.push_back(ends_.back() + (is_refused ? 0 : size));
         else if (is_refused) lists_.append_none();
