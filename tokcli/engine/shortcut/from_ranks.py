@@ -34,7 +34,7 @@ def shortcut_from_ranks(
     if lacking is None:
         return None
     # native code is given the merges and takes no others; ranks alone would merge what is only found whole
-    whole_only = () if backend.native() else ranked.whole_only
+    whole_only = () if backend.is_native() else ranked.whole_only
     return Shortcut(
         pat_str,
         load_ranks=lambda: ranked.ranks,

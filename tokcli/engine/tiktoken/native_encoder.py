@@ -87,11 +87,7 @@ class NativeTokens:
 
     def decoder(self, special_tokens: Mapping[str, int]) -> _native.Decoder:
         """Return the vocabulary with special tokens, for buffers of ids; its methods raise KeyError for unknown ids."""
-        native = backend.native()
-        assert native is not None
-        special = {number: token.encode() for token, number in special_tokens.items()}
-        decoder: _native.Decoder = native.Decoder(self._vocabulary, special)
-        return decoder
+        return decoder_of(self._vocabulary, {number: token.encode() for token, number in special_tokens.items()})
 
 
 def open_vocabulary(image: Callable[[], Buffer]) -> _native.Vocabulary | None:
@@ -104,6 +100,18 @@ def open_vocabulary(image: Callable[[], Buffer]) -> _native.Vocabulary | None:
     except ValueError:
         return None
     return opened
+
+
+def is_intact(image: Buffer) -> bool:
+    """Return whether an image is as it was built, and native code opens it."""
+    opened = open_vocabulary(lambda: image)
+    return opened is not None and opened.verify()
+
+
+def decoder_of(vocabulary: _native.Vocabulary, others: Mapping[int, bytes]) -> _native.Decoder:
+    """Return the decoder of an opened vocabulary and of other tokens, whose bytes are given by their ids."""
+    decoder: _native.Decoder = backend.code().Decoder(vocabulary, dict(others))
+    return decoder
 
 
 def native_splitter(pretokenizer: PreTokenizer) -> int | _native.Pattern | None:

@@ -37,9 +37,8 @@ def load_data(files: Mapping[str, bytes]) -> LazyRanks | TextTokenizer:
 
     `files` maps names, for errors, to contents: one file, or both of a GPT-2 pair.
     """
-    native = backend.native()
     name, sources = next(iter(files)), read.sources_of(files)
-    return _compiled(sources, name, None if native is None else Store.open(native), partial(_parsed, sources, name))
+    return _compiled(sources, name, Store.open(), partial(_parsed, sources, name))
 
 
 def compile_inside(repository: str) -> LazyRanks | TextTokenizer:
@@ -130,7 +129,7 @@ def _compile(sources: Sources, path: str) -> tuple[LazyRanks | TextTokenizer, by
     """
     with _without_collecting():
         vocabulary = _parsed(sources, path)
-        block = (None if backend.native() is None else _pack(vocabulary, sources.sha256)) or b""
+        block = (None if not backend.is_native() else _pack(vocabulary, sources.sha256)) or b""
     container = containers.unpack(memoryview(block))
     found = None if container is None else opened(container, sources.sha256, Origin(path, lambda: vocabulary))
     return (vocabulary, b"") if found is None else (found, block)

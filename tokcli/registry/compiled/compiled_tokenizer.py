@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from tokcli.engine import backend
 from tokcli.engine.text_tokenizer import TextTokenizer
+from tokcli.engine.tiktoken.native_encoder import decoder_of, open_vocabulary
 from tokcli.engine.tokens import Tokens, added, joined, pairs_of, trimmed_spans
 from tokcli.errors import TokcliError
 from tokcli.registry.compiled.container import Check, are_ids, are_texts, is_flag, is_id, is_ids, is_text, optional
@@ -119,10 +119,9 @@ def facts_of(tokenizer: TextTokenizer, image: Buffer | None = None) -> Tokenizer
 
 def _other_bytes(decoding: DecodingFacts, image: Buffer) -> dict[int, bytes] | None:
     """Return the bytes of the ids that an image lacks; None if the image has other bytes for an unusual id."""
-    native = backend.native()
-    if native is None:
+    vocabulary = open_vocabulary(lambda: image)
+    if vocabulary is None:
         return None
-    vocabulary = native.Vocabulary(image)
     lacking = set(array("I", vocabulary.unknown(array("I", decoding.ids))))
     if any(vocabulary.decode([number]) != decoding.bytes_of(number) for number in set(decoding.unusual) - lacking):
         return None
@@ -224,15 +223,9 @@ class CompiledTokenizer(TextTokenizer):
     @cached_property
     def native_tokens(self) -> tuple[Any, Any] | None:
         """The native vocabulary and its decoder; None if they do not give the bytes of all ids."""
-        native = backend.native()
-        image = self.vocabulary_image
-        if native is None or image is None or self.facts.other_bytes is None:
-            return None
-        try:
-            vocabulary = native.Vocabulary(image)
-            return vocabulary, native.Decoder(vocabulary, dict(self.facts.other_bytes))
-        except ValueError:
-            return None
+        image, others = self.vocabulary_image, self.facts.other_bytes
+        vocabulary = None if image is None or others is None else open_vocabulary(lambda: image)
+        return None if vocabulary is None else (vocabulary, decoder_of(vocabulary, others or {}))
 
     def decode(self, ids: Sequence[int]) -> bytes:
         if self.native_tokens is None:

@@ -13,8 +13,6 @@ import zlib
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from tokcli.engine import backend
-
 if TYPE_CHECKING:
     from tokcli.engine.text_tokenizer import TextTokenizer
     from tokcli.registry.lazy_ranks import LazyRanks
@@ -174,11 +172,3 @@ class Family:
 
     def __init__(self, pack: Callable[[Any], Packed | None], kinds: Mapping[str, ContainerKind]) -> None:
         self.pack, self.kinds = pack, kinds
-
-
-def native_model(image: memoryview) -> Any:
-    """Return the native model in an image, which stays where it is; raise ValueError if there is none."""
-    native = backend.native()
-    if native is None:
-        raise ValueError("there is no native backend")
-    return native.TextModel(image)

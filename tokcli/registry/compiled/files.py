@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from tokcli.engine import backend
 from tokcli.engine.adapters.shortcut_tokenizer import adapted as adapted
 from tokcli.registry.compiled.store import Store
 from tokcli.registry.inside import INSIDE, NAMES
@@ -23,8 +22,7 @@ def load_file(path: str, *, special_tokens: dict[str, int] | None = None) -> Laz
     A VocabularyError says what is wrong in the file, and where. `special_tokens` replace those of a file of ranks; they
     are checked against all ranks, so the file is read for them.
     """
-    native = backend.native()
-    store = None if native is None or special_tokens is not None else Store.open(native)
+    store = None if special_tokens is not None else Store.open()
     if store is not None and (sha256 := store.known(path)) is not None:
         whole_path = os.path.abspath(path)  # the working folder may be another one when the file is read again
         found = store.load(sha256, path, lambda: _compile().read_again(whole_path, sha256))
@@ -46,8 +44,7 @@ def file_inside(repository: str) -> str:
 
 def load_inside(repository: str) -> LazyRanks | TextTokenizer:
     """Return the tokenizer of a repository that ships with the package (registry/inside.py), compiled if possible."""
-    native, shown = backend.native(), f"{repository}/{INSIDE[repository].file}"
-    store = None if native is None else Store.open(native)
+    store, shown = Store.open(), f"{repository}/{INSIDE[repository].file}"
     if store is not None:
         found = store.load(INSIDE[repository].key, shown, lambda: _compile().read_inside(repository))
         if found is not None:

@@ -13,14 +13,13 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from tokcli.engine import backend
 from tokcli.registry.compiled import container as containers
 from tokcli.registry.compiled.container import Origin, fits, is_text
 from tokcli.registry.compiled.kinds.all_kinds import opened
 from tokcli.registry.folders import map_file, private_dir
 
 if TYPE_CHECKING:
-    from types import ModuleType
-
     from tokcli.engine.text_tokenizer import TextTokenizer
     from tokcli.registry.lazy_ranks import LazyRanks
 
@@ -32,15 +31,15 @@ USED_S = 86_400  # the time of a container's last use is known to within so many
 class Store:
     """The folder of containers (SHA256.VERSION) and of records of files (HASH.file)."""
 
-    def __init__(self, folder: str, native: ModuleType) -> None:
-        self.folder = folder
+    def __init__(self, folder: str) -> None:
+        self.folder, native = folder, backend.code()
         self._version = f"{VERSION}-{native.IMAGE_VERSION}-{native.TEXT_IMAGE_VERSION}"
 
     @classmethod
-    def open(cls, native: ModuleType) -> Store | None:
-        """Return the store; None if its folder cannot be used."""
+    def open(cls) -> Store | None:
+        """Return the store; None if its folder cannot be used, or there is no native code, for which containers are."""
         try:
-            return cls(private_dir(FOLDER), native)
+            return cls(private_dir(FOLDER)) if backend.is_native() else None
         except OSError:
             return None
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from tokcli.engine.llama_cpp.llama_cpp import LlamaCpp
 from tokcli.engine.llama_cpp.settings import FoundTokens, LlamaSettings
-from tokcli.engine.native_models.text_model import NativeText
+from tokcli.engine.native_models.text_model import NativeText, opened_model
 from tokcli.registry.compiled.container import (
     IMAGE,
     Container,
@@ -17,7 +17,6 @@ from tokcli.registry.compiled.container import (
     are_ids,
     are_texts,
     is_ids,
-    native_model,
 )
 from tokcli.registry.compiled.token_columns import LazySequence, TokenColumns, pack_columns
 
@@ -55,7 +54,7 @@ def _open(container: Container, origin: Origin) -> LlamaCpp:
         name=origin.name,
         ready_tokens=FoundTokens(header["special_tokens"], found),
     )
-    model.set_native_model(NativeText(native_model(container.sections[IMAGE])))
+    model.set_native_model(NativeText(opened_model(container.sections[IMAGE])))
     return model
 
 

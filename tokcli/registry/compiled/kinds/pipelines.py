@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tokcli.engine.bindings.rank_settings import RankSettings, use_ranks
-from tokcli.engine.native_models.text_model import NativeText
+from tokcli.engine.native_models.text_model import NativeText, opened_model
 from tokcli.registry.compiled.compiled_tokenizer import FACT_CHECKS, CompiledWithTwin, TokenizerFacts
 from tokcli.registry.compiled.container import (
     IMAGE,
@@ -24,7 +24,6 @@ from tokcli.registry.compiled.container import (
     are_texts,
     fits,
     is_flag,
-    native_model,
     optional,
 )
 from tokcli.registry.compiled.kinds.ranked import are_ranges
@@ -88,9 +87,9 @@ def _twin_in(container: Container) -> NativeText:
     raw, normalized = _names_in(header, "raw"), _names_in(header, "normalized")
     ranks = header["ranks"]
     if ranks is None:
-        twin = NativeText(native_model(sections[IMAGE]), raw, normalized)
+        twin = NativeText(opened_model(sections[IMAGE]), raw, normalized)
     else:
-        twin = NativeText(native_model(sections["stages"]), raw, normalized, vocabulary_image=sections[IMAGE])
+        twin = NativeText(opened_model(sections["stages"]), raw, normalized, vocabulary_image=sections[IMAGE])
         if not use_ranks(twin.model, RankSettings(sections[IMAGE], **_ranks_in(ranks))):
             raise ValueError("ranks or patterns that native code does not take")
     twin.encode("", frozenset())  # ValueError: the image was made for other added tokens

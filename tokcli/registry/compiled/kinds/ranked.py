@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from tokcli.engine import backend
 from tokcli.engine.shortcut.shortcut import Shortcut
+from tokcli.engine.tiktoken.native_encoder import is_intact
 from tokcli.registry.compiled.compiled_tokenizer import FACT_CHECKS, CompiledTokenizer, TokenizerFacts, facts_of
 from tokcli.registry.compiled.container import (
     IMAGE,
@@ -64,9 +64,8 @@ def shortcut_header(shortcut: Shortcut) -> dict[str, Any]:
 
 def opened_shortcut(container: Container, load_ranks: Callable[[], dict[bytes, int]]) -> Shortcut | None:
     """Return the shortcut in a container that fits SHORTCUT_CHECKS; None if its image is damaged."""
-    native = backend.native()
     image = container.sections[IMAGE]
-    if native is None or not native.Vocabulary(image).verify():
+    if not is_intact(image):
         return None
     fields = {name: container.header[name] for name in SHORTCUT_CHECKS if name != "max_rank"}
     unsafe = fields["unsafe"]
@@ -125,9 +124,8 @@ def _utf8(text: str) -> bytes:
 
 
 def _open_ranks(container: Container, origin: Origin) -> LazyRanks | None:
-    native = backend.native()
     header, image = container.header, container.sections[IMAGE]
-    if native is None or not native.Vocabulary(image).verify():
+    if not is_intact(image):
         return None
     return LazyRanks(
         load_ranks=lambda: origin.load().load_ranks(),

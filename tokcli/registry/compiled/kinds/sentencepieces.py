@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tokcli.engine.native_models.text_model import NativeText
+from tokcli.engine.native_models.text_model import NativeText, opened_model
 from tokcli.errors import VocabularyError
 from tokcli.registry.compiled.compiled_tokenizer import CompiledWithTwin, TokenizerFacts
 from tokcli.registry.compiled.container import (
@@ -18,7 +18,6 @@ from tokcli.registry.compiled.container import (
     are_texts,
     is_flag,
     is_text,
-    native_model,
     optional,
 )
 from tokcli.registry.compiled.token_columns import TokenColumns, pack_columns
@@ -73,7 +72,7 @@ def _is_settings(value: Any) -> bool:
 
 
 def _open(container: Container, origin: Origin) -> TextTokenizer:
-    native = NativeText(native_model(container.sections[IMAGE]))
+    native = NativeText(opened_model(container.sections[IMAGE]))
 
     def whole() -> TextTokenizer:
         from tokcli.registry.compiled.kinds.sentencepiece_tables import model_of  # 10 ms that counting saves
