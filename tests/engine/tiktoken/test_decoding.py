@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import pytest
 
 import tokcli
+from tokcli.engine import backend
 from tokcli.errors import UnknownTokenError
 
 CHUNK = 1 << 13  # bytes that are decoded at a time: module/classes/decoding.cc
@@ -74,6 +75,7 @@ class Number:
         return self.number
 
 
+@pytest.mark.skipif(backend.native() is None, reason="about the native decoder")
 def test_ids_that_are_no_ints_and_change_the_list_are_read_as_the_list_was() -> None:
     enc = tokcli.get_encoding("cl100k_base")
     plain = enc.encode("hello world " * 3000)

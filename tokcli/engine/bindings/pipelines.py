@@ -12,7 +12,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokcli.engine.bindings.rank_settings import RankSettings, use_ranks
-from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE
+from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE, byte_token
 from tokcli.engine.bpe.pairs import PairBpe, in_order
 from tokcli.engine.native_models import text_model as native
 from tokcli.engine.native_models.text_model import NamedToken, NativeText
@@ -135,7 +135,7 @@ def _model(model: Model, ranks: RankSettings | None) -> _native.TextModel | None
 def _pair_bpe(model: PairBpe) -> _native.TextModel:
     ids = model.ids
     made = native.model_of(ids)
-    by_bytes = native.byte_ids(ids) if model.byte_fallback else array("I")
+    by_bytes = _byte_ids(ids) if model.byte_fallback else array("I")
     unknown = ids.get(model.unk_token or "", native.NOTHING)
     made.set_unknown(unknown, by_bytes, False)
     has_unknown = model.unk_token is not None
@@ -166,6 +166,11 @@ def _pair_bpe(model: PairBpe) -> _native.TextModel:
     return made
 
 
+def _byte_ids(ids: Mapping[str, int]) -> array[int]:
+    """Return the id of each byte's token, NOTHING for a byte without one."""
+    return array("I", [ids.get(byte_token(byte), native.NOTHING) for byte in range(256)])
+
+
 def _unigram(model: Unigram) -> _native.TextModel | None:
     ids = {text: number for text, number in model.ids.items() if text}
     scores = [model.pieces[number][1] for number in ids.values()]
@@ -174,7 +179,7 @@ def _unigram(model: Unigram) -> _native.TextModel | None:
     made = native.model_of(ids)
     made.set_unknown(
         native.NOTHING if model.unk_id is None else model.unk_id,
-        native.byte_ids(ids) if model.byte_fallback else b"",
+        _byte_ids(ids) if model.byte_fallback else b"",
         False,
     )
     made.use_unigram(array("d", scores), model.unknown_score, native.EACH_WORD)

@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING
 
 from tokcli.engine import backend
 from tokcli.engine.base.arguments import NONE
-from tokcli.engine.bpe.byte_alphabet import byte_token
-from tokcli.engine.native_models.twins import TextOrUtf8
 from tokcli.engine.stream.parallel import threads_inside
 from tokcli.engine.tokens import Tokens
 
@@ -23,6 +21,7 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
     from tokcli.engine import _native
+    from tokcli.engine.native_models.twins import TextOrUtf8
 
 _FOUND, _IGNORED = 1, 2  # AddedTokens::kFound, kIgnored
 
@@ -188,8 +187,3 @@ def orders_of(scores: Sequence[float]) -> array[int]:
 def are_finite(scores: Sequence[float]) -> bool:
     """Return whether all scores are finite numbers, which the native code's sums need."""
     return all(map(math.isfinite, scores))
-
-
-def byte_ids(ids: Mapping[str, int]) -> array[int]:
-    """Return the id of each byte's token, NOTHING for a byte without one."""
-    return array("I", [ids.get(byte_token(byte), NOTHING) for byte in range(256)])
