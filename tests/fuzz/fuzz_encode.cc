@@ -115,7 +115,7 @@ std::vector<Bytes> checked_pieces(Family family, Bytes text) {
 }
 
 void check_cuts(Family family, Bytes text, size_t at) {
-  const tokcli::Text whole = text;
+  const tokcli::Text whole = tokcli::Text::of(text);
   const std::vector<Bytes> pieces = pieces_of(family, text);
   const size_t next = tokcli::next_cut(whole, at), last = tokcli::last_cut(whole, at);
   CLAIM(next >= at && last <= at && next <= text.size());
