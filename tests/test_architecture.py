@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -225,6 +226,27 @@ def test_functions_import_only_what_is_heavy_or_late() -> None:
     heavy = {f for f in imports_in_functions() if HEAVY & {f.target, f.target.split(".")[0]}}
     assert {str(f) for f in imports_in_functions() if f not in heavy and f.importer not in LATE} == set()
     assert set(LATE) - {f.importer for f in imports_in_functions() if f.is_ours} == set()
+
+
+def test_what_is_imported_when_a_module_is_loaded_comes_with_the_package() -> None:
+    needed = {"click", "platformdirs", "regex", "requests", "rich", "urllib3", "tokcli"}  # requests brings urllib3
+    in_their_own_process = {"tokcli.chat_templates.sandbox", "tokcli.chat_templates.template_process"}  # extra `chat`
+
+    def at_the_top(node: ast.AST) -> Iterator[ast.AST]:
+        for child in ast.iter_child_nodes(node):
+            # (what is tried, or asked for by a condition, may be missing)
+            if not isinstance(child, (ast.If, ast.Try, ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+                yield child
+                yield from at_the_top(child)
+
+    found = {
+        (module, name.split(".")[0])
+        for module in set(modules()) - in_their_own_process
+        for node in at_the_top(tree_of(module))
+        if isinstance(node, (ast.Import, ast.ImportFrom))
+        for name in ([alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""])
+    }
+    assert {pair for pair in found if pair[1] not in needed | sys.stdlib_module_names} == set()
 
 
 def test_few_imports_are_inside_functions() -> None:

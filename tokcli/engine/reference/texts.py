@@ -6,9 +6,10 @@ import codecs
 import json
 from array import array
 from itertools import accumulate
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from typing_extensions import Buffer
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 _CONTINUING = bytes(range(0x80, 0xC0))
 _REPLACEMENT = "\ufffd".encode()
