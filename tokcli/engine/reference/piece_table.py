@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from tokcli.engine.reference.count_blocks import MAX_COUNT, rows_of, take_block
+
 if TYPE_CHECKING:
     from typing_extensions import Buffer
-
-from tokcli.engine.reference.count_blocks import MAX_COUNT, rows_of, take_block
 
 ROW_BYTES = 160  # of memory that a row of the readable table takes: an entry of a dictionary and a list, bytes, an int
 
