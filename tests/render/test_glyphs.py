@@ -18,6 +18,7 @@ from tokcli.cli.json_stream import dump
 from tokcli.cli.split.native_pieces import printed_pieces
 from tokcli.engine import backend
 from tokcli.engine.stream.utf8 import SplitText
+from tokcli.engine.unicode.properties import is_printable
 from tokcli.render import glyphs, palette
 from tokcli.render.native_lines import TokenLines, TokenRows, stacks
 from tokcli.render.stacks.comparison import stack_lines
@@ -47,6 +48,7 @@ def test_only_characters_with_a_shape_in_unicode_16_are_shown(plane: int) -> Non
         if kind == glyphs.SPACE:
             assert category == "Zs"
         assert glyphs.is_mark(char) == (category[0] == "M")
+        assert is_printable(char) == (char == " " or category[0] not in "CZ")
         assert glyphs.is_from_right(char) == (unicodedata2.bidirectional(char) in ("R", "AL", "AN"))
         shown = visible(char)
         assert shown in (char, f"◌{char}") or shown.startswith("⟨U+") or (plane == 0 and char < "\x80")

@@ -14,6 +14,7 @@ from tokcli.engine.encoding import Encoding
 from tokcli.engine.pretokenizers import known_patterns as known
 from tokcli.engine.pretokenizers.pretokenizer import ALL
 from tokcli.errors import VocabularyError
+from tokcli.formats.export.contents import contents_in
 from tokcli.formats.export.losses import FORMS, export
 from tokcli.formats.export.tokenizer_json import format_huggingface
 from tokcli.formats.export.writers import format_gpt2, format_minbpe
@@ -67,6 +68,15 @@ def test_tiktoken_gives_the_ids_of_exported_ranks_and_their_sidecar(tmp_path: Pa
     ours = tokcli.load_encoding(out)
     for text in TEXTS:
         assert theirs.encode(text, allowed_special="all") == ours.encode(text, allowed_special="all")
+
+
+def test_a_sidecar_shows_what_has_a_shape_in_unicode_16_with_every_python() -> None:
+    """U+1C89 has one since 16.0, U+A7CE will have one in 17.0; U+00A0 and U+200E never show."""
+    for char, is_shown in (("日", True), ("\u1c89", True), ("\ua7ce", False), ("\xa0", False), ("\u200e", False)):
+        exported, _ = export(made(BYTES, special_tokens={f"<{char}>": 256}), "tiktoken")
+        sidecar = contents_in(exported, "tiktoken")[1].decode()
+        assert json.loads(sidecar)["special_tokens"] == {f"<{char}>": 256}
+        assert (char in sidecar) is is_shown, ascii(char)
 
 
 def test_tokenizers_gives_the_ids_of_an_exported_gpt2_pair(tmp_path: Path) -> None:

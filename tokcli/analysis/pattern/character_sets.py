@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from tokcli.engine.pretokenizers.compiling import every_match
 from tokcli.engine.unicode import tables_16
-from tokcli.engine.unicode.properties import unicode16_ranges
+from tokcli.engine.unicode.properties import is_printable, unicode16_ranges
 from tokcli.engine.unicode.ranges import Ranges, boundaries, contains, merged, minus
 
 ALL: Ranges = ((0, 0xD7FF), (0xE000, 0x10FFFF))  # surrogates are not text
@@ -46,7 +46,7 @@ class EquivalenceClass:
         plain = [char for char in map(chr, range(0x21, 0x7F)) if contains(boundaries(self.ranges), char)]
         known = next(filter(str.isalnum, plain), plain[0] if plain else None)
         firsts = [chr(first) for first, _ in self.ranges]
-        return known or next(filter(str.isprintable, firsts), firsts[0])
+        return known or next(filter(is_printable, firsts), firsts[0])
 
     @cached_property
     def size(self) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from tokcli.engine.unicode.ranges import Ranges, merged, minus, parse_ranges
+from tokcli.engine.unicode.ranges import Ranges, boundaries, contains, merged, minus, parse_ranges
 
 # Every code point that has a character, or can get one by the Unicode stability policy: planes 0 to 3 and 14. Planes 4
 # to 13 are unassigned in every release so far; 15 and 16 are for private use for ever.
@@ -62,3 +62,18 @@ def unicode16_ranges(name: str) -> Ranges | None:
             if known.replace("_", "").lower() == key:
                 return tuple(parse_ranges(ranges))
     return None
+
+
+@lru_cache(maxsize=1)
+def _not_printable() -> list[int]:
+    """Return where the characters of the categories C and Z begin and end."""
+    return boundaries(merged((unicode16_ranges("C") or ()) + (unicode16_ranges("Z") or ())))
+
+
+def is_printable(text: str) -> bool:
+    r"""Return what `str.isprintable` does, by Unicode 16.0 and not by the release that the running Python has.
+
+    >>> is_printable("naïve 日本"), is_printable("no\xa0break"), is_printable("line\n")
+    (True, False, False)
+    """
+    return all(char == " " or not contains(_not_printable(), char) for char in text)

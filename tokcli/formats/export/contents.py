@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from tokcli.engine.unicode.properties import is_printable
 from tokcli.formats.export import writers
 from tokcli.formats.export.tokenizer_config import format_tokenizer_config
 from tokcli.formats.export.tokenizer_json import format_huggingface
@@ -26,4 +27,4 @@ def _sidecar(made: ExportVocabulary) -> bytes:
     """Return the pattern and the special tokens as JSON, readable where a terminal would only show it."""
     table = {"pat_str": made.pat_str, "special_tokens": dict(made.special_tokens)}
     text = json.dumps(table, ensure_ascii=False)
-    return f"{text if text.isprintable() else json.dumps(table)}\n".encode()
+    return f"{text if is_printable(text) else json.dumps(table)}\n".encode()
