@@ -62,6 +62,47 @@ def test_a_pair_of_gpt2_or_of_no_class_has_gpt2s_rules(tmp_path: Path) -> None:
         assert load_encoding(folder).encode("x a12") == [ord("x"), 256, 257]
 
 
+@pytest.mark.parametrize("class_name", ["GPT2Tokenizer", "CodeGenTokenizerFast", None])
+def test_added_tokens_that_a_pair_of_gpt2_lacks_have_their_ids(tmp_path: Path, class_name: str | None) -> None:
+    """As in the pairs of CodeGen and Phi: vocab.json has the end of text, the configuration adds runs of spaces."""
+    file = byte_level("<|endoftext|>", "  ", "<mask>")
+    file["model"]["vocab"]["<|endoftext|>"] = 258
+    file["added_tokens"][1]["special"] = False
+    file["added_tokens"][2]["lstrip"] = True
+    folder = write_pair(tmp_path / "pair", file, **({"tokenizer_class": class_name} if class_name else {}))
+    ours = load_encoding(folder)
+    assert ours.encode("x a  a12 <mask><|endoftext|>", allowed_special="all") == [120, 256, 259, 97, 257, 260, 258]
+    assert ours.encode("  ") == [259]
+    assert ours.decode([120, 256, 259, 257, 260]) == "x a  12<mask>"
+    assert (ours.n_vocab, ours.special_tokens_set) == (261, {"<|endoftext|>", "<mask>"})
+
+
+@pytest.mark.parametrize("has_prefix", [False, True])
+def test_special_tokens_of_the_vocabulary_stay_special_beside_added_ones(tmp_path: Path, has_prefix: bool) -> None:
+    file = byte_level("<|endoftext|>", "  ")
+    file["model"]["vocab"]["<|endoftext|>"] = 258
+    del file["added_tokens"][0]
+    folder = write_pair(tmp_path / "pair", file, tokenizer_class="GPT2Tokenizer", add_prefix_space=has_prefix)
+    assert load_encoding(folder).encode(" a<|endoftext|>  ", allowed_special="all") == [256, 258, 259]
+
+
+def test_an_added_token_of_the_vocabulary_that_takes_the_space_before_it_does_so(tmp_path: Path) -> None:
+    """RoBERTa's <mask> is one, in a vocabulary whose ids do not follow its merges."""
+    file = byte_level()
+    file["model"]["vocab"] |= {"Ġa": 258, "<mask>": 256}
+    file["added_tokens"] = [{"id": 256, "content": "<mask>", "special": True, "lstrip": True}]
+    folder = write_pair(tmp_path / "pair", file, tokenizer_class="RobertaTokenizer")
+    assert load_encoding(folder).encode("a <mask> a", allowed_special="all") == [97, 256, 258]
+
+
+def test_added_tokens_that_the_vocabulary_has_leave_a_pair_with_gpt2s_rules(tmp_path: Path) -> None:
+    file = byte_level("<|endoftext|>")
+    file["model"]["vocab"]["<|endoftext|>"] = 258
+    ours = load_encoding(write_pair(tmp_path / "pair", file, tokenizer_class="GPT2Tokenizer"))
+    assert ours.encode("a<|endoftext|>", allowed_special="all") == [97, 258]
+    assert ours._mergeable_ranks[b"12"] == 257
+
+
 def test_a_space_goes_before_the_text_where_the_configuration_says_so(tmp_path: Path) -> None:
     folder = write_pair(tmp_path / "pair", byte_level(), tokenizer_class="GPT2Tokenizer", add_prefix_space=True)
     assert load_encoding(folder).encode("a12") == [256, 257]

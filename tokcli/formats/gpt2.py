@@ -15,7 +15,7 @@ from tokcli.formats.refusals import lines_of, refuse_line, shown_text
 from tokcli.formats.strict_json import check_ids, parse_json_strictly
 from tokcli.formats.tiktoken import check_bytes
 
-_SPECIAL = re.compile(r"<.+>|\[.+\]", re.DOTALL)  # how a token that no merge makes has to be written
+SPECIAL = re.compile(r"<.+>|\[.+\]", re.DOTALL)  # how a token that no merge makes has to be written
 
 
 def parse_gpt2(
@@ -47,7 +47,7 @@ def parse_gpt2(
             )
         mergeable[token] = last = rank
     for token in ids:
-        if not _SPECIAL.fullmatch(token):
+        if not SPECIAL.fullmatch(token):
             raise VocabularyError(f"no merge in {merges_name} makes the token {shown_text(token)}", where=vocab_name)
     ranks = {bytes(map(BYTE_OF.__getitem__, token)): rank for token, rank in mergeable.items()}
     check_bytes(ranks, vocab_name)
