@@ -71,6 +71,18 @@ def made(folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.parametrize("name", ["out.txt", "x.gguf", "my.v2"])
+def test_a_name_that_tells_no_format_gets_a_note_on_the_format_and_on_the_names_of_others(
+    name: str, tmp_path: Path
+) -> None:
+    text = ("-t", "abab", "--vocab-size", "257", "-o", name)
+    note = f"Note: {name}: written in --format tiktoken; a name that ends in .json would have given huggingface, "
+    assert said_by(*text, cwd=tmp_path).startswith(f"{note}.model minbpe, and vocab.json gpt2.\n")
+    assert sorted(path.name for path in tmp_path.iterdir()) == [name, f"{name}.json"]
+    for more in (["-q"], ["--format", "tiktoken"], ["--preset", "basic"]):
+        assert "Note" not in said_by(*text, *more, cwd=tmp_path)
+
+
 def test_a_name_that_contradicts_the_format_gets_a_note(tmp_path: Path) -> None:
     text = ("-t", "abab", "--vocab-size", "257")
     said = said_by(*text, "--format", "tiktoken", "-o", "tokenizer.json", cwd=tmp_path)

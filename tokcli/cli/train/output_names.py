@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import os
+
 from tokcli.formats.export.output_names import is_folder
 from tokcli.formats.limits import shown_name
 
 
 def note_on_form(output: str, form: str | None, told: str | None) -> str:
-    """Return a note on a format that only the name of the output tells, or that its name does not tell; else ""."""
+    """Return a note on a format that only the name of the output tells, or that its name does not tell; else "".
+
+    A name without an ending gets none: people who leave it out expect no format of it.
+    """
+    if told is None and form is None and os.path.splitext(output)[1]:
+        return (
+            f"{shown_name(output)}: written in --format tiktoken; a name that ends in .json would have given "
+            "huggingface, .model minbpe, and vocab.json gpt2."
+        )
     if told in (None, form or "tiktoken") or (form and is_folder(output)):
         return ""
     if form:
