@@ -82,7 +82,13 @@ def test_every_row_names_options_and_values_of_its_command(name: str) -> None:
             ["train", "-t", "x", "--counts-only", "--vocab-size", "300", "-o", "y"],
             "--counts-only cannot be combined with --vocab-size",
         ),
-        (["train", "-t", "x", "-o", "y"], "--vocab-size is missing"),
+        (["train", "-t", "x", "-o", "y"], "--vocab-size is missing\nFor instance --vocab-size 4096"),
+        (
+            ["train", "a.txt", "32k", "-o", "y"],
+            "--vocab-size is missing\nIf 32k is a number and no FILE, type --vocab-size 32k.",
+        ),
+        (["train", "300", "a.txt"], "--vocab-size is missing\nIf 300 is a number and no FILE, type --vocab-size 300."),
+        (["train", "2", "a.txt"], "--vocab-size is missing\nFor instance --vocab-size 4096"),
         (["train", "-t", "x", "--vocab-size", "300"], "--output is missing"),
         (
             ["train", "-t", "x", "--preset", "basic", "--memory", "1M", "--vocab-size", "300", "-o", "y"],

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from typing import TypeAlias
 
 import click
@@ -104,7 +105,7 @@ def check(rules: Iterable[Rule], ctx: click.Context, optional_values: Collection
     for name, said in rules:
         if isinstance(said, Required):
             if not any(map(found, (name, *said.others))):
-                raise InputError(f"{name} is missing", said.hint)
+                raise InputError(f"{name} is missing", _given_as_file(name, given.get("FILE"), ctx) or said.hint)
         elif (option := found(name)) is None:
             continue
         elif isinstance(said, Requires):
@@ -120,6 +121,18 @@ def check(rules: Iterable[Rule], ctx: click.Context, optional_values: Collection
         ]:
             hint = _misread(given["FILE"], given.get("--text")) if "FILE" in others else ""
             raise InputError(f"{option} cannot be combined with {either(others)}", hint or said.hint)
+
+
+def _given_as_file(option: str, files: object, ctx: click.Context) -> str:
+    """Return how a number is given to an option, where a FILE that does not exist is one; else ""."""
+    param = next(param for param in ctx.command.params if option in param.opts)
+    if not isinstance(param.type, click.IntRange):
+        return ""
+    for file in files if isinstance(files, tuple) else ():
+        with suppress(click.BadParameter):
+            if not os.path.lexists(file) and param.type.convert(file, param, None):
+                return f"If {file} is a number and no FILE, type {option} {file}."
+    return ""
 
 
 def _misread(files: object, text: object) -> str:
