@@ -166,11 +166,12 @@ class Pattern:
     def __init__(self, firsts: Buffer, classes: Buffer, sets: Buffer, steps: Buffer, start: SupportsIndex, /) -> None:
         """Take the arrays of a program; raise ValueError where they make none."""
     @staticmethod
-    def row(patterns: list[Pattern], /) -> Pattern:
-        """Return patterns in a row, each of which cuts out its matches in the pieces that the one before left.
+    def row(patterns: list[Pattern], cuts: Buffer = b"") -> Pattern:
+        """Return patterns in a row, each of which cuts the pieces that the one before left.
 
-        What is between two matches is a piece, too. ValueError for an empty list, or a row in it. A row has no `find`,
-        no alternatives, and no certain piece in a text that is not whole.
+        `cuts` has a byte for each, which says where its matches cut (see program.py); without it, all cut around their
+        matches. What is between two matches is a piece, too. ValueError for an empty list, or a row in it. A row has no
+        `find`, no alternatives, and no certain piece in a text that is not whole.
         """
     def find(self, text: str, /) -> bytes | None:
         """Return where each match begins and ends (uint64), in characters; None where that takes too much work."""

@@ -110,11 +110,6 @@ class TextTokenizer(TokenVocabulary, Protocol):
         """The regex that alone cuts text into pieces; None where there is none, or other parts cut text too."""
         return None
 
-    def cut(self, text: str) -> list[str] | None:
-        """Return the pieces of any text for the shortcut's ranks to merge; None where only `encode` gives its ids."""
-        del text
-        return None
-
     @property
     def is_tokenizer_json(self) -> bool:
         """Whether the file is a tokenizer.json."""

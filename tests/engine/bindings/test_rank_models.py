@@ -149,7 +149,6 @@ def gguf_of(pre: str, missing: set[int]) -> LlamaCpp:
 def test_bytes_that_are_no_tokens_are_left_out_as_llama_cpp_does(pre: str) -> None:
     tokenizer = gguf_of(pre, {*range(8), 0x65, 0x81, 0xC3, *range(0xF0, 0x100)})
     encoding, rnd = Encoding.of("gguf", adapted("gguf", tokenizer)), random.Random(5)
-    assert tokenizer.shortcut is None or tokenizer.shortcut.cut is not None
     for _ in range(300):
         text = texts(rnd, [*HARD_ATOMS, "the", "\x03", "e", "\xe9", "\x81", "\U0001f600", "\u0141", "\u017f", "'\u017f",
                            "\U00010d40", "\u1c89 "])  # fmt: skip
@@ -166,6 +165,17 @@ def test_bytes_that_are_no_tokens_go_the_fast_way() -> None:
     assert tokenizer.shortcut is not None
     assert tokenizer.shortcut.is_plain("\x03\U0001f600")
     assert not tokenizer.shortcut.is_plain("\u017f")
+
+
+@needs_native
+@pytest.mark.parametrize("pre", ["gpt-2", "llama-bpe", "falcon", "deepseek-v3", "tekken", "bloom"])
+def test_no_text_of_gguf_is_left_to_python(pre: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    tokenizer = gguf_of(pre, set())
+    encoding, rnd = Encoding.of("gguf", adapted("gguf", tokenizer)), random.Random(6)
+    monkeypatch.setattr(encoding.tokenizer, "_encode_in_parts", None)
+    for _ in range(200):
+        text = texts(rnd, ["the", "\xe9", " ", "'\u017f", "\u017f", "\U00010d40", "\u1c89 ", "\u0897", "12", "\n"])
+        assert encoding.encode_ordinary(text) == tokenizer.encode(text, frozenset()), ascii(text)
 
 
 def test_exceptional_characters_are_cut_out_where_text_may_be_cut() -> None:

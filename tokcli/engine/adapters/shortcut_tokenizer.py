@@ -101,6 +101,7 @@ class ShortcutTokenizer(WholeTextTokenizer):
             shortcut.added,
             self.special_tokens,
             exceptions=shortcut.unsafe,
+            exact=shortcut.load_exact(),
             form=shortcut.form,
             puts_space=puts_space,
             hides_tokens=shortcut.hides_tokens,
@@ -155,18 +156,10 @@ class ShortcutTokenizer(WholeTextTokenizer):
                 continue
             for part, is_exceptional in self.shortcut.parts(self.shortcut.normalized(segment)):
                 if is_exceptional:
-                    ids += self._encode_exceptional(part)
+                    ids += self.inner.encode(part, NONE)
                 else:
                     ids += self.fast.encode(self.shortcut.with_prefix(part))
         return ids
-
-    def _encode_exceptional(self, text: str) -> list[int]:
-        """Return the ids of a text with characters that the pattern does not split as the tokenizer does."""
-        merging, words = self.fast.pieces, self.inner.cut(text)
-        if words is None or merging is None:
-            return self.inner.encode(text, NONE)
-        ids = merging.encode(SplitText.of(filter(None, words)))
-        return self.inner.encode(text, NONE) if ids is None else ids.tolist()
 
     def encode_spans(self, part: AnyChunk) -> Tokens:
         """Return the tokens of a whole text with their places in characters; InputError where these are not known."""

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 from tokcli.engine.unicode.classes import lower_character
-from tokcli.engine.unicode.ranges import SPACE, Ranges, class_members, merged, minus, parse_ranges
+from tokcli.engine.unicode.ranges import SPACE, SPACES, Ranges, class_members, merged, minus, parse_ranges
 from tokcli.engine.unicode.tables_16 import CATEGORIES
 from tokcli.engine.unicode.tables_versions import CATEGORIES_15_1
 
@@ -29,10 +29,11 @@ _CLASSES = {
 }
 _CLASS = re.compile(r"\\p\{(L|N|P|M|S|Lu|Ll|Lt|Lm|Lo)\}|(\\.)|([\[\]])", re.DOTALL)
 # Han in llama.cpp: all ideographs, but no radicals.
-_HAN = re.compile(
-    "[\u4e00-\u9fff\u3400-\u4dbf\U00020000-\U0002a6df\U0002a700-\U0002ebef\uf900-\ufaff\U0002f800-\U0002fa1f]"
-)
+_HAN_RANGES = merged([(0x4E00, 0x9FFF), (0x3400, 0x4DBF), (0x20000, 0x2A6DF), (0x2A700, 0x2EBEF), (0xF900, 0xFAFF),
+                      (0x2F800, 0x2FA1F)])  # fmt: skip
+_HAN = re.compile(f"[{class_members(_HAN_RANGES)}]")
 _WHITE = re.compile(f"[{SPACE}]")
+_NOT_ASCII: Ranges = ((0x80, 0x10FFFF),)
 
 
 @lru_cache(maxsize=64)
@@ -82,6 +83,7 @@ class _Collapse(dict[int, str]):
 
 
 _COLLAPSE, _COLLAPSE_HAN = _Collapse(with_han=False), _Collapse(with_han=True)
+Replaced = list[tuple[Ranges, str]]  # characters, and the one that replaces each of them
 
 
 def collapsed(text: str) -> str:
@@ -97,6 +99,24 @@ def collapsed_with_han(text: str) -> str:
 def white_collapsed(text: str) -> str:
     """Return a text as patterns without classes see it: one character replaces all white space that is not ASCII."""
     return text if text.isascii() else re.sub(r"[^\0-\x7f]", lambda m: WHITE if _WHITE.match(m[0]) else m[0], text)
+
+
+def replaced_by(sees: Callable[[str], str]) -> Replaced:
+    """Return which characters one of the three functions above replaces, and by what."""
+    white = ((ord(char), ord(char)) for char in SPACES if not char.isascii())
+    found: Replaced = [(merged(white), WHITE)]
+    if sees is white_collapsed:
+        return found
+    if sees is collapsed_with_han:
+        found.append((_HAN_RANGES, HAN))
+    left = _NOT_ASCII
+    for ranges, _ in found:
+        left = minus(left, ranges)
+    for kind, char in _CLASS_CHARS.items():
+        others = minus(left, ranges_of(kind))
+        found.append((minus(left, others), char))
+        left = others
+    return [*found, (left, OTHER)]
 
 
 def has_classes(pattern: str) -> bool:

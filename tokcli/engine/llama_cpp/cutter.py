@@ -5,9 +5,50 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, lru_cache
+from typing import NamedTuple
 
 from tokcli.engine.llama_cpp import characters
-from tokcli.engine.llama_cpp.patterns import DIGITS_FROM_THE_RIGHT, KIMI, KIMI_PATTERN, PRE_TYPES
+from tokcli.engine.llama_cpp.patterns import DIGITS_FROM_THE_RIGHT, KIMI, KIMI_PATTERN, PRE_TYPES, THOUSANDS
+from tokcli.engine.pretokenizers.program import AFTER_THREES, AROUND, BEFORE_THREES
+
+Spans = Iterator[tuple[int, int]]
+
+
+class CutStep(NamedTuple):
+    """What one pattern of a pre-tokenizer does.
+
+    `sees` rewrites text for it, `source` is the pattern for that text, and `cuts` says where its matches cut: see
+    program.py.
+    """
+
+    sees: Callable[[str], str]
+    source: str
+    cuts: int = AROUND
+
+    @property
+    def finder(self) -> Callable[[str], Spans]:
+        """The function that yields (begin, end) of the pieces of a text that is rewritten."""
+        pattern = re.compile(self.source, re.ASCII)
+        if self.cuts == AROUND:
+            return lambda text: characters.spans(pattern, text)
+        return lambda text: _spans_in_threes(pattern, text, ends=self.cuts == AFTER_THREES)
+
+
+def steps_of(patterns: Sequence[str]) -> list[CutStep]:
+    """Return the steps of a pre-tokenizer with these patterns (patterns.py)."""
+    steps = []
+    for pattern in patterns:
+        if pattern == DIGITS_FROM_THE_RIGHT:
+            steps.append(CutStep(characters.collapsed, f"[0-9{characters.NUMBER}]+", AFTER_THREES))
+        elif pattern == THOUSANDS:
+            steps.append(CutStep(characters.white_collapsed, "[0-9]+", BEFORE_THREES))
+        elif pattern == KIMI:
+            steps.append(CutStep(characters.collapsed_with_han, characters.collapsed_pattern(KIMI_PATTERN)))
+        elif characters.has_classes(pattern):
+            steps.append(CutStep(characters.collapsed, characters.collapsed_pattern(pattern)))
+        else:
+            steps.append(CutStep(characters.white_collapsed, pattern))
+    return steps
 
 
 class Cutter:
@@ -17,31 +58,16 @@ class Cutter:
         self._patterns = patterns
 
     @cached_property
-    def _steps(self) -> list[tuple[Callable[[str], str], re.Pattern[str] | None]]:
-        """For each pattern, the function that rewrites text for it, and the pattern (None: digits from the right)."""
-        steps: list[tuple[Callable[[str], str], re.Pattern[str] | None]] = []
-        for pattern in self._patterns:
-            if pattern == DIGITS_FROM_THE_RIGHT:
-                steps.append((characters.collapsed, None))
-            elif pattern == KIMI:
-                kimi = re.compile(characters.collapsed_pattern(KIMI_PATTERN), re.ASCII)
-                steps.append((characters.collapsed_with_han, kimi))
-            elif characters.has_classes(pattern):
-                steps.append((characters.collapsed, re.compile(characters.collapsed_pattern(pattern), re.ASCII)))
-            else:
-                steps.append((characters.white_collapsed, re.compile(pattern, re.ASCII)))
-        return steps
+    def _steps(self) -> list[tuple[Callable[[str], str], Callable[[str], Spans]]]:
+        """For each pattern, the function that rewrites text for it, and the one that cuts the text."""
+        return [(step.sees, step.finder) for step in steps_of(self._patterns)]
 
     def cut(self, text: str) -> list[str]:
         """Return the words of a text; joined, they are the text."""
         pieces = [(0, len(text))] if text else []
-        for sees, pattern in self._steps:
-            seen, out = sees(text), []
-            for begin, end in pieces:
-                part = seen[begin:end]
-                spans = _digits_from_the_right(part) if pattern is None else characters.spans(pattern, part)
-                out += [(begin + a, begin + b) for a, b in spans]
-            pieces = out
+        for sees, find in self._steps:
+            seen = sees(text)
+            pieces = [(begin + a, begin + b) for begin, end in pieces for a, b in find(seen[begin:end])]
         return [text[begin:end] for begin, end in pieces]
 
 
@@ -51,16 +77,19 @@ def cutter(name: str) -> Callable[[str], list[str]]:
     return Cutter(PRE_TYPES[name].patterns).cut
 
 
-_DIGITS = re.compile(f"[0-9{characters.NUMBER}]+")
+def _spans_in_threes(digits: re.Pattern[str], text: str, *, ends: bool) -> Spans:
+    """Yield (begin, end) of the pieces of a text that is cut at threes of digits, counted from the end of their run.
 
-
-def _digits_from_the_right(text: str) -> Iterator[tuple[int, int]]:
-    """Yield (begin, end) of groups of three digits, counted from a run's end; text before it is in the first group."""
+    It is cut at the end of each group, of which the first of a run may be shorter; or, without `ends`, where a group of
+    three begins.
+    """
     at = 0
-    for run in _DIGITS.finditer(text):
-        end = run.start() + (len(run[0]) % 3 or 3)
-        while end <= run.end():
-            yield at, end
-            at, end = end, end + 3
+    for run in digits.finditer(text):
+        first = run.start() + len(run[0]) % 3
+        for place in range(first, run.end() + 1, 3):
+            is_cut = place > run.start() if ends else place < run.end()
+            if is_cut and place > at:
+                yield at, place
+                at = place
     if at < len(text):
         yield at, len(text)

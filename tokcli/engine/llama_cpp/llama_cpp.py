@@ -64,10 +64,6 @@ class LlamaCpp(LlamaVocabulary, TextTokenizer):
         """Ranks and a known pattern that give the same ids; None where other patterns cut text, or merges differ."""
         return None if self.pre is None else self.model.shortcut(self)
 
-    def cut(self, text: str) -> list[str] | None:
-        """Return the words of a text, which the shortcut's ranks merge; None where the model does more than that."""
-        return None if self.shortcut is None or self.shortcut.cut is None else self.model.split(text)
-
     def cutting_parts(self) -> list[tuple[str, object]]:
         """Return the name and the patterns of llama.cpp's pre-tokenizer, if the model has one."""
         return [] if self.pre is None else [("pre-tokenizer of llama.cpp", self.pre)]

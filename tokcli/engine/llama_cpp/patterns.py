@@ -49,7 +49,9 @@ _O200K = (
 )
 _NOT_PUNCTUATION = " ?[^(\\s|.,!?\u2026\u3002\uff0c\u3001\u0964\u06d4\u060c)]+"
 _LINES = r"[^\n]+|[\n]+"
-DIGITS_FROM_THE_RIGHT = "digits from the right"  # not a pattern: cutter.py has a function for it
+# Not patterns: cutter.py has a function for them. Runs of digits are cut in threes, counted from the end. THOUSANDS is
+# (?=(\d{3})+(?!\d)) in llama.cpp, which takes no text: it cuts before each three of ASCII digits.
+DIGITS_FROM_THE_RIGHT, THOUSANDS = "digits from the right", "thousands"
 KIMI = "kimi"  # stands for KIMI_PATTERN, for text in which Han is a class of its own
 KIMI_PATTERN = (
     rf"\xd6+|[^\r\n\p{{L}}\p{{N}}\xd6]?\p{{L}}+{_CONTRACTIONS}?|\p{{N}}{{1,3}}"
@@ -202,7 +204,7 @@ PRE_TYPES: dict[str, PreType] = {
     **_rows("granite-embed-multi-97m", _GRANITE, clean_spaces=False, ignore_merges=True),
     **_rows("tiny_aya cohere2moe", DIGITS_FROM_THE_RIGHT, _O200K + r"|\p{N}{1,3}" + _AFTER_CASED, clean_spaces=False),
     **_rows("kimi-k2", KIMI, clean_spaces=False),
-    **_rows("superbpe", r"\p{N}+", r"(?=(\d{3})+(?!\d))", clean_spaces=False),
+    **_rows("superbpe", r"\p{N}+", THOUSANDS, clean_spaces=False),
     **_rows(
         "bailingmoe bailingmoe2 llada-moe",
         rf"'(?:[sSdDmMtT]|[lL][lL]|[vV][eE]|[rR][eE])|{_WORD}|\p{{N}}|{_SIGNS}|\s*[\r\n]|{_SPACES}",

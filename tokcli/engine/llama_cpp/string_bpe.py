@@ -13,7 +13,8 @@ from tokcli.engine.bpe.ranks import Ranked, ranks_of_texts
 from tokcli.engine.llama_cpp.characters import changed_ranges
 from tokcli.engine.llama_cpp.cutter import Cutter
 from tokcli.engine.llama_cpp.fragment_models import FragmentModel
-from tokcli.engine.llama_cpp.patterns import PRE_TYPES, PreType
+from tokcli.engine.llama_cpp.native_cuts import native_cuts
+from tokcli.engine.llama_cpp.patterns import PreType
 from tokcli.engine.llama_cpp.settings import FOUND, LlamaSettings
 from tokcli.engine.llama_cpp.vocabulary import LlamaVocabulary
 from tokcli.engine.llama_cpp.words import white_space_words
@@ -194,7 +195,7 @@ class WordsByMerges(FragmentModel):
     def shortcut(self, vocabulary: LlamaVocabulary) -> Shortcut | None:
         """Return ranks and a known pattern that give the same ids; None where other patterns cut, or merges differ.
 
-        It does not hold for text with a long s or with characters that differ between Unicode 15.1 and 16.0.
+        The pattern does not hold for text with a long s or with characters that differ between Unicode 15.1 and 16.0.
         """
         settings, pre = self._settings, self._pre
         if pre.known is None or settings.lstrip or settings.rstrip or settings.whitespace_words:
@@ -203,5 +204,7 @@ class WordsByMerges(FragmentModel):
         if ranked is None:
             return None
         added = {text: n for n, text in enumerate(vocabulary.texts) if vocabulary.kinds[n] & FOUND}
-        cut = next((name for name, known in PRE_TYPES.items() if known.patterns == pre.patterns), None)
-        return shortcut_from_ranks(pre.known, ranked, added, unsafe=(*changed_ranges(), _LONG_S), cut=cut)
+        unsafe = *changed_ranges(), _LONG_S
+        return shortcut_from_ranks(
+            pre.known, ranked, added, unsafe=unsafe, load_exact=lambda: native_cuts(pre.patterns)
+        )

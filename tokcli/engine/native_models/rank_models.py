@@ -9,6 +9,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from tokcli.engine.native_models.text_model import CHARS, NOTHING, NativeText, model_of
+from tokcli.engine.pretokenizers.row_image import row_in
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -28,6 +29,7 @@ def twin_of_ranks(
     special: Collection[str],
     *,
     exceptions: Ranges = (),
+    exact: Buffer = b"",
     form: Form | None = None,
     puts_space: bool = False,
     hides_tokens: bool = False,
@@ -38,7 +40,8 @@ def twin_of_ranks(
     `added` are the added tokens, `special` those of them that stay text unless they are allowed; with `hides_tokens`
     these hide others that begin within them, as in Hugging Face's library: then one twin looks for all of them, and
     else each set of allowed tokens has a twin of its own. Text is brought into a normal form, if one is given. Text
-    with characters of the ranges `exceptions` is refused. With `puts_space`, text between added tokens gets a space in
+    with characters of the ranges `exceptions` is cut by the programs `exact` (pretokenizers/row_image.py), or refused
+    without them. With `puts_space`, text between added tokens gets a space in
     front, unless it begins with one. `image` is that of the vocabulary.
     """
     if vocabulary is None or splitter is None or NOTHING in added.values():  # an id that native code has for none
@@ -46,7 +49,7 @@ def twin_of_ranks(
 
     def made_with(tokens: Mapping[str, int]) -> NativeText:
         made = model_of({})
-        made.use_ranks(vocabulary, splitter, None, array("I", chain.from_iterable(exceptions)), puts_space)
+        made.use_ranks(vocabulary, splitter, exactly, array("I", chain.from_iterable(exceptions)), puts_space)
         if tokens:
             made.set_added(False, [(text.encode(), number, False, False, False) for text, number in tokens.items()])
         if form is not None:
@@ -58,8 +61,9 @@ def twin_of_ranks(
     found = {text: number for text, number in added.items() if text}
     plain = {text: number for text, number in found.items() if text not in special}
     try:
+        exactly = row_in(exact)
         usual = made_with(found if hides_tokens else plain)
-    except (ValueError, OverflowError):  # a token with a lone surrogate, an id above those of native code
+    except (ValueError, OverflowError):  # a token with a lone surrogate, an id above those of native code; no programs
         return None
 
     @lru_cache(maxsize=8)

@@ -6,6 +6,7 @@ Compiling a pattern to a program is the task of `program_compiler.py`.
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_right
 from collections.abc import Sequence
 
 from tokcli.engine.pretokenizers.class_ranges import NotCompiledError
@@ -13,6 +14,10 @@ from tokcli.engine.unicode.ranges import Ranges
 
 TAKE, FORK, CHECK, MATCH = range(4)  # the kinds of steps: see Program
 EDGE = 255  # the "class" before the first and after the last character of a text
+# Where the matches of a pattern in a row cut text (Cut): around each; or each is a run of digits, which is counted in
+# threes from its end: it cuts where such a group ends (the first may be shorter), or where a group of three begins.
+AROUND, AFTER_THREES, BEFORE_THREES = range(3)
+_CODE_POINTS = 0x110000
 _MOST_PATHS = 256  # through a repeat's body, between two characters
 
 Step = tuple[int, int, int, int]
@@ -41,7 +46,7 @@ def partition(sets: Sequence[Ranges]) -> tuple[list[int], array[int], bytes]:
         for first, last in ranges:
             changes[first] = changes.get(first, 0) ^ 1 << number
             changes[last + 1] = changes.get(last + 1, 0) ^ 1 << number
-    changes.pop(0x110000, None)
+    changes.pop(_CODE_POINTS, None)
     firsts, classes, held = array("I"), bytearray(), 0
     numbers: dict[int, int] = {}
     for code in sorted(changes):
@@ -57,6 +62,36 @@ def partition(sets: Sequence[Ranges]) -> tuple[list[int], array[int], bytes]:
         for index in range(len(sets)):
             masks[index] |= (held >> index & 1) << number
     return masks, firsts, bytes(classes)
+
+
+def seen_as(program: Program, replaced: Sequence[tuple[Ranges, str]]) -> Program:
+    """Return the program that matches text as another one matches it once characters in some ranges are replaced.
+
+    `replaced` has the ranges, and the one character that takes the place of all that are in them.
+    """
+    firsts, classes = array("I"), bytearray()
+
+    def add(code: int, number: int) -> None:
+        if not classes or classes[-1] != number:
+            firsts.append(code)
+            classes.append(number)
+
+    def keep(begin: int, end: int) -> None:
+        at = bisect_right(program.firsts, begin)
+        add(begin, program.classes[at - 1])
+        while at < len(program.firsts) and program.firsts[at] < end:
+            add(program.firsts[at], program.classes[at])
+            at += 1
+
+    at = 0
+    for first, last, char in sorted((first, last, char) for ranges, char in replaced for first, last in ranges):
+        if at < first:
+            keep(at, first)
+        add(first, program.classes[bisect_right(program.firsts, ord(char)) - 1])
+        at = last + 1
+    if at < _CODE_POINTS:
+        keep(at, _CODE_POINTS)
+    return Program(firsts, bytes(classes), program.sets, program.steps, program.start)
 
 
 def check_loops(steps: Sequence[Step], loops: Sequence[tuple[int, int]], masks: Sequence[int]) -> None:

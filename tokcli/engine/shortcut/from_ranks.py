@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tokcli.engine import backend
@@ -11,6 +11,8 @@ from tokcli.engine.unicode.forms import Form
 from tokcli.engine.unicode.ranges import Ranges, merged
 
 if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
     from tokcli.engine.bpe.ranks import Ranked
 
 
@@ -23,12 +25,13 @@ def shortcut_from_ranks(
     form: Form | None = None,
     prefix_space: bool = False,
     row: Sequence[str] = (),
-    cut: str | None = None,
+    load_exact: Callable[[], Buffer] = bytes,
     hides_tokens: bool = False,
 ) -> Shortcut | None:
     """Make a shortcut from ranks; return None where bytes without a token occur in too many characters.
 
-    `unsafe` are ranges of characters for which the shortcut does not hold.
+    `unsafe` are ranges of characters for which the shortcut does not hold, and `load_exact` gives the programs that cut
+    text with them: see `Shortcut`.
     """
     lacking = _characters_with(frozenset() if ranked.drops_missing else ranked.missing)
     if lacking is None:
@@ -46,7 +49,7 @@ def shortcut_from_ranks(
         prefix_space=prefix_space,
         row=tuple(row),
         whole_only=tuple(token.decode("utf-8", "replace") for token in whole_only),
-        cut=cut,
+        load_exact=bytes if lacking else load_exact,  # no cut helps with bytes that lack
         hides_tokens=hides_tokens,
     )
 

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from types import ModuleType
 
+    from typing_extensions import Buffer
+
     from tokcli.engine.unicode.forms import Form
     from tokcli.engine.unicode.ranges import Ranges
 
@@ -23,12 +25,12 @@ class Shortcut:
     Added tokens are cut out of a text first; the rest is normalized to a Unicode `form`, split by `pat_str` and merged.
     `load_ranks` and `load_image` give the mergeable_ranks and their native image, `max_id` is the largest of the ranks,
     and `added` maps the added tokens to ids. With `prefix_space`, a text gets a space before it, unless it begins with
-    one. `row` are patterns that cut one after another, in place of `pat_str` (for ranked_segments.py only). `cut` is
-    the pre-tokenizer of GGUF whose pieces of unsafe text the ranks merge.
+    one. `row` are patterns that cut one after another, in place of `pat_str` (for ranked_segments.py only).
 
     The pattern and the ranks do not give the ids of text that has a character of the ranges `unsafe`, or a text of
-    `whole_only`. With
-    `hides_tokens`, an added token that is taken as text hides others that begin within it.
+    `whole_only`. `load_exact` gives the programs (pretokenizers/row_image.py) whose pieces of unsafe text the ranks
+    merge natively; they are empty where there are none. With `hides_tokens`, an added token that is taken as text hides
+    others that begin within it.
     """
 
     # (no dataclass: to make one takes 1 ms of each start)
@@ -45,13 +47,13 @@ class Shortcut:
         form: Form | None = None,
         prefix_space: bool = False,
         row: tuple[str, ...] = (),
-        cut: str | None = None,
+        load_exact: Callable[[], Buffer] = bytes,
         hides_tokens: bool = False,
     ) -> None:
         self.pat_str, self.load_ranks, self.load_image = pat_str, load_ranks, load_image
         self.max_id, self.added = max_id, added
         self.unsafe, self.whole_only, self.hides_tokens = unsafe, whole_only, hides_tokens
-        self.form, self.prefix_space, self.row, self.cut = form, prefix_space, row, cut
+        self.form, self.prefix_space, self.row, self.load_exact = form, prefix_space, row, load_exact
 
     @property
     def looks_at_text(self) -> bool:

@@ -206,15 +206,6 @@ class CompiledTokenizer(TextTokenizer):
     def split(self, text: str) -> list[str]:
         return self.whole.split(text)
 
-    def cut(self, text: str) -> list[str] | None:
-        if self.shortcut is None or self.shortcut.cut is None:
-            return None
-        try:
-            cutter = _llama_rules()[0](self.shortcut.cut)
-        except KeyError:  # the container is damaged: there is no such pre-tokenizer
-            return None
-        return cutter(text)
-
     @property
     def vocabulary_image(self) -> Buffer | None:
         """The native image of the ranks, if there are any."""
@@ -234,7 +225,7 @@ class CompiledTokenizer(TextTokenizer):
         data = decode(ids)
         data = data[1:] if self.facts.drops_space and decode(ids[:1]).startswith(b" ") else data
         if self.facts.cleans_spaces:
-            return _llama_rules()[1](data)
+            return _llama_rules()[0](data)
         return data
 
     def _joined(self, decoder: Any, ids: Sequence[int]) -> bytes:
@@ -250,7 +241,7 @@ class CompiledTokenizer(TextTokenizer):
         if self.decodes_context_free or self.native_tokens is None:
             return None if self.decodes_context_free else self.whole.decode_stream()
         decode = partial(self._joined, self.native_tokens[1])
-        return _llama_rules()[2](decode, self.facts.drops_space, self.facts.cleans_spaces)
+        return _llama_rules()[1](decode, self.facts.drops_space, self.facts.cleans_spaces)
 
     def parents(self, number: int) -> tuple[int, int] | None:
         return self.whole.parents(number)
@@ -286,11 +277,10 @@ class CompiledWithTwin(CompiledTokenizer):
 
 
 def _llama_rules() -> tuple[
-    Callable[[str], Callable[[str], list[str]]],
     Callable[[bytes], bytes],
     Callable[[Callable[[Sequence[int]], bytes], bool, bool], ByteDecoder],
 ]:
-    """Return llama.cpp's cutter of texts by the type of pre-tokenizer, what cleans spaces, and a decoder of streams."""
-    from tokcli.engine.llama_cpp import cutter, settings  # 10 ms, and most texts need neither
+    """Return what cleans the spaces of llama.cpp's texts, and a decoder of streams."""
+    from tokcli.engine.llama_cpp import settings  # most texts need neither
 
-    return cutter.cutter, settings.cleaned, settings.spaced_decoder
+    return settings.cleaned, settings.spaced_decoder

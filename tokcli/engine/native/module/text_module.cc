@@ -156,9 +156,10 @@ std::unique_ptr<MatcherPool> make_pattern(nb::handle firsts, nb::handle classes,
   return std::make_unique<MatcherPool>(std::move(patterns));
 }
 
-// Makes the patterns of a list, none of which is a row, to one.
-MatcherPool* make_row(nb::list given) {
-  Patterns row{{}, true};
+// Makes the patterns of a list, none of which is a row, to one. `cuts` has a byte for each, or none: then all of them cut
+// around their matches.
+MatcherPool* make_row(nb::list given, nb::handle cuts) {
+  Patterns row{{}, {}, true};
   const nb::list items = own_list(given);
   for (const nb::handle item : items) {
     if (!nb::isinstance<MatcherPool>(item)) raise_wrong_type("Pattern", item);
@@ -167,6 +168,14 @@ MatcherPool* make_row(nb::list given) {
     row.programs.push_back(one.source().programs[0]);
   }
   if (row.programs.empty()) throw nb::value_error("a row of no patterns");
+  row.cuts.assign(row.programs.size(), Cut::kAround);
+  const StableView cut_view(cuts);
+  const Bytes cut = cut_view.bytes();
+  if (!cut.empty() && cut.size() != row.cuts.size()) throw nb::value_error("each pattern cuts in one way");
+  for (size_t i = 0; i < cut.size(); ++i) {
+    if (cut[i] > static_cast<uint8_t>(Cut::kBeforeThrees)) throw nb::value_error("not a way to cut");
+    row.cuts[i] = static_cast<Cut>(cut[i]);
+  }
   return std::make_unique<MatcherPool>(std::move(row)).release();
 }
 
@@ -253,7 +262,7 @@ void bind_text(nb::module_& module) {
       .def("find_numbered", &find_numbered);
   nb::class_<MatcherPool>(module, "Pattern")
       .def(made_by(&make_pattern))
-      .def_static("row", &make_row, nb::rv_policy::take_ownership)
+      .def_static("row", &make_row, nb::arg("patterns"), nb::arg("cuts") = nb::bytes("", 0), nb::rv_policy::take_ownership)
       .def("find", &find_matches)
       .def("split", &split_by_pattern, nb::arg("text"), nb::arg("start") = 0, nb::arg("is_whole") = true,
            nb::arg("with_alternatives") = false);

@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <array>
 
+#include "text/utf8.h"
+
 namespace tokcli {
 
-RowMatcher::RowMatcher(const Patterns& patterns) : is_row_(patterns.is_row) {
+RowMatcher::RowMatcher(const Patterns& patterns) : cuts_(patterns.cuts), is_row_(patterns.is_row) {
   for (const Program& program : patterns.programs) matchers_.push_back(std::make_unique<Matcher>(program));
 }
 
@@ -37,7 +39,7 @@ bool RowMatcher::find_more(const uint8_t* p) {
   found_.clear();
   next_ = 0;
   if (end_ == nullptr || p == end_ || has_failed_) return false;
-  has_failed_ = !add_pieces(*matchers_[0], p, end_, kRoom);
+  has_failed_ = !add_pieces(0, p, end_, kRoom);
   for (size_t level = 1; level < matchers_.size() && !has_failed_; ++level) {
     std::swap(found_, before_);
     found_.clear();
@@ -46,7 +48,7 @@ bool RowMatcher::find_more(const uint8_t* p) {
       Matcher& matcher = *matchers_[level];
       if (matcher.may_match_in(at, end)) {
         matcher.begin_part({at, static_cast<size_t>(end - at)});
-        has_failed_ |= !add_pieces(matcher, at, end, SIZE_MAX);
+        has_failed_ |= !add_pieces(level, at, end, SIZE_MAX);
       } else {
         found_.push_back(end);
       }
@@ -57,25 +59,46 @@ bool RowMatcher::find_more(const uint8_t* p) {
   return !has_failed_;
 }
 
-// Adds the ends of a pattern's matches from p on and of the text between them: of all of them, or of `most` or a few
-// more. Returns false where it takes too much time.
-bool RowMatcher::add_pieces(Matcher& matcher, const uint8_t* p, const uint8_t* end, size_t most) {
+// Adds the ends of the pieces that a pattern cuts from p on: of all of them, or of `most` or a few more. Returns false
+// where it takes too much time.
+bool RowMatcher::add_pieces(size_t level, const uint8_t* p, const uint8_t* end, size_t most) {
   std::array<const uint8_t*, 64> ends;
   std::array<uint16_t, 64> alternatives;
-  bool is_match = true;
-  for (size_t added = 0; p < end && (added < most || !is_match);) {
-    const size_t count = matcher.find(p, ends.data(), alternatives.data(), added < most ? ends.size() : 1);
+  is_open_ = false;
+  for (size_t added = 0; p < end && (added < most || is_open_);) {
+    const size_t count = matchers_[level]->find(p, ends.data(), alternatives.data(), added < most ? ends.size() : 1);
     if (count == 0) return false;
     for (size_t i = 0; i < count; ++i) {
-      const bool was_match = is_match;
-      is_match = alternatives[i] != 0;
-      if (!is_match && !was_match) found_.back() = ends[i];  // more text that no match takes
-      else found_.push_back(ends[i]);
+      if (alternatives[i] == 0) {
+        add_open(ends[i]);  // text that no match takes
+      } else if (cuts_[level] == Cut::kAround) {
+        found_.push_back(ends[i]);
+        is_open_ = false;
+      } else {
+        add_run(cuts_[level], p, ends[i]);
+      }
+      p = ends[i];
     }
     added += count;
-    p = ends[count - 1];
   }
   return true;
+}
+
+// Adds the pieces that a run of digits cuts. What is not cut off before it belongs to the first of them, and after
+// kBeforeThrees the last one stays open.
+void RowMatcher::add_run(Cut cut, const uint8_t* p, const uint8_t* end) {
+  const auto size = static_cast<size_t>(std::count_if(p, end, [](uint8_t byte) { return begins_char(byte); }));
+  size_t group = size % 3;
+  for (size_t left = size; left > 0; left -= group, group = 3) {
+    if (group == 0) group = 3;
+    if (cut == Cut::kBeforeThrees && group == 3) is_open_ = false;
+    for (size_t i = 0; i < group; ++i) {
+      do ++p;
+      while (p < end && !begins_char(*p));
+    }
+    add_open(p);
+    if (cut == Cut::kAfterThrees) is_open_ = false;
+  }
 }
 
 }  // namespace tokcli

@@ -13,9 +13,14 @@
 
 namespace tokcli {
 
+// Where the matches of a pattern in a row cut text: around each; or each is a run of digits, in which threes are counted
+// from its end, and cuts text where such a group ends (the first may be shorter), or where a group of three begins.
+enum class Cut : uint8_t { kAround, kAfterThrees, kBeforeThrees };
+
 // One pattern, which has to match all of a text; or patterns in a row, which need not.
 struct Patterns {
   std::vector<Program> programs;
+  std::vector<Cut> cuts;  // of each pattern in a row
   bool is_row = false;
 };
 
@@ -36,13 +41,22 @@ class RowMatcher {
   static constexpr size_t kRoom = 256;  // pieces of the first pattern that are cut further at once
   size_t find_in_row(const uint8_t* p, const uint8_t** ends, uint16_t* alternatives, size_t room);
   bool find_more(const uint8_t* p);
-  bool add_pieces(Matcher& matcher, const uint8_t* p, const uint8_t* end, size_t most);
+  bool add_pieces(size_t level, const uint8_t* p, const uint8_t* end, size_t most);
+  void add_run(Cut cut, const uint8_t* p, const uint8_t* end);
+  // Adds text to the last piece, where that is open, or as a piece that is open.
+  void add_open(const uint8_t* end) {
+    if (is_open_) found_.back() = end;
+    else found_.push_back(end);
+    is_open_ = true;
+  }
 
   std::vector<std::unique_ptr<Matcher>> matchers_;
+  const std::vector<Cut> cuts_;
   const bool is_row_;
   const uint8_t* end_ = nullptr;                // of the text; null: no piece is certain
   std::vector<const uint8_t*> found_, before_;  // the ends of pieces, of the last pattern and the one before it
   size_t next_ = 0;                             // the first of `found_` that has not been given away
+  bool is_open_ = false;                        // whether the text after the last of `found_` may belong to it
   bool has_failed_ = false;
 };
 

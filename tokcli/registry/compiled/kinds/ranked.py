@@ -46,11 +46,11 @@ SHORTCUT_CHECKS: Mapping[str, Check] = {  # of the fields of a Shortcut that a h
     "prefix_space": is_flag,
     "hides_tokens": is_flag,
     "row": are_texts,
-    "cut": optional(is_text),
     "max_rank": is_id,
 }
 
 
+EXACT = "exact"  # the section with the programs for unsafe text
 _LISTS = ("whole_only", "row")  # fields that are tuples
 
 
@@ -64,14 +64,20 @@ def shortcut_header(shortcut: Shortcut) -> dict[str, Any]:
 
 def opened_shortcut(container: Container, load_ranks: Callable[[], dict[bytes, int]]) -> Shortcut | None:
     """Return the shortcut in a container that fits SHORTCUT_CHECKS; None if its image is damaged."""
-    image = container.sections[IMAGE]
+    image, exact = container.sections[IMAGE], container.sections[EXACT]
     if not is_intact(image):
         return None
     fields = {name: container.header[name] for name in SHORTCUT_CHECKS if name != "max_rank"}
     unsafe = fields["unsafe"]
     fields |= {name: tuple(fields[name]) for name in _LISTS}
     fields["unsafe"] = tuple(zip(unsafe[::2], unsafe[1::2], strict=True))
-    return Shortcut(load_ranks=load_ranks, load_image=lambda: image, max_id=container.header["max_rank"], **fields)
+    return Shortcut(
+        load_ranks=load_ranks,
+        load_image=lambda: image,
+        load_exact=lambda: exact,
+        max_id=container.header["max_rank"],
+        **fields,
+    )
 
 
 def pack_ranks(vocabulary: LazyRanks) -> Packed:
@@ -85,7 +91,7 @@ def pack_shortcut(tokenizer: TextTokenizer, shortcut: Shortcut) -> Packed:
     image = shortcut.load_image()
     facts = facts_of(tokenizer, image)
     header = {**shortcut_header(shortcut), **facts.header(), **_told_by_added(facts, shortcut.added)}
-    return {"kind": "tokenizer", **header}, {IMAGE: image}
+    return {"kind": "tokenizer", **header}, {IMAGE: image, EXACT: bytes(shortcut.load_exact())}
 
 
 def _told_by_added(facts: TokenizerFacts, added: Mapping[str, int]) -> dict[str, Any]:
@@ -164,7 +170,7 @@ RANKED_KINDS = {
     ),
     "tokenizer": ContainerKind(
         {**SHORTCUT_CHECKS, **FACT_CHECKS, "not_special": optional(_some_texts), "spelled": optional(_some_ids)},
-        frozenset({IMAGE}),
+        frozenset({IMAGE, EXACT}),
         _open_tokenizer,
     ),
 }
