@@ -6,6 +6,7 @@
 #include "input/valid_utf8.h"
 #include "samples.h"
 #include "stages/form_check.h"
+#include "text/text.h"
 
 using namespace fuzz;
 
@@ -49,18 +50,21 @@ void check(const tokcli::TextModel& model, const tokcli::Vocabulary& vocabulary,
   const Made shared = made_by(model, bytes, pool, 3, true, false);
   CLAIM(shared.ids == one.ids);
   CLAIM(std::equal(shared.spans.data(), shared.spans.data() + shared.spans.size(), placed.spans.data()));
-  std::string whole;
-  for (size_t i = 0; i < one.ids.size(); ++i) {
-    std::string_view token;
-    const uint64_t begin = placed.spans.data()[2 * i], end = placed.spans.data()[2 * i + 1];
-    CLAIM(begin <= end && end <= text.size());
-    if (one.ids[i] != kAdded) CLAIM(vocabulary.token(one.ids[i], &token));
-    whole += token;
-  }
-  if (text.find("<a>") != text.npos) return;
   tokcli::ByteBuffer form;
   const bool is_kept = tokcli::FormCheck(tokcli::NormalForm::kNfc).keeps(bytes, form);
-  CLAIM(whole == (is_kept ? std::string_view(text) : chars({form.data(), form.size()})));
+  std::string whole;
+  for (size_t i = 0; i < one.ids.size(); ++i) {
+    std::string_view token = "<a>";
+    const uint64_t begin = placed.spans.data()[2 * i], end = placed.spans.data()[2 * i + 1];
+    CLAIM(begin <= end && end <= tokcli::points_in(bytes).count);
+    if (one.ids[i] != kAdded) CLAIM(vocabulary.token(one.ids[i], &token));
+    // a character belongs to every token that has bytes of it
+    if (is_kept) CLAIM(begin + 1 == tokcli::points_in(bytes.first(whole.size() + 1)).count);
+    whole += token;
+    if (is_kept) CLAIM(end == tokcli::points_in(bytes.first(whole.size())).count);
+  }
+  if (is_kept) CLAIM(whole == text);
+  else if (text.find("<a>") == text.npos) CLAIM(whole == chars({form.data(), form.size()}));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include "input/valid_utf8.h"
 #include "samples.h"
+#include "text/text.h"
 
 using namespace fuzz;
 using tokcli::TextModel;
@@ -47,8 +48,8 @@ void find_places(TextModel& model, Bytes text, tokcli::ScratchPool& pool) {
     TextWorker worker(pool);
     model.encode(task, worker, refusal);
     const std::span<uint64_t> places(spans.data(), spans.size());
-    CLAIM(std::ranges::all_of(places, [&](uint64_t place) { return place <= text.size(); }));
-    tokcli::to_char_spans(text, places);
+    const size_t chars = tokcli::points_in(text).count;
+    CLAIM(std::ranges::all_of(places, [&](uint64_t place) { return place <= chars; }));
   }
 }
 
@@ -72,7 +73,8 @@ void encode_parts(TextModel& model, Bytes text, tokcli::ScratchPool& pool) {
     part.ids = &part_ids;
     part.spans = &part_spans;
     model.encode(part, worker, refusal);
-    for (size_t i = before; i < part_spans.size(); ++i) part_spans.data()[i] += begin;
+    const size_t chars = tokcli::points_in(text.first(begin)).count;
+    for (size_t i = before; i < part_spans.size(); ++i) part_spans.data()[i] += chars;
     begin = end;
   }
   if (ends.empty() || refusal.is_refused) return;

@@ -9,6 +9,7 @@
 
 #include "base/threads.h"
 #include "pipeline/text_model.h"
+#include "text/char_place.h"
 #include "text/utf8.h"
 
 namespace tokcli {
@@ -27,10 +28,11 @@ struct TextModel::Call {
   FoundWords* found = nullptr;   // of a part of the text before which the sum is not known yet: its words
   size_t waiting = 0;            // the number of words that wait
   const uint8_t* end = nullptr;  // the end of the memory that the waiting words are in
-  // Where places are kept: the spans so far, the text as given, and the text that is being cut into words, in which
-  // each character has an origin in the text as given.
+  // Where places are kept: the spans so far, the text as given and what counts its characters, and the text that is being
+  // cut into words, in which each character has an origin in the text as given.
   Spans* spans = nullptr;
   Bytes raw{};
+  CharSpans chars{};
   const uint8_t* begin = nullptr;
   const Origins* origins = nullptr;
   OriginReader reader{};
@@ -49,6 +51,7 @@ struct TextModel::Call {
     constexpr size_t kFew = 1 << 20;  // numbers: longer texts let the room grow
     spans = to;
     raw = text;
+    chars = CharSpans(text);
     // a token of two bytes or more is usual (profile: growing from nothing took a tenth of the time)
     if (spans != nullptr) spans->reserve(std::min(part.size(), kFew));
     scratch.word.wants_places = spans != nullptr;
@@ -73,7 +76,7 @@ struct TextModel::Call {
   // the last id (SentencePiece's unknown text) makes its span longer.
   void add(uint32_t id, const uint8_t* first, const uint8_t* last) {
     if (spans != nullptr && sink.joins(id)) {
-      spans->data()[spans->size() - 1] = reader.origin(static_cast<size_t>(last - begin));
+      spans->data()[spans->size() - 1] = chars.end_at(reader.origin(static_cast<size_t>(last - begin)));
       return;
     }
     sink.add(id);
@@ -105,17 +108,30 @@ struct TextModel::Call {
     for (size_t i = 0; i < count; first += sizes[i++], to += 2) write_span(first, first + sizes[i], to);
     spans->commit(2 * count);
   }
+  // Adds the span of a part of the text as given.
+  void add_place(Bytes part) {
+    if (spans == nullptr) return;
+    const auto at = static_cast<size_t>(part.data() - raw.data());
+    put_span(at, at + part.size(), spans->reserve(2));
+    spans->commit(2);
+  }
   // Writes the span of the characters from `first` up to `last` in the text that is cut.
   void write_span(const uint8_t* first, const uint8_t* last, uint64_t* to) {
-    const size_t start = reader.origin(static_cast<size_t>(first - begin));
-    if (ends_at_next) {
-      to[0] = start;
-      to[1] = first == last ? start : reader.origin(static_cast<size_t>(last - begin));
-      return;
-    }
-    const size_t end = reader.origin(static_cast<size_t>(previous_char(last, first) - begin));
-    to[0] = std::min(start, raw.size());
-    to[1] = std::min(end < raw.size() ? end + utf8_size(raw[end]) : end, raw.size());
+    const size_t start = origin_of(first);
+    if (ends_at_next) return put_span(start, first == last ? start : origin_of(last), to);
+    const size_t end = origin_of(previous_char(last, first));
+    put_span(start, end < raw.size() ? end + utf8_size(raw[end]) : end, to);
+  }
+  // Writes the span of the characters in some bytes of the text as given.
+  void put_span(size_t from, size_t up_to, uint64_t* to) {
+    to[0] = from;
+    to[1] = up_to;
+    chars.to_chars(to);
+  }
+  // Returns the byte of the text as given that a place in the text that is cut stands for; where none is cut yet, a place
+  // in the text as given.
+  size_t origin_of(const uint8_t* at) {
+    return origins == nullptr ? static_cast<size_t>(at - raw.data()) : reader.origin(static_cast<size_t>(at - begin));
   }
 };
 
@@ -162,6 +178,7 @@ inline bool TextModel::may_share(const Call& call) const {
 
 // What is made of a part of a text that is encoded by itself.
 struct alignas(kCacheLine) TextModel::Made {
+  CharSpans chars;  // where places are kept: what counts the characters of the text from the part on
   IdBuffer ids;
   size_t count = 0;
   Refusal refusal;
@@ -179,6 +196,7 @@ void TextModel::encode_apart(Bytes text, const Call& call, bool keeps_ids, TextW
   part.end = call.end;
   if (sums != Sums::kPerWord) part.found = &made.found;
   part.track(call.spans == nullptr ? nullptr : &made.spans, call.raw, text);
+  part.chars = made.chars;
   if (call.blanks != nullptr) part.blanks = &made.blanks;
   if (model != nullptr) scratch.cache.expect_text(text.size());
   part.ends_at_next = call.ends_at_next;
@@ -201,6 +219,10 @@ bool TextModel::in_parts(Bytes text, Call& call, const IsCut& is_cut, const Enco
   if (parts.size() < 2) return false;
   encode_waiting(call);
   std::vector<Made> made(parts.size());
+  for (size_t i = 0; call.spans != nullptr && i < parts.size(); ++i) {
+    call.chars.begin_at(call.origin_of(parts[i].data()));
+    made[i].chars = call.chars;
+  }
   std::atomic<size_t> next{0};
   const bool keeps_ids = call.sink.keeps_ids() || joins_unknown;  // (ids are joined across parts, too)
   in_threads(std::min(threads, parts.size()), [&](size_t) {

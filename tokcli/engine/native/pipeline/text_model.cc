@@ -24,14 +24,6 @@ bool has(Bytes text, std::string_view found) {
   return find_near(text.data(), end, found) < end;
 }
 
-// Appends the place of a part of a text: its first and its past-the-end byte.
-void add_place(Bytes part, Bytes text, Spans& spans) {
-  uint64_t* const to = spans.reserve(2);
-  to[0] = static_cast<uint64_t>(part.data() - text.data());
-  to[1] = to[0] + part.size();
-  spans.commit(2);
-}
-
 }  // namespace
 
 size_t TextModel::encode(const Task& task, TextWorker& worker, Refusal& refusal) const {
@@ -56,7 +48,7 @@ size_t TextModel::encode(const Task& task, TextWorker& worker, Refusal& refusal)
       encode_segment(segment, is_first, task.normalized_states, call);
     } else {
       call.sink.add(id);
-      if (task.spans != nullptr) add_place(segment, text, *task.spans);
+      call.add_place(segment);
       add_blanks_of(segment, call);
     }
     is_first = false;
@@ -101,6 +93,7 @@ void TextModel::encode_segment(Bytes segment, bool is_first, Bytes states, Call&
     return is_cut_before_space(at, begin, end);
   };
   const Ends whole = call.ends;
+  call.origins = nullptr;  // its parts are parts of the text as given
   const auto encode = [&](Bytes part, Call& one) {
     const Ends ends{whole.begin && part.data() == segment.data(),
                     whole.end && part.data() + part.size() == segment.data() + segment.size()};

@@ -227,7 +227,7 @@ struct TextModel {
     Ends ends{};            // those of a part that part_ends has cut out of a longer text
     double* sum = nullptr;  // where sums go through the whole text: the one before such a part (null: 0), then the one after it
     // What is wanted; null for what is not. `ids` are appended. `spans` gets two numbers for each id: the first and the
-    // past-the-end byte, which are between characters of the text. `blanks` gets two more, of ranks only: with how many
+    // past-the-end character in the text. `blanks` gets two more, of ranks only: with how many
     // spaces its text begins and ends. `take`, of ranks without spans, is called to take ids out of `ids` (EncoderPool).
     IdBuffer* ids = nullptr;
     Spans* spans = nullptr;
@@ -261,6 +261,8 @@ struct TextModel {
   void encode_ranks(Bytes text, Call& call) const;
   void add_blanks_of(Bytes token, Call& call) const;
   void place_ranks(Bytes text, Bytes whole, std::span<const uint32_t> ids, Call& call) const;
+  template <class Visit>
+  bool each_token(Bytes text, std::span<const uint32_t> ids, Call& call, const Visit& visit) const;
   void encode_piece(Bytes piece, bool is_first, Call& call) const;
   void encode_in_row(std::string_view before, Bytes piece, Call& call) const;
   void encode_words(Bytes piece, Call& call) const;

@@ -1,28 +1,13 @@
 // From text to ids by ranks and patterns: see text_model.h and rank_model.h.
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "pipeline/text_call.h"
-#include "text/unicode.h"
 #include "text/utf8.h"
 
 namespace tokcli {
 namespace {
-
-// Returns how many bytes the character that goes on at a place has before it, or has from there on: none where one begins.
-// (No branches: in some scripts it is as good as random whether a token ends within a character.)
-size_t bytes_before(Bytes text, size_t at) {
-  const auto goes_on = [&](size_t i) { return i <= at && at - i < text.size() && !begins_char(text[at - i]); };
-  if (at < 3 || at >= text.size()) return goes_on(0) ? 1 + (goes_on(1) ? 1 + goes_on(2) : 0) : 0;
-  const size_t third = !begins_char(text[at - 2]), second = !begins_char(text[at - 1]), first = !begins_char(text[at]);
-  return first * (1 + second * (1 + third));
-}
-size_t bytes_after(Bytes text, size_t at) {
-  const auto goes_on = [&](size_t i) { return text.size() - at > i && !begins_char(text[at + i]); };
-  if (text.size() - at < 3) return goes_on(0) ? 1 + (goes_on(1) ? 1 + goes_on(2) : 0) : 0;
-  const size_t first = !begins_char(text[at]), second = !begins_char(text[at + 1]), third = !begins_char(text[at + 2]);
-  return first * (1 + second * (1 + third));
-}
 
 // Writes how many spaces a token begins and ends with.
 void put_blanks(std::string_view token, uint32_t* out) {
@@ -81,43 +66,56 @@ void TextModel::encode_ranks(Bytes text, Call& call) const {
 }
 
 // Adds the places of ids, whose bytes are those of `whole`: a text, and perhaps a space before it. Where they are not (bytes
-// without a token have none), the text is refused. (Profile: looking tokens up without fetching those to come took half of
-// the time.)
+// without a token have none), the text is refused. A character belongs to every token that has bytes of it. (Profile: looking
+// tokens up without fetching those to come took half of the time.)
 void TextModel::place_ranks(Bytes text, Bytes whole, std::span<const uint32_t> ids, Call& call) const {
-  constexpr size_t kAhead = 8;  // tokens between the one that is read, that whose bytes are fetched, and that whose place is
-  const Vocabulary& vocabulary = ranks.encoders->source();
   const size_t added = whole.size() - text.size(), place = static_cast<size_t>(text.data() - call.begin);
   const size_t moved = call.reader.origin(place);
   const bool is_straight = added == 0 && call.reader.is_straight(place, text.size()) && text.size() <= call.raw.size() - moved &&
                            std::memcmp(text.data(), call.raw.data() + moved, text.size()) == 0;
-  const uint8_t *at = whole.data(), *const end = at + whole.size();
   uint64_t* spans = call.spans->reserve(2 * ids.size());
+  const uint8_t* const end = whole.data() + whole.size();
+  bool is_whole;
+  if (is_straight) {
+    uint64_t chars = call.chars.begin_at(moved);
+    is_whole = each_token(whole, ids, call, [&](const uint8_t* at, size_t size) {
+      *spans++ = chars - (chars > 0 && !begins_char(*at));
+      *spans++ = chars += size - inner_bytes(at, size, end);
+    });
+    call.chars.move_to(moved + text.size(), chars);
+  } else {
+    is_whole = each_token(whole, ids, call, [&](const uint8_t* at, size_t size) {
+      const auto begin = static_cast<size_t>(at - whole.data());
+      const uint8_t *first = text.data() + begin - std::min(begin, added), *last = text.data() + std::max(begin + size, added) - added;
+      while (first > text.data() && !begins_char(*first)) --first;
+      if (last == first) ++last;  // the space before the text alone
+      call.write_span(first, last, std::exchange(spans, spans + 2));
+    });
+  }
+  if (!is_whole) return call.refuse();
+  call.spans->commit(2 * ids.size());
+}
+
+// Calls visit(place, size) for the bytes of each id in a text, and counts blanks. Returns false where it has other bytes.
+template <class Visit>
+bool TextModel::each_token(Bytes text, std::span<const uint32_t> ids, Call& call, const Visit& visit) const {
+  constexpr size_t kAhead = 8;  // tokens between the one that is read, that whose bytes are fetched, and that whose place is
+  const Vocabulary& vocabulary = ranks.encoders->source();
+  const uint8_t *at = text.data(), *const end = at + text.size();
   uint32_t* blanks = call.blanks == nullptr ? nullptr : call.blanks->reserve(2 * ids.size());
   for (size_t i = 0; i < ids.size(); ++i) {
     if (ids.size() - i > 2 * kAhead) vocabulary.prefetch_tokens(ids[i + 2 * kAhead], ids[i + kAhead]);
     std::string_view token;
     if (!vocabulary.token(ids[i], &token) || token.empty() || token.size() > static_cast<size_t>(end - at) ||
         !vocabulary.is_at(token, at, end))
-      return call.refuse();
-    const uint8_t* next = at + token.size();
-    if (is_straight) {
-      const auto begin = static_cast<size_t>(at - text.data());
-      spans[2 * i] = begin - bytes_before(text, begin) + moved;
-      spans[2 * i + 1] = begin + token.size() + bytes_after(text, begin + token.size()) + moved;
-    } else {
-      const auto begin = static_cast<size_t>(at - whole.data());
-      const uint8_t *first = text.data() + begin - std::min(begin, added), *last = text.data() + std::max(begin + token.size(), added) - added;
-      while (first > text.data() && !begins_char(*first)) --first;
-      if (last == first) ++last;  // the space before the text alone
-      call.write_span(first, last, spans + 2 * i);
-    }
+      return false;
+    visit(at, token.size());
     if (blanks != nullptr) put_blanks(token, blanks + 2 * i);
-    at = next;
+    at += token.size();
     call.scratch.word.pace.step(token.size());
   }
-  if (at != end) return call.refuse();
-  call.spans->commit(2 * ids.size());
   if (blanks != nullptr) call.blanks->commit(2 * ids.size());
+  return at == end;
 }
 
 }  // namespace tokcli

@@ -7,75 +7,10 @@
 #include <cstring>
 
 #include "base/watch.h"
+#include "text/char_place.h"
 #include "text/decimal.h"
-#include "text/utf8.h"
 
 namespace tokcli {
-namespace {
-
-// A place in a text: a byte, and the number of characters that begin before it. Spans are close to each other as a rule,
-// so a place moves from one to the next, on or back.
-class Place {
- public:
-  explicit Place(Bytes text) : text_(text) {}
-  size_t byte_of(uint64_t character) {
-    while (chars_ > character) step_back();
-    // the place is before the character that is looked for: at a byte that begins one, or at the end
-    while (at_ < text_.size() && (chars_ < character || !begins_char(text_[at_]))) chars_ += begins_char(text_[at_++]);
-    return at_;
-  }
-  uint64_t character_of(uint64_t byte) {
-    while (at_ > byte) step_back();
-    const size_t end = std::min<uint64_t>(byte, text_.size());
-    if (end - at_ <= sizeof(uint64_t) && text_.size() - at_ >= sizeof(uint64_t)) [[likely]] {
-      chars_ += chars_in(at_, end - at_);
-      return at_ = end, chars_;
-    }
-    if (at_ < ascii_begin_ || end > ascii_end_) {
-      for (; at_ < end; ++at_) chars_ += begins_char(text_[at_]);
-      ascii_begin_ = at_;
-      ascii_end_ = ascii_run(text_, at_);
-    }
-    chars_ += end - at_;
-    at_ = end;
-    return chars_;
-  }
-  size_t byte() const { return at_; }
-  // Returns whether a byte is so near before the place, or at it, that the characters between are counted at once.
-  bool is_near(uint64_t byte) const { return at_ - byte <= sizeof(uint64_t) && text_.size() - byte >= sizeof(uint64_t); }
-  uint64_t character_before(uint64_t byte) const { return chars_ - chars_in(byte, at_ - byte); }
-
- private:
-  void step_back() { chars_ -= begins_char(text_[--at_]); }
-  // Returns how many of the next bytes, at most eight of eight that may be read, begin a character.
-  size_t chars_in(size_t at, size_t size) const {
-    uint64_t bytes;
-    std::memcpy(&bytes, text_.data() + at, sizeof bytes);
-    constexpr uint64_t kEach = 0x0101010101010101u;
-    uint64_t wanted = size == sizeof bytes ? kEach : kEach & ((uint64_t{1} << 8 * size) - 1);
-    if constexpr (std::endian::native == std::endian::big) wanted = size == 0 ? 0 : kEach << 8 * (sizeof bytes - size);
-    const uint64_t inner = (bytes >> 7 & ~(bytes >> 6)) & wanted;  // 1 in each byte that goes on
-    return size - static_cast<size_t>(inner * kEach >> 56);        // the sum of all bytes is in the highest one
-  }
-  // Returns where a run of ASCII that begins at a place ends, or a place in it that is far away.
-  static size_t ascii_run(Bytes text, size_t at) {
-    constexpr size_t kFar = size_t{1} << 10;
-    const size_t most = std::min(text.size(), at + kFar);
-    uint64_t bytes;
-    for (; at + sizeof bytes <= most; at += sizeof bytes) {
-      std::memcpy(&bytes, text.data() + at, sizeof bytes);
-      if ((bytes & 0x8080808080808080u) != 0) break;
-    }
-    return at;
-  }
-  Bytes text_;
-  size_t at_ = 0;
-  size_t ascii_begin_ = 0, ascii_end_ = 0;  // all bytes from the first up to the second are ASCII
-  uint64_t chars_ = 0;
-};
-
-}  // namespace
-
 namespace {
 
 constexpr size_t kSpanBytes = 2 * sizeof(uint64_t);
@@ -139,25 +74,12 @@ char* write_spans(std::span<const uint32_t> ids, Bytes spans, uint64_t shift, ch
 // (Starts ascend, and so do ends; each has its own place.)
 void to_byte_spans(Bytes text, std::span<uint64_t> spans) {
   const bool has_bytes = is_ascii(text);
-  Place first(text), last(text);
+  CharPlace first(text), last(text);
   Pace pace;
   for (size_t i = 0; i + 1 < spans.size(); i += 2) {
     pace.step();
     spans[i] = has_bytes ? std::min<uint64_t>(spans[i], text.size()) : first.byte_of(spans[i]);
     spans[i + 1] = has_bytes ? std::min<uint64_t>(spans[i + 1], text.size()) : last.byte_of(spans[i + 1]);
-  }
-}
-
-void to_char_spans(Bytes text, std::span<uint64_t> spans) {
-  if (is_ascii(text)) return;
-  Place first(text), last(text);
-  Pace pace;
-  for (size_t i = 0; i + 1 < spans.size(); i += 2) {
-    pace.step();
-    // as a rule a span begins where the one before it ends, or soon after: then the text is walked only once
-    spans[i] = last.is_near(spans[i]) ? last.character_before(spans[i])
-                                      : (spans[i] >= last.byte() ? last : first).character_of(spans[i]);
-    spans[i + 1] = last.character_of(spans[i + 1]);
   }
 }
 

@@ -21,8 +21,6 @@ size_t most_span_text(bool has_ids, Bytes spans, uint64_t shift);
 // Turns spans in the characters of a text into spans in its bytes; what is after the last character ends with the text.
 // Characters begin at every byte that is not a continuation byte, so that any bytes are a text.
 void to_byte_spans(Bytes text, std::span<uint64_t> spans);
-// Turns spans in the bytes of UTF-8, each at the beginning of a character or at the end, into spans in its characters.
-void to_char_spans(Bytes text, std::span<uint64_t> spans);
 
 // Turns spans in a text that was changed into spans in the text before, and adds `shift`. `breaks` are pairs of a place in
 // the changed text and its origin in the other, in ascending order, the first place 0: up to the next pair, places and

@@ -1,8 +1,10 @@
 // Steps through UTF-8, one character at a time, and never past the end, whatever the bytes are.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "base/bytes.h"
 
@@ -13,6 +15,27 @@ inline bool begins_char(uint8_t byte) { return (byte & 0xC0) != 0x80; }
 
 // Returns the size in bytes of the character that begins with `lead`.
 inline size_t utf8_size(uint8_t lead) { return lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4; }
+
+// Returns how many of `size` bytes at `p`, at most eight, do not begin a character; eight may be read there.
+inline size_t inner_of_eight(const void* p, size_t size) {
+  uint64_t bytes;
+  std::memcpy(&bytes, p, sizeof bytes);
+  constexpr uint64_t kEach = 0x0101010101010101u;
+  uint64_t wanted = size == sizeof bytes ? kEach : kEach & ((uint64_t{1} << 8 * size) - 1);
+  if constexpr (std::endian::native == std::endian::big) wanted = size == 0 ? 0 : kEach << 8 * (sizeof bytes - size);
+  const uint64_t inner = (bytes >> 7 & ~(bytes >> 6)) & wanted;  // 1 in each such byte
+  return static_cast<size_t>(inner * kEach >> 56);               // the sum of all bytes is in the highest one
+}
+
+// Returns how many of `size` bytes at `p` do not begin a character; up to `end` may be read.
+inline size_t inner_bytes(const uint8_t* p, size_t size, const uint8_t* end) {
+  constexpr size_t kWord = sizeof(uint64_t);
+  size_t inner = 0;
+  for (; size > kWord; p += kWord, size -= kWord) inner += inner_of_eight(p, kWord);
+  if (static_cast<size_t>(end - p) >= kWord) return inner + inner_of_eight(p, size);
+  for (; size > 0; ++p, --size) inner += !begins_char(*p);
+  return inner;
+}
 
 // Returns the character at `p` < `end` and moves `p` after it. A character that the end cuts off is U+FFFD.
 inline uint32_t next_char(const uint8_t*& p, const uint8_t* end) {

@@ -2,7 +2,6 @@
 #include "tiktoken/decoder.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
 #include "base/watch.h"
@@ -56,16 +55,10 @@ namespace {
 bool goes_on(char byte) { return !begins_char(static_cast<uint8_t>(byte)); }
 
 // Returns how many bytes of a token do not begin a character. Those of most tokens are looked at together.
-size_t inner_bytes(std::string_view token, const Vocabulary& vocabulary) {
-  if (token.size() > sizeof(uint64_t) || !vocabulary.may_read(token.data(), sizeof(uint64_t)) ||
-      std::endian::native != std::endian::little)
+size_t inner_bytes_of(std::string_view token, const Vocabulary& vocabulary) {
+  if (token.size() > sizeof(uint64_t) || !vocabulary.may_read(token.data(), sizeof(uint64_t)))
     return static_cast<size_t>(std::count_if(token.begin(), token.end(), goes_on));
-  uint64_t eight;
-  std::memcpy(&eight, token.data(), sizeof eight);
-  constexpr uint64_t kEach = 0x0101010101010101u;
-  const uint64_t wanted = token.size() == sizeof eight ? kEach : kEach & ((uint64_t{1} << 8 * token.size()) - 1);
-  const uint64_t inner = (eight >> 7 & ~(eight >> 6)) & wanted;  // 1 in each such byte
-  return static_cast<size_t>(inner * kEach >> 56);               // the sum of all bytes is in the highest one
+  return inner_of_eight(token.data(), token.size());
 }
 
 // Writes the span of a token with this many characters, or bytes, of which `at` begin before it.
@@ -82,7 +75,7 @@ uint64_t* put_span(int64_t& at, bool begins_inside, size_t size, uint64_t* out) 
 std::optional<uint32_t> Decoder::spans(const IdView& ids, int64_t at, bool in_chars, uint64_t* out) const {
   return each_token(ids, [&](std::string_view bytes) {
     out = put_span(at, in_chars && !bytes.empty() && goes_on(bytes[0]),
-                   bytes.size() - (in_chars ? inner_bytes(bytes, vocabulary_) : 0), out);
+                   bytes.size() - (in_chars ? inner_bytes_of(bytes, vocabulary_) : 0), out);
   });
 }
 

@@ -103,8 +103,7 @@ nb::object PyTextModel::encode_with(nb::handle text, nb::handle raw, nb::handle 
     task.normalized_states = normalized_states;
     count += model_.encode(task, worker, refusal);
     if (spans == nullptr || refusal.is_refused) return;
-    if (spans->size() == 2 * given.ids->size()) to_char_spans(bytes, {spans->data(), spans->size()});
-    else refusal.is_refused = true;
+    refusal.is_refused = spans->size() != 2 * given.ids->size();
   };
   return ask(text, raw, normalized, encode, [&] { return make(count); }, spans != nullptr, spans == nullptr && given.threads == 1);
 }
