@@ -22,7 +22,7 @@ from typing import Any
 from protobuf import field, varint
 from support import parse_vocabulary
 
-from tokcli.engine.adapters.shortcut_tokenizer import adapted
+from tokcli.engine.tokenizer import Tokenizer
 from tokcli.errors import TokcliError
 
 FOLDER = Path(__file__).resolve().parent / "data" / "formats"
@@ -264,7 +264,7 @@ def run(library: Any, number: int, dice: random.Random) -> int:
         except BaseException as error:  # noqa: BLE001 (whatever the library raises; a panic is no Exception)
             theirs, refusal = None, error
         try:
-            ours = adapted("x", parse_vocabulary(data, "x"))
+            ours = Tokenizer("x", parse_vocabulary(data, "x"))
         except TokcliError as error:
             if theirs is not None:
                 rule = "an id twice" if "has already" in str(error) else "other"

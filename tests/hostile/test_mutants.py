@@ -31,4 +31,4 @@ def test_of_two_pieces_with_the_name_of_a_byte_the_byte_is_taken() -> None:
     )
     model = parse_vocabulary(data + field(2, b"\x18\x03\x98\x02\x01") + field(3, b"\x18\0"), "x.model")
     assert model.encode("A", frozenset()) == [0x41 + 1]  # type: ignore[union-attr]
-    assert model.encode_in_python("A", frozenset()) == [0x41 + 1]  # type: ignore[union-attr]
+    assert model.encode("A", frozenset()) == [0x41 + 1]  # type: ignore[union-attr]

@@ -120,7 +120,7 @@ print(len({id(encoding) for encoding, _ in found}), len({ids for _, ids in found
     assert run(code).stdout.split() == ["2", "2"]
 
 
-@pytest.mark.parametrize("first", ["mergeable_ranks", "native", "reference"])
+@pytest.mark.parametrize("first", ["mergeable_ranks", "native_tokens", "reference"])
 def test_two_encodings_are_loaded_at_once_by_many_threads(first: str) -> None:
     encodings = [opened(name) for name in ("r50k_base", "p50k_base")]
     begin = threading.Barrier(8)
@@ -128,7 +128,7 @@ def test_two_encodings_are_loaded_at_once_by_many_threads(first: str) -> None:
     def work(number: int) -> list[int]:
         begin.wait()
         encoding = encodings[number % 2]
-        getattr(encoding.tokenizer, first if number < 4 else "decoder")
+        getattr(encoding.tokenizer.inner, first if number < 4 else "decoder")
         return encoding.encode(encoding.decode(encoding.encode("hello world")))
 
     with ThreadPoolExecutor(8) as pool:
@@ -184,7 +184,7 @@ def test_a_child_reads_ranks_while_a_thread_of_its_parent_does() -> None:
 ranks = {bytes([byte]): byte for byte in range(256)}
 def encoding(load):
     made = tokcli.Encoding("x", pat_str=".+", mergeable_ranks=ranks, special_tokens={})
-    made.tokenizer._load_ranks = load
+    made.tokenizer.inner._load_ranks = load
     return made
 inside, leave = threading.Event(), threading.Event()
 def slowly():

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from tokcli.cli.options import Special
     from tokcli.cli.record import Record
     from tokcli.cli.walk.found_texts import FoundTexts
-    from tokcli.engine.adapters.record_runs import Records
     from tokcli.engine.encoding import Encoding
+    from tokcli.engine.roles.record_runs import Records
     from tokcli.engine.stream.chunks import Chunk, Utf8Errors
     from tokcli.engine.stream.utf8 import AnyChunk
 

@@ -15,8 +15,8 @@ from tokcli.engine.encoding_vocabulary import EncodingVocabulary
 from tokcli.engine.stream import special_tokens as special
 from tokcli.engine.stream.chunks import Chunk
 from tokcli.engine.stream.utf8 import without_surrogates
-from tokcli.engine.tiktoken.rank_tokenizer import RankTokenizer
-from tokcli.engine.tiktoken.rank_vocabulary import unknown_id
+from tokcli.engine.tiktoken.rank_vocabulary import RankVocabulary, unknown_id
+from tokcli.engine.tokenizer import Tokenizer
 from tokcli.engine.tokens import Tokens, pairs_of, spans_of
 from tokcli.errors import TokcliError, UnknownTokenError, VocabularySizeError
 
@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from tokcli.engine.text_decoder import TextDecoder
-    from tokcli.engine.tokenizer import Tokenizer
+    from tokcli.engine.files import TextDecoder
 
     Decoded = TypeVar("Decoded", str, bytes)
     Reopen: TypeAlias = tuple[Callable[..., "Encoding"], tuple[Any, ...]]
@@ -75,7 +74,7 @@ class Encoding(EncodingVocabulary):
         arguments.check_ranks(mergeable_ranks, name)
         for text, argument in [(pat_str, "pat_str"), *((token, "special_tokens") for token in special_tokens)]:
             arguments.check_utf8(text, argument)
-        self._set_up(name, RankTokenizer.of(name, pat_str, mergeable_ranks, special_tokens), None)
+        self._set_up(name, Tokenizer(name, RankVocabulary.of(name, pat_str, mergeable_ranks, special_tokens)), None)
         if explicit_n_vocab:
             tokens = len(mergeable_ranks) + len(special_tokens)
             if tokens != explicit_n_vocab or self.max_token_value != explicit_n_vocab - 1:
@@ -202,12 +201,13 @@ class Encoding(EncodingVocabulary):
         """
         allowed = self._check_special(text, allowed_special, disallowed_special)
         text.encode()  # UnicodeEncodeError for a lone surrogate, as tiktoken
-        return self._rank_tokenizer("encode_with_unstable").encode_unstable(text, allowed)
+        ranks = self._ranks_for("encode_with_unstable")
+        return ranks.encode_unstable(text, allowed, self.tokenizer.encode)
 
-    def _rank_tokenizer(self, method: str) -> RankTokenizer:
-        if not isinstance(self.tokenizer, RankTokenizer):
+    def _ranks_for(self, method: str) -> RankVocabulary:
+        if not isinstance(self.tokenizer.inner, RankVocabulary):
             raise TokcliError(f"{self.name}: {method} is only for tiktoken's encodings")
-        return self.tokenizer
+        return self.tokenizer.inner
 
     def encode_single_token(self, text_or_bytes: str | bytes) -> int:
         """Return the id of a text that is one token, special or not; UnknownTokenError, a KeyError, for any other."""
@@ -230,8 +230,8 @@ class Encoding(EncodingVocabulary):
         try:
             return self.encode_ordinary(text.decode())
         except UnicodeDecodeError as error:
-            tokenizer = self._rank_tokenizer("encoding bytes that are not UTF-8")
-            return tokenizer.encode_with_tail(text[: error.start].decode(), text[error.start :])
+            ranks = self._ranks_for("encoding bytes that are not UTF-8")
+            return ranks.encode_with_tail(text[: error.start].decode(), text[error.start :])
 
     # --- beyond tiktoken ---------------------------------------------------------------------------------------------
 
@@ -334,7 +334,9 @@ class Encoding(EncodingVocabulary):
         if not isinstance(tokens, list):
             arguments.check_sequence(tokens, name)
         try:
-            return decode(tokens if isinstance(self.tokenizer, RankTokenizer) else arguments.token_ids(tokens, name))
+            return decode(
+                tokens if isinstance(self.tokenizer.inner, RankVocabulary) else arguments.token_ids(tokens, name)
+            )
         except (TypeError, ValueError, OverflowError):
             arguments.token_ids(tokens, name)  # names the first that is wrong
             raise

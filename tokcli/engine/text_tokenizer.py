@@ -1,7 +1,7 @@
-"""`TextTokenizer`: the interface of a tokenizer that turns whole texts into ids by rules of its own.
+"""`TextTokenizer`: the interface of the rules of a tokenizer, which turn whole texts into ids in Python.
 
-The families (tokenizer.json, SentencePiece, llama.cpp, minbpe) derive from it, and inherit its default
-implementations. Streams, arrays and batches are left to the adapters in adapters/.
+The families (ranks, tokenizer.json, SentencePiece, llama.cpp, minbpe) derive from it, and inherit its default
+implementations. Streams, batches and native code are left to `Tokenizer`.
 """
 
 from __future__ import annotations
@@ -9,13 +9,14 @@ from __future__ import annotations
 from array import array
 from typing import TYPE_CHECKING, Protocol
 
-from tokcli.engine.stream.utf8 import without_surrogates
+from tokcli.engine.stream.utf8 import plain_text
 from tokcli.engine.token_vocabulary import TokenVocabulary
 from tokcli.engine.tokens import Tokens
 
 if TYPE_CHECKING:
-    from tokcli.engine.native_models.twins import RecordEncoder, TextOrUtf8, TextTwin
+    from tokcli.engine.native_models.twins import RecordEncoder, TextTwin, TwinFor
     from tokcli.engine.shortcut.shortcut import DecodingFacts, Shortcut
+    from tokcli.engine.stream.utf8 import TextOrUtf8
 
 Pairs = list[tuple[int, int]]
 NextTokens = tuple[Tokens, float]
@@ -35,14 +36,10 @@ class TextTokenizer(TokenVocabulary, Protocol):
 
     def encode_array(self, text: TextOrUtf8, allowed: frozenset[str]) -> memoryview:
         """Return the ids of a text as an array (uint32)."""
-        if self.native is not None and (ids := self.native.encode_array(text, allowed)) is not None:
-            return ids
         return memoryview(array("I", self.encode(plain_text(text), allowed)))
 
     def count(self, text: TextOrUtf8, allowed: frozenset[str]) -> int:
         """Return the number of ids of a text."""
-        if self.native is not None and (count := self.native.count(text, allowed)) is not None:
-            return count
         return len(self.encode(plain_text(text), allowed))
 
     def encode_next(
@@ -54,13 +51,12 @@ class TextTokenizer(TokenVocabulary, Protocol):
         override it. `before` is a letter that stands for the text before, "" at the beginning. With `places` the tokens
         have their places in the text; InputError where these are not known.
         """
-        found = None if self.native is None else self.native.encode_next(text, total, begins=not before, places=places)
-        return self.whole.encode_next(text, allowed, before, total, places=places) if found is None else found
+        return self.whole.encode_next(text, allowed, before, total, places=places)
 
     def for_records(self, data: bytes, allowed: frozenset[str]) -> RecordEncoder | None:
-        """Return the native code that encodes all records in a buffer of UTF-8; None where they go one by one."""
-        del data
-        return None if self.native is None else self.native.for_records(allowed)
+        """Return the native code that encodes all records in a buffer of UTF-8, if there is such without a twin."""
+        del data, allowed
+        return None
 
     def encode_spans(self, text: str, allowed: frozenset[str]) -> Tokens:
         """Return the tokens of a text with their places; InputError where these are not known."""
@@ -90,10 +86,10 @@ class TextTokenizer(TokenVocabulary, Protocol):
         return None
 
     @property
-    def placing_twin(self) -> TextTwin | None:
-        """The native twin, if it finds all that `finish` needs of the places of tokens."""
+    def twins(self) -> TwinFor | None:
+        """The function that gives the native twin for the special tokens that become their id, if there is a twin."""
         native = self.native
-        return native if native is not None and (native.counts_blanks or not self.trims_spans) else None
+        return None if native is None else lambda _allowed: native
 
     @property
     def is_native(self) -> bool:
@@ -134,11 +130,11 @@ class TextTokenizer(TokenVocabulary, Protocol):
         except UnicodeDecodeError:
             return None
 
+    @property
+    def is_own_text_normalized(self) -> bool:
+        """Whether a text that `own_text` gave is normalized already: then `encode_own_text` encodes it."""
+        return False
+
     def encode_own_text(self, text: str) -> list[int]:
         """Return the ids of a text that `own_text` gave, without what the tokenizer puts before other texts."""
         return self.encode(text, frozenset())
-
-
-def plain_text(text: TextOrUtf8) -> str:
-    """Return a text as a str without lone surrogates."""
-    return str(text, "utf-8") if isinstance(text, memoryview) else without_surrogates(text)

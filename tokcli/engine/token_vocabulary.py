@@ -50,6 +50,14 @@ class TokenVocabulary(Protocol):
     def decode(self, ids: Sequence[int]) -> bytes:
         """Return the bytes of ids; UnknownTokenError for an id that the vocabulary lacks."""
 
+    def decode_array(self, ids: memoryview) -> bytes:
+        """Return the bytes of an array of ids (uint32 or uint16); UnknownTokenError as in `decode`."""
+        return self.decode(ids.tolist())
+
+    def decode_text(self, ids: Sequence[int]) -> str:
+        """Return the text of ids, with U+FFFD for bytes that are not UTF-8; UnknownTokenError as in `decode`."""
+        return self.decode(ids).decode("utf-8", "replace")
+
     def decode_stream(self) -> ByteDecoder | None:
         """Return a decoder of ids that come a few at a time; None where `decode` does, since each decodes by itself."""
         return None

@@ -1,86 +1,110 @@
-"""`Tokenizer`: the interface of any tokenizer, which `Encoding` and the commands use, role by role.
+"""`Tokenizer`: the one tokenizer, which `Encoding` and the commands use, for vocabularies of any family.
 
-`RankTokenizer` (tiktoken/) is one, by ranks and a pattern. The families that turn whole texts into ids are
-`TextTokenizer`s, and the two adapters in adapters/ make `Tokenizer`s of them.
+The rules of a family (`TextTokenizer`) say what a text becomes; executor.py encodes whole texts by their
+native twin or by themselves. Here are parts of streams, records, places and pieces; roles/ has what reads streams, and
+what is known of tokens.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Protocol
+from contextlib import suppress
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from tokcli.engine.base.arguments import NONE
-from tokcli.engine.stream.chunks import PLAIN, ReadOptions
-from tokcli.engine.token_vocabulary import TokenVocabulary
+from tokcli.engine.executor import Executor
+from tokcli.engine.native_models.rank_models import twin_of_ranks
+from tokcli.engine.pretokenizers.pretokenizer import PreTokenizer
+from tokcli.engine.roles.lookups import Lookups
+from tokcli.engine.roles.readers import PatternReader, PrefixReader, Reader, ShortcutReader, WholeReader
+from tokcli.engine.stream.chunks import PLAIN, Chunk, ReadOptions
+from tokcli.engine.stream.utf8 import (
+    PartOfText,
+    SplitText,
+    allowed_in,
+    special_finder,
+    text_or_utf8,
+    valid_utf8,
+    without_surrogates,
+)
+from tokcli.engine.tiktoken.native_encoder import native_splitter
+from tokcli.engine.tiktoken.rank_vocabulary import RankVocabulary
+from tokcli.engine.tokens import Tokens, joined_ids
+from tokcli.errors import PatternError, TokcliError
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-    from tokcli.engine.bpe.bpe import MergeStep
-    from tokcli.engine.bpe.merges import ParentTable
-    from tokcli.engine.native_models.twins import RecordEncoder
-    from tokcli.engine.pretokenizers.pretokenizer import PreTokenizer
-    from tokcli.engine.stream.chunks import Blocks, Chunk
-    from tokcli.engine.stream.utf8 import AnyChunk, SplitText
+    from tokcli.engine.native_models.twins import RecordEncoder, TwinFor
+    from tokcli.engine.shortcut.shortcut import Shortcut
+    from tokcli.engine.stream.chunks import Blocks
+    from tokcli.engine.stream.utf8 import AnyChunk
     from tokcli.engine.text_tokenizer import TextTokenizer
-    from tokcli.engine.tokens import Tokens
 
 
-class WholeTexts(Protocol):
-    """Turns whole texts into ids.
+class Streams(Executor):
+    """Reads streams of bytes in parts, and turns these into ids or pieces, one after another or many at once.
 
-    `allowed` are the special tokens that become their id; all others are ordinary text. Arrays of ids are memoryviews
-    of uint32; `threads` is the number of threads to use.
+    `ranked` are the ranks that give the ids of texts, and the pattern by which streams are cut, if there are such: the
+    rules themselves, or those of their shortcut. `parts` encodes parts of streams, which have the space already that
+    may be put before a text. `knows_pieces`: the pattern splits any text as the rules do.
     """
 
-    def encode(self, text: str, allowed: frozenset[str] = NONE) -> list[int]:
-        """Return the ids of a text."""
-
-    def count(self, text: str) -> int:
-        """Return the number of ids of a text."""
-
-    def encode_array(self, text: str) -> memoryview:
-        """Return the ids of a text as an array."""
-
-    def encode_bytes(self, data: bytes) -> memoryview:
-        """Return the ids of bytes as an array; UnicodeDecodeError where they must be UTF-8 and are not."""
-
-    def encode_batch(self, texts: Sequence[str], threads: int) -> list[list[int]]:
-        """Return the ids of each text."""
-
-    def encode_array_batch(self, texts: Sequence[str], threads: int) -> tuple[memoryview, memoryview]:
-        """Return the ids of all texts in one array, and len(texts) + 1 offsets (uint64) at which each text's begin."""
-
-
-class Streams(Protocol):
-    """Reads streams of bytes in parts, and turns these into ids or pieces, one after another or many at once."""
+    reader: Reader
+    ranked: RankVocabulary | None
+    parts: Executor
+    knows_pieces: bool
 
     def read_chunks(self, blocks: Blocks, options: ReadOptions = PLAIN) -> Iterator[Chunk]:
         """Yield blocks of bytes as chunks of text whose ids, in a row, are those of the whole input.
 
         Special tokens in `refused` raise DisallowedSpecialTokenError.
         """
+        return self.reader.read_chunks(blocks, options)
 
     def read_parts(self, blocks: Blocks, options: ReadOptions = PLAIN) -> Iterator[AnyChunk]:
         """Yield blocks of bytes in the form that is encoded fastest: UTF-8 where native code takes it, else chunks."""
+        return self.reader.read_parts(blocks, options)
 
     def read_split(self, blocks: Blocks, options: ReadOptions = PLAIN) -> Iterator[SplitText | Chunk]:
         """Yield blocks of bytes as text with its pieces where native code splits it, else as chunks to be split."""
+        return self.reader.read_split(blocks, options)
 
     def read_whole(self, blocks: Blocks, options: ReadOptions = PLAIN) -> Chunk | None:
         """Return blocks of bytes as one chunk; None where they are empty, InputError above MAX_PIECE_BYTES."""
+        return self.reader.read_whole(blocks, options)
 
     def cuts_at(self, data: bytes, at: int) -> bool:
         """Return whether streams may be cut at byte `at` of UTF-8: both sides then have the ids of the whole."""
-
-    def split_chunk(self, chunk: Chunk) -> list[bytes]:
-        """Return the pieces of a chunk; a special token is one piece."""
+        return self.reader.cuts_at(data, at)
 
     def encode_part(self, part: AnyChunk) -> memoryview:
-        """Return the ids of a part of a stream as an array."""
+        """Return the ids of a part of a stream as an array (uint32)."""
+        if isinstance(part, PartOfText):
+            return part.encode()
+        if self.ranked is not None and self._is_known(part):
+            return self.ranked.encode_known(part)
+        return self._for(part).encode_array(text_or_utf8(part), allowed_in(part))
 
     def count_part(self, part: AnyChunk) -> int:
         """Return the number of ids of a part of a stream."""
+        if isinstance(part, PartOfText):
+            return part.count()
+        if self.ranked is not None and self._is_known(part):
+            return self.ranked.count_known(part)
+        return self._for(part).count(text_or_utf8(part), allowed_in(part))
+
+    def _is_known(self, part: AnyChunk) -> TypeGuard[SplitText | Chunk]:
+        """Return whether ranks alone encode a part: a special token, bytes that are not UTF-8, or known pieces."""
+        if isinstance(part, Chunk):
+            is_cut = part.allowed is None and bool(part.special or part.tail)
+            return is_cut or (self.knows_pieces and part.pieces is not None)
+        return isinstance(part, SplitText) and (part.is_noise or self.knows_pieces)
+
+    def _for(self, part: AnyChunk) -> Executor:
+        """Return what encodes a part of a stream, or a chunk that is a whole text."""
+        return self if isinstance(part, Chunk) and part.allowed is not None else self.parts
 
     def for_records(self, data: bytes, options: ReadOptions = PLAIN, *, is_utf8: bool = False) -> RecordEncoder | None:
         """Return the native code that encodes all records in a buffer at once; None where they go one by one.
@@ -88,19 +112,35 @@ class Streams(Protocol):
         Records go one by one where a special token that the options name may occur in `data`, or where `data` is not
         all UTF-8 and `options.errors` is not "bytes". Where `is_utf8`, the caller knows that it is all UTF-8.
         """
+        if special_finder(options.refused).is_in(data):
+            return None
+        if is_utf8 or valid_utf8(data) == len(data):
+            twin = None if self.twin is None else self.twin(options.allowed)
+            return self.inner.for_records(data, options.allowed) if twin is None else twin.for_records(options.allowed)
+        if self.ranked is None or not self.knows_pieces or options.errors != "bytes":
+            return None
+        return self.ranked.for_noise(data, self.reader.cut_out(options))
 
-
-class Places(Protocol):
-    """Turns parts of streams into tokens with their places."""
+    # --- places ------------------------------------------------------------------------------------------------------
 
     def encode_spans(self, part: AnyChunk) -> Tokens:
         """Return the tokens of a part with their places in characters; InputError where these are not known."""
+        if isinstance(part, PartOfText):
+            return part.encode_spans()
+        if isinstance(self.inner, RankVocabulary):
+            ids = self.encode_part(part)
+            return Tokens(ids, spans=self.inner.token_spans(ids))
+        return self._for(part).place(text_or_utf8(part), allowed_in(part))
 
     def part_ends(self, part: AnyChunk, size: int) -> Sequence[int]:
         """Return the bytes at which parts of a part end that `encode_part_spans` takes one by one.
 
-        Each has `size` bytes or a few more. There are none where `encode_spans` has to take all of it.
+        Each has `size` bytes or a few more. There are none where `encode_spans` has to take all of it, which is the
+        rule where streams are cut by a pattern: their parts are short.
         """
+        if self.ranked is not None or self.twin is None or self.inner.trims_spans or not isinstance(part, memoryview):
+            return ()
+        return self.twin(NONE).part_ends(part, size) or ()
 
     def encode_part_spans(self, part: memoryview, *, begins: bool, ends: bool) -> Tokens | None:
         """Return the tokens of a part that `part_ends` gave, with their places in its characters.
@@ -108,72 +148,192 @@ class Places(Protocol):
         `begins` and `ends` say whether what it was cut out of begins and ends with it. Return None for a part whose
         places only `encode_spans` of the whole tells.
         """
+        return None if self.twin is None else self.twin(NONE).encode_spans(part, NONE, begins=begins, ends=ends)
 
 
-class Pieces(Protocol):
-    """Turns pieces into ids, which are not split again."""
+class Pieces(Streams):
+    """Splits texts into pieces, and turns pieces into ids, which are not split again."""
+
+    def split(self, text: str) -> list[str]:
+        """Return the pieces of a text as they occur in it; joined, they are the text."""
+        return self.inner.split(without_surrogates(text))
+
+    def split_chunk(self, chunk: Chunk) -> list[bytes]:
+        """Return the pieces of a chunk; a special token is one piece."""
+        shortcut = self.inner.shortcut
+        is_plain = self.knows_pieces or (shortcut is not None and shortcut.is_plain(chunk.text))
+        if self.ranked is not None and (is_plain or self._is_known(chunk)):
+            return self.ranked.split_chunk(chunk)
+        return [piece.encode() for piece in self.inner.split(chunk.text)]
 
     def encode_piece(self, piece: bytes) -> list[int]:
-        """Return the ids of one piece, which is not split again."""
+        """Return the ids of one piece, which is not split again where ranks encode it; else it is a text of its own."""
+        if isinstance(self.inner, RankVocabulary):
+            return self.inner.encode_piece(piece)
+        return self.encode(piece.decode("utf-8", "replace"))
 
     def count_pieces(self, pieces: list[bytes]) -> list[int]:
-        """Return the number of ids of each piece."""
+        """Return the number of ids of each piece, as `encode_piece` gives them."""
+        if isinstance(self.inner, RankVocabulary):
+            return self.inner.count_pieces(pieces)
+        return [len(self.encode_piece(piece)) for piece in pieces]
 
     def encode_each(self, part: SplitText) -> tuple[Buffer, bytes] | None:
-        """Return the ids of a part and the number of ids of each piece (both uint32); None if only Python can do so."""
-
-    def merge_steps(self, piece: bytes) -> Iterator[MergeStep] | None:
-        """Yield each merge of a piece, from bytes to tokens; None where only the parents of its ids tell the merges."""
+        """Return the ids of a part and the number of ids of each piece (uint32); None where texts are encoded whole."""
+        return None if self.ranked is None or self.ranked.pieces is None else self.ranked.pieces.encode_each(part)
 
     def encode_own_texts(self, ids: Iterable[int]) -> Iterator[tuple[int, Sequence[int]]]:
-        """Yield (id, ids of the text that it stands for) for those ids that stand for a text by themselves."""
+        """Yield (id, ids of the text that it stands for) for those ids that stand for a text by themselves.
+
+        Of ranks, also those whose bytes are no text: these are encoded as one piece. Where a text cannot be encoded,
+        there are no ids.
+        """
+        rules = self.inner.whole if self.ranked is None else self.inner
+        texts: dict[int, str] = {}
+        for number in ids:
+            if (text := rules.own_text(number)) is None:
+                if isinstance(rules, RankVocabulary):
+                    yield number, rules.encode_piece(rules.token_bytes()[number])
+            elif rules.is_own_text_normalized:
+                yield number, _or_nothing(rules.encode_own_text, text)
+            else:
+                texts[number] = text
+        try:
+            made: Iterable[Sequence[int]] = self.encode_batch(list(texts.values()), 1)
+        except TokcliError:  # one of them cannot be encoded
+            made = (_or_nothing(self.encode, text) for text in texts.values())
+        yield from zip(texts, made, strict=True)
 
 
-class Tokenizer(TokenVocabulary, WholeTexts, Streams, Places, Pieces, Protocol):
-    """A vocabulary with all ways from text to ids and back."""
+def _or_nothing(encode: Any, text: str) -> Sequence[int]:
+    with suppress(TokcliError):
+        ids: Sequence[int] = encode(text)
+        return ids
+    return ()
 
-    @property
-    def name(self) -> str:
-        """The name of the vocabulary in messages."""
 
-    @property
-    def pretokenizer(self) -> PreTokenizer | None:
-        """The pattern that alone cuts text into pieces; None where there is none, or other parts cut text too."""
+class Tokenizer(Pieces, Lookups):
+    """A tokenizer, called `name` in messages, with all ways from text to ids and back.
+
+    `inner` are its rules: they may be compiled, and then know less than their file; `rules` know all that it says.
+    Without `cuts_long_texts`, a long text that ranks do not cut is always seen whole.
+    """
+
+    def __init__(self, name: str, inner: TextTokenizer, *, cuts_long_texts: bool = True) -> None:
+        super().__init__(inner)
+        self.name, self.max_id, self.special_tokens = name, inner.max_id, dict(inner.special_tokens)
+        self._whole_reader = WholeReader(name, self, cuts_long_texts=cuts_long_texts)
+        self.parts: Executor = self
+        shortcut = inner.shortcut
+        if isinstance(inner, RankVocabulary):
+            self.ranked, self.reader, self.knows_pieces = inner, PatternReader(inner), True
+        elif shortcut is not None:
+            self.ranked, self.knows_pieces = _ranks_of(name, shortcut), not shortcut.looks_at_text
+            # added tokens that are not special are always found, whatever is allowed
+            always = frozenset(shortcut.added.keys() - self.special_tokens.keys())
+            reader = PrefixReader if shortcut.prefix_space else ShortcutReader
+            self.reader = reader(self.ranked, self._whole_reader, always, splits_all=self.knows_pieces)
+            self.parts = Executor(self.ranked) if shortcut.prefix_space else self
+        else:
+            self.ranked, self.reader, self.knows_pieces = None, self._whole_reader, False
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if isinstance(self.inner, RankVocabulary):
+            return Tokenizer, (self.name, self.inner)
+        rules: Any = self.rules
+        # the names of a dataclass's fields (the module dataclasses takes 0.5 ms to load)
+        given = {name: getattr(rules, name) for name in rules.__match_args__}
+        given.pop("_cache", None)
+        return _restore, (self.name, type(rules), given)
+
+    @cached_property
+    def twin(self) -> TwinFor | None:
+        """The function that gives the native twin for the special tokens that become ids, if there is a twin."""
+        shortcut = self.inner.shortcut
+        if self.ranked is None or shortcut is None:
+            return self.inner.twins
+        return (
+            None
+            if self.ranked.opened is None
+            else twin_of_ranks(
+                self.ranked.opened,
+                native_splitter(self.ranked.pretokenizer),
+                shortcut.added,
+                self.special_tokens,
+                exceptions=shortcut.unsafe,
+                exact=shortcut.load_exact(),
+                form=shortcut.form,
+                puts_space=shortcut.prefix_space,
+                hides_tokens=shortcut.hides_tokens,
+                image=shortcut.load_image(),
+            )
+        )
 
     @property
     def rules(self) -> TextTokenizer | None:
-        """The tokenizer of whole texts behind this one, with everything its file says; None for ranks and a pattern."""
-
-    @property
-    def is_native(self) -> bool:
-        """Whether native code does the work."""
+        """The rules with everything that their file says, which is read if it has to be; None for ranks."""
+        return None if isinstance(self.inner, RankVocabulary) else self.inner.whole
 
     @property
     def sees_whole_texts(self) -> bool:
         """Whether the tokenizer is more than ranks and a pattern: templates and offsets then need the whole text."""
+        return not isinstance(self.inner, RankVocabulary)
+
+    @property
+    def is_native(self) -> bool:
+        """Whether native code does the work."""
+        return self.twin is not None or self.inner.is_native
 
     @property
     def changes_text(self) -> bool:
         """Whether tokens may have other bytes than the text that they encode, as after a normalizer."""
+        shortcut = self.inner.shortcut
+        if shortcut is not None:
+            return shortcut.form is not None or shortcut.prefix_space
+        return self.ranked is None
 
     @property
     def puts_space_first(self) -> bool:
         """Whether `read_parts` adds a space before the text that is not in the input."""
+        return self.inner.shortcut is not None and self.inner.shortcut.prefix_space
 
-    def decode_array(self, ids: memoryview) -> bytes:
-        """Return the bytes of an array of ids (uint32 or uint16); UnknownTokenError as in `decode`."""
+    @cached_property
+    def pretokenizer(self) -> PreTokenizer | None:
+        """The pattern that alone cuts text into pieces; None where there is none, or other parts cut text too.
 
-    def decode_text(self, ids: Sequence[int]) -> str:
-        """Return the text of ids, with U+FFFD for bytes that are not UTF-8; UnknownTokenError as in `decode`."""
+        Also None where it has syntax that only Oniguruma knows.
+        """
+        if isinstance(self.inner, RankVocabulary):
+            return self.inner.pretokenizer
+        pat_str = self.inner.whole.single_pattern
+        with suppress(PatternError):
+            return None if pat_str is None else PreTokenizer(pat_str)
+        return None
 
-    def ranks(self) -> dict[bytes, int]:
-        """Return the ids of all tokens that are not special."""
+    def encode_bytes(self, data: bytes) -> memoryview:
+        """Return the ids of bytes as an array. UnicodeDecodeError where they must be UTF-8 and are not.
 
-    def id_of(self, token: bytes) -> int | None:
-        """Return the id of a token, special or not; None where there is none."""
+        Ranks take any bytes, as `--errors bytes` does.
+        """
+        if valid_utf8(data) == len(data):
+            return self.encode_array(memoryview(data))
+        if not isinstance(self.inner, RankVocabulary):
+            data.decode()  # raises the error
+        return joined_ids(list(map(self.encode_part, self.read_parts([data], ReadOptions("bytes")))))
 
-    def is_special(self, number: int) -> bool:
-        """Return whether an id is that of a special token, and of no other token."""
 
-    def all_parents(self) -> ParentTable:
-        """Return the parents of every id; VocabularyError where ids are too large for a table."""
+def _ranks_of(name: str, shortcut: Shortcut) -> RankVocabulary:
+    """Return the ranks of a shortcut, in which all added tokens are special."""
+    return RankVocabulary(
+        name,
+        pat_str=shortcut.pat_str,
+        special_tokens=shortcut.added,
+        max_rank=shortcut.max_id,
+        load_ranks=shortcut.load_ranks,
+        load_image=shortcut.load_image,
+    )
+
+
+def _restore(name: str, rules: type[Any], given: dict[str, Any]) -> Tokenizer:
+    """Return the tokenizer that was pickled, made from the fields of its rules without their caches."""
+    return Tokenizer(name, rules(**given))

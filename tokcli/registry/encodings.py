@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from tokcli.engine.base import arguments
 from tokcli.engine.encoding import Encoding
 from tokcli.engine.pretokenizers.pretokenizer import ALL, pattern_from
+from tokcli.engine.tokenizer import Tokenizer
 from tokcli.errors import NoPatternError, VocabularyError
 from tokcli.registry.catalog import CATALOG
 from tokcli.registry.folders import untrusted_cache
@@ -226,7 +227,7 @@ def encoding_of(
             raise VocabularyError(
                 f"{shown}: this file defines its own pattern and special tokens", "Load it without others."
             )
-        return Encoding.of(name, _files().adapted(name, vocabulary))
+        return Encoding.of(name, Tokenizer(name, vocabulary))
     pat_str = resolve_pattern(pattern) if pattern is not None else vocabulary.pat_str
     if pat_str is None:
         if needs_pattern:

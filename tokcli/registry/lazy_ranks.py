@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from tokcli.engine import backend
-from tokcli.engine.tiktoken.rank_tokenizer import RankTokenizer
+from tokcli.engine.tiktoken.rank_vocabulary import RankVocabulary
+from tokcli.engine.tokenizer import Tokenizer
 from tokcli.registry.folders import map_file, private_dir
 
 if TYPE_CHECKING:
@@ -41,9 +42,9 @@ class LazyRanks:
         self.load_ranks, self.load_image = load_ranks, load_image
         self.max_rank, self.special_tokens, self.pat_str = max_rank, special_tokens, pat_str
 
-    def tokenizer(self, name: str, pat_str: str) -> RankTokenizer:
+    def tokenizer(self, name: str, pat_str: str) -> Tokenizer:
         """Return the tokenizer that splits text by `pat_str` and merges by these ranks; messages call it `name`."""
-        return RankTokenizer(
+        ranks = RankVocabulary(
             name,
             pat_str=pat_str,
             special_tokens=self.special_tokens,
@@ -51,6 +52,7 @@ class LazyRanks:
             load_ranks=self.load_ranks,
             load_image=self.load_image,
         )
+        return Tokenizer(name, ranks)
 
 
 def load_image(path: str, sha256: str) -> Buffer:

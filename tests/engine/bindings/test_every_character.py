@@ -105,7 +105,7 @@ def assert_alike(parts: Pipeline, text: str) -> None:
     """The twin gives the ids of the Python code, and their places."""
     native = parts.native
     assert native is not None
-    found, expected = native.encode_spans(text, NONE), parts.place_in_python(text, NONE)
+    found, expected = native.encode_spans(text, NONE), parts.encode_spans(text, NONE)
     assert native.encode(text, NONE) == list(expected.ids), ascii(text)
     assert found is not None
     assert (found.ids, found.spans) == (expected.ids, expected.spans), ascii(text)

@@ -54,7 +54,7 @@ def assert_twins(tokenizer: SentencePiece | Pipeline, text: str, allowed: frozen
     native = tokenizer.native
     assert native is not None
     ids = native.encode(text, allowed)
-    assert ids == list(tokenizer.encode_in_python(text, allowed))
+    assert ids == list(tokenizer.encode(text, allowed))
     assert native.count(text, allowed) == len(ids)
     array = native.encode_array(text, allowed)
     assert array is not None
@@ -65,7 +65,7 @@ def assert_twins(tokenizer: SentencePiece | Pipeline, text: str, allowed: frozen
 
 def assert_places(tokenizer: SentencePiece | Pipeline, text: str, allowed: frozenset[str]) -> None:
     """The twin finds the places that the Python code finds, or none; its image finds them, too."""
-    native, expected = tokenizer.native, tokenizer.place_in_python(text, allowed)
+    native, expected = tokenizer.native, tokenizer.encode_spans(text, allowed)
     assert native is not None
     for twin in (native, native, reopened(native)):  # the second time, words are in its cache
         found = twin.encode_spans(text, allowed)
@@ -137,7 +137,7 @@ def test_a_way_that_only_a_large_sum_has_is_not_taken_elsewhere() -> None:
     scores = {"a": -1.17, "bc": -2.637, "ab": -2.777, "c": -1.034, "d": -10.0, "▁": -1.0}
     far, near = "d" * 9000 + " abc", "abc"
     model = sentencepiece({text: to_float32(score) for text, score in scores.items()}, "unigram")
-    assert model.encode_in_python(far, NONE)[-2:] != model.encode_in_python(near, NONE)[-2:]
+    assert model.encode(far, NONE)[-2:] != model.encode(near, NONE)[-2:]
     for text in (far, near, far, near + far):
         assert_twins(model, text)
 
@@ -283,14 +283,14 @@ def test_a_replacement_that_makes_too_much_is_left_to_python() -> None:
     grows = normalizer.Replace(matching.LiteralText("a"), "b" * 1000, "a")
     parts = Pipeline(SHOWS_ALL, detokenizer.Fuse(), normalizer=grows)
     assert parts.native is not None
-    assert parts.native.count("a" * 10, NONE) == len(parts.encode_in_python("a" * 10, NONE))
+    assert parts.native.count("a" * 10, NONE) == len(parts.encode("a" * 10, NONE))
     assert parts.native.count("a" * 5000, NONE) is None
 
 
 def test_places_of_characters_that_are_composed_need_no_python() -> None:
     parts = Pipeline(SHOWS_ALL, detokenizer.Fuse(), normalizer=normalizer.UnicodeForm("NFC"))
     assert parts.native is not None
-    found, expected = parts.native.encode_spans("ae\u0301b", NONE), parts.place_in_python("ae\u0301b", NONE)
+    found, expected = parts.native.encode_spans("ae\u0301b", NONE), parts.encode_spans("ae\u0301b", NONE)
     assert found is not None
     assert (found.ids, found.spans) == (expected.ids, expected.spans)
 
@@ -371,7 +371,7 @@ def test_threads_share_a_model_that_finds_rules_for_characters() -> None:
     texts = ["".join(chr(0x100 + (i * 37 + k) % 0x3000) for k in range(300)) for i in range(40)]
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(lambda text: parts.encode(text, NONE), texts))
-    assert found == [parts.encode_in_python(text, NONE) for text in texts]
+    assert found == [parts.encode(text, NONE) for text in texts]
 
 
 def test_what_python_refuses_native_code_leaves_to_it() -> None:

@@ -193,7 +193,7 @@ def test_parts_have_the_added_tokens_of_the_whole(what: str, cuts: str, tmp_path
     path.write_text(json.dumps(made | {"model": MODELS["BPE"]}))
     tokenizer = load_encoding(path).tokenizer
     long = text * (SIZE // len(text) + 1)
-    expected = tokenizer.inner.whole.place_in_python(long, frozenset())
+    expected = tokenizer.inner.whole.encode_spans(long, frozenset())
     assert tokenizer.encode_array(long) == memoryview(array("I", expected.ids))
     for threads in (1, 2):
         assert spans_with(tokenizer, long, threads) == (

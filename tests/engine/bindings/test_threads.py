@@ -12,7 +12,7 @@ from support import HARD_ATOMS, ROOT
 
 import tokcli
 from tokcli.engine import backend
-from tokcli.engine.adapters.whole_text import LEAST_FOR_THREADS
+from tokcli.engine.executor import LEAST_FOR_THREADS
 from tokcli.engine.pretokenizers.known_patterns import CL100K
 from tokcli.engine.stream.parallel import allow_inner_threads
 from tokcli.errors import UnknownTokenError

@@ -19,8 +19,8 @@ from support import HARD_ATOMS, ROOT, examples, first_in_gate
 from text_pipelines import CUTS, MODELS, STEPS
 
 from tokcli.engine import backend
-from tokcli.engine.adapters import whole_text
 from tokcli.engine.long_texts.text_parts import cuts_of, read_text_parts
+from tokcli.engine.roles import readers
 from tokcli.engine.sampling.sampler import dropped
 from tokcli.engine.stream.chunks import Chunk, ReadOptions
 from tokcli.errors import DisallowedSpecialTokenError, InputError, NotUtf8Error
@@ -105,7 +105,7 @@ def ids_of_parts(
     cuts = cuts_of(tokenizer.rules)
     assert cuts is not None
     given = options or ReadOptions()
-    parts = read_text_parts("it", tokenizer.inner, cuts, blocks_of(data, 7), given, max(size, 32), CONTEXT)
+    parts = read_text_parts("it", tokenizer, cuts, blocks_of(data, 7), given, max(size, 32), CONTEXT)
     found = list(parts)
     ids = [number for part in found for number in part.encode()]
     assert sum(part.count() for part in found) == len(ids)
@@ -145,7 +145,7 @@ def spans_of_parts(tokenizer: Any, text: str) -> tuple[list[int], list[int]]:
     ids: list[int] = []
     spans: list[int] = []
     at = 0
-    for part in read_text_parts("it", tokenizer.inner, cuts, [text.encode()], ReadOptions(places=True), 40, CONTEXT):
+    for part in read_text_parts("it", tokenizer, cuts, [text.encode()], ReadOptions(places=True), 40, CONTEXT):
         found = tokenizer.encode_spans(part)
         ids += found.ids
         spans += (at + place for place in found.spans)
@@ -183,9 +183,7 @@ def test_both_backends_cut_alike_and_parts_begin_with_white_space(path: Path) ->
     cuts = cuts_of(tokenizer.rules)
     assert cuts is not None
     text = "".join(random.Random(5).choices([*WORDS, *SPACES, *SPACES], k=600))
-    parts = [
-        bytes(part.data) for part in read_text_parts("it", tokenizer.inner, cuts, [text.encode()], ReadOptions(), 64)
-    ]
+    parts = [bytes(part.data) for part in read_text_parts("it", tokenizer, cuts, [text.encode()], ReadOptions(), 64)]
     assert b"".join(parts) == text.encode()
     assert all(part[:1] in (b" ", b"\n") for part in parts[1:])
 
@@ -375,7 +373,7 @@ def test_a_text_without_a_place_to_cut_is_refused_with_the_place_where_it_begins
 
 
 def test_a_tokenizer_reads_long_texts_in_parts_and_short_ones_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(whole_text, "LONG_TEXT_BYTES", 1 << 16)
+    monkeypatch.setattr(readers, "LONG_TEXT_BYTES", 1 << 16)
     for name in ("unigram.model", "wordpiece.tokenizer.json"):
         tokenizer = load_encoding(FORMATS / name).tokenizer
         short, long = b"the words " * 6000, b"the words " * 300_000
@@ -386,7 +384,7 @@ def test_a_tokenizer_reads_long_texts_in_parts_and_short_ones_at_once(monkeypatc
 
 
 def test_a_tokenizer_that_samples_sees_long_texts_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(whole_text, "LONG_TEXT_BYTES", 1 << 12)
+    monkeypatch.setattr(readers, "LONG_TEXT_BYTES", 1 << 12)
     plain = load_encoding(FORMATS / "bpe.model").tokenizer
     text = b"the words " * 600
     assert len(list(plain.read_parts([text]))) > 0

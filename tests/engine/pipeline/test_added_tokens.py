@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from support import examples, parse_vocabulary, took_less
 
 from tokcli.engine import backend
-from tokcli.engine.adapters.shortcut_tokenizer import adapted
 from tokcli.engine.base.arguments import NONE
 from tokcli.engine.native_models.text_model import NOTHING, WHOLE, NativeText, model_of
 from tokcli.engine.pipeline.added_tokens import AddedToken, AddedTokenFinder
+from tokcli.engine.tokenizer import Tokenizer
 from tokcli.registry.encodings import load_encoding
 
 VOCAB = {"a": 0, "b": 1, " ": 2, "<": 3, ">": 4}
@@ -123,7 +123,7 @@ def test_a_token_of_which_nothing_is_left_cuts_text(flags: str, text: str) -> No
     ours = parse_vocabulary(json.dumps(file).encode(), "x.json")
     expected = tokenizers.Tokenizer.from_str(json.dumps(file)).encode(text).ids
     assert ours.encode(text, frozenset(ours.special_tokens)) == expected  # type: ignore[union-attr]
-    assert adapted("x", ours).encode(text, frozenset(ours.special_tokens)) == expected
+    assert Tokenizer("x", ours).encode(text, frozenset(ours.special_tokens)) == expected
 
 
 @pytest.mark.parametrize("flags", [("n", ""), ("n", "n"), ("", "n"), ("n", "s", "lr"), ("s", "ns", "s")])

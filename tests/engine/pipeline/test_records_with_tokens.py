@@ -88,11 +88,11 @@ def test_records_have_the_ids_of_each_alone(tokens: str, normalizer: str, puts_s
     def check(texts: list[str], allows: bool, gap: int) -> None:
         allowed = special if allows else NONE
         found = in_one_call(encoding, texts, ReadOptions(allowed=allowed), gap)
-        assert found == [rules.encode_in_python(text, allowed) for text in texts]
+        assert found == [rules.encode(text, allowed) for text in texts]
 
     check()
     usual = [MASK, f"a{MASK} the", "", f" {END}", "the"]  # what no normalizer changes
-    expected = [rules.encode_in_python(text, special) for text in usual]
+    expected = [rules.encode(text, special) for text in usual]
     assert in_one_call(encoding, usual, ReadOptions(allowed=special), 1) == expected
     if special:
         assert encoding.tokenizer.for_records(f"a{MASK}\n".encode(), ReadOptions(refused=special)) is None
@@ -104,7 +104,7 @@ def test_a_long_text_has_the_ids_that_python_gives(tokens: str, puts_space: bool
     encoding = made(tmp_path / "tokenizer.json", tokens, "NFC", puts_space=puts_space)
     text = "".join(random.Random(3).choices([atom for atom in ATOMS if atom not in ("\u2126", "e\u0301")], k=12_000))
     for allowed in (NONE, frozenset(encoding.special_tokens_set)):
-        expected = encoding.tokenizer.rules.encode_in_python(text, allowed)
+        expected = encoding.tokenizer.rules.encode(text, allowed)
         assert encoding.tokenizer.encode_array(text, allowed).tolist() == expected
         assert encoding.tokenizer.count(text, allowed) == len(expected)
 

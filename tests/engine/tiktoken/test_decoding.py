@@ -80,14 +80,14 @@ def test_ids_that_are_no_ints_and_change_the_list_are_read_as_the_list_was() -> 
     enc = tokcli.get_encoding("cl100k_base")
     plain = enc.encode("hello world " * 3000)
     for place in (0, 100, len(plain) - 1):
-        for decode in (enc.tokenizer.native.decode, enc.tokenizer.native.decode_str):
+        for decode in (enc.tokenizer.inner.native_tokens.decode, enc.tokenizer.inner.native_tokens.decode_str):
             ids: list[object] = list(plain)
             ids[place] = Number(plain[place], ids)
             assert decode(ids) == decode(plain)
             assert ids == []
     for kind in (tuple, type("Ids", (list,), {}), lambda ids: dict.fromkeys(range(len(ids)), 0).keys()):
         ids_of_kind = kind(plain)
-        assert enc.tokenizer.native.decode(ids_of_kind) == bytes_of(enc, list(ids_of_kind))
+        assert enc.tokenizer.inner.native_tokens.decode(ids_of_kind) == bytes_of(enc, list(ids_of_kind))
 
 
 @pytest.mark.parametrize("place", [0, 70, 9000])

@@ -109,7 +109,7 @@ def test_byte_level_files_whose_tokens_take_spaces_are_kept_too(
     assert len(parsed) == 1
     for text in TEXTS:
         for allowed in (frozenset[str](), frozenset({"<s>"})):
-            ids = fresh.encode_in_python(text, allowed)  # type: ignore[union-attr]
+            ids = fresh.encode(text, allowed)  # type: ignore[union-attr]
             assert again.encode(text, allowed_special=set(allowed), disallowed_special=()) == ids
             assert again.decode_bytes(ids) == fresh.decode(ids)  # type: ignore[union-attr]
     assert pickle.loads(pickle.dumps(again)).encode_ordinary(TEXTS[2]) == again.encode_ordinary(TEXTS[2])

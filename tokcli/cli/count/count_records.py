@@ -14,7 +14,7 @@ from tokcli.cli.json_stream import around, line
 from tokcli.cli.options import TextOptions
 from tokcli.cli.record import SEPARATOR, pair_of
 from tokcli.cli.request import TextRequest
-from tokcli.engine.adapters import record_runs
+from tokcli.engine.roles import record_runs
 from tokcli.engine.stream.ids import format_ids
 from tokcli.render.numbers import counted
 

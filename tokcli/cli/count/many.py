@@ -16,7 +16,7 @@ from tokcli.cli import messages, streams
 from tokcli.cli.request import LARGE_BYTES, TextRequest
 from tokcli.cli.terminal.reading import ProgressLine
 from tokcli.cli.walk.binary_files import HEAD_BYTES, is_binary
-from tokcli.engine.adapters.record_runs import Records, count_records
+from tokcli.engine.roles.record_runs import Records, count_records
 from tokcli.errors import EXIT_ERROR, TokcliError
 from tokcli.render.numbers import counted
 

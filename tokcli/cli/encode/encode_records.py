@@ -10,7 +10,7 @@ from tokcli.cli.encode.encode_options import EncodeRequest
 from tokcli.cli.encode.whole_texts import cut_records, room
 from tokcli.cli.encode.write_ids import IdWriter
 from tokcli.cli.inputs.records import Batch, batches_of
-from tokcli.engine.adapters import record_runs
+from tokcli.engine.roles import record_runs
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

@@ -15,7 +15,7 @@ from tokcli.cli.json_stream import parse, parse_objects
 from tokcli.cli.record import PAIR, SEPARATOR, Record, RecordOfWords, check_pair, json_name, text_or_words
 from tokcli.cli.streams import Input, Output
 from tokcli.engine import backend
-from tokcli.engine.adapters.record_runs import Records
+from tokcli.engine.roles.record_runs import Records
 from tokcli.engine.stream.chunks import BLOCK_BYTES, MAX_PIECE_BYTES
 from tokcli.engine.stream.utf8 import valid_utf8
 from tokcli.errors import InputError, TokcliError

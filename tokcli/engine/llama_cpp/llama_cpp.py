@@ -18,10 +18,10 @@ from tokcli.engine.base.longest_match import LongestMatch
 from tokcli.engine.bpe.bpe import MergeOrder, ModelKind
 from tokcli.engine.llama_cpp.settings import NORMAL, SPECIAL
 from tokcli.engine.llama_cpp.vocabulary import LlamaVocabulary
-from tokcli.engine.native_models.twins import RecordEncoder, TextOrUtf8, TextTwin, twin_of
+from tokcli.engine.native_models.twins import RecordEncoder, TextTwin, twin_of
 from tokcli.engine.shortcut.shortcut import DecodingFacts, Shortcut
-from tokcli.engine.stream.utf8 import special_finder
-from tokcli.engine.text_tokenizer import NextTokens, TextTokenizer, plain_text
+from tokcli.engine.stream.utf8 import TextOrUtf8, plain_text, special_finder
+from tokcli.engine.text_tokenizer import NextTokens, TextTokenizer
 from tokcli.engine.tokens import Spans, Tokens, added, joined, joined_ids, spans_of
 from tokcli.errors import InputError
 

@@ -29,7 +29,8 @@ from tokcli.engine.tokens import Tokens
 from tokcli.errors import DisallowedSpecialTokenError, InputError, NotUtf8Error
 
 if TYPE_CHECKING:
-    from tokcli.engine.native_models.twins import TextOrUtf8
+    from tokcli.engine.executor import Executor
+    from tokcli.engine.stream.utf8 import TextOrUtf8
     from tokcli.engine.text_tokenizer import TextTokenizer
 
 PART_BYTES = 1 << 18  # of a part that a thread encodes: enough work, and little memory
@@ -107,22 +108,22 @@ _NOTHING = _Made(Tokens([]), 0.0, None)
 class PartEncoder:
     """Encodes the parts of one text, in which the special tokens in `allowed` become their ids."""
 
-    def __init__(self, tokenizer: TextTokenizer, allowed: frozenset[str], cuts: TextCuts) -> None:
+    def __init__(self, executor: Executor, allowed: frozenset[str], cuts: TextCuts) -> None:
         self.in_order, self._unknown = cuts.in_order, cuts.unknown
-        self._tokenizer, self._allowed = tokenizer, allowed
+        self._executor, self._allowed = executor, allowed
         self._sizes: dict[str, int] = {"": 0}  # the number of ids of each letter that stands before parts
 
     def before(self, letter: str) -> str:
         """Return a letter that will stand before parts."""
         if letter not in self._sizes:
-            self._sizes[letter] = len(self._tokenizer.encode_array(letter, frozenset()))
+            self._sizes[letter] = len(self._executor.encode_array(letter, frozenset()))
         return letter
 
     def encode(self, data: memoryview, before: str) -> memoryview:
         """Return the ids of a part behind a letter. Its threads are those that take the parts."""
 
         def ids_of(text: TextOrUtf8) -> memoryview:
-            return self._tokenizer.encode_array(text, self._allowed)
+            return self._executor.encode_array(text, self._allowed)
 
         return _alone(ids_of, _behind(data, before))[self._sizes[before] :]
 
@@ -130,13 +131,13 @@ class PartEncoder:
         """Return the number of ids of a part behind a letter."""
 
         def count_of(text: TextOrUtf8) -> int:
-            return self._tokenizer.count(text, self._allowed)
+            return self._executor.count(text, self._allowed)
 
         return _alone(count_of, _behind(data, before)) - self._sizes[before]
 
     def encode_next(self, data: memoryview, before: str, previous: _Made, *, places: bool) -> _Made:
         """Return what is made of a part after another one."""
-        tokens, total = self._tokenizer.encode_next(data, self._allowed, before, previous.total, places=places)
+        tokens, total = self._executor.encode_next(data, self._allowed, before, previous.total, places=places)
         last = tokens.ids[-1] if len(tokens.ids) else previous.last
         if len(tokens.ids) and tokens.ids[0] == previous.last == self._unknown:
             tokens = Tokens(tokens.ids[1:])  # (of such texts, no places are asked for)
@@ -144,7 +145,7 @@ class PartEncoder:
 
     def encode_spans(self, data: memoryview, before: str) -> Tokens:
         """Return the tokens of a part with their places in its characters; InputError where these are not known."""
-        found = self._tokenizer.encode_spans(str(_behind(data, before), "utf-8"), self._allowed)
+        found = self._executor.place(_behind(data, before), self._allowed)
         first = self._sizes[before]
         spans = found.spans or ()
         moved = array("Q", [place - len(before) for place in spans[2 * first :]])
@@ -161,7 +162,7 @@ def _alone(work: Callable[[memoryview], stream.Result], text: memoryview) -> str
 
 def read_text_parts(
     name: str,
-    tokenizer: TextTokenizer,
+    executor: Executor,
     cuts: TextCuts,
     blocks: stream.Blocks,
     options: stream.ReadOptions,
@@ -176,7 +177,7 @@ def read_text_parts(
     """
     size = part_bytes or (PART_IN_ORDER_BYTES if cuts.in_order else PART_BYTES)
     reader = _PartReader(name, cuts, options, size, context)
-    encoder = PartEncoder(tokenizer, options.allowed, cuts)
+    encoder = PartEncoder(executor, options.allowed, cuts)
     previous: TextPart | None = None
     for data, letter in reader.parts(blocks):
         part = TextPart(memoryview(data), encoder, encoder.before(letter), previous)

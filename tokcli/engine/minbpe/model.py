@@ -1,6 +1,6 @@
 """minbpe's models: pairs of ids merge in the order of their ids; two ids may have the same bytes.
 
-`RankTokenizer` does the same, and faster, for a model whose tokens all differ. This is for the other models, and for
+`RankVocabulary` does the same, and faster, for a model whose tokens all differ. This is for the other models, and for
 the basic ones, which take a text as one piece. It is their reference: ranks do the work here too, since merging makes
 only one of several ids with the same bytes.
 """

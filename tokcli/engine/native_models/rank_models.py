@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from functools import lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -15,11 +15,9 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
     from tokcli.engine import _native
+    from tokcli.engine.native_models.twins import TwinFor
     from tokcli.engine.unicode.forms import Form
     from tokcli.engine.unicode.ranges import Ranges
-
-TwinFor = Callable[[frozenset[str]], NativeText]
-"""Gives the twin for the special tokens that become their ids."""
 
 
 def twin_of_ranks(

@@ -16,11 +16,8 @@ from tokcli.engine import backend
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
+    from tokcli.engine.stream.utf8 import TextOrUtf8
     from tokcli.engine.tokens import Tokens
-
-
-TextOrUtf8 = str | memoryview
-"""A text, or its UTF-8, which native code takes without a copy."""
 
 
 class RecordEncoder(Protocol):
@@ -91,6 +88,9 @@ class TextTwin(Protocol):
     def image(self) -> bytes:
         """Return the tables in the form that is kept in the cache."""
 
+
+TwinFor = Callable[[frozenset[str]], TextTwin]
+"""Gives the twin for the special tokens that become their ids."""
 
 T = TypeVar("T")
 _BUILDERS: dict[type, Callable[[Any], TextTwin | None]] = {}

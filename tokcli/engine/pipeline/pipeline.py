@@ -162,13 +162,8 @@ class Pipeline(HasTwin, TextTokenizer):
 
     def encode(self, text: str, allowed: frozenset[str]) -> list[int]:
         """Return the ids of a text; special tokens in `allowed` become their ids."""
-        found = self.native.encode(text, allowed) if self.native is not None else None
-        return self.encode_in_python(text, allowed) if found is None else found
-
-    def encode_in_python(self, text: str, allowed: frozenset[str]) -> list[int]:
-        """Return the ids of a text without the native twin of all stages."""
         if self.needs_start and (self.normalizer is not None or not isinstance(self.splitter, Metaspace)):
-            return self.place_in_python(text, allowed).ids.tolist()
+            return self.encode_spans(text, allowed).ids.tolist()
         ids: list[int] = []
         for at, (segment, number) in enumerate(self.segments(text, allowed, spans=False)):
             segment.start = at  # a splitter only asks whether it is 0
@@ -196,13 +191,7 @@ class Pipeline(HasTwin, TextTokenizer):
         return BoundedCache(self.model.encode)
 
     def encode_spans(self, text: str, allowed: frozenset[str]) -> Tokens:
-        """Return the tokens of a text with their places in it."""
-        native = self.placing_twin
-        found = None if native is None else native.encode_spans(text, allowed)
-        return self.place_in_python(text, allowed) if found is None else found
-
-    def place_in_python(self, text: str, allowed: frozenset[str]) -> Tokens:
-        """Return the tokens of a text with their places and blanks, without the native twin."""
+        """Return the tokens of a text with their places in it, and their blanks."""
         ids: list[int] = []
         spans: list[int] = []
         blanks: list[int] = []

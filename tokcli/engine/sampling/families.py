@@ -14,6 +14,7 @@ from tokcli.engine.bpe.bpe import BoundedCache, PieceCache, join_by_ranks, last_
 from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE
 from tokcli.engine.bpe.lattice import Path
 from tokcli.engine.bpe.pairs import PairBpe, merge
+from tokcli.engine.executor import Executor
 from tokcli.engine.llama_cpp.fragment_models import LlamaSpm
 from tokcli.engine.llama_cpp.llama_cpp import LlamaCpp
 from tokcli.engine.llama_cpp.string_bpe import StringBpe, WordsByMerges
@@ -27,7 +28,7 @@ from tokcli.engine.sentencepiece.model import SentencePiece
 from tokcli.engine.sentencepiece.segmenters import BpeSegmenter, NumberedText, UnigramSegmenter
 from tokcli.engine.sentencepiece.xlm_roberta import XlmRoberta
 from tokcli.engine.text_tokenizer import TextTokenizer
-from tokcli.engine.tiktoken.rank_tokenizer import RankTokenizer
+from tokcli.engine.tiktoken.rank_vocabulary import RankVocabulary
 from tokcli.errors import UnknownTokenError
 
 Original = TypeVar("Original")
@@ -55,7 +56,7 @@ def _with_model(rules: TextTokenizer, change: Callable[[object], Any]) -> TextTo
     """Return a copy of a tokenizer with the model that `change` makes of its own; None where that returns None."""
     if isinstance(rules, XlmRoberta):
         inner = _with_model(rules.model, change)
-        return None if inner is None else copy_of(rules, model=inner)
+        return None if inner is None else copy_of(rules, model=inner, _executor=Executor(inner))
     if isinstance(rules, MinBpe):
         changed: TextTokenizer | None = change(rules)
         return changed
@@ -78,16 +79,16 @@ def _changed(model: object, table: dict[type, Callable[[Any, Any], object]], by:
 # --- dropout ---------------------------------------------------------------------------------------------------------
 
 
-class DroppedRanks(RankTokenizer):
+class DroppedRanks(RankVocabulary):
     """A tokenizer by ranks whose merges are skipped at random.
 
     Two parts merge only if the token is made of these two without dropout, too: so the ids are drawn as from the list
     of merges in a tokenizer.json of the same vocabulary, where a token usually has one pair of parents.
     """
 
-    def __init__(self, base: RankTokenizer, dropout: Dropout) -> None:
+    def __init__(self, base: RankVocabulary, dropout: Dropout) -> None:
         vars(self).update(
-            vars(base), mergeable_ranks=base.mergeable_ranks, native=None, twin=None, pieces=None, opened=None
+            vars(base), mergeable_ranks=base.mergeable_ranks, native_tokens=None, twins=None, pieces=None, opened=None
         )
         self._dropout = dropout
         self._cache = PieceCache(self.encode_piece, limit=0)

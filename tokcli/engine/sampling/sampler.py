@@ -12,22 +12,20 @@ from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
-from tokcli.engine.adapters.whole_text import WholeTextTokenizer
 from tokcli.engine.base.arguments import wrong_type
 from tokcli.engine.bpe.lattice import Path
-from tokcli.engine.native_models.twins import TextOrUtf8
 from tokcli.engine.sampling.dropout import Dropout
 from tokcli.engine.sampling.families import DroppedRanks, copy_of, with_dropout, with_paths
 from tokcli.engine.sampling.lattices import Lattice, PathScores, best, drawn_index, drawn_path
-from tokcli.engine.text_tokenizer import plain_text
-from tokcli.engine.tiktoken.rank_tokenizer import RankTokenizer
+from tokcli.engine.stream.utf8 import TextOrUtf8, plain_text
+from tokcli.engine.tiktoken.rank_vocabulary import RankVocabulary
+from tokcli.engine.tokenizer import Tokenizer
 from tokcli.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tokcli.engine.text_tokenizer import TextTokenizer
-    from tokcli.engine.tokenizer import Tokenizer
     from tokcli.engine.tokens import Tokens
 
 Found = TypeVar("Found", "list[int]", "Tokens")
@@ -69,12 +67,12 @@ def dropped(tokenizer: Tokenizer, probability: float, random: Random) -> Tokeniz
     if not 0 <= probability <= 1:
         raise InputError(f"dropout: expected a probability from 0 to 1, not {probability}")
     dropout, rules = Dropout(probability, random), tokenizer.rules
-    if isinstance(tokenizer, RankTokenizer):
-        return tokenizer if not probability else DroppedRanks(tokenizer, dropout)
+    if isinstance(tokenizer.inner, RankVocabulary):
+        return tokenizer if not probability else Tokenizer(tokenizer.name, DroppedRanks(tokenizer.inner, dropout))
     made = None if rules is None else with_dropout(rules, dropout)
     if made is None:
         raise InputError(f"{tokenizer.name} has no merges that dropout could skip: its model is not BPE")
-    return tokenizer if not probability else Sampled(tokenizer.name, made)
+    return tokenizer if not probability else _drawing(tokenizer.name, made)
 
 
 def drawn(tokenizer: Tokenizer, alpha: float, random: Random, number: int | None = None) -> Tokenizer:
@@ -90,17 +88,16 @@ def drawn(tokenizer: Tokenizer, alpha: float, random: Random, number: int | None
         return tokenizer
     if number is not None and rules is not None:
         paths = BestPaths(tokenizer.name, rules, number)
-        return Sampled(tokenizer.name, paths.drawing(alpha, random))
+        return _drawing(tokenizer.name, paths.drawing(alpha, random))
     made = None if rules is None else with_paths(rules, partial(drawn_path, alpha=alpha, random=random))
     if made is None:
         raise _no_paths(tokenizer.name)
-    return Sampled(tokenizer.name, made)
+    return _drawing(tokenizer.name, made)
 
 
-class Sampled(WholeTextTokenizer):
-    """A tokenizer that draws its answers. It sees long texts whole: parts of them are encoded behind a fixed letter."""
-
-    cuts_long_texts = False
+def _drawing(name: str, rules: TextTokenizer) -> Tokenizer:
+    """Return a tokenizer that draws its answers, of long texts as a whole: their parts stand behind a fixed letter."""
+    return Tokenizer(name, rules, cuts_long_texts=False)
 
 
 class BestPaths:

@@ -14,7 +14,7 @@ from typing import ClassVar
 
 from tokcli.engine.bpe.bpe import MergeOrder, ModelKind, last_two, rank_of_score
 from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE
-from tokcli.engine.native_models.twins import HasTwin, TextOrUtf8
+from tokcli.engine.native_models.twins import HasTwin
 from tokcli.engine.sentencepiece.normalizer import SpmNormalizer
 from tokcli.engine.sentencepiece.segmenters import (
     ModelType,
@@ -26,7 +26,8 @@ from tokcli.engine.sentencepiece.segmenters import (
     segmenter_of,
 )
 from tokcli.engine.stream.decoding import ByteDecoder
-from tokcli.engine.text_tokenizer import NextTokens, TextTokenizer, plain_text
+from tokcli.engine.stream.utf8 import TextOrUtf8, plain_text
+from tokcli.engine.text_tokenizer import NextTokens, TextTokenizer
 from tokcli.engine.tokens import Tokens, added, joined
 from tokcli.errors import UnknownTokenError
 
@@ -51,6 +52,7 @@ class SentencePiece(HasTwin, TextTokenizer):
     family: ClassVar[str] = "SentencePiece"
     is_byte_level: ClassVar[bool] = False
     decodes_context_free: ClassVar[bool] = False
+    is_own_text_normalized: ClassVar[bool] = True
 
     def __getstate__(self) -> dict[str, object]:
         """Return what is pickled: the fields, without anything that is made from them on demand."""
@@ -89,11 +91,6 @@ class SentencePiece(HasTwin, TextTokenizer):
 
     def encode(self, text: str, allowed: frozenset[str]) -> list[int]:
         """Return the ids of a text; no token is special in text."""
-        found = self.native.encode(text, allowed) if self.native is not None else None
-        return self.encode_in_python(text, allowed) if found is None else found
-
-    def encode_in_python(self, text: str, allowed: frozenset[str]) -> list[int]:
-        """Return the ids of a text without the native twin."""
         del allowed
         return [number for number, _ in self._numbered(self._segment(self.normalizer.normalize(text)))]
 
@@ -102,9 +99,6 @@ class SentencePiece(HasTwin, TextTokenizer):
     ) -> NextTokens:
         """Return the tokens of a text after another one; see `TextTokenizer`."""
         del allowed
-        found = None if self.native is None else self.native.encode_next(text, total, begins=not before, places=places)
-        if found is not None:
-            return found
         segment, normalizer = self._segment, self.normalizer
         normalized, origins = normalizer.normalize_aligned(before + plain_text(text))
         skipped = len(normalizer.normalize(before))
@@ -121,11 +115,6 @@ class SentencePiece(HasTwin, TextTokenizer):
 
     def encode_spans(self, text: str, allowed: frozenset[str]) -> Tokens:
         """Return the tokens of a text with their places; of a character's byte tokens, only the last has its place."""
-        found = self.native.encode_spans(text, allowed) if self.native is not None else None
-        return self.place_in_python(text, allowed) if found is None else found
-
-    def place_in_python(self, text: str, allowed: frozenset[str]) -> Tokens:
-        """Return the tokens of a text with their places, without the native twin."""
         del allowed
         normalized, origins = self.normalizer.normalize_aligned(text)
         return self._placed(self._segment(normalized), origins)

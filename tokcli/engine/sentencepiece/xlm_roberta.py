@@ -13,11 +13,12 @@ from functools import cached_property
 from typing import ClassVar
 
 from tokcli.engine.bpe.bpe import MergeOrder, ModelKind
-from tokcli.engine.native_models.twins import TextOrUtf8
+from tokcli.engine.executor import Executor
 from tokcli.engine.pipeline.processors import Roberta
 from tokcli.engine.sentencepiece.model import SentencePiece
 from tokcli.engine.stream.decoding import ByteDecoder
-from tokcli.engine.text_tokenizer import NextTokens, TextTokenizer, plain_text
+from tokcli.engine.stream.utf8 import TextOrUtf8, plain_text
+from tokcli.engine.text_tokenizer import NextTokens, TextTokenizer
 from tokcli.engine.tokens import Tokens, joined
 from tokcli.errors import UnknownTokenError
 
@@ -37,6 +38,11 @@ class XlmRoberta(TextTokenizer):
     is_byte_level: ClassVar[bool] = False
     has_template: ClassVar[bool] = True
     decodes_context_free: ClassVar[bool] = False
+
+    @cached_property
+    def _executor(self) -> Executor:
+        """What encodes the text between special tokens."""
+        return Executor(self.model)
 
     @cached_property
     def special_tokens(self) -> Mapping[str, int]:
@@ -101,7 +107,7 @@ class XlmRoberta(TextTokenizer):
         """Return the ids of a text."""
         ids: list[int] = []
         for _, part, number in self._parts(text, allowed):
-            ids += map(self._shifted, self.model.encode(part, frozenset())) if number is None else (number,)
+            ids += map(self._shifted, self._executor.encode(part)) if number is None else (number,)
         return ids
 
     def encode_next(
@@ -116,7 +122,7 @@ class XlmRoberta(TextTokenizer):
                 spans += begin, begin + len(part)
                 total = 0.0
             else:
-                found, total = self.model.encode_next(part, frozenset(), before, total, places=places)
+                found, total = self._executor.encode_next(part, frozenset(), before, total, places=places)
                 ids += map(self._shifted, found.ids)
                 spans += (begin + place for place in found.spans or ())
             before = ""  # text after a special token begins anew
@@ -131,7 +137,7 @@ class XlmRoberta(TextTokenizer):
                 ids.append(number)
                 spans += begin, begin + len(part)
                 continue
-            found = self.model.encode_spans(part, frozenset())
+            found = self._executor.place(part)
             ids += map(self._shifted, found.ids)
             spans += (begin + place for place in found.spans or ())
         return Tokens(ids, spans=spans)

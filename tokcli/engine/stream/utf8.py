@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from tokcli.engine import _native
     from tokcli.engine.tokens import Tokens
 
+TextOrUtf8 = str | memoryview
+"""A text, or its UTF-8, which native code takes without a copy."""
+
 
 class SplitText:
     """A part of a stream: plain text as UTF-8, and the bytes at which its pieces end (uint64).
@@ -182,6 +185,11 @@ def without_surrogates(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return text
+
+
+def plain_text(text: TextOrUtf8) -> str:
+    """Return a text as a str without lone surrogates."""
+    return str(text, "utf-8") if isinstance(text, memoryview) else without_surrogates(text)
 
 
 def joined(blocks: Iterator[bytes], most: int | None = None) -> Iterator[tuple[bytes, bool]]:

@@ -1,6 +1,7 @@
-"""`RankVocabulary`: mergeable_ranks and special tokens, for ids to bytes, pieces to ids, and what is known of tokens.
+"""`RankVocabulary`: mergeable_ranks, the pattern that splits text for them, and special tokens, as tiktoken has them.
 
-Everything is made when it is first needed: counting needs no decoder, native code needs no dictionary of ranks.
+Everything is made when it is first needed: counting needs no decoder, native code needs no dictionary of ranks. What
+ranks do in Python is in reference.py.
 """
 
 from __future__ import annotations
@@ -8,40 +9,54 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from tokcli.engine.base.arguments import token_ids
-from tokcli.engine.native_models.rank_models import TwinFor, twin_of_ranks
+from tokcli.engine.base.arguments import NONE, token_ids
+from tokcli.engine.bpe.image import image_of
+from tokcli.engine.native_models.rank_models import twin_of_ranks
 from tokcli.engine.pretokenizers.pretokenizer import PreTokenizer
+from tokcli.engine.stream import special_tokens as special
+from tokcli.engine.stream.chunks import Chunk, ReadOptions, pieces_of, read_chunks, split_chunk
+from tokcli.engine.stream.utf8 import SplitText, plain_text, special_finder
+from tokcli.engine.text_tokenizer import TextTokenizer
 from tokcli.engine.tiktoken.native_encoder import (
     NativePieces,
     NativeTokens,
+    NoiseRecords,
     native_splitter,
     open_vocabulary,
     parents_in,
+    split_natively,
 )
-from tokcli.engine.token_vocabulary import TokenVocabulary
+from tokcli.engine.tokens import Tokens, joined_ids
 from tokcli.errors import UnknownTokenError, VocabularyError
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
     from tokcli.engine import _native
-    from tokcli.engine.bpe.bpe import MergeOrder, MergeStep
+    from tokcli.engine.bpe.bpe import MergeOrder, MergeStep, PieceCache
     from tokcli.engine.bpe.merges import ParentTable
+    from tokcli.engine.native_models.twins import TwinFor
+    from tokcli.engine.stream.utf8 import TextOrUtf8
     from tokcli.engine.tiktoken.reference import RankReference
 
 
-class RankVocabulary(TokenVocabulary):
+class RankVocabulary(TextTokenizer):
     """A vocabulary of ranks, the pattern that splits text for it, and its special tokens.
 
     `load_ranks` gives the mergeable_ranks, token to rank, when they are first needed; `load_image` gives a native image
     of them (a buffer). `max_rank` is the largest rank. `image_comes_first`: reading the ranks takes longer than opening
     the image, which has the tokens too.
+
+    >>> tiny = RankVocabulary.of("tiny", r"[a-z]+|[^a-z]+", {b"a": 0, b"b": 1, b" ": 2, b"ab": 3}, {"<end>": 4})
+    >>> tiny.encode("ab ba<end>", frozenset(["<end>"]))
+    [3, 2, 1, 0, 4]
     """
 
     special_tokens: dict[str, int]
     max_id: int
+    is_byte_level = True
     decodes_context_free = True
     finds_whole = True
 
@@ -64,6 +79,24 @@ class RankVocabulary(TokenVocabulary):
         self._load_ranks, self._load_image = load_ranks, load_image
         self._image_comes_first = image_comes_first
 
+    @classmethod
+    def of(
+        cls, name: str, pat_str: str, mergeable_ranks: dict[bytes, int], special_tokens: dict[str, int]
+    ) -> RankVocabulary:
+        """Return the vocabulary of ranks that are in memory already; the mapping is kept, not copied."""
+        return cls(
+            name,
+            pat_str=pat_str,
+            special_tokens=special_tokens,
+            max_rank=max(mergeable_ranks.values()),
+            load_ranks=lambda: mergeable_ranks,
+            load_image=lambda: image_of(mergeable_ranks),
+            image_comes_first=False,
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return RankVocabulary.of, (self.name, self.pretokenizer.pat_str, self.mergeable_ranks, self.special_tokens)
+
     @cached_property
     def mergeable_ranks(self) -> dict[bytes, int]:
         """The rank of each token that is not special."""
@@ -75,25 +108,25 @@ class RankVocabulary(TokenVocabulary):
         return open_vocabulary(self._load_image)
 
     @cached_property
-    def twin(self) -> TwinFor | None:
-        """The native twins, which split and merge; None where there are none for the pattern or the ranks."""
+    def twins(self) -> TwinFor | None:
+        """The native twins, which split and merge, where the pattern and the ranks have native forms."""
         splitter = native_splitter(self.pretokenizer)
         return twin_of_ranks(self.opened, splitter, self.special_tokens, self.special_tokens)
 
     @cached_property
-    def native(self) -> NativeTokens | None:
-        """The native tokens, which decode; None where there is no native code, or no image."""
+    def native_tokens(self) -> NativeTokens | None:
+        """The native tokens, which decode, where there is an image."""
         return None if self.opened is None else NativeTokens(self.opened)
 
     @cached_property
     def pieces(self) -> NativePieces | None:
-        """The native twin for pieces that are known, which only merges; None where there is none for the ranks."""
+        """The native code that merges pieces, where there is an image."""
         return None if self.opened is None else NativePieces(self.opened)
 
     @property
     def is_native(self) -> bool:
         """Whether native code splits and merges."""
-        return self.twin is not None
+        return self.twins is not None
 
     @cached_property
     def reference(self) -> RankReference:
@@ -101,6 +134,114 @@ class RankVocabulary(TokenVocabulary):
         from tokcli.engine.tiktoken.reference import RankReference  # 1.2 ms that the native twin saves
 
         return RankReference(lambda: self.mergeable_ranks, lambda: self.decoder)
+
+    @cached_property
+    def _cache(self) -> PieceCache:
+        # with a known pattern, this is reached only where native code is not used at all: then Python merges, too
+        if self.pretokenizer.is_known or self.opened is None:
+            return self.reference.cache
+        return type(self.reference.cache)(self.encode_piece)
+
+    # --- text to ids -------------------------------------------------------------------------------------------------
+
+    def encode(self, text: str, allowed: frozenset[str] = NONE) -> list[int]:
+        """Return the ids of a text, split by the pattern in Python."""
+        ids: list[int] = []
+        for segment, is_special in special.segments(text, allowed):
+            if is_special:
+                ids.append(self.special_tokens[segment])
+            else:
+                ids += self._cache.encode(self.pretokenizer.split(segment))
+        return ids
+
+    def count(self, text: TextOrUtf8, allowed: frozenset[str] = NONE) -> int:
+        """Return the number of ids of a text."""
+        if allowed:
+            return len(self.encode(plain_text(text), allowed))
+        return self._cache.count(self.pretokenizer.split(plain_text(text)))
+
+    def encode_spans(self, text: str, allowed: frozenset[str] = NONE) -> Tokens:
+        """Return the tokens of a text with their places in characters, as tiktoken's `decode_with_offsets` counts."""
+        ids = self.encode(text, allowed)
+        return Tokens(ids, spans=self.token_spans(ids))
+
+    def split(self, text: str) -> list[str]:
+        """Return the pieces that the pattern cuts a text into; joined, they are the text."""
+        return self.pretokenizer.split(text)
+
+    def encode_unstable(
+        self, text: str, allowed: frozenset[str], encode: Callable[[str], list[int]]
+    ) -> tuple[list[int], list[list[int]]]:
+        """Return the ids that no following text changes, and all ways to encode the rest of the text.
+
+        `encode` gives the ids of the texts that the rest may become.
+        """
+        ids, last = self._encode_with_last(text, allowed)
+        return self.reference.unstable(ids, last, encode) if last else (ids, [])
+
+    def encode_with_tail(self, text: str, tail: bytes) -> list[int]:
+        """Return the ids of a text and of bytes after it that are not UTF-8 and belong to its last piece."""
+        ids, last = self._encode_with_last(text, NONE)
+        return self.reference.with_tail(ids, list(map(self.token_bytes().__getitem__, ids)), last, tail)
+
+    def _encode_with_last(self, text: str, allowed: frozenset[str]) -> tuple[list[int], int]:
+        """Return the ids of a text, and how many of them belong to its last piece: 0 where a special token is last."""
+        ids: list[int] = []
+        last = 0
+        for segment, is_special in special.segments(text, allowed):
+            if is_special:
+                ids.append(self.special_tokens[segment])
+                last = 0
+            elif pieces := self.pretokenizer.split(segment):
+                ids += self._cache.encode(pieces)
+                last = len(self._cache[pieces[-1]])
+        return ids, last
+
+    # --- parts of streams whose pieces are known ---------------------------------------------------------------------
+
+    def encode_known(self, part: SplitText | Chunk) -> memoryview:
+        """Return the ids (uint32) of a special token, of bytes that are not UTF-8, or of pieces that are known."""
+        return self._encode_split(part) if isinstance(part, SplitText) else self._encode_chunk(part)
+
+    def _encode_split(self, part: SplitText) -> memoryview:
+        if self.pieces is not None and (ids := self.pieces.encode(part)) is not None:
+            return ids
+        if part.is_noise:
+            chunks = read_chunks([bytes(part.data)], self.pretokenizer, ReadOptions("bytes"))
+            return joined_ids(list(map(self._encode_chunk, chunks)))
+        return memoryview(array("I", self._cache.encode(part.pieces)))
+
+    def _encode_chunk(self, chunk: Chunk) -> memoryview:
+        if chunk.special:
+            ids = [self.special_tokens[chunk.text]]
+        elif chunk.tail:
+            ids = self.encode_with_tail(chunk.text, chunk.tail)
+        elif chunk.pieces is not None and self.pieces is not None:
+            return self._encode_split(SplitText.of(chunk.pieces))
+        else:
+            ids = self._cache.encode(pieces_of(chunk, self.pretokenizer))
+        return memoryview(array("I", ids))
+
+    def count_known(self, part: SplitText | Chunk) -> int:
+        """Return the number of ids that `encode_known` gives."""
+        if isinstance(part, SplitText) and self.pieces is not None and (count := self.pieces.count(part)) is not None:
+            return count
+        return len(self.encode_known(part))
+
+    def split_chunk(self, chunk: Chunk) -> list[bytes]:
+        """Return the pieces of a chunk as bytes; a special token is one piece."""
+        if not (chunk.special or chunk.tail or chunk.pieces):
+            pieces = split_natively(self.pretokenizer.pat_str, chunk.text)
+            if pieces is not None:
+                return pieces
+        return split_chunk(chunk, self.pretokenizer)
+
+    def for_noise(self, data: bytes, options: ReadOptions) -> NoiseRecords | None:
+        """Return the native code that encodes records with bytes that are not UTF-8, if no special token is in them."""
+        splitter = native_splitter(self.pretokenizer)
+        if self.opened is None or splitter is None or special_finder(options.allowed).is_in(data):
+            return None
+        return NoiseRecords(self.opened, splitter)
 
     def encode_piece(self, piece: bytes) -> list[int]:
         """Return the ids of one piece, which is not split again; UnknownTokenError for a byte that is no token."""
@@ -116,7 +257,7 @@ class RankVocabulary(TokenVocabulary):
 
     def decode(self, ids: Sequence[int]) -> bytes:
         """Return the bytes of ids; UnknownTokenError, a KeyError, for an id that the vocabulary lacks."""
-        if self.native is not None and (data := self.native.decode(ids)) is not None:
+        if self.native_tokens is not None and (data := self.native_tokens.decode(ids)) is not None:
             return data
         numbers = token_ids(ids)
         try:
@@ -127,7 +268,7 @@ class RankVocabulary(TokenVocabulary):
     @cached_property
     def native_decoder(self) -> _native.Decoder | None:
         """The native decoder for buffers of ids, special tokens included; None where there is no native code."""
-        return None if self.native is None else self.native.decoder(self.special_tokens)
+        return None if self.native_tokens is None else self.native_tokens.decoder(self.special_tokens)
 
     def decode_array(self, ids: memoryview) -> bytes:
         """Return the bytes of an array of ids (uint32 or uint16); UnknownTokenError as in `decode`."""
@@ -150,7 +291,7 @@ class RankVocabulary(TokenVocabulary):
 
     def decode_text(self, ids: Sequence[int]) -> str:
         """Return the text of ids, with U+FFFD for bytes that are not UTF-8; UnknownTokenError as in `decode`."""
-        if self.native is not None and (text := self.native.decode_str(ids)) is not None:
+        if self.native_tokens is not None and (text := self.native_tokens.decode_str(ids)) is not None:
             return text
         return self.decode(ids).decode("utf-8", "replace")
 

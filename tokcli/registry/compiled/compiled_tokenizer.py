@@ -266,15 +266,6 @@ class CompiledWithTwin(CompiledTokenizer):
     def vocabulary_image(self) -> Buffer | None:
         return self.native.vocabulary_image
 
-    def encode(self, text: str, allowed: frozenset[str]) -> list[int]:
-        found = self.native.encode(text, allowed)
-        return self.whole.encode(text, allowed) if found is None else found
-
-    def encode_spans(self, text: str, allowed: frozenset[str]) -> Tokens:
-        twin = self.placing_twin
-        found = None if twin is None else twin.encode_spans(text, allowed)
-        return self.whole.encode_spans(text, allowed) if found is None else found
-
 
 def _llama_rules() -> tuple[
     Callable[[bytes], bytes],

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from tokcli.engine.adapters.shortcut_tokenizer import adapted as adapted
 from tokcli.registry.compiled.store import Store
 from tokcli.registry.inside import INSIDE, NAMES
 from tokcli.registry.lazy_ranks import LazyRanks

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from support import ROOT
 
 from tokcli.engine import backend
-from tokcli.engine.adapters.record_runs import GIVE_UP_AFTER, Records, count_records, encode_records
 from tokcli.engine.encoding import Encoding
+from tokcli.engine.roles.record_runs import GIVE_UP_AFTER, Records, count_records, encode_records
 from tokcli.engine.stream.chunks import PLAIN, ReadOptions
 from tokcli.registry.encodings import load_encoding
 
