@@ -171,7 +171,7 @@ def test_bytes_that_are_no_tokens_go_the_fast_way() -> None:
 @pytest.mark.parametrize("pre", ["gpt-2", "llama-bpe", "falcon", "deepseek-v3", "tekken", "bloom"])
 def test_no_text_of_gguf_is_left_to_python(pre: str, monkeypatch: pytest.MonkeyPatch) -> None:
     tokenizer = gguf_of(pre, set())
-    encoding, rnd = Encoding.of("gguf", adapted("gguf", tokenizer)), random.Random(6)
+    encoding, rnd = Encoding.of("gguf", Tokenizer("gguf", tokenizer)), random.Random(6)
     monkeypatch.setattr(encoding.tokenizer, "_encode_in_parts", None)
     for _ in range(200):
         text = texts(rnd, ["the", "\xe9", " ", "'\u017f", "\u017f", "\U00010d40", "\u1c89 ", "\u0897", "12", "\n"])

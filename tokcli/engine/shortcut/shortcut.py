@@ -6,7 +6,7 @@ Families prove that a tokenizer has one and make it (from_ranks.py); adapters/ u
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,7 @@ class Shortcut:
     Added tokens are cut out of a text first; the rest is normalized to a Unicode `form`, split by `pat_str` and merged.
     `load_ranks` and `load_image` give the mergeable_ranks and their native image, `max_id` is the largest of the ranks,
     and `added` maps the added tokens to ids. With `prefix_space`, a text gets a space before it, unless it begins with
-    one. `row` are patterns that cut one after another, in place of `pat_str` (for ranked_segments.py only).
+    one. `row` are patterns that cut one after another, in place of `pat_str`.
 
     The pattern and the ranks do not give the ids of text that has a character of the ranges `unsafe`, or a text of
     `whole_only`. `load_exact` gives the programs (pretokenizers/row_image.py) whose pieces of unsafe text the ranks
@@ -73,30 +73,11 @@ class Shortcut:
 
     def is_plain(self, text: str) -> bool:
         """Return whether a text is split and merged as it is."""
-        parts = self.parts(text) if self.normalized(text) == text else [("", True)]
-        return not any(is_exceptional for _, is_exceptional in parts)
+        return self.normalized(text) == text and self.holds_for(text)
 
-    def parts(self, text: str) -> Iterator[tuple[str, bool]]:
-        """Yield the parts of a normalized text, and whether the ranks do not give the ids of each.
-
-        Around characters of `unsafe`, a part ends where text may be cut: between a letter or digit of ASCII and a
-        space or newline.
-        """
-        if any(map(text.__contains__, self.whole_only)):
-            yield text, True
-            return
-        at = 0
-        while (found := self._find(text, at)) is not None:
-            cuts = [cut.start() for cut in _CUT.finditer(text, at, found)]
-            begin = cuts[-1] if cuts else at
-            after = _CUT.search(text, found + 1)
-            end = len(text) if after is None else after.start()
-            if at < begin:
-                yield text[at:begin], False
-            yield text[begin:end], True
-            at = end
-        if at < len(text):
-            yield text[at:], False
+    def holds_for(self, text: str) -> bool:
+        """Return whether the pattern and the ranks give the ids of a normalized text."""
+        return self._find(text) is None and not any(map(text.__contains__, self.whole_only))
 
     def _find(self, text: str, at: int = 0) -> int | None:
         """Return the place of the first character of `unsafe` from a place on; None where there is none."""
@@ -125,7 +106,6 @@ class Shortcut:
 
 _LAST_OF_ASCII = 0x7F
 _ASTRAL = re.compile("[\U00010000-\U0010ffff]+")
-_CUT = re.compile("(?<=[0-9A-Za-z])(?=[ \n])")
 
 
 def normal_forms() -> ModuleType:
