@@ -138,9 +138,10 @@ void check_units(Bytes text, const std::vector<uint32_t>& points) {
   std::vector<uint8_t> made, part;
   for (size_t at = 0; at < whole.size;) {
     const size_t end = tokcli::next_cut(whole, std::min(at + 7, whole.size));
-    part.resize((end - at) * tokcli::kMostUtf8);
-    const size_t size = tokcli::to_utf8(whole.part(at, end), part.data());
-    CLAIM(size != tokcli::kSurrogate);
+    part.resize(tokcli::most_utf8(whole.part(at, end)));
+    bool has_surrogates = false;
+    const size_t size = tokcli::to_utf8(whole.part(at, end), part.data(), &has_surrogates);
+    CLAIM(size <= part.size() && !has_surrogates);
     made.insert(made.end(), part.begin(), part.begin() + static_cast<ptrdiff_t>(size));
     at = end;
   }

@@ -68,13 +68,6 @@ def test_many_marks_are_one_run_or_few(text: str) -> None:
     assert len(found) == len(text.encode())
 
 
-def test_half_a_surrogate_pair_is_left_to_python() -> None:
-    model = sentencepiece("bpe", ["a"])
-    assert model.native is not None
-    assert model.native.encode("a\ud800", NONE) is None
-    assert model.native.encode("a\ud800a", NONE) is None
-
-
 def test_words_above_the_limit_are_unknown_and_below_it_are_not() -> None:
     model = WordPiece({"[UNK]": 0, "a": 1, "##a": 2}, "[UNK]", "##", 100)
     parts = Pipeline(model, detokenizer.Fuse(), splitter=splitters.bert())

@@ -413,7 +413,8 @@ class TextModel:
     """The stages of a tokenizer. Texts here are UTF-8, tables are of uint32, and the id 2**32 - 1 means none.
 
     It is made in this order: tokens, unknown text, kept symbols, one model, words, added tokens, steps of a normalizer.
-    After that any number of threads encode with it. Raise ValueError where a table does not fit the others.
+    After that any number of threads encode with it: of a str, a pair of surrogates is its character, and a lone one
+    U+FFFD. Raise ValueError where a table does not fit the others.
     """
 
     @overload

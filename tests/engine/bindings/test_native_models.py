@@ -38,6 +38,7 @@ from tokcli.engine.sentencepiece.charsmap import Charsmap
 from tokcli.engine.sentencepiece.model import SentencePiece
 from tokcli.engine.sentencepiece.normalizer import SpmNormalizer
 from tokcli.engine.sentencepiece.segmenters import SpmPiece
+from tokcli.engine.stream.utf8 import without_surrogates
 
 pytestmark = [pytest.mark.no_cover, pytest.mark.skipif(backend.native() is None, reason="there is no native backend")]
 
@@ -97,6 +98,22 @@ def test_places_in_ordinary_text_need_no_python(name: str) -> None:
     for text in ("", "a", "Hello, wörld! ", "É\u0301 ﬁ 漢字 e\u0323\u0307", " \u200b x\x00y  z\n"):
         found = None if tokenizer.native is None else tokenizer.native.encode_spans(text, NONE)
         assert found is not None, text
+
+
+@pytest.mark.parametrize("name", FILES)
+@examples(20)
+@given(
+    atoms=st.lists(
+        st.sampled_from(["\ud83d", "\ude00", "\ud83d\ude00", "\U0001f600", "a", "é", " the", "字"]), max_size=9
+    )
+)
+def test_surrogates_are_read_as_python_reads_them(name: str, atoms: list[str]) -> None:
+    tokenizer, text = read_vocabulary(FOLDER / name), "".join(atoms)
+    assert isinstance(tokenizer, (SentencePiece, Pipeline))
+    found = None if tokenizer.native is None else tokenizer.native.encode_spans(text, NONE)
+    expected = tokenizer.place_in_python(without_surrogates(text), NONE)
+    assert found is not None
+    assert (found.ids, found.spans) == (expected.ids, expected.spans)
 
 
 def sentencepiece(pieces: dict[str, float], kind: str, **settings: bool) -> SentencePiece:

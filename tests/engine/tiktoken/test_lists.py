@@ -48,7 +48,7 @@ def test_a_long_list_may_grow_and_shrink() -> None:
     assert ids == expected
 
 
-def test_half_a_surrogate_pair_after_many_parts_is_left_to_python() -> None:
+def test_half_a_surrogate_pair_after_many_parts_is_a_replacement_character() -> None:
     enc = tokcli.get_encoding("cl100k_base")
     assert enc.encode_ordinary(LONG["wide"] + "\ud800") == enc.encode_ordinary(LONG["wide"] + "\ufffd")
 

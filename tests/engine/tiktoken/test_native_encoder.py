@@ -203,12 +203,30 @@ def test_a_str_of_any_width_gives_the_ids_of_its_utf_8(atoms: list[str], threads
     assert Twin(enc).count(text, threads) == len(expected)
 
 
-@pytest.mark.parametrize("text", ["a\ud800", "\udfff", "\u4e2d " * 40_000 + "\udc00", "\U0001f600" * 9 + "\ud800 x"])
-def test_half_a_surrogate_pair_is_left_to_python(text: str) -> None:
+HALVES = [
+    "\ud83d",
+    "\ude00",
+    "\ud83d\ude00",
+    "\ude00\ud83d",
+    "\ud83d\ud83d\ude00",
+    "\U0001f600\ude00",
+    "\ud83d\U0001f600",
+]
+BESIDE = ["a", "ab cd efg", "\xe9", "\u4e2d", "\u4e2d " * 40_000, "\U0001f600" * 9]  # in units of one to four bytes
+
+
+@pytest.mark.parametrize("beside", BESIDE, ids=["ascii", "more ascii", "latin-1", "ucs-2", "long", "ucs-4"])
+@pytest.mark.parametrize("halves", HALVES, ids=ascii)
+def test_surrogates_are_the_character_of_a_pair_or_replaced(halves: str, beside: str) -> None:
     native_encoder = Twin(tokcli.get_encoding("o200k_base"))
-    assert native_encoder.encode_array(text, 2) is None
-    assert native_encoder.count(text, 2) is None
-    assert native_encoder.encode_batch(["a", text], 2) is None
+    for text in (halves + beside, beside + halves, halves + beside + halves + beside + halves):
+        expected = native_encoder.encode_array(
+            text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
+        )
+        assert native_encoder.encode_array(text, 2) == expected
+        assert native_encoder.count(text, 2) == len(expected)
+        ids, ends = native_encoder.encode_batch(["a", text], 2)
+        assert (ids[1:], ends[2]) == (expected, len(ids))
 
 
 @pytest.mark.slow

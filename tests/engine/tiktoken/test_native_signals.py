@@ -163,14 +163,6 @@ def test_a_text_of_another_type_is_named(vocabulary: Any) -> None:
     assert native.split(b"a b", CL100K) == native.split("a b", CL100K)
 
 
-@pytest.mark.parametrize("text", ["\ud800", "ab \udfff" * 100])
-def test_a_text_with_a_lone_surrogate_is_left_to_python(vocabulary: Any, text: str) -> None:
-    model = Ranks(vocabulary)
-    assert model.count(text) is model.encode(text) is model.encode(text, as_list=True) is None
-    assert model.encode_batch(["a", text], 1) is None
-    assert model.encode_batch(["a", text], 1, True)[1] is None
-
-
 def test_a_byte_that_is_no_token_is_a_key_error(vocabulary: Any) -> None:
     for keeps_ids in (True, False):
         with pytest.raises(KeyError):

@@ -15,7 +15,7 @@ using namespace tokcli;
 
 namespace {
 
-// Appends a str as UTF-8, or bytes as they are. Returns false for a lone surrogate and for any other object.
+// Appends a str as UTF-8, or bytes as they are. Returns false for a surrogate and for any other object.
 bool add_text(PyObject* object, std::string& out) {
   if (PyBytes_Check(object)) {
     out.append(PyBytes_AS_STRING(object), static_cast<size_t>(PyBytes_GET_SIZE(object)));
@@ -28,11 +28,10 @@ bool add_text(PyObject* object, std::string& out) {
     return true;
   }
   const size_t begin = out.size();
-  out.resize(begin + text.size * kMostUtf8);
-  const size_t size = to_utf8(text, reinterpret_cast<uint8_t*>(&out[begin]));
-  if (size == kSurrogate) return false;
-  out.resize(begin + size);
-  return true;
+  out.resize(begin + most_utf8(text));
+  bool has_surrogates = false;
+  out.resize(begin + to_utf8(text, reinterpret_cast<uint8_t*>(&out[begin]), &has_surrogates));
+  return !has_surrogates;
 }
 
 // Texts and their ids: all texts in a row in `arena`, and where each ends there.

@@ -19,8 +19,20 @@ bool copy_ascii(const Unit* from, uint8_t* to) {
   return true;
 }
 
+constexpr bool is_surrogate(uint32_t point) { return point - 0xD800 < 0x800; }
+
+// Returns the character of a pair of surrogates that begins at `i`, and moves there to the second; U+FFFD where there is none.
 template <class Unit>
-size_t convert(const Unit* p, size_t size, uint8_t* out) {
+uint32_t character_of_pair(const Unit* p, size_t size, size_t& i) {
+  constexpr uint32_t kHigh = 0xD800, kLow = 0xDC00, kHalf = 0x400;
+  const uint32_t high = p[i], low = i + 1 < size ? p[i + 1] : 0;
+  if (high - kHigh >= kHalf || low - kLow >= kHalf) return 0xFFFD;
+  ++i;
+  return 0x10000 + (high - kHigh) * kHalf + (low - kLow);
+}
+
+template <class Unit>
+size_t convert(const Unit* p, size_t size, uint8_t* out, bool* has_surrogates) {
   uint8_t* q = out;
   for (size_t i = 0; i < size;) {
     if (size - i >= 8 && copy_ascii(p + i, q)) {
@@ -36,8 +48,10 @@ size_t convert(const Unit* p, size_t size, uint8_t* out) {
       } else if (point < 0x800) {
         *q++ = static_cast<uint8_t>(0xC0 | point >> 6);
         *q++ = static_cast<uint8_t>(0x80 | (point & 0x3F));
+      } else if (is_surrogate(point)) {
+        q = put_char(character_of_pair(p, size, i), q);
+        if (has_surrogates != nullptr) *has_surrogates = true;
       } else if (point < 0x10000) {
-        if (point >= 0xD800 && point < 0xE000) return kSurrogate;
         *q++ = static_cast<uint8_t>(0xE0 | point >> 12);
         *q++ = static_cast<uint8_t>(0x80 | (point >> 6 & 0x3F));
         *q++ = static_cast<uint8_t>(0x80 | (point & 0x3F));
@@ -108,8 +122,8 @@ auto with_units(const Text& text, const Work& work) {
 
 }  // namespace
 
-size_t to_utf8(const Text& text, uint8_t* out) {
-  return with_units(text, [&](const auto* p) { return convert(p, text.size, out); });
+size_t to_utf8(const Text& text, uint8_t* out, bool* has_surrogates) {
+  return with_units(text, [&](const auto* p) { return convert(p, text.size, out, has_surrogates); });
 }
 
 // No branch depends on a byte, so that compilers make wide instructions of the loop.

@@ -29,10 +29,11 @@ struct Text {
 
 constexpr size_t kMostUtf8 = 4;  // bytes of UTF-8 that a unit can become
 
-// Writes the units of a text that is not UTF-8 as UTF-8 to `out`, which has room for kMostUtf8 bytes a unit. Returns
-// the number of bytes; kSurrogate where the text holds a lone surrogate (half of a pair), which has no UTF-8.
-constexpr size_t kSurrogate = SIZE_MAX;
-size_t to_utf8(const Text& text, uint8_t* out);
+// Writes the units of a text that is not UTF-8 as UTF-8 to `out`, which has room for as many bytes as most_utf8 says. Returns
+// the number of bytes. Surrogates have no UTF-8: two that are a pair become its character, any other U+FFFD, as
+// engine/stream/utf8.py has them. `has_surrogates`, unless null, is set where there is one.
+size_t to_utf8(const Text& text, uint8_t* out, bool* has_surrogates = nullptr);
+inline size_t most_utf8(const Text& text) { return text.size * (text.unit == 1 ? 2 : text.unit == 2 ? 3 : kMostUtf8); }
 
 // How UTF-8 looks as code points: how many there are, and a bound of the largest, as Python's strings have them: 0x7F,
 // 0xFF, 0xFFFF or 0x10FFFF. from_utf8 writes them to `out` in units of 1, 1, 2 or 4 bytes. The text must be UTF-8.

@@ -17,14 +17,11 @@ nb::object both(IdBuffer ids, Spans spans) {
   return tuple_of(nb::cast(std::move(ids)), nb::cast(std::move(spans)));
 }
 
-// Writes the UTF-8 of a text to `bytes`, in `room` where it is not UTF-8 already; returns false where it has a lone surrogate.
-bool as_utf8(const Text& text, ByteBuffer& room, Bytes& bytes) {
-  bytes = text.bytes();
-  if (text.is_utf8) return true;
-  uint8_t* const to = room.reserve(text.size * (text.unit == 1 ? 2 : text.unit == 2 ? 3 : 4) + kMostUtf8);
-  const size_t size = to_utf8(text, to);
-  bytes = {to, size == kSurrogate ? 0 : size};
-  return size != kSurrogate;
+// Returns the UTF-8 of a text, in `room` where it is not UTF-8 already.
+Bytes as_utf8(const Text& text, ByteBuffer& room) {
+  if (text.is_utf8) return text.bytes();
+  uint8_t* const to = room.reserve(most_utf8(text));
+  return {to, to_utf8(text, to)};
 }
 
 // Throws std::invalid_argument where a record begins or ends within a character of its text.
@@ -42,7 +39,7 @@ void PyTextModel::check_states(const StatesView& raw, const StatesView& normaliz
     throw nb::value_error("each added token needs a state");
 }
 
-// Calls work(UTF-8, how many parts of the text as many bytes are), or refuses a text that is too long or has a lone surrogate;
+// Calls work(UTF-8, how many parts of the text as many bytes are), or refuses a text that is too long;
 // std::invalid_argument for a buffer of anything but UTF-8 (ranks take any bytes). With `in_parts`, a long str is turned into
 // UTF-8 part by part, if the model takes parts. Needs no GIL.
 template <class Work>
@@ -50,7 +47,6 @@ void PyTextModel::read(const AnyText& given, bool in_parts, Refusal& refusal, co
   constexpr size_t kPart = size_t{1} << 15;  // units: what is made of them is still in the L2 cache when it is read again
   const Text& text = given.text();
   ByteBuffer room;
-  Bytes bytes;
   if (model_.model != nullptr) {
     refusal.is_refused |= text.size > kMostUnits;
     if (given.is_buffer() && valid_utf8(text.bytes()) != text.size) throw std::invalid_argument("the text is not UTF-8");
@@ -59,8 +55,7 @@ void PyTextModel::read(const AnyText& given, bool in_parts, Refusal& refusal, co
   for (size_t at = 0; !refusal.is_refused; ) {
     const size_t end = most < text.size - at ? next_cut(text, at + most) : text.size;
     room.clear();
-    if (!as_utf8(text.part(at, end), room, bytes)) return void(refusal.is_refused = true);
-    work(bytes, static_cast<double>(text.size) / std::max<size_t>(end, 1));
+    work(as_utf8(text.part(at, end), room), static_cast<double>(text.size) / std::max<size_t>(end, 1));
     if ((at = end) >= text.size) return;
   }
 }
@@ -199,7 +194,8 @@ nb::object PyTextModel::encode_batch(nb::list given, nb::handle raw, nb::handle 
       const size_t before = ids->size();
       Refusal refusal;
       utf8->clear();
-      if (!as_utf8(text, *utf8, task.text) || (model_.model != nullptr && text.size > kMostUnits)) return kRefused;
+      if (model_.model != nullptr && text.size > kMostUnits) return kRefused;
+      task.text = as_utf8(text, *utf8);
       task.raw_states = raw_states.bytes();
       task.normalized_states = normalized_states.bytes();
       task.ids = ids;

@@ -62,8 +62,8 @@ class PyTextModel {
 
   // --- encoding ------------------------------------------------------------------------------------------------------
 
-  // Each of these takes a str, or a buffer of UTF-8 (ValueError: it is none). It returns what it promises, or None where only
-  // Python can encode the text.
+  // Each of these takes a str, in which surrogates are as to_utf8 has them, or a buffer of UTF-8 (ValueError: it is none). It
+  // returns what it promises, or None where only Python can encode the text.
   nb::object encode(nb::handle text, nb::handle raw, nb::handle normalized, Number<size_t> threads, bool as_list);
   nb::object count(nb::handle text, nb::handle raw, nb::handle normalized, Number<size_t> threads);
   // The ids of texts in a list: a list of lists, in which None stands for a text that only Python can encode; or the ids of all,
