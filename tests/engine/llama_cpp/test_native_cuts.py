@@ -114,6 +114,22 @@ def class_of(program: Program, code: int) -> int:
     return program.classes[bisect_right(program.firsts, code) - 1]
 
 
+@pytest.mark.parametrize("patterns", NAMES, ids=NAMES.values())
+def test_words_end_where_long_texts_are_cut(patterns: tuple[str, ...]) -> None:
+    """A part of a long text stands behind a letter or a digit, in the place of the text before it."""
+    rnd, cutter, pre = random.Random(12), cutter_of(patterns), PRE_TYPES[NAMES[patterns]]
+    ends, tried = re.compile(f"(?={pre.word_ends})"), 0
+    for _ in range(rounds(400)):
+        text = "".join(rnd.choices([*rnd.sample(ATOMS, 10), "a", "1", " ", "\n", "12"], k=rnd.randrange(1, 30)))
+        for at in [match.start() + 1 for match in ends.finditer(text)]:
+            behind = next(letter for letter in "a0" if ends.match(letter + text[at]))
+            letter, *after = cutter.cut(behind + text[at:])
+            assert letter == behind
+            assert cutter.cut(text[:at]) + after == cutter.cut(text), ascii(text)
+            tried += 1
+    assert tried > 20
+
+
 def test_thousands_are_cut_as_the_pattern_of_llama_cpp_cuts_them() -> None:
     rnd, pattern, cutter = random.Random(2), re.compile(r"(?=(\d{3})+(?!\d))", re.ASCII), Cutter([THOUSANDS])
     for _ in range(3000):

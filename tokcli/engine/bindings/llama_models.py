@@ -1,16 +1,24 @@
-"""Builds the native twins of llama.cpp's models that have no merges: SPM, BERT's words, T5's Unigram, and RWKV's."""
+"""Builds the native twins of llama.cpp's models: BPE by ranks, SPM, BERT's words, T5's Unigram, and RWKV's."""
 
 from __future__ import annotations
 
 from array import array
+from typing import TYPE_CHECKING
 
+from tokcli.engine import backend
 from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE
 from tokcli.engine.llama_cpp.fragment_models import LlamaSpm, Rwkv
+from tokcli.engine.llama_cpp.native_cuts import native_cuts
+from tokcli.engine.llama_cpp.string_bpe import WordsByMerges
 from tokcli.engine.llama_cpp.ugm import LlamaUnigram
 from tokcli.engine.llama_cpp.words import LlamaWords, word_ranges
 from tokcli.engine.native_models import text_model as native
 from tokcli.engine.native_models.text_model import NativeText
 from tokcli.engine.native_models.twins import register
+from tokcli.engine.pretokenizers.row_image import row_in
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 _ANY_LENGTH = 1 << 31  # in characters: words have no limit
 _LOWERS, _STRIPS = 1, 2  # CharacterStep::kLowers, kStrips
@@ -25,6 +33,27 @@ def twin_of_spm(model: LlamaSpm) -> NativeText:
     made.set_words(native.WHERE_POSSIBLE, VISIBLE_SPACE.encode(), False)
     made.add_step(native.REPLACE, b" ", VISIBLE_SPACE.encode(), False, False)
     return NativeText(made)
+
+
+def twin_of_merges(model: WordsByMerges) -> NativeText | None:
+    """Build the twin of BPE by merges; None where ranks do not merge alike, or bytes lack that are not left out."""
+    ranked = model.ranked
+    if ranked is None or (ranked.missing and not ranked.drops_missing):
+        return None
+    return twin_of_cuts(ranked.load_image(), native_cuts(model.pre.patterns))
+
+
+def twin_of_cuts(image: Buffer, cuts: Buffer) -> NativeText:
+    """Return the twin of ranks, given their image, and of a pre-tokenizer, given its programs (row_image.py).
+
+    ValueError where either of them is damaged.
+    """
+    row = row_in(cuts)
+    if row is None:
+        raise ValueError("no programs")
+    made = native.model_of({})
+    made.use_ranks(backend.code().Vocabulary(image), row, None, b"", False)
+    return NativeText(made, vocabulary_image=image)
 
 
 def twin_of_words(model: LlamaWords) -> NativeText:
@@ -70,6 +99,7 @@ def twin_of_rwkv(model: Rwkv) -> NativeText | None:
     return NativeText(made)
 
 
+register(WordsByMerges, twin_of_merges)
 register(LlamaSpm, twin_of_spm)
 register(Rwkv, twin_of_rwkv)
 register(LlamaWords, twin_of_words)

@@ -7,6 +7,7 @@ Where llama.cpp has a function instead of a pattern, ours is a pattern that does
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from tokcli.engine.pretokenizers import known_patterns as known
 
@@ -85,6 +86,7 @@ class PreType:
     escape_whitespaces: bool = False
     no_bos: bool = False
     lines_whole: bool = False  # a run of newlines that is a token is not merged
+    word_ends: str = r"[0-9A-Za-z][ \n]"  # matches two characters between which any word ends
 
     @property
     def known(self) -> str | None:
@@ -92,7 +94,7 @@ class PreType:
         return _KNOWN.get(self.patterns) if self.byte_encode else None
 
 
-def _rows(names: str, *patterns: str, **settings: bool) -> dict[str, PreType]:
+def _rows(names: str, *patterns: str, **settings: Any) -> dict[str, PreType]:
     return dict.fromkeys(names.split(), PreType(patterns, **settings))
 
 
@@ -176,8 +178,16 @@ PRE_TYPES: dict[str, PreType] = {
         escape_whitespaces=True,
         add_bos=True,
         lines_whole=True,
+        word_ends=r"[0-9A-Za-z]\n",
     ),
-    **_rows("sarvam-moe", _LINES, byte_encode=False, escape_whitespaces=True, clean_spaces=False),
+    **_rows(
+        "sarvam-moe",
+        _LINES,
+        byte_encode=False,
+        escape_whitespaces=True,
+        clean_spaces=False,
+        word_ends=r"[0-9A-Za-z]\n",
+    ),
     **_rows("whitespace", r"\S+", byte_encode=False),
     **_rows("qwen2 deepseek-r1-qwen kormo f2llmv2 hunyuan solar-open grok-2", _QWEN2, clean_spaces=False),
     **_rows("megrez stablelm2", _QWEN2),
@@ -204,7 +214,7 @@ PRE_TYPES: dict[str, PreType] = {
     **_rows("granite-embed-multi-97m", _GRANITE, clean_spaces=False, ignore_merges=True),
     **_rows("tiny_aya cohere2moe", DIGITS_FROM_THE_RIGHT, _O200K + r"|\p{N}{1,3}" + _AFTER_CASED, clean_spaces=False),
     **_rows("kimi-k2", KIMI, clean_spaces=False),
-    **_rows("superbpe", r"\p{N}+", THOUSANDS, clean_spaces=False),
+    **_rows("superbpe", r"\p{N}+", THOUSANDS, clean_spaces=False, word_ends=r"[0-9][ \n]"),
     **_rows(
         "bailingmoe bailingmoe2 llada-moe",
         rf"'(?:[sSdDmMtT]|[lL][lL]|[vV][eE]|[rR][eE])|{_WORD}|\p{{N}}|{_SIGNS}|\s*[\r\n]|{_SPACES}",
@@ -229,5 +239,6 @@ PRE_TYPES: dict[str, PreType] = {
         "exaone-moe",
         rf"{_CONTRACTIONS}|[^\r\n\p{{L}}\p{{N}}]?(?:\p{{L}}\p{{M}}*(?: \p{{L}}\p{{M}}*)*)+|\p{{N}}"
         rf"| ?[^\s\p{{L}}\p{{N}}]+[\r\n/]?|\s*[\r\n]|{_SPACES}",
+        word_ends=r"[0-9][ \n]|[A-Za-z]\n",
     ),
 }

@@ -170,11 +170,16 @@ class WordsByMerges(FragmentModel):
     model_kind = "merges"
 
     def __init__(self, bpe: StringBpe, pre: PreType, settings: LlamaSettings) -> None:
-        self._bpe, self._pre, self._settings = bpe, pre, settings
+        self._bpe, self.pre, self._settings = bpe, pre, settings
+
+    @cached_property
+    def ranked(self) -> Ranked | None:
+        """The model as ranks of bytes; None where these cannot express it, or a text is more than its words."""
+        return self._bpe.ranks() if self.pre.byte_encode and not self._settings.whitespace_words else None
 
     def encode(self, text: str) -> list[int]:
         """Return the ids of a text."""
-        if self._pre.escape_whitespaces:
+        if self.pre.escape_whitespaces:
             text = text.replace(" ", VISIBLE_SPACE)
         if not self._settings.whitespace_words:
             return self._bpe.encode(text)
@@ -197,11 +202,8 @@ class WordsByMerges(FragmentModel):
 
         The pattern does not hold for text with a long s or with characters that differ between Unicode 15.1 and 16.0.
         """
-        settings, pre = self._settings, self._pre
-        if pre.known is None or settings.lstrip or settings.rstrip or settings.whitespace_words:
-            return None
-        ranked = self._bpe.ranks()
-        if ranked is None:
+        settings, pre, ranked = self._settings, self.pre, self.ranked
+        if pre.known is None or settings.lstrip or settings.rstrip or ranked is None:
             return None
         added = {text: n for n, text in enumerate(vocabulary.texts) if vocabulary.kinds[n] & FOUND}
         unsafe = *changed_ranges(), _LONG_S

@@ -1,10 +1,13 @@
-"""Where texts may be cut for the tokenizers of GGUF files: SPM's scores, BERT's words, and T5's Unigram."""
+"""Where texts may be cut for the tokenizers of GGUF files: BPE, SPM's scores, BERT's words, and T5's Unigram."""
 
 from __future__ import annotations
+
+import re
 
 from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE
 from tokcli.engine.llama_cpp.fragment_models import LlamaSpm
 from tokcli.engine.llama_cpp.llama_cpp import LlamaCpp
+from tokcli.engine.llama_cpp.string_bpe import WordsByMerges
 from tokcli.engine.llama_cpp.ugm import LlamaUnigram
 from tokcli.engine.llama_cpp.words import LlamaWords
 from tokcli.engine.long_texts.sentencepiece_cuts import cuts_of_unigram
@@ -21,9 +24,22 @@ def cuts_of_llama(tokenizer: LlamaCpp) -> TextCuts | None:
         inner = _SpmCuts(model)
     elif isinstance(model, LlamaWords):
         inner = _WordCuts(model)
+    elif isinstance(model, WordsByMerges):
+        inner = _WordEnds(model)
     else:
         return None
     return CutsBesideTokens(inner, (token for token, _ in tokenizer.found_tokens.cut_out))
+
+
+class _WordEnds(TextCuts):
+    """BPE merges within words."""
+
+    def __init__(self, model: WordsByMerges) -> None:
+        self._ends = re.compile(model.pre.word_ends)
+
+    def is_cut(self, text: str, at: int) -> bool:
+        """Return whether a text may be cut before the white space at `at`; see `TextCuts`."""
+        return self._ends.fullmatch(text, at - 1, at + 1) is not None
 
 
 class _SpmCuts(TextCuts):

@@ -185,7 +185,7 @@ class DroppedStrings(StringBpe):
 
 
 def _words_with_dropout(base: WordsByMerges, dropout: Dropout) -> WordsByMerges:
-    return WordsByMerges(DroppedStrings(base._bpe, dropout), base._pre, base._settings)
+    return WordsByMerges(DroppedStrings(base._bpe, dropout), base.pre, base._settings)
 
 
 _WITH_DROPOUT: dict[type, Callable[[Any, Dropout], object]] = {

@@ -22,8 +22,8 @@ from tokcli.registry.compiled.token_columns import LazySequence, TokenColumns, p
 
 
 def _pack(model: LlamaCpp) -> Packed | None:
-    """Return the header and the sections for a tokenizer; None if its model has no native twin."""
-    if model.native_model is None:
+    """Return the header and the sections for a tokenizer; None for BPE, and if its model has no native twin."""
+    if model.kind == "gpt2" or model.native_model is None:
         return None
     settings = {name: sorted(v) if type(v) is frozenset else v for name, v in vars(model.settings).items()}
     del settings["charsmap"]
