@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 import tokcli
 from tokcli.engine.base.arguments import NONE
-from tokcli.engine.native_models.text_model import model_of
+from tokcli.engine.native_models.text_model import Refused, model_of
 from tokcli.engine.stream.parallel import allow_inner_threads
 from tokcli.formats import limits, read
 from tokcli.formats.sources import sources_of_bytes
@@ -203,27 +203,39 @@ def reference(name: str) -> tiktoken.Encoding:
     )
 
 
+def unless_refused(work: Callable[..., Any], *given: Any, **more: Any) -> Any:
+    """Return what `work` returns; None where a native twin refuses the text."""
+    try:
+        return work(*given, **more)
+    except Refused:
+        return None
+
+
 class Twin:
-    """The native twin of an encoding for ordinary text, asked with a number of threads; None is for Python."""
+    """The native twin of an encoding for ordinary text, asked with a number of threads; None is for a refused text."""
 
     def __init__(self, encoding: tokcli.Encoding) -> None:
-        self.native = encoding.tokenizer.twin(NONE)  # type: ignore[attr-defined]
+        assert encoding.tokenizer.twin is not None
+        self.native = encoding.tokenizer.twin(NONE)
 
     def encode(self, text: str) -> Any:
-        return self.native.encode(text, NONE)
+        return unless_refused(self.native.encode, text, NONE)
 
     def encode_array(self, text: str | bytes, threads: int = 1) -> Any:
         given = memoryview(text) if isinstance(text, bytes) else text
-        return allow_inner_threads(lambda some: self.native.encode_array(some, NONE), threads)(given)
+        return self._in_threads(self.native.encode_array, given, threads)
 
     def count(self, text: str, threads: int = 1) -> Any:
-        return allow_inner_threads(lambda some: self.native.count(some, NONE), threads)(text)
+        return self._in_threads(self.native.count, text, threads)
+
+    def _in_threads(self, work: Callable[..., Any], given: Any, threads: int) -> Any:
+        return allow_inner_threads(lambda some: unless_refused(work, some, NONE), threads)(given)
 
     def encode_batch(self, texts: list[str], threads: int) -> Any:
-        return self.native.encode_array_batch(texts, threads)
+        return unless_refused(self.native.encode_array_batch, texts, threads)
 
     def encode_batch_lists(self, texts: list[str], threads: int) -> Any:
-        return self.native.encode_batch(texts, threads)
+        return unless_refused(self.native.encode_batch, texts, threads)
 
 
 class Ranks:

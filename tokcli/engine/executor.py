@@ -12,11 +12,13 @@ from itertools import accumulate, chain
 from typing import TYPE_CHECKING, TypeVar
 
 from tokcli.engine.base.arguments import NONE
+from tokcli.engine.native_models.text_model import Refused
 from tokcli.engine.stream.parallel import ordered
 from tokcli.engine.stream.utf8 import plain_text, without_surrogates
+from tokcli.engine.tokens import joined_ids
 
 if TYPE_CHECKING:
-    from tokcli.engine.native_models.twins import TwinFor
+    from tokcli.engine.native_models.text_model import NativeText, TwinFor
     from tokcli.engine.stream.utf8 import TextOrUtf8
     from tokcli.engine.text_tokenizer import NextTokens, TextTokenizer
     from tokcli.engine.tokens import Tokens
@@ -44,37 +46,45 @@ class Executor:
         """The function that gives the native twin for the special tokens that become ids, if there is a twin."""
         return self.inner.twins
 
+    @cached_property
+    def _native(self) -> TwinFor:
+        return self.twin or _refused
+
     def encode(self, text: str, allowed: frozenset[str] = NONE) -> list[int]:
         """Return the ids of a text."""
-        if self.twin is not None and (ids := self.twin(allowed).encode(text, allowed)) is not None:
-            return ids
-        return self.inner.encode(without_surrogates(text), allowed)
+        try:
+            return self._native(allowed).encode(text, allowed)
+        except Refused:
+            return self.inner.whole.encode(without_surrogates(text), allowed)
 
     def count(self, text: TextOrUtf8, allowed: frozenset[str] = NONE) -> int:
         """Return the number of ids of a text."""
-        if self.twin is not None and (count := self.twin(allowed).count(text, allowed)) is not None:
-            return count
-        return self.inner.count(text, allowed)
+        try:
+            return self._native(allowed).count(text, allowed)
+        except Refused:
+            return self.inner.whole.count(text, allowed)
 
     def encode_array(self, text: TextOrUtf8, allowed: frozenset[str] = NONE) -> memoryview:
         """Return the ids of a text as an array."""
-        if self.twin is not None and (ids := self.twin(allowed).encode_array(text, allowed)) is not None:
-            return ids
-        return self.inner.encode_array(text, allowed)
+        try:
+            return self._native(allowed).encode_array(text, allowed)
+        except Refused:
+            return self.inner.whole.encode_array(text, allowed)
 
     def encode_batch(self, texts: Sequence[str], threads: int) -> list[list[int]]:
         """Return the ids of each text."""
-        if self.twin is None:
+        try:
+            return self._native(NONE).encode_batch(list(texts), threads)
+        except Refused:
             return self._of_each(self.encode, texts, threads)
-        made = self.twin(NONE).encode_batch(list(texts), threads)
-        return [self.encode(text) if ids is None else ids for text, ids in zip(texts, made, strict=True)]
 
     def encode_array_batch(self, texts: Sequence[str], threads: int) -> tuple[memoryview, memoryview]:
         """Return all texts' ids in one array, and len(texts) + 1 offsets (uint64) at which each text's ids begin."""
-        if self.twin is not None and (made := self.twin(NONE).encode_array_batch(list(texts), threads)) is not None:
-            return made
-        arrays = self._of_each(self.encode_array, texts, threads)
-        return memoryview(b"".join(arrays)).cast("I"), memoryview(array("Q", accumulate(map(len, arrays), initial=0)))
+        try:
+            return self._native(NONE).encode_array_batch(list(texts), threads)
+        except Refused:
+            arrays = self._of_each(self.encode_array, texts, threads)
+        return joined_ids(arrays), memoryview(array("Q", accumulate(map(len, arrays), initial=0)))
 
     def _of_each(self, work: Callable[[str], Ids], texts: Sequence[str], threads: int) -> list[Ids]:
         """Return `work(text)` of each text; threads share many texts, in groups, where native code does the work."""
@@ -86,19 +96,23 @@ class Executor:
 
     def place(self, text: TextOrUtf8, allowed: frozenset[str] = NONE) -> Tokens:
         """Return the tokens of a text with their places in characters; InputError where these are not known."""
-        twin = None if self.twin is None else self.twin(allowed)
-        if twin is not None and (twin.counts_blanks or not self.inner.trims_spans):
-            found = twin.encode_spans(text, allowed)
-            if found is not None:
-                return found
-        return self.inner.encode_spans(plain_text(text), allowed)
+        try:
+            twin = self._native(allowed)
+            if twin.counts_blanks or not self.inner.trims_spans:
+                return twin.encode_spans(text, allowed)
+        except Refused:
+            pass
+        return self.inner.whole.encode_spans(plain_text(text), allowed)
 
     def encode_next(
         self, text: TextOrUtf8, allowed: frozenset[str], before: str, total: float, *, places: bool
     ) -> NextTokens:
         """Return the tokens of a text that continues another, and the sum of scores after it; see `TextTokenizer`."""
-        if self.twin is not None:
-            found = self.twin(allowed).encode_next(text, total, begins=not before, places=places)
-            if found is not None:
-                return found
-        return self.inner.encode_next(text, allowed, before, total, places=places)
+        try:
+            return self._native(allowed).encode_next(text, total, begins=not before, places=places)
+        except Refused:
+            return self.inner.whole.encode_next(text, allowed, before, total, places=places)
+
+
+def _refused(_allowed: frozenset[str]) -> NativeText:
+    raise Refused

@@ -14,7 +14,8 @@ from tokcli.engine.token_vocabulary import TokenVocabulary
 from tokcli.engine.tokens import Tokens
 
 if TYPE_CHECKING:
-    from tokcli.engine.native_models.twins import RecordEncoder, TextTwin, TwinFor
+    from tokcli.engine.native_models.text_model import NativeText, TwinFor
+    from tokcli.engine.native_models.twins import RecordEncoder
     from tokcli.engine.shortcut.shortcut import DecodingFacts, Shortcut
     from tokcli.engine.stream.utf8 import TextOrUtf8
 
@@ -81,7 +82,7 @@ class TextTokenizer(TokenVocabulary, Protocol):
         return None
 
     @property
-    def native(self) -> TextTwin | None:
+    def native(self) -> NativeText | None:
         """The native twin of `encode` for whole texts; None where there is none."""
         return None
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 from tokcli.engine.base.arguments import NONE
 from tokcli.engine.executor import Executor
 from tokcli.engine.native_models.rank_models import twin_of_ranks
+from tokcli.engine.native_models.text_model import Refused
 from tokcli.engine.pretokenizers.pretokenizer import PreTokenizer
 from tokcli.engine.roles.lookups import Lookups
 from tokcli.engine.roles.readers import PatternReader, PrefixReader, Reader, ShortcutReader, WholeReader
@@ -36,7 +37,8 @@ from tokcli.errors import PatternError, TokcliError
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-    from tokcli.engine.native_models.twins import RecordEncoder, TwinFor
+    from tokcli.engine.native_models.text_model import TwinFor
+    from tokcli.engine.native_models.twins import RecordEncoder
     from tokcli.engine.shortcut.shortcut import Shortcut
     from tokcli.engine.stream.chunks import Blocks
     from tokcli.engine.stream.utf8 import AnyChunk
@@ -140,7 +142,9 @@ class Streams(Executor):
         """
         if self.ranked is not None or self.twin is None or self.inner.trims_spans or not isinstance(part, memoryview):
             return ()
-        return self.twin(NONE).part_ends(part, size) or ()
+        with suppress(Refused):
+            return self.twin(NONE).part_ends(part, size)
+        return ()
 
     def encode_part_spans(self, part: memoryview, *, begins: bool, ends: bool) -> Tokens | None:
         """Return the tokens of a part that `part_ends` gave, with their places in its characters.
@@ -148,7 +152,10 @@ class Streams(Executor):
         `begins` and `ends` say whether what it was cut out of begins and ends with it. Return None for a part whose
         places only `encode_spans` of the whole tells.
         """
-        return None if self.twin is None else self.twin(NONE).encode_spans(part, NONE, begins=begins, ends=ends)
+        if self.twin is not None:
+            with suppress(Refused):
+                return self.twin(NONE).encode_spans(part, NONE, begins=begins, ends=ends)
+        return None
 
 
 class Pieces(Streams):

@@ -12,7 +12,7 @@ import pytest
 from gguf_files import BOOL, llama, t5
 from hypothesis import given
 from hypothesis import strategies as st
-from support import ROOT, examples, hard_text
+from support import ROOT, examples, hard_text, unless_refused
 
 from tokcli.engine import backend
 from tokcli.engine.encoding import Encoding
@@ -107,9 +107,9 @@ def test_a_record_that_only_python_can_answer_leaves_all_to_it(tmp_path: Path) -
         data, ends = records_of(texts, 1)
         native = tokenizer.for_records(data)
         assert native is not None
-        found = native.count_records(data, ends, 1)
+        found = unless_refused(native.count_records, data, ends, 1)
         assert (found and found.tolist()) == counts
-        assert (native.encode_records(data, ends, 1) is None) == (counts is None)
+        assert (unless_refused(native.encode_records, data, ends, 1) is None) == (counts is None)
 
 
 def test_what_does_not_fit_a_model_is_refused() -> None:

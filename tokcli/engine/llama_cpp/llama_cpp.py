@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from heapq import heapify, heappop, heappush
@@ -18,7 +19,8 @@ from tokcli.engine.base.longest_match import LongestMatch
 from tokcli.engine.bpe.bpe import MergeOrder, ModelKind
 from tokcli.engine.llama_cpp.settings import NORMAL, SPECIAL
 from tokcli.engine.llama_cpp.vocabulary import LlamaVocabulary
-from tokcli.engine.native_models.twins import RecordEncoder, TextTwin, twin_of
+from tokcli.engine.native_models.text_model import NativeText, Refused
+from tokcli.engine.native_models.twins import RecordEncoder, twin_of
 from tokcli.engine.shortcut.shortcut import DecodingFacts, Shortcut
 from tokcli.engine.stream.utf8 import TextOrUtf8, plain_text, special_finder
 from tokcli.engine.text_tokenizer import NextTokens, TextTokenizer
@@ -46,7 +48,7 @@ class LlamaCpp(LlamaVocabulary, TextTokenizer):
         return model_of(self)
 
     @cached_property
-    def native_model(self) -> TextTwin | None:
+    def native_model(self) -> NativeText | None:
         """The native twin of the model, for text without special tokens; None for a model that has none."""
         return twin_of(self.model)
 
@@ -55,7 +57,7 @@ class LlamaCpp(LlamaVocabulary, TextTokenizer):
         """Whether native code does the work between special tokens."""
         return self.native_model is not None
 
-    def set_native_model(self, twin: TextTwin) -> None:
+    def set_native_model(self, twin: NativeText) -> None:
         """Use an existing twin of the model, such as one from the cache, instead of building it."""
         object.__setattr__(self, "native_model", twin)  # this is a frozen dataclass, and the twin is not a field of it
 
@@ -112,10 +114,10 @@ class LlamaCpp(LlamaVocabulary, TextTokenizer):
         return Tokens(ids, spans=self._spans_of(map(self.bytes_of, ids), text) if places else None), total
 
     def _encode_next_fragment(self, text: str, before: str, total: float) -> tuple[memoryview, float]:
-        native = self.native_model
-        found = None if native is None else native.encode_next(text, total, begins=not before, places=False)
-        if found is not None:
-            return memoryview(found[0].ids), found[1]
+        if self.native_model is not None:
+            with suppress(Refused):
+                found, total = self.native_model.encode_next(text, total, begins=not before, places=False)
+                return memoryview(found.ids), total
         ids, total = self.model.encode_after(before, total, text)
         return memoryview(array("I", ids)), total
 
@@ -202,11 +204,10 @@ class LlamaCpp(LlamaVocabulary, TextTokenizer):
 
     def _encode_fragment(self, text: TextOrUtf8) -> memoryview:
         """Return the ids (uint32) of text between special tokens."""
-        ids = None if self.native_model is None else self.native_model.encode_array(text, NONE)
-        if ids is None:
-            text = str(text, "utf-8") if isinstance(text, memoryview) else text
-            ids = memoryview(array("I", self.model.encode(text)))
-        return ids
+        if self.native_model is not None:
+            with suppress(Refused):
+                return self.native_model.encode_array(text, NONE)
+        return memoryview(array("I", self.model.encode(plain_text(text))))
 
     def encode_spans(self, text: str, allowed: frozenset[str]) -> Tokens:
         """Return the tokens of a text with their places; InputError where their bytes are not those of the text.

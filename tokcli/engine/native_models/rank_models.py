@@ -8,14 +8,13 @@ from functools import lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from tokcli.engine.native_models.text_model import CHARS, NOTHING, NativeText, model_of
+from tokcli.engine.native_models.text_model import CHARS, NOTHING, NativeText, TwinFor, model_of
 from tokcli.engine.pretokenizers.row_image import row_in
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
     from tokcli.engine import _native
-    from tokcli.engine.native_models.twins import TwinFor
     from tokcli.engine.unicode.forms import Form
     from tokcli.engine.unicode.ranges import Ranges
 

@@ -1,16 +1,16 @@
 """`NativeText`: the native twin of a tokenizer: all of its stages from text to ids.
 
-A twin gives the ids that the Python code gives, or None where only Python can encode a text. The other modules of this
-folder build twins, with the native code's constants and tables from here; _native.pyi says what each method takes.
+A twin gives the ids that the rules in Python give, or raises `Refused`. The other modules of this folder build twins,
+with the native code's constants and tables from here; _native.pyi says what each method takes.
 """
 
 from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeVar, cast
 
 from tokcli.engine import backend
 from tokcli.engine.base.arguments import NONE
@@ -32,12 +32,18 @@ EACH_WORD, SUMS_32, SUMS_64 = range(3)  # Kind
 NEVER, ALWAYS, FIRST = range(3)  # Prefix
 PREPEND, REPLACE, SQUEEZE, CHARS, STRIP, SPACES = range(6)  # Step::Kind
 
+Found = TypeVar("Found")
 NamedToken = tuple[str, bool]  # an added token's content, and whether it is special
 
 
-class NativeText:
-    """A native model and its added tokens.
+class Refused(Exception):
+    """A text that native code does not encode: one with a byte or a character for which it lacks a token or a class."""
 
+
+class NativeText:
+    """A native model and its added tokens: it encodes whole texts exactly as the rules in Python do.
+
+    Each method raises Refused for a text that only the rules can encode, and ValueError for bytes that are no UTF-8.
     `raw` are the added tokens that are found in the text as given, `normalized` those found in normalized text;
     `vocabulary_image` is that of the ranks, for a model that has ranks.
     """
@@ -75,50 +81,70 @@ class NativeText:
         """Return the tables as bytes that a native model can open."""
         return self.model.image()
 
-    def encode(self, text: TextOrUtf8, allowed: frozenset[str]) -> list[int] | None:
+    def encode(self, text: TextOrUtf8, allowed: frozenset[str]) -> list[int]:
         """Return the ids of a text, in which the special tokens in `allowed` become ids."""
         raw, normalized = self._cached_states(allowed) if allowed else self._no_states
-        return self.model.encode(text, raw, normalized, 1 if len(text) < _LONG else threads_inside(), True)
+        ids = self.model.encode(text, raw, normalized, 1 if len(text) < _LONG else threads_inside(), True)
+        if ids is None:
+            raise Refused
+        return ids
 
-    def encode_array(self, text: TextOrUtf8, allowed: frozenset[str]) -> memoryview | None:
+    def encode_array(self, text: TextOrUtf8, allowed: frozenset[str]) -> memoryview:
         """Return the ids of a text as an array (uint32)."""
         raw, normalized = self._cached_states(allowed) if allowed else self._no_states
-        ids = self.model.encode(text, raw, normalized, 1 if len(text) < _LONG else threads_inside())
-        return None if ids is None else memoryview(ids).cast("I")
+        return _array("I", self.model.encode(text, raw, normalized, 1 if len(text) < _LONG else threads_inside()))
 
-    def encode_next(self, text: TextOrUtf8, total: float, *, begins: bool, places: bool) -> tuple[Tokens, float] | None:
-        """Return the tokens of a part of a text, and the sum of all scores after it; see `TextTwin`."""
-        found = self.model.encode_part(text, *self._states(NONE), threads_inside(), begins, True, total, places)
-        return None if found is None else (_tokens(found[0], found[2]), found[1])
+    def encode_next(self, text: TextOrUtf8, total: float, *, begins: bool, places: bool) -> tuple[Tokens, float]:
+        """Return the tokens of a part of a text, with their places in it if asked for, and the sum of scores after it.
 
-    def encode_batch(self, texts: list[str], threads: int) -> list[list[int] | None]:
-        """Return the ids of each text, None for one that only Python can encode."""
-        return self.model.encode_batch(texts, *self._states(NONE), threads, True)
+        Sums go through the whole text, and `total` is the one before the part. No special token is looked for.
+        """
+        ids, total, spans, _ = _taken(
+            self.model.encode_part(text, *self._states(NONE), threads_inside(), begins, True, total, places)
+        )
+        return _tokens(ids, spans), total
 
-    def encode_array_batch(self, texts: list[str], threads: int) -> tuple[memoryview, memoryview] | None:
+    def encode_batch(self, texts: list[str], threads: int) -> list[list[int]]:
+        """Return the ids of each text, in which no special token is looked for."""
+        made = self.model.encode_batch(texts, *self._states(NONE), threads, True)
+        if None in made:
+            raise Refused
+        return cast("list[list[int]]", made)
+
+    def encode_array_batch(self, texts: list[str], threads: int) -> tuple[memoryview, memoryview]:
         """Return the ids of all texts, and where those of each begin and the last ones end (uint64)."""
-        found = self.model.encode_batch(texts, *self._states(NONE), threads, False)
-        return None if found is None else (memoryview(found[0]).cast("I"), memoryview(found[1]).cast("Q"))
+        ids, offsets = _taken(self.model.encode_batch(texts, *self._states(NONE), threads, False))
+        return _array("I", ids), _array("Q", offsets)
 
-    def count(self, text: TextOrUtf8, allowed: frozenset[str]) -> int | None:
+    def count(self, text: TextOrUtf8, allowed: frozenset[str]) -> int:
         """Return the number of ids of a text."""
         raw, normalized = self._cached_states(allowed) if allowed else self._no_states
-        return self.model.count(text, raw, normalized, 1 if len(text) < _LONG else threads_inside())
+        return _taken(self.model.count(text, raw, normalized, 1 if len(text) < _LONG else threads_inside()))
 
     def encode_spans(
         self, text: TextOrUtf8, allowed: frozenset[str], *, begins: bool = True, ends: bool = True
-    ) -> Tokens | None:
-        """Return the tokens of a text, or of a part of one, with their places; see `TextTwin`."""
-        found = self.model.encode_part(text, *self._states(allowed), threads_inside(), begins, ends, 0.0, True)
-        return None if found is None else _tokens(found[0], found[2], found[3])
+    ) -> Tokens:
+        """Return the tokens of a text, or of a part of one, with their places in characters.
 
-    def part_ends(self, text: memoryview, size: int) -> memoryview | None:
-        """Return the bytes (uint64) at which parts of a text end; see `TextTwin`."""
-        found = self.model.part_ends(text, *self._states(NONE), size)
-        return None if found is None else memoryview(found).cast("Q")
+        Of a part, as `part_ends` gives them, `begins` and `ends` say whether the whole text begins and ends with it.
+        """
+        ids, _, spans, blanks = _taken(
+            self.model.encode_part(text, *self._states(allowed), threads_inside(), begins, ends, 0.0, True)
+        )
+        return _tokens(ids, spans, blanks)
+
+    def part_ends(self, text: memoryview, size: int) -> memoryview:
+        """Return the bytes (uint64) at which parts of a text end whose tokens and places are found one by one.
+
+        Each has `size` bytes or a few more. There are none where the text has to be seen whole, or has added tokens.
+        """
+        return _array("Q", self.model.part_ends(text, *self._states(NONE), size))
 
     def for_records(self, allowed: frozenset[str], before: bytes = b"") -> NativeRecords:
-        """Return what encodes many records at once, each with `before` in front of it; see `TextTwin`."""
+        """Return what encodes many records at once; the special tokens in `allowed` become ids.
+
+        `before` (UTF-8) is put before each record that is not empty.
+        """
         return NativeRecords(self.model, self._states(allowed), before)
 
 
@@ -128,15 +154,31 @@ class NativeRecords:
     def __init__(self, model: _native.TextModel, states: tuple[bytes, bytes], before: bytes) -> None:
         self._model, self._more = model, (*states, before)
 
-    def encode_records(self, data: Buffer, ends: Buffer, separator_size: int) -> tuple[memoryview, memoryview] | None:
+    def encode_records(self, data: Buffer, ends: Buffer, separator_size: int) -> tuple[memoryview, memoryview]:
         """Return the ids of all records, and where those of each begin and the last ones end (uint64)."""
         found = self._model.encode_records(memoryview(data), ends, separator_size, *self._more, True)
-        return None if found is None else (memoryview(found[0]).cast("I"), memoryview(found[1]).cast("Q"))
+        ids, offsets = _taken(found)
+        return _array("I", ids), _array("Q", offsets)
 
-    def count_records(self, data: Buffer, ends: Buffer, separator_size: int) -> memoryview | None:
+    def count_records(self, data: Buffer, ends: Buffer, separator_size: int) -> memoryview:
         """Return the number of ids of each record."""
-        found = self._model.encode_records(memoryview(data), ends, separator_size, *self._more, False)
-        return None if found is None else memoryview(found).cast("I")
+        return _array("I", self._model.encode_records(memoryview(data), ends, separator_size, *self._more, False))
+
+
+def _taken(found: Found | None) -> Found:
+    """Return what native code found; raise Refused if that is None."""
+    if found is None:
+        raise Refused
+    return found
+
+
+def _array(typecode: Literal["I", "Q"], numbers: Buffer | None) -> memoryview:
+    """Return numbers that native code made as an array; raise Refused if there are none."""
+    return memoryview(_taken(numbers)).cast(typecode)
+
+
+TwinFor = Callable[[frozenset[str]], NativeText]
+"""Gives the twin for the special tokens that become their ids."""
 
 
 def _tokens(ids: Buffer, spans: Buffer | None, blanks: Buffer | None = None) -> Tokens:

@@ -6,6 +6,7 @@ Each kind of part has a module of its own, which has its rules.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import chain
@@ -16,7 +17,8 @@ from tokcli.engine.bpe.bpe import BoundedCache, MergeOrder, ModelKind
 from tokcli.engine.bpe.byte_alphabet import to_byte_chars
 from tokcli.engine.bpe.pairs import PairBpe
 from tokcli.engine.bpe.ranks import Ranked
-from tokcli.engine.native_models.twins import HasTwin, TextTwin
+from tokcli.engine.native_models.text_model import NativeText, Refused
+from tokcli.engine.native_models.twins import HasTwin
 from tokcli.engine.pipeline.added_tokens import AddedToken, AddedTokenFinder, are_apart, finders
 from tokcli.engine.pipeline.aligned import Aligned, blanks_of
 from tokcli.engine.pipeline.decode_steps import decode_stream
@@ -192,14 +194,17 @@ class Pipeline(HasTwin, TextTokenizer):
         return BoundedCache(lambda word: self.model.encode(to_byte_chars(word)))
 
     @cached_property
-    def _twin_of_segments(self) -> TextTwin | None:
+    def _twin_of_segments(self) -> NativeText | None:
         """The native twin of all that follows a normalizer that is not native; None where more than that is not."""
         if self.native is not None or self.normalizer is None or self.needs_start:
             return None
         return replace(self, normalizer=None, added=()).native
 
     def _encode_segment(self, text: str) -> list[int] | None:
-        return None if self._twin_of_segments is None else self._twin_of_segments.encode(text, NONE)
+        if self._twin_of_segments is not None:
+            with suppress(Refused):
+                return self._twin_of_segments.encode(text, NONE)
+        return None
 
     @cached_property
     def _cache(self) -> BoundedCache[tuple[int, ...]]:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from itertools import accumulate
 from typing import TYPE_CHECKING, TypeVar
 
 from tokcli.engine import backend
+from tokcli.engine.native_models.text_model import Refused
 from tokcli.engine.tokens import joined_ids
 from tokcli.errors import TokcliError
 
@@ -69,7 +71,7 @@ def encode_records(
     Return None where no run of records is taken, or one of the records is an error.
     """
 
-    def ask(native: RecordEncoder, some: Records) -> tuple[memoryview, memoryview] | None:
+    def ask(native: RecordEncoder, some: Records) -> tuple[memoryview, memoryview]:
         return native.encode_records(some.data, some.ends, some.separator_size)
 
     def alone(data: bytes) -> tuple[memoryview, memoryview]:
@@ -91,7 +93,7 @@ def encode_records(
 def count_records(tokenizer: Tokenizer, records: Records, options: ReadOptions) -> memoryview | None:
     """Return the number of ids of each record (uint32); None as `encode_records` does."""
 
-    def ask(native: RecordEncoder, some: Records) -> memoryview | None:
+    def ask(native: RecordEncoder, some: Records) -> memoryview:
         return native.count_records(some.data, some.ends, some.separator_size)
 
     def alone(data: bytes) -> memoryview:
@@ -105,7 +107,7 @@ def _in_runs(
     tokenizer: Tokenizer,
     records: Records,
     options: ReadOptions,
-    ask: Callable[[RecordEncoder, Records], Made | None],
+    ask: Callable[[RecordEncoder, Records], Made],
     alone: Callable[[bytes], Made],
 ) -> list[Made] | None:
     """Return what `ask` makes of each run of records, and `alone` of each other record; None where that is vain."""
@@ -116,7 +118,10 @@ def _in_runs(
     while left:
         some = left.pop()
         native = tokenizer.for_records(some.data, options, is_utf8=some.is_utf8)
-        found = None if native is None else ask(native, some)
+        found = None
+        if native is not None:
+            with suppress(Refused):
+                found = ask(native, some)
         has_run |= found is not None
         if found is None and len(some.ends) > 1:
             left += reversed(list(some.halves()))

@@ -12,6 +12,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from tokcli.engine import backend
+from tokcli.engine.native_models.text_model import Refused
 from tokcli.engine.pretokenizers import known_patterns as known
 from tokcli.engine.pretokenizers.pretokenizer import PreTokenizer
 from tokcli.engine.stream.utf8 import SplitText
@@ -130,16 +131,20 @@ class NoiseRecords:
     def __init__(self, vocabulary: _native.Vocabulary, splitter: int | _native.Pattern) -> None:
         self._vocabulary, self._splitter = vocabulary, splitter
 
-    @or_none
     def encode_records(self, data: Buffer, ends: Buffer, separator_size: int) -> tuple[memoryview, memoryview]:
         """Return the ids of all records in `data`, which end at `ends` (uint64), and where each record's ids begin."""
-        ids, offsets = self._vocabulary.encode_noise(data, ends, separator_size, self._splitter, True)
+        try:
+            ids, offsets = self._vocabulary.encode_noise(data, ends, separator_size, self._splitter, True)
+        except KeyError:  # a byte that is no token
+            raise Refused from None
         return memoryview(ids).cast("I"), memoryview(offsets).cast("Q")
 
-    @or_none
     def count_records(self, data: Buffer, ends: Buffer, separator_size: int) -> memoryview:
         """Return the number of ids of each record as an array."""
-        counts = self._vocabulary.encode_noise(data, ends, separator_size, self._splitter, False)
+        try:
+            counts = self._vocabulary.encode_noise(data, ends, separator_size, self._splitter, False)
+        except KeyError:  # a byte that is no token
+            raise Refused from None
         return memoryview(counts).cast("I")
 
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from tokcli.engine import _native
     from tokcli.engine.bpe.bpe import MergeOrder, MergeStep, PieceCache
     from tokcli.engine.bpe.merges import ParentTable
-    from tokcli.engine.native_models.twins import TwinFor
+    from tokcli.engine.native_models.text_model import TwinFor
     from tokcli.engine.stream.utf8 import TextOrUtf8
     from tokcli.engine.tiktoken.reference import RankReference
 
