@@ -21,7 +21,7 @@ from tokcli.engine.bpe.byte_alphabet import CHAR_OF
 from tokcli.engine.encoding import Encoding
 from tokcli.engine.llama_cpp.llama_cpp import LlamaCpp
 from tokcli.engine.llama_cpp.patterns import PRE_TYPES
-from tokcli.engine.llama_cpp.settings import NORMAL, LlamaSettings
+from tokcli.engine.llama_cpp.settings import NORMAL, USER_DEFINED, LlamaSettings
 from tokcli.engine.pretokenizers import known_patterns as known
 from tokcli.engine.shortcut.shortcut import Shortcut
 from tokcli.engine.tokenizer import Tokenizer
@@ -204,6 +204,23 @@ def test_a_shortcut_holds_for_text_without_exceptional_characters() -> None:
     for _ in range(600):
         text = texts(rnd, ["a", " b", "\n", "\u0e01", "\x03", "\U0001f600", "\U0001f601", "\xe9", "\u4e2d", "word"])
         assert shortcut.holds_for(text) is not bool(exceptional.search(text))
+
+
+ADDED = ["<ab>", "b>cd>", "<a", "  ", "    ", "\t", "<x>", "cd"]
+
+
+def test_of_tokens_that_overlap_the_longer_one_is_found() -> None:
+    tokenizer, rnd, fast = gguf_of("gpt-2", set()), random.Random(8), 0
+    for _ in range(60):
+        found = rnd.sample(ADDED, rnd.randrange(1, 6))
+        changed = replace(tokenizer, texts=[*tokenizer.texts, *found], token_scores=[0.0] * (len(tokenizer.texts) + len(found)),
+                          kinds=[*tokenizer.kinds, *[USER_DEFINED] * len(found)])  # fmt: skip
+        encoding = Encoding.of("gguf", Tokenizer("gguf", changed))
+        fast += changed.shortcut is not None
+        for _ in range(20):
+            text = texts(rnd, [*ADDED, "<", "b", " ", "a>", "   ", "cd>", "\t "])
+            assert encoding.encode_ordinary(text) == changed.encode(text, frozenset()), (found, text)
+    assert 10 < fast < 50
 
 
 def test_a_merge_of_what_is_no_token_goes_the_slow_way() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
@@ -42,6 +43,40 @@ class FoundTokens(NamedTuple):
         special = {text: number for text, number in found if kinds[number] & SPECIAL}
         found.sort(key=lambda item: -len(item[0].encode("utf-8", "surrogateescape")))
         return FoundTokens(special, tuple(found))
+
+
+def may_overlap(tokens: Iterable[str]) -> bool:
+    """Return whether a token may begin within another one and end beyond it, so that the longer one is found.
+
+    Where none does, the longest token at each place is found, from left to right. Runs of one character are no matter:
+    both ways find the longest of them first.
+
+    >>> may_overlap(["<a>", "<b>", "  ", "    "]), may_overlap(["<ab>", "b>cd>"])
+    (False, True)
+    """
+    texts = set(filter(None, tokens))
+    others = sorted(text for text in texts if not _is_run(text))
+    runs = {text[0]: len(text) for text in sorted(texts.difference(others), key=len)}
+    firsts = {text[0] for text in texts}
+    if sum(len(text) ** 2 for text in texts) > _MOST_COMPARED:
+        return True
+    for text in texts:
+        for begin in range(1, len(text)):
+            if text[begin] in firsts:
+                end = text[begin:]
+                at = bisect_right(others, end)
+                if at < len(others) and others[at].startswith(end):
+                    return True
+                if not _is_run(text) and _is_run(end) and runs.get(end[0], 0) > len(end):
+                    return True
+    return False
+
+
+_MOST_COMPARED = 1 << 24  # characters
+
+
+def _is_run(text: str) -> bool:
+    return text == text[0] * len(text)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from tokcli.engine.llama_cpp.cutter import Cutter
 from tokcli.engine.llama_cpp.fragment_models import FragmentModel
 from tokcli.engine.llama_cpp.native_cuts import native_cuts
 from tokcli.engine.llama_cpp.patterns import PreType
-from tokcli.engine.llama_cpp.settings import FOUND, LlamaSettings
+from tokcli.engine.llama_cpp.settings import FOUND, LlamaSettings, may_overlap
 from tokcli.engine.llama_cpp.vocabulary import LlamaVocabulary
 from tokcli.engine.llama_cpp.words import white_space_words
 from tokcli.engine.shortcut.from_ranks import shortcut_from_ranks
@@ -206,6 +206,8 @@ class WordsByMerges(FragmentModel):
         if pre.known is None or settings.lstrip or settings.rstrip or ranked is None:
             return None
         added = {text: n for n, text in enumerate(vocabulary.texts) if vocabulary.kinds[n] & FOUND}
+        if may_overlap(added):
+            return None
         unsafe = *changed_ranges(), _LONG_S
         return shortcut_from_ranks(
             pre.known, ranked, added, unsafe=unsafe, load_exact=lambda: native_cuts(pre.patterns)
