@@ -96,8 +96,7 @@ def test_a_byte_that_no_token_has_ends_all_threads(at: float, threads: int) -> N
     assert Twin(enc).count(bad, threads) is None
     for texts in ([bad, text], [text, bad]):
         assert Twin(enc).encode_batch(texts, threads) is None
-        made = Twin(enc).encode_batch_lists(texts, threads)
-        assert [ids is None for ids in made] == [given is bad for given in texts]
+        assert Twin(enc).encode_batch_lists(texts, threads) is None
     assert len(Twin(enc).encode_array(text, threads)) == len(text)
 
 
