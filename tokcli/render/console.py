@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 Color: TypeAlias = Literal["auto", "always", "never"]
 ColorSystem: TypeAlias = Literal["standard", "256", "truecolor"]
+_IN_ASCII = str.maketrans("─━│├└█▉▊▋▌▍▎▏…▶◀«»", "--||`#####   ~><<>")
 
 
 def make_console(file: IO[str], color: Color, *, environment: Mapping[str, str], width: int | None = None) -> Console:
@@ -71,6 +72,15 @@ def has_shapes(environment: Mapping[str, str], *, is_coerced: bool) -> bool:
     names = ("LC_ALL", "LANG") if is_coerced else ("LC_ALL", "LC_CTYPE", "LANG")
     locale = next(filter(None, map(environment.get, names)), "utf-8")
     return "utf" in locale.lower()
+
+
+def without_shapes(data: bytes) -> bytes:
+    """Return lines of a view in which lines, bars and marks are ASCII of the same width.
+
+    >>> without_shapes("a│·b ├─ c".encode()).decode()
+    'a|·b |- c'
+    """
+    return data.decode("utf-8", "surrogateescape").translate(_IN_ASCII).encode("utf-8", "surrogateescape")
 
 
 def color_system(environment: Mapping[str, str]) -> ColorSystem:

@@ -31,6 +31,12 @@ def test_the_ids_under_the_tokens_are_those_of_encode() -> None:
     assert [int(id) for row in rows[1::2] for id in re.findall(r"\d+", row)] == get_encoding("o200k_base").encode(TEXT)
 
 
+@pytest.mark.parametrize("options", [[], ["--ids"], ["--color", "always"]])
+def test_boundaries_in_a_pipe_are_ascii_where_the_locale_is_not_utf_8(options: list[str]) -> None:
+    text = shown(*options, "-t", "a b — c\n", env={"LC_ALL": "C.UTF-8"})
+    assert shown(*options, "-t", "a b — c\n", env={"LC_ALL": "C"}) == text.replace("│", "|")
+
+
 def test_the_legend_ends_the_view_on_a_terminal_and_is_not_in_a_pipe() -> None:
     status, seen = on_terminal("encode", "--visualise", "-t", "hello world\n")
     assert (status, LEGEND in seen.decode()) == (0, True)

@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from typing import TypeAlias
 
 from tokcli.cli import streams
-from tokcli.render.console import has_shapes
+from tokcli.render.console import has_shapes, without_shapes
 from tokcli.render.glyphs import cell_len
 
 DEFAULT = "less"
@@ -27,8 +27,6 @@ LESS = "FRX"  # as in git: quit if all fits on one screen, pass colours through,
 # FSI and PDI, written by tokcli only: `visible` replaces those in the data. Pagers show them as <U+2068>.
 ISOLATES = tuple(char.encode() for char in "\u2068\u2069")
 _COLOURS = re.compile(rb"\x1b\[[0-9;]*m")
-# What lines, bars and marks become where the locale is not UTF-8: ASCII of the same width
-_IN_ASCII = str.maketrans("─━│├└█▉▊▋▌▍▎▏…▶◀«»", "--||`#####   ~><<>")
 
 
 class _Left(Exception):
@@ -49,8 +47,7 @@ class Screen:
     def write(self, data: bytes) -> None:
         """Show bytes that end with a newline; _Left if the user has left the pager."""
         if not self._has_shapes:
-            text = data.decode("utf-8", "surrogateescape").translate(_IN_ASCII)
-            data = text.encode("utf-8", "surrogateescape")
+            data = without_shapes(data)
         if self._pager is not None:
             self._to_pager(data)
         elif self._held is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from tokcli.cli import streams
@@ -10,7 +11,7 @@ from tokcli.cli.encode.views.shown_tokens import Tally, shown_parts, shown_token
 from tokcli.cli.json_stream import JsonStream, text_member
 from tokcli.cli.terminal.colours import colours
 from tokcli.engine import backend
-from tokcli.render import palette
+from tokcli.render import console, palette
 from tokcli.render.native_lines import TokenLines
 from tokcli.render.visible import visible
 
@@ -27,11 +28,13 @@ def write(request: EncodeRequest, output: streams.Output) -> None:
         return
     tally, system = Tally(), colours(output, request.options.color)
     codes = palette.CODES[system] if system else ()
+    has_shapes = console.has_shapes(os.environ, is_coerced=bool(sys.flags.utf8_mode))
     for source in request.texts:
         lines = TokenLines(codes)
         with streams.naming(source.shown):
             for part in shown_parts(request, source, tally):
-                output.write(lines.add(part.text, part.ends))
+                made = lines.add(part.text, part.ends)
+                output.write(made if has_shapes else console.without_shapes(made))
         output.write(lines.end())
     legend = tally.legend(request.encoding.name)
     if codes and not request.options.quiet:
