@@ -129,7 +129,7 @@ def resolve_model(
     spec = "" if MODELS_OF_USERS in os.environ else MODEL_TO_ENCODING.get(name, "")
     if not spec:
         spec, about = _models().tokenizer_for_model(name)
-        if about and note is not None:
+        if about and spec != name and note is not None:
             note(about)
     return resolve_encoding(
         spec, pattern=pattern, needs_pattern=needs_pattern, offline=offline, note=note, progress=progress

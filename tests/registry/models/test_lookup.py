@@ -241,6 +241,11 @@ def test_a_tokenizer_has_the_name_that_rows_call_it_by() -> None:
         assert (ran.out, ran.err) == (b"1\n", f"Note: {arguments[1]}: the tokenizer of Qwen/Qwen3-8B\n")
 
 
+def test_a_model_whose_name_is_that_of_its_repository_needs_no_note() -> None:
+    ran = noted("count", "-m", "Qwen/Qwen3-8B", "--offline", "-t", "x")
+    assert (ran.out, ran.err) == (b"1\n", "")
+
+
 def test_models_may_be_named_wherever_encodings_are_compared() -> None:
     rows = ok("encode", "--compare", "gpt-4o,GPT-4,gpt2", "-t", "hello").decode().splitlines()
     assert [row.split("\t")[0] for row in rows if "\t" in row] == ["encoding", "gpt-4o", "GPT-4", "gpt2"]

@@ -42,6 +42,11 @@ def test_the_models_of_a_user_are_known_and_come_first(env: dict[str, str]) -> N
     assert (listed["group"], listed["source"], listed["date"]) == ("Acme", "the wiki", "2026-11")
 
 
+def test_a_note_has_the_path_of_a_users_file_as_it_is_typed(env: dict[str, str], tmp_path: Path) -> None:
+    ran = noted("encode", "-m", "acme-file:latest", "-t", "hello", env={"TOKCLI_MODELS": "models"}, cwd=tmp_path)
+    assert ran.err == "Note: acme-file:latest: the tokenizer of ./mine.json\n"
+
+
 @pytest.mark.parametrize(
     ("line", "what"),
     [

@@ -7,13 +7,14 @@ name that is not in the table is never answered by its nearest.
 from __future__ import annotations
 
 import os
+import re
 from typing import NamedTuple, NoReturn
 
 from tokcli.errors import MAX_QUOTED, InputError, UnknownModelError, did_you_mean
 from tokcli.registry.catalog import CATALOG
 from tokcli.registry.model_names import MODEL_PREFIX_TO_ENCODING, MODEL_TO_ENCODING
 from tokcli.registry.models.spelling import normal_form, readings, served_names
-from tokcli.registry.models.table import CLOSED, ModelRow, table, users_table
+from tokcli.registry.models.table import CLOSED, REPOSITORY, ModelRow, table, users_table
 
 OPENAI = ("openai", "azure")  # before the / of a name that tiktoken's prefixes are for
 SHORT = {"ada", "babbage", "curie", "davinci"}  # of OpenAI's first models; azure/ada is another
@@ -160,7 +161,7 @@ def _refuse_unknown(name: str) -> NoReturn:
     bare = served_names(name[:MAX_NAME])[0]
     near = did_you_mean(bare, model_names()) or _names_with(bare)
     hint = f"{LIST}, or name the encoding itself with -e."
-    if "/" in name and "://" not in name:
+    if re.fullmatch(REPOSITORY, name):
         hint = f"{LIST}; if it is a repository of the Hugging Face Hub, read its tokenizer with -e {name[:MAX_QUOTED]}."
     refuse(name, shown + near, hint)
 

@@ -27,7 +27,7 @@ MAX_BYTES = 1 << 20
 MAX_NAMES = 1000  # that one word with choices stands for
 MAX_WINDOW_DIGITS = 12
 _CHOICE = r"\{([^{}]*)\}"
-_REPOSITORY = r"[\w-][\w.-]*/[\w.-]+(?:@[\w./-]+)?"
+REPOSITORY = r"[\w-][\w.-]*/[\w.-]+(?:@[\w./-]+)?"
 _OWN_OF = r"[\w-][\w.-]*/\*"
 _NAME = r"[^/{}]+"
 _PATH = os.path.join(os.path.dirname(os.path.realpath(__file__)), "models.txt")
@@ -126,7 +126,7 @@ class Table:
                 source = " ".join(cited)
             elif group == TOKENIZERS:
                 words = plain.split()
-                if len(words) != 2 or (self._is_users and not re.fullmatch(_REPOSITORY, words[1])):
+                if len(words) != 2 or (self._is_users and not re.fullmatch(REPOSITORY, words[1])):
                     _fail(f"{self._path}:{number}", "expected the name of a tokenizer and its repository, ORG/NAME")
                 self.repositories[words[0]] = words[1]
             elif not line[0].isspace():
@@ -240,8 +240,8 @@ def _located(named: str, place: str) -> str:
     folder = os.path.dirname(place)
     file = os.path.join(folder, os.path.expanduser(named))
     if "\0" not in named and os.path.exists(file):
-        return os.path.join(os.curdir, file)
-    if not re.fullmatch(_REPOSITORY, named):
+        return os.path.join(os.curdir, file.removeprefix("./"))
+    if not re.fullmatch(REPOSITORY, named):
         where = folder or "the current folder"
         _fail(place, f"{named[:MAX_QUOTED]!r} is no encoding, no file in {where}, and no repository ORG/NAME")
     return named
