@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
@@ -14,6 +15,7 @@ from support import ROOT, refused
 from trainers import counted, train_ranks
 
 import tokcli
+from tokcli.cluster.files import size_of_url
 from tokcli.engine import backend
 from tokcli.engine.bpe.bpe import encode_piece
 from tokcli.errors import InputError, TokcliError, VocabularyError
@@ -206,11 +208,16 @@ def test_train_gives_the_same_for_any_number_of_threads_and_any_order(threads: i
 
 
 def test_without_torch_a_device_is_an_error_that_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    import sys
-
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(TokcliError, match="needs torch"):
         train_ranks({b"ab": 1}, 300, device="cpu")
+
+
+def test_without_fsspec_a_cluster_is_an_error_that_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "fsspec", None)
+    with pytest.raises(TokcliError, match="a cluster needs fsspec, which is not installed") as raised:
+        size_of_url("a.txt")
+    assert raised.value.hint == "pip install 'tokcli[dask]'"
 
 
 def test_a_device_learns_what_native_code_learns() -> None:

@@ -10,7 +10,7 @@ from collections.abc import Collection
 from typing import Any, BinaryIO
 
 from tokcli.engine.tiktoken.native_encoder import FAMILY_OF
-from tokcli.errors import InputError, reason_of
+from tokcli.errors import InputError, TokcliError, not_loaded, reason_of
 
 SLICE_BYTES = 32 << 20  # of a file that can be cut
 _SEARCHED_BYTES = 1 << 16  # at a time
@@ -57,7 +57,10 @@ def opened_url(url: str) -> Any:
 
 def _located(url: str) -> tuple[Any, str]:
     """Return the file system of a url, and the path in it."""
-    import fsspec  # Dask installs it
-
+    try:
+        import fsspec  # Dask installs it
+    except ImportError as error:
+        why, hint = not_loaded(error, "pip install 'tokcli[dask]'")
+        raise TokcliError(f"a cluster needs fsspec, {why}", hint) from None
     files, path = fsspec.core.url_to_fs(url)
     return files, path
