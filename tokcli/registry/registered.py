@@ -89,8 +89,8 @@ def unknown_encoding(name: str) -> UnknownEncodingError:
         hint = f"It is a model, whose encoding encoding_for_model({name!r}) returns."
     elif "/" in name or "." in name:
         what = f"{name}: no such file, and no encoding of that name{did_you_mean(name, CATALOG)}"
-    else:
-        what += did_you_mean(name, CATALOG)
+    elif not is_model(name.lower()):
+        what += did_you_mean(name.lower(), CATALOG)
     error = UnknownEncodingError(what, hint)
     error.name = name
     return error
@@ -111,8 +111,8 @@ def make_registered(name: str, pat_str: str | None = None, *, offline: bool = Fa
             special_tokens=entry.special_tokens,
             pat_str=entry.pat_str,
         )
-        return Encoding.of(name, vocabulary.tokenizer(name, pat_str or entry.pat_str))
-    return Encoding(**{**_arguments(name, offline=offline), "pat_str": pat_str or entry.pat_str})
+        return Encoding.of(name, vocabulary.tokenizer(name, entry.pat_str if pat_str is None else pat_str))
+    return Encoding(**{**_arguments(name, offline=offline), "pat_str": entry.pat_str if pat_str is None else pat_str})
 
 
 def packed_path(entry: Entry) -> str:
