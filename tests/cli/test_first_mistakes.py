@@ -11,6 +11,11 @@ from pathlib import Path
 import pytest
 from support import noted, ok, program, refused, run_tokcli
 
+from tokcli.registry.catalog import CATALOG
+
+COVER = "A pattern must cover all text, each piece at least one character; add an alternative such as `|.` or `|\\s+`."
+REGISTERED = f"Registered encodings: {', '.join(CATALOG)}. A path names a file."
+
 
 @pytest.mark.parametrize(
     ("given", "said"),
@@ -54,6 +59,30 @@ from support import noted, ok, program, refused, run_tokcli
          "no encoding is known for model 'CL100K_BASE'\nIt is an encoding: use -e cl100k_base."),
         (["count", "-m", "o200k_base", "-t", "x"],
          "no encoding is known for model 'o200k_base'\nIt is an encoding: use -e o200k_base."),
+        (["count", "-e", "O200K", "-t", "x"], f"unknown encoding 'O200K'; did you mean 'o200k_base'?\n{REGISTERED}"),
+        (["split", "--pattern", "CL100K", "-t", "x"],
+         "--text: pattern: leaves out at byte 0: 'x'\n'CL100K' is read as a regex; did you mean 'cl100k_base'?"),
+        (["count", "--pattern=o200k", "-t", "x"],
+         "--text: pattern: leaves out at byte 0: 'x'\n'o200k' is read as a regex; did you mean 'o200k_base'?"),
+        (["split", "--pattern", "nope", "-t", "x"],
+         f"--text: pattern: leaves out at byte 0: 'x'\n{COVER}"),
+        *(([command, *more, "--pattern", "", "-t", "x"],
+           f"--text: pattern: matches the empty string at byte 0: 'x'\n{COVER}")
+          for command, more in (("count", ()), ("encode", ("-e", "gpt2")), ("split", ("--table",)))),
+        (["inspect-ranks", ""], "'' is not one token of o200k_base\nName a TOKEN of at least one character."),
+        (["inspect-ranks", "--id", "199998"], "199998 is not an id of o200k_base\n"
+         "No token has this id, though ids go up to 200018: is this the right encoding?"),
+        (["decode", "-t", "200019"], "--text: 200019 is not an id of o200k_base\n"
+         "Its largest id is 200018: is this the right encoding?"),
+        (["train", "-t", "x", "--vocab-size", "300", "--seed-vocab", "gpt2", "-o", "x"],
+         "--vocab-size 300: too small\nIt is at least 50256, the tokens of the vocabulary to begin with."),
+        (["train", "-t", "x", "--vocab-size", "300", "--special", "<a>", "--special", "<a>", "-o", "x"],
+         "special token '<a>' is given twice\nSpecial tokens must differ."),
+        (["train", "-t", "x", "--vocab-size", "300", "--special", "", "-o", "x"],
+         "a special token is empty\nName one of at least one character."),
+        *((["count", "-m", name, "-t", "x"], f"no encoding is known for model {name!r}\n"
+           "List models with tokcli inspect-ranks --models, or name the encoding itself with -e.")
+          for name in ("../x", "a/b/c")),
         (["decode", "two words"], "two words: no such file or directory\n"
          "decode takes ids. To encode a text, type tokcli encode -t 'two words'"),
         (["encode", "CL100K_base"], "CL100K_base: no such file or directory\nIt is an encoding: use -e cl100k_base."),

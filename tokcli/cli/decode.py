@@ -235,10 +235,11 @@ def known_id(encoding: Encoding, token: int) -> bytes:
     try:
         return encoding.decode_single_token_bytes(token)
     except (UnknownTokenError, OverflowError):
-        raise UnknownTokenError(
-            f"{token} is not an id of {encoding.name}",
-            f"Its largest id is {encoding.max_token_value}: is this the right encoding?",
-        ) from None
+        largest = encoding.max_token_value
+        hint = f"Its largest id is {largest}: is this the right encoding?"
+        if 0 <= token < largest:
+            hint = f"No token has this id, though ids go up to {largest}: is this the right encoding?"
+        raise UnknownTokenError(f"{token} is not an id of {encoding.name}", hint) from None
 
 
 def decode_records(request: DecodeRequest, source: streams.Input, output: streams.Output) -> None:

@@ -23,6 +23,7 @@ from tokcli.errors import (
     NoPatternError,
     NotUtf8Error,
     OfflineError,
+    PatternError,
     PatternTimeoutError,
     TokcliError,
     UnknownEncodingError,
@@ -70,6 +71,15 @@ def _timeout(error: PatternTimeoutError) -> str:
 def _no_pattern(error: NoPatternError) -> str:
     sidecar = f"{(error.where or 'FILE').rpartition('/')[2]}.json"
     return f"Give --pattern P (a regex, or an encoding's name), or name it in the sidecar {sidecar}: {error.SIDECAR}."
+
+
+def _pattern(error: PatternError) -> str:
+    """Return the name that was meant, perhaps, where the regex of --pattern looks like the name of an encoding."""
+    word = next((word.partition("=")[2] for word in sys.argv if word.startswith("--pattern=")), "")
+    if "--pattern" in sys.argv[:-1]:
+        word = sys.argv[sys.argv.index("--pattern") + 1]
+    near = did_you_mean(word.lower(), CATALOG) if re.fullmatch(r"[\w-]+", word) and word not in CATALOG else ""
+    return f"{word!r} is read as a regex{near}" if near else error.hint
 
 
 def _offline(_: OfflineError) -> str:
@@ -192,6 +202,7 @@ _HINTS: dict[type[TokcliError], Callable[[Any], str]] = {
     DisallowedSpecialTokenError: _special_token,
     NoPatternError: _no_pattern,
     NotUtf8Error: _not_utf8,
+    PatternError: _pattern,
     PatternTimeoutError: _timeout,
     OfflineError: _offline,
     UnknownEncodingError: _unknown_encoding,

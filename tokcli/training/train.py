@@ -144,8 +144,12 @@ def make_encoding(
 
 def check_special_tokens(special_tokens: Sequence[str]) -> None:
     """Raise VocabularyError where a special token is empty, is given twice, or cannot be written as UTF-8."""
-    if len(set(special_tokens)) != len(special_tokens) or "" in special_tokens:
-        raise VocabularyError("special tokens must differ, and none may be empty")
+    if "" in special_tokens:
+        raise VocabularyError("a special token is empty", "Name one of at least one character.")
+    seen: set[str] = set()
     for token in special_tokens:
+        if token in seen:
+            raise VocabularyError(f"special token {token[:40]!r} is given twice", "Special tokens must differ.")
+        seen.add(token)
         if without_surrogates(token) != token:
             raise VocabularyError(f"special token {token[:40]!r} is not UTF-8")

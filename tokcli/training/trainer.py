@@ -111,4 +111,4 @@ class TrainingRules:
         least = len(self.seed)
         if self.vocab_size < least:
             why = "one per byte" if least == len(BYTES) else "the tokens of the vocabulary to begin with"
-            raise InputError(f"{name} {self.vocab_size}: too small", f"it is at least {least}, {why}")
+            raise InputError(f"{name} {self.vocab_size}: too small", f"It is at least {least}, {why}.")

@@ -77,6 +77,8 @@ def id_of(encoding: Encoding, data: bytes) -> int:
     for written in (data, *_as_in_files(encoding, data)):
         with suppress(UnknownTokenError):
             return encoding.encode_single_token(written)
+    if not data:
+        raise UnknownTokenError(f"'' is not one token of {encoding.name}", "Name a TOKEN of at least one character.")
     ids = list(encoding.encode_array(data))
     raise UnknownTokenError(
         f"'{escape(data[:SHOWN_BYTES])}'{'...' * (len(data) > SHOWN_BYTES)} is not one token of {encoding.name}",

@@ -78,7 +78,7 @@ class Plan:
                 rules = rules.extending(resolve_encoding(asked.seed_vocab, needs_pattern=False))
         elif asked.byte_order == "gpt2":
             rules = rules.from_seed({bytes([byte]): rank for rank, byte in enumerate(byte_alphabet().values())}, {})
-        rules.check_size()
+        rules.check_size("--vocab-size")
         return rules
 
     @property
