@@ -85,7 +85,7 @@ ENGINE = [
     {"tokens"},
     {"backend"},
     {"_native", "reference"},
-    {"base"},
+    {"base", "spec"},
 ]
 ENGINE_MAY_NOT = {"click", "rich", "requests", "platformdirs", "filelock"}
 
@@ -196,6 +196,7 @@ LATE = {
     "tokcli.cli.train.train": "training",
     "tokcli.cluster.tasks": "multiprocessing, for Dask, which is of an extra",
     "tokcli.engine.roles.readers": "all families of tokenizers, 80 ms, to cut long texts, which few texts are",
+    "tokcli.engine.bindings.id_decoder": "a family of tokenizers each, whose decoder the image names",
     "tokcli.engine.encoding": "files and streams, 0.2 ms, which the command line reads itself; sampling, 50 ms",
     "tokcli.engine.llama_cpp.llama_cpp": "the models of GGUF files, which one with a shortcut does not need",
     "tokcli.engine.pretokenizers.pretokenizer": "compiling, 4 ms, which a pattern that native code splits by does not need",
@@ -205,11 +206,8 @@ LATE = {
     "tokcli.formats.read": "readers of foreign formats, each for itself",
     "tokcli.render.glyphs": "the tables of characters, which ASCII does not need",
     "tokcli.registry": "tiktoken's names, which the rest of the package does not need",
-    "tokcli.registry.compiled.compiled_tokenizer": "llama.cpp's rules, 10 ms, which an image does not tell",
+    "tokcli.registry.compiled.compiled_tokenizer": "native stages and decoders, 10 ms, which counting by ranks does without",
     "tokcli.registry.compiled.files": "the readers of files, 50 ms, once a file is in the cache",
-    "tokcli.registry.compiled.kinds.all_kinds": "a family of tokenizers each, 20 to 80 ms",
-    "tokcli.registry.compiled.kinds.pipelines": "the components of a tokenizer.json, 40 ms: counting needs none of them",
-    "tokcli.registry.compiled.kinds.sentencepieces": "SentencePiece's rules, 20 ms, where its native twin does not do",
     "tokcli.registry.lazy_ranks": "the packed ranks, 20 ms, once an image is in the cache",
     "tokcli.registry.encodings": "files, 20 ms, the network, 30 ms, and the table of models, 5 ms: a registered name needs none of them",
     "tokcli.registry.network.download": "requests, 130 ms",

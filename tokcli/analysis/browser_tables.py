@@ -69,7 +69,7 @@ def _of_rules(encoding: Encoding, rules: TextTokenizer) -> BrowserTables | None:
     if (as_ranks := rules.as_ranks()) is not None:
         return _checked(rules.single_pattern or ALL, BrowserTables(as_ranks[0], {}, "", special))
     shortcut = rules.shortcut
-    if shortcut is None or shortcut.prefix_space or shortcut.row:
+    if shortcut is None or shortcut.prefix_space:
         return None
     added = set(shortcut.added.values())
     ranks = {token: rank for token, rank in shortcut.load_ranks().items() if rank not in added}

@@ -14,9 +14,12 @@ from tokcli.engine.token_vocabulary import TokenVocabulary
 from tokcli.engine.tokens import Tokens
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tokcli.engine.native_models.text_model import NativeText, TwinFor
-    from tokcli.engine.native_models.twins import RecordEncoder
-    from tokcli.engine.shortcut.shortcut import DecodingFacts, Shortcut
+    from tokcli.engine.shortcut.shortcut import Shortcut
+    from tokcli.engine.spec.added_token import AddedToken
+    from tokcli.engine.stream.decoding_facts import DecodingFacts
     from tokcli.engine.stream.utf8 import TextOrUtf8
 
 Pairs = list[tuple[int, int]]
@@ -54,18 +57,8 @@ class TextTokenizer(TokenVocabulary, Protocol):
         """
         return self.whole.encode_next(text, allowed, before, total, places=places)
 
-    def for_records(self, data: bytes, allowed: frozenset[str]) -> RecordEncoder | None:
-        """Return the native code that encodes all records in a buffer of UTF-8, if there is such without a twin."""
-        del data, allowed
-        return None
-
     def encode_spans(self, text: str, allowed: frozenset[str]) -> Tokens:
         """Return the tokens of a text with their places; InputError where these are not known."""
-
-    @property
-    def family(self) -> str:
-        """The name of the family, by which the registry caches the tokenizer; "" where it is not cached."""
-        return ""
 
     @property
     def trims_spans(self) -> bool:
@@ -75,6 +68,10 @@ class TextTokenizer(TokenVocabulary, Protocol):
     def decoding_facts(self) -> DecodingFacts | None:
         """Return the bytes of each id, and how they are joined; None where decoding needs more than these."""
         return None
+
+    def added_tokens(self) -> Sequence[AddedToken]:
+        """Return the tokens that are found in text before a model sees it."""
+        return ()
 
     @property
     def shortcut(self) -> Shortcut | None:

@@ -117,8 +117,7 @@ class Streams(Executor):
         if special_finder(options.refused).is_in(data):
             return None
         if is_utf8 or valid_utf8(data) == len(data):
-            twin = None if self.twin is None else self.twin(options.allowed)
-            return self.inner.for_records(data, options.allowed) if twin is None else twin.for_records(options.allowed)
+            return None if self.twin is None else self.twin(options.allowed).records_in(data, options.allowed)
         if self.ranked is None or not self.knows_pieces or options.errors != "bytes":
             return None
         return self.ranked.for_noise(data, self.reader.cut_out(options))

@@ -186,7 +186,7 @@ BYTE_LEVEL = {pre.patterns: name for name, pre in reversed(PRE_TYPES.items()) if
 @pytest.mark.parametrize("pre", BYTE_LEVEL.values())
 def test_the_model_of_every_pre_tokenizer_is_native(pre: str) -> None:
     tokenizer, rnd = gguf_of(pre, {3, 0xF1}), random.Random(7)
-    twin, model = tokenizer.native_model, tokenizer.model
+    twin, model = tokenizer.native, tokenizer.model
     assert twin is not None
     for _ in range(120):
         text = texts(rnd, [*HARD_ATOMS, "the", "\u017f", "'\u017f", "\U00010d40", "\u1c89 ", "\u0897", "12", "\n", "123", "4567",

@@ -16,12 +16,11 @@ from support import ROOT, read_vocabulary
 
 from tokcli.engine import backend
 from tokcli.engine.encoding import Encoding
+from tokcli.engine.spec.token_table import TokenTable, pack_table
 from tokcli.errors import UnknownTokenError, VocabularyError
 from tokcli.registry.compiled import container as containers
 from tokcli.registry.compiled.compile import load_data
-from tokcli.registry.compiled.compiled_tokenizer import CompiledWithTwin
-from tokcli.registry.compiled.kinds.pipelines import CompiledPipeline
-from tokcli.registry.compiled.token_columns import LazySequence, TokenColumns, pack_columns
+from tokcli.registry.compiled.compiled_tokenizer import CompiledTokenizer
 from tokcli.registry.encodings import load_encoding
 
 FOLDER = ROOT / "tests" / "data" / "formats"
@@ -104,7 +103,7 @@ def test_byte_level_files_whose_tokens_take_spaces_are_kept_too(
     parsed.clear()
     first = answers(load_encoding(file))
     again = load_encoding(file)
-    assert type(again.tokenizer.inner) is CompiledPipeline
+    assert type(again.tokenizer.inner) is CompiledTokenizer
     assert answers(again) == first
     assert len(parsed) == 1
     for text in TEXTS:
@@ -129,7 +128,7 @@ def test_xlm_robertas_ids_are_kept_too(tmp_path: Path, parsed: list[str]) -> Non
 def test_what_was_fetched_is_compiled_too(cache: Path) -> None:
     data = (FOLDER / "bpe.model").read_bytes()
     first, again = (load_data({"org/name/tokenizer.model": data}) for _ in range(2))
-    assert type(first) is type(again) is CompiledWithTwin
+    assert type(first) is type(again) is CompiledTokenizer
     assert len(list(cache.glob("compiled/*"))) == 1
     with pytest.raises(VocabularyError, match=r"vocab.json: .*one file of two"):
         load_data({"https://host/vocab.json": b'{"a": 0, "b": 1}'})
@@ -160,16 +159,16 @@ def test_a_damaged_container_is_made_again(name: str, cache: Path) -> None:
 
 
 def test_a_table_gives_what_was_put_in() -> None:
-    texts, scores, kinds = ["a", "", "\ud800\u4e2d", "x" * 300], [0.5, -1.0, 0.0, 1e300], [1, 0, 5, 2]
-    table = TokenColumns(memoryview(pack_columns(texts, scores, kinds)))
-    rows = LazySequence(table.count, table.text)
-    assert (list(rows), list(table.scores), list(table.kinds)) == (texts, scores, kinds)
-    assert (rows[-1], rows[1:3], len(rows), pickle.loads(pickle.dumps(rows))) == (texts[3], texts[1:3], 4, texts)
-    with pytest.raises(IndexError):
-        rows[4]
+    tokens = {0: b"a", 1: b"", 3: "\u4e2d".encode(), 70: b"x" * 300}
+    block = pack_table(tokens)
+    assert dict(TokenTable(memoryview(block))) == tokens
+    assert pack_table({1 << 31: b"x"}) == b""
+    for number in (2, 71, -1):
+        with pytest.raises(KeyError):
+            TokenTable(memoryview(block))[number]
     with pytest.raises(ValueError, match="fit"):
-        TokenColumns(memoryview(pack_columns(texts, scores, kinds)[:-1]))
+        TokenTable(memoryview(block[:-1]))
     with pytest.raises(ValueError, match="no table"):
-        TokenColumns(memoryview(b"abc"))
+        TokenTable(memoryview(b"abc"))
     with pytest.raises(ValueError, match="fit"):
-        TokenColumns(memoryview(struct.pack("=II", 1 << 30, 5)))
+        TokenTable(memoryview(struct.pack("=II", 1 << 30, 5)))

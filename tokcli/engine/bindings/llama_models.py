@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from array import array
-from typing import TYPE_CHECKING
 
-from tokcli.engine import backend
+from tokcli.engine.bindings.stages import use_ranks
 from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE
 from tokcli.engine.llama_cpp.fragment_models import LlamaSpm, Rwkv
 from tokcli.engine.llama_cpp.native_cuts import native_cuts
@@ -15,10 +14,7 @@ from tokcli.engine.llama_cpp.words import LlamaWords, word_ranges
 from tokcli.engine.native_models import text_model as native
 from tokcli.engine.native_models.text_model import NativeText
 from tokcli.engine.native_models.twins import register
-from tokcli.engine.pretokenizers.row_image import row_in
-
-if TYPE_CHECKING:
-    from typing_extensions import Buffer
+from tokcli.engine.spec.spec import RanksSpec
 
 _ANY_LENGTH = 1 << 31  # in characters: words have no limit
 _LOWERS, _STRIPS = 1, 2  # CharacterStep::kLowers, kStrips
@@ -40,20 +36,10 @@ def twin_of_merges(model: WordsByMerges) -> NativeText | None:
     ranked = model.ranked
     if ranked is None or (ranked.missing and not ranked.drops_missing):
         return None
-    return twin_of_cuts(ranked.load_image(), native_cuts(model.pre.patterns))
-
-
-def twin_of_cuts(image: Buffer, cuts: Buffer) -> NativeText:
-    """Return the twin of ranks, given their image, and of a pre-tokenizer, given its programs (row_image.py).
-
-    ValueError where either of them is damaged.
-    """
-    row = row_in(cuts)
-    if row is None:
-        raise ValueError("no programs")
-    made = native.model_of({})
-    made.use_ranks(backend.code().Vocabulary(image), row, None, b"", False)
-    return NativeText(made, vocabulary_image=image)
+    image, programs = ranked.load_image(), native_cuts(model.pre.patterns)
+    spec, made = RanksSpec(ranked.max_id, ()), native.model_of({})
+    use_ranks(made, spec, image, programs)
+    return NativeText(made, vocabulary_image=image, ranks=spec, programs=programs)
 
 
 def twin_of_words(model: LlamaWords) -> NativeText:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tokcli.engine.bindings.rank_settings import RankSettings, use_ranks
+from tokcli.engine.bindings.stages import use_ranks
 from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE, byte_token
 from tokcli.engine.bpe.pairs import PairBpe, in_order
 from tokcli.engine.native_models import text_model as native
@@ -25,6 +25,7 @@ from tokcli.engine.pipeline.finders import Characters, LiteralText, OnigPattern
 from tokcli.engine.pipeline.models import Model, Unigram, WordLevel, WordPiece
 from tokcli.engine.pipeline.pipeline import Pipeline
 from tokcli.engine.sentencepiece.charsmap import Charsmap
+from tokcli.engine.spec.spec import RanksSpec
 
 if TYPE_CHECKING:
     from tokcli.engine import _native
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 def twin_of_pipeline(parts: Pipeline) -> NativeText | None:
     """Build the twin of a tokenizer; return None if one of its parts has no native form."""
     plan = _plan_of(parts)
-    ranks = ranks_of(parts) if parts.is_byte_level else None
+    ranks = _ranks_of(parts) if parts.is_byte_level else None
     made = None if plan is None or (parts.is_byte_level and ranks is None) else _model(parts.model, ranks)
     if plan is None or made is None:
         return None
@@ -44,13 +45,14 @@ def twin_of_pipeline(parts: Pipeline) -> NativeText | None:
     made.set_characters(plan.characters, plan.charsmap.units, plan.charsmap.texts, b"")
     made.set_groups(plan.groups)
     names: list[list[NamedToken]] = []
-    for normalized, texts in enumerate(added_texts(parts)):
+    for normalized, texts in enumerate(_added_texts(parts)):
         names.append([(token.content, token.special) for token in texts.values()])
         made.set_added(bool(normalized), _native_tokens(texts))
-    return NativeText(made, names[0], names[1], vocabulary_image=None if ranks is None else ranks.image)
+    spec, image = ranks or (None, None)
+    return NativeText(made, names[0], names[1], vocabulary_image=image, ranks=spec)
 
 
-def added_texts(parts: Pipeline) -> tuple[dict[str, AddedToken], dict[str, AddedToken]]:
+def _added_texts(parts: Pipeline) -> tuple[dict[str, AddedToken], dict[str, AddedToken]]:
     """Return the added tokens by the text that is looked for: in the text as given, and in normalized text.
 
     Of several tokens with the same text, the first one counts.
@@ -96,24 +98,25 @@ def _plan_of(parts: Pipeline) -> _Plan | None:
     return None if steps is None or cuts is None else _Plan(*steps, *cuts)
 
 
-def ranks_of(parts: Pipeline) -> RankSettings | None:
+def _ranks_of(parts: Pipeline) -> tuple[RanksSpec, bytes] | None:
     """Return the ranks and the patterns of a byte-level tokenizer; None where these do not give its ids."""
     if parts.ranked is None or parts.needs_start:
         return None
-    return RankSettings(
-        parts.ranked.load_image(),
+    spec = RanksSpec(
+        parts.ranked.max_id,
         (parts.pat_str,) if parts.pat_str is not None else parts.row,
         parts.pat_str is None,
         parts.exact,
-        list(chain.from_iterable(parts.unsafe)),
+        tuple(chain.from_iterable(parts.unsafe)),
         parts.prefix_space,
     )
+    return spec, parts.ranked.load_image()
 
 
-def _model(model: Model, ranks: RankSettings | None) -> _native.TextModel | None:
+def _model(model: Model, ranks: tuple[RanksSpec, bytes] | None) -> _native.TextModel | None:
     if ranks is not None:
         made = native.model_of({})
-        return made if use_ranks(made, ranks) else None
+        return made if use_ranks(made, *ranks) else None
     if isinstance(model, PairBpe):
         return _pair_bpe(model)
     if isinstance(model, Unigram):

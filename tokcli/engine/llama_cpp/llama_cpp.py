@@ -7,37 +7,34 @@ model comes from does something else. The models are left to models.py.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache
-from heapq import heapify, heappop, heappush
-from typing import TYPE_CHECKING, ClassVar
+from functools import cached_property
+from typing import TYPE_CHECKING
 
-from tokcli.engine.base.arguments import NONE
-from tokcli.engine.base.longest_match import LongestMatch
 from tokcli.engine.bpe.bpe import MergeOrder, ModelKind
 from tokcli.engine.llama_cpp.settings import NORMAL, SPECIAL
 from tokcli.engine.llama_cpp.vocabulary import LlamaVocabulary
-from tokcli.engine.native_models.text_model import NativeText, Refused
-from tokcli.engine.native_models.twins import RecordEncoder, twin_of
-from tokcli.engine.shortcut.shortcut import DecodingFacts, Shortcut
-from tokcli.engine.stream.utf8 import TextOrUtf8, plain_text, special_finder
+from tokcli.engine.native_models.cut_text import CutText, spans_by_bytes
+from tokcli.engine.native_models.text_model import Refused
+from tokcli.engine.native_models.twins import HasTwin, twin_of
+from tokcli.engine.shortcut.shortcut import Shortcut
+from tokcli.engine.spec.added_token import AddedToken
+from tokcli.engine.spec.spec import DecodingSpec, DropsSpace
+from tokcli.engine.stream.decoding_facts import DecodingFacts
+from tokcli.engine.stream.token_cuts import TokenCuts
+from tokcli.engine.stream.utf8 import TextOrUtf8, plain_text
 from tokcli.engine.text_tokenizer import NextTokens, TextTokenizer
-from tokcli.engine.tokens import Spans, Tokens, added, joined, joined_ids, spans_of
-from tokcli.errors import InputError
+from tokcli.engine.tokens import Tokens, added, joined, joined_ids
 
 if TYPE_CHECKING:
     from tokcli.engine.llama_cpp.fragment_models import FragmentModel
 
-_ASCII_SPACE = " \t\n\v\f\r"
-
 
 @dataclass(frozen=True)
-class LlamaCpp(LlamaVocabulary, TextTokenizer):
+class LlamaCpp(LlamaVocabulary, HasTwin, TextTokenizer):
     """The tokenizer of a GGUF file: a vocabulary with llama.cpp's rules for text."""
-
-    family: ClassVar[str] = "llama.cpp"
 
     @cached_property
     def model(self) -> FragmentModel:
@@ -48,18 +45,32 @@ class LlamaCpp(LlamaVocabulary, TextTokenizer):
         return model_of(self)
 
     @cached_property
-    def native_model(self) -> NativeText | None:
-        """The native twin of the model, for text without special tokens; None for a model that has none."""
-        return twin_of(self.model)
+    def cuts(self) -> TokenCuts:
+        """The tokens that are cut out of text before the model sees it."""
+        return TokenCuts(self.added_tokens(), "ascii")
+
+    def added_tokens(self) -> list[AddedToken]:
+        """Return the tokens that are found in text before the model sees it."""
+        kinds, lstrip, rstrip = self.kinds, self.settings.lstrip, self.settings.rstrip
+        return [
+            AddedToken(text, n, lstrip=n in lstrip, rstrip=n in rstrip, special=bool(kinds[n] & SPECIAL))
+            for text, n in self.found_tokens
+        ]
+
+    def text_around(self, between: object) -> CutText:
+        """Return what encodes whole texts, given what encodes the text between the tokens that are cut out."""
+        puts_space = self.kind == "llama" and self.settings.add_space_prefix
+        return CutText(between, self.cuts, puts_space=puts_space, bytes_of=self.bytes_of, name=self.name)
+
+    @cached_property
+    def native(self) -> CutText | None:
+        """The native twin, which cuts special tokens out in Python; None where the model has none."""
+        between = twin_of(self.model)
+        return None if between is None else self.text_around(between)
 
     @property
-    def is_native(self) -> bool:
-        """Whether native code does the work between special tokens."""
-        return self.native_model is not None
-
-    def set_native_model(self, twin: NativeText) -> None:
-        """Use an existing twin of the model, such as one from the cache, instead of building it."""
-        object.__setattr__(self, "native_model", twin)  # this is a frozen dataclass, and the twin is not a field of it
+    def _in_python(self) -> CutText:
+        return self.text_around(_ModelInPython(self.model))
 
     @cached_property
     def shortcut(self) -> Shortcut | None:
@@ -86,15 +97,7 @@ class LlamaCpp(LlamaVocabulary, TextTokenizer):
 
     def encode(self, text: str, allowed: frozenset[str]) -> list[int]:
         """Return the ids of a text, without those that a template adds."""
-        return self.encode_array(text, allowed).tolist()
-
-    def encode_array(self, text: TextOrUtf8, allowed: frozenset[str]) -> memoryview:
-        """Return the ids of a text as an array (uint32)."""
-        return joined_ids([ids for ids, _ in self._encoded(text, allowed)])
-
-    def count(self, text: TextOrUtf8, allowed: frozenset[str]) -> int:
-        """Return the number of ids of a text."""
-        return sum(len(ids) for ids, _ in self._encoded(text, allowed))
+        return self._in_python.encode(text, allowed)
 
     def encode_next(
         self, text: TextOrUtf8, allowed: frozenset[str], before: str, total: float, *, places: bool
@@ -102,142 +105,40 @@ class LlamaCpp(LlamaVocabulary, TextTokenizer):
         """Return the tokens of a text after another one, for T5's Unigram; see `TextTokenizer`."""
         parts: list[memoryview] = []
         text = plain_text(text)
-        for fragment in self._fragments(text, allowed):
-            if isinstance(fragment, int):
-                parts.append(memoryview(array("I", [fragment])))
+        for begin, end, number in self.cuts.find(text, allowed):
+            if number is not None:
+                parts.append(memoryview(array("I", [number])))
                 total = 0.0
             else:
-                ids, total = self._encode_next_fragment(fragment, before, total)
+                ids, total = self._encode_next_fragment(text[begin:end], before, total)
                 parts.append(ids)
             before = ""  # text after a special token begins anew
         ids = joined_ids(parts)
-        return Tokens(ids, spans=self._spans_of(map(self.bytes_of, ids), text) if places else None), total
+        spans = spans_by_bytes(list(map(self.bytes_of, ids)), text, self.name) if places else None
+        return Tokens(ids, spans=spans), total
 
     def _encode_next_fragment(self, text: str, before: str, total: float) -> tuple[memoryview, float]:
-        if self.native_model is not None:
+        if self.native is not None:
             with suppress(Refused):
-                found, total = self.native_model.encode_next(text, total, begins=not before, places=False)
+                found, total = self.native.between.encode_next(text, total, begins=not before, places=False)
                 return memoryview(found.ids), total
         ids, total = self.model.encode_after(before, total, text)
         return memoryview(array("I", ids)), total
-
-    def for_records(self, data: bytes, allowed: frozenset[str]) -> RecordEncoder | None:
-        """Return the native code that encodes all records in a buffer; None where a token may have to be cut out."""
-        if self.native_model is None or self._holds_token(data, allowed):
-            return None
-        return self.native_model.for_records(NONE, b" " if self._adds_space else b"")
-
-    @property
-    def _adds_space(self) -> bool:
-        return self.kind == "llama" and self.settings.add_space_prefix
-
-    def _holds_token(self, data: bytes, allowed: frozenset[str]) -> bool:
-        """Return whether a token that is cut out of text may be in its UTF-8."""
-        return special_finder(frozenset(self._cutting(allowed)[2])).is_in(data)
-
-    def _encoded(self, text: TextOrUtf8, allowed: frozenset[str]) -> Iterator[tuple[memoryview, bool]]:
-        """Yield the ids (uint32) of each fragment of a text, and whether a space was put before it."""
-        adds_space = self._adds_space
-        if isinstance(text, memoryview):
-            data = bytes(text)
-            if not self._holds_token(data, allowed):
-                yield self._encode_fragment(memoryview(b" " + data) if adds_space else text), adds_space
-                return
-            text = data.decode()
-        after_special = True
-        for fragment in self._fragments(text, allowed):
-            if isinstance(fragment, int):
-                yield memoryview(array("I", [fragment])), False
-                after_special = True
-                continue
-            has_prefix = adds_space and after_special
-            yield self._encode_fragment(" " + fragment if has_prefix else fragment), has_prefix
-            after_special = False
-
-    @cached_property
-    def _cutting(self) -> Callable[[frozenset[str]], tuple[LongestMatch[str], list[tuple[str, int]], dict[str, int]]]:
-        return lru_cache(maxsize=8)(self._cutting_for)
-
-    def _cutting_for(self, allowed: frozenset[str]) -> tuple[LongestMatch[str], list[tuple[str, int]], dict[str, int]]:
-        """Return what finds the tokens that are cut out, these tokens and their ids in order, and the index of each."""
-        ids: dict[str, int] = {}
-        for token, number in self.found_tokens.cut_out:
-            if not self.kinds[number] & SPECIAL or token in allowed:
-                ids.setdefault(token, number)
-        return LongestMatch(ids), list(ids.items()), {token: at for at, token in enumerate(ids)}
-
-    def _fragments(self, text: str, allowed: frozenset[str]) -> Iterator[str | int]:
-        """Yield the ids of special tokens and the text between them; each is looked for in what longer ones left."""
-        match, tokens, order = self._cutting(allowed)
-        waiting = [(order[text[begin:end]], begin) for begin, end in match.everywhere(text)]
-        heapify(waiting)
-        is_taken = bytearray(len(text) if waiting else 0)
-        found: list[tuple[int, int, int]] = []  # begin, end, id
-        while waiting:
-            at, begin = heappop(waiting)
-            token, number = tokens[at]
-            end = begin + len(token)
-            if (taken := is_taken.find(1, begin, end)) < 0:
-                is_taken[begin:end] = b"\1" * len(token)
-                found.append((begin, end, number))
-                self._take_spaces(text, is_taken, begin, end, number)
-            elif (end := match.end(text, begin, taken)) > begin:  # a shorter one, in what is left
-                heappush(waiting, (order[text[begin:end]], begin))
-        end = 0
-        for begin, after, number in [*sorted(found), (len(text), 0, 0)]:
-            first = is_taken.find(0, end, begin) if found else end
-            if 0 <= first < begin:
-                yield text[first : is_taken.rfind(0, end, begin) + 1 if found else begin]
-            if after:
-                yield number
-            end = after
-
-    def _take_spaces(self, text: str, is_taken: bytearray, begin: int, end: int, number: int) -> None:
-        """Mark as taken the white space beside a token that was found, where the token strips it."""
-        lstrip, rstrip = number in self.settings.lstrip, number in self.settings.rstrip
-        while lstrip and begin and not is_taken[begin - 1] and text[begin - 1] in _ASCII_SPACE:
-            begin -= 1
-            is_taken[begin] = 1
-        while rstrip and end < len(text) and not is_taken[end] and text[end] in _ASCII_SPACE:
-            is_taken[end] = 1
-            end += 1
-
-    def _encode_fragment(self, text: TextOrUtf8) -> memoryview:
-        """Return the ids (uint32) of text between special tokens."""
-        if self.native_model is not None:
-            with suppress(Refused):
-                return self.native_model.encode_array(text, NONE)
-        return memoryview(array("I", self.model.encode(plain_text(text))))
 
     def encode_spans(self, text: str, allowed: frozenset[str]) -> Tokens:
         """Return the tokens of a text with their places; InputError where their bytes are not those of the text.
 
         A space that is put before the text has no place.
         """
-        bytes_of = cache(self.bytes_of)
-        ids: list[int] = []
-        parts: list[bytes] = []
-        for found, has_prefix in self._encoded(text, allowed):
-            begun = len(parts)
-            ids += found
-            parts += map(bytes_of, found)
-            if has_prefix and begun < len(parts):
-                parts[begun] = parts[begun].removeprefix(b" ")
-        return Tokens(ids, spans=self._spans_of(parts, text))
-
-    def _spans_of(self, tokens: Iterable[bytes], text: str) -> Spans:
-        parts = list(tokens)
-        if b"".join(parts) != text.encode():
-            raise InputError(f"{self.name} changes this text: the places of its tokens are not known")
-        return spans_of(parts)
+        return self._in_python.encode_spans(text, allowed)
 
     def decoding_facts(self) -> DecodingFacts:
         """Return how ids are decoded."""
         unusual = [number for number, kind in enumerate(self.kinds) if kind != NORMAL]
         settings = self.settings
-        ids = range(len(self.texts))
-        drops, cleans = settings.add_space_prefix, settings.clean_spaces
-        return DecodingFacts(ids, unusual, self.bytes_of, drops_space=drops, cleans_spaces=cleans)
+        drops: DropsSpace = "of the first id" if settings.add_space_prefix else "no"
+        spec = DecodingSpec(drops, cleans_spaces=settings.clean_spaces)
+        return DecodingFacts(range(len(self.texts)), unusual, self.bytes_of, spec)
 
     @property
     def has_template(self) -> bool:
@@ -278,3 +179,15 @@ class LlamaCpp(LlamaVocabulary, TextTokenizer):
     def scores(self) -> Sequence[float]:
         """Return the score of each id; empty where the model does not choose by scores."""
         return self.token_scores if self.model.uses_scores else ()
+
+
+class _ModelInPython:
+    """Encodes the text between special tokens by a model, in Python; see `CutText`."""
+
+    def __init__(self, model: FragmentModel) -> None:
+        self._model = model
+
+    def encode_array(self, text: TextOrUtf8, allowed: frozenset[str]) -> memoryview:
+        """Return the ids of a text (uint32); no special token is in it."""
+        del allowed
+        return memoryview(array("I", self._model.encode(plain_text(text))))

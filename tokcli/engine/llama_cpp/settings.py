@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from tokcli.engine.stream.decoding import SpacedDecoder
 
@@ -28,21 +28,6 @@ def kind_names(kinds: Iterable[int]) -> dict[int, str]:
     """
     names = ((number, next((name for bit, name in _NAMES if kind & bit), "")) for number, kind in enumerate(kinds))
     return {number: name for number, name in names if name}
-
-
-class FoundTokens(NamedTuple):
-    """The ids of the special tokens, and all tokens that are found in text before the model sees it, longest first."""
-
-    special: Mapping[str, int]
-    cut_out: tuple[tuple[str, int], ...]
-
-    @staticmethod
-    def of(texts: Sequence[str], kinds: Sequence[int]) -> FoundTokens:
-        """Return the tokens of a vocabulary that are found in text, given the texts and the kinds of all its tokens."""
-        found = [(text, number) for number, text in enumerate(texts) if kinds[number] & FOUND]
-        special = {text: number for text, number in found if kinds[number] & SPECIAL}
-        found.sort(key=lambda item: -len(item[0].encode("utf-8", "surrogateescape")))
-        return FoundTokens(special, tuple(found))
 
 
 def may_overlap(tokens: Iterable[str]) -> bool:

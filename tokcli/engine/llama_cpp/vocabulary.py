@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from tokcli.engine.bpe.byte_alphabet import BYTE_OF, VISIBLE_SPACE, byte_token
 from tokcli.engine.llama_cpp.settings import (
     BYTE,
+    FOUND,
     NORMAL,
     SPECIAL,
     USER_DEFINED,
-    FoundTokens,
     LlamaModel,
     LlamaSettings,
     kind_names,
@@ -43,7 +43,6 @@ class LlamaVocabulary:
     pre: PreType | None = None
     merges: Sequence[tuple[str, str]] = field(default=(), repr=False)
     name: str = "the vocabulary"
-    ready_tokens: FoundTokens | None = field(default=None, repr=False, compare=False)  # from the cache
 
     @property
     def is_byte_level(self) -> bool:
@@ -61,14 +60,14 @@ class LlamaVocabulary:
         return {text: number for number, text in enumerate(self.texts)}
 
     @cached_property
-    def found_tokens(self) -> FoundTokens:
-        """The tokens that are found in text before the model sees it."""
-        return FoundTokens.of(self.texts, self.kinds) if self.ready_tokens is None else self.ready_tokens
+    def found_tokens(self) -> Sequence[tuple[str, int]]:
+        """The tokens that are found in text before the model sees it, and their ids."""
+        return [(text, number) for number, text in enumerate(self.texts) if self.kinds[number] & FOUND]
 
-    @property
+    @cached_property
     def special_tokens(self) -> Mapping[str, int]:
         """The control tokens and the unknown one: they are found in text only where they are allowed."""
-        return self.found_tokens.special
+        return {text: number for text, number in self.found_tokens if self.kinds[number] & SPECIAL}
 
     def unknown_id(self) -> int:
         """Return the id of unknown text; InputError if there is none."""

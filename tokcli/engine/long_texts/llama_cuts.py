@@ -28,7 +28,7 @@ def cuts_of_llama(tokenizer: LlamaCpp) -> TextCuts | None:
         inner = _WordEnds(model)
     else:
         return None
-    return CutsBesideTokens(inner, (token for token, _ in tokenizer.found_tokens.cut_out))
+    return CutsBesideTokens(inner, (token for token, _ in tokenizer.found_tokens))
 
 
 class _WordEnds(TextCuts):

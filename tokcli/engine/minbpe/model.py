@@ -17,7 +17,10 @@ from tokcli.engine.bpe.pairs import SHIFT, merge
 from tokcli.engine.bpe.ranks import ranks_of_merges, ranks_of_pairs
 from tokcli.engine.pretokenizers.pretokenizer import ALL, PreTokenizer
 from tokcli.engine.shortcut.from_ranks import shortcut_from_ranks
-from tokcli.engine.shortcut.shortcut import DecodingFacts, Shortcut
+from tokcli.engine.shortcut.shortcut import Shortcut
+from tokcli.engine.spec.added_token import AddedToken
+from tokcli.engine.spec.spec import DecodingSpec
+from tokcli.engine.stream.decoding_facts import DecodingFacts
 from tokcli.engine.stream.special_tokens import segments
 from tokcli.engine.text_tokenizer import TextTokenizer
 from tokcli.engine.tokens import Tokens
@@ -73,10 +76,14 @@ class MinBpe(TextTokenizer):
         """Whether a special token is the beginning of a later one, which minbpe then never finds."""
         return len(_found(tuple(self.special_tokens))) < len(self.special_tokens)
 
+    def added_tokens(self) -> list[AddedToken]:
+        """Return the special tokens."""
+        return [AddedToken(text, number, special=True) for text, number in self.special_tokens.items()]
+
     def decoding_facts(self) -> DecodingFacts:
         """Return the bytes of each id, which is all that decoding needs."""
         found = self._token_bytes
-        return DecodingFacts(list(found), list(self.special_tokens.values()), found.__getitem__)
+        return DecodingFacts(list(found), list(self.special_tokens.values()), found.__getitem__, DecodingSpec())
 
     @cached_property
     def _merges(self) -> dict[int, tuple[int, int]]:

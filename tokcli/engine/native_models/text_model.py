@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
     from tokcli.engine import _native
+    from tokcli.engine.spec.spec import RanksSpec
     from tokcli.engine.stream.utf8 import TextOrUtf8
 
 _FOUND, _IGNORED = 1, 2  # AddedTokens::kFound, kIgnored
@@ -45,7 +46,8 @@ class NativeText:
 
     Each method raises Refused for a text that only the rules can encode, and ValueError for bytes that are no UTF-8.
     `raw` are the added tokens that are found in the text as given, `normalized` those found in normalized text;
-    `vocabulary_image` is that of the ranks, for a model that has ranks.
+    `vocabulary_image` is that of the ranks, for a model that has ranks, which `ranks` describes, and
+    `programs` those that cut text for ranks without a pattern.
     """
 
     def __init__(
@@ -55,8 +57,10 @@ class NativeText:
         normalized: Iterable[NamedToken] = (),
         *,
         vocabulary_image: Buffer | None = None,
+        ranks: RanksSpec | None = None,
+        programs: bytes = b"",
     ) -> None:
-        self.model, self.vocabulary_image = model, vocabulary_image
+        self.model, self.vocabulary_image, self.ranks, self.programs = model, vocabulary_image, ranks, programs
         self.raw, self.normalized = tuple(raw), tuple(normalized)
 
         def states(allowed: frozenset[str]) -> tuple[bytes, bytes]:
@@ -140,11 +144,12 @@ class NativeText:
         """
         return _array("Q", self.model.part_ends(text, *self._states(NONE), size))
 
-    def for_records(self, allowed: frozenset[str], before: bytes = b"") -> NativeRecords:
-        """Return what encodes many records at once; the special tokens in `allowed` become ids.
+    def records_in(self, data: bytes, allowed: frozenset[str], before: bytes = b"") -> NativeRecords | None:
+        """Return what encodes the records in a buffer of UTF-8 at once; None where they go one by one.
 
-        `before` (UTF-8) is put before each record that is not empty.
+        The special tokens in `allowed` become ids. `before` (UTF-8) is put before each record that is not empty.
         """
+        del data
         return NativeRecords(self.model, self._states(allowed), before)
 
 

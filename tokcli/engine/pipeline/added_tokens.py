@@ -10,39 +10,13 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from tokcli.engine.base.longest_match import LongestMatch
+from tokcli.engine.spec.added_token import AddedToken as AddedToken
 from tokcli.engine.unicode import classes
 from tokcli.engine.unicode.ranges import SPACE, SPACES
 
 FoundText = tuple[int, int, int | None]  # begin, end, and the id of the token that is found there (None: text)
 
 _MOST_COMPARED = 1 << 26  # squares of lengths: a fraction of a second; 1,000 tokens of 100 characters have 10,000,000
-
-
-class AddedToken:
-    """A token, its id, and the rules by which it is found.
-
-    With `single_word` it is not found beside a word character; with `lstrip` or `rstrip` it takes the white space on
-    that side. `was_normalized` says that the file has the same token before, normalized: it still decodes so.
-    """
-
-    def __init__(
-        self,
-        content: str,
-        id: int,
-        single_word: bool = False,
-        lstrip: bool = False,
-        rstrip: bool = False,
-        normalized: bool = False,
-        special: bool = False,
-        was_normalized: bool = False,
-    ) -> None:
-        self.content, self.id, self.single_word, self.lstrip, self.rstrip = content, id, single_word, lstrip, rstrip
-        self.normalized, self.special, self.was_normalized = normalized, special, was_normalized
-
-    @property
-    def decodes_normalized(self) -> bool:
-        """Whether the token decodes to its normalized text."""
-        return self.normalized or self.was_normalized
 
 
 class AddedTokenFinder:

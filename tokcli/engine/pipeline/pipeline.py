@@ -5,6 +5,7 @@ Each kind of part has a module of its own, which has its rules.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -29,8 +30,10 @@ from tokcli.engine.pipeline.pretokenizers import Metaspace, Splitter
 from tokcli.engine.pipeline.processors import PostProcessor, trims
 from tokcli.engine.pretokenizers.pretokenizer import PreTokenizer
 from tokcli.engine.shortcut.from_ranks import shortcut_from_ranks
-from tokcli.engine.shortcut.shortcut import DecodingFacts, Shortcut
+from tokcli.engine.shortcut.shortcut import Shortcut
+from tokcli.engine.spec.spec import DecodingSpec
 from tokcli.engine.stream.decoding import ByteDecoder
+from tokcli.engine.stream.decoding_facts import DecodingFacts
 from tokcli.engine.text_tokenizer import TextTokenizer
 from tokcli.engine.tokens import Tokens, check_growth, joined, most_made_of
 from tokcli.engine.unicode.ranges import Ranges
@@ -60,15 +63,22 @@ class Pipeline(HasTwin, TextTokenizer):
     file_notes: Sequence[str] = ()
     parts: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)  # of the file, without the model
 
-    family: ClassVar[str] = "tokenizer.json"
     is_tokenizer_json: ClassVar[bool] = True
 
     def decoding_facts(self) -> DecodingFacts | None:
-        """Return the bytes of each id, where the decoder looks at each token by itself; else None."""
-        if not self.decodes_context_free:
-            return None
+        """Return the bytes of each id, or its text and the decoder; None where nothing was read of a decoder."""
         added = [token.id for token in self.added]
-        return DecodingFacts([*self.model.ids.values(), *added], added, self.bytes_of)
+        ids = [*self.model.ids.values(), *added]
+        if self.decodes_context_free:
+            return DecodingFacts(ids, added, self.bytes_of, DecodingSpec())
+        if self.parts is None:
+            return None
+        components = json.dumps({"decoder": self.parts.get("decoder")})
+        return DecodingFacts(ids, ids, lambda number: _utf8(self._texts[number]), DecodingSpec(components=components))
+
+    def added_tokens(self) -> Sequence[AddedToken]:
+        """Return the added tokens in the order of the file."""
+        return self.added
 
     @cached_property
     def special_tokens(self) -> Mapping[str, int]:
@@ -342,3 +352,7 @@ class Pipeline(HasTwin, TextTokenizer):
         """Return the bytes of every id; those of an added token are its text."""
         found = {number: self.token_text(text) for number, text in self.model.texts().items()}
         return found | {token.id: token.content.encode() for token in self.added}
+
+
+def _utf8(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")

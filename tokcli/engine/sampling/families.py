@@ -14,7 +14,6 @@ from tokcli.engine.bpe.bpe import BoundedCache, PieceCache, join_by_ranks, last_
 from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE
 from tokcli.engine.bpe.lattice import Path
 from tokcli.engine.bpe.pairs import PairBpe, merge
-from tokcli.engine.executor import Executor
 from tokcli.engine.llama_cpp.fragment_models import LlamaSpm
 from tokcli.engine.llama_cpp.llama_cpp import LlamaCpp
 from tokcli.engine.llama_cpp.string_bpe import StringBpe, WordsByMerges
@@ -56,7 +55,7 @@ def _with_model(rules: TextTokenizer, change: Callable[[object], Any]) -> TextTo
     """Return a copy of a tokenizer with the model that `change` makes of its own; None where that returns None."""
     if isinstance(rules, XlmRoberta):
         inner = _with_model(rules.model, change)
-        return None if inner is None else copy_of(rules, model=inner, _executor=Executor(inner))
+        return None if inner is None else copy_of(rules, model=inner, native=None)
     if isinstance(rules, MinBpe):
         changed: TextTokenizer | None = change(rules)
         return changed
@@ -66,7 +65,7 @@ def _with_model(rules: TextTokenizer, change: Callable[[object], Any]) -> TextTo
     if not isinstance(rules, Pipeline | LlamaCpp) or (model := change(rules.model)) is None:
         return None
     if isinstance(rules, LlamaCpp):
-        return copy_of(rules, model=model, native_model=None, shortcut=None)
+        return copy_of(rules, model=model, native=None, shortcut=None)
     cache = BoundedCache[tuple[int, ...]](model.encode, limit=0)
     return copy_of(rules, model=model, native=None, shortcut=None, _twin_of_segments=None, _cache=cache)
 

@@ -25,7 +25,9 @@ from tokcli.engine.sentencepiece.segmenters import (
     UnigramSegmenter,
     segmenter_of,
 )
+from tokcli.engine.spec.spec import DecodingSpec, DropsSpace
 from tokcli.engine.stream.decoding import ByteDecoder
+from tokcli.engine.stream.decoding_facts import DecodingFacts
 from tokcli.engine.stream.utf8 import TextOrUtf8, plain_text
 from tokcli.engine.text_tokenizer import NextTokens, TextTokenizer
 from tokcli.engine.tokens import Tokens, added, joined
@@ -49,7 +51,6 @@ class SentencePiece(HasTwin, TextTokenizer):
     template: tuple[Sequence[int], Sequence[int]] = ((), ())
 
     special_tokens: Mapping[str, int] = field(default_factory=dict, init=False, repr=False)
-    family: ClassVar[str] = "SentencePiece"
     is_byte_level: ClassVar[bool] = False
     decodes_context_free: ClassVar[bool] = False
     is_own_text_normalized: ClassVar[bool] = True
@@ -168,6 +169,24 @@ class SentencePiece(HasTwin, TextTokenizer):
         """Return a decoder of ids that come a few at a time."""
         return PieceDecoder(self)
 
+    def decoding_facts(self) -> DecodingFacts | None:
+        """Return the bytes of each piece, and which spaces at the beginning are dropped; None for a denormalizer."""
+        settings, surface = self.normalizer, self.unknown_surface
+        if self.denormalizer is not None or not surface:
+            return None
+        strips = settings.add_dummy_prefix or settings.remove_extra_whitespaces
+        drops: DropsSpace = "no" if not strips else "all" if settings.remove_extra_whitespaces else "one"
+
+        def bytes_of(number: int) -> bytes:
+            text, _, kind = self.pieces[number]
+            if kind == "byte":
+                return bytes([int(text[3:5], 16)])
+            return b"" if kind == "control" else surface.encode() if kind == "unknown" else _shown(text)
+
+        keeps = (n for n, (text, _, kind) in enumerate(self.pieces) if kind in _NO_TEXT or text.startswith(" "))
+        ids = range(len(self.pieces))
+        return DecodingFacts(ids, ids, bytes_of, DecodingSpec(drops, keeps_space=tuple(keeps)))
+
     # --- merges ------------------------------------------------------------------------------------------------------
 
     def parents(self, number: int) -> tuple[int, int] | None:
@@ -203,7 +222,7 @@ class SentencePiece(HasTwin, TextTokenizer):
     def own_text(self, number: int) -> str | None:
         """Return the text of a piece; None for a byte, a control piece and the unknown one."""
         text, _, kind = self.pieces[number]
-        return None if kind in ("byte", "control", "unknown") else text
+        return None if kind in _NO_TEXT else text
 
     def why_no_ranks(self) -> list[str]:
         """Return what ranks and a pattern would lose of the model."""
@@ -219,9 +238,16 @@ class SentencePiece(HasTwin, TextTokenizer):
     def token_bytes(self) -> Mapping[int, bytes]:
         """Return the bytes of every id."""
         return {
-            number: bytes([int(text[3:5], 16)]) if kind == "byte" else text.replace(VISIBLE_SPACE, " ").encode()
+            number: bytes([int(text[3:5], 16)]) if kind == "byte" else _shown(text)
             for number, (text, _, kind) in enumerate(self.pieces)
         }
+
+
+_NO_TEXT = ("byte", "control", "unknown")  # the kinds of pieces that do not decode to their text
+
+
+def _shown(text: str) -> bytes:
+    return text.replace(VISIBLE_SPACE, " ").encode()
 
 
 class PieceDecoder:
@@ -251,7 +277,7 @@ class PieceDecoder:
             if kind == "unknown":
                 out += model.unknown_surface.encode()
             else:
-                out += (text[1:] if took_space else text).replace(VISIBLE_SPACE, " ").encode()
+                out += _shown(text[took_space:])
             if out or (took_space and not settings.remove_extra_whitespaces):
                 self._at_start = False
         self._has_bytes |= bool(out)

@@ -6,17 +6,23 @@ The ids are `<s>` 0, `<pad>` 1, `</s>` 2, `<unk>` 3; that of any other piece is 
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from array import array
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
 from tokcli.engine.bpe.bpe import MergeOrder, ModelKind
-from tokcli.engine.executor import Executor
+from tokcli.engine.native_models.cut_text import CutText
+from tokcli.engine.native_models.text_model import Refused
+from tokcli.engine.native_models.twins import HasTwin
 from tokcli.engine.pipeline.processors import Roberta
 from tokcli.engine.sentencepiece.model import SentencePiece
+from tokcli.engine.spec.added_token import AddedToken
 from tokcli.engine.stream.decoding import ByteDecoder
+from tokcli.engine.stream.decoding_facts import DecodingFacts
+from tokcli.engine.stream.token_cuts import TokenCuts
 from tokcli.engine.stream.utf8 import TextOrUtf8, plain_text
 from tokcli.engine.text_tokenizer import NextTokens, TextTokenizer
 from tokcli.engine.tokens import Tokens, joined
@@ -29,20 +35,14 @@ _TEMPLATE = Roberta(("</s>", 2), ("<s>", 0), None)
 
 
 @dataclass(frozen=True)
-class XlmRoberta(TextTokenizer):
+class XlmRoberta(HasTwin, TextTokenizer):
     """A SentencePiece model with XLM-RoBERTa's ids. Special tokens are cut out of text where they are allowed."""
 
     model: SentencePiece
 
-    family: ClassVar[str] = "XLM-RoBERTa"
     is_byte_level: ClassVar[bool] = False
     has_template: ClassVar[bool] = True
     decodes_context_free: ClassVar[bool] = False
-
-    @cached_property
-    def _executor(self) -> Executor:
-        """What encodes the text between special tokens."""
-        return Executor(self.model)
 
     @cached_property
     def special_tokens(self) -> Mapping[str, int]:
@@ -59,7 +59,7 @@ class XlmRoberta(TextTokenizer):
         if number in self._names:
             return None
         found = self.model.parents(number - _SHIFT)
-        return None if found is None else (self._shifted(found[0]), self._shifted(found[1]))
+        return None if found is None else (self.shifted(found[0]), self.shifted(found[1]))
 
     @property
     def model_kind(self) -> ModelKind:
@@ -85,30 +85,41 @@ class XlmRoberta(TextTokenizer):
     def _unknown(self) -> int:
         return next((n for n, piece in enumerate(self.model.pieces) if piece.kind == "unknown"), -1)
 
-    def _shifted(self, number: int) -> int:
+    def shifted(self, number: int) -> int:
+        """Return the id of a piece, given its id in the model."""
         return _FIRST["<unk>"] if number == self._unknown else number + _SHIFT
 
-    def _parts(self, text: str, allowed: frozenset[str]) -> Iterator[tuple[int, str, int | None]]:
-        """Yield (begin, text, id or None) of special tokens and text between; a mask includes white space before it."""
-        names = [name for name in self.special_tokens if name in allowed]
-        at = 0
-        for match in re.finditer("|".join(map(re.escape, names)), text) if names else ():
-            begin = match.start()
-            if match[0] == _MASK:
-                begin = at + len(text[at:begin].rstrip())
-            if at < begin:
-                yield at, text[at:begin], None
-            yield begin, text[begin : match.end()], self.special_tokens[match[0]]
-            at = match.end()
-        if at < len(text):
-            yield at, text[at:], None
+    @cached_property
+    def cuts(self) -> TokenCuts:
+        """The special tokens that are cut out of text; the mask takes the white space before it."""
+        return TokenCuts(self.added_tokens(), "unicode")
+
+    def added_tokens(self) -> list[AddedToken]:
+        """Return the special tokens."""
+        return [AddedToken(text, n, special=True, lstrip=text == _MASK) for text, n in self.special_tokens.items()]
+
+    def decoding_facts(self) -> DecodingFacts | None:
+        """Return how ids are decoded: special tokens as their text, behind each of which a text begins anew."""
+        inner = self.model.decoding_facts()
+        if inner is None:
+            return None
+        keeps = [number + _SHIFT for number in inner.spec.keeps_space if number + _SHIFT not in self._names]
+        spec = inner.spec._replace(keeps_space=(*keeps, *self._names), begins_anew=tuple(self._names))
+        ids = [*(number + _SHIFT for number in inner.ids), *self._names]
+
+        def bytes_of(number: int) -> bytes:
+            name = self._names.get(number)
+            return inner.bytes_of(number - _SHIFT) if name is None else name.encode()
+
+        return DecodingFacts(ids, ids, bytes_of, spec)
+
+    @property
+    def _in_python(self) -> CutText:
+        return CutText(_PiecesInPython(self), self.cuts)
 
     def encode(self, text: str, allowed: frozenset[str]) -> list[int]:
         """Return the ids of a text."""
-        ids: list[int] = []
-        for _, part, number in self._parts(text, allowed):
-            ids += map(self._shifted, self._executor.encode(part)) if number is None else (number,)
-        return ids
+        return self._in_python.encode(text, allowed)
 
     def encode_next(
         self, text: TextOrUtf8, allowed: frozenset[str], before: str, total: float, *, places: bool
@@ -116,31 +127,30 @@ class XlmRoberta(TextTokenizer):
         """Return the tokens of a text after another one; see `TextTokenizer`."""
         ids: list[int] = []
         spans: list[int] = []
-        for begin, part, number in self._parts(plain_text(text), allowed):
+        text = plain_text(text)
+        for begin, end, number in self.cuts.find(text, allowed):
             if number is not None:
                 ids.append(number)
-                spans += begin, begin + len(part)
+                spans += begin, end
                 total = 0.0
             else:
-                found, total = self._executor.encode_next(part, frozenset(), before, total, places=places)
-                ids += map(self._shifted, found.ids)
+                found, total = self._encode_next(text[begin:end], before, total, places)
+                ids += found.ids
                 spans += (begin + place for place in found.spans or ())
             before = ""  # text after a special token begins anew
         return Tokens(ids, spans=spans if places else None), total
 
+    def _encode_next(self, text: str, before: str, total: float, places: bool) -> NextTokens:
+        if isinstance(self.native, CutText):
+            with suppress(Refused):
+                found, after = self.native.between.encode_next(text, total, begins=not before, places=places)
+                return found, after
+        tokens, total = self.model.encode_next(text, frozenset(), before, total, places=places)
+        return Tokens(map(self.shifted, tokens.ids), spans=tokens.spans), total
+
     def encode_spans(self, text: str, allowed: frozenset[str]) -> Tokens:
         """Return the tokens of a text with their places in characters."""
-        ids: list[int] = []
-        spans: list[int] = []
-        for begin, part, number in self._parts(text, allowed):
-            if number is not None:
-                ids.append(number)
-                spans += begin, begin + len(part)
-                continue
-            found = self._executor.place(part)
-            ids += map(self._shifted, found.ids)
-            spans += (begin + place for place in found.spans or ())
-        return Tokens(ids, spans=spans)
+        return self._in_python.encode_spans(text, allowed)
 
     def finish(self, texts: list[Tokens], add: bool) -> Tokens:
         """Return `<s> A </s>`, or `<s> A </s> </s> B </s>`, with `add`; else the texts in a row."""
@@ -167,6 +177,22 @@ class XlmRoberta(TextTokenizer):
         """Return the bytes of every id."""
         shifted = {number + _SHIFT: data for number, data in self.model.token_bytes().items()}
         return shifted | {number: name.encode() for number, name in self._names.items()}
+
+
+class _PiecesInPython:
+    """Encodes the text between special tokens in Python; see `CutText`."""
+
+    def __init__(self, tokenizer: XlmRoberta) -> None:
+        self._model, self._shifted = tokenizer.model, tokenizer.shifted
+
+    def encode_array(self, text: str, allowed: frozenset[str]) -> memoryview:
+        """Return the ids of a text (uint32); no special token is in it."""
+        return memoryview(array("I", map(self._shifted, self._model.encode(text, allowed))))
+
+    def encode_spans(self, text: str, allowed: frozenset[str]) -> Tokens:
+        """Return the tokens of a text with their places."""
+        found = self._model.encode_spans(text, allowed)
+        return Tokens(map(self._shifted, found.ids), spans=found.spans)
 
 
 class _ShiftedDecoder:

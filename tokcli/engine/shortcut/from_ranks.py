@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from tokcli.engine import backend
@@ -24,7 +24,6 @@ def shortcut_from_ranks(
     unsafe: Ranges = (),
     form: Form | None = None,
     prefix_space: bool = False,
-    row: Sequence[str] = (),
     load_exact: Callable[[], Buffer] = bytes,
     hides_tokens: bool = False,
 ) -> Shortcut | None:
@@ -47,7 +46,6 @@ def shortcut_from_ranks(
         unsafe=merged([*unsafe, *lacking]),
         form=form,
         prefix_space=prefix_space,
-        row=tuple(row),
         whole_only=tuple(token.decode("utf-8", "replace") for token in whole_only),
         load_exact=bytes if lacking else load_exact,  # no cut helps with bytes that lack
         hides_tokens=hides_tokens,

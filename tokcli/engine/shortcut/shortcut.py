@@ -6,9 +6,12 @@ Families prove that a tokenizer has one and make it (from_ranks.py); adapters/ u
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Any
+
+from tokcli.engine.spec.spec import RanksSpec
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -25,7 +28,7 @@ class Shortcut:
     Added tokens are cut out of a text first; the rest is normalized to a Unicode `form`, split by `pat_str` and merged.
     `load_ranks` and `load_image` give the mergeable_ranks and their native image, `max_id` is the largest of the ranks,
     and `added` maps the added tokens to ids. With `prefix_space`, a text gets a space before it, unless it begins with
-    one. `row` are patterns that cut one after another, in place of `pat_str`.
+    one.
 
     The pattern and the ranks do not give the ids of text that has a character of the ranges `unsafe`, or a text of
     `whole_only`. `load_exact` gives the programs (pretokenizers/row_image.py) whose pieces of unsafe text the ranks
@@ -46,14 +49,52 @@ class Shortcut:
         whole_only: tuple[str, ...] = (),
         form: Form | None = None,
         prefix_space: bool = False,
-        row: tuple[str, ...] = (),
         load_exact: Callable[[], Buffer] = bytes,
         hides_tokens: bool = False,
     ) -> None:
         self.pat_str, self.load_ranks, self.load_image = pat_str, load_ranks, load_image
         self.max_id, self.added = max_id, added
         self.unsafe, self.whole_only, self.hides_tokens = unsafe, whole_only, hides_tokens
-        self.form, self.prefix_space, self.row, self.load_exact = form, prefix_space, row, load_exact
+        self.form, self.prefix_space, self.load_exact = form, prefix_space, load_exact
+
+    @property
+    def spec(self) -> RanksSpec:
+        """The shortcut as data, without its ranks and added tokens."""
+        return RanksSpec(
+            self.max_id,
+            (self.pat_str,),
+            exceptions=tuple(chain.from_iterable(self.unsafe)),
+            puts_space=self.prefix_space,
+            form=self.form,
+            whole_only=self.whole_only,
+            hides_tokens=self.hides_tokens,
+        )
+
+    @staticmethod
+    def of(
+        spec: RanksSpec,
+        load_ranks: Callable[[], dict[bytes, int]],
+        load_image: Callable[[], Any],
+        load_exact: Callable[[], Buffer],
+        added: Mapping[str, int],
+    ) -> Shortcut:
+        """Return the shortcut that data describe; ValueError where they describe none."""
+        (pat_str,), unsafe = spec.patterns, spec.exceptions
+        if list(unsafe) != sorted(unsafe):
+            raise ValueError("no ranges of characters")
+        return Shortcut(
+            pat_str,
+            load_ranks,
+            load_image,
+            spec.max_rank,
+            added,
+            unsafe=tuple(zip(unsafe[::2], unsafe[1::2], strict=True)),
+            whole_only=spec.whole_only,
+            form=spec.form,
+            prefix_space=spec.puts_space,
+            load_exact=load_exact,
+            hides_tokens=spec.hides_tokens,
+        )
 
     @property
     def looks_at_text(self) -> bool:
@@ -113,24 +154,3 @@ def normal_forms() -> ModuleType:
     from tokcli.engine.unicode import forms  # 2 ms, for its tables
 
     return forms
-
-
-class DecodingFacts:
-    """The bytes of each id, and what decoding does besides joining them.
-
-    `ids` are all ids; `unusual` are those whose bytes may differ in the image, such as added tokens. `bytes_of` gives
-    the bytes of an id. `drops_space` drops a space at the beginning of decoded text, and `cleans_spaces` the spaces
-    before English punctuation, as llama.cpp does.
-    """
-
-    def __init__(
-        self,
-        ids: Sequence[int],
-        unusual: Sequence[int],
-        bytes_of: Callable[[int], bytes],
-        *,
-        drops_space: bool = False,
-        cleans_spaces: bool = False,
-    ) -> None:
-        self.ids, self.unusual, self.bytes_of = ids, unusual, bytes_of
-        self.drops_space, self.cleans_spaces = drops_space, cleans_spaces

@@ -5,6 +5,7 @@ Reading the decoder alone, without the other components, is cheap.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from typing import TypeAlias, TypeVar
 
@@ -63,6 +64,11 @@ def decoder_of(top: JsonNode) -> decoders.Decoder:
     """Return the decoder of a file; if the file names none, one that joins tokens with spaces."""
     node = top.member("decoder")
     return decoders.Spaced() if node.value is None else read_decoder(node)
+
+
+def decoder_in(components: str, name: str) -> decoders.Decoder:
+    """Return the decoder in the JSON of an object with a member `decoder`, of the file with this name."""
+    return decoder_of(JsonNode(json.loads(components), name))
 
 
 def read_decoder(node: JsonNode, depth: int = 0) -> decoders.Decoder:

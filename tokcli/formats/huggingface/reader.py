@@ -153,7 +153,7 @@ def read_added_tokens(node: JsonNode, model: Model) -> list[AddedToken]:
             rstrip=members.get("rstrip", False),
             normalized=members.get("normalized", not special),
             special=special,
-            was_normalized=before is not None and before.decodes_normalized,
+            was_normalized=before is not None and (before.normalized or before.was_normalized),
         )
     return list(by_id.values())
 

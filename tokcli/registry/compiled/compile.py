@@ -20,9 +20,9 @@ from tokcli.formats.sources import Sources
 from tokcli.formats.tiktoken import RanksFile, check_special_tokens
 from tokcli.registry.catalog import encoding_of_ranks
 from tokcli.registry.compiled import container as containers
-from tokcli.registry.compiled.container import Origin
 from tokcli.registry.compiled.keeping import compiling, keep, remember
-from tokcli.registry.compiled.kinds.all_kinds import opened, packed
+from tokcli.registry.compiled.opening import opened
+from tokcli.registry.compiled.packing import packed
 from tokcli.registry.compiled.store import Store
 from tokcli.registry.inside import INSIDE, Inside
 from tokcli.registry.lazy_ranks import LazyRanks
@@ -129,20 +129,17 @@ def _compile(sources: Sources, path: str) -> tuple[LazyRanks | TextTokenizer, by
     """
     with _without_collecting():
         vocabulary = _parsed(sources, path)
-        block = (None if not backend.is_native() else _pack(vocabulary, sources.sha256)) or b""
+        block = _packed(vocabulary, sources.sha256) if backend.is_native() else b""
     container = containers.unpack(memoryview(block))
-    found = None if container is None else opened(container, sources.sha256, Origin(path, lambda: vocabulary))
+    found = None if container is None else opened(container, sources.sha256, path, lambda: vocabulary)
     return (vocabulary, b"") if found is None else (found, block)
 
 
-def _pack(vocabulary: LazyRanks | TextTokenizer, sha256: str) -> bytes | None:
-    """Return the container of a vocabulary; None if nothing of it can be kept."""
+def _packed(vocabulary: LazyRanks | TextTokenizer, sha256: str) -> bytes:
+    """Return the container of a vocabulary; b"" if nothing of it can be kept."""
     with suppress(ValueError):  # there is no native image of it
-        found = packed(vocabulary)
-        if found is not None:
-            header, sections = found
-            return containers.pack({**header, "sha256": sha256}, sections)
-    return None
+        return packed(vocabulary, sha256) or b""
+    return b""
 
 
 @contextmanager

@@ -11,12 +11,11 @@ import time
 import zlib
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tokcli.engine import backend
 from tokcli.registry.compiled import container as containers
-from tokcli.registry.compiled.container import Origin, fits, is_text
-from tokcli.registry.compiled.kinds.all_kinds import opened
+from tokcli.registry.compiled.opening import opened
 from tokcli.registry.folders import map_file, private_dir
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from tokcli.registry.lazy_ranks import LazyRanks
 
 FOLDER = "compiled"  # in the cache folder
-VERSION = 16  # of the containers, and of the rules by which a tokenizer has a shortcut
+VERSION = 17  # of the containers, and of the rules by which a tokenizer has a shortcut
 USED_S = 86_400  # the time of a container's last use is known to within so many seconds
 
 
@@ -62,7 +61,7 @@ class Store:
         kept = self.container(sha256)
         block = map_file(kept)
         container = None if block is None else containers.unpack(memoryview(block))
-        found = None if container is None else opened(container, sha256, Origin(path, again))
+        found = None if container is None else opened(container, sha256, path, again)
         if found is not None:
             with suppress(OSError):
                 if os.stat(kept).st_mtime < time.time() - USED_S:
@@ -74,23 +73,12 @@ class Store:
         path = os.path.abspath(path)
         block = map_file(self.record(path))
         container = None if block is None else containers.unpack(memoryview(block))
-        if container is None or not fits(container.header, _RECORD) or container.header["path"] != path:
+        header = {} if container is None else container.header
+        sha256, files = header.get("sha256"), header.get("files")
+        if header.get("path") != path or type(sha256) is not str or not sha256.isalnum() or type(files) is not dict:
             return None
-        if any(status_of(name) != status for name, status in container.header["files"].items()):
-            return None
-        sha256: str = container.header["sha256"]
-        return sha256
-
-
-def _is_status(value: Any) -> bool:
-    return value is None or (type(value) is list and len(value) == 5 and all(type(item) is int for item in value))
-
-
-_RECORD = {
-    "path": is_text,
-    "sha256": lambda v: type(v) is str and len(v) == 64 and v.isalnum(),
-    "files": lambda v: type(v) is dict and bool(v) and all(map(_is_status, v.values())),
-}
+        is_same = files and all(status_of(name) == status for name, status in files.items())
+        return sha256 if is_same else None
 
 
 def status_of(path: str | os.PathLike[str]) -> list[int] | None:

@@ -1,0 +1,128 @@
+"""`IdDecoder`: ids to bytes by a `TokenizerSpec` and the sections of its image: native ranks, or a table of tokens."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from tokcli.engine.spec.spec import SPELLED, TokenizerSpec
+from tokcli.engine.spec.token_table import TokenTable
+from tokcli.engine.stream.decoding import ApartDecoder, ByteDecoder
+from tokcli.engine.stream.decoding_facts import BeginDecoder
+from tokcli.engine.tiktoken.native_encoder import decoder_of, open_vocabulary
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from tokcli.engine.pipeline.decoders import Decoder
+
+
+class IdDecoder:
+    """Decodes ids as a spec says. ValueError where the table of tokens is damaged.
+
+    `read` makes the decoder of a tokenizer.json of its JSON. `refuse` is called with ids of which the vocabulary lacks
+    one, to raise UnknownTokenError.
+    """
+
+    def __init__(
+        self,
+        spec: TokenizerSpec,
+        sections: Mapping[str, memoryview],
+        read: Callable[[str], Decoder],
+        refuse: Callable[[Sequence[int]], object],
+    ) -> None:
+        self._spec, self._read, self._refuse = spec, read, refuse
+        self._image, table = sections.get("ranks"), sections.get("tokens")
+        self._table = TokenTable(table) if table else None
+
+    @cached_property
+    def _other_bytes(self) -> dict[int, bytes]:
+        """The bytes of the ids that the ranks lack."""
+        listed = zip(self._spec.added_texts, self._spec.added_ids, self._spec.added_flags, strict=True)
+        spelled = {n: text.encode("utf-8", "surrogatepass") for text, n, flags in listed if flags & SPELLED}
+        return {**spelled, **(self._spec.other_bytes or {})}
+
+    @cached_property
+    def _native(self) -> tuple[Any, Any] | None:
+        """The native vocabulary and its decoder; None where they do not give the bytes of all ids."""
+        image = self._image
+        vocabulary = None if image is None or self._spec.other_bytes is None else open_vocabulary(lambda: image)
+        return None if vocabulary is None else (vocabulary, decoder_of(vocabulary, self._other_bytes))
+
+    @property
+    def is_able(self) -> bool:
+        """Whether the image says how ids decode."""
+        return self._table is not None or self._native is not None
+
+    def joined(self, ids: Sequence[int]) -> bytes:
+        """Return the bytes of ids in a row; UnknownTokenError for an id that the vocabulary lacks."""
+        if self._native is None:
+            return b"".join(self.each(ids))
+        try:
+            data: bytes = self._native[1].decode(memoryview(array("I", ids)), 4)
+        except (KeyError, OverflowError):
+            self._refuse(ids)
+            raise
+        return data
+
+    def each(self, ids: Sequence[int]) -> list[bytes]:
+        """Return the bytes of each id; UnknownTokenError for an id that the vocabulary lacks."""
+        if self._table is None:
+            return [self.joined([number]) for number in ids]
+        try:
+            return list(map(self._table.__getitem__, ids))
+        except KeyError:
+            self._refuse(ids)
+            raise
+
+    @cached_property
+    def _components(self) -> tuple[ModuleType, Mapping[int, str], Decoder]:
+        """The module of decoders, the text of each id, and the decoder of a tokenizer.json that takes these texts."""
+        from tokcli.engine.pipeline import decode_steps
+
+        return decode_steps, _Texts(self._table or {}), self._read(self._spec.decoding.components)
+
+    def stream(self) -> ByteDecoder:
+        """Return a decoder of ids that come a few at a time."""
+        spec = self._spec.decoding
+        if spec.components:
+            module, texts, decoder = self._components
+            stream: ByteDecoder = module.decode_stream(texts, decoder)
+            return stream
+        if spec.drops_space in ("one", "all"):
+            return BeginDecoder(self.each, spec)
+        if spec.drops_space == "no" and not spec.cleans_spaces:
+            return ApartDecoder(self.joined)
+        from tokcli.engine.llama_cpp.settings import spaced_decoder
+
+        return spaced_decoder(self.joined, spec.drops_space != "no", spec.cleans_spaces)
+
+    def decode(self, ids: Sequence[int]) -> bytes:
+        """Return the bytes of ids."""
+        if self._spec.decoding.components:
+            module, texts, decoder = self._components
+            data: bytes = module.decoded(ids, texts, decoder)
+            return data
+        stream = self.stream()
+        return stream.add(ids) + stream.finish()
+
+    def token_bytes(self) -> dict[int, bytes] | None:
+        """Return the bytes of all ids; None where these are more or less than what an id decodes to."""
+        if self._native is None:
+            return None
+        tokens = self._native[0].tokens()
+        return {number: token for number, token in enumerate(tokens) if token is not None} | self._other_bytes
+
+
+class _Texts(dict[int, str]):
+    """The texts of ids, each made when it is first asked for."""
+
+    def __init__(self, table: Mapping[int, bytes]) -> None:
+        super().__init__()
+        self._table = table
+
+    def __missing__(self, number: int) -> str:
+        text = self[number] = str(self._table[number], "utf-8", "surrogatepass")
+        return text

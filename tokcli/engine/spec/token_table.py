@@ -1,0 +1,55 @@
+"""The bytes of ids, in one block from which they are taken only when asked for.
+
+    u32 count, u32 size of all bytes | u32 start of each id's bytes, and the end of the last | u8 is it an id | bytes
+
+Numbers have the machine's byte order: such a block is kept in a cache only.
+"""
+
+from __future__ import annotations
+
+import struct
+from array import array
+from collections.abc import Iterator, Mapping
+from itertools import accumulate
+
+_HEAD = struct.Struct("=II")
+MAX_BYTES = 1 << 31
+_SPREAD = 4  # ids are kept if those from 0 to the largest are at most so many times as many as there are
+_SPREAD_OF_FEW = 1 << 16  # plus this number
+
+
+def pack_table(tokens: Mapping[int, bytes]) -> bytes:
+    """Return the block of the bytes of ids; b"" if it would be too large, or most ids are missing."""
+    count = max(tokens, default=-1) + 1
+    size = sum(map(len, tokens.values()))
+    if count > _SPREAD * len(tokens) + _SPREAD_OF_FEW or size > MAX_BYTES:
+        return b""
+    rows = [tokens.get(number, b"") for number in range(count)]
+    starts = array("I", accumulate(map(len, rows), initial=0))
+    are_ids = bytes(number in tokens for number in range(count))
+    return b"".join((_HEAD.pack(count, size), starts.tobytes(), are_ids, *rows))
+
+
+class TokenTable(Mapping[int, bytes]):
+    """The bytes of each id, in a block that `pack_table` wrote; ValueError if the block is damaged."""
+
+    def __init__(self, block: memoryview) -> None:
+        if block.nbytes < _HEAD.size:
+            raise ValueError("no table")
+        self._count, size = _HEAD.unpack_from(block)
+        are_ids = _HEAD.size + 4 * (self._count + 1)
+        if block.nbytes != are_ids + self._count + size:
+            raise ValueError("a table whose columns do not fit")
+        self._starts, self._are_ids = block[_HEAD.size : are_ids].cast("I"), block[are_ids : are_ids + self._count]
+        self._bytes = block[are_ids + self._count :]
+
+    def __getitem__(self, number: int) -> bytes:
+        if not 0 <= number < self._count or not self._are_ids[number]:
+            raise KeyError(number)
+        return bytes(self._bytes[self._starts[number] : self._starts[number + 1]])
+
+    def __iter__(self) -> Iterator[int]:
+        return (number for number, is_id in enumerate(self._are_ids) if is_id)
+
+    def __len__(self) -> int:
+        return sum(map(bool, self._are_ids))

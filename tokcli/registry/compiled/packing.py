@@ -1,0 +1,152 @@
+"""The image of a vocabulary, in a container: its `TokenizerSpec` is the header, its native tables are sections.
+
+ranks: the native image of its ranks, if it merges by ranks
+exact: the programs (row_image.py) that cut text where a pattern does not, if there are any
+stages: the native image of its other stages, if it has no shortcut
+tokens: the bytes of ids (token_table.py), where the ranks do not give them
+"""
+
+from __future__ import annotations
+
+from array import array
+from typing import TYPE_CHECKING, TypeAlias, get_args
+
+from tokcli.engine.native_models.cut_text import CutText
+from tokcli.engine.native_models.text_model import NativeText
+from tokcli.engine.spec.json_form import to_json
+from tokcli.engine.spec.spec import (
+    LSTRIP,
+    RSTRIP,
+    SPECIAL,
+    SPELLED,
+    DecodingSpec,
+    RanksSpec,
+    TokenizerSpec,
+    Trimming,
+)
+from tokcli.engine.spec.token_table import pack_table
+from tokcli.engine.tiktoken.native_encoder import open_vocabulary
+from tokcli.engine.tokens import Tokens, pairs_of
+from tokcli.errors import TokcliError
+from tokcli.registry.compiled.compiled_tokenizer import added_of, special_tokens_of, trimmed
+from tokcli.registry.compiled.container import pack
+from tokcli.registry.lazy_ranks import LazyRanks
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+    from tokcli.engine.spec.added_token import AddedToken
+    from tokcli.engine.stream.decoding_facts import DecodingFacts
+    from tokcli.engine.text_tokenizer import TextTokenizer
+
+Parts: TypeAlias = tuple[TokenizerSpec, dict[str, bytes]]  # a spec, and sections
+
+
+def packed(vocabulary: LazyRanks | TextTokenizer, sha256: str) -> bytes | None:
+    """Return the container of a vocabulary that was read; None or ValueError if nothing of it can be kept."""
+    found = _parts_of_ranks(vocabulary) if isinstance(vocabulary, LazyRanks) else _parts_of(vocabulary)
+    return None if found is None else pack({**to_json(found[0]), "sha256": sha256}, found[1])
+
+
+def _parts_of_ranks(vocabulary: LazyRanks) -> Parts:
+    names, pat_str = vocabulary.special_tokens, vocabulary.pat_str
+    spec = TokenizerSpec(
+        vocabulary.max_rank,
+        tuple(names),
+        tuple(names.values()),
+        (SPECIAL,) * len(names),
+        is_ranks=True,
+        ranks=RanksSpec(vocabulary.max_rank, () if pat_str is None else (pat_str,)),
+    )
+    return spec, {"ranks": bytes(vocabulary.load_image())}
+
+
+def _parts_of(tokenizer: TextTokenizer) -> Parts | None:
+    shortcut = tokenizer.shortcut
+    native = None if shortcut is not None else tokenizer.native
+    stages = native.between if isinstance(native, CutText) else native
+    ranks: RanksSpec | None
+    if shortcut is not None:
+        ranks, image, exact = shortcut.spec, shortcut.load_image(), bytes(shortcut.load_exact())
+    elif isinstance(stages, NativeText):
+        ranks, image, exact = stages.ranks, stages.vocabulary_image, stages.programs
+    else:
+        return None
+    sections = {} if image is None else {"ranks": bytes(image)}
+    if exact:
+        sections["exact"] = exact
+    facts = tokenizer.decoding_facts()
+    others = None if facts is None or image is None else _other_bytes(facts, image)
+    if facts is not None and others is None:
+        sections["tokens"] = pack_table({number: facts.bytes_of(number) for number in facts.ids})
+    added = tokenizer.added_tokens()
+    told = {t.id: t.content for t in added if (others or {}).get(t.id) == _utf8(t.content)}
+    spec = TokenizerSpec(
+        tokenizer.max_id,
+        tuple(token.content for token in added),
+        tuple(token.id for token in added),
+        tuple(_flags(token) | SPELLED * (told.get(token.id) == token.content) for token in added),
+        is_byte_level=tokenizer.is_byte_level,
+        has_template=tokenizer.has_template,
+        decodes_context_free=tokenizer.decodes_context_free,
+        file_notes=tuple(tokenizer.file_notes),
+        ranks=ranks,
+        decoding=DecodingSpec() if facts is None else facts.spec,
+        other_bytes=None if others is None else {n: data for n, data in others.items() if n not in told},
+        template_ids=_template_ids(tokenizer),
+        trimming=_trimming(tokenizer),
+    )
+    if isinstance(stages, NativeText):
+        places = {(token.content, token.special): at for at, token in enumerate(added)}
+        raw, normalized = (tuple(map(places.__getitem__, names)) for names in (stages.raw, stages.normalized))
+        spec = spec._replace(raw=raw, normalized=normalized)
+        spec = native.told_in(spec) if isinstance(native, CutText) else spec
+        sections["stages"] = stages.image()
+    is_told = special_tokens_of(spec) == tokenizer.special_tokens
+    return (spec, sections) if is_told and (shortcut is None or added_of(spec) == shortcut.added) else None
+
+
+def _flags(token: AddedToken) -> int:
+    return SPECIAL * token.special | LSTRIP * token.lstrip | RSTRIP * token.rstrip
+
+
+def _utf8(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _other_bytes(facts: DecodingFacts, image: Buffer) -> dict[int, bytes] | None:
+    """Return the bytes of the ids that ranks lack; None if the ranks do not give the bytes of all others."""
+    vocabulary = None if facts.spec.components else open_vocabulary(lambda: image)
+    if vocabulary is None:
+        return None
+    lacking = set(array("I", vocabulary.unknown(array("I", facts.ids))))
+    if any(vocabulary.decode([number]) != facts.bytes_of(number) for number in set(facts.unusual) - lacking):
+        return None
+    return {number: facts.bytes_of(number) for number in sorted(lacking)}
+
+
+def _template_ids(tokenizer: TextTokenizer) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    """Return the ids that the template puts before and after a text; None if it does anything else."""
+    try:
+        found = tokenizer.finish([Tokens([0])], True)
+    except (TokcliError, IndexError):
+        return None
+    if found.special.count(0) != 1:
+        return None
+    at = found.special.index(0)
+    return tuple(found.ids[:at]), tuple(found.ids[at + 1 :])
+
+
+def _trimming(tokenizer: TextTokenizer) -> Trimming | None:
+    """Return what the post-processor does to spans, as a few telling ones show; None if it does anything else."""
+    spans, blanks = [1, 5, 5, 9, 9, 12, 0, 3], [1, 1, 2, 0, 0, 2, 1, 0]
+    for trimming in get_args(Trimming):
+        try:
+            found = tokenizer.finish([Tokens([0] * 4, spans=spans, blanks=blanks)], True)
+        except (TokcliError, IndexError):
+            return None
+        places = [pair for pair, special in zip(pairs_of(found.spans or ()), found.special, strict=True) if not special]
+        if places == pairs_of(trimmed(Tokens([0] * 4, spans=spans, blanks=blanks), trimming).spans or ()):
+            kept: Trimming = trimming
+            return kept
+    return None
