@@ -84,7 +84,7 @@ class Streams(Executor):
     def encode_part(self, part: AnyChunk) -> memoryview:
         """Return the ids of a part of a stream as an array (uint32)."""
         if isinstance(part, PartOfText):
-            return part.encode()
+            return part.ids()
         if self.ranked is not None and self._is_known(part):
             return self.ranked.encode_known(part)
         return self._for(part).encode_array(text_or_utf8(part), allowed_in(part))
@@ -127,7 +127,7 @@ class Streams(Executor):
     def encode_spans(self, part: AnyChunk) -> Tokens:
         """Return the tokens of a part with their places in characters; InputError where these are not known."""
         if isinstance(part, PartOfText):
-            return part.encode_spans()
+            return part.tokens()
         if isinstance(self.inner, RankVocabulary):
             ids = self.encode_part(part)
             return Tokens(ids, spans=self.inner.token_spans(ids))
@@ -186,7 +186,10 @@ class Pieces(Streams):
 
     def encode_each(self, part: SplitText) -> tuple[Buffer, bytes] | None:
         """Return the ids of a part and the number of ids of each piece (uint32); None where texts are encoded whole."""
-        return None if self.ranked is None or self.ranked.pieces is None else self.ranked.pieces.encode_each(part)
+        if self.ranked is not None and self.ranked.pieces is not None:
+            with suppress(Refused):
+                return self.ranked.pieces.merge_each(part)
+        return None
 
     def encode_own_texts(self, ids: Iterable[int]) -> Iterator[tuple[int, Sequence[int]]]:
         """Yield (id, ids of the text that it stands for) for those ids that stand for a text by themselves.

@@ -130,7 +130,7 @@ def test_ranks_of_texts_are_found_alike(texts: list[str], order: Any, missing: i
         ids_of = []
         for image in images:
             try:
-                ids_of.append(NativePieces(image).encode_piece(text.encode()))
+                ids_of.append(NativePieces(image).merge_piece(text.encode()))
             except KeyError:
                 ids_of.append(None)
         assert ids_of[0] == ids_of[1]

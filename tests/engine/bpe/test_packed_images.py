@@ -38,12 +38,12 @@ def test_ids_are_those_of_the_runs() -> None:
     runs = array("I", [2, 5, 1, 9])
     vocabulary = native.Vocabulary(native.build_packed_image(b"abab", b"\1\1\2", runs, b"\0\0\1", SOURCE))
     assert [vocabulary.decode(array("I", [number])) for number in (5, 6, 9)] == [b"a", b"b", b"ab"]
-    assert (NativePieces(vocabulary).encode_piece(b"abb"), vocabulary.source()) == ([9, 6], SOURCE)
+    assert (NativePieces(vocabulary).merge_piece(b"abb"), vocabulary.source()) == ([9, 6], SOURCE)
 
 
 def test_a_token_that_nothing_merges_into_is_never_made() -> None:
     image = native.build_packed_image(b"abab", b"\1\1\2", array("I", [3, 0]), b"\0\0\0", SOURCE)
-    assert NativePieces(native.Vocabulary(image)).encode_piece(b"abb") == [0, 1, 1]
+    assert NativePieces(native.Vocabulary(image)).merge_piece(b"abb") == [0, 1, 1]
     assert native.build_image(b"abab", b"\1\1\2", array("I", range(3)), SOURCE, b"") == image
 
 

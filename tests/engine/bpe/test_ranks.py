@@ -78,7 +78,7 @@ def test_merges_in_any_order_are_ranks_only_where_these_merge_alike(
         assert encode_piece(ranked.ranks, text.encode()) == expected
     if backend.native() is not None:
         opened = open_vocabulary(lambda: image_of(ranked.ranks | ranked.whole_only, ranked.merges))
-        assert NativePieces(opened).encode_piece(text.encode()) == expected
+        assert NativePieces(opened).merge_piece(text.encode()) == expected
 
 
 def test_tokens_too_long_to_be_tried_have_no_ranks() -> None:

@@ -259,10 +259,10 @@ class PieceCache(BoundedCache[tuple[int, ...]]):
     def __init__(self, merge: Callable[[bytes], Iterable[int]], limit: int = CACHE_PIECES) -> None:
         super().__init__(lambda piece: tuple(merge(piece.encode())), limit)
 
-    def encode(self, pieces: Iterable[str]) -> list[int]:
+    def ids_of(self, pieces: Iterable[str]) -> list[int]:
         """Return the ids of all pieces in a row."""
         return list(chain.from_iterable(map(self.__getitem__, pieces)))
 
-    def count(self, pieces: Iterable[str]) -> int:
+    def count_of(self, pieces: Iterable[str]) -> int:
         """Return the number of ids of all pieces."""
         return sum(map(len, map(self.__getitem__, pieces)))

@@ -95,7 +95,7 @@ class PairBpe:
     """A vocabulary and its merges, with the settings of Hugging Face's model BPE.
 
     >>> model = PairBpe({"a": 0, "b": 1, "ab": 2}, {0 << 32 | 1: (0, 2)})
-    >>> model.encode("abb")
+    >>> model.tokenize("abb")
     (2, 1)
     """
 
@@ -126,7 +126,7 @@ class PairBpe:
         """Return an empty sequence: this model has no scores."""
         return ()
 
-    def encode(self, piece: str) -> tuple[int, ...]:
+    def tokenize(self, piece: str) -> tuple[int, ...]:
         """Return the ids of a piece."""
         if self.ignore_merges and (number := self.ids.get(piece)) is not None:
             return (number,)

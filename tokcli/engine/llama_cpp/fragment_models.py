@@ -33,7 +33,7 @@ class FragmentModel(Protocol):
     model_kind: ClassVar[ModelKind] = "pieces"
     uses_scores: ClassVar[bool] = False
 
-    def encode(self, text: str) -> Sequence[int]:
+    def tokenize(self, text: str) -> Sequence[int]:
         """Return the ids of a text."""
 
     def encode_after(self, before: str, total: float, text: str) -> tuple[list[int], float]:
@@ -42,7 +42,7 @@ class FragmentModel(Protocol):
         `before` is a letter that stands for the text before, and `total` its sum.
         """
         del before
-        return list(self.encode(text)), total
+        return list(self.tokenize(text)), total
 
     def split(self, text: str) -> list[str]:
         """Return the pieces of a text as they occur in it: its words, each with the space before it."""
@@ -91,7 +91,7 @@ class LlamaSpm(FragmentModel, HasTwin):
                 found.append(None)
         return found
 
-    def encode(self, text: str) -> list[int]:
+    def tokenize(self, text: str) -> list[int]:
         """Return the ids of a text."""
         cache = self._cache
         return [
@@ -126,7 +126,7 @@ class LlamaSpm(FragmentModel, HasTwin):
 class Rwkv(FragmentModel):
     """RWKV's model: token ids by bytes, and a function that gives the id of an unknown byte or raises InputError.
 
-    >>> Rwkv({b"a": 1, b"ab": 2}, lambda: 0).encode("aabc")
+    >>> Rwkv({b"a": 1, b"ab": 2}, lambda: 0).tokenize("aabc")
     [1, 2, 0]
     """
 
@@ -134,7 +134,7 @@ class Rwkv(FragmentModel):
         self.ids, self._unknown = ids, unknown
         self._match = LongestMatch(ids)
 
-    def encode(self, text: str) -> list[int]:
+    def tokenize(self, text: str) -> list[int]:
         """Return the ids of a text."""
         data = text.encode()
         ids, at = [], 0
@@ -148,7 +148,7 @@ class Rwkv(FragmentModel):
 class Plamo(FragmentModel):
     """PLaMo 2's model: the id and the score of each token by its text, and the ids of the 256 bytes.
 
-    >>> Plamo({"a": (5, -1.0), "ab": (6, -3.0), "b": (7, -1.0)}, range(100, 356)).encode("abc")
+    >>> Plamo({"a": (5, -1.0), "ab": (6, -3.0), "b": (7, -1.0)}, range(100, 356)).tokenize("abc")
     [5, 7, 199]
     """
 
@@ -160,7 +160,7 @@ class Plamo(FragmentModel):
     def _prefixes(self) -> frozenset[str]:
         return prefixes(self._tokens)
 
-    def encode(self, text: str) -> list[int]:
+    def tokenize(self, text: str) -> list[int]:
         """Return the ids of a text without its byte order mark; characters that are in no token become bytes."""
         text = text.removeprefix(_BYTE_ORDER_MARK)
         size = len(text)

@@ -127,7 +127,7 @@ class StringBpe:
         words = self.cut(text)
         return [to_byte_chars(word) for word in words] if self._pre.byte_encode else words
 
-    def encode(self, text: str) -> list[int]:
+    def tokenize(self, text: str) -> list[int]:
         """Return the ids of a text; bytes without a token are dropped, as in llama.cpp."""
         cache = self._cache
         return [number for word in self.split(text) for number in cache[word]]
@@ -177,13 +177,13 @@ class WordsByMerges(FragmentModel):
         """The model as ranks of bytes; None where these cannot express it, or a text is more than its words."""
         return self._bpe.ranks() if self.pre.byte_encode and not self._settings.whitespace_words else None
 
-    def encode(self, text: str) -> list[int]:
+    def tokenize(self, text: str) -> list[int]:
         """Return the ids of a text."""
         if self.pre.escape_whitespaces:
             text = text.replace(" ", VISIBLE_SPACE)
         if not self._settings.whitespace_words:
-            return self._bpe.encode(text)
-        return [n for word in white_space_words(text, self._settings.lowercase) for n in self._bpe.encode(word)]
+            return self._bpe.tokenize(text)
+        return [n for word in white_space_words(text, self._settings.lowercase) for n in self._bpe.tokenize(word)]
 
     def split(self, text: str) -> list[str]:
         """Return the words of a text as they occur in it."""

@@ -110,7 +110,7 @@ class LlamaUnigram(FragmentModel, HasTwin):
                 index += len(data[at : at + found[0]].decode("utf-8", "replace"))
                 at += found[0]
 
-    def encode(self, text: str) -> list[int]:
+    def tokenize(self, text: str) -> list[int]:
         """Return the ids of a text; a run of unknown characters has one id."""
         text = self.normalize(text)
         return self._ids_of(text, self.path(text))

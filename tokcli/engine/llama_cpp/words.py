@@ -27,7 +27,7 @@ class LlamaWords(FragmentModel, HasTwin):
         self._match = LongestMatch(ids)
         self._cache = BoundedCache(self._longest_tokens)
 
-    def encode(self, text: str) -> list[int]:
+    def tokenize(self, text: str) -> list[int]:
         """Return the ids of a text."""
         cache = self._cache
         words = "".join(map(self.rule, text)).split(" ")

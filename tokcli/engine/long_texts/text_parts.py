@@ -66,11 +66,11 @@ class TextPart(PartOfText):
         self._lock = Lock()
         self._made: _Made | None = None
 
-    def encode(self) -> memoryview:
+    def ids(self) -> memoryview:
         """Return the ids of the part (uint32)."""
         if self._encoder.in_order:
             return memoryview(self._in_order().tokens.ids)
-        return self._encoder.encode(self.data, self._before)
+        return self._encoder.ids_of(self.data, self._before)
 
     def _in_order(self, *, places: bool = False) -> _Made:
         """Return what is made of the part; whoever needs it first encodes it, and the parts before it."""
@@ -85,13 +85,13 @@ class TextPart(PartOfText):
         """Return the number of ids of the part."""
         if self._encoder.in_order:
             return len(self._in_order().tokens.ids)
-        return self._encoder.count(self.data, self._before)
+        return self._encoder.count_of(self.data, self._before)
 
-    def encode_spans(self) -> Tokens:
+    def tokens(self) -> Tokens:
         """Return the tokens of the part with their places in its characters; InputError where these are not known."""
         if self._encoder.in_order:
             return self._in_order(places=True).tokens
-        return self._encoder.encode_spans(self.data, self._before)
+        return self._encoder.tokens_of(self.data, self._before)
 
 
 class _Made(NamedTuple):
@@ -119,7 +119,7 @@ class PartEncoder:
             self._sizes[letter] = len(self._executor.encode_array(letter, frozenset()))
         return letter
 
-    def encode(self, data: memoryview, before: str) -> memoryview:
+    def ids_of(self, data: memoryview, before: str) -> memoryview:
         """Return the ids of a part behind a letter. Its threads are those that take the parts."""
 
         def ids_of(text: TextOrUtf8) -> memoryview:
@@ -127,7 +127,7 @@ class PartEncoder:
 
         return _alone(ids_of, _behind(data, before))[self._sizes[before] :]
 
-    def count(self, data: memoryview, before: str) -> int:
+    def count_of(self, data: memoryview, before: str) -> int:
         """Return the number of ids of a part behind a letter."""
 
         def count_of(text: TextOrUtf8) -> int:
@@ -143,7 +143,7 @@ class PartEncoder:
             tokens = Tokens(tokens.ids[1:])  # (of such texts, no places are asked for)
         return _Made(tokens, total, last)
 
-    def encode_spans(self, data: memoryview, before: str) -> Tokens:
+    def tokens_of(self, data: memoryview, before: str) -> Tokens:
         """Return the tokens of a part with their places in its characters; InputError where these are not known."""
         found = self._executor.place(_behind(data, before), self._allowed)
         first = self._sizes[before]

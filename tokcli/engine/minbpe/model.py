@@ -106,7 +106,7 @@ class MinBpe(TextTokenizer):
         ids: list[int] = []
         names = _found(tuple(name for name in self.special_tokens if name in allowed))
         for segment, is_special in segments(text, names):
-            ids += (self.special_tokens[segment],) if is_special else self._cache.encode(self._pieces(segment))
+            ids += (self.special_tokens[segment],) if is_special else self._cache.ids_of(self._pieces(segment))
         return ids
 
     def _pieces(self, text: str) -> list[str]:

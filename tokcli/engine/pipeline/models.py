@@ -26,7 +26,7 @@ class Model(Protocol):
     def ids(self) -> Mapping[str, int]:
         """The id of each token."""
 
-    def encode(self, piece: str) -> tuple[int, ...]:
+    def tokenize(self, piece: str) -> tuple[int, ...]:
         """Return the ids of a piece."""
 
     def tokens(self, piece: str) -> list[TokenSpan]:
@@ -62,7 +62,7 @@ class NeverMerges:
 
     finds_whole: ClassVar[bool] = False
 
-    def encode(self: Model, piece: str) -> tuple[int, ...]:
+    def tokenize(self: Model, piece: str) -> tuple[int, ...]:
         """Return the ids of a piece."""
         return tuple(token.id for token in self.tokens(piece))
 
@@ -117,7 +117,7 @@ class WordPiece(NeverMerges):
     A piece that tokens do not cover, or that has more than `max_chars` characters, is unknown.
 
     >>> model = WordPiece({"[UNK]": 0, "un": 1, "##able": 2, "##ab": 3}, "[UNK]", "##", 100)
-    >>> model.encode("unable"), model.encode("unabel")
+    >>> model.tokenize("unable"), model.tokenize("unabel")
     ((1, 2), (0,))
     """
 

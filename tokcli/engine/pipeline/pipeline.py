@@ -201,7 +201,7 @@ class Pipeline(HasTwin, TextTokenizer):
 
     @cached_property
     def _word_cache(self) -> BoundedCache[tuple[int, ...]]:
-        return BoundedCache(lambda word: self.model.encode(to_byte_chars(word)))
+        return BoundedCache(lambda word: self.model.tokenize(to_byte_chars(word)))
 
     @cached_property
     def _twin_of_segments(self) -> NativeText | None:
@@ -218,7 +218,7 @@ class Pipeline(HasTwin, TextTokenizer):
 
     @cached_property
     def _cache(self) -> BoundedCache[tuple[int, ...]]:
-        return BoundedCache(self.model.encode)
+        return BoundedCache(self.model.tokenize)
 
     def encode_spans(self, text: str, allowed: frozenset[str]) -> Tokens:
         """Return the tokens of a text with their places in it, and their blanks."""

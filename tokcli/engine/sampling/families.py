@@ -66,7 +66,7 @@ def _with_model(rules: TextTokenizer, change: Callable[[object], Any]) -> TextTo
         return None
     if isinstance(rules, LlamaCpp):
         return copy_of(rules, model=model, native=None, shortcut=None)
-    cache = BoundedCache[tuple[int, ...]](model.encode, limit=0)
+    cache = BoundedCache[tuple[int, ...]](model.tokenize, limit=0)
     return copy_of(rules, model=model, native=None, shortcut=None, _twin_of_segments=None, _cache=cache)
 
 
@@ -114,7 +114,7 @@ class DroppedRanks(RankVocabulary):
     def encode_with_tail(self, text: str, tail: bytes) -> list[int]:
         """Return the ids of a text and of bytes after it that are not UTF-8 and belong to its last piece."""
         *pieces, last = self.pretokenizer.split(text) or [""]
-        return [*self._cache.encode(pieces), *self.encode_piece(last.encode() + tail)]
+        return [*self._cache.ids_of(pieces), *self.encode_piece(last.encode() + tail)]
 
 
 class DroppedPairs(PairBpe):
@@ -162,7 +162,7 @@ class DroppedSpm(LlamaSpm):
         vars(self).update(vars(base))
         self._dropout = dropout
 
-    def encode(self, text: str) -> list[int]:
+    def tokenize(self, text: str) -> list[int]:
         """Return the ids of a text."""
         parts, ids = list(text.replace(" ", VISIBLE_SPACE)), list[int]()
         for at in self._dropout.merge_once(parts, join_by_ranks(self._ranks)):
@@ -178,7 +178,7 @@ class DroppedStrings(StringBpe):
         vars(self).update(vars(base))
         self._dropout = dropout
 
-    def encode(self, text: str) -> list[int]:
+    def tokenize(self, text: str) -> list[int]:
         """Return the ids of a text."""
         return [number for word in self.split(text) for number in self.merge_word(word, self._dropout.merge_again)]
 

@@ -141,7 +141,7 @@ class BestPaths:
         found, self._noted = self._noted, None
         return [(total, _unchained(chain)) for total, chain in found]
 
-    def encode(self, text: str, allowed: frozenset[str]) -> list[list[int]]:
+    def segmentations(self, text: str, allowed: frozenset[str]) -> list[list[int]]:
         """Return the ids of the N best segmentations, the best first; of a single one, those without sampling."""
         if self._number == 1:
             return [self._plain.encode(text, allowed)]

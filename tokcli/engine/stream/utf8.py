@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property, lru_cache
@@ -59,20 +60,20 @@ class SplitText:
         return [str(self.data[begin:end], "utf-8") for begin, end in pairwise([0, *ends])]
 
 
-class PartOfText(SplitText):
+class PartOfText(SplitText, ABC):
     """A part of a long text that knows how to encode itself (long_texts/); its pieces are not known."""
 
-    def encode(self) -> memoryview:
+    @abstractmethod
+    def ids(self) -> memoryview:
         """Return the ids of the part (uint32)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def count(self) -> int:
         """Return the number of ids of the part."""
-        raise NotImplementedError
 
-    def encode_spans(self) -> Tokens:
+    @abstractmethod
+    def tokens(self) -> Tokens:
         """Return the tokens of the part with their places in its characters; InputError where these are not known."""
-        raise NotImplementedError
 
 
 AnyChunk = memoryview | SplitText | Chunk  # plain text as UTF-8, the same with its pieces, or any other text

@@ -1,6 +1,6 @@
 """Opened vocabulary images: their tokens, merging of known pieces, and the native scanner for a known pattern.
 
-They answer exactly as the Python code does, or with None: finding and naming errors is left to the Python code.
+They answer exactly as the Python code does, or raise Refused: naming errors is left to the Python code.
 """
 
 from __future__ import annotations
@@ -53,35 +53,35 @@ FAMILY_OF = {
 }
 
 
-def or_none(method: Callable[P, R]) -> Callable[P, R | None]:
-    """Return a method that answers None where native code gives up: the one signal that Python has to do the work.
+def refusing(method: Callable[P, R]) -> Callable[P, R]:
+    """Return a method that raises Refused where native code finds bytes or ids that are not in the vocabulary.
 
-    Native code gives up on lone surrogates, on bytes and ids that are not in the vocabulary, and on numbers that do not
-    fit. A wrong type is an error of the caller, and stays one.
+    Python then names what is wrong. Lone surrogates and numbers that do not fit are refused, too; a wrong type is an
+    error of the caller, and stays one.
     """
 
     @wraps(method)
-    def answer(*args: P.args, **kwargs: P.kwargs) -> R | None:
+    def answer(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return method(*args, **kwargs)
         except (KeyError, UnicodeEncodeError, OverflowError):
-            return None
+            raise Refused from None
 
     return answer
 
 
 class NativeTokens:
-    """The tokens of an opened vocabulary, for ids to text; None means that Python has to name what is wrong."""
+    """The tokens of an opened vocabulary, for ids to text."""
 
     def __init__(self, vocabulary: _native.Vocabulary) -> None:
         self._vocabulary = vocabulary
 
-    @or_none
+    @refusing
     def decode(self, ids: Sequence[int]) -> bytes:
-        """Return the bytes of ids; None for special tokens, which the image lacks."""
+        """Return the bytes of ids; special tokens are refused, since the image lacks them."""
         return self._vocabulary.decode(ids)
 
-    @or_none
+    @refusing
     def decode_str(self, ids: Sequence[int]) -> str:
         """Return the text of ids, with U+FFFD for bytes that are not UTF-8."""
         return self._vocabulary.decode_str(ids)
@@ -131,58 +131,56 @@ class NoiseRecords:
     def __init__(self, vocabulary: _native.Vocabulary, splitter: int | _native.Pattern) -> None:
         self._vocabulary, self._splitter = vocabulary, splitter
 
+    @refusing
     def encode_records(self, data: Buffer, ends: Buffer, separator_size: int) -> tuple[memoryview, memoryview]:
         """Return the ids of all records in `data`, which end at `ends` (uint64), and where each record's ids begin."""
-        try:
-            ids, offsets = self._vocabulary.encode_noise(data, ends, separator_size, self._splitter, True)
-        except KeyError:  # a byte that is no token
-            raise Refused from None
+        ids, offsets = self._vocabulary.encode_noise(data, ends, separator_size, self._splitter, True)
         return memoryview(ids).cast("I"), memoryview(offsets).cast("Q")
 
+    @refusing
     def count_records(self, data: Buffer, ends: Buffer, separator_size: int) -> memoryview:
         """Return the number of ids of each record as an array."""
-        try:
-            counts = self._vocabulary.encode_noise(data, ends, separator_size, self._splitter, False)
-        except KeyError:  # a byte that is no token
-            raise Refused from None
+        counts = self._vocabulary.encode_noise(data, ends, separator_size, self._splitter, False)
         return memoryview(counts).cast("I")
 
 
 class NativePieces:
-    """Merging of pieces that are known, natively, by an opened vocabulary; None means what it does in NativeEncoder."""
+    """Merging of pieces that are known, natively, by an opened vocabulary."""
 
     def __init__(self, vocabulary: _native.Vocabulary) -> None:
         self._vocabulary = vocabulary
 
-    @or_none
-    def encode(self, part: SplitText) -> memoryview | None:
+    @refusing
+    def merge(self, part: SplitText) -> memoryview:
         """Return the ids of a text whose pieces are known, as an array."""
         ids, _, _ = self._vocabulary.encode_pieces(part.data, part.ends, part.is_noise)
-        return None if ids is None else memoryview(ids).cast("I")
+        return memoryview(ids or b"").cast("I")
 
-    @or_none
-    def encode_each(self, part: SplitText) -> tuple[_native.Ids, bytes] | None:
+    @refusing
+    def merge_each(self, part: SplitText) -> tuple[_native.Ids, bytes]:
         """Return the ids of a text whose pieces are known, and the number of ids of each (uint32)."""
         ids, counts, _ = self._vocabulary.encode_pieces(part.data, part.ends, False, True, True)
-        return None if ids is None or counts is None else (ids, counts)
+        assert ids is not None
+        assert counts is not None
+        return ids, counts
 
-    @or_none
+    @refusing
     def count(self, part: SplitText) -> int:
         """Return the number of ids of a text whose pieces are known."""
         return self._vocabulary.encode_pieces(part.data, part.ends, part.is_noise, False)[2]
 
-    @or_none
-    def encode_piece(self, piece: bytes) -> list[int] | None:
+    @refusing
+    def merge_piece(self, piece: bytes) -> list[int]:
         """Return the ids of bytes that are not split."""
         ids, _, _ = self._vocabulary.encode_pieces(piece, array("Q", [len(piece)] if piece else ()))
-        return None if ids is None else memoryview(ids).cast("I").tolist()
+        return memoryview(ids or b"").cast("I").tolist()
 
-    @or_none
-    def count_pieces(self, pieces: Sequence[bytes]) -> list[int] | None:
+    @refusing
+    def count_pieces(self, pieces: Sequence[bytes]) -> list[int]:
         """Return the number of ids of each piece, none of them empty."""
         ends = array("Q", accumulate(map(len, pieces)))
         _, counts, _ = self._vocabulary.encode_pieces(b"".join(pieces), ends, False, False, True)
-        return None if counts is None else memoryview(counts).cast("I").tolist()
+        return memoryview(counts or b"").cast("I").tolist()
 
 
 def split_natively(pat_str: str, text: str) -> list[bytes] | None:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tokcli.engine.base.arguments import NONE, token_ids
 from tokcli.engine.bpe.image import image_of
 from tokcli.engine.native_models.rank_models import twin_of_ranks
+from tokcli.engine.native_models.text_model import Refused
 from tokcli.engine.pretokenizers.pretokenizer import PreTokenizer
 from tokcli.engine.stream import special_tokens as special
 from tokcli.engine.stream.chunks import Chunk, ReadOptions, pieces_of, read_chunks, split_chunk
@@ -104,7 +106,7 @@ class RankVocabulary(TextTokenizer):
 
     @cached_property
     def opened(self) -> _native.Vocabulary | None:
-        """The image as native code opened it; None where there is no native code, or no image."""
+        """The image, opened, if there is one."""
         return open_vocabulary(self._load_image)
 
     @cached_property
@@ -151,14 +153,14 @@ class RankVocabulary(TextTokenizer):
             if is_special:
                 ids.append(self.special_tokens[segment])
             else:
-                ids += self._cache.encode(self.pretokenizer.split(segment))
+                ids += self._cache.ids_of(self.pretokenizer.split(segment))
         return ids
 
     def count(self, text: TextOrUtf8, allowed: frozenset[str] = NONE) -> int:
         """Return the number of ids of a text."""
         if allowed:
             return len(self.encode(plain_text(text), allowed))
-        return self._cache.count(self.pretokenizer.split(plain_text(text)))
+        return self._cache.count_of(self.pretokenizer.split(plain_text(text)))
 
     def encode_spans(self, text: str, allowed: frozenset[str] = NONE) -> Tokens:
         """Return the tokens of a text with their places in characters, as tiktoken's `decode_with_offsets` counts."""
@@ -193,7 +195,7 @@ class RankVocabulary(TextTokenizer):
                 ids.append(self.special_tokens[segment])
                 last = 0
             elif pieces := self.pretokenizer.split(segment):
-                ids += self._cache.encode(pieces)
+                ids += self._cache.ids_of(pieces)
                 last = len(self._cache[pieces[-1]])
         return ids, last
 
@@ -204,12 +206,13 @@ class RankVocabulary(TextTokenizer):
         return self._encode_split(part) if isinstance(part, SplitText) else self._encode_chunk(part)
 
     def _encode_split(self, part: SplitText) -> memoryview:
-        if self.pieces is not None and (ids := self.pieces.encode(part)) is not None:
-            return ids
+        if self.pieces is not None:
+            with suppress(Refused):
+                return self.pieces.merge(part)
         if part.is_noise:
             chunks = read_chunks([bytes(part.data)], self.pretokenizer, ReadOptions("bytes"))
             return joined_ids(list(map(self._encode_chunk, chunks)))
-        return memoryview(array("I", self._cache.encode(part.pieces)))
+        return memoryview(array("I", self._cache.ids_of(part.pieces)))
 
     def _encode_chunk(self, chunk: Chunk) -> memoryview:
         if chunk.special:
@@ -219,13 +222,14 @@ class RankVocabulary(TextTokenizer):
         elif chunk.pieces is not None and self.pieces is not None:
             return self._encode_split(SplitText.of(chunk.pieces))
         else:
-            ids = self._cache.encode(pieces_of(chunk, self.pretokenizer))
+            ids = self._cache.ids_of(pieces_of(chunk, self.pretokenizer))
         return memoryview(array("I", ids))
 
     def count_known(self, part: SplitText | Chunk) -> int:
         """Return the number of ids that `encode_known` gives."""
-        if isinstance(part, SplitText) and self.pieces is not None and (count := self.pieces.count(part)) is not None:
-            return count
+        if isinstance(part, SplitText) and self.pieces is not None:
+            with suppress(Refused):
+                return self.pieces.count(part)
         return len(self.encode_known(part))
 
     def split_chunk(self, chunk: Chunk) -> list[bytes]:
@@ -245,20 +249,27 @@ class RankVocabulary(TextTokenizer):
 
     def encode_piece(self, piece: bytes) -> list[int]:
         """Return the ids of one piece, which is not split again; UnknownTokenError for a byte that is no token."""
-        ids = None if self.pieces is None else self.pieces.encode_piece(piece)
-        return self.reference.encode_piece(piece) if ids is None else ids  # Python says which byte is no token
+        if self.pieces is not None:
+            with suppress(Refused):
+                return self.pieces.merge_piece(piece)
+        return self.reference.encode_piece(piece)  # names the byte that is no token
 
     def count_pieces(self, pieces: list[bytes]) -> list[int]:
         """Return the number of ids of each piece; UnknownTokenError for a byte that is no token."""
-        counts = self.pieces.count_pieces(pieces) if self.pieces is not None and all(pieces) else None
-        return [len(self.encode_piece(piece)) for piece in pieces] if counts is None else counts
+        if self.pieces is not None and all(pieces):
+            with suppress(Refused):
+                return self.pieces.count_pieces(pieces)
+        return [len(self.encode_piece(piece)) for piece in pieces]
 
     # --- ids to text -------------------------------------------------------------------------------------------------
 
     def decode(self, ids: Sequence[int]) -> bytes:
         """Return the bytes of ids; UnknownTokenError, a KeyError, for an id that the vocabulary lacks."""
-        if self.native_tokens is not None and (data := self.native_tokens.decode(ids)) is not None:
-            return data
+        if self.native_tokens is not None:
+            try:
+                return self.native_tokens.decode(ids)
+            except Refused:
+                pass  # special tokens, or what is named below
         numbers = token_ids(ids)
         try:
             return b"".join(map(self.token_bytes().__getitem__, numbers))
@@ -267,7 +278,7 @@ class RankVocabulary(TextTokenizer):
 
     @cached_property
     def native_decoder(self) -> _native.Decoder | None:
-        """The native decoder for buffers of ids, special tokens included; None where there is no native code."""
+        """The decoder of the image for buffers of ids, special tokens included, if there is an image."""
         return None if self.native_tokens is None else self.native_tokens.decoder(self.special_tokens)
 
     def decode_array(self, ids: memoryview) -> bytes:
@@ -291,8 +302,11 @@ class RankVocabulary(TextTokenizer):
 
     def decode_text(self, ids: Sequence[int]) -> str:
         """Return the text of ids, with U+FFFD for bytes that are not UTF-8; UnknownTokenError as in `decode`."""
-        if self.native_tokens is not None and (text := self.native_tokens.decode_str(ids)) is not None:
-            return text
+        if self.native_tokens is not None:
+            try:
+                return self.native_tokens.decode_str(ids)
+            except Refused:
+                pass
         return self.decode(ids).decode("utf-8", "replace")
 
     # --- tokens ------------------------------------------------------------------------------------------------------
