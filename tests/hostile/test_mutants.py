@@ -8,6 +8,9 @@ import struct
 from mutate_files import field
 from support import parse_vocabulary
 
+from tokcli.engine.executor import Executor
+from tokcli.engine.sentencepiece.model import SentencePiece
+
 BYTE, UNKNOWN, NORMAL = 6, 2, 1
 
 
@@ -30,5 +33,5 @@ def test_of_two_pieces_with_the_name_of_a_byte_the_byte_is_taken() -> None:
         for text, kind in pieces
     )
     model = parse_vocabulary(data + field(2, b"\x18\x03\x98\x02\x01") + field(3, b"\x18\0"), "x.model")
-    assert model.encode("A", frozenset()) == [0x41 + 1]  # type: ignore[union-attr]
-    assert model.encode("A", frozenset()) == [0x41 + 1]  # type: ignore[union-attr]
+    assert isinstance(model, SentencePiece)
+    assert Executor(model).encode("A") == model.encode("A", frozenset()) == [0x41 + 1]

@@ -360,7 +360,7 @@ def test_models_of_llama_cpp(pieces: dict[str, float], texts: list[str]) -> None
         native = model.native
         assert native is not None
         for text in texts:
-            assert native.encode(text, NONE) == list(model.encode(text))
+            assert native.encode(text, NONE) == list(model.tokenize(text))
 
 
 SINGLE_BYTES = {bytes([byte]): byte for byte in range(256)}
@@ -372,7 +372,7 @@ def test_any_rwkv_model(tokens: list[bytes], text: str) -> None:
     model = Rwkv({**SINGLE_BYTES, **{token: 300 + number for number, token in enumerate(tokens)}}, lambda: 0)
     native = llama_models.twin_of_rwkv(model)
     assert native is not None
-    assert native.encode(text, NONE) == model.encode(text)
+    assert native.encode(text, NONE) == model.tokenize(text)
 
 
 def test_a_byte_that_is_no_token_is_left_to_python() -> None:

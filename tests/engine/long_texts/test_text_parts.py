@@ -107,7 +107,7 @@ def ids_of_parts(
     given = options or ReadOptions()
     parts = read_text_parts("it", tokenizer, cuts, blocks_of(data, 7), given, max(size, 32), CONTEXT)
     found = list(parts)
-    ids = [number for part in found for number in part.encode()]
+    ids = [number for part in found for number in part.ids()]
     assert sum(part.count() for part in found) == len(ids)
     return len(found), ids
 

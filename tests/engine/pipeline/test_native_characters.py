@@ -66,4 +66,4 @@ def test_steps_that_there_are_not_are_refused() -> None:
     for kind, name in (("shape", ""), ("form", "NFX"), ("without", "CONTROL")):
         with pytest.raises(ValueError, match="name"):
             native(kind, name)
-    assert native("lower")("A\ud800") is None
+    assert native("lower")("A\ud800") == "a\ufffd"

@@ -58,7 +58,7 @@ def one_by_one(pipeline: Pipeline, text: str, allowed: frozenset[str]) -> list[i
             continue
         assert pipeline.splitter is not None
         for piece in pipeline.splitter(Aligned(segment.text)):
-            ids += pipeline.model.encode(piece.text)
+            ids += pipeline.model.tokenize(piece.text)
     return ids
 
 

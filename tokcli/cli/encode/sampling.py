@@ -91,7 +91,7 @@ class BestWriter:
             if has_pair(source):
                 raise InputError("--nbest is for single texts, and this record has a text_pair")
             chunk = tokenizer.read_whole(source.blocks(), self._request.read_options)
-            best = [[]] if chunk is None else self._paths.encode(chunk.text, chunk.allowed or NO_TOKENS)
+            best = [[]] if chunk is None else self._paths.segmentations(chunk.text, chunk.allowed or NO_TOKENS)
         if chunk is not None and self._paths.gave_up:
             self.given_up = self.given_up or source.shown
         lists = [self._request.finished([Tokens(ids)]).ids.tolist() for ids in best]

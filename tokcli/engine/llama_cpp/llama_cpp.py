@@ -190,4 +190,4 @@ class _ModelInPython:
     def encode_array(self, text: TextOrUtf8, allowed: frozenset[str]) -> memoryview:
         """Return the ids of a text (uint32); no special token is in it."""
         del allowed
-        return memoryview(array("I", self._model.encode(plain_text(text))))
+        return memoryview(array("I", self._model.tokenize(plain_text(text))))
