@@ -129,9 +129,9 @@ class GrowthError(InputError):
     part = ""
 
     @classmethod
-    def of(cls, part: str, size: int, most: int) -> GrowthError:
-        """Return the error for a part that makes `size` characters of an input, of which it may make `most`."""
-        refused = cls(f"the {part} makes {size} characters; at most {most} are made of this input")
+    def of(cls, part: str, most: int) -> GrowthError:
+        """Return the error for a part that makes more of an input than the `most` characters that it may."""
+        refused = cls(f"the {part} makes more than {most} characters of this input")
         refused.part = part
         refused.hint = refused.advice("the vocabulary file")
         return refused

@@ -10,7 +10,7 @@ import pytest
 from support import refused, took_less
 
 from tokcli.engine.stream.chunks import Chunk
-from tokcli.errors import InputError, VocabularyError
+from tokcli.errors import GrowthError, InputError, VocabularyError
 from tokcli.registry.encodings import load_encoding
 
 MANY = 60
@@ -115,5 +115,24 @@ def test_the_file_whose_rules_make_too_much_is_named(tmp_path: Path, backend: st
     env = {"TOKCLI_BACKEND": backend}
     told = refused("count", "-e", "gpt2", "-e", file, "-t", "a" * 500, env=env)
     assert f"Look in the normalizer or pre-tokenizer of {file} for rules" in told
+    assert f"makes more than {2**20 + 64 * 500} characters of this input" in told
     told = refused("decode", "-e", file, data=b"0 " * 500, env=env)
     assert f"Look in the decoder of {file} for rules" in told
+
+
+@pytest.mark.parametrize("given", [("count",), ("encode", "--json"), ("encode", "--json", "--offsets", "char")])
+def test_a_record_of_which_too_much_is_made_is_named(tmp_path: Path, given: tuple[str, ...]) -> None:
+    file, data = write(tmp_path, normalizer=replace("a", "a" * 1_000_000)), b"b\n" + b"a" * 500 + b"\nb\n"
+    told = [
+        refused(*given, "-e", file, "--records", "lines", data=data, env={"TOKCLI_BACKEND": backend})
+        for backend in ("native", "python")
+    ]
+    assert told[0] == told[1]
+    assert "record 2: the normalizer or pre-tokenizer makes more than" in told[0]
+
+
+def test_the_first_text_of_a_batch_of_which_too_much_is_made_is_refused(tmp_path: Path) -> None:
+    encoding = load_encoding(write(tmp_path, normalizer=replace("a", "a" * 1_000_000)))
+    for batch in (encoding.encode_ordinary_batch, encoding.encode_array_batch, encoding.count_batch):
+        with pytest.raises(GrowthError, match=f"more than {2**20 + 64 * 500} characters"):
+            batch(["b", "a" * 500, "a" * 600])

@@ -414,7 +414,8 @@ class TextModel:
 
     It is made in this order: tokens, unknown text, kept symbols, one model, words, added tokens, steps of a normalizer.
     After that any number of threads encode with it: of a str, a pair of surrogates is its character, and a lone one
-    U+FFFD. Raise ValueError where a table does not fit the others.
+    U+FFFD. Raise ValueError where a table does not fit the others, and GrowthError (tokcli.errors) where the normalizer
+    makes too much of a text; of several texts, the answer is None then, as for those that only Python can encode.
     """
 
     @overload

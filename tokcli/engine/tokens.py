@@ -12,7 +12,8 @@ from typing import TypeAlias
 from tokcli.engine import backend
 from tokcli.errors import GrowthError
 
-_ANY_SIZE, _GROWTH = 1 << 20, 64  # characters; real rules make a text at most 20 times as long
+# characters; real rules make a text at most 20 times as long, and native code has no more than 2**30 bytes in one piece
+_ANY_SIZE, _GROWTH, _MOST = 1 << 20, 64, 1 << 28
 
 
 Ids: TypeAlias = "array[int] | memoryview"  # uint32; of a memoryview, native code has made the memory
@@ -186,10 +187,10 @@ def most_made_of(size: int) -> int:
     >>> most_made_of(1)
     1048640
     """
-    return _ANY_SIZE + _GROWTH * size
+    return min(_MOST, _ANY_SIZE + _GROWTH * size)
 
 
 def check_growth(size: int, most: int, part: str) -> None:
     """Raise GrowthError if `size`, the number of characters that a part of a tokenizer makes, is more than `most`."""
     if size > most:
-        raise GrowthError.of(part, size, most)
+        raise GrowthError.of(part, most)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from functools import partial
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sentencepiece_files import charsmap_of, rule_for
 from support import ROOT, examples, hard_text, read_vocabulary, unless_refused
 
 from tokcli.engine import backend
@@ -38,6 +42,7 @@ from tokcli.engine.sentencepiece.model import SentencePiece
 from tokcli.engine.sentencepiece.normalizer import SpmNormalizer
 from tokcli.engine.sentencepiece.segmenters import SpmPiece
 from tokcli.engine.stream.utf8 import without_surrogates
+from tokcli.errors import GrowthError
 
 pytestmark = [pytest.mark.no_cover, pytest.mark.skipif(backend.native() is None, reason="there is no native backend")]
 
@@ -295,12 +300,70 @@ def test_merges_that_later_ones_undo(size: int) -> None:
         assert_twins(Pipeline(PairBpe(ids, merges), detokenizer.Fuse()), word * (size // 3))
 
 
-def test_a_replacement_that_makes_too_much_is_left_to_python() -> None:
-    grows = normalizer.Replace(matching.LiteralText("a"), "b" * 1000, "a")
-    parts = Pipeline(SHOWS_ALL, detokenizer.Fuse(), normalizer=grows)
-    assert parts.native is not None
-    assert parts.native.count("a" * 10, NONE) == len(parts.encode("a" * 10, NONE))
-    assert unless_refused(parts.native.count, "a" * 5000, NONE) is None
+MOST = 1114112  # characters, which may be made of 1024
+
+
+def ways_to_encode(tokenizer: SentencePiece | Pipeline, text: str) -> list[Callable[[], object]]:
+    native = tokenizer.native
+    assert native is not None
+    ways = [
+        tokenizer.encode,
+        tokenizer.encode_spans,
+        native.encode,
+        native.encode_spans,
+        native.encode_array,
+        native.count,
+    ]
+    return [partial(way, text, NONE) for way in ways]
+
+
+@pytest.mark.parametrize("step", ["replacement", "prefix", "spaces"])
+@pytest.mark.parametrize("char", "bé字\U0001f600")
+def test_as_much_may_be_made_of_a_text_as_in_python(step: str, char: str) -> None:
+    def pipeline(times: int) -> Pipeline:
+        grows = {
+            "replacement": normalizer.Replace(matching.LiteralText("a"), char * times, "a"),
+            "prefix": normalizer.Prepend(char * times),
+            "spaces": normalizer.Replace(SQUEEZE.finder, char * times),
+        }[step]
+        return Pipeline(WordLevel({char: 0}, char), detokenizer.Fuse(), normalizer=grows)
+
+    text = "a   " * 256 if step == "spaces" else "a" * 1024
+    allowed = {"replacement": MOST // 1024, "prefix": MOST - 1024, "spaces": MOST // 256 - 1}[step]
+    assert len(pipeline(allowed).normalized(text)) == MOST
+    for way in ways_to_encode(pipeline(allowed), text)[2:]:
+        assert way() is not None
+    for way in ways_to_encode(pipeline(allowed + 1), text):
+        with pytest.raises(GrowthError, match=f"normalizer or pre-tokenizer makes more than {MOST} characters"):
+            way()
+
+
+@pytest.mark.parametrize("char", ["b", "\u4e2d"])
+def test_as_much_may_be_made_by_a_charsmap_as_in_python(char: str) -> None:
+    def model(times: int) -> SentencePiece:
+        charsmap = Charsmap(charsmap_of(rule_for(b"a"), (char * times).encode() + b"\0"))
+        return SentencePiece(
+            [SpmPiece("<unk>", 0.0, "unknown")], "word", SpmNormalizer(charsmap, add_dummy_prefix=False)
+        )
+
+    text, allowed = "a" * 1024, MOST // 1024
+    assert len(model(allowed).normalizer.normalize(text)) == MOST
+    for way in ways_to_encode(model(allowed), text)[2:]:
+        assert way() is not None
+    for way in ways_to_encode(model(allowed + 1), text):
+        with pytest.raises(GrowthError, match=f"the charsmap makes more than {MOST} characters of this input"):
+            way()
+
+
+def test_as_much_may_be_made_between_added_tokens_as_in_python() -> None:
+    added, text = [AddedToken("<x>", 1)], "<x>".join(["a" * 32] * 32)
+    most = (1 << 20) + 64 * len(text)
+    for times, is_taken in ((most // 1024, True), (most // 1024 + 1, False)):
+        grows = normalizer.Replace(matching.LiteralText("a"), "b" * times, "a")
+        parts = Pipeline(WordLevel({"b": 0}, "b"), detokenizer.Fuse(), normalizer=grows, added=added)
+        for way in ways_to_encode(parts, text):
+            with nullcontext() if is_taken else pytest.raises(GrowthError, match=f"makes more than {most} characters"):
+                way()
 
 
 def test_places_of_characters_that_are_composed_need_no_python() -> None:

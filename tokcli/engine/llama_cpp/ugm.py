@@ -85,6 +85,7 @@ class LlamaUnigram(FragmentModel, HasTwin):
                     out.append(VISIBLE_SPACE)
                     has_prefix = True
             out.append(char)
+        check_growth(len(out), most, "charsmap")
         return "".join(out)
 
     def _replaced(self, text: str) -> Iterator[str]:

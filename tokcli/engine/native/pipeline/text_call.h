@@ -5,10 +5,12 @@
 #include <array>
 #include <atomic>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/threads.h"
 #include "pipeline/text_model.h"
+#include "stages/growth_limit.h"
 #include "text/char_place.h"
 #include "text/utf8.h"
 
@@ -20,9 +22,17 @@ struct TextModel::Call {
   TextScratch& scratch;  // of the worker
   IdSink sink;
   Refusal& refusal;
-  size_t most;                   // bytes of normalized text
-  void refuse() { refusal.is_refused = true; }
+  GrowthLimit limit;             // of normalized text
+  void refuse() { refusal.add({true}); }
+  // Refuses a text of which the normalizer makes too much.
+  void refuse_growth() { refusal.add({true, limit.most()}); }
+  // Counts normalized characters.
+  void add_made(uint64_t chars) {
+    made += chars;
+    if (limit.is_above(made)) refuse_growth();
+  }
   size_t threads;                // that may share the work
+  uint64_t made = 0;             // characters of normalized text so far, where the limit counts
   Ends ends{};                   // whether the text is the beginning and the end of what is encoded
   double sum = 0;                // the scores so far, for sums through the whole text
   FoundWords* found = nullptr;   // of a part of the text before which the sum is not known yet: its words
@@ -181,6 +191,7 @@ struct alignas(kCacheLine) TextModel::Made {
   CharSpans chars;  // where places are kept: what counts the characters of the text from the part on
   IdBuffer ids;
   size_t count = 0;
+  uint64_t made = 0;  // characters of normalized text
   Refusal refusal;
   Spans spans;
   IdBuffer blanks;
@@ -192,7 +203,7 @@ template <class Encode>
 void TextModel::encode_apart(Bytes text, const Call& call, bool keeps_ids, TextWorker& worker, Made& made,
                              const Encode& encode) const {
   TextScratch& scratch = *worker.scratch;
-  Call part{worker, scratch, IdSink(keeps_ids ? &made.ids : nullptr, kNone), made.refusal, call.most, 1};
+  Call part{worker, scratch, IdSink(keeps_ids ? &made.ids : nullptr, kNone), made.refusal, call.limit, 1};
   part.end = call.end;
   if (sums != Sums::kPerWord) part.found = &made.found;
   part.track(call.spans == nullptr ? nullptr : &made.spans, call.raw, text);
@@ -204,6 +215,7 @@ void TextModel::encode_apart(Bytes text, const Call& call, bool keeps_ids, TextW
   encode(text, part);
   encode_waiting(part);
   made.count = part.sink.count();
+  made.made = part.made;
   scratch.trim(text.size());
 }
 
@@ -233,6 +245,7 @@ bool TextModel::in_parts(Bytes text, Call& call, const IsCut& is_cut, const Enco
     if (keeps_ids) call.sink.add(part.ids.data(), part.ids.size());
     else call.sink.add_count(part.count);
     call.refusal.add(part.refusal);
+    call.add_made(part.made);
     if (call.spans != nullptr) call.spans->append(part.spans);
     if (call.blanks != nullptr) call.blanks->append(part.blanks);
   }
@@ -262,6 +275,7 @@ size_t TextModel::share_sums(const std::vector<Bytes>& parts, Call& call, const 
     });
     for (size_t i = 0; i < count; ++i) {
       call.refusal.add(made[i].refusal);
+      call.add_made(std::exchange(made[i].made, 0));
       if (!call.refusal.is_refused) add_found(made[i].found, call);
     }
     done += count;

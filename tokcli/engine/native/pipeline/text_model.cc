@@ -12,13 +12,6 @@
 namespace tokcli {
 namespace {
 
-// The most bytes that normalizing may make of a text: steps that feed each other could make anything of a few bytes, and
-// the places in a word are numbers of 31 bits. What would be more is left to Python.
-size_t most_normalized(Bytes text) {
-  constexpr size_t kAnyText = size_t{1} << 20, kGrowth = 16, kMost = size_t{1} << 30;
-  return std::min(kMost, kAnyText + kGrowth * text.size());
-}
-
 bool has(Bytes text, std::string_view found) {
   const uint8_t* const end = text.data() + text.size();
   return find_near(text.data(), end, found) < end;
@@ -30,7 +23,7 @@ size_t TextModel::encode(const Task& task, TextWorker& worker, Refusal& refusal)
   const Bytes text = task.text;
   TextScratch* const scratch = &*worker.scratch;
   if (model != nullptr) scratch->cache.expect_text(text.size());
-  Call call{worker, *scratch, IdSink(task.ids, joins_unknown ? unknown.id : kNone), refusal, most_normalized(text), task.threads};
+  Call call{worker, *scratch, IdSink(task.ids, joins_unknown ? unknown.id : kNone), refusal, GrowthLimit(text), task.threads};
   call.track(task.spans, text, text);
   if (task.spans != nullptr && !knows_places()) {
     call.refuse();
@@ -116,6 +109,7 @@ void TextModel::encode_segment(Bytes segment, bool is_first, Bytes states, Call&
 
 void TextModel::encode_part(Bytes part, Ends ends, bool is_first, Bytes states, Call& call) const {
   const Bytes text = normalize(part, ends, call);
+  if (model != nullptr && !steps.empty()) call.add_made(points_in(text).count);
   if (call.refusal.is_refused) return;
   find_added(normalized, states, text, [&](Bytes segment, uint32_t id) {
     if (id == kNone) {
@@ -180,8 +174,7 @@ void TextModel::encode_piece(Bytes piece, bool is_first, Call& call) const {
     call.scratch.piece_origins.cut(0);
     tracking->replaced(0, before, 0);
   }
-  if (!replace_all(piece, " ", space, call.most, text, tracking)) call.refusal.is_refused = true;
-  if (call.refusal.is_refused) return;
+  if (!replace_all(piece, " ", space, call.limit, text, tracking)) return call.refuse_growth();
   const Bytes whole = bytes_of(text);
   if (tracking != nullptr) call.cut_from(whole.data(), call.scratch.piece_origins);
   call.end = whole.data() + whole.size();

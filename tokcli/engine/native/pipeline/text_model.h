@@ -90,10 +90,14 @@ struct TextWorker {
   std::optional<EncoderPool::Lease> encoder;  // for ranks
 };
 
-// Whether a text is left to Python, which alone can encode it.
+// Whether a text is not encoded: it is left to Python, which alone can encode it; or, where the normalizer makes too much of
+// it, it has `most` characters too many for anybody.
 struct Refusal {
   bool is_refused = false;
-  void add(const Refusal& other) { is_refused |= other.is_refused; }
+  uint64_t most = 0;  // how many may be made of the text, if that is why; else 0
+  void add(const Refusal& other) {
+    if (!is_refused) *this = other;
+  }
 };
 
 // Which pieces a metaspace is put before: none, all, or the first of a text.
@@ -241,6 +245,9 @@ struct TextModel {
   // Returns where parts of a text end, each of `size` bytes or a few more, that have its ids and their places also one by
   // one. There are none where it has to be encoded whole.
   std::vector<uint64_t> part_ends(Bytes text, Bytes raw_states, size_t size) const;
+  // Returns whether the normalizer is SentencePiece's.
+  bool has_space_rules() const;
+
  private:
   struct Call;
   struct FoundWords;
@@ -255,7 +262,6 @@ struct TextModel {
   bool is_cut_before_space(const uint8_t* at, const uint8_t* begin, const uint8_t* end) const;
   bool is_cut_at(uint32_t left, std::string_view between) const;
   Bytes normalize(Bytes segment, Ends ends, Call& call) const;
-  bool has_space_rules() const;
   bool knows_places() const;
   void encode_pieces(Bytes text, bool is_first, Call& call) const;
   void encode_ranks(Bytes text, Call& call) const;

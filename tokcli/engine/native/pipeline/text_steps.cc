@@ -20,6 +20,7 @@ Bytes TextModel::normalize(Bytes segment, Ends ends, Call& call) const {
   Origins *to_origins = &call.scratch.one_origins, *origins = &call.scratch.other_origins;  // those of `segment`
   if (call.spans != nullptr) origins->begin(static_cast<size_t>(segment.data() - call.raw.data()));
   std::optional<Tracking> tracking;
+  if (model != nullptr && GrowthLimit(call.limit).is_above(segment)) call.refuse_growth();  // places in words have 31 bits
   for (const Step& step : steps) {
     if (step.kind == Step::Kind::kStrip) {
       const Bytes left = stripped(segment, step.left && ends.begin, step.right && ends.end);
@@ -32,7 +33,7 @@ Bytes TextModel::normalize(Bytes segment, Ends ends, Call& call) const {
       if (call.spans == nullptr) {
         to->assign(view_of({call.scratch.formed.data(), call.scratch.formed.size()}));
         segment = bytes_of(*to);
-        call.refusal.is_refused |= to->size() > call.most;
+        if (GrowthLimit(call.limit).is_above(segment)) call.refuse_growth();
         if (call.refusal.is_refused) return segment;
         std::swap(to, other);
         continue;
@@ -50,15 +51,25 @@ Bytes TextModel::normalize(Bytes segment, Ends ends, Call& call) const {
         to->append(view_of(segment));
         break;
       case Step::Kind::kReplace:
-        call.refusal.is_refused |= !replace_all(segment, step.from, step.to, call.most, *to, kept);
+        if (!replace_all(segment, step.from, step.to, call.limit, *to, kept)) call.refuse_growth();
         break;
-      case Step::Kind::kSqueeze: squeeze_spaces(segment, step.to, *to, kept); break;
-      case Step::Kind::kChars: call.refusal.is_refused |= !chars.apply(segment, *to, kept); break;
-      case Step::Kind::kSpaces: call.refusal.is_refused |= !spaces.apply(segment, ends, call.most, *to, kept); break;
+      case Step::Kind::kSqueeze:
+        if (!squeeze_spaces(segment, step.to, call.limit, *to, kept)) call.refuse_growth();
+        break;
+      case Step::Kind::kChars:
+        if (!chars.apply(segment, *to, kept)) call.refuse();
+        break;
+      case Step::Kind::kSpaces:
+        switch (spaces.apply(segment, ends, call.limit, *to, kept)) {
+          case SpaceRules::Outcome::kDone: break;
+          case SpaceRules::Outcome::kTooMuch: call.refuse_growth(); break;
+          case SpaceRules::Outcome::kOnlyPython: call.refuse(); break;
+        }
+        break;
       case Step::Kind::kStrip: break;
     }
-    call.refusal.is_refused |= to->size() > call.most;
     segment = bytes_of(*to);
+    if (GrowthLimit(call.limit).is_above(segment)) call.refuse_growth();
     if (call.refusal.is_refused) return segment;
     std::swap(to, other);
     std::swap(to_origins, origins);

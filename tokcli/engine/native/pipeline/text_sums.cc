@@ -155,7 +155,7 @@ void TextModel::add_unknown_word(Bytes word, Call& call) const {
   if (!unknown.to_bytes && unknown.id != kNone) return call.add(unknown.id, first, last);
   std::vector<uint32_t>& found = call.scratch.unknown;
   found.clear();
-  call.refusal.is_refused |= !add_unknown(unknown, word, found);
+  if (!add_unknown(unknown, word, found)) call.refuse();
   for (size_t i = 0; i < found.size(); ++i) call.add(found[i], first, i + 1 < found.size() ? first : last);
 }
 

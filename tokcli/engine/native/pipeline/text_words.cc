@@ -92,7 +92,7 @@ void TextModel::encode_word(TextScratch::WaitingWord& waiting, Call& call) const
     return;
   }
   if (!model->encode(waiting.word, call.scratch.word)) {
-    call.refusal.is_refused = true;
+    call.refuse();
     return;
   }
   const auto& found = call.scratch.word.ids;
@@ -116,7 +116,7 @@ void TextModel::place_word(TextScratch::WaitingWord& waiting, Call& call) const 
     return call.add_tokens(*slot, word.data(), sizes);
   }
   if (!model->encode(word, scratch) || scratch.places.size() != scratch.ids.size()) {
-    call.refusal.is_refused = true;
+    call.refuse();
     return;
   }
   for (size_t i = 0; i < scratch.ids.size(); ++i) {

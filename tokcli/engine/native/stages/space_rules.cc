@@ -117,14 +117,15 @@ bool SpaceRules::next_segment(const uint8_t*& p, const uint8_t* end, std::string
   return true;
 }
 
-bool SpaceRules::as_llama(Bytes in, Ends ends, size_t most, std::string& out) const {
+SpaceRules::Outcome SpaceRules::as_llama(Bytes in, Ends ends, GrowthLimit limit, std::string& out) const {
   const uint8_t *p = in.data(), *end = p + in.size();
   bool in_word = !ends.begin, has_prefix = !ends.begin;  // a part is cut off after a word
   Pace pace;
   while (p < end) {
     pace.step();
     std::string_view segment;
-    if (!next_segment(p, end, segment) || segment.size() > most - std::min(most, out.size())) return false;
+    if (limit.is_above(bytes_of(out))) return Outcome::kTooMuch;
+    if (!next_segment(p, end, segment)) return Outcome::kOnlyPython;
     for (const char c : segment) {
       if (c == ' ') {
         in_word = false;
@@ -139,10 +140,10 @@ bool SpaceRules::as_llama(Bytes in, Ends ends, size_t most, std::string& out) co
       out += c;
     }
   }
-  return true;
+  return Outcome::kDone;
 }
 
-bool SpaceRules::as_sentencepiece(Bytes in, Ends ends, size_t most, std::string& out, Tracking* kept) const {
+SpaceRules::Outcome SpaceRules::as_sentencepiece(Bytes in, Ends ends, GrowthLimit limit, std::string& out, Tracking* kept) const {
   const uint8_t *p = in.data(), *end = p + in.size();
   const size_t wide = std::max(space.size(), kWritten);
   Room room(out, in.size() + in.size() / 2);
@@ -177,8 +178,8 @@ bool SpaceRules::as_sentencepiece(Bytes in, Ends ends, size_t most, std::string&
     }
     std::string_view segment;
     const uint8_t* const at = p;
-    if (!next_segment(p, end, segment)) return false;
-    if (segment.size() > most - std::min(most, written())) return false;
+    if (!next_segment(p, end, segment)) return Outcome::kOnlyPython;
+    if (limit.is_above(Bytes{bytes_of(out).data(), written()})) return Outcome::kTooMuch;
     if (!has_begun) {
       if (trim && segment == " ") continue;
       has_begun = true;
@@ -198,7 +199,7 @@ bool SpaceRules::as_sentencepiece(Bytes in, Ends ends, size_t most, std::string&
   }
   const size_t all = written();
   room.close();
-  if (!has_begun) return true;
+  if (!has_begun) return Outcome::kDone;
   if (trim && ends.end) {
     while (out.size() >= space.size() && out.ends_with(space)) out.resize(out.size() - space.size());
   }
@@ -208,7 +209,7 @@ bool SpaceRules::as_sentencepiece(Bytes in, Ends ends, size_t most, std::string&
     if (kept != nullptr) kept->end_again(out.size(), out.size() + space.size());
     out += space;
   }
-  return true;
+  return Outcome::kDone;
 }
 
 }  // namespace tokcli

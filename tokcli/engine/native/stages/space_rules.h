@@ -34,10 +34,12 @@ struct SpaceRules {
     if (Archive::kReads && fits()) prepare();
   }
   bool fits() const { return charsmap.fits() && kept.fits(kNone); }
-  // Writes what a part of a text becomes to `out`, which is empty. Returns false where only Python can say it, or it is
-  // more than `most` bytes. `kept` (null where places are not kept; never for llama.cpp) also gets the end of the text.
-  bool apply(Bytes in, Ends ends, size_t most, std::string& out, Tracking* kept) const {
-    return is_llama ? as_llama(in, ends, most, out) : as_sentencepiece(in, ends, most, out, kept);
+  // kTooMuch: more than the limit. kOnlyPython: a rule of the charsmap that only Python can apply, or says what is wrong with.
+  enum class Outcome : uint8_t { kDone, kTooMuch, kOnlyPython };
+  // Writes what a part of a text becomes to `out`, which is empty. `kept` (null where places are not kept; never for llama.cpp)
+  // also gets the end of the text.
+  Outcome apply(Bytes in, Ends ends, GrowthLimit limit, std::string& out, Tracking* kept) const {
+    return is_llama ? as_llama(in, ends, limit, out) : as_sentencepiece(in, ends, limit, out, kept);
   }
   // Returns whether a text may be cut before a space between these characters of ASCII, and its parts be normalized.
   bool is_cut(uint8_t left, uint8_t right) const {
@@ -45,8 +47,8 @@ struct SpaceRules {
   }
 
  private:
-  bool as_sentencepiece(Bytes in, Ends ends, size_t most, std::string& out, Tracking* kept) const;
-  bool as_llama(Bytes in, Ends ends, size_t most, std::string& out) const;
+  Outcome as_sentencepiece(Bytes in, Ends ends, GrowthLimit limit, std::string& out, Tracking* kept) const;
+  Outcome as_llama(Bytes in, Ends ends, GrowthLimit limit, std::string& out) const;
   bool next_segment(const uint8_t*& p, const uint8_t* end, std::string_view& segment) const;
   size_t kept_size(const uint8_t* p, const uint8_t* end) const;
   size_t plain_size(const uint8_t* p) const;

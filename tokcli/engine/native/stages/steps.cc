@@ -34,7 +34,7 @@ size_t find(std::string_view text, std::string_view wanted, size_t at) {
 
 }  // namespace
 
-bool replace_all(Bytes in, std::string_view from, std::string_view to, size_t most, std::string& out,
+bool replace_all(Bytes in, std::string_view from, std::string_view to, GrowthLimit limit, std::string& out,
                  Tracking* tracking) {
   const std::string_view text = view_of(in);
   Pace pace;
@@ -49,7 +49,7 @@ bool replace_all(Bytes in, std::string_view from, std::string_view to, size_t mo
     out.append(text, at, found - at);
     out += to;
     at = found + from.size();
-    return out.size() <= most;
+    return !limit.is_above(bytes_of(out));
   };
   if (from.size() == 1) {  // most often the space
     for (size_t i = 0; i < text.size(); ++i) {
@@ -65,7 +65,7 @@ bool replace_all(Bytes in, std::string_view from, std::string_view to, size_t mo
   return true;
 }
 
-void squeeze_spaces(Bytes in, std::string_view to, std::string& out, Tracking* tracking) {
+bool squeeze_spaces(Bytes in, std::string_view to, GrowthLimit limit, std::string& out, Tracking* tracking) {
   const std::string_view text = view_of(in);
   Pace pace;
   size_t at = 0;
@@ -79,9 +79,11 @@ void squeeze_spaces(Bytes in, std::string_view to, std::string& out, Tracking* t
     out.append(text, at, found - at);
     out += to;
     at = end;
+    if (limit.is_above(bytes_of(out))) return false;
   }
   if (tracking != nullptr && at < text.size()) tracking->copied(at, text.size() - at, out.size());
   out.append(text, at);
+  return true;
 }
 
 Bytes stripped(Bytes text, bool left, bool right) {

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/bytes.h"
+#include "stages/growth_limit.h"
 #include "stages/origins.h"
 
 namespace tokcli {
@@ -31,12 +32,12 @@ struct Step {
   bool fits() const { return kind != Kind::kReplace || !from.empty(); }
 };
 
-// Append a text with every `from` replaced, or with every run of two or more spaces replaced. `replace_all` returns false
-// where more than `most` bytes would come of it, before it takes so much memory. What is put in has the place of the last
-// character that it replaces (`tracking`, null where places are not kept).
-bool replace_all(Bytes in, std::string_view from, std::string_view to, size_t most, std::string& out,
+// Append a text with every `from` replaced, or with every run of two or more spaces replaced. They return false where that is
+// too much, before it takes much memory. What is put in has the place of the last character that it replaces (`tracking`,
+// null where places are not kept).
+bool replace_all(Bytes in, std::string_view from, std::string_view to, GrowthLimit limit, std::string& out,
                  Tracking* tracking = nullptr);
-void squeeze_spaces(Bytes in, std::string_view to, std::string& out, Tracking* tracking = nullptr);
+bool squeeze_spaces(Bytes in, std::string_view to, GrowthLimit limit, std::string& out, Tracking* tracking = nullptr);
 // Returns a text without the white space on these sides.
 Bytes stripped(Bytes text, bool left, bool right);
 

@@ -11,8 +11,6 @@
 namespace tokcli {
 namespace {
 
-constexpr size_t kMostUnits = size_t{1} << 28;  // of a text
-
 nb::object both(IdBuffer ids, Spans spans) {
   return tuple_of(nb::cast(std::move(ids)), nb::cast(std::move(spans)));
 }
@@ -39,18 +37,16 @@ void PyTextModel::check_states(const StatesView& raw, const StatesView& normaliz
     throw nb::value_error("each added token needs a state");
 }
 
-// Calls work(UTF-8, how many parts of the text as many bytes are), or refuses a text that is too long;
-// std::invalid_argument for a buffer of anything but UTF-8 (ranks take any bytes). With `in_parts`, a long str is turned into
+// Calls work(UTF-8, how many parts of the text as many bytes are). Throws std::invalid_argument for a buffer of anything but
+// UTF-8 (ranks take any bytes). With `in_parts`, a long str is turned into
 // UTF-8 part by part, if the model takes parts. Needs no GIL.
 template <class Work>
 void PyTextModel::read(const AnyText& given, bool in_parts, Refusal& refusal, const Work& work) {
   constexpr size_t kPart = size_t{1} << 15;  // units: what is made of them is still in the L2 cache when it is read again
   const Text& text = given.text();
   ByteBuffer room;
-  if (model_.model != nullptr) {
-    refusal.is_refused |= text.size > kMostUnits;
-    if (given.is_buffer() && valid_utf8(text.bytes()) != text.size) throw std::invalid_argument("the text is not UTF-8");
-  }
+  if (model_.model != nullptr && given.is_buffer() && valid_utf8(text.bytes()) != text.size)
+    throw std::invalid_argument("the text is not UTF-8");
   const size_t most = in_parts && !text.is_utf8 && model_.takes_parts() ? kPart : SIZE_MAX;
   for (size_t at = 0; !refusal.is_refused; ) {
     const size_t end = most < text.size - at ? next_cut(text, at + most) : text.size;
@@ -58,6 +54,17 @@ void PyTextModel::read(const AnyText& given, bool in_parts, Refusal& refusal, co
     work(as_utf8(text.part(at, end), room), static_cast<double>(text.size) / std::max<size_t>(end, 1));
     if ((at = end) >= text.size) return;
   }
+}
+
+// Returns make(), or None for a text that only Python can encode; raises GrowthError where too much would be made of it.
+template <class Make>
+nb::object PyTextModel::made(const Refusal& refusal, const Make& make) const {
+  if (!refusal.is_refused) return make();
+  if (refusal.most == 0) return nb::none();
+  const char* const part = model_.has_space_rules() ? "charsmap" : "normalizer or pre-tokenizer";
+  const nb::object error = nb::module_::import_("tokcli.errors").attr("GrowthError").attr("of")(part, refusal.most);
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
+  throw nb::python_error();
 }
 
 // Calls work(UTF-8, states, states, refusal) without the GIL, and make() unless the text is refused then. `measures`: the work
@@ -79,7 +86,7 @@ nb::object PyTextModel::ask(nb::handle object, nb::handle raw, nb::handle normal
       work(bytes, raw_states.bytes(), normalized_states.bytes(), refusal);
     });
   }
-  return refusal.is_refused ? nb::none() : nb::object(make());
+  return made(refusal, make);
 }
 
 // Does what a task asks, of which the text and the states are not set yet; then calls make(count).
@@ -98,7 +105,7 @@ nb::object PyTextModel::encode_with(nb::handle text, nb::handle raw, nb::handle 
     task.normalized_states = normalized_states;
     count += model_.encode(task, worker, refusal);
     if (spans == nullptr || refusal.is_refused) return;
-    refusal.is_refused = spans->size() != 2 * given.ids->size();
+    if (spans->size() != 2 * given.ids->size()) refusal.add({true});
   };
   return ask(text, raw, normalized, encode, [&] { return make(count); }, spans != nullptr, spans == nullptr && given.threads == 1);
 }
@@ -165,9 +172,10 @@ nb::object PyTextModel::list_of_ranks(nb::handle text, nb::handle raw, nb::handl
       last_parts = parts;
     });
   }
-  if (refusal.is_refused) return nb::none();
-  list.append({task.ids->data(), task.ids->size()}, 0);
-  return list.take();
+  return made(refusal, [&] {
+    list.append({task.ids->data(), task.ids->size()}, 0);
+    return list.take();
+  });
 }
 nb::object PyTextModel::count(nb::handle text, nb::handle raw, nb::handle normalized, Number<size_t> threads) {
   TextModel::Task task;
@@ -194,7 +202,6 @@ nb::object PyTextModel::encode_batch(nb::list given, nb::handle raw, nb::handle 
       const size_t before = ids->size();
       Refusal refusal;
       utf8->clear();
-      if (model_.model != nullptr && text.size > kMostUnits) return kRefused;
       task.text = as_utf8(text, *utf8);
       task.raw_states = raw_states.bytes();
       task.normalized_states = normalized_states.bytes();
@@ -264,6 +271,7 @@ nb::object PyTextModel::each_record(nb::handle data, nb::handle given_ends, size
       task.text = record;
       done(model_.encode(task, worker, refusal));
     });
+    refusal.most = 0;  // Python encodes the records one by one, and names the one of which too much is made
   };
   return ask(data, raw, normalized, encode, make);
 }

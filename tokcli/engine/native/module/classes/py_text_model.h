@@ -63,7 +63,8 @@ class PyTextModel {
   // --- encoding ------------------------------------------------------------------------------------------------------
 
   // Each of these takes a str, in which surrogates are as to_utf8 has them, or a buffer of UTF-8 (ValueError: it is none). It
-  // returns what it promises, or None where only Python can encode the text.
+  // returns what it promises, or None where only Python can encode the text, and raises GrowthError where the normalizer makes
+  // too much of it; of several texts, Python names the one.
   nb::object encode(nb::handle text, nb::handle raw, nb::handle normalized, Number<size_t> threads, bool as_list);
   nb::object count(nb::handle text, nb::handle raw, nb::handle normalized, Number<size_t> threads);
   // The ids of texts in a list: a list of lists, in which None stands for a text that only Python can encode; or the ids of all,
@@ -107,6 +108,8 @@ class PyTextModel {
   template <class Work, class Make>
   nb::object ask(nb::handle object, nb::handle raw, nb::handle normalized, const Work& work, const Make& make,
                  bool measures = false, bool in_parts = false);
+  template <class Make>
+  nb::object made(const Refusal& refusal, const Make& make) const;
   template <class Work>
   void read(const AnyText& text, bool in_parts, Refusal& refusal, const Work& work);
   nb::object list_of_ranks(nb::handle text, nb::handle raw, nb::handle normalized, TextModel::Task task);
