@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import random
 import shutil
 import struct
 from collections.abc import Callable
@@ -59,6 +60,31 @@ def test_a_compiled_tokenizer_answers_as_the_parsed_one(name: str, parsed: list[
     assert {n: again.decode_bytes([n]) for n in range(40)} == {n: fresh.decode([n]) for n in range(40)}  # type: ignore[union-attr]
     with pytest.raises(UnknownTokenError):
         again.decode_bytes([again.n_vocab + 5])
+
+
+@pytest.mark.parametrize("name", [*FILES, "xlm-roberta"])
+def test_any_ids_decode_as_by_the_rules_at_once_and_a_few_at_a_time(name: str, tmp_path: Path) -> None:
+    file, rnd = FOLDER / name, random.Random(5)
+    if name == "xlm-roberta":
+        file = tmp_path
+        shutil.copy(FOLDER / "unigram.model", file / "sentencepiece.bpe.model")
+        (file / "config.json").write_text('{"model_type": "xlm-roberta"}')
+    fresh: Any = read_vocabulary(file)
+    load_encoding(file)
+    tokenizer: Any = load_encoding(file).tokenizer
+    spaced = [
+        number for number in range(fresh.max_id + 1) if fresh.decode([5, number])[len(fresh.decode([5])) :][:1] == b" "
+    ]
+    for _ in range(500):
+        ids = [
+            rnd.choice([rnd.randrange(8), rnd.choice(spaced or [0]), rnd.randrange(fresh.max_id + 1)])
+            for _ in range(rnd.randrange(7))
+        ]
+        assert tokenizer.decode(ids) == fresh.decode(ids), ids
+        streamed, ours = b"", tokenizer.decode_stream()
+        for number in ids:
+            streamed += ours.add([number])
+        assert streamed + ours.finish() == fresh.decode(ids), ids
 
 
 @pytest.mark.parametrize("name", FILES)

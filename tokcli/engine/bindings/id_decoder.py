@@ -1,4 +1,4 @@
-"""`IdDecoder`: ids to bytes by a `TokenizerSpec` and the sections of its image: native ranks, or a table of tokens."""
+"""`IdDecoder`: ids to bytes by a `TokenizerSpec` and native ranks, or a table of the bytes of ids."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tokcli.engine.spec.spec import SPELLED, TokenizerSpec
-from tokcli.engine.spec.token_table import TokenTable
-from tokcli.engine.stream.decoding import ApartDecoder, ByteDecoder
-from tokcli.engine.stream.decoding_facts import BeginDecoder
+from tokcli.engine.stream.decoding import ApartDecoder, BeginDecoder, ByteDecoder
 from tokcli.engine.tiktoken.native_encoder import decoder_of, open_vocabulary
 
 if TYPE_CHECKING:
     from types import ModuleType
 
+    from typing_extensions import Buffer
+
     from tokcli.engine.pipeline.decoders import Decoder
 
 
 class IdDecoder:
-    """Decodes ids as a spec says. ValueError where the table of tokens is damaged.
+    """Decodes ids as a spec says, by the image of the `ranks`, or by a table of the bytes of ids.
 
     `read` makes the decoder of a tokenizer.json of its JSON. `refuse` is called with ids of which the vocabulary lacks
     one, to raise UnknownTokenError.
@@ -29,13 +29,12 @@ class IdDecoder:
     def __init__(
         self,
         spec: TokenizerSpec,
-        sections: Mapping[str, memoryview],
+        ranks: Buffer | None,
+        table: Mapping[int, bytes] | None,
         read: Callable[[str], Decoder],
         refuse: Callable[[Sequence[int]], object],
     ) -> None:
-        self._spec, self._read, self._refuse = spec, read, refuse
-        self._image, table = sections.get("ranks"), sections.get("tokens")
-        self._table = TokenTable(table) if table else None
+        self._spec, self._image, self._table, self._read, self._refuse = spec, ranks, table, read, refuse
 
     @cached_property
     def _other_bytes(self) -> dict[int, bytes]:

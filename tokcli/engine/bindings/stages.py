@@ -6,9 +6,9 @@ from array import array
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from tokcli.engine.base.arguments import NONE
 from tokcli.engine.native_models.cut_text import CutText
-from tokcli.engine.native_models.text_model import NativeText, opened_model
+from tokcli.engine.native_models.opened_stages import opened_stages
+from tokcli.engine.native_models.text_model import NativeText
 from tokcli.engine.pretokenizers.native_pattern import native_row
 from tokcli.engine.pretokenizers.pretokenizer import PreTokenizer
 from tokcli.engine.pretokenizers.row_image import row_in
@@ -51,13 +51,10 @@ def open_stages(
 
     `bytes_of` gives the bytes of an id, and `name` is what messages call the vocabulary.
     """
-    flags = [(text, bool(bits & SPECIAL)) for text, bits in zip(spec.added_texts, spec.added_flags, strict=True)]
-    raw, normalized = (map(flags.__getitem__, places) for places in (spec.raw, spec.normalized))
-    model, image = opened_model(sections["stages"]), sections.get("ranks")
-    twin = NativeText(model, raw, normalized, vocabulary_image=image, ranks=spec.ranks)
-    if spec.ranks is not None and not (image and use_ranks(model, spec.ranks, image, sections.get("exact", b""))):
+    image = sections.get("ranks")
+    twin = opened_stages(spec, sections["stages"], image)
+    if spec.ranks is not None and not (image and use_ranks(twin.model, spec.ranks, image, sections.get("exact", b""))):
         raise ValueError("ranks or patterns that native code does not take")
-    twin.encode("", NONE)  # ValueError: the stages were made for other added tokens
     if spec.cuts_by is None:
         return twin
     cuts = TokenCuts(

@@ -60,7 +60,3 @@ class HasTwin:
     def native(self) -> NativeText | None:
         """The native twin; None where Python does all of the work."""
         return twin_of(self)
-
-    def set_native(self, twin: NativeText) -> None:
-        """Use an existing twin, such as one from the cache, instead of building one."""
-        object.__setattr__(self, "native", twin)  # a tokenizer may be a frozen dataclass, and a twin is no field of it

@@ -56,11 +56,15 @@ def _tuple(kinds: tuple[Any, ...], value: Any) -> tuple[Any, ...]:
         raise ValueError("no list")
     if kinds[-1] is not ...:
         return tuple(of_json(kind, item) for kind, item in zip(kinds, value, strict=True))
-    are_ids = kinds[0] is not int or not value or 0 <= min(value) <= max(value) < 1 << 32
-    if set(map(type, value)) - {kinds[0]} or not are_ids:
+    is_of_kind = not set(map(type, value)) - {kinds[0]}
+    if not is_of_kind or (kinds[0] is int and value and not 0 <= min(value) <= max(value) < 1 << 32):
         raise ValueError("a list of other values")
     return tuple(value)
 
 
 def _bytes_by_id(value: dict[str, Any]) -> dict[int, bytes]:
-    return {int(key): bytes.fromhex(item) for key, item in value.items()}
+    listed = [(key, item) for key, item in value.items() if key.isascii() and key.isdigit() and type(item) is str]
+    found = {int(key): bytes.fromhex(item) for key, item in listed}
+    if len(found) < len(value) or max(found, default=0) >= 1 << 32:
+        raise ValueError("no bytes of ids")
+    return found

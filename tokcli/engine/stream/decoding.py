@@ -6,7 +6,10 @@ What the ids of a family decode to is left to the families, which have decoders 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from tokcli.engine.spec.spec import DecodingSpec
 
 
 class ByteDecoder(Protocol):
@@ -84,3 +87,33 @@ class SpacedDecoder:
     def finish(self) -> bytes:
         """Return the bytes that were held."""
         return self._held if self._cleaned is None else self._cleaned(self._held)
+
+
+class BeginDecoder:
+    """Decodes ids apart, without one space or all of them at the beginning of the text; see `DecodingSpec`.
+
+    `bytes_of` gives the bytes of each of some ids; UnknownTokenError for an id that the vocabulary lacks.
+    """
+
+    def __init__(self, bytes_of: Callable[[Sequence[int]], Sequence[bytes]], spec: DecodingSpec) -> None:
+        self._bytes_of, self._drops_all = bytes_of, spec.drops_space == "all"
+        self._keeps, self._begins_anew = frozenset(spec.keeps_space), frozenset(spec.begins_anew)
+        self._begins = True
+
+    def add(self, ids: Sequence[int]) -> bytes:
+        """Return the bytes of these ids."""
+        tokens = self._bytes_of(ids)
+        if not self._begins and not self._begins_anew:
+            return b"".join(tokens)
+        out = bytearray()
+        for number, token in zip(ids, tokens, strict=True):
+            if self._begins and token[:1] == b" " and number not in self._keeps:
+                token = token[1:]
+                self._begins = self._drops_all
+            out += token
+            self._begins = number in self._begins_anew or (self._begins and not token)
+        return bytes(out)
+
+    def finish(self) -> bytes:
+        """Return b""."""
+        return b""

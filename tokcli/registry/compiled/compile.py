@@ -6,7 +6,7 @@ import gc
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -129,17 +129,10 @@ def _compile(sources: Sources, path: str) -> tuple[LazyRanks | TextTokenizer, by
     """
     with _without_collecting():
         vocabulary = _parsed(sources, path)
-        block = _packed(vocabulary, sources.sha256) if backend.is_native() else b""
+        block = packed(vocabulary, sources.sha256) if backend.is_native() else b""
     container = containers.unpack(memoryview(block))
     found = None if container is None else opened(container, sources.sha256, path, lambda: vocabulary)
     return (vocabulary, b"") if found is None else (found, block)
-
-
-def _packed(vocabulary: LazyRanks | TextTokenizer, sha256: str) -> bytes:
-    """Return the container of a vocabulary; b"" if nothing of it can be kept."""
-    with suppress(ValueError):  # there is no native image of it
-        return packed(vocabulary, sha256) or b""
-    return b""
 
 
 @contextmanager

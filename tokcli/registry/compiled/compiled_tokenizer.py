@@ -10,6 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from tokcli.engine.base.arguments import NONE
+from tokcli.engine.native_models.opened_stages import opened_stages
+from tokcli.engine.native_models.text_model import NativeText
 from tokcli.engine.shortcut.shortcut import Shortcut
 from tokcli.engine.spec.spec import SPECIAL, TokenizerSpec, Trimming
 from tokcli.engine.text_tokenizer import TextTokenizer
@@ -17,16 +20,11 @@ from tokcli.engine.tokens import Tokens, added, joined, trimmed_spans
 
 if TYPE_CHECKING:
     from tokcli.engine.bindings.id_decoder import IdDecoder
-    from tokcli.engine.native_models.text_model import NativeText
     from tokcli.engine.pipeline.decoders import Decoder
+    from tokcli.engine.spec.token_table import TokenTable
     from tokcli.engine.stream.decoding import ByteDecoder
 
 Sections = Mapping[str, memoryview]
-
-
-def added_of(spec: TokenizerSpec) -> dict[str, int]:
-    """Return the id of each added token by its text."""
-    return dict(zip(spec.added_texts, spec.added_ids, strict=True))
 
 
 def special_tokens_of(spec: TokenizerSpec) -> dict[str, int]:
@@ -65,16 +63,13 @@ class CompiledTokenizer(TextTokenizer):
         self.file_notes, image = spec.file_notes, sections.get("ranks")
         if (spec.ranks is None) != (image is None):
             raise ValueError("ranks without their image, or the other way round")
-        if sections.get("tokens"):
-            from tokcli.engine.spec.token_table import TokenTable
-
-            TokenTable(sections["tokens"])  # ValueError: it is damaged
+        self._table = _table_in(sections["tokens"]) if "tokens" in sections else None
         if "stages" in sections:
             self.native = self._open_stages()
+            self.native.encode("", NONE)  # ValueError: the stages were made for other added tokens
         elif spec.ranks is not None:
-            self.shortcut = Shortcut.of(
-                spec.ranks, self._load_ranks, lambda: image, lambda: sections.get("exact", b""), added_of(spec)
-            )
+            names, exact = dict(zip(spec.added_texts, spec.added_ids, strict=True)), sections.get("exact", b"")
+            self.shortcut = Shortcut.of(spec.ranks, self._load_ranks, lambda: image, lambda: exact, names)
         else:
             raise ValueError("nothing that encodes")
 
@@ -83,6 +78,8 @@ class CompiledTokenizer(TextTokenizer):
         return {} if shortcut is None else shortcut.load_ranks()
 
     def _open_stages(self) -> NativeText:
+        if self.spec.ranks is None and self.spec.cuts_by is None:
+            return opened_stages(self.spec, self._sections["stages"])
         from tokcli.engine.bindings.stages import open_stages
 
         return open_stages(self.spec, self._sections, lambda number: self._ids.joined([number]), self._name)
@@ -94,8 +91,6 @@ class CompiledTokenizer(TextTokenizer):
         if self.native is not None:
             vars(whole)["native"] = self.native  # it need not be built again
         return whole
-
-    # --- text to ids -------------------------------------------------------------------------------------------------
 
     def encode(self, text: str, allowed: frozenset[str]) -> list[int]:
         return self.whole.encode(text, allowed)
@@ -118,14 +113,14 @@ class CompiledTokenizer(TextTokenizer):
     def split(self, text: str) -> list[str]:
         return self.whole.split(text)
 
-    # --- ids to text -------------------------------------------------------------------------------------------------
-
     @cached_property
     def _ids(self) -> IdDecoder:
         """What decodes ids, as far as the image says how."""
         from tokcli.engine.bindings.id_decoder import IdDecoder
 
-        return IdDecoder(self.spec, self._sections, self._read_decoder, lambda ids: self.whole.decode(ids))
+        return IdDecoder(
+            self.spec, self._sections.get("ranks"), self._table, self._read_decoder, lambda ids: self.whole.decode(ids)
+        )
 
     def _read_decoder(self, components: str) -> Decoder:
         from tokcli.formats.huggingface.decoders import decoder_in
@@ -145,3 +140,9 @@ class CompiledTokenizer(TextTokenizer):
 
     def parents(self, number: int) -> tuple[int, int] | None:
         return self.whole.parents(number)
+
+
+def _table_in(block: memoryview) -> TokenTable:
+    from tokcli.engine.spec.token_table import TokenTable
+
+    return TokenTable(block)

@@ -9,6 +9,7 @@ tokens: the bytes of ids (token_table.py), where the ranks do not give them
 from __future__ import annotations
 
 from array import array
+from contextlib import suppress
 from typing import TYPE_CHECKING, TypeAlias, get_args
 
 from tokcli.engine.native_models.cut_text import CutText
@@ -28,11 +29,13 @@ from tokcli.engine.spec.token_table import pack_table
 from tokcli.engine.tiktoken.native_encoder import open_vocabulary
 from tokcli.engine.tokens import Tokens, pairs_of
 from tokcli.errors import TokcliError
-from tokcli.registry.compiled.compiled_tokenizer import added_of, special_tokens_of, trimmed
+from tokcli.registry.compiled.compiled_tokenizer import special_tokens_of, trimmed
 from tokcli.registry.compiled.container import pack
 from tokcli.registry.lazy_ranks import LazyRanks
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from typing_extensions import Buffer
 
     from tokcli.engine.spec.added_token import AddedToken
@@ -42,10 +45,12 @@ if TYPE_CHECKING:
 Parts: TypeAlias = tuple[TokenizerSpec, dict[str, bytes]]  # a spec, and sections
 
 
-def packed(vocabulary: LazyRanks | TextTokenizer, sha256: str) -> bytes | None:
-    """Return the container of a vocabulary that was read; None or ValueError if nothing of it can be kept."""
-    found = _parts_of_ranks(vocabulary) if isinstance(vocabulary, LazyRanks) else _parts_of(vocabulary)
-    return None if found is None else pack({**to_json(found[0]), "sha256": sha256}, found[1])
+def packed(vocabulary: LazyRanks | TextTokenizer, sha256: str) -> bytes:
+    """Return the container of a vocabulary that was read; b"" if nothing of it can be kept."""
+    with suppress(ValueError):  # there is no native image of it
+        found = _parts_of_ranks(vocabulary) if isinstance(vocabulary, LazyRanks) else _parts_of(vocabulary)
+        return b"" if found is None else pack({**to_json(found[0]), "sha256": sha256}, found[1])
+    return b""
 
 
 def _parts_of_ranks(vocabulary: LazyRanks) -> Parts:
@@ -72,16 +77,26 @@ def _parts_of(tokenizer: TextTokenizer) -> Parts | None:
         ranks, image, exact = stages.ranks, stages.vocabulary_image, stages.programs
     else:
         return None
-    sections = {} if image is None else {"ranks": bytes(image)}
-    if exact:
-        sections["exact"] = exact
     facts = tokenizer.decoding_facts()
     others = None if facts is None or image is None else _other_bytes(facts, image)
+    spec = _spec_of(tokenizer, others)._replace(ranks=ranks, decoding=DecodingSpec() if facts is None else facts.spec)
+    sections = {"ranks": b"" if image is None else bytes(image), "exact": exact}
     if facts is not None and others is None:
         sections["tokens"] = pack_table({number: facts.bytes_of(number) for number in facts.ids})
+    if isinstance(stages, NativeText):
+        spec, sections["stages"] = _with_stages(spec, stages), stages.image()
+    if isinstance(native, CutText):
+        spec = native.told_in(spec)
+    is_told = special_tokens_of(spec) == tokenizer.special_tokens
+    is_told &= shortcut is None or shortcut.added == dict(zip(spec.added_texts, spec.added_ids, strict=True))
+    return (spec, {name: data for name, data in sections.items() if data}) if is_told else None
+
+
+def _spec_of(tokenizer: TextTokenizer, others: Mapping[int, bytes] | None) -> TokenizerSpec:
+    """Return what a tokenizer says of itself; `others` are the bytes of the ids that its ranks lack."""
     added = tokenizer.added_tokens()
-    told = {t.id: t.content for t in added if (others or {}).get(t.id) == _utf8(t.content)}
-    spec = TokenizerSpec(
+    told = {t.id: t.content for t in added if others is not None and others.get(t.id) == _utf8(t.content)}
+    return TokenizerSpec(
         tokenizer.max_id,
         tuple(token.content for token in added),
         tuple(token.id for token in added),
@@ -90,20 +105,18 @@ def _parts_of(tokenizer: TextTokenizer) -> Parts | None:
         has_template=tokenizer.has_template,
         decodes_context_free=tokenizer.decodes_context_free,
         file_notes=tuple(tokenizer.file_notes),
-        ranks=ranks,
-        decoding=DecodingSpec() if facts is None else facts.spec,
         other_bytes=None if others is None else {n: data for n, data in others.items() if n not in told},
         template_ids=_template_ids(tokenizer),
         trimming=_trimming(tokenizer),
     )
-    if isinstance(stages, NativeText):
-        places = {(token.content, token.special): at for at, token in enumerate(added)}
-        raw, normalized = (tuple(map(places.__getitem__, names)) for names in (stages.raw, stages.normalized))
-        spec = spec._replace(raw=raw, normalized=normalized)
-        spec = native.told_in(spec) if isinstance(native, CutText) else spec
-        sections["stages"] = stages.image()
-    is_told = special_tokens_of(spec) == tokenizer.special_tokens
-    return (spec, sections) if is_told and (shortcut is None or added_of(spec) == shortcut.added) else None
+
+
+def _with_stages(spec: TokenizerSpec, stages: NativeText) -> TokenizerSpec:
+    """Return a spec that also says which added tokens native stages look for; KeyError for one that it lacks."""
+    listed = zip(spec.added_texts, spec.added_flags, strict=True)
+    places = {(text, bool(flags & SPECIAL)): at for at, (text, flags) in enumerate(listed)}
+    raw, normalized = (tuple(map(places.__getitem__, names)) for names in (stages.raw, stages.normalized))
+    return spec._replace(raw=raw, normalized=normalized)
 
 
 def _flags(token: AddedToken) -> int:
