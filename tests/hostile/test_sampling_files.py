@@ -31,7 +31,7 @@ def test_any_scores_give_ids_that_decode(score: float, tmp_path: Path) -> None:
     assert tokenizer.rules is not None
     for alpha in (0.0, 1e-300, 1.0, 1e300):
         assert tokenizer.decode(drawn(tokenizer, alpha, Random(1)).encode("abab")) == b"abab"
-    for ids in BestPaths("x", tokenizer.rules, 9).encode("abab", NONE):
+    for ids in BestPaths("x", tokenizer.rules, 9).segmentations("abab", NONE):
         assert tokenizer.decode(ids) == b"abab"
 
 
@@ -48,8 +48,8 @@ def test_a_word_without_end_is_refused_and_many_words_are_not() -> None:
 def test_xlm_robertas_ids_are_those_of_its_model_moved_by_one() -> None:
     model = read_vocabulary(FORMATS / "unigram.model")
     assert isinstance(model, SentencePiece)
-    plain = BestPaths("plain", model, 6).encode("the brown dog", NONE)
-    assert BestPaths("xlm", XlmRoberta(model), 6).encode("the brown dog", NONE) == [
+    plain = BestPaths("plain", model, 6).segmentations("the brown dog", NONE)
+    assert BestPaths("xlm", XlmRoberta(model), 6).segmentations("the brown dog", NONE) == [
         [number + 1 for number in ids] for ids in plain
     ]
 

@@ -13,7 +13,6 @@ from support import FAMILIES, HARD_ATOMS, examples, hard_text
 
 import tokcli
 from tokcli.engine import backend
-from tokcli.engine.base.arguments import NONE
 from tokcli.engine.stream import ids as decoder
 from tokcli.engine.stream import utf8 as utf8_stream
 from tokcli.engine.stream.chunks import ReadOptions
@@ -235,7 +234,7 @@ def test_records_that_need_care_are_left_to_whoever_names_them() -> None:
 def test_ends_of_records_that_do_not_fit_are_refused(ends: list[int]) -> None:
     enc = tokcli.get_encoding("cl100k_base")
     with pytest.raises(ValueError, match="do not ascend"):
-        enc.tokenizer.twin(NONE).for_records(NONE).count_records(b"ab\ncd\n", array("Q", ends), 1)
+        enc.tokenizer.for_records(b"ab\ncd\n").count_records(b"ab\ncd\n", array("Q", ends), 1)
 
 
 # --- threads ----------------------------------------------------------------------------------------------------------
