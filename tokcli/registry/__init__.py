@@ -25,7 +25,7 @@ __all__ = ["ENCODINGS", "ENCODING_CONSTRUCTORS", "get_encoding", "list_encoding_
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module 'tokcli.registry' has no attribute {name!r}")
-    from tokcli.registry import registered  # 15 ms, which a module of this package may not need
+    from tokcli.registry import registered  # which, as any module here, loads this one first
 
     return getattr(registered, name)
 

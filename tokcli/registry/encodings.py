@@ -199,7 +199,7 @@ def _from_network(
     progress: Progress | None,
 ) -> Encoding:
     """Return the encoding at a url or in a repository; raise UnknownEncodingError if `spec` looks like neither."""
-    from tokcli.registry import remote  # 30 ms, for the readers of files and the network
+    from tokcli.registry import remote  # the readers of files
 
     if "://" in spec:
         shown, vocabulary = remote.load_url(spec, offline, note, progress)

@@ -191,7 +191,7 @@ class PreTokenizer:
 
     @cached_property
     def _compiled(self) -> CompiledPattern:
-        from tokcli.engine.pretokenizers.compiling import CompiledPattern  # 4 ms; native code needs none
+        from tokcli.engine.pretokenizers.compiling import CompiledPattern  # regex
 
         return CompiledPattern(self.pat_str)
 

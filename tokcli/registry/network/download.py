@@ -71,7 +71,7 @@ def ask(
     fetched. After a failure that may pass (no connection, a connection that is cut, status 5xx), up to two more
     attempts are made, all within `timeout` seconds. NetworkError says what went wrong.
     """
-    from tokcli.registry.network.transfer import Transfer  # 60 ms, for requests
+    from tokcli.registry.network.transfer import Transfer  # requests
 
     seconds = timeout_from_environment() if timeout is None else timeout
     transfer = Transfer(url, limit, seconds, progress, token=token, is_known=is_known, tls_only=tls_only)
