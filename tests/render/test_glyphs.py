@@ -49,7 +49,7 @@ def test_only_characters_with_a_shape_in_unicode_16_are_shown(plane: int) -> Non
             assert category == "Zs"
         assert glyphs.is_mark(char) == (category[0] == "M")
         assert is_printable(char) == (char == " " or category[0] not in "CZ")
-        assert glyphs.is_from_right(char) == (unicodedata2.bidirectional(char) in ("R", "AL", "AN"))
+        assert glyphs.is_rtl(char) == (unicodedata2.bidirectional(char) in ("R", "AL", "AN"))
         shown = visible(char)
         assert shown in (char, f"◌{char}") or shown.startswith("⟨U+") or (plane == 0 and char < "\x80")
 

@@ -41,7 +41,7 @@ HEADER = '''\
 Ranges are "first-last" in hexadecimal, both ends included, in order; ASCII is not in them. HIDDEN is what is never
 printed itself: the categories C (with all that is unassigned), Zl and Zp, and what shows nothing. SPACE is Zs, and MARK
 is M, hidden marks included. JOINING takes no screen cell beside the character before it, and WIDE takes two
-(East_Asian_Width W and F). FROM_RIGHT has the Bidi_Class R, AL or AN. Facts of the Unicode Character Database 16.0
+(East_Asian_Width W and F). RTL has the Bidi_Class R, AL or AN. Facts of the Unicode Character Database 16.0
 (Unicode License v3), by way of PyPI's unicodedata2 16.0.0. render/glyphs.py looks them up.
 """
 '''
@@ -61,7 +61,7 @@ TABLES: dict[str, Callable[[int], bool]] = {
     "MARK": lambda point: category(point)[0] == "M",
     "JOINING": lambda point: any(first <= point <= last for first, last in JOINING) and category(point)[0] != "C",
     "WIDE": lambda point: unicode16.east_asian_width(chr(point)) in "WF" and not is_hidden(point),
-    "FROM_RIGHT": lambda point: unicode16.bidirectional(chr(point)) in ("R", "AL", "AN"),
+    "RTL": lambda point: unicode16.bidirectional(chr(point)) in ("R", "AL", "AN"),
 }
 
 
@@ -96,7 +96,7 @@ def value(point: int) -> int:
     """Return the byte of a character: its kind, and above it what Glyph in glyphs.h reads."""
     char = chr(point)
     is_escaped = json_stream.safe(char) != char
-    return glyphs.kind_of(char) | glyphs.is_from_right(char) << 3 | is_escaped << 4 | glyphs.cells_of(char) << 5
+    return glyphs.kind_of(char) | glyphs.is_rtl(char) << 3 | is_escaped << 4 | glyphs.cells_of(char) << 5
 
 
 def array(name: str, values: Sequence[int]) -> str:

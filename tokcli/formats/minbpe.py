@@ -37,7 +37,7 @@ def parse_minbpe(data: bytes, name: str) -> MinBpe | RanksFile:
             refuse_line(name, number, f"special token {shown_text(match[1])} occurs twice")
         special_tokens[match[1]] = int(match[2])
     pairs = _read_pairs(lines[first_merge:], first_merge + 1, name)
-    is_merge = any(number < BYTES + len(pairs) for number in special_tokens.values())
+    is_merge = any(id < BYTES + len(pairs) for id in special_tokens.values())
     if is_merge or len(set(special_tokens.values())) != len(special_tokens):
         raise VocabularyError("a special token has the id of another token", where=name)
     if pattern and (ranks := ranks_of_pairs(pairs)) is not None:

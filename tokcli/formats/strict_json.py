@@ -178,17 +178,17 @@ def check_ids(table: object, name: str) -> dict[str, int]:
     if len(table) > MAX_TOKENS:
         raise VocabularyError(f"{len(table)} tokens; at most {MAX_TOKENS} are read", where=name)
     token_of: dict[int, str] = {}
-    for token, number in table.items():
-        if type(number) is not int or not 0 <= number <= MAX_RANK:
+    for token, id in table.items():
+        if type(id) is not int or not 0 <= id <= MAX_RANK:
             raise VocabularyError(
                 f"the id of {shown_text(token)} is not a whole number from 0 to {MAX_RANK}", where=name
             )
-        if number in token_of:
-            first = shown_text(token_of[number])
-            raise VocabularyError(f"{shown_text(token)} has the id {number}, which {first} has already", where=name)
+        if id in token_of:
+            first = shown_text(token_of[id])
+            raise VocabularyError(f"{shown_text(token)} has the id {id}, which {first} has already", where=name)
         if not 0 < len(token) <= MAX_TOKEN_BYTES:
             raise VocabularyError(f"a token of {len(token)} characters; 1 to {MAX_TOKEN_BYTES} are allowed", where=name)
-        token_of[number] = token
+        token_of[id] = token
     return table
 
 

@@ -51,7 +51,7 @@ def _special_tokens(node: JsonNode, count: int) -> dict[str, int]:
     else:
         for item in node.list():
             names[item.member("rank").whole(0, max(count - 1, 0))] = item.member("token_str").text()
-    found = {names.get(number, f"<SPECIAL_{number}>"): number for number in range(count)}
+    found = {names.get(id, f"<SPECIAL_{id}>"): id for id in range(count)}
     if len(found) != count:
         raise VocabularyError("two special tokens have the same name", where=node.file)
     return found

@@ -18,15 +18,15 @@ def isolated(line: str) -> str:
     return BOUNDARY.join(map(isolated_text, line.split(BOUNDARY)))
 
 
-def is_from_right(text: str) -> bool:
+def is_rtl(text: str) -> bool:
     """Return whether any character of a text is written from right to left.
 
-    >>> is_from_right("abc"), is_from_right("שלום")
+    >>> is_rtl("abc"), is_rtl("שלום")
     (False, True)
     """
-    return any(map(glyphs.is_from_right, _NOT_ASCII.findall(text)))
+    return any(map(glyphs.is_rtl, _NOT_ASCII.findall(text)))
 
 
 def isolated_text(text: str) -> str:
     """Return a text with marks that keep it in its place if any of it is written from right to left, else unchanged."""
-    return f"{_ISOLATE}{text}{_POP}" if is_from_right(text) else text
+    return f"{_ISOLATE}{text}{_POP}" if is_rtl(text) else text

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Literal
 
     Kind = Literal[1, 2, 3, 4, 5]
-    Table = Literal["HIDDEN", "SPACE", "MARK", "JOINING", "WIDE", "FROM_RIGHT"]
+    Table = Literal["HIDDEN", "SPACE", "MARK", "JOINING", "WIDE", "RTL"]
 
 PLAIN: Kind = 1  # the character itself is shown
 MARK: Kind = 2  # it is shown on the character before it
@@ -94,6 +94,6 @@ def beginning(text: str, width: int) -> str:
     return text
 
 
-def is_from_right(char: str) -> bool:
+def is_rtl(char: str) -> bool:
     """Return whether a character is written from right to left."""
-    return not char.isascii() and _has("FROM_RIGHT", char)
+    return not char.isascii() and _has("RTL", char)

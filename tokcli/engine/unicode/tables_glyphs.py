@@ -3,7 +3,7 @@
 Ranges are "first-last" in hexadecimal, both ends included, in order; ASCII is not in them. HIDDEN is what is never
 printed itself: the categories C (with all that is unassigned), Zl and Zp, and what shows nothing. SPACE is Zs, and MARK
 is M, hidden marks included. JOINING takes no screen cell beside the character before it, and WIDE takes two
-(East_Asian_Width W and F). FROM_RIGHT has the Bidi_Class R, AL or AN. Facts of the Unicode Character Database 16.0
+(East_Asian_Width W and F). RTL has the Bidi_Class R, AL or AN. Facts of the Unicode Character Database 16.0
 (Unicode License v3), by way of PyPI's unicodedata2 16.0.0. render/glyphs.py looks them up.
 """
 
@@ -120,7 +120,7 @@ GLYPHS: dict[str, str] = {
         "1FACE-1FADC 1FADF-1FAE9 1FAF0-1FAF8 20000-2A6DF 2A700-2B739 2B740-2B81D 2B820-2CEA1 2CEB0-2EBE0 2EBF0-2EE5D "
         "2F800-2FA1D 30000-3134A 31350-323AF"
     ),
-    "FROM_RIGHT": (
+    "RTL": (
         "5BE 5C0 5C3 5C6 5D0-5EA 5EF-5F4 600-605 608 60B 60D 61B-64A 660-669 66B-66F 671-6D5 6DD 6E5-6E6 6EE-6EF "
         "6FA-70D 70F-710 712-72F 74D-7A5 7B1 7C0-7EA 7F4-7F5 7FA 7FE-815 81A 824 828 830-83E 840-858 85E 860-86A "
         "870-88E 890-891 8A0-8C9 8E2 200F FB1D FB1F-FB28 FB2A-FB36 FB38-FB3C FB3E FB40-FB41 FB43-FB44 FB46-FBC2 "

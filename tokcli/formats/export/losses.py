@@ -83,7 +83,7 @@ def _contents_of_rules(encoding: Encoding, rules: TextTokenizer) -> Contents:
         _merges(encoding, ranks),
         shortcut.pat_str,
         shortcut.added,
-        unmade={token: number for number, token in encoding.tokenizer.token_bytes().items() if number not in taken},
+        unmade={token: id for id, token in encoding.tokenizer.token_bytes().items() if id not in taken},
         finds_whole=rules.finds_whole,
         normalizer=shortcut.form,
         not_special=frozenset(shortcut.added.keys() - rules.special_tokens.keys()),
@@ -140,16 +140,16 @@ def _lost_in_huggingface(made: ExportVocabulary) -> list[str]:
 
 def _lost_in_minbpe(made: ExportVocabulary) -> list[str]:
     ranks = made.mergeable_ranks
-    numbers = sorted(ranks.values())
+    ids = sorted(ranks.values())
     moved = [token for token, rank in ranks.items() if len(token) == 1 and rank != token[0]]
     structure = [
         f"the order of the bytes, {len(moved)} of which have ids other than their values, as in GPT-4's tokenizer, "
         "which minbpe cannot save either" if moved else "",
-        "" if numbers == list(range(len(numbers))) else "ids with gaps between them",
+        "" if ids == list(range(len(ids))) else "ids with gaps between them",
         _tokens("tokens that no merge makes", _without_merge(made)),
         _tokens("tokens made of one with a higher id", _made_of_later(made)),
         _tokens("special tokens with ids below those of merges",
-                [n.encode() for n, number in made.special_tokens.items() if number < len(numbers)]),
+                [n.encode() for n, id in made.special_tokens.items() if id < len(ids)]),
     ]  # fmt: skip
     lost = [*_lost_in_ranks(made), *structure]
     return lost if any(lost) else [_said_by_writer(lambda: writers.format_minbpe(made))]
@@ -182,7 +182,7 @@ def _made_of_later(made: ExportVocabulary) -> list[bytes]:
 def _second_names(made: ExportVocabulary) -> list[bytes]:
     """Return the special tokens that have the id of one before them."""
     first: dict[int, str] = {}
-    return [name.encode() for name, number in made.special_tokens.items() if first.setdefault(number, name) != name]
+    return [name.encode() for name, id in made.special_tokens.items() if first.setdefault(id, name) != name]
 
 
 def _looks_special(name: str) -> bool:

@@ -39,8 +39,8 @@ def format_huggingface(made: ExportVocabulary) -> bytes:
         "truncation": None,
         "padding": None,
         "added_tokens": [
-            {"id": number, "content": token, **_FLAGS, "special": token not in made.not_special}
-            for token, number in ids.added.items()
+            {"id": id, "content": token, **_FLAGS, "special": token not in made.not_special}
+            for token, id in ids.added.items()
         ],
         "normalizer": {"type": made.normalizer} if made.normalizer else None,
         "pre_tokenizer": steps[0] if len(steps) == 1 else {"type": "Sequence", "pretokenizers": steps},
@@ -88,21 +88,21 @@ def number_tokens(made: ExportVocabulary) -> Numbered:
     """
     vocab = vocabulary(made)
     first: dict[int, str] = {}
-    for token, number in made.special_tokens.items():
-        if vocab.get(token, number) != number:
+    for token, id in made.special_tokens.items():
+        if vocab.get(token, id) != id:
             raise VocabularyError(f"special token {token!r} is also how it writes a token of the text")
-        first.setdefault(number, token)  # of several names for one id
-    special = {token: number for number, token in sorted(first.items())}
+        first.setdefault(id, token)  # of several names for one id
+    special = {token: id for id, token in sorted(first.items())}
     size = max(vocab.values(), default=-1) + 1
     used = {*vocab.values(), *special.values()}
     ends = max(special.values(), default=-1) + 1
     if max(size, ends) - len(used) > _MAX_FILLED:
         return Numbered(vocab | special, special)
-    unused = {f"<reserved {number}>": number for number in range(size) if number not in used}  # no byte is a space
-    fillers = {f"<|unused_id_{number}|>": number for number in range(size, ends) if number not in used}
+    unused = {f"<reserved {id}>": id for id in range(size) if id not in used}  # no byte is a space
+    fillers = {f"<|unused_id_{id}|>": id for id in range(size, ends) if id not in used}
     if fillers.keys() & (vocab.keys() | special.keys()):
         return Numbered(vocab | special, special)
-    inside = {token: number for token, number in special.items() if number < size}
+    inside = {token: id for token, id in special.items() if id < size}
     added = dict(sorted((special | fillers).items(), key=lambda item: item[1]))
     return Numbered(vocab | unused | inside, added, frozenset(fillers))
 

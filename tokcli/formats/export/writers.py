@@ -61,8 +61,8 @@ def recover_merges(mergeable_ranks: Mapping[bytes, int]) -> list[tuple[bytes, by
 def format_gpt2(made: ExportVocabulary) -> tuple[bytes, bytes]:
     """Return the contents of vocab.json and merges.txt; raise VocabularyError if they cannot hold the vocabulary."""
     vocab = vocabulary(made)
-    for token, number in made.special_tokens.items():
-        if vocab.setdefault(token, number) != number:
+    for token, id in made.special_tokens.items():
+        if vocab.setdefault(token, id) != id:
             raise VocabularyError(f"special token {token!r} is also how GPT-2's files write a token of the text")
     lines = [f"{written(left)} {written(right)}\n" for left, right in made.merges]
     return json.dumps(vocab, ensure_ascii=False).encode(), "".join(["#version: 0.2\n", *lines]).encode()
@@ -88,7 +88,7 @@ def format_minbpe(made: ExportVocabulary) -> tuple[bytes, bytes]:
     if "\n" in pattern or pattern != pattern.strip():
         raise VocabularyError("minbpe's .model holds only a pattern of one line, without white space at its ends")
     head = ["minbpe v1", pattern, str(len(made.special_tokens))]
-    special = [f"{name} {number}" for name, number in made.special_tokens.items()]
+    special = [f"{name} {id}" for name, id in made.special_tokens.items()]
     ranks = made.mergeable_ranks
     merges = [f"{ranks[left]} {ranks[right]}" for left, right in made.merges]
     parts = {left + right: (left, right) for left, right in made.merges}
@@ -97,7 +97,7 @@ def format_minbpe(made: ExportVocabulary) -> tuple[bytes, bytes]:
         token = tokens[rank]
         made_of = f"[{_rendered(parts[token][0])}][{_rendered(parts[token][1])}] -> " if token in parts else ""
         rows.append(f"{made_of}[{_rendered(token)}] {rank}\n")
-    rows += [f"[{_rendered(name.encode())}] {number}\n" for name, number in made.special_tokens.items()]
+    rows += [f"[{_rendered(name.encode())}] {id}\n" for name, id in made.special_tokens.items()]
     return "".join(f"{line}\n" for line in [*head, *special, *merges]).encode(), "".join(rows).encode()
 
 

@@ -108,9 +108,9 @@ def _added_tokens(top: JsonNode, ids: dict[str, int]) -> list[dict[str, Any]]:
         members = item.expect(dict)
         found[int(digits)] = {flag: members[flag] for flag in _FLAGS if flag in members}
     following = len(ids)
-    for number in sorted(found):
-        content = found[number].get("content")
-        if content not in ids and number != following:
-            node.fail(f"the id {number} of {content!r:.80} is not the next one, {following}")
+    for id in sorted(found):
+        content = found[id].get("content")
+        if content not in ids and id != following:
+            node.fail(f"the id {id} of {content!r:.80} is not the next one, {following}")
         following += content not in ids
-    return [{"id": number, **found[number]} for number in sorted(found)]
+    return [{"id": id, **found[id]} for id in sorted(found)]

@@ -32,13 +32,13 @@ class Shower {
     if (is_mark && room_ == 0) to = put("\u25CC", to);  // a dotted circle
     room_ = !is_mark ? kMarksPerBase : room_ == 0 ? kMarksPerBase - 1 : room_ - 1;
     extent_.width += glyph.width();
-    extent_.is_from_right |= glyph.is_from_right();
+    extent_.is_rtl |= glyph.is_rtl();
     return std::copy(begin, p, to);
   }
   // Ends a run of bytes that are not UTF-8, if the text ends in one.
   uint8_t* finish(uint8_t* to) { return in_bad_ ? end_bad(to) : to; }
   // Returns the extent of what was shown; of a run of bytes that are not UTF-8 as if it ended here.
-  Extent extent() const { return {extent_.width + in_bad_, extent_.is_from_right}; }
+  Extent extent() const { return {extent_.width + in_bad_, extent_.is_rtl}; }
 
  private:
   // Writes a text of which each character takes one cell; only the first byte of a character is no continuation.

@@ -23,7 +23,7 @@ class Glyph {
   constexpr explicit Glyph(uint8_t value) : value_(value) {}
   constexpr GlyphKind kind() const { return static_cast<GlyphKind>(value_ & 7); }
   constexpr bool is_mark() const { return kind() == GlyphKind::kMark || kind() == GlyphKind::kHiddenMark; }
-  constexpr bool is_from_right() const { return value_ & 8; }
+  constexpr bool is_rtl() const { return value_ & 8; }
   // Returns whether JSON has \uNNNN in its place, so that a terminal does not act on it.
   constexpr bool is_escaped_in_json() const { return value_ & 16; }
   // Returns how many screen cells the character takes that is shown itself.
@@ -55,7 +55,7 @@ inline size_t character_size(const uint8_t* p, const uint8_t* end) {
 // The width of some text in screen cells, and whether any of it is written from right to left.
 struct Extent {
   size_t width = 0;
-  bool is_from_right = false;
+  bool is_rtl = false;
 };
 // Appends text as `visible_bytes` of render/visible.py shows it; with `spaces`, spaces too are made visible.
 Extent append_visible(Bytes text, bool spaces, ByteBuffer* out);

@@ -18,7 +18,7 @@ constexpr size_t kBytesPerCell = 16;            // of text: hardly any has more
 // A stretch of a line: where its text ends, the segment that colours it, and whether it is written from right to left.
 struct Stretch {
   size_t end, segment;
-  bool is_from_right;
+  bool is_rtl;
 };
 
 struct Line {
@@ -27,7 +27,7 @@ struct Line {
   size_t width = 0;
 
   void add(size_t segment, Extent extent) {
-    stretches.push_back({text.size(), segment, extent.is_from_right});
+    stretches.push_back({text.size(), segment, extent.is_rtl});
     width += extent.width;
   }
   void add(std::string_view shown, size_t segment, Extent extent) {
@@ -43,7 +43,7 @@ struct Line {
     const size_t begin = text.size();
     text.append(other.text);
     for (const Stretch& stretch : other.stretches)
-      stretches.push_back({begin + stretch.end, stretch.segment, stretch.is_from_right});
+      stretches.push_back({begin + stretch.end, stretch.segment, stretch.is_rtl});
   }
   void clear() {
     text.clear();
@@ -243,7 +243,7 @@ class Stacks::Rows {
       if (begin >= end) continue;
       const std::string_view code =
           look.codes.empty() || stretch.segment == kNoSegment ? "" : std::string_view(look.codes[stretch.segment % look.codes.size()]);
-      print_stretch(view_of({line.text.data() + begin, end - begin}), code, look.isolates && stretch.is_from_right);
+      print_stretch(view_of({line.text.data() + begin, end - begin}), code, look.isolates && stretch.is_rtl);
       begin = end;
     }
     append("\n", out_);

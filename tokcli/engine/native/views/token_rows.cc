@@ -61,7 +61,7 @@ void TokenRows::add_line(std::string* id, bool is_last, ByteBuffer* out) {
       const size_t cells = glyph.width();
       if (extent.width + cells > room) break;
       extent.width += cells;
-      extent.is_from_right |= glyph.is_from_right();
+      extent.is_rtl |= glyph.is_rtl();
       p = next;
     }
     const size_t width = std::max(extent.width + gap_, id->empty() ? 0 : id->size() + 1);
@@ -94,7 +94,7 @@ void TokenRows::print_coloured(ByteBuffer* out) const {
   size_t blanks = 0;  // before the next text: those at the end are left out
   for (const Cell& cell : row_) {
     for (; blanks > 0; --blanks) append(" ", out);
-    const bool isolates = isolates_ && cell.extent.is_from_right;
+    const bool isolates = isolates_ && cell.extent.is_rtl;
     std::string text = cell.text;
     if (&cell == &row_.back() && !isolates) strip(&text);  // among bytes that are not UTF-8 are spaces
     append(codes_[cell.number % codes_.size()], out);
