@@ -41,18 +41,18 @@ def coverage_of(token_bytes: Mapping[int, bytes], ids: Iterable[Iterable[int]]) 
     >>> found.uses[0], found.costs["Han"], found.costs["Latin"]
     (2, ScriptCost(tokens=2, characters=1), ScriptCost(tokens=3, characters=4))
     """
-    texts = {number: _text_in(token) for number, token in token_bytes.items()}
-    partial = frozenset(number for number, text in texts.items() if text is None)
+    texts = {id: _text_in(token) for id, token in token_bytes.items()}
+    partial = frozenset(id for id, text in texts.items() if text is None)
     uses: Counter[int] = Counter()
     together: Counter[bytes] = Counter()  # the bytes of adjacent tokens that are whole characters only together
     pieces: Counter[bytes] = Counter()  # the number of tokens that those bytes took
     for part in ids:
         uses.update(part)
         held, count = b"", 0
-        for number in part:
-            if number in partial:
-                held, count = held + token_bytes[number], count + 1
-            if held and (number not in partial or _text_in(held) is not None):
+        for id in part:
+            if id in partial:
+                held, count = held + token_bytes[id], count + 1
+            if held and (id not in partial or _text_in(held) is not None):
                 together[held] += 1
                 pieces[held] += count
                 held, count = b"", 0
@@ -65,12 +65,12 @@ def coverage_of(token_bytes: Mapping[int, bytes], ids: Iterable[Iterable[int]]) 
     tokens: Counter[str] = Counter()
     characters: Counter[str] = Counter()
     scripts: dict[int, str] = {}
-    for number, times in uses.items():
-        text = texts.get(number)
-        scripts[number] = NOT_UTF8 if text is None else script_of.get(text, NOT_UTF8)
+    for id, times in uses.items():
+        text = texts.get(id)
+        scripts[id] = NOT_UTF8 if text is None else script_of.get(text, NOT_UTF8)
         if text is not None:
-            tokens[scripts[number]] += times
-            characters[scripts[number]] += times * len(text)
+            tokens[scripts[id]] += times
+            characters[scripts[id]] += times * len(text)
     for data, times in together.items():
         text = _text_in(data)
         script = NOT_UTF8 if text is None else script_of[text]

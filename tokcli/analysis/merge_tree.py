@@ -30,13 +30,13 @@ class MergeTree:
     is_cut: bool = False
 
 
-def merge_tree(encoding: Encoding, number: int, limit: int = MAX_TREE_NODES) -> MergeTree:
+def merge_tree(encoding: Encoding, id: int, limit: int = MAX_TREE_NODES) -> MergeTree:
     """Return the tree of a token, down to tokens without parents; raise UnknownTokenError if there is no such id.
 
     The tree is cut off after `limit` tokens. There is no recursion: a token may result from 65,000 merges in a row.
     """
     token = encoding.decode_single_token_bytes
-    order = [number]  # each before its parts
+    order = [id]  # each before its parts
     parts: dict[int, tuple[int, int]] = {}  # index in `order` -> the indices of its two parts
     for at in range(limit):
         if at == len(order):

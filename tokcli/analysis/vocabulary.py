@@ -43,7 +43,7 @@ def stats_of(encoding: Encoding, merges: int) -> Stats:
     """Return the counts of a vocabulary that has `merges` merges."""
     every = encoding.tokenizer.token_bytes()
     special = set(filter(encoding.tokenizer.is_special, encoding.tokenizer.special_tokens.values())) & every.keys()
-    tokens = [token for number, token in every.items() if number not in special]
+    tokens = [token for id, token in every.items() if id not in special]
     texts = texts_in(tokens)
     characters = Counter("".join(texts))
     letters = members(characters, unicode16_ranges("L") or ())
@@ -138,15 +138,15 @@ def difference(a: Mapping[bytes, int], b: Mapping[bytes, int]) -> Difference:
     same_id = 0
     only_a: list[tuple[bytes, int, None]] = []
     shifted: list[tuple[bytes, int, int]] = []
-    for token, number in a.items():
+    for token, id in a.items():
         other = find(token)
         if other is None:
-            only_a.append((token, number, None))
-        elif other == number:
+            only_a.append((token, id, None))
+        elif other == id:
             same_id += 1
         else:
-            shifted.append((token, number, other))
-    only_b: list[tuple[bytes, None, int]] = [(token, None, number) for token, number in b.items() if token not in a]
+            shifted.append((token, id, other))
+    only_b: list[tuple[bytes, None, int]] = [(token, None, id) for token, id in b.items() if token not in a]
     return Difference(
         same_id + len(shifted),
         same_id,
@@ -159,9 +159,9 @@ def difference(a: Mapping[bytes, int], b: Mapping[bytes, int]) -> Difference:
 def byte_order(encoding: Encoding) -> array[int]:
     """Return the id of each byte (minbpe's `byte_shuffle`); raise VocabularyError if a byte has no token."""
     first: dict[int, int] = {}
-    for number, token in encoding.tokenizer.token_bytes().items():
+    for id, token in encoding.tokenizer.token_bytes().items():
         if len(token) == 1:
-            first.setdefault(token[0], number)
+            first.setdefault(token[0], id)
     for value in range(256):
         if value not in first:
             raise VocabularyError(
@@ -171,13 +171,13 @@ def byte_order(encoding: Encoding) -> array[int]:
     return array("I", map(first.__getitem__, range(256)))
 
 
-def not_self(encoding: Encoding, numbers: Iterable[int]) -> Iterator[tuple[int, list[int]]]:
-    """Yield (id, ids of its own text) for each of `numbers` whose own text is encoded as other ids.
+def not_self(encoding: Encoding, ids: Iterable[int]) -> Iterator[tuple[int, list[int]]]:
+    """Yield (id, ids of its own text) for each of `ids` whose own text is encoded as other ids.
 
     Special tokens are left out, as are tokens that are not text by themselves, such as a byte of a character.
     """
     tokenizer = encoding.tokenizer
-    asked = [number for number in numbers if not tokenizer.is_special(number)]
-    for number, ids in tokenizer.encode_own_texts(asked):
-        if len(ids) != 1 or ids[0] != number:
-            yield number, list(ids)
+    asked = [id for id in ids if not tokenizer.is_special(id)]
+    for id, encoded in tokenizer.encode_own_texts(asked):
+        if len(encoded) != 1 or encoded[0] != id:
+            yield id, list(encoded)

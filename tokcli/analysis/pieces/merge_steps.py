@@ -90,10 +90,10 @@ def pieces_with_ids(encoding: Encoding, chunk: Chunk) -> Iterator[tuple[bytes, S
     ends = list(accumulate(map(len, pieces)))
     ids: list[list[int]] = [[] for _ in pieces]
     at = 0
-    for number, begin in zip(tokens.ids, tokens.spans[::2], strict=True):
+    for id, begin in zip(tokens.ids, tokens.spans[::2], strict=True):
         while at < len(ends) - 1 and begin >= ends[at]:
             at += 1
-        ids[at].append(number)
+        ids[at].append(id)
     yield from ((piece.encode(), found) for piece, found in zip(pieces, ids, strict=True))
 
 
@@ -111,8 +111,8 @@ def replay(
     """
     parts: list[int] = []
     made: dict[tuple[int, int], tuple[float, int]] = {}  # leaves (from, to) -> rank and id of what they become
-    for number in ids:
-        _expand(number, parents_of, rank, parts, made)
+    for id in ids:
+        _expand(id, parents_of, rank, parts, made)
     wanted = list(made)
     spans = [(at, at + 1) for at in range(len(parts))]
     yield MergeStep(tuple(map(token, parts)), None, None)
@@ -127,14 +127,14 @@ def replay(
 
 
 def _expand(
-    number: int,
+    id: int,
     parents_of: Callable[[int], tuple[int, int] | None],
     rank: MergeOrder,
     leaves: list[int],
     made: dict[tuple[int, int], tuple[float, int]],
 ) -> None:
     """Append the leaves of a token's tree to `leaves`, and add its merges to `made` by the leaves that they span."""
-    pending: list[tuple[int, int | None, float]] = [(number, None, 0)]
+    pending: list[tuple[int, int | None, float]] = [(id, None, 0)]
     while pending:
         current, begin, order = pending.pop()
         if begin is not None:  # both parts are there

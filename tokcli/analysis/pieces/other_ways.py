@@ -35,7 +35,7 @@ class TokenCovers:
     def __init__(self, encoding: Encoding) -> None:
         tokenizer = encoding.tokenizer
         unusual = tokenizer.token_kinds()
-        self._ids = {token: number for token, number in tokenizer.ranks().items() if token and number not in unusual}
+        self._ids = {token: id for token, id in tokenizer.ranks().items() if token and id not in unusual}
         self._longest = max(map(len, self._ids), default=0)
 
     def beside(self, data: bytes, ids: Sequence[int]) -> tuple[OtherWay, ...]:

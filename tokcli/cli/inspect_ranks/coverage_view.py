@@ -28,7 +28,7 @@ def show_coverage(request: InspectRequest, output: ShownOn) -> None:
     with streams.naming(source.shown):
         found = coverage_of(token_bytes, map(tokenizer.encode_part, tokenizer.read_parts(source.blocks(), REPLACING)))
     total = found.uses.total()
-    rows = [(number, count, count / total, found.scripts[number]) for number, count in found.uses.items()]
+    rows = [(id, count, count / total, found.scripts[id]) for id, count in found.uses.items()]
     rows.sort(key=lambda row: (-row[1], row[0]))
     used, known = len(rows), len(token_bytes)
     request.note(f"{grouped(total)} tokens use {grouped(used)} of {grouped(known)} ids ({used / max(1, known):.1%})")
@@ -53,8 +53,8 @@ def show_coverage(request: InspectRequest, output: ShownOn) -> None:
                 for name, cost in found.costs.items()
             ],
             "ids": [
-                {"id": number, "bytes_hex": token_bytes[number].hex(), "count": count, "script": script}
-                for number, count, _, script in rows
+                {"id": id, "bytes_hex": token_bytes[id].hex(), "count": count, "script": script}
+                for id, count, _, script in rows
             ],
         }
 

@@ -39,7 +39,7 @@ def show_found(request: InspectRequest, output: ShownOn) -> None:
     if asked.not_self:
         chosen = sorted(becomes)
     if asked.longest is not None:
-        sizes = {number: len(tokens[number]) for number in chosen}
+        sizes = {id: len(tokens[id]) for id in chosen}
         chosen = sorted(chosen, key=sizes.__getitem__, reverse=True)[: asked.longest]
     shown = min(len(chosen), listing.ROWS_ON_SCREEN) if output.is_terminal else len(chosen)
     rows = token_rows(encoding, chosen, shown)
@@ -60,11 +60,11 @@ def matching(tokens: Mapping[int, bytes], asked: InspectOptions) -> list[int]:
     chosen = sorted(tokens)
     if asked.prefix is not None:
         prefix = unescape(asked.prefix)
-        chosen = [number for number in chosen if tokens[number].startswith(prefix)]
+        chosen = [id for id in chosen if tokens[id].startswith(prefix)]
     if asked.not_utf8:
-        chosen = [number for number in chosen if not tokens[number].isascii() and not _is_utf8(tokens[number])]
+        chosen = [id for id in chosen if not tokens[id].isascii() and not _is_utf8(tokens[id])]
     if asked.grep is not None:
-        texts = {number: tokens[number].decode("utf-8", "replace") for number in chosen}
+        texts = {id: tokens[id].decode("utf-8", "replace") for id in chosen}
         chosen = found_in(texts, asked.grep, asked.timeout)
     return chosen
 

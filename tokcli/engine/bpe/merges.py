@@ -21,19 +21,19 @@ class ParentTable(NamedTuple):
     left: array[int]
     right: array[int]
 
-    def of(self, number: int) -> tuple[int, int] | None:
+    def of(self, id: int) -> tuple[int, int] | None:
         """Return the two ids that merge into an id; None where none do."""
-        if not 0 <= number < len(self.left) or self.left[number] == NO_PARENT:
+        if not 0 <= id < len(self.left) or self.left[id] == NO_PARENT:
             return None
-        return self.left[number], self.right[number]
+        return self.left[id], self.right[id]
 
-    def children(self, number: int) -> list[int]:
+    def children(self, id: int) -> list[int]:
         """Return the ids that an id is a parent of, in ascending order.
 
         >>> ParentTable(array("I", [NO_PARENT, 0, 0]), array("I", [NO_PARENT, 0, 1])).children(0)
         [1, 2]
         """
-        return [made for made, pair in enumerate(zip(self.left, self.right, strict=True)) if number in pair]
+        return [made for made, pair in enumerate(zip(self.left, self.right, strict=True)) if id in pair]
 
     def total(self) -> int:
         """Return the number of merges."""
@@ -46,8 +46,8 @@ class ParentTable(NamedTuple):
         ([1, 2], [0, 0], [0, 1])
         """
         left, right = self.left.tolist(), self.right.tolist()
-        made = [number for number, parent in enumerate(left) if parent != NO_PARENT]
-        return made, [left[number] for number in made], [right[number] for number in made]
+        made = [id for id, parent in enumerate(left) if parent != NO_PARENT]
+        return made, [left[id] for id in made], [right[id] for id in made]
 
     def in_order(self) -> Iterator[tuple[int, int, int]]:
         """Yield (id made, left, right) of every merge, ordered by the ids made."""
@@ -65,9 +65,9 @@ def one_by_one(ids: int, known: Iterable[int], parents_of: Callable[[int], tuple
     check_size(ids)
     empty = array("I", [NO_PARENT])
     left, right = empty * ids, empty * ids
-    for number in known:
-        if (pair := parents_of(number)) is not None:
-            left[number], right[number] = pair
+    for id in known:
+        if (pair := parents_of(id)) is not None:
+            left[id], right[id] = pair
     return ParentTable(left, right)
 
 

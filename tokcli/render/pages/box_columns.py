@@ -28,8 +28,8 @@ def add_box_of_table(packer: Packer, tables: BrowserTables, table: Mapping[int, 
     packer.add_bytes(
         "boxKinds",
         bytes(
-            _RANK if tables.ranks.get(token) == number else _WHOLE if tables.whole.get(token) == number else 0
-            for number, token in sorted(table.items())
+            _RANK if tables.ranks.get(token) == id else _WHOLE if tables.whole.get(token) == id else 0
+            for id, token in sorted(table.items())
         ),
     )
     return _add_rules(packer, tables)

@@ -84,21 +84,21 @@ class PageTokens:
     def pack(self, packer: Packer) -> dict[int, int]:
         """Add the columns of the table, and return the index of each id in it."""
         ids = sorted(self.tokens)
-        indexes = {number: index for index, number in enumerate(ids)}
+        indexes = {id: index for index, id in enumerate(ids)}
         left, right = [0] * len(ids), [0] * len(ids)  # index + 1 of each parent; 0 for a token without parents
-        for index, number in enumerate(ids):
-            pair = self.parents(number)
+        for index, id in enumerate(ids):
+            pair = self.parents(id)
             if pair is not None and pair[0] in indexes and pair[1] in indexes:
                 left[index], right[index] = indexes[pair[0]] + 1, indexes[pair[1]] + 1
-        data = [self.tokens[number] for number in ids]
+        data = [self.tokens[id] for id in ids]
         packer.add_numbers("ids", ids)
         packer.add_numbers("lengths", map(len, data))
         packer.add_bytes("tokens", b"".join(data))
         packer.add_numbers("left", left)
         packer.add_numbers("right", right)
-        packer.add_bytes("special", bytes(number in self.special for number in ids))
+        packer.add_bytes("special", bytes(id in self.special for id in ids))
         if self.scores:
-            packer.add_numbers("scores", (self.scores.get(number, 0.0) for number in ids), "floats")
+            packer.add_numbers("scores", (self.scores.get(id, 0.0) for id in ids), "floats")
         return indexes
 
 
@@ -110,9 +110,9 @@ def with_ancestors(ids: Iterable[int], parents: ParentsOf) -> dict[int, tuple[in
     """
     found: dict[int, tuple[int, int] | None] = {}
     waiting = list(dict.fromkeys(ids))
-    for number in waiting:  # the list grows while it is read
-        if number not in found:
-            found[number] = pair = parents(number)
+    for id in waiting:  # the list grows while it is read
+        if id not in found:
+            found[id] = pair = parents(id)
             waiting += pair or ()
     return found
 
@@ -136,7 +136,7 @@ def add_reencoded(packer: Packer, indexes: Mapping[int, int], becomes: Mapping[i
 
     Three columns: the tokens, how many others each becomes, and those others; all by their `indexes` in the table.
     """
-    packer.add_numbers("reencoded", [indexes[number] for number in becomes])
+    packer.add_numbers("reencoded", [indexes[id] for id in becomes])
     packer.add_numbers("reencodedCounts", map(len, becomes.values()))
     packer.add_numbers("reencodedTokens", [indexes[one] for ids in becomes.values() for one in ids])
 

@@ -47,7 +47,7 @@ def write_tokens(request: EncodeRequest, path: str) -> None:
         heading,
         encoding.name,
         summary(sequence, table.tokens),
-        pages.plain_text(table.tokens[number] for number in sequence),
+        pages.plain_text(table.tokens[id] for id in sequence),
     )
     pages.write(path, request.files_read, "encode", words, head, packer)
 
@@ -58,7 +58,7 @@ def summary(sequence: Sequence[int], tokens: Mapping[int, bytes]) -> str:
     >>> summary([5, 6, 5], {5: b"ab", 6: b"c"})
     '3 tokens, 2 different tokens, 5 bytes, 1.67 bytes per token'
     """
-    size = sum(len(tokens[number]) for number in sequence)
+    size = sum(len(tokens[id]) for id in sequence)
     ratio = f"{size / len(sequence):.2f} bytes per token" if sequence else "nothing to show"
     different = counted(len(set(sequence)), "different token")
     return ", ".join([counted(len(sequence), "token"), different, counted(size, "byte"), ratio])
