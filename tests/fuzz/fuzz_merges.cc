@@ -15,7 +15,7 @@ using Merge = tokcli::Vocabulary::Merge;
 namespace {
 
 constexpr std::string_view kLetters = "abcde";
-constexpr uint8_t kFindsWhole = 1, kDropsMissing = 2, kWithoutE = 4, kBackwards = 8, kMoreTokens = 16;
+constexpr uint8_t kIgnoreMerges = 1, kDropsMissing = 2, kWithoutE = 4, kBackwards = 8, kMoreTokens = 16;
 
 struct List {
   std::vector<std::string> tokens;  // their places are their ids
@@ -50,12 +50,12 @@ List list_of(Input& input, uint8_t flags) {
 }
 
 // The definition: join the neighbours that come first in the list, the leftmost of equals, until none are in it.
-Ids merge_by_list(const List& list, std::string_view piece, bool finds_whole) {
+Ids merge_by_list(const List& list, std::string_view piece, bool ignore_merges) {
   const auto id_of = [&](std::string_view text) {
     const auto found = std::ranges::find(list.tokens, text);
     return found == list.tokens.end() ? kNone : static_cast<uint32_t>(found - list.tokens.begin());
   };
-  if (finds_whole && id_of(piece) != kNone) return {id_of(piece)};
+  if (ignore_merges && id_of(piece) != kNone) return {id_of(piece)};
   Ids parts;
   for (const char letter : piece) parts.push_back(id_of({&letter, 1}));
   for (;;) {
@@ -81,7 +81,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::vector<tokcli::Token> table;
   for (uint32_t id = 0; id < list.tokens.size(); ++id)
     table.push_back({bytes_of(list.tokens[id]).data(), id, static_cast<uint32_t>(list.tokens[id].size())});
-  const auto ranked = tokcli::rank_merges(table, list.merges, flags & kFindsWhole, flags & kDropsMissing);
+  const auto ranked = tokcli::rank_merges(table, list.merges, flags & kIgnoreMerges, flags & kDropsMissing);
   if (!ranked) return 0;
   tokcli::Vocabulary vocabulary;
   CLAIM(vocabulary.open(ranked->image) && vocabulary.drops_missing() == ((flags & kDropsMissing) != 0));
@@ -89,7 +89,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   for (std::string piece; input.left > 0; piece.clear()) {
     for (uint8_t byte; input.left > 0 && kLetters.find(static_cast<char>(byte = static_cast<uint8_t>(input.byte() % 8 + 'a'))) != std::string_view::npos;)
       piece += static_cast<char>(byte);
-    Ids expected = merge_by_list(list, piece, flags & kFindsWhole);
+    Ids expected = merge_by_list(list, piece, flags & kIgnoreMerges);
     const bool misses = std::erase(expected, kNone) > 0;
     tokcli::IdBuffer ids;
     const tokcli::Result result = encoder.encode_piece(bytes_of(piece), &ids);

@@ -77,7 +77,7 @@ def _of_rules(encoding: Encoding, rules: TextTokenizer) -> BrowserTables | None:
     whole = {token: one for one, token in encoding.tokenizer.token_bytes().items() if one not in taken and token}
     always = {token: one for token, one in shortcut.added.items() if token not in rules.special_tokens}
     made = BrowserTables(
-        ranks, whole if rules.finds_whole else {}, "", special, always, shortcut.unsafe, shortcut.form,
+        ranks, whole if rules.ignore_merges else {}, "", special, always, shortcut.unsafe, shortcut.form,
         inert_ranges() if shortcut.form else (),
     )  # fmt: skip
     return _checked(shortcut.pat_str, made)

@@ -397,7 +397,7 @@ def merge_ids(
     """
 
 def rank_merges(
-    texts: list[str], ids: Buffer, merges: Buffer, finds_whole: bool, drops_missing: bool, /
+    texts: list[str], ids: Buffer, merges: Buffer, ignore_merges: bool, drops_missing: bool, /
 ) -> tuple[bytes, bytes, bytes, bytes, bytes] | None:
     """Return the ranks that do what a list of merges does; None where no ranks do.
 

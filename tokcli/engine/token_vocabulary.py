@@ -92,7 +92,7 @@ class TokenVocabulary(Protocol):
         return "merges"
 
     @property
-    def finds_whole(self) -> bool:
+    def ignore_merges(self) -> bool:
         """Whether a piece that is a token becomes that token without merging."""
         return False
 

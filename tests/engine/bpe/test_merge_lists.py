@@ -103,9 +103,9 @@ LETTERS = st.text("abc", min_size=2, max_size=5)
     texts=st.lists(LETTERS, max_size=8, unique=True),
     order=st.randoms(use_true_random=False),
     missing=st.integers(0, 3),
-    finds_whole=st.booleans(),
+    ignore_merges=st.booleans(),
 )
-def test_ranks_of_texts_are_found_alike(texts: list[str], order: Any, missing: int, finds_whole: bool) -> None:
+def test_ranks_of_texts_are_found_alike(texts: list[str], order: Any, missing: int, ignore_merges: bool) -> None:
     singles = [CHAR_OF[byte] for byte in range(256) if not (missing and byte in (99, 200, 254)[:missing])]
     ids = {text: number for number, text in enumerate([*singles, "<not in the alphabet>\u3042", *texts])}
     triples = [
@@ -117,8 +117,8 @@ def test_ranks_of_texts_are_found_alike(texts: list[str], order: Any, missing: i
     if order.random() < 0.3:
         order.shuffle(triples)
     merges = array("I", [number for triple in triples for number in triple])
-    found = ranks_of_texts(ids, merges, finds_whole=finds_whole)
-    expected: Ranked | None = in_python(lambda: ranks_of_texts(ids, merges, finds_whole=finds_whole))
+    found = ranks_of_texts(ids, merges, ignore_merges=ignore_merges)
+    expected: Ranked | None = in_python(lambda: ranks_of_texts(ids, merges, ignore_merges=ignore_merges))
     if found is None or expected is None:
         assert found is expected
         return
@@ -133,7 +133,7 @@ def test_ranks_of_texts_are_found_alike(texts: list[str], order: Any, missing: i
 
 def test_ids_too_large_for_an_image_still_have_ranks() -> None:
     ids = {CHAR_OF[byte]: byte for byte in range(256)} | {"ab": 1 << 25}
-    found = ranks_of_texts(ids, array("I", [97, 98, 1 << 25]), finds_whole=False)
+    found = ranks_of_texts(ids, array("I", [97, 98, 1 << 25]), ignore_merges=False)
     assert found is not None
     assert found.ranks[b"ab"] == 1 << 25
     with pytest.raises(ValueError):

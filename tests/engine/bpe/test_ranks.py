@@ -58,21 +58,24 @@ def made_by(found: list[tuple[int, int]]) -> tuple[dict[int, bytes], list[tuple[
 
 @examples(400)
 @given(
-    found=pairs(), order=st.randoms(use_true_random=False), text=st.text("abc", max_size=24), finds_whole=st.booleans()
+    found=pairs(),
+    order=st.randoms(use_true_random=False),
+    text=st.text("abc", max_size=24),
+    ignore_merges=st.booleans(),
 )
 def test_merges_in_any_order_are_ranks_only_where_these_merge_alike(
-    found: list[tuple[int, int]], order: random.Random, text: str, finds_whole: bool
+    found: list[tuple[int, int]], order: random.Random, text: str, ignore_merges: bool
 ) -> None:
     tokens, merges = made_by(found)
     order.shuffle(merges)  # so that parts are made after what they make
     everything = tokens | {byte: bytes([byte]) for byte in range(256) if byte not in tokens}
-    ranked = ranks_of_merges(everything, merges, finds_whole=finds_whole)
+    ranked = ranks_of_merges(everything, merges, ignore_merges=ignore_merges)
     assert live_merges(everything, merges) == live_merges_by_python(everything, merges)
     if ranked is None or not text:
         return
     pieces = {a << SHIFT | b: (rank, made) for rank, (a, b, made) in enumerate(merges)}
     by_pairs = [number for number, _ in merge([(byte, 1) for byte in text.encode()], pieces)]
-    whole = {token: number for number, token in everything.items()}.get(text.encode()) if finds_whole else None
+    whole = {token: number for number, token in everything.items()}.get(text.encode()) if ignore_merges else None
     expected = by_pairs if whole is None else [whole]
     if text.encode() not in ranked.whole_only and not any(token in text.encode() for token in ranked.whole_only):
         assert encode_piece(ranked.ranks, text.encode()) == expected
@@ -83,7 +86,7 @@ def test_merges_in_any_order_are_ranks_only_where_these_merge_alike(
 
 def test_tokens_too_long_to_be_tried_have_no_ranks() -> None:
     tokens = {byte: bytes([byte]) for byte in range(256)} | {300: b"a" * 60_000}
-    assert ranks_of_merges(tokens, [(97, 97, 300)], finds_whole=False) is None
+    assert ranks_of_merges(tokens, [(97, 97, 300)], ignore_merges=False) is None
 
 
 BYTES = {byte: bytes([byte]) for byte in range(256)}
@@ -116,19 +119,19 @@ def by_pairs(merges: Merges, text: bytes) -> list[int]:
 
 
 @examples(600)
-@given(vocabulary=tokens_and_merges(), text=st.text("ab", min_size=1, max_size=16), finds_whole=st.booleans())
+@given(vocabulary=tokens_and_merges(), text=st.text("ab", min_size=1, max_size=16), ignore_merges=st.booleans())
 def test_ranks_merge_as_the_list_of_merges_does(
-    vocabulary: tuple[dict[int, bytes], Merges], text: str, finds_whole: bool
+    vocabulary: tuple[dict[int, bytes], Merges], text: str, ignore_merges: bool
 ) -> None:
     tokens, merges = vocabulary
-    found = ranks_of_merges(tokens, merges, finds_whole=finds_whole)
+    found = ranks_of_merges(tokens, merges, ignore_merges=ignore_merges)
     if found is None:
         return
     ranks, whole_only = found.ranks, found.whole_only
     piece = text.encode()
     if any(token in piece for token in whole_only):
         return
-    whole = {token: number for number, token in tokens.items()}.get(piece) if finds_whole else None
+    whole = {token: number for number, token in tokens.items()}.get(piece) if ignore_merges else None
     assert encode_piece(ranks, piece) == (by_pairs(merges, piece) if whole is None else [whole])
 
 
@@ -136,5 +139,5 @@ def test_a_token_may_come_of_one_that_has_a_later_rank() -> None:
     tokens = BYTES | {256: b"ab", 257: b"abcd", 258: b"cd"}  # as Llama 3 has "\u3057\u3066\u3044\u308b"
     merges = [(97, 98, 256), (256, 258, 257), (99, 100, 258)]
     assert by_pairs(merges, b"xabcd") == [120, 257]
-    found = ranks_of_merges(tokens, merges, finds_whole=False)
+    found = ranks_of_merges(tokens, merges, ignore_merges=False)
     assert found is None or encode_piece(found.ranks, b"xabcd") == [120, 257]

@@ -51,7 +51,7 @@ def read_steps(
             )
         ids = tuple(found)
         merged = tokenizer.merge_steps(piece)
-        at_once = len(ids) == 1 and (kind == "pieces" or tokenizer.finds_whole)
+        at_once = len(ids) == 1 and (kind == "pieces" or tokenizer.ignore_merges)
         if merged is not None:
             steps = tuple(merged)
         elif kind == "merges" and not at_once:

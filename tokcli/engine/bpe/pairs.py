@@ -112,11 +112,6 @@ class PairBpe:
     model_kind: ClassVar[ModelKind] = "merges"
     why_no_ranks: ClassVar[str] = ""
 
-    @property
-    def finds_whole(self) -> bool:
-        """Whether a piece that is a token is taken without merging."""
-        return self.ignore_merges
-
     def merge_order(self) -> MergeOrder:
         """Return a function that gives the rank of the merge of two ids into a third."""
         merges = self._table
@@ -174,7 +169,7 @@ class PairBpe:
 
     def ranks(self) -> Ranked | None:
         """Return the model as ranks of the bytes that its characters stand for; None if ranks cannot express it."""
-        return ranks_of_texts(self.ids, in_order(self.merges), finds_whole=self.ignore_merges)
+        return ranks_of_texts(self.ids, in_order(self.merges), ignore_merges=self.ignore_merges)
 
     @cached_property
     def _table(self) -> PairMerges:

@@ -111,11 +111,11 @@ def ranks_of_pairs(pairs: Sequence[tuple[int, int]]) -> dict[bytes, int] | None:
 
 
 def ranks_of_merges(
-    tokens: Mapping[int, bytes], merges: Sequence[Merge], *, finds_whole: bool, drops_missing: bool = False
+    tokens: Mapping[int, bytes], merges: Sequence[Merge], *, ignore_merges: bool, drops_missing: bool = False
 ) -> Ranked | None:
     """Return the ranks for tokens (bytes by id) and merges in order; None if no ranks merge alike.
 
-    Tokens that nothing finds are left out. `finds_whole`: pieces are looked up before merging.
+    Tokens that nothing finds are left out. `ignore_merges`: pieces are looked up before merging.
     """
     singles = {number: token[0] for number, token in tokens.items() if len(token) == 1}
     missing = frozenset(range(256)).difference(singles.values())
@@ -131,7 +131,7 @@ def ranks_of_merges(
         return None
     if any(tokens[left] + tokens[right] != tokens[number] for left, right, number in live):
         return None
-    if not finds_whole:
+    if not ignore_merges:
         return _ranked(ranks, {}, live, missing, drops_missing)
     unmade = {token: number for number, token in tokens.items() if token and token not in ranks}
     ranks |= unmade
@@ -161,13 +161,13 @@ def _ranked(
 
 
 def ranks_of_texts(
-    ids: Mapping[str, int], merges: array[int], *, finds_whole: bool, drops_missing: bool = False
+    ids: Mapping[str, int], merges: array[int], *, ignore_merges: bool, drops_missing: bool = False
 ) -> Ranked | None:
     """Return the ranks for tokens that are texts in GPT-2's alphabet; None if no ranks merge alike.
 
     `merges` has three ids for each: left, right, made. Texts that are not in the alphabet are not tokens.
 
-    >>> found = ranks_of_texts({"a": 0, "b": 1, "ab": 2, "<\u2581>": 3}, array("I", [0, 1, 2]), finds_whole=False)
+    >>> found = ranks_of_texts({"a": 0, "b": 1, "ab": 2, "<\u2581>": 3}, array("I", [0, 1, 2]), ignore_merges=False)
     >>> found.ranks, len(found.missing)
     ({b'a': 0, b'b': 1, b'ab': 2}, 254)
     """
@@ -175,7 +175,7 @@ def ranks_of_texts(
     try:
         if native is not None:
             numbers = array("I", ids.values())
-            made = native.rank_merges(list(ids), numbers, merges, finds_whole, drops_missing)
+            made = native.rank_merges(list(ids), numbers, merges, ignore_merges, drops_missing)
     except (ValueError, OverflowError):
         native = None  # too much for an image
     if native is None:
@@ -183,7 +183,7 @@ def ranks_of_texts(
         tokens = {number: data for number, data in found if data is not None}
         triples = list(zip(merges[::3], merges[1::3], merges[2::3], strict=True))
         drops_missing &= backend.native() is not None
-        return ranks_of_merges(tokens, triples, finds_whole=finds_whole, drops_missing=drops_missing)
+        return ranks_of_merges(tokens, triples, ignore_merges=ignore_merges, drops_missing=drops_missing)
     if made is None:
         return None
     image, ranked, whole, live, missing = made

@@ -82,7 +82,7 @@ class LlamaCpp(LlamaVocabulary, HasTwin, TextTokenizer):
         return [] if self.pre is None else [("pre-tokenizer of llama.cpp", self.pre)]
 
     @property
-    def finds_whole(self) -> bool:
+    def ignore_merges(self) -> bool:
         """Whether a piece that is a token becomes that token without merging."""
         return self.pre is not None and self.pre.ignore_merges
 

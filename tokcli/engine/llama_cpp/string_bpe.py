@@ -104,7 +104,7 @@ class StringBpe:
         merges = in_order(self._listed)
         if max(merges[2::3], default=0) >= self._size:
             return None
-        return ranks_of_texts(self._ids, merges, finds_whole=self._pre.ignore_merges, drops_missing=self.is_closed)
+        return ranks_of_texts(self._ids, merges, ignore_merges=self._pre.ignore_merges, drops_missing=self.is_closed)
 
     def parents(self, text: str) -> tuple[int, int] | None:
         """Return the two ids that merge into a token; None if none do."""

@@ -68,7 +68,7 @@ class MinBpe(TextTokenizer):
         if self._hides_specials:
             return None
         merges = [(left, right, number) for number, (left, right) in enumerate(self.pairs, BYTES)]
-        ranked = ranks_of_merges(dict(enumerate(self.tokens)), merges, finds_whole=False)
+        ranked = ranks_of_merges(dict(enumerate(self.tokens)), merges, ignore_merges=False)
         return None if ranked is None else shortcut_from_ranks(self.pattern or ALL, ranked, self.special_tokens)
 
     @property

@@ -40,7 +40,7 @@ class Model(Protocol):
         """The way to find tokens: by merging, on the best path, or by looking pieces up."""
 
     @property
-    def finds_whole(self) -> bool:
+    def ignore_merges(self) -> bool:
         """Whether a piece that is a token is taken without merging."""
 
     def merge_order(self) -> MergeOrder | None:
@@ -60,7 +60,7 @@ class Model(Protocol):
 class NeverMerges:
     """A base of models that do not merge, so that tokens have no parents. Subclasses define `ids` and `tokens`."""
 
-    finds_whole: ClassVar[bool] = False
+    ignore_merges: ClassVar[bool] = False
 
     def tokenize(self: Model, piece: str) -> tuple[int, ...]:
         """Return the ids of a piece."""

@@ -303,9 +303,9 @@ class Pipeline(HasTwin, TextTokenizer):
         return self.model.model_kind
 
     @property
-    def finds_whole(self) -> bool:
+    def ignore_merges(self) -> bool:
         """Whether a piece that is a token is taken without merging."""
-        return self.model.finds_whole
+        return self.model.ignore_merges
 
     def merge_order(self) -> MergeOrder | None:
         """Return a function that gives the rank of the merge of two ids into a third; None if nothing merges."""

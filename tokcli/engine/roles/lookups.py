@@ -135,9 +135,9 @@ class Lookups(TokenVocabulary):
         return self.inner.whole.model_kind
 
     @property
-    def finds_whole(self) -> bool:
+    def ignore_merges(self) -> bool:
         """Whether a piece that is a token becomes that token without merging."""
-        return self.inner.whole.finds_whole
+        return self.inner.whole.ignore_merges
 
     def merge_order(self) -> MergeOrder | None:
         """Return the function that gives the rank of a merge; None for a model that does not merge."""

@@ -60,7 +60,7 @@ class RankVocabulary(TextTokenizer):
     max_id: int
     is_byte_level = True
     decodes_context_free = True
-    finds_whole = True
+    ignore_merges = True
 
     def __init__(
         self,

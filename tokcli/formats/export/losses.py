@@ -58,7 +58,7 @@ def contents_of(encoding: Encoding) -> Contents:
         return _contents_of_rules(encoding, rules)
     ranks = encoding._mergeable_ranks
     made = ExportVocabulary(
-        ranks, _merges(encoding, ranks), encoding._pat_str, encoding._special_tokens, finds_whole=True
+        ranks, _merges(encoding, ranks), encoding._pat_str, encoding._special_tokens, ignore_merges=True
     )
     return Contents(made)
 
@@ -84,7 +84,7 @@ def _contents_of_rules(encoding: Encoding, rules: TextTokenizer) -> Contents:
         shortcut.pat_str,
         shortcut.added,
         unmade={token: id for id, token in encoding.tokenizer.token_bytes().items() if id not in taken},
-        finds_whole=rules.finds_whole,
+        ignore_merges=rules.ignore_merges,
         normalizer=shortcut.form,
         not_special=frozenset(shortcut.added.keys() - rules.special_tokens.keys()),
     )
@@ -115,7 +115,7 @@ def _losses(made: ExportVocabulary, form: str) -> list[str]:
 def _lost_in_ranks(made: ExportVocabulary) -> list[str]:
     return [
         _normalizer(made),
-        _tokens("tokens that only a whole piece becomes", list(made.unmade) if made.finds_whole else []),
+        _tokens("tokens that only a whole piece becomes", list(made.unmade) if made.ignore_merges else []),
     ]
 
 

@@ -64,7 +64,7 @@ def format_huggingface(made: ExportVocabulary) -> bytes:
 
 def _ignores_merges(made: ExportVocabulary) -> bool:
     """Return whether a piece may become a token that no merge makes."""
-    return made.finds_whole and len(made.merges) < sum(len(t) > 1 for t in (*made.mergeable_ranks, *made.unmade))
+    return made.ignore_merges and len(made.merges) < sum(len(t) > 1 for t in (*made.mergeable_ranks, *made.unmade))
 
 
 # --- ids -------------------------------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ _CHARACTERS = {byte: char for char, byte in byte_alphabet().items()}
 class ExportVocabulary(NamedTuple):
     """A vocabulary to write, learnt or read. `merges` are (left, right), in the order of the tokens that they make.
 
-    `unmade` are tokens beside the ranks: a piece that equals one becomes that token if `finds_whole`, and no piece does
+    `unmade` are tokens beside the ranks: a piece that equals one becomes that token if `ignore_merges`, and no piece does
     otherwise. `normalizer` is NFC, NFD, NFKC or NFKD. `not_special` names those of `special_tokens` that are found in
     any text, as added tokens that are not special.
     """
@@ -33,7 +33,7 @@ class ExportVocabulary(NamedTuple):
     pat_str: str
     special_tokens: Mapping[str, int]
     unmade: Mapping[bytes, int] = MappingProxyType({})
-    finds_whole: bool = False
+    ignore_merges: bool = False
     normalizer: str | None = None
     not_special: frozenset[str] = frozenset()
 

@@ -92,7 +92,7 @@ std::vector<uint32_t> live_merges(std::span<const Token> tokens, std::span<const
 }
 
 std::optional<RankedMerges> rank_merges(std::span<const Token> tokens, std::span<const Vocabulary::Merge> merges,
-                                        bool finds_whole, bool drops_missing) {
+                                        bool ignore_merges, bool drops_missing) {
   RankedMerges found;
   uint32_t most = 0;
   for (const Token& token : tokens) most = std::max(most, token.id);
@@ -123,7 +123,7 @@ std::optional<RankedMerges> rank_merges(std::span<const Token> tokens, std::span
   all.reserve(tokens.size());
   for (const Token* token : ranked) all.push_back(*token);
   const size_t made_count = all.size();
-  if (finds_whole) {
+  if (ignore_merges) {
     for (const Token& token : tokens) {
       if (token.size > 0 && !has_rank[token.id]) all.push_back(token);
     }

@@ -29,9 +29,9 @@ struct RankedMerges {
 };
 
 // Returns the ranks that do what a list of merges does, for tokens with distinct bytes; nothing where ranks cannot.
-// `finds_whole`: a piece that is a token is not merged. `drops_missing`: see image_builder.h. Throws
+// `ignore_merges`: a piece that is a token is not merged. `drops_missing`: see image_builder.h. Throws
 // std::length_error as live_merges does, and std::invalid_argument where there is no image of these tokens.
 std::optional<RankedMerges> rank_merges(std::span<const Token> tokens, std::span<const Vocabulary::Merge> merges,
-                                        bool finds_whole, bool drops_missing = false);
+                                        bool ignore_merges, bool drops_missing = false);
 
 }  // namespace tokcli

@@ -109,7 +109,7 @@ nb::bytes live(nb::handle blob, nb::handle sizes, nb::handle ids, nb::handle giv
   return to_bytes(found);
 }
 
-nb::object rank(nb::list given, nb::handle numbers, nb::handle merges, bool finds_whole, bool drops_missing) {
+nb::object rank(nb::list given, nb::handle numbers, nb::handle merges, bool ignore_merges, bool drops_missing) {
   const Texts texts(given, numbers);
   const std::vector<Vocabulary::Merge> listed = merges_in(merges);
   std::optional<RankedMerges> found;
@@ -125,7 +125,7 @@ nb::object rank(nb::list given, nb::handle numbers, nb::handle merges, bool find
         tokens.push_back({blob.data() + begin, texts.ids[i], static_cast<uint32_t>(blob.size() - begin)});
       else blob.resize(begin);
     }
-    found = rank_merges(tokens, listed, finds_whole, drops_missing);
+    found = rank_merges(tokens, listed, ignore_merges, drops_missing);
   }
   if (!found) return nb::none();
   std::vector<uint8_t> missing;
