@@ -23,9 +23,9 @@ _CHARACTERS = {byte: char for char, byte in byte_alphabet().items()}
 class ExportVocabulary(NamedTuple):
     """A vocabulary to write, learnt or read. `merges` are (left, right), in the order of the tokens that they make.
 
-    `unmade` are tokens beside the ranks: a piece that equals one becomes that token if `ignore_merges`, and no piece does
-    otherwise. `normalizer` is NFC, NFD, NFKC or NFKD. `not_special` names those of `special_tokens` that are found in
-    any text, as added tokens that are not special.
+    `unmade` are tokens beside the ranks: a piece that equals one becomes that token if `ignore_merges`, and no piece
+    does otherwise. `normalizer` is NFC, NFD, NFKC or NFKD. `not_special` names those of `special_tokens` that are found
+    in any text, as added tokens that are not special.
     """
 
     mergeable_ranks: Mapping[bytes, int]
