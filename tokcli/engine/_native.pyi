@@ -446,12 +446,15 @@ class TextModel:
         made: Buffer,
         has_unknown: bool,
         fuses: bool,
-        whole_first: bool,
+        whole_first: SupportsIndex,
         prefix: Buffer,
         suffix: Buffer,
         /,
     ) -> None:
-        """Use BPE by a list of merges: a pair (uint64: the left id above the right one), a rank and an id for each."""
+        """Use BPE by a list of merges: a pair (uint64: the left id above the right one), a rank and an id for each.
+
+        `whole_first`: 0, or a piece that is a token is not merged: 1 any piece, 2 one of newlines.
+        """
     def use_word_piece(self, prefix: Buffer, max_chars: SupportsIndex, /) -> None:
         """Use WordPiece; tokens that continue a word begin with `prefix`."""
     def use_whole(self, by_character: bool, /) -> None:

@@ -206,6 +206,34 @@ def test_a_shortcut_holds_for_text_without_exceptional_characters() -> None:
         assert shortcut.holds_for(text) is not bool(exceptional.search(text))
 
 
+@needs_native
+@pytest.mark.parametrize("pre", ["gemma4", "sarvam-moe"])
+def test_lines_of_texts_that_are_no_bytes_are_merged_natively(pre: str) -> None:
+    rnd = random.Random(9)
+    letters = [*"abcdehot\u2581.\u0301\u4e2d", "\n"]
+    for _ in range(12):
+        merges, made = [], [*letters]
+        for _ in range(60):
+            pair = rnd.choice(made), rnd.choice(made)
+            if "".join(pair) not in made:
+                merges.append(pair)
+                made.append("".join(pair))
+        made += {"\n\n", "\n\n\n", "\n" * 7}.difference(made)
+        kept = [*(f"<0x{byte:02X}>" for byte in range(256)), *made]
+        tokenizer = LlamaCpp(
+            "gpt2", kept, [0.0] * len(kept), [NORMAL] * len(kept), LlamaSettings(), PRE_TYPES[pre], merges
+        )
+        twin, model = tokenizer.native_model, tokenizer.model
+        assert twin is not None
+        for _ in range(40):
+            text = "".join(
+                rnd.choices(
+                    [*letters, " ", "the", "\n\n", "\n" * 7, "\xe9", "\U0001f600", "  ", " a"], k=rnd.randrange(60)
+                )
+            )
+            assert twin.encode(text, frozenset()) == list(model.encode(text)), ascii(text)
+
+
 ADDED = ["<ab>", "b>cd>", "<a", "  ", "    ", "\t", "<x>", "cd"]
 
 

@@ -6,8 +6,10 @@ from array import array
 
 from tokcli.engine.bindings.stages import use_ranks
 from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE
+from tokcli.engine.bpe.pairs import PairBpe
 from tokcli.engine.llama_cpp.fragment_models import LlamaSpm, Rwkv
 from tokcli.engine.llama_cpp.native_cuts import native_cuts
+from tokcli.engine.llama_cpp.patterns import PreType
 from tokcli.engine.llama_cpp.string_bpe import WordsByMerges
 from tokcli.engine.llama_cpp.ugm import LlamaUnigram
 from tokcli.engine.llama_cpp.words import LlamaWords, word_ranges
@@ -33,6 +35,8 @@ def twin_of_spm(model: LlamaSpm) -> NativeText:
 
 def twin_of_merges(model: WordsByMerges) -> NativeText | None:
     """Build the twin of BPE by merges; None where ranks do not merge alike, or bytes lack that are not left out."""
+    if (pairs := model.pairs) is not None:
+        return _twin_of_lines(pairs, model.pre)
     ranked = model.ranked
     if ranked is None or (ranked.missing and not ranked.drops_missing):
         return None
@@ -40,6 +44,17 @@ def twin_of_merges(model: WordsByMerges) -> NativeText | None:
     spec, made = RanksSpec(ranked.max_id, ()), native.model_of({})
     use_ranks(made, spec, image, programs)
     return NativeText(made, vocabulary_image=image, ranks=spec, programs=programs)
+
+
+def _twin_of_lines(pairs: PairBpe, pre: PreType) -> NativeText:
+    """Return the twin of merges of texts, in lines and runs of newlines."""
+    from tokcli.engine.bindings.pipelines import pair_model  # for these few files only
+
+    made = pair_model(pairs, native.LINES_WHOLE if pre.lines_whole else native.NEVER_WHOLE)
+    if pre.escape_whitespaces:
+        made.add_step(native.REPLACE, b" ", VISIBLE_SPACE.encode(), False, False)
+    made.set_groups([("character", ord("\n"), "Contiguous")])
+    return NativeText(made)
 
 
 def twin_of_words(model: LlamaWords) -> NativeText:

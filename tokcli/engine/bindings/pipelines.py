@@ -118,7 +118,7 @@ def _model(model: Model, ranks: tuple[RanksSpec, bytes] | None) -> _native.TextM
         made = native.model_of({})
         return made if use_ranks(made, *ranks) else None
     if isinstance(model, PairBpe):
-        return _pair_bpe(model)
+        return pair_model(model, native.ANY_WHOLE if model.ignore_merges else native.NEVER_WHOLE)
     if isinstance(model, Unigram):
         return _unigram(model)
     if isinstance(model, WordPiece):
@@ -135,7 +135,8 @@ def _model(model: Model, ranks: tuple[RanksSpec, bytes] | None) -> _native.TextM
     return made
 
 
-def _pair_bpe(model: PairBpe) -> _native.TextModel:
+def pair_model(model: PairBpe, whole_first: int) -> _native.TextModel:
+    """Return the native model of merges; `whole_first` says which pieces become the token that they are."""
     ids = model.ids
     made = native.model_of(ids)
     by_bytes = _byte_ids(ids) if model.byte_fallback else array("I")
@@ -153,7 +154,7 @@ def _pair_bpe(model: PairBpe) -> _native.TextModel:
         results,
         has_unknown,
         model.fuse_unk,
-        model.ignore_merges,
+        whole_first,
         model.prefix.encode(),
         model.suffix.encode(),
     )

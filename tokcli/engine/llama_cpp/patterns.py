@@ -49,7 +49,7 @@ _O200K = (
     rf"|[^\r\n\p{{L}}\p{{N}}]?{_UPPERS}+{_LOWERS}*{_CONTRACTIONS}?"
 )
 _NOT_PUNCTUATION = " ?[^(\\s|.,!?\u2026\u3002\uff0c\u3001\u0964\u06d4\u060c)]+"
-_LINES = r"[^\n]+|[\n]+"
+LINES = r"[^\n]+|[\n]+"
 # Not patterns: cutter.py has a function for them. Runs of digits are cut in threes, counted from the end. THOUSANDS is
 # (?=(\d{3})+(?!\d)) in llama.cpp, which takes no text: it cuts before each three of ASCII digits.
 DIGITS_FROM_THE_RIGHT, THOUSANDS = "digits from the right", "thousands"
@@ -173,7 +173,7 @@ PRE_TYPES: dict[str, PreType] = {
     ),
     **_rows(
         "gemma4 granite-embed-multi-311m",
-        _LINES,
+        LINES,
         byte_encode=False,
         escape_whitespaces=True,
         add_bos=True,
@@ -182,7 +182,7 @@ PRE_TYPES: dict[str, PreType] = {
     ),
     **_rows(
         "sarvam-moe",
-        _LINES,
+        LINES,
         byte_encode=False,
         escape_whitespaces=True,
         clean_spaces=False,
@@ -234,7 +234,7 @@ PRE_TYPES: dict[str, PreType] = {
         _DEEPSEEK,
         clean_spaces=False,
     ),
-    **_rows("laguna", _LINES, _QWEN2, clean_spaces=False),
+    **_rows("laguna", LINES, _QWEN2, clean_spaces=False),
     **_rows(
         "exaone-moe",
         rf"{_CONTRACTIONS}|[^\r\n\p{{L}}\p{{N}}]?(?:\p{{L}}\p{{M}}*(?: \p{{L}}\p{{M}}*)*)+|\p{{N}}"

@@ -8,13 +8,13 @@ from typing import overload
 
 from tokcli.engine.bpe.bpe import BoundedCache, Join, MergeOrder
 from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE, byte_token, to_byte_chars
-from tokcli.engine.bpe.pairs import SHIFT, MergeList, PairMerges, in_order, last_two_ids, merge
+from tokcli.engine.bpe.pairs import SHIFT, MergeList, PairBpe, PairMerges, in_order, last_two_ids, merge
 from tokcli.engine.bpe.ranks import Ranked, ranks_of_texts
 from tokcli.engine.llama_cpp.characters import changed_ranges
 from tokcli.engine.llama_cpp.cutter import Cutter
 from tokcli.engine.llama_cpp.fragment_models import FragmentModel
 from tokcli.engine.llama_cpp.native_cuts import native_cuts
-from tokcli.engine.llama_cpp.patterns import PreType
+from tokcli.engine.llama_cpp.patterns import LINES, PreType
 from tokcli.engine.llama_cpp.settings import FOUND, LlamaSettings, may_overlap
 from tokcli.engine.llama_cpp.vocabulary import LlamaVocabulary
 from tokcli.engine.llama_cpp.words import white_space_words
@@ -98,6 +98,13 @@ class StringBpe:
     def is_closed(self) -> bool:
         """Whether merges are of tokens only: then a character without a token merges with nothing and is dropped."""
         return len(self._numbers) == self._size and "" not in self._ids
+
+    def as_pairs(self) -> PairBpe | None:
+        """Return the model as merges of tokens that are texts; None where merges make or take other texts or bytes."""
+        by_bytes = {self._ids.get(byte_token(byte)) for byte in range(256)}
+        merges = in_order(self._listed)
+        is_alike = self.is_closed and not self._pre.byte_encode and None not in by_bytes and by_bytes.isdisjoint(merges)
+        return PairBpe(self._ids, self._listed, byte_fallback=True) if is_alike else None
 
     def ranks(self) -> Ranked | None:
         """Return the model as ranks of bytes; None if ranks cannot express it."""
@@ -184,6 +191,12 @@ class WordsByMerges(FragmentModel):
         if not self._settings.whitespace_words:
             return self._bpe.tokenize(text)
         return [n for word in white_space_words(text, self._settings.lowercase) for n in self._bpe.tokenize(word)]
+
+    @property
+    def pairs(self) -> PairBpe | None:
+        """The model as merges of tokens, if these are texts and not bytes, and what they merge are lines; else None."""
+        is_of_lines = self.pre.patterns == (LINES,) and not (self.pre.ignore_merges or self._settings.whitespace_words)
+        return self._bpe.as_pairs() if is_of_lines else None
 
     def split(self, text: str) -> list[str]:
         """Return the words of a text as they occur in it."""

@@ -85,10 +85,10 @@ void PyTextModel::use_pieces(nb::handle orders, nb::handle kept) {
   model_.models.pieces.build(std::move(all), {flags.begin(), flags.end()});
   use(Models::Used::kPieces);
 }
-void PyTextModel::use_pairs(nb::handle pairs, nb::handle ranks, nb::handle made, bool has_unknown, bool fuses, bool whole_first,
+void PyTextModel::use_pairs(nb::handle pairs, nb::handle ranks, nb::handle made, bool has_unknown, bool fuses, Number<int> whole_first,
                nb::handle prefix, nb::handle suffix) {
   const Change change(*this);
-  model_.whole_first = whole_first;
+  model_.whole_first = choice_of<WholeFirst>(whole_first, 3);
   const auto all = items_of<uint64_t>(pairs);
   const auto order = items_of<uint32_t>(ranks), results = items_of<uint32_t>(made);
   if (all.size() != order.size() || all.size() != results.size())

@@ -104,6 +104,8 @@ struct Refusal {
 enum class MetaspacePrefix : uint8_t { kNever, kAlways, kFirst };
 // Where pieces are cut into words: nowhere, before each space, or wherever no token crosses.
 enum class WordCut : uint8_t { kNowhere, kAtSpaces, kWherePossible };
+// Which pieces become the token that they are, without a merge: none, all, or those of newlines.
+enum class WholeFirst : uint8_t { kNever, kAlways, kLines };
 // What a sum of scores goes through: one word; or the whole text, in 32 or 64 bits (Unigram).
 enum class Sums : uint8_t { kPerWord, kPerText32, kPerText64 };
 
@@ -174,7 +176,7 @@ struct TextModel {
   RankModel ranks;                   // the model of Used::kRanks; set again once an image was opened
   Sums sums = Sums::kPerWord;
   WordCut word_cut = WordCut::kNowhere;
-  bool whole_first = false;        // a piece that is a token is that token
+  WholeFirst whole_first = WholeFirst::kNever;
   bool cuts_before_known = false;  // words are cut only before characters that are tokens
   bool joins_unknown = false;      // unknown words that follow each other are one id
   PairFilter pairs;
@@ -198,7 +200,8 @@ struct TextModel {
     models.fields(archive);
     archive.choice(sums, 3);
     archive.choice(word_cut, 3);
-    for (bool* flag : {&whole_first, &cuts_before_known, &joins_unknown, &has_classes, &has_metaspace, &metaspace_splits,
+    archive.choice(whole_first, 3);
+    for (bool* flag : {&cuts_before_known, &joins_unknown, &has_classes, &has_metaspace, &metaspace_splits,
                        &prefixes_blindly})
       archive.flag(*flag);
     pairs.fields(archive);

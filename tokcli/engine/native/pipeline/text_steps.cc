@@ -130,7 +130,7 @@ bool TextModel::is_cut_at(uint32_t left, std::string_view between) const {
     if (metaspace_splits) return true;
     between = space;
   }
-  if (whole_first) return false;  // a part would be looked up as a piece
+  if (whole_first != WholeFirst::kNever) return false;  // a part would be looked up as a piece
   if (word_cut == WordCut::kWherePossible) {
     const Bytes text = bytes_of(between);
     p = text.data();

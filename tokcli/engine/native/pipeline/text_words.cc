@@ -8,9 +8,17 @@
 
 namespace tokcli {
 
+namespace {
+
+bool is_newlines(Bytes piece) {
+  return std::all_of(piece.begin(), piece.end(), [](uint8_t byte) { return byte == '\n'; });
+}
+
+}  // namespace
+
 void TextModel::encode_words(Bytes piece, Call& call) const {
   if (piece.empty()) return;
-  if (whole_first) {
+  if (whole_first == WholeFirst::kAlways || (whole_first == WholeFirst::kLines && is_newlines(piece))) {
     if (const uint32_t number = tokens.strings.find(piece.data(), piece.size()); number != kNone) {
       encode_waiting(call);
       call.sink.add(tokens.ids[number]);

@@ -40,7 +40,7 @@ class PyTextModel {
   void set_unknown(Number<uint32_t> id, nb::handle bytes, bool joins);
   void set_kept(nb::list texts);
   void use_pieces(nb::handle orders, nb::handle kept);
-  void use_pairs(nb::handle pairs, nb::handle ranks, nb::handle made, bool has_unknown, bool fuses, bool whole_first,
+  void use_pairs(nb::handle pairs, nb::handle ranks, nb::handle made, bool has_unknown, bool fuses, Number<int> whole_first,
                  nb::handle prefix, nb::handle suffix);
   void use_word_piece(nb::handle prefix, Number<size_t> max_chars);
   void use_whole(bool by_character);
