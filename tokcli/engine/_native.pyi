@@ -166,12 +166,14 @@ class Pattern:
     def __init__(self, firsts: Buffer, classes: Buffer, sets: Buffer, steps: Buffer, start: SupportsIndex, /) -> None:
         """Take the arrays of a program; raise ValueError where they make none."""
     @staticmethod
-    def row(patterns: list[Pattern], cuts: Buffer = b"") -> Pattern:
+    def row(patterns: list[Pattern], cuts: Buffer = b"", ends_words: bool = False) -> Pattern:
         """Return patterns in a row, each of which cuts the pieces that the one before left.
 
         `cuts` has a byte for each, which says where its matches cut (see program.py); without it, all cut around their
-        matches. What is between two matches is a piece, too. ValueError for an empty list, or a row in it. A row has no
-        `find`, no alternatives, and no certain piece in a text that is not whole.
+        matches. What is between two matches is a piece, too. With `ends_words`, a piece ends wherever a letter or digit
+        of ASCII is before a space or newline, whatever is beside them: there threads cut a text. ValueError for an
+        empty list, or a row in it. A row has no `find`, no alternatives, and no certain piece in a text that is not
+        whole.
         """
     def find(self, text: str, /) -> bytes | None:
         """Return where each match begins and ends (uint64), in characters; None where that takes too much work."""

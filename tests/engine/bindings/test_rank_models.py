@@ -20,6 +20,7 @@ from tokcli.engine.bindings import llama_models  # noqa: F401 (makes the native 
 from tokcli.engine.bpe.byte_alphabet import CHAR_OF
 from tokcli.engine.encoding import Encoding
 from tokcli.engine.llama_cpp.llama_cpp import LlamaCpp
+from tokcli.engine.llama_cpp.native_cuts import native_cuts
 from tokcli.engine.llama_cpp.patterns import PRE_TYPES
 from tokcli.engine.llama_cpp.settings import NORMAL, USER_DEFINED, LlamaSettings
 from tokcli.engine.pretokenizers import known_patterns as known
@@ -207,6 +208,35 @@ def test_a_shortcut_holds_for_text_without_exceptional_characters() -> None:
 
 
 @needs_native
+@pytest.mark.parametrize("pre", ["kimi-k2", "tiny_aya", "superbpe", "exaone-moe", "gpt-2"])
+def test_threads_and_parts_of_a_long_text_have_the_ids_of_the_whole(pre: str) -> None:
+    tokenizer, rnd = gguf_of(pre, set()), random.Random(10)
+    words = [
+        "the ",
+        "hello",
+        " 1234567",
+        " ",
+        "\n",
+        "  a",
+        "\u0661234 ",
+        "\U00010d40",
+        "x\n\n",
+        "it's",
+        "\u4e2d ",
+        "12 ",
+    ]
+    text = "".join(rnd.choices(words, k=300_000))
+    expected = list(tokenizer.model.tokenize(text))
+    native = native_cuts(PRE_TYPES[pre])
+    assert memoryview(native).cast("I")[1] == (pre not in ("superbpe", "exaone-moe"))
+    encoding = Encoding.of("gguf", Tokenizer("gguf", tokenizer))
+    assert encoding.encode_ordinary(text) == expected
+    assert encoding.encode_array(text).tolist() == expected
+    assert encoding.count(text) == len(expected)
+    assert list(encoding.tokenizer.place(text).ids) == expected
+
+
+@needs_native
 @pytest.mark.parametrize("pre", ["gemma4", "sarvam-moe"])
 def test_lines_of_texts_that_are_no_bytes_are_merged_natively(pre: str) -> None:
     rnd = random.Random(9)
@@ -223,7 +253,7 @@ def test_lines_of_texts_that_are_no_bytes_are_merged_natively(pre: str) -> None:
         tokenizer = LlamaCpp(
             "gpt2", kept, [0.0] * len(kept), [NORMAL] * len(kept), LlamaSettings(), PRE_TYPES[pre], merges
         )
-        twin, model = tokenizer.native_model, tokenizer.model
+        twin, model = tokenizer.native, tokenizer.model
         assert twin is not None
         for _ in range(40):
             text = "".join(
@@ -231,7 +261,7 @@ def test_lines_of_texts_that_are_no_bytes_are_merged_natively(pre: str) -> None:
                     [*letters, " ", "the", "\n\n", "\n" * 7, "\xe9", "\U0001f600", "  ", " a"], k=rnd.randrange(60)
                 )
             )
-            assert twin.encode(text, frozenset()) == list(model.encode(text)), ascii(text)
+            assert twin.encode(text, frozenset()) == list(model.tokenize(text)), ascii(text)
 
 
 ADDED = ["<ab>", "b>cd>", "<a", "  ", "    ", "\t", "<x>", "cd"]

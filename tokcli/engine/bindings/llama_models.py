@@ -40,7 +40,7 @@ def twin_of_merges(model: WordsByMerges) -> NativeText | None:
     ranked = model.ranked
     if ranked is None or (ranked.missing and not ranked.drops_missing):
         return None
-    image, programs = ranked.load_image(), native_cuts(model.pre.patterns)
+    image, programs = ranked.load_image(), native_cuts(model.pre)
     spec, made = RanksSpec(ranked.max_id, ()), native.model_of({})
     use_ranks(made, spec, image, programs)
     return NativeText(made, vocabulary_image=image, ranks=spec, programs=programs)

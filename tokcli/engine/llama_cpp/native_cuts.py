@@ -10,14 +10,16 @@ from functools import lru_cache
 
 from tokcli.engine.llama_cpp.characters import replaced_by
 from tokcli.engine.llama_cpp.cutter import steps_of
+from tokcli.engine.llama_cpp.patterns import WORD_ENDS, PreType
 from tokcli.engine.pretokenizers.program import seen_as
 from tokcli.engine.pretokenizers.program_compiler import compile_program
 from tokcli.engine.pretokenizers.row_image import row_image
 
 
 @lru_cache(maxsize=8)
-def native_cuts(patterns: tuple[str, ...]) -> bytes:
-    """Return the programs that cut text as `Cutter` does with these patterns, as an image that row_image.py opens."""
-    return row_image(
-        [(seen_as(compile_program(step.source), replaced_by(step.sees)), step.cuts) for step in steps_of(patterns)]
-    )
+def native_cuts(pre: PreType) -> bytes:
+    """Return the programs that cut text as `Cutter` does with the patterns, as an image that row_image.py opens."""
+    programs = [
+        (seen_as(compile_program(step.source), replaced_by(step.sees)), step.cuts) for step in steps_of(pre.patterns)
+    ]
+    return row_image(programs, ends_words=pre.word_ends == WORD_ENDS)

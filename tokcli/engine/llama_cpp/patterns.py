@@ -49,6 +49,7 @@ _O200K = (
     rf"|[^\r\n\p{{L}}\p{{N}}]?{_UPPERS}+{_LOWERS}*{_CONTRACTIONS}?"
 )
 _NOT_PUNCTUATION = " ?[^(\\s|.,!?\u2026\u3002\uff0c\u3001\u0964\u06d4\u060c)]+"
+WORD_ENDS = r"[0-9A-Za-z][ \n]"
 LINES = r"[^\n]+|[\n]+"
 # Not patterns: cutter.py has a function for them. Runs of digits are cut in threes, counted from the end. THOUSANDS is
 # (?=(\d{3})+(?!\d)) in llama.cpp, which takes no text: it cuts before each three of ASCII digits.
@@ -86,7 +87,7 @@ class PreType:
     escape_whitespaces: bool = False
     no_bos: bool = False
     lines_whole: bool = False  # a run of newlines that is a token is not merged
-    word_ends: str = r"[0-9A-Za-z][ \n]"  # matches two characters between which any word ends
+    word_ends: str = WORD_ENDS  # matches two characters between which any word ends
 
     @property
     def known(self) -> str | None:

@@ -222,6 +222,4 @@ class WordsByMerges(FragmentModel):
         if may_overlap(added):
             return None
         unsafe = *changed_ranges(), _LONG_S
-        return shortcut_from_ranks(
-            pre.known, ranked, added, unsafe=unsafe, load_exact=lambda: native_cuts(pre.patterns)
-        )
+        return shortcut_from_ranks(pre.known, ranked, added, unsafe=unsafe, load_exact=lambda: native_cuts(pre))

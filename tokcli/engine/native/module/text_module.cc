@@ -158,8 +158,8 @@ std::unique_ptr<MatcherPool> make_pattern(nb::handle firsts, nb::handle classes,
 
 // Makes the patterns of a list, none of which is a row, to one. `cuts` has a byte for each, or none: then all of them cut
 // around their matches.
-MatcherPool* make_row(nb::list given, nb::handle cuts) {
-  Patterns row{{}, {}, true};
+MatcherPool* make_row(nb::list given, nb::handle cuts, bool ends_words) {
+  Patterns row{{}, {}, true, ends_words};
   const nb::list items = own_list(given);
   for (const nb::handle item : items) {
     if (!nb::isinstance<MatcherPool>(item)) raise_wrong_type("Pattern", item);
@@ -262,7 +262,8 @@ void bind_text(nb::module_& module) {
       .def("find_numbered", &find_numbered);
   nb::class_<MatcherPool>(module, "Pattern")
       .def(made_by(&make_pattern))
-      .def_static("row", &make_row, nb::arg("patterns"), nb::arg("cuts") = nb::bytes("", 0), nb::rv_policy::take_ownership)
+      .def_static("row", &make_row, nb::arg("patterns"), nb::arg("cuts") = nb::bytes("", 0),
+                  nb::arg("ends_words") = false, nb::rv_policy::take_ownership)
       .def("find", &find_matches)
       .def("split", &split_by_pattern, nb::arg("text"), nb::arg("start") = 0, nb::arg("is_whole") = true,
            nb::arg("with_alternatives") = false);

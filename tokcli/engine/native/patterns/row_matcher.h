@@ -22,6 +22,7 @@ struct Patterns {
   std::vector<Program> programs;
   std::vector<Cut> cuts;  // of each pattern in a row
   bool is_row = false;
+  bool ends_words = false;  // a piece ends wherever the text of families may be cut (text.h)
 };
 
 // Finds the pieces of one text at a time; for one thread at a time. What is promised is what Matcher promises; pieces of

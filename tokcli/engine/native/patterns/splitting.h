@@ -12,6 +12,9 @@ namespace tokcli {
 struct Splitting {
   Family family{};
   MatcherPool* pattern = nullptr;  // if it is not null, the family does not count
+
+  // Returns whether a text may be cut between an ASCII letter or digit and a space or newline after it.
+  bool may_cut() const { return pattern == nullptr || pattern->source().ends_words; }
 };
 
 // Calls `use(find)` for a text, where find(p, ends, room) writes the ends of the next pieces from p on and returns their

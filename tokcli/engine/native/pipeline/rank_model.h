@@ -17,7 +17,7 @@ struct RankModel {
   bool puts_space = false;  // before text between added tokens that does not begin with one
 
   // Returns whether a text may be cut before a space between two letters or digits of ASCII.
-  bool may_cut() const { return by.pattern == nullptr; }
+  bool may_cut() const { return by.may_cut(); }
   // Writes to `by` what cuts a text into pieces; returns false for a text that is refused.
   bool find_splitting(Bytes text, Splitting& found) const;
 };

@@ -38,7 +38,7 @@ size_t thread_count(size_t threads, size_t bytes) {
 }
 
 Result EncoderPool::encode(const Splitting& by, Bytes text, size_t threads, IdBuffer* out) {
-  const size_t workers = by.pattern ? 1 : thread_count(threads, text.size());  // only families know places to cut
+  const size_t workers = by.may_cut() ? thread_count(threads, text.size()) : 1;
   if (workers == 1) {
     Lease encoder(*this);
     return encoder->encode(by, text, out);
@@ -75,7 +75,7 @@ Result EncoderPool::encode(const Splitting& by, Bytes text, size_t threads, IdBu
 }
 
 Result EncoderPool::encode_parts(const Splitting& by, Bytes text, IdBuffer* out, const TakeIds& take) {
-  const size_t size = by.pattern ? text.size() : std::max(text.size() / kMostParts, kLeastPart);
+  const size_t size = by.may_cut() ? std::max(text.size() / kMostParts, kLeastPart) : text.size();
   Lease encoder(*this);
   Result all;
   size_t done = 0;  // bytes
