@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 
+from tokcli.engine.bindings.pair_models import pair_model
 from tokcli.engine.bindings.stages import use_ranks
 from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE
 from tokcli.engine.bpe.pairs import PairBpe
@@ -48,8 +49,6 @@ def twin_of_merges(model: WordsByMerges) -> NativeText | None:
 
 def _twin_of_lines(pairs: PairBpe, pre: PreType) -> NativeText:
     """Return the twin of merges of texts, in lines and runs of newlines."""
-    from tokcli.engine.bindings.pipelines import pair_model  # for these few files only
-
     made = pair_model(pairs, native.LINES_WHOLE if pre.lines_whole else native.NEVER_WHOLE)
     if pre.escape_whitespaces:
         made.add_step(native.REPLACE, b" ", VISIBLE_SPACE.encode(), False, False)
