@@ -9,6 +9,8 @@ from __future__ import annotations
 from array import array
 from typing import TYPE_CHECKING, Protocol
 
+from tokcli.engine.base.arguments import NONE
+from tokcli.engine.stream.special_tokens import segments
 from tokcli.engine.stream.utf8 import plain_text
 from tokcli.engine.token_vocabulary import TokenVocabulary
 from tokcli.engine.tokens import Tokens
@@ -16,6 +18,8 @@ from tokcli.engine.tokens import Tokens
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tokcli.engine.bpe.bpe import PieceCache
+    from tokcli.engine.native_models.cut_text import CutText
     from tokcli.engine.native_models.text_model import NativeText, TwinFor
     from tokcli.engine.shortcut.shortcut import Shortcut
     from tokcli.engine.spec.added_token import AddedToken
@@ -35,8 +39,14 @@ class TextTokenizer(TokenVocabulary, Protocol):
         def is_byte_level(self) -> bool:
             """Whether any bytes can be encoded."""
 
+    @property
+    def in_python(self) -> TextTokenizer | CutText:
+        """What encodes texts in Python for rules that do not do so themselves: the rules that the file gives."""
+        return self.whole
+
     def encode(self, text: str, allowed: frozenset[str]) -> list[int]:
         """Return the ids of a text."""
+        return self.in_python.encode(text, allowed)
 
     def encode_array(self, text: TextOrUtf8, allowed: frozenset[str]) -> memoryview:
         """Return the ids of a text as an array (uint32)."""
@@ -59,6 +69,7 @@ class TextTokenizer(TokenVocabulary, Protocol):
 
     def encode_spans(self, text: str, allowed: frozenset[str]) -> Tokens:
         """Return the tokens of a text with their places; InputError where these are not known."""
+        return self.in_python.encode_spans(text, allowed)
 
     @property
     def trims_spans(self) -> bool:
@@ -136,3 +147,32 @@ class TextTokenizer(TokenVocabulary, Protocol):
     def encode_own_text(self, text: str) -> list[int]:
         """Return the ids of a text that `own_text` gave, without what the tokenizer puts before other texts."""
         return self.encode(text, frozenset())
+
+
+class PieceTokenizer(TextTokenizer, Protocol):
+    """Rules that cut the text between special tokens into pieces, and merge each piece by itself."""
+
+    if TYPE_CHECKING:
+
+        @property
+        def _cache(self) -> PieceCache:
+            """The ids of pieces."""
+
+    def found(self, allowed: frozenset[str]) -> frozenset[str]:
+        """Return those of the allowed special tokens that are found in texts."""
+        return allowed
+
+    def encode(self, text: str, allowed: frozenset[str] = NONE) -> list[int]:
+        """Return the ids of a text."""
+        ids: list[int] = []
+        for segment, is_special in segments(text, self.found(allowed)):
+            if is_special:
+                ids.append(self.special_tokens[segment])
+            else:
+                ids += self._cache.ids_of(self.split(segment))
+        return ids
+
+    def encode_spans(self, text: str, allowed: frozenset[str] = NONE) -> Tokens:
+        """Return the tokens of a text with their places, as tiktoken's `decode_with_offsets` counts characters."""
+        ids = self.encode(text, allowed)
+        return Tokens(ids, spans=self.token_spans(ids))

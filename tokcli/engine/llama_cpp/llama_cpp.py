@@ -69,7 +69,8 @@ class LlamaCpp(LlamaVocabulary, HasTwin, TextTokenizer):
         return None if between is None else self.text_around(between)
 
     @property
-    def _in_python(self) -> CutText:
+    def in_python(self) -> CutText:
+        """What cuts special tokens out of texts, and encodes the text between them by the model."""
         return self.text_around(_ModelInPython(self.model))
 
     @cached_property
@@ -94,10 +95,6 @@ class LlamaCpp(LlamaVocabulary, HasTwin, TextTokenizer):
     def notes_on_ranks(self) -> list[str]:
         """Return a sentence about the characters that llama.cpp's older tables classify differently."""
         return ["llama.cpp has the tables of Unicode 15.1: it splits at newer characters in another way."]
-
-    def encode(self, text: str, allowed: frozenset[str]) -> list[int]:
-        """Return the ids of a text, without those that a template adds."""
-        return self._in_python.encode(text, allowed)
 
     def encode_next(
         self, text: TextOrUtf8, allowed: frozenset[str], before: str, total: float, *, places: bool
@@ -124,13 +121,6 @@ class LlamaCpp(LlamaVocabulary, HasTwin, TextTokenizer):
                 return memoryview(found.ids), total
         ids, total = self.model.encode_after(before, total, text)
         return memoryview(array("I", ids)), total
-
-    def encode_spans(self, text: str, allowed: frozenset[str]) -> Tokens:
-        """Return the tokens of a text with their places; InputError where their bytes are not those of the text.
-
-        A space that is put before the text has no place.
-        """
-        return self._in_python.encode_spans(text, allowed)
 
     def decoding_facts(self) -> DecodingFacts:
         """Return how ids are decoded."""

@@ -21,16 +21,14 @@ from tokcli.engine.shortcut.shortcut import Shortcut
 from tokcli.engine.spec.added_token import AddedToken
 from tokcli.engine.spec.spec import DecodingSpec
 from tokcli.engine.stream.decoding_facts import DecodingFacts
-from tokcli.engine.stream.special_tokens import segments
-from tokcli.engine.text_tokenizer import TextTokenizer
-from tokcli.engine.tokens import Tokens
+from tokcli.engine.text_tokenizer import PieceTokenizer
 from tokcli.errors import UnknownTokenError
 
 BYTES = 256  # lower ids are bytes, the others merges
 
 
 @dataclass(frozen=True)
-class MinBpe(TextTokenizer):
+class MinBpe(PieceTokenizer):
     """A model in which the pair of ids `pairs[i]` merges into id 256 + i; if `pattern` is None, a text is one piece.
 
     >>> MinBpe([(97, 98)], {}, None).encode("abc", frozenset())
@@ -101,25 +99,13 @@ class MinBpe(TextTokenizer):
     def _cache(self) -> PieceCache:
         return PieceCache(lambda piece: [number for number, _ in merge([(byte, 1) for byte in piece], self._merges)])
 
-    def encode(self, text: str, allowed: frozenset[str]) -> list[int]:
-        """Return the ids of a text."""
-        ids: list[int] = []
-        names = _found(tuple(name for name in self.special_tokens if name in allowed))
-        for segment, is_special in segments(text, names):
-            ids += (self.special_tokens[segment],) if is_special else self._cache.ids_of(self._pieces(segment))
-        return ids
-
-    def _pieces(self, text: str) -> list[str]:
-        return self.pretokenizer.split(text) if self.pretokenizer else [text] if text else []
-
-    def encode_spans(self, text: str, allowed: frozenset[str]) -> Tokens:
-        """Return the tokens of a text with their places in characters."""
-        ids = self.encode(text, allowed)
-        return Tokens(ids, spans=self.token_spans(ids))
+    def found(self, allowed: frozenset[str]) -> frozenset[str]:
+        """Return the allowed special tokens but those that begin with an earlier one."""
+        return _found(tuple(name for name in self.special_tokens if name in allowed))
 
     def split(self, text: str) -> list[str]:
         """Return the pieces of a text; joined, they are the text."""
-        return self._pieces(text)
+        return self.pretokenizer.split(text) if self.pretokenizer else [text] if text else []
 
     @cached_property
     def _token_bytes(self) -> Mapping[int, bytes]:

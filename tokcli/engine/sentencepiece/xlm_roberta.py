@@ -114,12 +114,9 @@ class XlmRoberta(HasTwin, TextTokenizer):
         return DecodingFacts(ids, ids, bytes_of, spec)
 
     @property
-    def _in_python(self) -> CutText:
+    def in_python(self) -> CutText:
+        """What cuts special tokens out of texts, and encodes the text between them by the model."""
         return CutText(_PiecesInPython(self), self.cuts)
-
-    def encode(self, text: str, allowed: frozenset[str]) -> list[int]:
-        """Return the ids of a text."""
-        return self._in_python.encode(text, allowed)
 
     def encode_next(
         self, text: TextOrUtf8, allowed: frozenset[str], before: str, total: float, *, places: bool
@@ -147,10 +144,6 @@ class XlmRoberta(HasTwin, TextTokenizer):
                 return found, after
         tokens, total = self.model.encode_next(text, frozenset(), before, total, places=places)
         return Tokens(map(self.shifted, tokens.ids), spans=tokens.spans), total
-
-    def encode_spans(self, text: str, allowed: frozenset[str]) -> Tokens:
-        """Return the tokens of a text with their places in characters."""
-        return self._in_python.encode_spans(text, allowed)
 
     def finish(self, texts: list[Tokens], add: bool) -> Tokens:
         """Return `<s> A </s>`, or `<s> A </s> </s> B </s>`, with `add`; else the texts in a row."""

@@ -20,7 +20,7 @@ from tokcli.engine.pretokenizers.pretokenizer import PreTokenizer
 from tokcli.engine.stream import special_tokens as special
 from tokcli.engine.stream.chunks import Chunk, ReadOptions, pieces_of, read_chunks, split_chunk
 from tokcli.engine.stream.utf8 import SplitText, plain_text, special_finder
-from tokcli.engine.text_tokenizer import TextTokenizer
+from tokcli.engine.text_tokenizer import PieceTokenizer
 from tokcli.engine.tiktoken.native_encoder import (
     NativePieces,
     NativeTokens,
@@ -30,7 +30,7 @@ from tokcli.engine.tiktoken.native_encoder import (
     parents_in,
     split_natively,
 )
-from tokcli.engine.tokens import Tokens, joined_ids
+from tokcli.engine.tokens import joined_ids
 from tokcli.errors import UnknownTokenError, VocabularyError
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from tokcli.engine.tiktoken.reference import RankReference
 
 
-class RankVocabulary(TextTokenizer):
+class RankVocabulary(PieceTokenizer):
     """A vocabulary of ranks, the pattern that splits text for it, and its special tokens.
 
     `load_ranks` gives the mergeable_ranks, token to rank, when they are first needed; `load_image` gives a native image
@@ -146,26 +146,11 @@ class RankVocabulary(TextTokenizer):
 
     # --- text to ids -------------------------------------------------------------------------------------------------
 
-    def encode(self, text: str, allowed: frozenset[str] = NONE) -> list[int]:
-        """Return the ids of a text, split by the pattern in Python."""
-        ids: list[int] = []
-        for segment, is_special in special.segments(text, allowed):
-            if is_special:
-                ids.append(self.special_tokens[segment])
-            else:
-                ids += self._cache.ids_of(self.pretokenizer.split(segment))
-        return ids
-
     def count(self, text: TextOrUtf8, allowed: frozenset[str] = NONE) -> int:
         """Return the number of ids of a text."""
         if allowed:
             return len(self.encode(plain_text(text), allowed))
         return self._cache.count_of(self.pretokenizer.split(plain_text(text)))
-
-    def encode_spans(self, text: str, allowed: frozenset[str] = NONE) -> Tokens:
-        """Return the tokens of a text with their places in characters, as tiktoken's `decode_with_offsets` counts."""
-        ids = self.encode(text, allowed)
-        return Tokens(ids, spans=self.token_spans(ids))
 
     def split(self, text: str) -> list[str]:
         """Return the pieces that the pattern cuts a text into; joined, they are the text."""

@@ -92,12 +92,6 @@ class CompiledTokenizer(TextTokenizer):
             vars(whole)["native"] = self.native  # it need not be built again
         return whole
 
-    def encode(self, text: str, allowed: frozenset[str]) -> list[int]:
-        return self.whole.encode(text, allowed)
-
-    def encode_spans(self, text: str, allowed: frozenset[str]) -> Tokens:
-        return self.whole.encode_spans(text, allowed)
-
     @property
     def trims_spans(self) -> bool:
         return self.spec.trimming != "none"
