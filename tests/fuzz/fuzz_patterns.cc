@@ -179,8 +179,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   numbers[text.size()] = kinds.size();
   const Found expected = second ? split_in_row({machine.get(), second.get()}, kinds)
                                 : joined(split_slowly(*machine, kinds, machine->searches));
-  tokcli::Patterns patterns{{machine->program}, second != nullptr};
-  if (second) patterns.programs.push_back(second->program);
+  tokcli::Patterns patterns{.programs = {machine->program}, .cuts = {tokcli::Cut::kAround}, .is_row = second != nullptr};
+  if (second) {
+    patterns.programs.push_back(second->program);
+    patterns.cuts.push_back(tokcli::Cut::kAround);
+  }
   tokcli::RowMatcher matcher(patterns);
   for (const size_t room : {64, 1, 3}) {  // the later ones with the states of the first
     if (machine->searches && !second) matcher.begin_search(text);
