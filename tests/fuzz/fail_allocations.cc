@@ -227,7 +227,10 @@ std::vector<size_t> pieces_by(tokcli::MatcherPool& pool, std::string_view text) 
 void fail_patterns() {
   const std::string text = text_of(3);
   for (const bool is_row : {false, true}) {
-    const tokcli::Patterns patterns{std::vector<tokcli::Program>(is_row ? 2 : 1, words_or_spaces()), is_row};
+    const size_t count = is_row ? 2 : 1;
+    const tokcli::Patterns patterns{.programs = std::vector<tokcli::Program>(count, words_or_spaces()),
+                                    .cuts = std::vector<tokcli::Cut>(count, tokcli::Cut::kAround),
+                                    .is_row = is_row};
     tokcli::MatcherPool whole(patterns);
     const std::vector<size_t> expected = pieces_by(whole, text);
     std::optional<tokcli::MatcherPool> pool;

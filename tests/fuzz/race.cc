@@ -41,7 +41,7 @@ struct Shared {
   tokcli::Vocabulary vocabulary;
   tokcli::EncoderPool pool{vocabulary};
   tokcli::Decoder decoder{vocabulary, {{1000, "special"}}};
-  tokcli::MatcherPool pattern{tokcli::Patterns{{words_or_spaces()}, false}};
+  tokcli::MatcherPool pattern{tokcli::Patterns{.programs = {words_or_spaces()}}};
   tokcli::TextModel model, placed, ranks;
   tokcli::LongestMatch match{{"aaaaaaaaaaaab", "aa", "b"}};
   tokcli::PieceTable pieces;
