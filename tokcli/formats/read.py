@@ -35,6 +35,7 @@ from tokcli.formats.tiktoken import (
 )
 
 if TYPE_CHECKING:
+    from tokcli.engine.spec.spec import TokenizerSpec
     from tokcli.engine.text_tokenizer import TextTokenizer
 
 # base64 in groups of four, or the `=` of an empty token; then a rank
@@ -43,8 +44,8 @@ _MERGE_LINE = re.compile(rb"[^\s]+ [^\s]+\r?")
 _MERGES_VERSION = b"#version"
 _TEKKEN_MEMBER = re.compile(rb'"(?:default_vocab_size|default_num_special_tokens)"\s*:\s*[0-9]')
 
-Contents: TypeAlias = "RanksFile | TextTokenizer"
-"""What a vocabulary file holds: ranks and a pattern where these say all of it, else a tokenizer with its own rules."""
+Contents: TypeAlias = "RanksFile | TokenizerSpec | TextTokenizer"
+"""What a vocabulary file holds: ranks and a pattern where these say all of it, else a tokenizer of another kind."""
 
 
 class Format(NamedTuple):

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from tokcli.engine.spec.image import DecodingSpec, ImageSpec, RanksSpec
 from tokcli.engine.spec.json_form import of_json, to_json
-from tokcli.engine.spec.spec import DecodingSpec, RanksSpec, TokenizerSpec
 
-SPEC = TokenizerSpec(
+SPEC = ImageSpec(
     7, ("<a>", "\u4e2d"), (5, 7), (1, 8), ranks=RanksSpec(4, ("a|b",), exceptions=(3, 9), form="NFC"),
     decoding=DecodingSpec("one", keeps_space=(2,), components="{}"), other_bytes={3: b"\xff", 6: b""},
     template_ids=((5,), ()), trimming="all but the first", file_notes=("a note",), cuts_by="ascii", puts_space=True,
@@ -19,8 +19,8 @@ WRONG: list[Any] = [None, -1, 1 << 32, True, 1.5, "x", "all of it", [], [1], ["x
 
 
 def test_what_is_written_is_read_again() -> None:
-    for spec in (SPEC, TokenizerSpec(0, (), (), ())):
-        assert of_json(TokenizerSpec, json.loads(json.dumps(to_json(spec)))) == spec
+    for spec in (SPEC, ImageSpec(0, (), (), ())):
+        assert of_json(ImageSpec, json.loads(json.dumps(to_json(spec)))) == spec
 
 
 def places(value: Any, place: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
@@ -43,7 +43,7 @@ def test_whatever_is_no_spec_is_refused_or_gives_a_spec_of_these_types() -> None
         for item in WRONG:
             made = put(good, place, item)
             try:
-                read = of_json(TokenizerSpec, made)
+                read = of_json(ImageSpec, made)
             except ValueError:
                 refused += 1
             else:  # of the right type by chance: then it is what was put there
@@ -51,10 +51,10 @@ def test_whatever_is_no_spec_is_refused_or_gives_a_spec_of_these_types() -> None
     assert refused > 400
 
 
-@pytest.mark.parametrize("name", TokenizerSpec._fields)
+@pytest.mark.parametrize("name", ImageSpec._fields)
 def test_a_member_that_lacks_or_is_too_much_is_refused(name: str) -> None:
     good = to_json(SPEC)
-    with pytest.raises(ValueError, match="TokenizerSpec"):
-        of_json(TokenizerSpec, {key: value for key, value in good.items() if key != name})
-    with pytest.raises(ValueError, match="TokenizerSpec"):
-        of_json(TokenizerSpec, {**good, f"{name}_": good[name]})
+    with pytest.raises(ValueError, match="ImageSpec"):
+        of_json(ImageSpec, {key: value for key, value in good.items() if key != name})
+    with pytest.raises(ValueError, match="ImageSpec"):
+        of_json(ImageSpec, {**good, f"{name}_": good[name]})

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from tokcli.engine.spec.added_token import AddedToken
-from tokcli.engine.spec.spec import Spaces
+from tokcli.engine.spec.image import Spaces
 from tokcli.engine.stream.token_cuts import TokenCuts
 
 TEXTS = ["<a>", "<ab>", "<a", ">b", "ab", "  ", "<", "a>b"]

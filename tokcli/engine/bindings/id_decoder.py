@@ -1,4 +1,4 @@
-"""`IdDecoder`: ids to bytes by a `TokenizerSpec` and native ranks, or a table of the bytes of ids."""
+"""`IdDecoder`: ids to bytes by a `ImageSpec` and native ranks, or a table of the bytes of ids."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from tokcli.engine.spec.spec import SPELLED, TokenizerSpec
+from tokcli.engine.spec.image import SPELLED, ImageSpec
 from tokcli.engine.stream.decoding import ApartDecoder, BeginDecoder, ByteDecoder
 from tokcli.engine.tiktoken.native_encoder import decoder_of, open_vocabulary
 
@@ -28,7 +28,7 @@ class IdDecoder:
 
     def __init__(
         self,
-        spec: TokenizerSpec,
+        spec: ImageSpec,
         ranks: Buffer | None,
         table: Mapping[int, bytes] | None,
         read: Callable[[str], Decoder],

@@ -17,7 +17,7 @@ from tokcli.engine.llama_cpp.words import LlamaWords, word_ranges
 from tokcli.engine.native_models import text_model as native
 from tokcli.engine.native_models.text_model import NativeText
 from tokcli.engine.native_models.twins import register
-from tokcli.engine.spec.spec import RanksSpec
+from tokcli.engine.spec.image import RanksSpec
 
 _ANY_LENGTH = 1 << 31  # in characters: words have no limit
 _LOWERS, _STRIPS = 1, 2  # CharacterStep::kLowers, kStrips

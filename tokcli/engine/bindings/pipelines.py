@@ -25,7 +25,7 @@ from tokcli.engine.pipeline.finders import Characters, LiteralText, OnigPattern
 from tokcli.engine.pipeline.models import Model, Unigram, WordLevel, WordPiece
 from tokcli.engine.pipeline.pipeline import Pipeline
 from tokcli.engine.sentencepiece.charsmap import Charsmap
-from tokcli.engine.spec.spec import RanksSpec
+from tokcli.engine.spec.image import RanksSpec
 
 if TYPE_CHECKING:
     from tokcli.engine import _native

@@ -13,7 +13,7 @@ from tokcli.engine.pretokenizers.native_pattern import native_row
 from tokcli.engine.pretokenizers.pretokenizer import PreTokenizer
 from tokcli.engine.pretokenizers.row_image import row_in
 from tokcli.engine.spec.added_token import AddedToken
-from tokcli.engine.spec.spec import LSTRIP, RSTRIP, SPECIAL, TokenizerSpec
+from tokcli.engine.spec.image import LSTRIP, RSTRIP, SPECIAL, ImageSpec
 from tokcli.engine.stream.token_cuts import TokenCuts
 from tokcli.engine.tiktoken.native_encoder import native_splitter, open_vocabulary
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tokcli.engine import _native
     from tokcli.engine.native_models.text_model import NativeText
     from tokcli.engine.pretokenizers.row_image import row_in
-from tokcli.engine.spec.spec import RanksSpec
+from tokcli.engine.spec.image import RanksSpec
 
 
 def use_ranks(model: _native.TextModel, ranks: RanksSpec, image: Buffer, programs: Buffer = b"") -> bool:
@@ -45,7 +45,7 @@ def use_ranks(model: _native.TextModel, ranks: RanksSpec, image: Buffer, program
 
 
 def open_stages(
-    spec: TokenizerSpec, sections: Mapping[str, memoryview], bytes_of: Callable[[int], bytes], name: str
+    spec: ImageSpec, sections: Mapping[str, memoryview], bytes_of: Callable[[int], bytes], name: str
 ) -> NativeText:
     """Return the native twin of a spec, by the sections of its image; ValueError where they do not fit.
 

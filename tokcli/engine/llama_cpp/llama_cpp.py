@@ -21,7 +21,7 @@ from tokcli.engine.native_models.text_model import Refused
 from tokcli.engine.native_models.twins import HasTwin, twin_of
 from tokcli.engine.shortcut.shortcut import Shortcut
 from tokcli.engine.spec.added_token import AddedToken
-from tokcli.engine.spec.spec import DecodingSpec, DropsSpace
+from tokcli.engine.spec.image import DecodingSpec, DropsSpace
 from tokcli.engine.stream.decoding_facts import DecodingFacts
 from tokcli.engine.stream.token_cuts import TokenCuts
 from tokcli.engine.stream.utf8 import TextOrUtf8, plain_text

@@ -19,7 +19,7 @@ from tokcli.engine.pretokenizers.pretokenizer import ALL, PreTokenizer
 from tokcli.engine.shortcut.from_ranks import shortcut_from_ranks
 from tokcli.engine.shortcut.shortcut import Shortcut
 from tokcli.engine.spec.added_token import AddedToken
-from tokcli.engine.spec.spec import DecodingSpec
+from tokcli.engine.spec.image import DecodingSpec
 from tokcli.engine.stream.decoding_facts import DecodingFacts
 from tokcli.engine.text_tokenizer import PieceTokenizer
 from tokcli.errors import UnknownTokenError

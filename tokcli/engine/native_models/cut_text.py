@@ -15,7 +15,7 @@ from tokcli.engine.tokens import Spans, Tokens, joined_ids, spans_of
 from tokcli.errors import InputError
 
 if TYPE_CHECKING:
-    from tokcli.engine.spec.spec import TokenizerSpec
+    from tokcli.engine.spec.image import ImageSpec
     from tokcli.engine.stream.token_cuts import TokenCuts
     from tokcli.engine.stream.utf8 import TextOrUtf8
 
@@ -49,7 +49,7 @@ class CutText(NativeText):
         self.between, self._cuts, self._space = between, cuts, " " if puts_space else ""
         self._bytes_of, self._name, self.vocabulary_image = bytes_of, name, None
 
-    def told_in(self, spec: TokenizerSpec) -> TokenizerSpec:
+    def told_in(self, spec: ImageSpec) -> ImageSpec:
         """Return a spec that also says what is done here."""
         return spec._replace(
             cuts_by=self._cuts.spaces, puts_space=bool(self._space), places_by_bytes=self._bytes_of is not None

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokcli.engine.native_models.text_model import NativeText, opened_model
-from tokcli.engine.spec.spec import SPECIAL, TokenizerSpec
+from tokcli.engine.spec.image import SPECIAL, ImageSpec
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 
-def opened_stages(spec: TokenizerSpec, stages: memoryview, ranks: Buffer | None = None) -> NativeText:
+def opened_stages(spec: ImageSpec, stages: memoryview, ranks: Buffer | None = None) -> NativeText:
     """Return the twin of a spec by the image of its stages; ranks, whose image may be given, are not used yet.
 
     ValueError where the image is damaged.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
     from tokcli.engine import _native
-    from tokcli.engine.spec.spec import RanksSpec
+    from tokcli.engine.spec.image import RanksSpec
     from tokcli.engine.stream.utf8 import TextOrUtf8
 
 _FOUND, _IGNORED = 1, 2  # AddedTokens::kFound, kIgnored

@@ -31,7 +31,7 @@ from tokcli.engine.pipeline.processors import PostProcessor, trims
 from tokcli.engine.pretokenizers.pretokenizer import PreTokenizer
 from tokcli.engine.shortcut.from_ranks import shortcut_from_ranks
 from tokcli.engine.shortcut.shortcut import Shortcut
-from tokcli.engine.spec.spec import DecodingSpec
+from tokcli.engine.spec.image import DecodingSpec
 from tokcli.engine.stream.decoding import ByteDecoder
 from tokcli.engine.stream.decoding_facts import DecodingFacts
 from tokcli.engine.text_tokenizer import TextTokenizer

@@ -25,7 +25,7 @@ from tokcli.engine.sentencepiece.segmenters import (
     UnigramSegmenter,
     segmenter_of,
 )
-from tokcli.engine.spec.spec import DecodingSpec, DropsSpace
+from tokcli.engine.spec.image import DecodingSpec, DropsSpace
 from tokcli.engine.stream.decoding import ByteDecoder
 from tokcli.engine.stream.decoding_facts import DecodingFacts
 from tokcli.engine.stream.utf8 import TextOrUtf8, plain_text

@@ -11,7 +11,7 @@ from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from tokcli.engine.spec.spec import RanksSpec
+from tokcli.engine.spec.image import RanksSpec
 
 if TYPE_CHECKING:
     from types import ModuleType

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from tokcli.engine.spec.spec import DecodingSpec
+    from tokcli.engine.spec.image import DecodingSpec
 
 
 class ByteDecoder(Protocol):

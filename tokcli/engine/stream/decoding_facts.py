@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from tokcli.engine.spec.spec import DecodingSpec
+from tokcli.engine.spec.image import DecodingSpec
 
 
 class DecodingFacts(NamedTuple):

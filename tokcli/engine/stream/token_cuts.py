@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from tokcli.engine.base.longest_match import LongestMatch
 from tokcli.engine.spec.added_token import AddedToken
-from tokcli.engine.spec.spec import Spaces
+from tokcli.engine.spec.image import Spaces
 
 _SPACES: Mapping[Spaces, Callable[[str], bool]] = {"ascii": " \t\n\v\f\r".__contains__, "unicode": str.isspace}
 

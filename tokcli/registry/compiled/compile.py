@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 from tokcli.engine import backend
 from tokcli.engine.bpe.image import image_of
+from tokcli.engine.roles.rules import rules_of
+from tokcli.engine.spec.spec import TokenizerSpec
 from tokcli.errors import VocabularyError
 from tokcli.formats import read
 from tokcli.formats.limits import read_regular_file
@@ -93,6 +95,8 @@ def _parsed(sources: Sources, path: str, special_tokens: dict[str, int] | None =
     What the files do not say about published ranks, the catalog does.
     """
     found = read.parse_sources(sources)
+    if isinstance(found, TokenizerSpec):
+        return rules_of(found)
     if not isinstance(found, RanksFile):
         return found
     ranks, published = found.mergeable_ranks, encoding_of_ranks(found.sha256)

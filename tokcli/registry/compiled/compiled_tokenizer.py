@@ -1,6 +1,6 @@
 """`CompiledTokenizer`: a tokenizer made of its image; the vocabulary's file is read only for what that lacks.
 
-Encoding, counting and decoding need only the spec (`TokenizerSpec`) and the native tables. Splitting, pairs of texts,
+Encoding, counting and decoding need only the spec (`ImageSpec`) and the native tables. Splitting, pairs of texts,
 scores, merges, and what native code refuses are asked of the tokenizer that is read again.
 """
 
@@ -14,7 +14,7 @@ from tokcli.engine.base.arguments import NONE
 from tokcli.engine.native_models.opened_stages import opened_stages
 from tokcli.engine.native_models.text_model import NativeText
 from tokcli.engine.shortcut.shortcut import Shortcut
-from tokcli.engine.spec.spec import SPECIAL, TokenizerSpec, Trimming
+from tokcli.engine.spec.image import SPECIAL, ImageSpec, Trimming
 from tokcli.engine.text_tokenizer import TextTokenizer
 from tokcli.engine.tokens import Tokens, added, joined, trimmed_spans
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Sections = Mapping[str, memoryview]
 
 
-def special_tokens_of(spec: TokenizerSpec) -> dict[str, int]:
+def special_tokens_of(spec: ImageSpec) -> dict[str, int]:
     """Return the id of each special token by its text."""
     listed = zip(spec.added_texts, spec.added_ids, spec.added_flags, strict=True)
     return {text: number for text, number, flags in listed if flags & SPECIAL}
@@ -56,7 +56,7 @@ class CompiledTokenizer(TextTokenizer):
     has_template: bool = False
     file_notes: Sequence[str] = ()
 
-    def __init__(self, spec: TokenizerSpec, sections: Sections, name: str, load: Callable[[], TextTokenizer]) -> None:
+    def __init__(self, spec: ImageSpec, sections: Sections, name: str, load: Callable[[], TextTokenizer]) -> None:
         self.spec, self._sections, self._name, self._load = spec, sections, name, load
         self.special_tokens, self.max_id, self.is_byte_level = special_tokens_of(spec), spec.max_id, spec.is_byte_level
         self.has_template, self.decodes_context_free = spec.has_template, spec.decodes_context_free

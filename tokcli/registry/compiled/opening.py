@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from tokcli.engine.spec.image import ImageSpec
 from tokcli.engine.spec.json_form import of_json
-from tokcli.engine.spec.spec import TokenizerSpec
 from tokcli.engine.tiktoken.native_encoder import is_intact
 from tokcli.registry.compiled.compiled_tokenizer import CompiledTokenizer, special_tokens_of
 from tokcli.registry.lazy_ranks import LazyRanks
@@ -25,7 +25,7 @@ def opened(container: Container, sha256: str, name: str, load: Callable[[], Any]
     if header.pop("sha256", None) != sha256 or (image is not None and not is_intact(image)):
         return None
     try:
-        spec: TokenizerSpec = of_json(TokenizerSpec, header)
+        spec: ImageSpec = of_json(ImageSpec, header)
         if not spec.is_ranks:
             return CompiledTokenizer(spec, container.sections, name, load)
         if spec.ranks is None or image is None:

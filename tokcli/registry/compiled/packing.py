@@ -1,4 +1,4 @@
-"""The image of a vocabulary, in a container: its `TokenizerSpec` is the header, its native tables are sections.
+"""The image of a vocabulary, in a container: its `ImageSpec` is the header, its native tables are sections.
 
 ranks: the native image of its ranks, if it merges by ranks
 exact: the programs (row_image.py) that cut text where a pattern does not, if there are any
@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, TypeAlias, get_args
 
 from tokcli.engine.native_models.cut_text import CutText
 from tokcli.engine.native_models.text_model import NativeText
-from tokcli.engine.spec.json_form import to_json
-from tokcli.engine.spec.spec import (
+from tokcli.engine.spec.image import (
     LSTRIP,
     RSTRIP,
     SPECIAL,
     SPELLED,
     DecodingSpec,
+    ImageSpec,
     RanksSpec,
-    TokenizerSpec,
     Trimming,
 )
+from tokcli.engine.spec.json_form import to_json
 from tokcli.engine.spec.token_table import pack_table
 from tokcli.engine.tiktoken.native_encoder import open_vocabulary
 from tokcli.engine.tokens import Tokens, pairs_of
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from tokcli.engine.stream.decoding_facts import DecodingFacts
     from tokcli.engine.text_tokenizer import TextTokenizer
 
-Parts: TypeAlias = tuple[TokenizerSpec, dict[str, bytes]]  # a spec, and sections
+Parts: TypeAlias = tuple[ImageSpec, dict[str, bytes]]  # a spec, and sections
 
 
 def packed(vocabulary: LazyRanks | TextTokenizer, sha256: str) -> bytes:
@@ -55,7 +55,7 @@ def packed(vocabulary: LazyRanks | TextTokenizer, sha256: str) -> bytes:
 
 def _parts_of_ranks(vocabulary: LazyRanks) -> Parts:
     names, pat_str = vocabulary.special_tokens, vocabulary.pat_str
-    spec = TokenizerSpec(
+    spec = ImageSpec(
         vocabulary.max_rank,
         tuple(names),
         tuple(names.values()),
@@ -92,11 +92,11 @@ def _parts_of(tokenizer: TextTokenizer) -> Parts | None:
     return (spec, {name: data for name, data in sections.items() if data}) if is_told else None
 
 
-def _spec_of(tokenizer: TextTokenizer, others: Mapping[int, bytes] | None) -> TokenizerSpec:
+def _spec_of(tokenizer: TextTokenizer, others: Mapping[int, bytes] | None) -> ImageSpec:
     """Return what a tokenizer says of itself; `others` are the bytes of the ids that its ranks lack."""
     added = tokenizer.added_tokens()
     told = {t.id: t.content for t in added if others is not None and others.get(t.id) == _utf8(t.content)}
-    return TokenizerSpec(
+    return ImageSpec(
         tokenizer.max_id,
         tuple(token.content for token in added),
         tuple(token.id for token in added),
@@ -111,7 +111,7 @@ def _spec_of(tokenizer: TextTokenizer, others: Mapping[int, bytes] | None) -> To
     )
 
 
-def _with_stages(spec: TokenizerSpec, stages: NativeText) -> TokenizerSpec:
+def _with_stages(spec: ImageSpec, stages: NativeText) -> ImageSpec:
     """Return a spec that also says which added tokens native stages look for; KeyError for one that it lacks."""
     listed = zip(spec.added_texts, spec.added_flags, strict=True)
     places = {(text, bool(flags & SPECIAL)): at for at, (text, flags) in enumerate(listed)}
