@@ -69,7 +69,7 @@ def _of_rules(encoding: Encoding, rules: TextTokenizer) -> BrowserTables | None:
     if (as_ranks := rules.as_ranks()) is not None:
         return _checked(rules.single_pattern or ALL, BrowserTables(as_ranks[0], {}, "", special))
     shortcut = rules.shortcut
-    if shortcut is None or shortcut.prefix_space:
+    if shortcut is None or shortcut.spec.puts_space:
         return None
     added = set(shortcut.added.values())
     ranks = {token: rank for token, rank in shortcut.load_ranks().items() if rank not in added}
@@ -77,8 +77,8 @@ def _of_rules(encoding: Encoding, rules: TextTokenizer) -> BrowserTables | None:
     whole = {token: one for one, token in encoding.tokenizer.token_bytes().items() if one not in taken and token}
     always = {token: one for token, one in shortcut.added.items() if token not in rules.special_tokens}
     made = BrowserTables(
-        ranks, whole if rules.ignore_merges else {}, "", special, always, shortcut.unsafe, shortcut.form,
-        inert_ranges() if shortcut.form else (),
+        ranks, whole if rules.ignore_merges else {}, "", special, always, shortcut.unsafe, shortcut.spec.form,
+        inert_ranges() if shortcut.spec.form else (),
     )  # fmt: skip
     return _checked(shortcut.pat_str, made)
 

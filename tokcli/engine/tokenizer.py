@@ -240,9 +240,9 @@ class Tokenizer(Pieces, Lookups):
             self.ranked, self.knows_pieces = _ranks_of(name, shortcut), not shortcut.looks_at_text
             # added tokens that are not special are always found, whatever is allowed
             always = frozenset(shortcut.added.keys() - self.special_tokens.keys())
-            reader = PrefixReader if shortcut.prefix_space else ShortcutReader
+            reader = PrefixReader if shortcut.spec.puts_space else ShortcutReader
             self.reader = reader(self.ranked, self._whole_reader, always, splits_all=self.knows_pieces)
-            self.parts = Executor(self.ranked) if shortcut.prefix_space else self
+            self.parts = Executor(self.ranked) if shortcut.spec.puts_space else self
         else:
             self.ranked, self.reader, self.knows_pieces = None, self._whole_reader, False
 
@@ -261,21 +261,16 @@ class Tokenizer(Pieces, Lookups):
         shortcut = self.inner.shortcut
         if self.ranked is None or shortcut is None:
             return self.inner.twins
-        return (
-            None
-            if self.ranked.opened is None
-            else twin_of_ranks(
-                self.ranked.opened,
-                native_splitter(self.ranked.pretokenizer),
-                shortcut.added,
-                self.special_tokens,
-                exceptions=shortcut.unsafe,
-                exact=shortcut.load_exact(),
-                form=shortcut.form,
-                puts_space=shortcut.prefix_space,
-                hides_tokens=shortcut.hides_tokens,
-                image=shortcut.load_image(),
-            )
+        if self.ranked.opened is None:
+            return None
+        return twin_of_ranks(
+            self.ranked.opened,
+            native_splitter(self.ranked.pretokenizer),
+            shortcut.spec,
+            shortcut.added,
+            self.special_tokens,
+            exact=shortcut.load_exact(),
+            image=shortcut.load_image(),
         )
 
     @property
@@ -298,13 +293,13 @@ class Tokenizer(Pieces, Lookups):
         """Whether tokens may have other bytes than the text that they encode, as after a normalizer."""
         shortcut = self.inner.shortcut
         if shortcut is not None:
-            return shortcut.form is not None or shortcut.prefix_space
+            return shortcut.spec.form is not None or shortcut.spec.puts_space
         return self.ranked is None
 
     @property
     def puts_space_first(self) -> bool:
         """Whether `read_parts` adds a space before the text that is not in the input."""
-        return self.inner.shortcut is not None and self.inner.shortcut.prefix_space
+        return self.inner.shortcut is not None and self.inner.shortcut.spec.puts_space
 
     @cached_property
     def pretokenizer(self) -> PreTokenizer | None:
@@ -337,7 +332,7 @@ def _ranks_of(name: str, shortcut: Shortcut) -> RankVocabulary:
         name,
         pat_str=shortcut.pat_str,
         special_tokens=shortcut.added,
-        max_rank=shortcut.max_id,
+        max_rank=shortcut.spec.max_rank,
         load_ranks=shortcut.load_ranks,
         load_image=shortcut.load_image,
     )

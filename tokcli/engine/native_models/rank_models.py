@@ -5,7 +5,6 @@ from __future__ import annotations
 from array import array
 from collections.abc import Collection, Mapping
 from functools import lru_cache
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from tokcli.engine.native_models.text_model import CHARS, NOTHING, NativeText, TwinFor, model_of
@@ -15,43 +14,37 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
     from tokcli.engine import _native
-    from tokcli.engine.unicode.forms import Form
-    from tokcli.engine.unicode.ranges import Ranges
+    from tokcli.engine.spec.image import RanksSpec
 
 
 def twin_of_ranks(
     vocabulary: _native.Vocabulary | None,
     splitter: int | _native.Pattern | None,
+    ranks: RanksSpec,
     added: Mapping[str, int],
     special: Collection[str],
     *,
-    exceptions: Ranges = (),
     exact: Buffer = b"",
-    form: Form | None = None,
-    puts_space: bool = False,
-    hides_tokens: bool = False,
     image: Buffer = b"",
 ) -> TwinFor | None:
     """Return the native twins of a vocabulary and what splits text for it; None where one of these is not native.
 
-    `added` are the added tokens, `special` those of them that stay text unless they are allowed; with `hides_tokens`
-    these hide others that begin within them, as in Hugging Face's library: then one twin looks for all of them, and
-    else each set of allowed tokens has a twin of its own. Text is brought into a normal form, if one is given. Text
-    with characters of the ranges `exceptions` is cut by the programs `exact` (pretokenizers/row_image.py), or refused
-    without them. With `puts_space`, text between added tokens gets a space in
-    front, unless it begins with one. `image` is that of the vocabulary.
+    `added` are the added tokens, `special` those of them that stay text unless they are allowed. With `hides_tokens`
+    (see `RanksSpec`), one twin looks for all of them, and else each set of allowed tokens has a twin of its own. Text
+    with characters of the exceptions is cut by the programs `exact` (pretokenizers/row_image.py), or refused without
+    them. `image` is that of the vocabulary.
     """
     if vocabulary is None or splitter is None or NOTHING in added.values():  # an id that native code has for none
         return None
 
     def made_with(tokens: Mapping[str, int]) -> NativeText:
         made = model_of({})
-        made.use_ranks(vocabulary, splitter, exactly, array("I", chain.from_iterable(exceptions)), puts_space)
+        made.use_ranks(vocabulary, splitter, exactly, array("I", ranks.exceptions), ranks.puts_space)
         if tokens:
             made.set_added(False, [(text.encode(), number, False, False, False) for text, number in tokens.items()])
-        if form is not None:
+        if ranks.form is not None:
             made.add_step(CHARS, b"", b"", False, False)
-            steps: list[tuple[str, str]] = [("form", form)]
+            steps: list[tuple[str, str]] = [("form", ranks.form)]
             made.set_characters(steps, b"", b"", b"")
         return NativeText(made, [(text, text in special) for text in tokens], vocabulary_image=image)
 
@@ -59,7 +52,7 @@ def twin_of_ranks(
     plain = {text: number for text, number in found.items() if text not in special}
     try:
         exactly = row_in(exact)
-        usual = made_with(found if hides_tokens else plain)
+        usual = made_with(found if ranks.hides_tokens else plain)
     except (ValueError, OverflowError):  # a token with a lone surrogate, an id above those of native code; no programs
         return None
 
@@ -67,4 +60,4 @@ def twin_of_ranks(
     def with_allowed(allowed: frozenset[str]) -> NativeText:
         return made_with({text: number for text, number in found.items() if text in allowed or text in plain})
 
-    return lambda allowed: with_allowed(allowed) if allowed and not hides_tokens else usual
+    return lambda allowed: with_allowed(allowed) if allowed and not ranks.hides_tokens else usual

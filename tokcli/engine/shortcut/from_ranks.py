@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from tokcli.engine import backend
 from tokcli.engine.shortcut.shortcut import Shortcut
+from tokcli.engine.spec.image import RanksSpec
 from tokcli.engine.unicode.forms import Form
 from tokcli.engine.unicode.ranges import Ranges, merged
 
@@ -37,19 +39,17 @@ def shortcut_from_ranks(
         return None
     # native code is given the merges and takes no others; ranks alone would merge what is only found whole
     whole_only = () if backend.is_native() else ranked.whole_only
-    return Shortcut(
-        pat_str,
-        load_ranks=lambda: ranked.ranks,
-        load_image=ranked.load_image,
-        max_id=ranked.max_id,
-        added=added,
-        unsafe=merged([*unsafe, *lacking]),
+    spec = RanksSpec(
+        ranked.max_id,
+        (pat_str,),
+        exceptions=tuple(chain.from_iterable(merged([*unsafe, *lacking]))),
+        puts_space=prefix_space,
         form=form,
-        prefix_space=prefix_space,
         whole_only=tuple(token.decode("utf-8", "replace") for token in whole_only),
-        load_exact=bytes if lacking else load_exact,  # no cut helps with bytes that lack
         hides_tokens=hides_tokens,
     )
+    exact = bytes if lacking else load_exact  # no cut helps with bytes that lack
+    return Shortcut(spec, lambda: ranked.ranks, ranked.load_image, exact, added)
 
 
 def _characters_with(missing: Iterable[int]) -> list[tuple[int, int]] | None:

@@ -1,6 +1,6 @@
 """`Shortcut`: ranks and a pattern that give the ids of a tokenizer with rules of its own, only faster.
 
-Families prove that a tokenizer has one and make it (from_ranks.py); adapters/ uses it.
+Families prove that a tokenizer has one and make it (from_ranks.py); `Tokenizer` uses it.
 """
 
 from __future__ import annotations
@@ -8,109 +8,57 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from itertools import chain
 from typing import TYPE_CHECKING, Any
-
-from tokcli.engine.spec.image import RanksSpec
 
 if TYPE_CHECKING:
     from types import ModuleType
 
     from typing_extensions import Buffer
 
-    from tokcli.engine.unicode.forms import Form
+    from tokcli.engine.spec.image import RanksSpec
     from tokcli.engine.unicode.ranges import Ranges
 
 
 class Shortcut:
     """Ranks and a pattern that give a tokenizer's ids, and a description of the text for which they do.
 
-    Added tokens are cut out of a text first; the rest is normalized to a Unicode `form`, split by `pat_str` and merged.
-    `load_ranks` and `load_image` give the mergeable_ranks and their native image, `max_id` is the largest of the ranks,
-    and `added` maps the added tokens to ids. With `prefix_space`, a text gets a space before it, unless it begins with
-    one.
-
-    The pattern and the ranks do not give the ids of text that has a character of the ranges `unsafe`, or a text of
-    `whole_only`. `load_exact` gives the programs (pretokenizers/row_image.py) whose pieces of unsafe text the ranks
-    merge natively; they are empty where there are none. With `hides_tokens`, an added token that is taken as text hides
-    others that begin within it.
+    `spec` describes both. `load_ranks` and `load_image` give the mergeable_ranks and their native image, `load_exact`
+    the programs (pretokenizers/row_image.py) that cut text with a character of the spec's exceptions natively: they are
+    empty where there are none. `added` maps the added tokens to ids. ValueError for a spec with more than one pattern,
+    or with exceptions that are no ranges.
     """
 
     # (no dataclass: to make one takes 1 ms of each start)
     def __init__(
         self,
-        pat_str: str,
-        load_ranks: Callable[[], dict[bytes, int]],
-        load_image: Callable[[], Any],
-        max_id: int,
-        added: Mapping[str, int],
-        *,
-        unsafe: Ranges = (),
-        whole_only: tuple[str, ...] = (),
-        form: Form | None = None,
-        prefix_space: bool = False,
-        load_exact: Callable[[], Buffer] = bytes,
-        hides_tokens: bool = False,
-    ) -> None:
-        self.pat_str, self.load_ranks, self.load_image = pat_str, load_ranks, load_image
-        self.max_id, self.added = max_id, added
-        self.unsafe, self.whole_only, self.hides_tokens = unsafe, whole_only, hides_tokens
-        self.form, self.prefix_space, self.load_exact = form, prefix_space, load_exact
-
-    @property
-    def spec(self) -> RanksSpec:
-        """The shortcut as data, without its ranks and added tokens."""
-        return RanksSpec(
-            self.max_id,
-            (self.pat_str,),
-            exceptions=tuple(chain.from_iterable(self.unsafe)),
-            puts_space=self.prefix_space,
-            form=self.form,
-            whole_only=self.whole_only,
-            hides_tokens=self.hides_tokens,
-        )
-
-    @staticmethod
-    def of(
         spec: RanksSpec,
         load_ranks: Callable[[], dict[bytes, int]],
         load_image: Callable[[], Any],
         load_exact: Callable[[], Buffer],
         added: Mapping[str, int],
-    ) -> Shortcut:
-        """Return the shortcut that data describe; ValueError where they describe none."""
-        (pat_str,), unsafe = spec.patterns, spec.exceptions
-        if list(unsafe) != sorted(unsafe):
+    ) -> None:
+        (self.pat_str,), ends = spec.patterns, spec.exceptions
+        if list(ends) != sorted(ends):
             raise ValueError("no ranges of characters")
-        return Shortcut(
-            pat_str,
-            load_ranks,
-            load_image,
-            spec.max_rank,
-            added,
-            unsafe=tuple(zip(unsafe[::2], unsafe[1::2], strict=True)),
-            whole_only=spec.whole_only,
-            form=spec.form,
-            prefix_space=spec.puts_space,
-            load_exact=load_exact,
-            hides_tokens=spec.hides_tokens,
-        )
+        self.unsafe: Ranges = tuple(zip(ends[::2], ends[1::2], strict=True))
+        self.spec, self.added = spec, added
+        self.load_ranks, self.load_image, self.load_exact = load_ranks, load_image, load_exact
 
     @property
     def looks_at_text(self) -> bool:
         """Whether texts have to be checked: some need to be normalized, or the shortcut does not hold for them."""
-        return bool(self.unsafe or self.whole_only or self.form)
+        return bool(self.unsafe or self.spec.whole_only or self.spec.form)
 
     def normalized(self, text: str) -> str:
         """Return a text in the form in which it is split and merged."""
-        if self.form is None or text.isascii():
+        if self.spec.form is None or text.isascii():
             return text
-        normalized: str = normal_forms().normalize(self.form, text)
+        normalized: str = normal_forms().normalize(self.spec.form, text)
         return normalized
 
     def with_prefix(self, text: str) -> str:
         """Return a text with a space before it where the tokenizer puts one; an empty text gets none."""
-        return " " + text if self.prefix_space and text and not text.startswith(" ") else text
+        return " " + text if self.spec.puts_space and text and not text.startswith(" ") else text
 
     def is_plain(self, text: str) -> bool:
         """Return whether a text is split and merged as it is."""
@@ -118,7 +66,7 @@ class Shortcut:
 
     def holds_for(self, text: str) -> bool:
         """Return whether the pattern and the ranks give the ids of a normalized text."""
-        return self._find(text) is None and not any(map(text.__contains__, self.whole_only))
+        return self._find(text) is None and not any(map(text.__contains__, self.spec.whole_only))
 
     def _find(self, text: str, at: int = 0) -> int | None:
         """Return the place of the first character of `unsafe` from a place on; None where there is none."""

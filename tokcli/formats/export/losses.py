@@ -70,7 +70,7 @@ def _contents_of_rules(encoding: Encoding, rules: TextTokenizer) -> Contents:
         token = rules.token_bytes()
         merges = [(token[left], token[right]) for left, right in pairs]
         return Contents(ExportVocabulary(ranks, merges, rules.single_pattern or ALL, rules.special_tokens))
-    if shortcut is None or shortcut.prefix_space:
+    if shortcut is None or shortcut.spec.puts_space:
         return Contents(ExportVocabulary({}, [], "", {}), rules.why_no_ranks())
     added = set(shortcut.added.values())
     ranks = {token: rank for token, rank in shortcut.load_ranks().items() if rank not in added}
@@ -85,7 +85,7 @@ def _contents_of_rules(encoding: Encoding, rules: TextTokenizer) -> Contents:
         shortcut.added,
         unmade={token: id for id, token in encoding.tokenizer.token_bytes().items() if id not in taken},
         ignore_merges=rules.ignore_merges,
-        normalizer=shortcut.form,
+        normalizer=shortcut.spec.form,
         not_special=frozenset(shortcut.added.keys() - rules.special_tokens.keys()),
     )
     return Contents(made, notes=notes)

@@ -69,7 +69,7 @@ class CompiledTokenizer(TextTokenizer):
             self.native.encode("", NONE)  # ValueError: the stages were made for other added tokens
         elif spec.ranks is not None:
             names, exact = dict(zip(spec.added_texts, spec.added_ids, strict=True)), sections.get("exact", b"")
-            self.shortcut = Shortcut.of(spec.ranks, self._load_ranks, lambda: image, lambda: exact, names)
+            self.shortcut = Shortcut(spec.ranks, self._load_ranks, lambda: image, lambda: exact, names)
         else:
             raise ValueError("nothing that encodes")
 
