@@ -24,12 +24,12 @@ import tokcli
 from tokcli.engine.base.arguments import NONE
 from tokcli.engine.native_models.text_model import Refused, model_of
 from tokcli.engine.roles.rules import rules_of
+from tokcli.engine.spec import models
 from tokcli.engine.spec.spec import TokenizerSpec
 from tokcli.engine.stream.parallel import allow_inner_threads
 from tokcli.engine.text_tokenizer import TextTokenizer
 from tokcli.formats import limits, read
 from tokcli.formats.sources import sources_of_bytes
-from tokcli.formats.tiktoken import RanksFile
 from tokcli.registry.catalog import CATALOG
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -387,16 +387,18 @@ def on_terminal(*arguments: str | Path, env: dict[str, str] | None = None, is_in
     return status, b"".join(shown).replace(b"\r\n", b"\n")
 
 
-def read_vocabulary(path: str | os.PathLike[str]) -> RanksFile | TextTokenizer:
+def read_vocabulary(path: str | os.PathLike[str]) -> TokenizerSpec | TextTokenizer:
     """Return the vocabulary in a file or a folder, without the cache."""
     return _with_rules(read.parse_sources(read.read_sources(path)))
 
 
-def _with_rules(found: read.Contents) -> RanksFile | TextTokenizer:
-    return rules_of(found) if isinstance(found, TokenizerSpec) else found
+def _with_rules(found: read.Contents) -> TokenizerSpec | TextTokenizer:
+    if isinstance(found, TokenizerSpec) and not isinstance(found.model, models.Ranks):
+        return rules_of(found)
+    return found
 
 
-def parse_vocabulary(data: bytes, name: str, form: str | None = None) -> RanksFile | TextTokenizer:
+def parse_vocabulary(data: bytes, name: str, form: str | None = None) -> TokenizerSpec | TextTokenizer:
     """Return the vocabulary in the bytes of one file, called `name` in errors, of the format `form` if it is given."""
     form = form or read.format_of(data[: limits.HEAD_BYTES], name).name
     return _with_rules(read.parse_sources(sources_of_bytes(form, [(Path(name), data)])))

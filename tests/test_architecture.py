@@ -195,6 +195,7 @@ LATE = {
     "tokcli.cli.train.session": "rich",
     "tokcli.cli.train.train": "training",
     "tokcli.cluster.tasks": "multiprocessing, for Dask, which is of an extra",
+    "tokcli.engine.roles.rules": "all families of tokenizers, of which a file needs one",
     "tokcli.engine.roles.readers": "all families of tokenizers, 80 ms, to cut long texts, which few texts are",
     "tokcli.engine.bindings.id_decoder": "a family of tokenizers each, whose decoder the image names",
     "tokcli.engine.encoding": "files and streams, 0.2 ms, which the command line reads itself; sampling, 50 ms",

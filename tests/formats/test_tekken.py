@@ -9,8 +9,10 @@ import pytest
 import tiktoken
 from support import parse_vocabulary
 
+from tokcli.engine.spec.added_token import special_tokens_of
+from tokcli.engine.spec.spec import TokenizerSpec
+from tokcli.engine.spec.splitters import PatStr
 from tokcli.errors import VocabularyError
-from tokcli.formats.tiktoken import RanksFile
 
 TOKENS = [*(bytes([byte]) for byte in range(256)), b"he", b"ll", b"hell", b"hello", b" w"]
 PATTERN = r"\p{L}+| ?\p{L}+|\s+|[^\p{L}\s]+"
@@ -32,21 +34,21 @@ def tekken(**changes: object) -> bytes:
 
 def test_ids_are_those_of_tiktoken_after_the_special_ones() -> None:
     made = parse_vocabulary(tekken(), "tekken.json")
-    assert isinstance(made, RanksFile)
+    assert isinstance(made, TokenizerSpec)
     ranks = {token: rank for rank, token in enumerate(TOKENS)}
     theirs = tiktoken.Encoding("x", pat_str=PATTERN, mergeable_ranks=ranks, special_tokens={})
-    ours = tiktoken.Encoding("x", pat_str=PATTERN, mergeable_ranks=made.mergeable_ranks, special_tokens={})
+    ours = tiktoken.Encoding("x", pat_str=PATTERN, mergeable_ranks=made.model.mergeable_ranks, special_tokens={})
     assert [number - 10 for number in ours.encode_ordinary("hello world é")] == theirs.encode_ordinary("hello world é")
-    assert made.pat_str == PATTERN
-    assert made.special_tokens["</s>"] == 2
-    assert b"beyond" not in made.mergeable_ranks
+    assert made.splitter == (PatStr(PATTERN),)
+    assert special_tokens_of(made.added)["</s>"] == 2
+    assert b"beyond" not in made.model.mergeable_ranks
 
 
 def test_special_tokens_that_are_listed_have_these_names() -> None:
     made = parse_vocabulary(tekken(special_tokens=[{"rank": 1, "token_str": "<begin>"}]), "tekken.json")
-    assert isinstance(made, RanksFile)
-    assert made.special_tokens["<begin>"] == 1
-    assert made.special_tokens["<SPECIAL_2>"] == 2
+    assert isinstance(made, TokenizerSpec)
+    assert special_tokens_of(made.added)["<begin>"] == 1
+    assert special_tokens_of(made.added)["<SPECIAL_2>"] == 2
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from support import ok, parse_vocabulary, took_less
 
 from tokcli.engine.minbpe.model import MinBpe
 from tokcli.errors import VocabularyError
+from tokcli.formats.minbpe import spec_of_pairs
 from tokcli.registry.encodings import load_encoding
 
 
@@ -35,7 +36,7 @@ def test_special_tokens_that_hide_others_are_known() -> None:
     seen = set()
     for _ in range(3000):
         names = list({"".join(rnd.choices("ab", k=rnd.randint(1, 5))): None for _ in range(4)})
-        model = MinBpe([], {name: 256 + number for number, name in enumerate(names)}, None)
+        model = MinBpe(spec_of_pairs([], {name: 256 + number for number, name in enumerate(names)}, None))
         assert model._hides_specials == hides(names), names
         seen.add(hides(names))
         text = "".join(rnd.choices("abc", k=20))
@@ -57,7 +58,7 @@ def test_long_special_tokens_are_read_in_time(tmp_path: Path) -> None:
 
 @pytest.mark.clock
 def test_the_beginning_of_a_long_special_token_is_searched_in_linear_time() -> None:
-    model = MinBpe([], {"x" * 400_000: 300, "xx": 301, "xxx": 302}, None)
+    model = MinBpe(spec_of_pairs([], {"x" * 400_000: 300, "xx": 301, "xxx": 302}, None))
     began = time.process_time()
     assert model.encode("x" * 300_001, frozenset(model.special_tokens)) == [301] * 150_000 + [ord("x")]
     assert took_less(began, 6)

@@ -250,6 +250,8 @@ class Tokenizer(Pieces, Lookups):
         if isinstance(self.inner, RankVocabulary):
             return Tokenizer, (self.name, self.inner)
         rules: Any = self.rules
+        if (spec := getattr(rules, "spec", None)) is not None:
+            return _restore, (self.name, type(rules), {"spec": spec})
         # the names of a dataclass's fields (the module dataclasses takes 0.5 ms to load)
         given = {name: getattr(rules, name) for name in rules.__match_args__}
         given.pop("_cache", None)

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 
 from tokcli.engine.bpe.ranks import ranks_of_pairs
-from tokcli.engine.minbpe.model import BYTES, MinBpe
+from tokcli.engine.pretokenizers.pretokenizer import PreTokenizer
+from tokcli.engine.spec.added_token import all_special
+from tokcli.engine.spec.models import BYTES, NumberedPairs
+from tokcli.engine.spec.spec import TokenizerSpec
+from tokcli.engine.spec.splitters import PatStr
 from tokcli.errors import VocabularyError
 from tokcli.formats.limits import MAX_MADE_BYTES, MAX_RANK, MAX_TOKEN_BYTES, MAX_TOKENS
 from tokcli.formats.refusals import lines_of, refuse_line, shown_text
-from tokcli.formats.tiktoken import RanksFile
+from tokcli.formats.tiktoken import spec_of_ranks
 
 VERSION = b"minbpe v1"
 _PAIR = re.compile(rb"([0-9]{1,10}) ([0-9]{1,10})")
 _SPECIAL = re.compile(r"(\S+)\s+([0-9]{1,10})", re.ASCII)
 
 
-def parse_minbpe(data: bytes, name: str) -> MinBpe | RanksFile:
-    """Return the model in a file, or its ranks where they express all of it; a VocabularyError names file and line."""
+def parse_minbpe(data: bytes, name: str) -> TokenizerSpec:
+    """Return the model in a file, as ranks where they express all of it; a VocabularyError names the file and line."""
     lines = lines_of(data, name)
     if lines[0].rstrip(b"\r") != VERSION:
         refuse_line(name, 1, f"expected {VERSION.decode()!r}")
@@ -41,8 +46,18 @@ def parse_minbpe(data: bytes, name: str) -> MinBpe | RanksFile:
     if is_merge or len(set(special_tokens.values())) != len(special_tokens):
         raise VocabularyError("a special token has the id of another token", where=name)
     if pattern and (ranks := ranks_of_pairs(pairs)) is not None:
-        return RanksFile(ranks, special_tokens, pattern)
-    return MinBpe(pairs, special_tokens, pattern or None)
+        return spec_of_ranks(ranks, special_tokens, pattern)
+    if pattern:
+        PreTokenizer(pattern)  # a pattern that does not compile is refused here, where its file is known
+    return spec_of_pairs(pairs, special_tokens, pattern)
+
+
+def spec_of_pairs(
+    pairs: Sequence[tuple[int, int]], special_tokens: Mapping[str, int], pattern: str | None
+) -> TokenizerSpec:
+    """Return the tokenizer of pairs of ids; without a pattern, a text is one piece."""
+    splitter = (PatStr(pattern),) if pattern else ()
+    return TokenizerSpec(NumberedPairs(pairs), all_special(special_tokens), splitter=splitter)
 
 
 def _read_pairs(lines: list[bytes], first: int, name: str) -> list[tuple[int, int]]:

@@ -28,10 +28,10 @@ from tokcli.formats.tekken import parse_tekken
 from tokcli.formats.tiktoken import (
     KIMI_PATTERN,
     KIMI_SHA256,
-    RanksFile,
     parse_kimi,
     parse_sidecar,
     parse_tiktoken,
+    spec_of_ranks,
 )
 
 if TYPE_CHECKING:
@@ -44,8 +44,8 @@ _MERGE_LINE = re.compile(rb"[^\s]+ [^\s]+\r?")
 _MERGES_VERSION = b"#version"
 _TEKKEN_MEMBER = re.compile(rb'"(?:default_vocab_size|default_num_special_tokens)"\s*:\s*[0-9]')
 
-Contents: TypeAlias = "RanksFile | TokenizerSpec | TextTokenizer"
-"""What a vocabulary file holds: ranks and a pattern where these say all of it, else a tokenizer of another kind."""
+Contents: TypeAlias = "TokenizerSpec | TextTokenizer"
+"""What a vocabulary file holds."""
 
 
 class Format(NamedTuple):
@@ -156,22 +156,22 @@ def _first(found: Sources) -> tuple[bytes, str]:
     return data, shown_name(path)
 
 
-def _parse_packed(found: Sources) -> RanksFile:
+def _parse_packed(found: Sources) -> TokenizerSpec:
     data, name = _first(found)
-    return RanksFile(packed_ranks.unpack(data, name), sha256=packed_ranks.read_tables(data, name).sha256.hex())
+    return spec_of_ranks(packed_ranks.unpack(data, name), sha256=packed_ranks.read_tables(data, name).sha256.hex())
 
 
-def _parse_tiktoken(found: Sources) -> RanksFile:
+def _parse_tiktoken(found: Sources) -> TokenizerSpec:
     data, name = _first(found)
     ranks, sha256 = parse_tiktoken(data, name), hashlib.sha256(data).hexdigest()
     beside = {path.name: (text, shown_name(path)) for path, text in found.files[1:]}
     configuration = beside.pop(sources.CONFIGURATION, None)
     for sidecar in beside.values():
-        return RanksFile(ranks, *parse_sidecar(*sidecar), sha256)
+        return spec_of_ranks(ranks, *parse_sidecar(*sidecar), sha256)
     if sha256 != KIMI_SHA256:
-        return RanksFile(ranks, sha256=sha256)
+        return spec_of_ranks(ranks, sha256=sha256)
     special_tokens = parse_kimi(*configuration, len(ranks)) if configuration else {}
-    return RanksFile(ranks, special_tokens, KIMI_PATTERN, sha256)
+    return spec_of_ranks(ranks, special_tokens, KIMI_PATTERN, sha256)
 
 
 def _parse_pair(found: Sources) -> Contents:
@@ -184,7 +184,7 @@ def _parse_pair(found: Sources) -> Contents:
         configured: Contents | None = _huggingface().read_configured_pair(vocab, merges, configuration[0])
         if configured is not None:
             return configured
-    return RanksFile(*parse_gpt2(vocab[0], merges[0], vocab[1], merges[1]), R50K)
+    return spec_of_ranks(*parse_gpt2(vocab[0], merges[0], vocab[1], merges[1]), R50K)
 
 
 def _parse_minbpe(found: Sources) -> Contents:

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import base64
 
+from tokcli.engine.spec.spec import TokenizerSpec
 from tokcli.errors import VocabularyError
 from tokcli.formats.limits import MAX_TOKEN_BYTES, MAX_TOKENS
 from tokcli.formats.strict_json import JsonNode, parse_json_strictly
-from tokcli.formats.tiktoken import RanksFile, check_bytes
+from tokcli.formats.tiktoken import check_bytes, spec_of_ranks
 
 # The special tokens of files that do not list theirs, from id 0 on.
 _SPECIAL_TOKENS = (
@@ -20,7 +21,7 @@ _SPECIAL_TOKENS = (
 )  # fmt: skip
 
 
-def parse_tekken(data: bytes, name: str) -> RanksFile:
+def parse_tekken(data: bytes, name: str) -> TokenizerSpec:
     """Return the ranks, special tokens and pattern of a file; a VocabularyError names the file and the member."""
     top = JsonNode(parse_json_strictly(data, name), name)
     config = top.member("config")
@@ -40,7 +41,7 @@ def parse_tekken(data: bytes, name: str) -> RanksFile:
         ranks[token] = rank
     check_bytes(ranks, name)
     ids = {token: specials + rank for token, rank in ranks.items()}
-    return RanksFile(ids, special_tokens, config.member("pattern").text())
+    return spec_of_ranks(ids, special_tokens, config.member("pattern").text())
 
 
 def _special_tokens(node: JsonNode, count: int) -> dict[str, int]:

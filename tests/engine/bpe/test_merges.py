@@ -17,6 +17,7 @@ from tokcli.engine.bpe.pairs import SHIFT, PairBpe
 from tokcli.engine.minbpe.model import MinBpe
 from tokcli.engine.tokenizer import Tokenizer
 from tokcli.errors import VocabularyError
+from tokcli.formats.minbpe import spec_of_pairs
 
 DATA = ROOT / "tests" / "data" / "formats"
 
@@ -62,7 +63,7 @@ def test_a_tree_goes_down_to_bytes_and_shows_every_part() -> None:
 
 def test_a_tree_of_a_thousand_merges_in_a_row_is_cut_and_not_recursive() -> None:
     chain = [(97, 97), *((number, 97) for number in range(256, 3000))]
-    encoding = tokcli.Encoding.of("deep", Tokenizer("deep", MinBpe(chain, {}, None)))
+    encoding = tokcli.Encoding.of("deep", Tokenizer("deep", MinBpe(spec_of_pairs(chain, {}, None))))
     tree, depth = merge_tree(encoding, 256 + len(chain) - 1), 0
     while tree.parts:
         tree, depth = tree.parts[0], depth + 1

@@ -17,6 +17,7 @@ from tokcli.engine.minbpe.model import BYTES, MinBpe
 from tokcli.engine.stream import parts
 from tokcli.engine.tokenizer import Tokenizer
 from tokcli.errors import InputError
+from tokcli.formats.minbpe import spec_of_pairs
 
 pytestmark = pytest.mark.skipif(backend.native() is None, reason="the reference does the work")
 
@@ -42,7 +43,7 @@ def learnt(text: str, merges: int) -> list[tuple[int, int]]:
 
 
 def encoding(pairs: list[tuple[int, int]], pattern: str | None, special: dict[str, int]) -> tokcli.Encoding:
-    return tokcli.Encoding.of("minbpe", Tokenizer("minbpe", MinBpe(pairs, special, pattern)))
+    return tokcli.Encoding.of("minbpe", Tokenizer("minbpe", MinBpe(spec_of_pairs(pairs, special, pattern))))
 
 
 ENCODINGS = [

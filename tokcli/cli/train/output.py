@@ -12,6 +12,7 @@ from tokcli.atomic import open_file_at
 from tokcli.cli import streams
 from tokcli.engine.bpe.byte_alphabet import bytes_of
 from tokcli.engine.pretokenizers.known_patterns import GPT2, GPT2_EDUCATIONAL, R50K
+from tokcli.engine.spec.added_token import special_tokens_of
 from tokcli.engine.spec.spec import TokenizerSpec
 from tokcli.errors import OutputError, VocabularyError, reason_of
 from tokcli.formats.export.contents import contents_in
@@ -148,5 +149,5 @@ def _special_tokens_in(contents: dict[str, bytes], form: str) -> Mapping[str, in
         return parse_sidecar(sidecar, shown_name(name))[0] or {}
     found = parse_sources(sources_of(contents))
     if isinstance(found, TokenizerSpec):
-        return {token.content: token.id for token in found.added if token.special}
-    return found.special_tokens or {}
+        return special_tokens_of(found.added)
+    return found.special_tokens

@@ -8,7 +8,7 @@ only one of several ids with the same bytes.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import ClassVar
 
@@ -18,32 +18,39 @@ from tokcli.engine.bpe.ranks import ranks_of_merges, ranks_of_pairs
 from tokcli.engine.pretokenizers.pretokenizer import ALL, PreTokenizer
 from tokcli.engine.shortcut.from_ranks import shortcut_from_ranks
 from tokcli.engine.shortcut.shortcut import Shortcut
-from tokcli.engine.spec.added_token import AddedToken
+from tokcli.engine.spec.added_token import AddedToken, special_tokens_of
 from tokcli.engine.spec.image import DecodingSpec
+from tokcli.engine.spec.models import BYTES
+from tokcli.engine.spec.spec import TokenizerSpec
 from tokcli.engine.stream.decoding_facts import DecodingFacts
 from tokcli.engine.text_tokenizer import PieceTokenizer
 from tokcli.errors import UnknownTokenError
 
-BYTES = 256  # lower ids are bytes, the others merges
-
 
 @dataclass(frozen=True)
 class MinBpe(PieceTokenizer):
-    """A model in which the pair of ids `pairs[i]` merges into id 256 + i; if `pattern` is None, a text is one piece.
+    """A model of numbered pairs; without a pattern in the spec's splitter, a text is one piece.
 
-    >>> MinBpe([(97, 98)], {}, None).encode("abc", frozenset())
+    >>> from tokcli.engine.spec.models import NumberedPairs
+    >>> MinBpe(TokenizerSpec(NumberedPairs([(97, 98)]))).encode("abc", frozenset())
     [256, 99]
     """
 
-    pairs: Sequence[tuple[int, int]] = field(repr=False)
-    special_tokens: Mapping[str, int]
-    pattern: str | None
+    spec: TokenizerSpec
 
     is_byte_level: ClassVar[bool] = True
     decodes_context_free: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        _ = self.pretokenizer  # a pattern that does not compile is refused here, where its file is known
+    @property
+    def pairs(self) -> Sequence[tuple[int, int]]:
+        """The pairs of ids that merge."""
+        pairs: Sequence[tuple[int, int]] = self.spec.model.pairs
+        return pairs
+
+    @cached_property
+    def special_tokens(self) -> Mapping[str, int]:
+        """The ids of the special tokens."""
+        return special_tokens_of(self.spec.added)
 
     @property
     def max_id(self) -> int:
@@ -53,12 +60,12 @@ class MinBpe(PieceTokenizer):
     @property
     def single_pattern(self) -> str | None:
         """The pattern that cuts text into pieces; None for a basic model."""
-        return self.pattern
+        return next((step.pattern for step in self.spec.splitter), None)
 
     @cached_property
     def pretokenizer(self) -> PreTokenizer | None:
         """The pattern that cuts text into pieces; None for a basic model."""
-        return None if self.pattern is None else PreTokenizer(self.pattern)
+        return None if self.single_pattern is None else PreTokenizer(self.single_pattern)
 
     @cached_property
     def shortcut(self) -> Shortcut | None:
@@ -67,16 +74,16 @@ class MinBpe(PieceTokenizer):
             return None
         merges = [(left, right, number) for number, (left, right) in enumerate(self.pairs, BYTES)]
         ranked = ranks_of_merges(dict(enumerate(self.tokens)), merges, ignore_merges=False)
-        return None if ranked is None else shortcut_from_ranks(self.pattern or ALL, ranked, self.special_tokens)
+        return None if ranked is None else shortcut_from_ranks(self.single_pattern or ALL, ranked, self.special_tokens)
 
     @property
     def _hides_specials(self) -> bool:
         """Whether a special token is the beginning of a later one, which minbpe then never finds."""
         return len(_found(tuple(self.special_tokens))) < len(self.special_tokens)
 
-    def added_tokens(self) -> list[AddedToken]:
+    def added_tokens(self) -> Sequence[AddedToken]:
         """Return the special tokens."""
-        return [AddedToken(text, number, special=True) for text, number in self.special_tokens.items()]
+        return self.spec.added
 
     def decoding_facts(self) -> DecodingFacts:
         """Return the bytes of each id, which is all that decoding needs."""

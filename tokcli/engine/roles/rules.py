@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from tokcli.engine.spec import models
 from tokcli.engine.spec.spec import TokenizerSpec
 
 if TYPE_CHECKING:
     from tokcli.engine.text_tokenizer import TextTokenizer
 
-_MAKERS: dict[type, Callable[[Any], Any]] = {}  # by the type of the model
+
+def _of_minbpe(spec: TokenizerSpec) -> TextTokenizer:
+    from tokcli.engine.minbpe.model import MinBpe
+
+    return MinBpe(spec)
+
+
+_MAKERS: dict[type, Callable[[TokenizerSpec], TextTokenizer]] = {models.NumberedPairs: _of_minbpe}
 
 
 def rules_of(spec: TokenizerSpec) -> TextTokenizer:
     """Return the rules of a tokenizer; each family loads its modules when the first of its tokenizers is made."""
-    made: TextTokenizer = _MAKERS[type(spec.model)](spec)
-    return made
+    return _MAKERS[type(spec.model)](spec)

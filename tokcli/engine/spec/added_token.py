@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 
@@ -21,3 +22,13 @@ class AddedToken(NamedTuple):
     normalized: bool = False
     special: bool = False
     was_normalized: bool = False
+
+
+def special_tokens_of(added: Iterable[AddedToken]) -> dict[str, int]:
+    """Return the id of each added token that is special, by its text."""
+    return {token.content: token.id for token in added if token.special}
+
+
+def all_special(ids: Mapping[str, int]) -> tuple[AddedToken, ...]:
+    """Return special tokens that are found wherever they are allowed, of their ids by text."""
+    return tuple(AddedToken(text, number, special=True) for text, number in ids.items())

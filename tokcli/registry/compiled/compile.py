@@ -13,13 +13,15 @@ from typing import TYPE_CHECKING
 from tokcli.engine import backend
 from tokcli.engine.bpe.image import image_of
 from tokcli.engine.roles.rules import rules_of
+from tokcli.engine.spec.added_token import special_tokens_of
+from tokcli.engine.spec.models import Ranks
 from tokcli.engine.spec.spec import TokenizerSpec
 from tokcli.errors import VocabularyError
 from tokcli.formats import read
 from tokcli.formats.limits import read_regular_file
 from tokcli.formats.packed_tokenizer import tekken_json, tokenizer_json
 from tokcli.formats.sources import Sources
-from tokcli.formats.tiktoken import RanksFile, check_special_tokens
+from tokcli.formats.tiktoken import check_special_tokens
 from tokcli.registry.catalog import encoding_of_ranks
 from tokcli.registry.compiled import container as containers
 from tokcli.registry.compiled.keeping import compiling, keep, remember
@@ -95,17 +97,18 @@ def _parsed(sources: Sources, path: str, special_tokens: dict[str, int] | None =
     What the files do not say about published ranks, the catalog does.
     """
     found = read.parse_sources(sources)
-    if isinstance(found, TokenizerSpec):
-        return rules_of(found)
-    if not isinstance(found, RanksFile):
+    if not isinstance(found, TokenizerSpec):
         return found
-    ranks, published = found.mergeable_ranks, encoding_of_ranks(found.sha256)
-    said = (special_tokens, found.special_tokens, published.special_tokens if published else {})
-    special_tokens = dict(next(tokens for tokens in said if tokens is not None))
+    if not isinstance(found.model, Ranks):
+        return rules_of(found)
+    ranks, published = found.model.mergeable_ranks, encoding_of_ranks(found.model.sha256)
+    if special_tokens is None:
+        given = special_tokens_of(found.added)
+        special_tokens = given if found.model.names_special or not published else dict(published.special_tokens)
     check_special_tokens(special_tokens, ranks, path)
     if not ranks:
         raise VocabularyError(f"{path}: the file has no tokens")
-    pat_str = published.pat_str if found.pat_str is None and published else found.pat_str
+    pat_str = next((step.pattern for step in found.splitter), published.pat_str if published else None)
     return LazyRanks(lambda: ranks, lambda: image_of(ranks), max(ranks.values()), special_tokens, pat_str)
 
 
