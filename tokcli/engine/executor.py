@@ -109,7 +109,7 @@ class Executor:
     ) -> NextTokens:
         """Return the tokens of a text that continues another, and the sum of scores after it; see `TextTokenizer`."""
         try:
-            return self._native(allowed).encode_next(text, total, begins=not before, places=places)
+            return self._native(allowed).encode_next(text, allowed, before, total, places=places)
         except Refused:
             return self.inner.whole.encode_next(text, allowed, before, total, places=places)
 

@@ -65,7 +65,7 @@ class TextTokenizer(TokenVocabulary, Protocol):
         override it. `before` is a letter that stands for the text before, "" at the beginning. With `places` the tokens
         have their places in the text; InputError where these are not known.
         """
-        return self.whole.encode_next(text, allowed, before, total, places=places)
+        return self.in_python.encode_next(text, allowed, before, total, places=places)
 
     def encode_spans(self, text: str, allowed: frozenset[str]) -> Tokens:
         """Return the tokens of a text with their places; InputError where these are not known."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -16,8 +15,7 @@ from typing import TYPE_CHECKING
 from tokcli.engine.bpe.bpe import MergeOrder, ModelKind
 from tokcli.engine.llama_cpp.settings import NORMAL, SPECIAL
 from tokcli.engine.llama_cpp.vocabulary import LlamaVocabulary
-from tokcli.engine.native_models.cut_text import CutText, spans_by_bytes
-from tokcli.engine.native_models.text_model import Refused
+from tokcli.engine.native_models.cut_text import CutText
 from tokcli.engine.native_models.twins import HasTwin, twin_of
 from tokcli.engine.shortcut.shortcut import Shortcut
 from tokcli.engine.spec.added_token import AddedToken
@@ -26,7 +24,7 @@ from tokcli.engine.stream.decoding_facts import DecodingFacts
 from tokcli.engine.stream.token_cuts import TokenCuts
 from tokcli.engine.stream.utf8 import TextOrUtf8, plain_text
 from tokcli.engine.text_tokenizer import NextTokens, TextTokenizer
-from tokcli.engine.tokens import Tokens, added, joined, joined_ids
+from tokcli.engine.tokens import Tokens, added, joined
 
 if TYPE_CHECKING:
     from tokcli.engine.llama_cpp.fragment_models import FragmentModel
@@ -96,32 +94,6 @@ class LlamaCpp(LlamaVocabulary, HasTwin, TextTokenizer):
         """Return a sentence about the characters that llama.cpp's older tables classify differently."""
         return ["llama.cpp has the tables of Unicode 15.1: it splits at newer characters in another way."]
 
-    def encode_next(
-        self, text: TextOrUtf8, allowed: frozenset[str], before: str, total: float, *, places: bool
-    ) -> NextTokens:
-        """Return the tokens of a text after another one, for T5's Unigram; see `TextTokenizer`."""
-        parts: list[memoryview] = []
-        text = plain_text(text)
-        for begin, end, number in self.cuts.find(text, allowed):
-            if number is not None:
-                parts.append(memoryview(array("I", [number])))
-                total = 0.0
-            else:
-                ids, total = self._encode_next_fragment(text[begin:end], before, total)
-                parts.append(ids)
-            before = ""  # text after a special token begins anew
-        ids = joined_ids(parts)
-        spans = spans_by_bytes(list(map(self.bytes_of, ids)), text, self.name) if places else None
-        return Tokens(ids, spans=spans), total
-
-    def _encode_next_fragment(self, text: str, before: str, total: float) -> tuple[memoryview, float]:
-        if self.native is not None:
-            with suppress(Refused):
-                found, total = self.native.between.encode_next(text, total, begins=not before, places=False)
-                return memoryview(found.ids), total
-        ids, total = self.model.encode_after(before, total, text)
-        return memoryview(array("I", ids)), total
-
     def decoding_facts(self) -> DecodingFacts:
         """Return how ids are decoded."""
         unusual = [number for number, kind in enumerate(self.kinds) if kind != NORMAL]
@@ -181,3 +153,11 @@ class _ModelInPython:
         """Return the ids of a text (uint32); no special token is in it."""
         del allowed
         return memoryview(array("I", self._model.tokenize(plain_text(text))))
+
+    def encode_next(
+        self, text: TextOrUtf8, allowed: frozenset[str], before: str, total: float, *, places: bool
+    ) -> NextTokens:
+        """Return the tokens of a text after another one, for T5's Unigram."""
+        del allowed, places
+        ids, total = self._model.encode_after(before, total, plain_text(text))
+        return Tokens(ids), total

@@ -11,7 +11,7 @@ from tokcli.engine.base.arguments import NONE
 from tokcli.engine.native_models.text_model import NativeRecords, NativeText, Refused
 from tokcli.engine.stream.parallel import ordered
 from tokcli.engine.stream.utf8 import special_finder
-from tokcli.engine.tokens import Spans, Tokens, joined_ids, spans_of
+from tokcli.engine.tokens import Spans, Tokens, joined, joined_ids, spans_of
 from tokcli.errors import InputError
 
 if TYPE_CHECKING:
@@ -115,10 +115,25 @@ class CutText(NativeText):
         found: NativeRecords | None = self.between.records_in(data, NONE, before + self._space.encode())
         return found
 
-    def encode_next(self, text: TextOrUtf8, total: float, *, begins: bool, places: bool) -> tuple[Tokens, float]:
-        """Raise Refused: tokens may have to be cut out of the text."""
-        del text, total, begins, places
-        raise Refused
+    def encode_next(
+        self, text: TextOrUtf8, allowed: frozenset[str], before: str, total: float, *, places: bool
+    ) -> tuple[Tokens, float]:
+        """Return the tokens of a text that continues another, and the sum of scores after it; see `TextTokenizer`."""
+        parts, by_bytes = list[Tokens](), self._bytes_of if places else None
+        for part in self._fragments(text, allowed):
+            if part.id is not None:
+                found, total = Tokens([part.id], spans=[part.begin, part.begin + len(part.text)]), 0.0
+            else:
+                is_placed = places and by_bytes is None
+                found, total = self.between.encode_next(part.text, NONE, before, total, places=is_placed)
+                if part.begin and found.spans is not None:
+                    found.spans = array("Q", (part.begin + place for place in found.spans))
+            parts.append(found)
+            before = ""  # text after a token begins anew
+        tokens = joined(parts)
+        if by_bytes is not None:
+            tokens.spans = spans_by_bytes(list(map(by_bytes, tokens.ids)), text, self._name)
+        return tokens, total
 
     def part_ends(self, text: memoryview, size: int) -> memoryview:
         """Raise Refused: tokens may have to be cut out of the text."""

@@ -99,13 +99,12 @@ class NativeText:
         raw, normalized = self._cached_states(allowed) if allowed else self._no_states
         return _array("I", self.model.encode(text, raw, normalized, 1 if len(text) < _LONG else threads_inside()))
 
-    def encode_next(self, text: TextOrUtf8, total: float, *, begins: bool, places: bool) -> tuple[Tokens, float]:
-        """Return the tokens of a part of a text, with their places in it if asked for, and the sum of scores after it.
-
-        Sums go through the whole text, and `total` is the one before the part. No special token is looked for.
-        """
+    def encode_next(
+        self, text: TextOrUtf8, allowed: frozenset[str], before: str, total: float, *, places: bool
+    ) -> tuple[Tokens, float]:
+        """Return the tokens of a text that continues another, and the sum of scores after it; see `TextTokenizer`."""
         ids, total, spans, _ = _taken(
-            self.model.encode_part(text, *self._states(NONE), threads_inside(), begins, True, total, places)
+            self.model.encode_part(text, *self._states(allowed), threads_inside(), not before, True, total, places)
         )
         return _tokens(ids, spans), total
 

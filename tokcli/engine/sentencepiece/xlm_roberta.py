@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
 from tokcli.engine.bpe.bpe import MergeOrder, ModelKind
 from tokcli.engine.native_models.cut_text import CutText
-from tokcli.engine.native_models.text_model import Refused
 from tokcli.engine.native_models.twins import HasTwin
 from tokcli.engine.pipeline.processors import Roberta
 from tokcli.engine.sentencepiece.model import SentencePiece
@@ -23,7 +21,7 @@ from tokcli.engine.spec.added_token import AddedToken
 from tokcli.engine.stream.decoding import ByteDecoder
 from tokcli.engine.stream.decoding_facts import DecodingFacts
 from tokcli.engine.stream.token_cuts import TokenCuts
-from tokcli.engine.stream.utf8 import TextOrUtf8, plain_text
+from tokcli.engine.stream.utf8 import TextOrUtf8
 from tokcli.engine.text_tokenizer import NextTokens, TextTokenizer
 from tokcli.engine.tokens import Tokens, joined
 from tokcli.errors import UnknownTokenError
@@ -118,33 +116,6 @@ class XlmRoberta(HasTwin, TextTokenizer):
         """What cuts special tokens out of texts, and encodes the text between them by the model."""
         return CutText(_PiecesInPython(self), self.cuts)
 
-    def encode_next(
-        self, text: TextOrUtf8, allowed: frozenset[str], before: str, total: float, *, places: bool
-    ) -> NextTokens:
-        """Return the tokens of a text after another one; see `TextTokenizer`."""
-        ids: list[int] = []
-        spans: list[int] = []
-        text = plain_text(text)
-        for begin, end, number in self.cuts.find(text, allowed):
-            if number is not None:
-                ids.append(number)
-                spans += begin, end
-                total = 0.0
-            else:
-                found, total = self._encode_next(text[begin:end], before, total, places)
-                ids += found.ids
-                spans += (begin + place for place in found.spans or ())
-            before = ""  # text after a special token begins anew
-        return Tokens(ids, spans=spans if places else None), total
-
-    def _encode_next(self, text: str, before: str, total: float, places: bool) -> NextTokens:
-        if isinstance(self.native, CutText):
-            with suppress(Refused):
-                found, after = self.native.between.encode_next(text, total, begins=not before, places=places)
-                return found, after
-        tokens, total = self.model.encode_next(text, frozenset(), before, total, places=places)
-        return Tokens(map(self.shifted, tokens.ids), spans=tokens.spans), total
-
     def finish(self, texts: list[Tokens], add: bool) -> Tokens:
         """Return `<s> A </s>`, or `<s> A </s> </s> B </s>`, with `add`; else the texts in a row."""
         return joined(_TEMPLATE(texts, add))
@@ -186,6 +157,13 @@ class _PiecesInPython:
         """Return the tokens of a text with their places."""
         found = self._model.encode_spans(text, allowed)
         return Tokens(map(self._shifted, found.ids), spans=found.spans)
+
+    def encode_next(
+        self, text: TextOrUtf8, allowed: frozenset[str], before: str, total: float, *, places: bool
+    ) -> NextTokens:
+        """Return the tokens of a text after another one."""
+        found, total = self._model.encode_next(text, allowed, before, total, places=places)
+        return Tokens(map(self._shifted, found.ids), spans=found.spans), total
 
 
 class _ShiftedDecoder:
