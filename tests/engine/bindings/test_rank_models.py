@@ -25,6 +25,7 @@ from tokcli.engine.llama_cpp.patterns import PRE_TYPES
 from tokcli.engine.llama_cpp.settings import NORMAL, USER_DEFINED, LlamaSettings
 from tokcli.engine.pretokenizers import known_patterns as known
 from tokcli.engine.shortcut.shortcut import Shortcut
+from tokcli.engine.spec.image import RanksSpec
 from tokcli.engine.tokenizer import Tokenizer
 from tokcli.engine.unicode import forms as unicode_forms
 from tokcli.registry.encodings import load_encoding
@@ -42,7 +43,7 @@ def shortcut_of(**changes: Any) -> Shortcut:
     def nothing() -> Any:
         return {}
 
-    return Shortcut(known.GPT2, nothing, nothing, 0, {}, **changes)
+    return Shortcut(RanksSpec(0, (known.GPT2,), **changes), nothing, nothing, bytes, {})
 
 
 def texts(rnd: random.Random, atoms: list[str]) -> str:
@@ -200,7 +201,7 @@ def test_the_model_of_every_pre_tokenizer_is_native(pre: str) -> None:
 
 
 def test_a_shortcut_holds_for_text_without_exceptional_characters() -> None:
-    shortcut, rnd = shortcut_of(unsafe=((3, 3), (0xE01, 0xE01), (0x1F600, 0x1F600))), random.Random(3)
+    shortcut, rnd = shortcut_of(exceptions=(3, 3, 0xE01, 0xE01, 0x1F600, 0x1F600)), random.Random(3)
     exceptional = re.compile("[\x03\u0e01\U0001f600]")
     for _ in range(600):
         text = texts(rnd, ["a", " b", "\n", "\u0e01", "\x03", "\U0001f600", "\U0001f601", "\xe9", "\u4e2d", "word"])
