@@ -1,6 +1,6 @@
 """`Executor`: whole texts to ids, natively where a tokenizer has a native twin, else by its rules in Python.
 
-This is the one place where native code and Python meet: a text that the twin refuses is encoded by the rules.
+A whole text that the twin refuses is encoded by the rules, here and nowhere else.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokcli.engine.spec.image import SPELLED, ImageSpec
 from tokcli.engine.stream.decoding import ApartDecoder, BeginDecoder, ByteDecoder
-from tokcli.engine.tiktoken.native_encoder import decoder_of, open_vocabulary
+from tokcli.engine.tiktoken.native_encoder import open_decoder, open_vocabulary
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -48,7 +48,7 @@ class IdDecoder:
         """The native vocabulary and its decoder; None where they do not give the bytes of all ids."""
         image = self._image
         vocabulary = None if image is None or self._spec.other_bytes is None else open_vocabulary(lambda: image)
-        return None if vocabulary is None else (vocabulary, decoder_of(vocabulary, self._other_bytes))
+        return None if vocabulary is None else (vocabulary, open_decoder(vocabulary, self._other_bytes))
 
     @property
     def is_able(self) -> bool:

@@ -88,7 +88,7 @@ class NativeTokens:
 
     def decoder(self, special_tokens: Mapping[str, int]) -> _native.Decoder:
         """Return the vocabulary with special tokens, for buffers of ids; its methods raise KeyError for unknown ids."""
-        return decoder_of(self._vocabulary, {number: token.encode() for token, number in special_tokens.items()})
+        return open_decoder(self._vocabulary, {number: token.encode() for token, number in special_tokens.items()})
 
 
 def open_vocabulary(image: Callable[[], Buffer]) -> _native.Vocabulary | None:
@@ -109,7 +109,7 @@ def is_intact(image: Buffer) -> bool:
     return opened is not None and opened.verify()
 
 
-def decoder_of(vocabulary: _native.Vocabulary, others: Mapping[int, bytes]) -> _native.Decoder:
+def open_decoder(vocabulary: _native.Vocabulary, others: Mapping[int, bytes]) -> _native.Decoder:
     """Return the decoder of an opened vocabulary and of other tokens, whose bytes are given by their ids."""
     decoder: _native.Decoder = backend.code().Decoder(vocabulary, dict(others))
     return decoder
