@@ -199,7 +199,6 @@ LATE = {
     "tokcli.engine.roles.readers": "all families of tokenizers, 80 ms, to cut long texts, which few texts are",
     "tokcli.engine.bindings.id_decoder": "a family of tokenizers each, whose decoder the image names",
     "tokcli.engine.encoding": "files and streams, 0.2 ms, which the command line reads itself; sampling, 50 ms",
-    "tokcli.engine.llama_cpp.llama_cpp": "the models of GGUF files, which one with a shortcut does not need",
     "tokcli.engine.pretokenizers.pretokenizer": "compiling, 4 ms, which a pattern that native code splits by does not need",
     "tokcli.engine.shortcut.shortcut": "the tables of normal forms, 2 ms, which most texts do not need",
     "tokcli.engine.stream.special_tokens": "what finds them in Python, 0.3 ms, which native code does by itself",

@@ -15,7 +15,8 @@ from support import ROOT, examples
 
 import tokcli
 from tokcli.engine.encoding import Encoding
-from tokcli.engine.llama_cpp.settings import cleaned, spaced_decoder
+from tokcli.engine.spec.image import DecodingSpec
+from tokcli.engine.stream.spaced_decoder import SpacedDecoder, cleaned
 from tokcli.errors import UnknownTokenError
 from tokcli.registry.encodings import load_encoding
 
@@ -98,7 +99,7 @@ def test_what_a_decoder_of_tokenizer_json_may_still_change_waits(
 @given(st.text("  ''srevm.?x", max_size=14), st.lists(st.integers(1, 3), min_size=14, max_size=14))
 @examples(300)
 def test_the_spaces_that_llama_cpp_cleans_up_are_those_of_the_whole_text(text: str, sizes: list[int]) -> None:
-    decoder, data, at, made = spaced_decoder(bytes, drops_space=False, cleans_spaces=True), text.encode(), 0, b""
+    decoder, data, at, made = SpacedDecoder(bytes, DecodingSpec(cleans_spaces=True)), text.encode(), 0, b""
     for size in sizes:
         made += decoder.add(data[at : at + size])
         at += size
@@ -106,7 +107,7 @@ def test_the_spaces_that_llama_cpp_cleans_up_are_those_of_the_whole_text(text: s
 
 
 def test_a_long_run_of_spaces_does_not_wait() -> None:
-    decoder = spaced_decoder(bytes, drops_space=True, cleans_spaces=True)
+    decoder = SpacedDecoder(bytes, DecodingSpec("of the first id", cleans_spaces=True))
     assert decoder.add(b"  x") == b" x"
     assert len(decoder.add(b" " * 1000)) == 998
     assert decoder.finish() == b"  "

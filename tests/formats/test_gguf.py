@@ -11,6 +11,7 @@ from support import read_vocabulary
 
 from tokcli.engine import backend
 from tokcli.engine.llama_cpp.llama_cpp import LlamaCpp
+from tokcli.engine.spec.templates import Around
 from tokcli.errors import VocabularyError
 from tokcli.registry.encodings import load_encoding
 
@@ -78,7 +79,7 @@ def test_a_list_of_another_kind_or_size_is_refused(name: str, value: object, tmp
 def test_a_special_id_out_of_range_is_none(number: int, tmp_path: Path) -> None:
     """llama.cpp #25475 looked it up; now it warns, and takes its default."""
     model = read(llama(tmp_path / "x.gguf", bos_token_id=(number, UINT32), unknown_token_id=(number, UINT32)))
-    assert model.settings.bos == 1
+    assert model.spec.template == Around((1,))
     assert model.encode("a", frozenset()) == [261]
 
 
@@ -100,7 +101,7 @@ def test_a_text_of_two_gigabytes_is_no_overflow(tmp_path: Path) -> None:
 
 def test_a_token_ends_at_a_nul(tmp_path: Path) -> None:
     model = read(llama(tmp_path / "x.gguf", tokens=["<unk>", "<s>", "</s>", *BYTES, "\u2581", "a\0b", "\0"]))
-    assert model.texts[-2:] == ["a", "[EMPTY_261]"]
+    assert model.spec.model.texts[-2:] == ["a", "[EMPTY_261]"]
 
 
 def test_rwkv_takes_the_longest_token_at_each_byte_natively_too(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 from tokcli.chat_templates.template import DEFAULT, ChatTemplates, NamedTemplate
 from tokcli.errors import VocabularyError
 from tokcli.formats.gguf.header import MAGIC, VOCABULARY, read_header
-from tokcli.formats.gguf.reader import parse_gguf
+from tokcli.formats.gguf.reader import template_tokens
 from tokcli.formats.limits import MAX_CONFIG_BYTES, open_regular_file, read_regular_file, shown_name
 from tokcli.formats.strict_json import JsonNode, parse_json_strictly
 
@@ -139,11 +139,8 @@ def _templates_of_gguf(path: str) -> ChatTemplates:
     with open_regular_file(path) as file:
         values, _ = read_header(file, shown_name(path), (*VOCABULARY, _GGUF_TEMPLATE))
     by_name = dict(_named_in_gguf(values, path))
-    tokenizer = parse_gguf(values, shown_name(path))
-    settings = tokenizer.settings
-    roles = {"bos": settings.bos, "eos": settings.eos, "unk": settings.unknown, "sep": settings.sep}
-    tokens = {f"{role}_token": tokenizer.texts[number] for role, number in roles.items() if number is not None}
-    return ChatTemplates(by_name, tokens, puts_first=tokens.get("bos_token", "") if settings.add_bos else "")
+    tokens, first = template_tokens(values, shown_name(path))
+    return ChatTemplates(by_name, tokens, puts_first=first)
 
 
 def _named_in_gguf(values: Mapping[str, Any], path: str) -> Iterator[tuple[str, NamedTemplate]]:

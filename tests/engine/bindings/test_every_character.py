@@ -21,6 +21,9 @@ from tokcli.engine.pipeline.finders import LiteralText
 from tokcli.engine.pipeline.models import WordLevel
 from tokcli.engine.pipeline.pipeline import Pipeline
 from tokcli.engine.sentencepiece.model import SentencePiece
+from tokcli.engine.spec.models import LlamaModel
+from tokcli.engine.spec.normalizers import LlamaLetters
+from tokcli.engine.spec.spec import TokenizerSpec
 
 pytestmark = [pytest.mark.no_cover, pytest.mark.skipif(backend.native() is None, reason="there is no native backend")]
 
@@ -153,8 +156,8 @@ def test_every_character_beside_a_token_that_stands_alone_is_part_of_a_word_as_i
 def test_every_character_is_read_as_by_llama_cpps_bert(*, lowercase: bool, strip_accents: bool) -> None:
     # all characters are tokens, and the space before a word is one: the ids show all that becomes of a text
     known = ["[UNK]", "▁", *(chr(point) for plane in PLANES for point in plane if point not in (0, 0x2581))]
-    ids = {text: number for number, text in enumerate(known)}
-    model = LlamaWords(ids, 0, lowercase=lowercase, strip_accents=strip_accents)
+    letters = LlamaLetters(lowercase, strip_accents)
+    model = LlamaWords(TokenizerSpec(LlamaModel("bert", known, (), (), 0), normalizer=(letters,)))
     native = model.native
     assert native is not None
     for text in texts_of_every_character("x {}x {}"):

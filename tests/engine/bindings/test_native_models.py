@@ -19,7 +19,7 @@ from tokcli.engine.bpe.byte_alphabet import byte_token
 from tokcli.engine.bpe.lattice import to_float32
 from tokcli.engine.bpe.pairs import SHIFT, PairBpe
 from tokcli.engine.llama_cpp.fragment_models import LlamaSpm, Rwkv
-from tokcli.engine.llama_cpp.ugm import LlamaUnigram, UgmPiece
+from tokcli.engine.llama_cpp.ugm import LlamaUnigram
 from tokcli.engine.llama_cpp.words import LlamaWords
 from tokcli.engine.native_models.text_model import NativeText
 from tokcli.engine.pipeline import (
@@ -41,6 +41,9 @@ from tokcli.engine.sentencepiece.charsmap import Charsmap
 from tokcli.engine.sentencepiece.model import SentencePiece
 from tokcli.engine.sentencepiece.normalizer import SpmNormalizer
 from tokcli.engine.sentencepiece.segmenters import SpmPiece
+from tokcli.engine.spec.models import NORMAL, USER_DEFINED, LlamaModel
+from tokcli.engine.spec.normalizers import LlamaLetters, SentencePieceNormalizer
+from tokcli.engine.spec.spec import TokenizerSpec
 from tokcli.engine.stream.utf8 import without_surrogates
 from tokcli.errors import GrowthError
 
@@ -411,14 +414,14 @@ def test_any_unigram_model(pieces: list[tuple[str, float]], text: str, unk: bool
 @examples(50)
 @given(pieces=st.dictionaries(WORDS, SCORES, min_size=1, max_size=20), texts=st.lists(TEXTS | hard_text(), max_size=4))
 def test_models_of_llama_cpp(pieces: dict[str, float], texts: list[str]) -> None:
-    ids = {text: number for number, text in enumerate(["<unk>", *pieces, *BYTES])}
-    scores = [0.0, *pieces.values(), *[0.0] * 256]
-    table = [UgmPiece(text, ids[text], score, True, len(text) == 3) for text, score in pieces.items()]
+    texts_of = ["<unk>", *pieces, *BYTES]
+    kinds = [0, *(NORMAL | USER_DEFINED * (len(text) == 3) for text in pieces), *[0] * 256]
+    spec = TokenizerSpec(LlamaModel("t5", texts_of, [0.0, *pieces.values(), *[0.0] * 256], kinds, unknown=0))
     for model in (
-        LlamaSpm(ids, scores, lambda byte: ids[byte_token(byte)]),
-        LlamaWords(ids, 0, lowercase=True, strip_accents=True),
-        LlamaUnigram(table, 0, b"", True, False),
-        LlamaUnigram(table, 0, b"", False, True),
+        LlamaSpm(spec),
+        LlamaWords(spec._replace(normalizer=(LlamaLetters(),))),
+        LlamaUnigram(spec._replace(normalizer=(SentencePieceNormalizer(b"", True, False),))),
+        LlamaUnigram(spec._replace(normalizer=(SentencePieceNormalizer(b"", False, True),))),
     ):
         native = model.native
         assert native is not None
@@ -426,21 +429,25 @@ def test_models_of_llama_cpp(pieces: dict[str, float], texts: list[str]) -> None
             assert native.encode(text, NONE) == list(model.tokenize(text))
 
 
-SINGLE_BYTES = {bytes([byte]): byte for byte in range(256)}
+def rwkv(tokens: list[bytes]) -> Rwkv:
+    texts = ["".join(f"\\x{byte:02x}" for byte in token) for token in tokens]
+    return Rwkv(TokenizerSpec(LlamaModel("rwkv", texts, (), (), unknown=0)))
+
+
+SINGLE_BYTES = [bytes([byte]) for byte in range(256)]
 
 
 @examples(100)
 @given(tokens=st.lists(st.one_of(WORDS.map(str.encode), st.binary(max_size=5)), max_size=20), text=TEXTS | hard_text())
 def test_any_rwkv_model(tokens: list[bytes], text: str) -> None:
-    model = Rwkv({**SINGLE_BYTES, **{token: 300 + number for number, token in enumerate(tokens)}}, lambda: 0)
+    model = rwkv([*SINGLE_BYTES, *tokens])
     native = llama_models.twin_of_rwkv(model)
     assert native is not None
     assert native.encode(text, NONE) == model.tokenize(text)
 
 
 def test_a_byte_that_is_no_token_is_left_to_python() -> None:
-    ids = {token: number for token, number in SINGLE_BYTES.items() if token != b"x"}
-    assert llama_models.twin_of_rwkv(Rwkv(ids, lambda: 999)) is None
+    assert llama_models.twin_of_rwkv(rwkv([token for token in SINGLE_BYTES if token != b"x"])) is None
 
 
 def test_threads_share_a_model_that_finds_rules_for_characters() -> None:

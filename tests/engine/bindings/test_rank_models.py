@@ -6,7 +6,7 @@ import json
 import random
 import re
 import unicodedata
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +22,12 @@ from tokcli.engine.encoding import Encoding
 from tokcli.engine.llama_cpp.llama_cpp import LlamaCpp
 from tokcli.engine.llama_cpp.native_cuts import native_cuts
 from tokcli.engine.llama_cpp.patterns import PRE_TYPES
-from tokcli.engine.llama_cpp.settings import NORMAL, USER_DEFINED, LlamaSettings
 from tokcli.engine.pretokenizers import known_patterns as known
 from tokcli.engine.shortcut.shortcut import Shortcut
-from tokcli.engine.spec.image import RanksSpec
+from tokcli.engine.spec.added_token import AddedToken
+from tokcli.engine.spec.image import DecodingSpec, RanksSpec
+from tokcli.engine.spec.models import NORMAL, USER_DEFINED, LlamaModel
+from tokcli.engine.spec.spec import TokenizerSpec
 from tokcli.engine.tokenizer import Tokenizer
 from tokcli.engine.unicode import forms as unicode_forms
 from tokcli.registry.encodings import load_encoding
@@ -137,14 +139,38 @@ def test_nothing_is_put_before_an_empty_text(tmp_path: Path) -> None:
 # --- GGUF ------------------------------------------------------------------------------------------------------------
 
 
-def gguf_of(pre: str, missing: set[int]) -> LlamaCpp:
+def with_merges(
+    pre: str, texts: list[str], merges: list[tuple[str, str]], added: dict[str, int] | None = None
+) -> LlamaCpp:
+    kinds, settings, added = [NORMAL] * len(texts), PRE_TYPES[pre], added or {}
+    for number in added.values():
+        kinds[number] = USER_DEFINED
+    model = LlamaModel(
+        "gpt2",
+        texts,
+        [0.0] * len(texts),
+        kinds,
+        merges=[f"{left} {right}".encode() for left, right in merges],
+        byte_level=settings.byte_level,
+        shows_spaces=settings.shows_spaces,
+        ignore_merges=settings.ignore_merges,
+        lines_whole=settings.lines_whole,
+    )
+    tokens = tuple(AddedToken(text, number) for text, number in added.items())
+    return LlamaCpp(TokenizerSpec(model, tokens, splitter=(settings.splitter,), decoder=DecodingSpec()))
+
+
+def gguf_of(pre: str, missing: set[int], found: Sequence[str] = (), more: tuple[str, str] | None = None) -> LlamaCpp:
     lacking = {CHAR_OF[byte] for byte in missing}
     model = TABLE["model"]
     ids = sorted(model["vocab"], key=model["vocab"].__getitem__)
     kept = [text for text in ids if not lacking.intersection(text)]
     merges = [tuple(merge.split(" ") if isinstance(merge, str) else merge) for merge in model["merges"]]
     merges = [(left, right) for left, right in merges if not lacking.intersection(left + right)]
-    return LlamaCpp("gpt2", kept, [0.0] * len(kept), [NORMAL] * len(kept), LlamaSettings(), PRE_TYPES[pre], merges)
+    if more is not None:
+        kept, merges = [*kept, "".join(more)], [*merges, more]
+    added = {text: len(kept) + number for number, text in enumerate(found)}
+    return with_merges(pre, [*kept, *found], merges, added)
 
 
 @pytest.mark.parametrize("pre", ["gpt-2", "llama-bpe", "falcon", "deepseek-v3"])
@@ -181,7 +207,7 @@ def test_no_text_of_gguf_is_left_to_python(pre: str, monkeypatch: pytest.MonkeyP
         assert encoding.encode_ordinary(text) == tokenizer.model.tokenize(text), ascii(text)
 
 
-BYTE_LEVEL = {pre.patterns: name for name, pre in reversed(PRE_TYPES.items()) if pre.byte_encode}
+BYTE_LEVEL = {pre.splitter.patterns: name for name, pre in reversed(PRE_TYPES.items()) if pre.byte_level}
 
 
 @needs_native
@@ -228,7 +254,7 @@ def test_threads_and_parts_of_a_long_text_have_the_ids_of_the_whole(pre: str) ->
     ]
     text = "".join(rnd.choices(words, k=300_000))
     expected = list(tokenizer.model.tokenize(text))
-    native = native_cuts(PRE_TYPES[pre])
+    native = native_cuts(PRE_TYPES[pre].splitter)
     assert memoryview(native).cast("I")[1] == (pre not in ("superbpe", "exaone-moe"))
     encoding = Encoding.of("gguf", Tokenizer("gguf", tokenizer))
     assert encoding.encode_ordinary(text) == expected
@@ -251,9 +277,7 @@ def test_lines_of_texts_that_are_no_bytes_are_merged_natively(pre: str) -> None:
                 made.append("".join(pair))
         made += {"\n\n", "\n\n\n", "\n" * 7}.difference(made)
         kept = [*(f"<0x{byte:02X}>" for byte in range(256)), *made]
-        tokenizer = LlamaCpp(
-            "gpt2", kept, [0.0] * len(kept), [NORMAL] * len(kept), LlamaSettings(), PRE_TYPES[pre], merges
-        )
+        tokenizer = with_merges(pre, kept, merges)
         twin, model = tokenizer.native, tokenizer.model
         assert twin is not None
         for _ in range(40):
@@ -269,11 +293,10 @@ ADDED = ["<ab>", "b>cd>", "<a", "  ", "    ", "\t", "<x>", "cd"]
 
 
 def test_of_tokens_that_overlap_the_longer_one_is_found() -> None:
-    tokenizer, rnd, fast = gguf_of("gpt-2", set()), random.Random(8), 0
+    rnd, fast = random.Random(8), 0
     for _ in range(60):
         found = rnd.sample(ADDED, rnd.randrange(1, 6))
-        changed = replace(tokenizer, texts=[*tokenizer.texts, *found], token_scores=[0.0] * (len(tokenizer.texts) + len(found)),
-                          kinds=[*tokenizer.kinds, *[USER_DEFINED] * len(found)])  # fmt: skip
+        changed = gguf_of("gpt-2", set(), found)
         encoding = Encoding.of("gguf", Tokenizer("gguf", changed))
         fast += changed.shortcut is not None
         for _ in range(20):
@@ -283,10 +306,8 @@ def test_of_tokens_that_overlap_the_longer_one_is_found() -> None:
 
 
 def test_a_merge_of_what_is_no_token_goes_the_slow_way() -> None:
-    tokenizer = gguf_of("gpt-2", {0x7A})
-    odd = replace(tokenizer, texts=[*tokenizer.texts, "za"], token_scores=[*tokenizer.token_scores, 0.0],
-                  kinds=[*tokenizer.kinds, NORMAL], merges=[*tokenizer.merges, ("z", "a")])  # fmt: skip
+    odd = gguf_of("gpt-2", {0x7A}, more=("z", "a"))
     encoding = Encoding.of("gguf", Tokenizer("gguf", odd))
     for text in ("zaza z a", "a\nz", "pizza"):
         assert encoding.encode_ordinary(text) == odd.model.tokenize(text)
-    assert odd.model.tokenize("za") == [len(odd.texts) - 1]
+    assert odd.model.tokenize("za") == [odd.max_id]

@@ -15,8 +15,10 @@ from tokcli.engine import backend
 from tokcli.engine.bpe.byte_alphabet import CHAR_OF
 from tokcli.engine.bpe.pairs import MergeList, in_order
 from tokcli.engine.bpe.ranks import Ranked, ranks_of_texts
-from tokcli.engine.llama_cpp.patterns import PreType
-from tokcli.engine.llama_cpp.string_bpe import MergeLines, StringBpe
+from tokcli.engine.llama_cpp.string_bpe import WordsByMerges
+from tokcli.engine.spec.models import LlamaModel
+from tokcli.engine.spec.spec import TokenizerSpec
+from tokcli.engine.spec.splitters import PatternsInTurn
 from tokcli.engine.tiktoken.native_encoder import NativePieces
 from tokcli.errors import VocabularyError
 from tokcli.formats.huggingface.model_tables import read_merges
@@ -74,7 +76,8 @@ def test_merges_of_a_tokenizer_json_are_read_alike(
 def test_merges_of_a_gguf_file_are_read_alike(pairs: list[tuple[str, str]], is_whole: bool, odd: bytes | None) -> None:
     ids = vocabulary(pairs, 0, is_whole)
     lines = [f"{left} {right}".encode() for left, right in pairs] + ([] if odd is None else [odd])
-    read = lambda: StringBpe(ids, MergeLines(lines), PreType(()))._merges  # noqa: E731
+    spec = TokenizerSpec(LlamaModel("gpt2", list(ids), (), (), merges=lines), splitter=(PatternsInTurn(()),))
+    read = lambda: WordsByMerges(spec)._merges  # noqa: E731
     assert dict(read()) == dict(in_python(read))
 
 

@@ -27,7 +27,7 @@ from tokcli.engine.pretokenizers.row_image import row_in
 pytestmark = pytest.mark.no_cover
 needs_native = pytest.mark.skipif(backend.native() is None, reason="no native backend")
 
-NAMES = {pre.patterns: name for name, pre in reversed(PRE_TYPES.items())}  # the first of those that cut alike
+NAMES = {pre.splitter.patterns: name for name, pre in reversed(PRE_TYPES.items())}  # the first of those that cut alike
 LETTERS = ["a", "B", "xyz", "Word", "THE", "\xe9", "\xc9", "\u01c5", "\u02b0", "\u03a9", "\u017f", "\u0e01", "\u0915",
            "\u4e2d", "\u3042\u306a", "\u30fc", "\u3105", "\uac00", "\u314f", "\U00020000", "\u9fa6", "\uf900", "\u13a0",
            "\u10a0", "\u1c90", "\ua640", "\U00010400", "\U000118a0", "\U0001e900"]  # fmt: skip
@@ -46,7 +46,7 @@ ATOMS = [*LETTERS, *MARKS, *NUMBERS, *STOPS, *SPACES, *NEWER, *ODD, *HARD_ATOMS]
 
 @cache
 def row_of(patterns: tuple[str, ...]) -> Any:
-    return row_in(native_cuts(PRE_TYPES[NAMES[patterns]]))
+    return row_in(native_cuts(PRE_TYPES[NAMES[patterns]].splitter))
 
 
 @cache
@@ -117,8 +117,8 @@ def class_of(program: Program, code: int) -> int:
 @pytest.mark.parametrize("patterns", NAMES, ids=NAMES.values())
 def test_words_end_where_long_texts_are_cut(patterns: tuple[str, ...]) -> None:
     """A part of a long text stands behind a letter or a digit, in the place of the text before it."""
-    rnd, cutter, pre = random.Random(12), cutter_of(patterns), PRE_TYPES[NAMES[patterns]]
-    ends, tried = re.compile(f"(?={pre.word_ends})"), 0
+    rnd, cutter, splitter = random.Random(12), cutter_of(patterns), PRE_TYPES[NAMES[patterns]].splitter
+    ends, tried = re.compile(f"(?={splitter.word_ends})"), 0
     for _ in range(rounds(400)):
         text = "".join(rnd.choices([*rnd.sample(ATOMS, 10), "a", "1", " ", "\n", "12"], k=rnd.randrange(1, 30)))
         for at in [match.start() + 1 for match in ends.finditer(text)]:
@@ -152,7 +152,7 @@ def test_long_runs_are_cut_in_linear_time(patterns: tuple[str, ...]) -> None:
 
 @needs_native
 def test_a_damaged_image_is_refused() -> None:
-    rnd, image = random.Random(1), native_cuts(PRE_TYPES["tiny_aya"])
+    rnd, image = random.Random(1), native_cuts(PRE_TYPES["tiny_aya"].splitter)
     for size in (*range(1, 60), *(rnd.randrange(60, len(image)) for _ in range(60))):
         with pytest.raises(ValueError, match=r"program|pattern|unpack"):
             row_in(image[:size])

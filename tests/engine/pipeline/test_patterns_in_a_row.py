@@ -11,8 +11,8 @@ from hypothesis import given
 from support import HARD_ATOMS, examples, hard_text, rounds
 
 from tokcli.engine.llama_cpp.characters import changed_ranges
-from tokcli.engine.llama_cpp.patterns import PRE_TYPES
-from tokcli.engine.llama_cpp.string_bpe import StringBpe
+from tokcli.engine.llama_cpp.cutter import Cutter
+from tokcli.engine.llama_cpp.patterns import KNOWN, PRE_TYPES
 from tokcli.engine.pipeline.aligned import Aligned
 from tokcli.engine.pipeline.finders import OnigPattern
 from tokcli.engine.pipeline.pretokenizers import Split, Splitter, SplitterSequence, at_class
@@ -41,7 +41,7 @@ LIBRARY: dict[str, Splitter] = {
     known.STARCODER: SplitterSequence((at_class("NUMERIC", "Isolated"), Split(OnigPattern(known.GPT2), "Isolated"))),
 }
 LLAMA_CPP = {
-    name: StringBpe({}, [], PRE_TYPES[name])
+    name: Cutter(PRE_TYPES[name].splitter.patterns)
     for name in (
         "deepseek-v3",
         "starcoder",
@@ -89,7 +89,7 @@ def test_one_pattern_cuts_hard_text_as_the_library_does(pat_str: str) -> None:
 
 @pytest.mark.parametrize("name", LLAMA_CPP)
 def test_one_pattern_cuts_hard_text_as_llama_cpp_does(name: str) -> None:
-    pat_str = PRE_TYPES[name].known
+    pat_str = KNOWN.get(PRE_TYPES[name].splitter.patterns)
     assert pat_str is not None
     rnd, splitter = random.Random(8), PreTokenizer(pat_str)
     for _ in range(rounds(4000)):
@@ -108,7 +108,7 @@ DENSE, STEP = 0x600, 1 if os.environ.get("HYPOTHESIS_PROFILE") == "long" else 37
 @pytest.mark.parametrize("name", ["DEEPSEEK", "STARCODER", "DEEPSEEK_CODER", "BLOOM", *LLAMA_CPP])
 def test_one_pattern_knows_each_code_point(name: str) -> None:
     in_llama_cpp = name in LLAMA_CPP
-    pat_str = PRE_TYPES[name].known if in_llama_cpp else getattr(known, name)
+    pat_str = KNOWN[PRE_TYPES[name].splitter.patterns] if in_llama_cpp else getattr(known, name)
     assert pat_str is not None
     splitter, unsafe = PreTokenizer(pat_str), MOVED if in_llama_cpp else NEWER
     for plane in (range(0xD800), range(0xE000, 0x32000), range(0xE0000, 0xE0200), range(0x10FFF0, 0x110000)):

@@ -31,7 +31,13 @@ FLAGS = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": F
 END = {"id": 900, "content": "<end>", "special": True, **FLAGS}
 DIGITS = {"type": "Digits", "individual_digits": True}
 ASIAN = "[\u4e00-\u9fa5\u0800-\u4e00\uac00-\ud7ff]+"
-LLM = ["[\r\n]", PRE_TYPES["deepseek-llm"].patterns[1], PRE_TYPES["deepseek-llm"].patterns[2], r"\s+$", ASIAN]
+LLM = [
+    "[\r\n]",
+    PRE_TYPES["deepseek-llm"].splitter.patterns[1],
+    PRE_TYPES["deepseek-llm"].splitter.patterns[2],
+    r"\s+$",
+    ASIAN,
+]
 
 
 def split(pattern: str, kind: str = "Regex") -> dict[str, Any]:

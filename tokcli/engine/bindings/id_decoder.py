@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokcli.engine.spec.image import SPELLED, ImageSpec
 from tokcli.engine.stream.decoding import ApartDecoder, BeginDecoder, ByteDecoder
+from tokcli.engine.stream.spaced_decoder import SpacedDecoder
 from tokcli.engine.tiktoken.native_encoder import open_decoder, open_vocabulary
 
 if TYPE_CHECKING:
@@ -94,9 +95,7 @@ class IdDecoder:
             return BeginDecoder(self.each, spec)
         if spec.drops_space == "no" and not spec.cleans_spaces:
             return ApartDecoder(self.joined)
-        from tokcli.engine.llama_cpp.settings import spaced_decoder
-
-        return spaced_decoder(self.joined, spec.drops_space != "no", spec.cleans_spaces)
+        return SpacedDecoder(self.joined, spec)
 
     def decode(self, ids: Sequence[int]) -> bytes:
         """Return the bytes of ids."""

@@ -9,8 +9,8 @@ from tokcli.engine.bindings.stages import use_ranks
 from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE
 from tokcli.engine.bpe.pairs import PairBpe
 from tokcli.engine.llama_cpp.fragment_models import LlamaSpm, Rwkv
+from tokcli.engine.llama_cpp.llama_cpp import LlamaCpp
 from tokcli.engine.llama_cpp.native_cuts import native_cuts
-from tokcli.engine.llama_cpp.patterns import PreType
 from tokcli.engine.llama_cpp.string_bpe import WordsByMerges
 from tokcli.engine.llama_cpp.ugm import LlamaUnigram
 from tokcli.engine.llama_cpp.words import LlamaWords, word_ranges
@@ -18,9 +18,16 @@ from tokcli.engine.native_models import text_model as native
 from tokcli.engine.native_models.text_model import NativeText
 from tokcli.engine.native_models.twins import register
 from tokcli.engine.spec.image import RanksSpec
+from tokcli.engine.spec.models import LlamaModel
+from tokcli.engine.spec.spec import TokenizerSpec
 
 _ANY_LENGTH = 1 << 31  # in characters: words have no limit
 _LOWERS, _STRIPS = 1, 2  # CharacterStep::kLowers, kStrips
+
+
+def rules_of_llama(spec: TokenizerSpec) -> LlamaCpp:
+    """Return the rules of a GGUF file's tokenizer, whose model may have a twin."""
+    return LlamaCpp(spec)
 
 
 def twin_of_spm(model: LlamaSpm) -> NativeText:
@@ -28,7 +35,7 @@ def twin_of_spm(model: LlamaSpm) -> NativeText:
     made = native.model_of(model.ids)
     by_bytes = [native.NOTHING if number is None else number for number in model.byte_ids]
     made.set_unknown(native.NOTHING, array("I", by_bytes), False)
-    made.use_pieces(native.orders_of([model.scores[number] for number in model.ids.values()]), bytes(len(model.ids)))
+    made.use_pieces(native.orders_of(model.model.scores), bytes(len(model.ids)))
     made.set_words(native.WHERE_POSSIBLE, VISIBLE_SPACE.encode(), False)
     made.add_step(native.REPLACE, b" ", VISIBLE_SPACE.encode(), False, False)
     return NativeText(made)
@@ -37,20 +44,20 @@ def twin_of_spm(model: LlamaSpm) -> NativeText:
 def twin_of_merges(model: WordsByMerges) -> NativeText | None:
     """Build the twin of BPE by merges; None where ranks do not merge alike, or bytes lack that are not left out."""
     if (pairs := model.pairs) is not None:
-        return _twin_of_lines(pairs, model.pre)
+        return _twin_of_lines(pairs, model.model)
     ranked = model.ranked
     if ranked is None or (ranked.missing and not ranked.drops_missing):
         return None
-    image, programs = ranked.load_image(), native_cuts(model.pre)
+    image, programs = ranked.load_image(), native_cuts(model.splitter)
     spec, made = RanksSpec(ranked.max_id, ()), native.model_of({})
     use_ranks(made, spec, image, programs)
     return NativeText(made, vocabulary_image=image, ranks=spec, programs=programs)
 
 
-def _twin_of_lines(pairs: PairBpe, pre: PreType) -> NativeText:
+def _twin_of_lines(pairs: PairBpe, model: LlamaModel) -> NativeText:
     """Return the twin of merges of texts, in lines and runs of newlines."""
-    made = pair_model(pairs, native.LINES_WHOLE if pre.lines_whole else native.NEVER_WHOLE)
-    if pre.escape_whitespaces:
+    made = pair_model(pairs, native.LINES_WHOLE if model.lines_whole else native.NEVER_WHOLE)
+    if model.shows_spaces:
         made.add_step(native.REPLACE, b" ", VISIBLE_SPACE.encode(), False, False)
     made.set_groups([("character", ord("\n"), "Contiguous")])
     return NativeText(made)
@@ -64,7 +71,8 @@ def twin_of_words(model: LlamaWords) -> NativeText:
     made.set_words(native.WHOLE, VISIBLE_SPACE.encode(), False)
     made.set_metaspace(False, True, native.ALWAYS)
     made.add_step(native.CHARS, b"", b"", False, False)
-    made.set_characters([("words", _LOWERS * model.lowercase | _STRIPS * model.strip_accents)], b"", b"", word_ranges())
+    flags = _LOWERS * model.letters.lowercase | _STRIPS * model.letters.strip_accents
+    made.set_characters([("words", flags)], b"", b"", word_ranges())
     made.set_groups([("character", ord(" "), "Removed")])
     return NativeText(made)
 
@@ -80,18 +88,16 @@ def twin_of_unigram(model: LlamaUnigram) -> NativeText | None:
     made.set_kept([text.encode() for text in model.user_defined])
     made.use_unigram(array("d", scores), model.unknown_score, native.SUMS_64)
     made.set_words(native.WHERE_POSSIBLE, VISIBLE_SPACE.encode(), False)
-    charsmap = model.charsmap
-    made.set_spaces(
-        charsmap.units, charsmap.texts, model.space_prefix, model.trims, False, True, VISIBLE_SPACE.encode()
-    )
+    charsmap, puts, trims = model.charsmap, model.settings.add_dummy_prefix, model.settings.remove_extra_whitespaces
+    made.set_spaces(charsmap.units, charsmap.texts, puts, trims, False, True, VISIBLE_SPACE.encode())
     return NativeText(made)
 
 
 def twin_of_rwkv(model: Rwkv) -> NativeText | None:
     """Build the twin of RWKV's model: WordPiece's longest match over bytes; return None where a byte is not a token."""
-    if any(bytes([byte]) not in model.ids for byte in range(256)):
+    if any(bytes([byte]) not in model.tokens for byte in range(256)):
         return None
-    tokens = {token: number for token, number in model.ids.items() if token}
+    tokens = {token: number for token, number in model.tokens.items() if token}
     made = native.model_of_bytes(list(tokens), tokens.values())
     made.set_unknown(native.NOTHING, b"", False)
     made.use_word_piece(b"", _ANY_LENGTH)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import NamedTuple
 
 from tokcli.engine.llama_cpp import characters
-from tokcli.engine.llama_cpp.patterns import DIGITS_FROM_THE_RIGHT, KIMI, KIMI_PATTERN, PRE_TYPES, THOUSANDS
+from tokcli.engine.llama_cpp.patterns import DIGITS_FROM_THE_RIGHT, KIMI, KIMI_PATTERN, THOUSANDS
 from tokcli.engine.pretokenizers.program import AFTER_THREES, AROUND, BEFORE_THREES
 
 Spans = Iterator[tuple[int, int]]
@@ -52,7 +52,7 @@ def steps_of(patterns: Sequence[str]) -> list[CutStep]:
 
 
 class Cutter:
-    """Cuts text by the patterns of a `PreType`, each of which cuts the words that the one before left."""
+    """Cuts text by patterns, each of which cuts the words that the one before left."""
 
     def __init__(self, patterns: Sequence[str]) -> None:
         self._patterns = patterns
@@ -69,12 +69,6 @@ class Cutter:
             seen = sees(text)
             pieces = [(begin + a, begin + b) for begin, end in pieces for a, b in find(seen[begin:end])]
         return [text[begin:end] for begin, end in pieces]
-
-
-@lru_cache(maxsize=8)
-def cutter(name: str) -> Callable[[str], list[str]]:
-    """Return the function that cuts text into words as the pre-tokenizer with this name does."""
-    return Cutter(PRE_TYPES[name].patterns).cut
 
 
 def _spans_in_threes(digits: re.Pattern[str], text: str, *, ends: bool) -> Spans:

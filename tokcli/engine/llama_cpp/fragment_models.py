@@ -9,32 +9,49 @@ searched from the end of the text, whereas bpe/lattice.py sums floats from the b
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
-from typing import ClassVar, Protocol
+from typing import ClassVar, cast
 
 from tokcli.engine.base.longest_match import LongestMatch
 from tokcli.engine.bpe.bpe import BoundedCache, MergeOrder, ModelKind, last_two, merge_bounds, rank_of_score
-from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE
+from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE, byte_token
 from tokcli.engine.bpe.lattice import prefixes
-from tokcli.engine.llama_cpp.vocabulary import LlamaVocabulary
+from tokcli.engine.llama_cpp.token_bytes import unescaped
 from tokcli.engine.native_models.twins import HasTwin
 from tokcli.engine.shortcut.shortcut import Shortcut
+from tokcli.engine.spec.models import BYTE, LlamaModel
+from tokcli.engine.spec.spec import TokenizerSpec
 from tokcli.errors import InputError
 
 _UNKNOWN, _INVALID = -10_000_000, -20_000_000  # PLaMo's scores; a token with the second, or less, is never taken
 _BYTE_ORDER_MARK = "\ufeff"
 
 
-class FragmentModel(Protocol):
-    """A model for fragments, the text between special tokens, with default implementations."""
+class FragmentModel(HasTwin):
+    """A model for fragments, the text between special tokens, by its spec, with default implementations."""
 
     model_kind: ClassVar[ModelKind] = "pieces"
     uses_scores: ClassVar[bool] = False
 
+    def __init__(self, spec: TokenizerSpec) -> None:
+        self.spec, self.model = spec, cast(LlamaModel, spec.model)
+
+    @cached_property
+    def ids(self) -> dict[str, int]:
+        """The id of each token."""
+        return {text: number for number, text in enumerate(self.model.texts)}
+
+    def unknown_id(self) -> int:
+        """Return the id of unknown text; InputError if there is none."""
+        if self.model.unknown is None:
+            raise InputError(f"{self.spec.name} has no token for unknown text")
+        return self.model.unknown
+
     def tokenize(self, text: str) -> Sequence[int]:
         """Return the ids of a text."""
+        raise NotImplementedError
 
     def encode_after(self, before: str, total: float, text: str) -> tuple[list[int], float]:
         """Return the ids of a text that continues another, and the sum of all scores after it, for models with sums.
@@ -57,20 +74,19 @@ class FragmentModel(Protocol):
         """Return a function that gives the rank of the merge of two ids into a third; None if nothing merges."""
         return None
 
-    def shortcut(self, vocabulary: LlamaVocabulary) -> Shortcut | None:
-        """Return ranks and a known pattern that give the same ids as the vocabulary; None if there are none."""
-        del vocabulary
+    def shortcut(self) -> Shortcut | None:
+        """Return ranks and a known pattern that give the same ids; None if there are none."""
         return None
 
 
-class LlamaSpm(FragmentModel, HasTwin):
-    """SPM: tokens, their scores by id, and the function that gives the id of a byte or raises InputError."""
+class LlamaSpm(FragmentModel):
+    """SPM: the best pair of neighbours merges first, by the score of the token that it makes."""
 
     model_kind = "merges"
     uses_scores = True
 
-    def __init__(self, ids: Mapping[str, int], scores: Sequence[float], byte_id: Callable[[int], int]) -> None:
-        self.ids, self.scores, self._byte_id = ids, scores, byte_id
+    def __init__(self, spec: TokenizerSpec) -> None:
+        super().__init__(spec)
         self._cache = BoundedCache(self._merged)
 
     @cached_property
@@ -80,16 +96,17 @@ class LlamaSpm(FragmentModel, HasTwin):
         whole = any(map(inside.search, self.ids))
         return re.compile("(?s:.+)" if whole else f"{VISIBLE_SPACE}*[^{VISIBLE_SPACE}]+|{VISIBLE_SPACE}+")
 
-    @property
+    @cached_property
     def byte_ids(self) -> list[int | None]:
         """The id of each byte; None for a byte without a token."""
-        found: list[int | None] = []
-        for byte in range(256):
-            try:
-                found.append(self._byte_id(byte))
-            except InputError:
-                found.append(None)
-        return found
+        return [self.ids.get(byte_token(n), self.ids.get(chr(n)) if n < 128 else None) for n in range(256)]
+
+    def bytes_to_ids(self, text: str) -> Iterator[int]:
+        """Yield the ids of the bytes of a text; InputError for a byte without a token."""
+        for byte in text.encode():
+            if (number := self.byte_ids[byte]) is None:
+                raise InputError(f"{self.spec.name} has no token for the byte 0x{byte:02x}")
+            yield number
 
     def tokenize(self, text: str) -> list[int]:
         """Return the ids of a text."""
@@ -101,18 +118,18 @@ class LlamaSpm(FragmentModel, HasTwin):
     @cached_property
     def _ranks(self) -> dict[str, float]:
         """A rank for each token: the lowest merges first."""
-        return {text: -self.scores[number] for text, number in self.ids.items()}
+        return {text: -score for text, score in zip(self.model.texts, self.model.scores, strict=True)}
 
     def _merged(self, word: str) -> list[int]:
         ids: list[int] = []
         for begin, end in pairwise(merge_bounds(self._ranks, word)):
             number = self.ids.get(word[begin:end])
-            ids += map(self._byte_id, word[begin:end].encode()) if number is None else (number,)
+            ids += self.bytes_to_ids(word[begin:end]) if number is None else (number,)
         return ids
 
     def merge_order(self) -> MergeOrder:
         """Return a function that gives the rank of the merge of two ids into a third."""
-        scores = self.scores
+        scores = self.model.scores
         return lambda _left, _right, made: rank_of_score(scores[made])
 
     def parents(self, text: str) -> tuple[int, int] | None:
@@ -124,15 +141,16 @@ class LlamaSpm(FragmentModel, HasTwin):
 
 
 class Rwkv(FragmentModel):
-    """RWKV's model: token ids by bytes, and a function that gives the id of an unknown byte or raises InputError.
+    """RWKV's model: the longest token at each byte, or the id of unknown text.
 
-    >>> Rwkv({b"a": 1, b"ab": 2}, lambda: 0).tokenize("aabc")
+    >>> Rwkv(TokenizerSpec(LlamaModel("rwkv", ["?", "a", "ab"], (), (), unknown=0))).tokenize("aabc")
     [1, 2, 0]
     """
 
-    def __init__(self, ids: Mapping[bytes, int], unknown: Callable[[], int]) -> None:
-        self.ids, self._unknown = ids, unknown
-        self._match = LongestMatch(ids)
+    def __init__(self, spec: TokenizerSpec) -> None:
+        super().__init__(spec)
+        self.tokens = {unescaped(text): number for number, text in enumerate(self.model.texts)}
+        self._match = LongestMatch(self.tokens)
 
     def tokenize(self, text: str) -> list[int]:
         """Return the ids of a text."""
@@ -140,21 +158,25 @@ class Rwkv(FragmentModel):
         ids, at = [], 0
         while at < len(data):
             end = self._match.end(data, at)
-            ids.append(self.ids[data[at:end]] if end > at else self._unknown())
+            ids.append(self.tokens[data[at:end]] if end > at else self.unknown_id())
             at = max(end, at + 1)
         return ids
 
 
 class Plamo(FragmentModel):
-    """PLaMo 2's model: the id and the score of each token by its text, and the ids of the 256 bytes.
+    """PLaMo 2's model: the score of each token that is no byte, and the ids of the 256 bytes."""
 
-    >>> Plamo({"a": (5, -1.0), "ab": (6, -3.0), "b": (7, -1.0)}, range(100, 356)).tokenize("abc")
-    [5, 7, 199]
-    """
-
-    def __init__(self, tokens: Mapping[str, tuple[int, float]], byte_ids: Sequence[int]) -> None:
-        self._tokens = {text: (number, _rounded(score * 1e4)) for text, (number, score) in tokens.items()}
-        self._byte_ids = byte_ids
+    def __init__(self, spec: TokenizerSpec) -> None:
+        super().__init__(spec)
+        self._tokens: dict[str, tuple[int, int]] = {}
+        self._byte_ids: dict[int, int] = {}
+        for number, (text, score, kind) in enumerate(
+            zip(self.model.texts, self.model.scores, self.model.kinds, strict=True)
+        ):
+            if kind & BYTE:
+                self._byte_ids[int(text[3:5], 16)] = number
+            else:
+                self._tokens[text] = number, _rounded(score * 1e4)
 
     @cached_property
     def _prefixes(self) -> frozenset[str]:

@@ -1,64 +1,90 @@
 """`LlamaCpp`: the tokenizer of a GGUF file. It cuts out special tokens, and a model encodes the text between them.
 
 Ids, ties and the treatment of unknown text are those of llama.cpp (src/llama-vocab.cpp), even where the library that a
-model comes from does something else. The models are left to models.py.
+model comes from does something else.
 """
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from tokcli.engine.bpe.bpe import MergeOrder, ModelKind
-from tokcli.engine.llama_cpp.settings import NORMAL, SPECIAL
-from tokcli.engine.llama_cpp.vocabulary import LlamaVocabulary
+from tokcli.engine.llama_cpp.fragment_models import FragmentModel, LlamaSpm, Plamo, Rwkv
+from tokcli.engine.llama_cpp.string_bpe import WordsByMerges
+from tokcli.engine.llama_cpp.token_bytes import bytes_of
+from tokcli.engine.llama_cpp.ugm import LlamaUnigram
+from tokcli.engine.llama_cpp.words import LlamaWords
 from tokcli.engine.native_models.cut_text import CutText
 from tokcli.engine.native_models.twins import HasTwin, twin_of
 from tokcli.engine.shortcut.shortcut import Shortcut
 from tokcli.engine.spec.added_token import AddedToken
-from tokcli.engine.spec.image import DecodingSpec, DropsSpace
+from tokcli.engine.spec.image import DecodingSpec
+from tokcli.engine.spec.models import BYTE, CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED, LlamaKind
+from tokcli.engine.spec.spec import TokenizerSpec
+from tokcli.engine.stream.decoding import ByteDecoder
 from tokcli.engine.stream.decoding_facts import DecodingFacts
+from tokcli.engine.stream.spaced_decoder import SpacedDecoder
 from tokcli.engine.stream.token_cuts import TokenCuts
 from tokcli.engine.stream.utf8 import TextOrUtf8, plain_text
 from tokcli.engine.text_tokenizer import NextTokens, TextTokenizer
 from tokcli.engine.tokens import Tokens, added, joined
+from tokcli.errors import UnknownTokenError
 
-if TYPE_CHECKING:
-    from tokcli.engine.llama_cpp.fragment_models import FragmentModel
+_MODELS: Mapping[LlamaKind, type[FragmentModel]] = {
+    "llama": LlamaSpm,
+    "gpt2": WordsByMerges,
+    "bert": LlamaWords,
+    "t5": LlamaUnigram,
+    "rwkv": Rwkv,
+    "plamo2": Plamo,
+}
+_NAMES = ((UNKNOWN, "unknown"), (CONTROL, "control"), (USER_DEFINED, "user-defined"), (UNUSED, "unused"),
+          (BYTE, "byte"))  # fmt: skip
 
 
 @dataclass(frozen=True)
-class LlamaCpp(LlamaVocabulary, HasTwin, TextTokenizer):
-    """The tokenizer of a GGUF file: a vocabulary with llama.cpp's rules for text."""
+class LlamaCpp(HasTwin, TextTokenizer):
+    """The tokenizer of a GGUF file, by its spec."""
+
+    spec: TokenizerSpec = field(repr=False)
 
     @cached_property
     def model(self) -> FragmentModel:
-        """The model, which encodes text without special tokens."""
-        # here, since a compiled vocabulary encodes natively: the models take a tenth of the start-up of `count`
-        from tokcli.engine.llama_cpp.models import model_of
+        """The model, which encodes text without special tokens; InputError where it needs a token that is missing."""
+        return _MODELS[self.spec.model.kind](self.spec)
 
-        return model_of(self)
+    @property
+    def is_byte_level(self) -> bool:
+        """Whether any bytes can be encoded."""
+        return bool(self.spec.model.byte_level)
+
+    @property
+    def max_id(self) -> int:
+        """The largest id."""
+        return len(self.spec.model.texts) - 1
+
+    @cached_property
+    def special_tokens(self) -> Mapping[str, int]:
+        """The control tokens and the unknown one: they are found in text only where they are allowed."""
+        return {token.content: token.id for token in self.spec.added if token.special}
 
     @cached_property
     def cuts(self) -> TokenCuts:
         """The tokens that are cut out of text before the model sees it."""
-        return TokenCuts(self.added_tokens(), "ascii")
+        return TokenCuts(self.spec.added, "ascii")
 
-    def added_tokens(self) -> list[AddedToken]:
+    def added_tokens(self) -> Sequence[AddedToken]:
         """Return the tokens that are found in text before the model sees it."""
-        kinds, lstrip, rstrip = self.kinds, self.settings.lstrip, self.settings.rstrip
-        return [
-            AddedToken(text, n, lstrip=n in lstrip, rstrip=n in rstrip, special=bool(kinds[n] & SPECIAL))
-            for text, n in self.found_tokens
-        ]
+        return self.spec.added
 
     def text_around(self, between: object) -> CutText:
         """Return what encodes whole texts, given what encodes the text between the tokens that are cut out."""
-        puts_space = self.kind == "llama" and self.settings.add_space_prefix
-        return CutText(between, self.cuts, puts_space=puts_space, bytes_of=self.bytes_of, name=self.name)
+        spec = self.spec
+        puts_space = spec.model.kind == "llama" and spec.normalizer[0].add_dummy_prefix
+        return CutText(between, self.cuts, puts_space=puts_space, bytes_of=self.bytes_of, name=spec.name)
 
     @cached_property
     def native(self) -> CutText | None:
@@ -74,21 +100,22 @@ class LlamaCpp(LlamaVocabulary, HasTwin, TextTokenizer):
     @cached_property
     def shortcut(self) -> Shortcut | None:
         """Ranks and a known pattern that give the same ids; None where other patterns cut text, or merges differ."""
-        return None if self.pre is None else self.model.shortcut(self)
+        return self.model.shortcut() if self.spec.splitter else None
 
     def cutting_parts(self) -> list[tuple[str, object]]:
         """Return the name and the patterns of llama.cpp's pre-tokenizer, if the model has one."""
-        return [] if self.pre is None else [("pre-tokenizer of llama.cpp", self.pre)]
+        return [("pre-tokenizer of llama.cpp", step.patterns) for step in self.spec.splitter]
 
     @property
     def ignore_merges(self) -> bool:
         """Whether a piece that is a token becomes that token without merging."""
-        return self.pre is not None and self.pre.ignore_merges
+        return bool(self.spec.model.ignore_merges)
 
     def why_no_ranks(self) -> list[str]:
         """Return what ranks and a pattern would lose of the model."""
         model = {"llama": "scores", "bert": "WordPiece model", "t5": "Unigram scores", "rwkv": "longest-token model"}
-        return [f"its {model.get(self.kind, 'pre-tokenizer, merges or added tokens, which ranks do not hold')}"]
+        others = "pre-tokenizer, merges or added tokens, which ranks do not hold"
+        return [f"its {model.get(self.spec.model.kind, others)}"]
 
     def notes_on_ranks(self) -> list[str]:
         """Return a sentence about the characters that llama.cpp's older tables classify differently."""
@@ -96,29 +123,55 @@ class LlamaCpp(LlamaVocabulary, HasTwin, TextTokenizer):
 
     def decoding_facts(self) -> DecodingFacts:
         """Return how ids are decoded."""
-        unusual = [number for number, kind in enumerate(self.kinds) if kind != NORMAL]
-        settings = self.settings
-        drops: DropsSpace = "of the first id" if settings.add_space_prefix else "no"
-        spec = DecodingSpec(drops, cleans_spaces=settings.clean_spaces)
-        return DecodingFacts(range(len(self.texts)), unusual, self.bytes_of, spec)
+        model = self.spec.model
+        unusual = [number for number, kind in enumerate(model.kinds) if kind != NORMAL]
+        return DecodingFacts(range(len(model.texts)), unusual, self.bytes_of, self.spec.decoder)
+
+    @property
+    def decodes_context_free(self) -> bool:
+        """Whether an id decodes to the same bytes anywhere: no space is dropped or cleaned up."""
+        return bool(self.spec.decoder == DecodingSpec())
+
+    def decode(self, ids: Sequence[int]) -> bytes:
+        """Return the bytes of ids, without the space that encoding puts first; UnknownTokenError for an unknown id."""
+        decoder = self.decode_stream()
+        return decoder.add(ids) + decoder.finish()
+
+    def decode_stream(self) -> ByteDecoder:
+        """Return a decoder of ids that come a few at a time."""
+        return SpacedDecoder(self._joined, self.spec.decoder)
+
+    def _joined(self, ids: Sequence[int]) -> bytes:
+        for number in ids:
+            if not 0 <= number <= self.max_id:
+                raise UnknownTokenError(f"{number} is not an id of the vocabulary")
+        return b"".join(map(self.bytes_of, ids))
+
+    def bytes_of(self, number: int) -> bytes:
+        """Return the bytes of an id by itself; none for unused tokens."""
+        return bytes_of(self.spec.model, number)
+
+    def token_bytes(self) -> Mapping[int, bytes]:
+        """Return the bytes of every id."""
+        return {number: self.bytes_of(number) for number in range(self.max_id + 1)}
+
+    def token_kinds(self) -> dict[int, str]:
+        """Return the kinds of the tokens that are not normal, by id; of several kinds, the first in _NAMES."""
+        kinds = enumerate(self.spec.model.kinds)
+        names = ((number, next((name for bit, name in _NAMES if kind & bit), "")) for number, kind in kinds)
+        return {number: name for number, name in names if name}
 
     @property
     def has_template(self) -> bool:
         """Whether ids are added before or after a text."""
-        settings = self.settings
-        if self.kind == "plamo2":
-            return False
-        return self.kind == "bert" or (settings.add_bos and settings.bos is not None) or settings.add_eos
+        return self.spec.template is not None
 
     def finish(self, texts: list[Tokens], add: bool) -> Tokens:
         """Return the texts in a row; with `add`, between BOS (CLS) and EOS (SEP), as the file asks for."""
-        settings = self.settings
-        if not add or not self.has_template:
+        template = self.spec.template
+        if not add or template is None:
             return joined(texts)
-        first = settings.bos if settings.add_bos or self.kind == "bert" else None
-        last = settings.sep if self.kind == "bert" else settings.eos if settings.add_eos else None
-        before, after = ([] if n is None else [added([n], 0)] for n in (first, last))
-        return joined([*before, *texts, *after])
+        return joined([added(template.before, 0), *texts, added(template.after, 0)])
 
     def split(self, text: str) -> list[str]:
         """Return the pieces of a text as they occur in it."""
@@ -126,8 +179,8 @@ class LlamaCpp(LlamaVocabulary, HasTwin, TextTokenizer):
 
     def parents(self, number: int) -> tuple[int, int] | None:
         """Return the two ids that merge into an id; None if none do, and for models that do not merge."""
-        text = self.texts[number]
-        return None if self.ids[text] != number or self.kinds[number] & SPECIAL else self.model.parents(text)
+        model = self.spec.model
+        return None if model.kinds[number] & (CONTROL | UNKNOWN) else self.model.parents(model.texts[number])
 
     @property
     def model_kind(self) -> ModelKind:
@@ -140,7 +193,8 @@ class LlamaCpp(LlamaVocabulary, HasTwin, TextTokenizer):
 
     def scores(self) -> Sequence[float]:
         """Return the score of each id; empty where the model does not choose by scores."""
-        return self.token_scores if self.model.uses_scores else ()
+        scores: Sequence[float] = self.spec.model.scores
+        return scores if self.model.uses_scores else ()
 
 
 class _ModelInPython:

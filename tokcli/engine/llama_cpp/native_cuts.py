@@ -10,16 +10,15 @@ from functools import lru_cache
 
 from tokcli.engine.llama_cpp.characters import replaced_by
 from tokcli.engine.llama_cpp.cutter import steps_of
-from tokcli.engine.llama_cpp.patterns import WORD_ENDS, PreType
 from tokcli.engine.pretokenizers.program import seen_as
 from tokcli.engine.pretokenizers.program_compiler import compile_program
 from tokcli.engine.pretokenizers.row_image import row_image
+from tokcli.engine.spec.splitters import WORD_ENDS, PatternsInTurn
 
 
 @lru_cache(maxsize=8)
-def native_cuts(pre: PreType) -> bytes:
+def native_cuts(splitter: PatternsInTurn) -> bytes:
     """Return the programs that cut text as `Cutter` does with the patterns, as an image that row_image.py opens."""
-    programs = [
-        (seen_as(compile_program(step.source), replaced_by(step.sees)), step.cuts) for step in steps_of(pre.patterns)
-    ]
-    return row_image(programs, ends_words=pre.word_ends == WORD_ENDS)
+    steps = steps_of(splitter.patterns)
+    programs = [(seen_as(compile_program(step.source), replaced_by(step.sees)), step.cuts) for step in steps]
+    return row_image(programs, ends_words=splitter.word_ends == WORD_ENDS)

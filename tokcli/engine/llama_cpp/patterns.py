@@ -6,10 +6,10 @@ Where llama.cpp has a function instead of a pattern, ours is a pattern that does
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from tokcli.engine.pretokenizers import known_patterns as known
+from tokcli.engine.spec.splitters import WORD_ENDS, PatternsInTurn
 
 _CONTRACTIONS = "(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])"
 _SPACES = r"\s+(?!\S)|\s+"
@@ -49,7 +49,6 @@ _O200K = (
     rf"|[^\r\n\p{{L}}\p{{N}}]?{_UPPERS}+{_LOWERS}*{_CONTRACTIONS}?"
 )
 _NOT_PUNCTUATION = " ?[^(\\s|.,!?\u2026\u3002\uff0c\u3001\u0964\u06d4\u060c)]+"
-WORD_ENDS = r"[0-9A-Za-z][ \n]"
 LINES = r"[^\n]+|[\n]+"
 # Not patterns: cutter.py has a function for them. Runs of digits are cut in threes, counted from the end. THOUSANDS is
 # (?=(\d{3})+(?!\d)) in llama.cpp, which takes no text: it cuts before each three of ASCII digits.
@@ -75,28 +74,21 @@ _DEEPSEEK_LETTERS = (
 )
 
 
-@dataclass(frozen=True)
-class PreType:
+class PreType(NamedTuple):
     """The patterns and the settings that a name in tokenizer.ggml.pre stands for."""
 
-    patterns: tuple[str, ...]
+    splitter: PatternsInTurn
     ignore_merges: bool = False
     add_bos: bool = False
     clean_spaces: bool = True
-    byte_encode: bool = True  # bytes are written in GPT-2's alphabet
-    escape_whitespaces: bool = False
+    byte_level: bool = True  # bytes are written in GPT-2's alphabet
+    shows_spaces: bool = False
     no_bos: bool = False
     lines_whole: bool = False  # a run of newlines that is a token is not merged
-    word_ends: str = WORD_ENDS  # matches two characters between which any word ends
-
-    @property
-    def known(self) -> str | None:
-        """The known pattern (known_patterns.py) that cuts alike, apart from its Unicode version; None without one."""
-        return _KNOWN.get(self.patterns) if self.byte_encode else None
 
 
-def _rows(names: str, *patterns: str, **settings: Any) -> dict[str, PreType]:
-    return dict.fromkeys(names.split(), PreType(patterns, **settings))
+def _rows(names: str, *patterns: str, word_ends: str = WORD_ENDS, **settings: Any) -> dict[str, PreType]:
+    return dict.fromkeys(names.split(), PreType(PatternsInTurn(patterns, word_ends), **settings))
 
 
 _DEEPSEEK3 = (r"\p{N}{1,3}", _CJK, _DEEPSEEK)
@@ -104,7 +96,8 @@ _DEFAULT = (r"[\p{P}\$\+<=>\^~\|]+", _GPT2, r"\p{N}+", "[0-9][0-9][0-9]")
 _FALCON = (r"[\p{P}\$\+<=>\^~\|`]+", _GPT2, "[0-9][0-9][0-9]")
 _CODER = (r"[\r\n]", r"\s?\p{L}+", r"\s?\p{P}+", "[\u4e00-\u9fa5\u0800-\u4e00\uac00-\ud7ff]+", r"\p{N}")
 _SINGLE_NUMBERS = (r"\p{N}", _GPT2)
-_KNOWN = {
+# the known patterns that cut alike, apart from their Unicode version
+KNOWN = {
     (_GPT2,): known.GPT2,
     (_LLAMA3,): known.LLAMA3,
     (_QWEN2,): known.QWEN2,
@@ -175,8 +168,8 @@ PRE_TYPES: dict[str, PreType] = {
     **_rows(
         "gemma4 granite-embed-multi-311m",
         LINES,
-        byte_encode=False,
-        escape_whitespaces=True,
+        byte_level=False,
+        shows_spaces=True,
         add_bos=True,
         lines_whole=True,
         word_ends=r"[0-9A-Za-z]\n",
@@ -184,12 +177,12 @@ PRE_TYPES: dict[str, PreType] = {
     **_rows(
         "sarvam-moe",
         LINES,
-        byte_encode=False,
-        escape_whitespaces=True,
+        byte_level=False,
+        shows_spaces=True,
         clean_spaces=False,
         word_ends=r"[0-9A-Za-z]\n",
     ),
-    **_rows("whitespace", r"\S+", byte_encode=False),
+    **_rows("whitespace", r"\S+", byte_level=False),
     **_rows("qwen2 deepseek-r1-qwen kormo f2llmv2 hunyuan solar-open grok-2", _QWEN2, clean_spaces=False),
     **_rows("megrez stablelm2", _QWEN2),
     **_rows("qwen35", _QWEN35, clean_spaces=False),

@@ -1,10 +1,10 @@
-"""`StringBpe`: llama.cpp's BPE by merges of texts, for words that the patterns of a pre-tokenizer cut."""
+"""`WordsByMerges`: llama.cpp's BPE by merges of texts, for words that the patterns of a pre-tokenizer cut."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import overload
 
 from tokcli.engine.bpe.bpe import BoundedCache, Join, MergeOrder
 from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE, byte_token, to_byte_chars
@@ -14,65 +14,54 @@ from tokcli.engine.llama_cpp.characters import changed_ranges
 from tokcli.engine.llama_cpp.cutter import Cutter
 from tokcli.engine.llama_cpp.fragment_models import FragmentModel
 from tokcli.engine.llama_cpp.native_cuts import native_cuts
-from tokcli.engine.llama_cpp.patterns import LINES, PreType
-from tokcli.engine.llama_cpp.settings import FOUND, LlamaSettings, may_overlap
-from tokcli.engine.llama_cpp.vocabulary import LlamaVocabulary
+from tokcli.engine.llama_cpp.patterns import KNOWN, LINES
 from tokcli.engine.llama_cpp.words import white_space_words
 from tokcli.engine.shortcut.from_ranks import shortcut_from_ranks
 from tokcli.engine.shortcut.shortcut import Shortcut
+from tokcli.engine.spec.normalizers import LlamaLetters
+from tokcli.engine.spec.spec import TokenizerSpec
+from tokcli.engine.spec.splitters import PatternsInTurn
 
 _LONG_S = (0x17F, 0x17F)  # folds to s in known patterns, but not in llama.cpp
 _NO_TOKEN = 1 << 31  # the number of a text that no merge knows
 
 
-class MergeLines(Sequence[tuple[str, str]]):
-    """Merges given as lines, each two texts with a space between them; lines are parsed when the first is asked for.
+def pairs_in(lines: Iterable[bytes]) -> list[tuple[str, str]]:
+    """Return the merges in lines, each two texts with a space between them.
 
-    >>> list(MergeLines([b"a b", b"  c", b"d"]))
+    >>> pairs_in([b"a b", b"  c", b"d"])
     [('a', 'b'), (' ', 'c'), ('', '')]
     """
-
-    def __init__(self, lines: list[bytes]) -> None:
-        self.lines = lines
-
-    @cached_property
-    def _pairs(self) -> list[tuple[str, str]]:
-        pairs = []
-        for line in self.lines:
-            text = line.partition(b"\0")[0].decode("utf-8", "surrogateescape")
-            left, _, right = text.partition(" ")
-            if not left or not right:
-                cut = text.find(" ", 1)  # a token may begin with a space, as in llama.cpp
-                left, right = (text[:cut], text[cut + 1 :]) if cut > 0 else ("", "")
-            pairs.append((left, right))
-        return pairs
-
-    @overload
-    def __getitem__(self, at: int) -> tuple[str, str]: ...
-    @overload
-    def __getitem__(self, at: slice) -> list[tuple[str, str]]: ...
-    def __getitem__(self, at: int | slice) -> tuple[str, str] | list[tuple[str, str]]:
-        return self._pairs[at]
-
-    def __len__(self) -> int:
-        return len(self.lines)
+    pairs = []
+    for line in lines:
+        text = line.partition(b"\0")[0].decode("utf-8", "surrogateescape")
+        left, _, right = text.partition(" ")
+        if not left or not right:
+            cut = text.find(" ", 1)  # a token may begin with a space, as in llama.cpp
+            left, right = (text[:cut], text[cut + 1 :]) if cut > 0 else ("", "")
+        pairs.append((left, right))
+    return pairs
 
 
-class StringBpe:
-    """BPE by merges of texts, which need not be tokens; a part that is left and is not a token becomes bytes.
+class WordsByMerges(FragmentModel):
+    """The model of gpt2 vocabularies: BPE by merges of texts, which need not be tokens.
 
-    Texts in merges that are not tokens are numbered from the number of tokens on.
+    Texts in merges that are not tokens are numbered from the number of tokens on; a part that is left and is not a
+    token becomes bytes. White space is dropped between words where the spec has letters (LlamaLetters) to normalize.
     """
 
-    def __init__(self, ids: Mapping[str, int], merges: Sequence[tuple[str, str]], pre: PreType) -> None:
-        self._ids, self._pre = ids, pre
-        self._size = len(ids)
-        self._numbers = dict(ids)
-        listed = MergeList.of(ids, merges.lines) if isinstance(merges, MergeLines) else None
-        self._listed: PairMerges = self._numbered(merges) if listed is None else listed
+    model_kind = "merges"
+
+    def __init__(self, spec: TokenizerSpec) -> None:
+        super().__init__(spec)
+        self.splitter: PatternsInTurn = spec.splitter[0]
+        self._letters: LlamaLetters | None = next(iter(spec.normalizer), None)
+        self._size, self._numbers = len(self.ids), dict(self.ids)
+        lines = self.model.merges
+        self._listed: PairMerges = MergeList.of(self.ids, lines) or self._numbered(pairs_in(lines))
 
     def _numbered(self, merges: Sequence[tuple[str, str]]) -> PairMerges:
-        ids = self._ids
+        ids = self.ids
         try:  # usually all are tokens, and no merge occurs twice
             pairs = [ids[left] << SHIFT | ids[right] for left, right in merges]
             made = [ids[left + right] for left, right in merges]
@@ -95,28 +84,33 @@ class StringBpe:
         return self._numbers.setdefault(text, len(self._numbers))
 
     @property
-    def is_closed(self) -> bool:
+    def _is_closed(self) -> bool:
         """Whether merges are of tokens only: then a character without a token merges with nothing and is dropped."""
-        return len(self._numbers) == self._size and "" not in self._ids
+        return len(self._numbers) == self._size and "" not in self.ids
 
-    def as_pairs(self) -> PairBpe | None:
-        """Return the model as merges of tokens that are texts; None where merges make or take other texts or bytes."""
-        by_bytes = {self._ids.get(byte_token(byte)) for byte in range(256)}
+    @cached_property
+    def ranked(self) -> Ranked | None:
+        """The model as ranks of bytes; None where these cannot express it, or a text is more than its words."""
         merges = in_order(self._listed)
-        is_alike = self.is_closed and not self._pre.byte_encode and None not in by_bytes and by_bytes.isdisjoint(merges)
-        return PairBpe(self._ids, self._listed, byte_fallback=True) if is_alike else None
-
-    def ranks(self) -> Ranked | None:
-        """Return the model as ranks of bytes; None if ranks cannot express it."""
-        merges = in_order(self._listed)
-        if max(merges[2::3], default=0) >= self._size:
+        if not self.model.byte_level or self._letters is not None or max(merges[2::3], default=0) >= self._size:
             return None
-        return ranks_of_texts(self._ids, merges, ignore_merges=self._pre.ignore_merges, drops_missing=self.is_closed)
+        ignores = self.model.ignore_merges
+        return ranks_of_texts(self.ids, merges, ignore_merges=ignores, drops_missing=self._is_closed)
+
+    @property
+    def pairs(self) -> PairBpe | None:
+        """The model as merges of tokens, if these are texts and not bytes, and what they merge are lines; else None."""
+        model, by_bytes = self.model, {self.ids.get(byte_token(byte)) for byte in range(256)}
+        is_of_lines = self.splitter.patterns == (LINES,) and not (model.ignore_merges or self._letters)
+        if not is_of_lines or not self._is_closed or model.byte_level or None in by_bytes:
+            return None
+        is_alike = by_bytes.isdisjoint(in_order(self._listed))
+        return PairBpe(self.ids, self._listed, byte_fallback=True) if is_alike else None
 
     def parents(self, text: str) -> tuple[int, int] | None:
         """Return the two ids that merge into a token; None if none do."""
         parts = [self._numbers.get(char, _NO_TOKEN) for char in text]
-        found = last_two_ids(parts, self._merges, self._ids[text])
+        found = last_two_ids(parts, self._merges, self.ids[text])
         return found if found is not None and max(found) < self._size else None
 
     def merge_order(self) -> MergeOrder:
@@ -127,25 +121,28 @@ class StringBpe:
     @cached_property
     def cut(self) -> Callable[[str], list[str]]:
         """The function that cuts a text into words."""
-        return Cutter(self._pre.patterns).cut
+        return Cutter(self.splitter.patterns).cut
 
     def split(self, text: str) -> list[str]:
-        """Return the words of a text as merging sees them: byte by byte in GPT-2's alphabet, or as they are."""
-        words = self.cut(text)
-        return [to_byte_chars(word) for word in words] if self._pre.byte_encode else words
+        """Return the words of a text as they occur in it."""
+        return self.cut(text)
 
     def tokenize(self, text: str) -> list[int]:
         """Return the ids of a text; bytes without a token are dropped, as in llama.cpp."""
-        cache = self._cache
-        return [number for word in self.split(text) for number in cache[word]]
+        if self.model.shows_spaces:
+            text = text.replace(" ", VISIBLE_SPACE)
+        texts = [text] if self._letters is None else white_space_words(text, self._letters.lowercase)
+        write = to_byte_chars if self.model.byte_level else str
+        return [number for part in texts for word in self.cut(part) for number in self.ids_of_word(write(word))]
 
     @cached_property
-    def _cache(self) -> BoundedCache[tuple[int, ...]]:
-        return BoundedCache(lambda word: tuple(self._encode_word(word)))
+    def ids_of_word(self) -> Callable[[str], Iterable[int]]:
+        """The function that gives the ids of a word, written as the merges are; it keeps those of many words."""
+        return BoundedCache(lambda word: tuple(self._encode_word(word))).__getitem__
 
     def _encode_word(self, word: str) -> Iterator[int]:
-        whole = self._ids.get(word)
-        if whole is not None and (self._pre.ignore_merges or (self._pre.lines_whole and not word.strip("\n"))):
+        whole, model = self.ids.get(word), self.model
+        if whole is not None and (model.ignore_merges or (model.lines_whole and not word.strip("\n"))):
             yield whole
             return
         yield from self.merge_word(word)
@@ -166,60 +163,54 @@ class StringBpe:
 
     def _byte_ids(self, text: str) -> Iterator[int]:
         for byte in text.encode():
-            name = byte_token(byte) if not self._pre.byte_encode else chr(byte) if byte < 128 else ""
-            if (number := self._ids.get(name)) is not None:
+            name = byte_token(byte) if not self.model.byte_level else chr(byte) if byte < 128 else ""
+            if (number := self.ids.get(name)) is not None:
                 yield number
 
-
-class WordsByMerges(FragmentModel):
-    """The model of gpt2 vocabularies: BPE by merges, with spaces made visible or white space dropped where set."""
-
-    model_kind = "merges"
-
-    def __init__(self, bpe: StringBpe, pre: PreType, settings: LlamaSettings) -> None:
-        self._bpe, self.pre, self._settings = bpe, pre, settings
-
-    @cached_property
-    def ranked(self) -> Ranked | None:
-        """The model as ranks of bytes; None where these cannot express it, or a text is more than its words."""
-        return self._bpe.ranks() if self.pre.byte_encode and not self._settings.whitespace_words else None
-
-    def tokenize(self, text: str) -> list[int]:
-        """Return the ids of a text."""
-        if self.pre.escape_whitespaces:
-            text = text.replace(" ", VISIBLE_SPACE)
-        if not self._settings.whitespace_words:
-            return self._bpe.tokenize(text)
-        return [n for word in white_space_words(text, self._settings.lowercase) for n in self._bpe.tokenize(word)]
-
-    @property
-    def pairs(self) -> PairBpe | None:
-        """The model as merges of tokens, if these are texts and not bytes, and what they merge are lines; else None."""
-        is_of_lines = self.pre.patterns == (LINES,) and not (self.pre.ignore_merges or self._settings.whitespace_words)
-        return self._bpe.as_pairs() if is_of_lines else None
-
-    def split(self, text: str) -> list[str]:
-        """Return the words of a text as they occur in it."""
-        return self._bpe.cut(text)
-
-    def parents(self, text: str) -> tuple[int, int] | None:
-        """Return the two ids that merge into the token with this text; None if none do."""
-        return self._bpe.parents(text)
-
-    def merge_order(self) -> MergeOrder:
-        """Return a function that gives the rank of the merge of two ids into a third."""
-        return self._bpe.merge_order()
-
-    def shortcut(self, vocabulary: LlamaVocabulary) -> Shortcut | None:
+    def shortcut(self) -> Shortcut | None:
         """Return ranks and a known pattern that give the same ids; None where other patterns cut, or merges differ.
 
         The pattern does not hold for text with a long s or with characters that differ between Unicode 15.1 and 16.0.
         """
-        settings, pre, ranked = self._settings, self.pre, self.ranked
-        if pre.known is None or settings.lstrip or settings.rstrip or ranked is None:
+        pattern, tokens = KNOWN.get(self.splitter.patterns), self.spec.added
+        if pattern is None or any(token.lstrip or token.rstrip for token in tokens):
             return None
-        added = {text: n for n, text in enumerate(vocabulary.texts) if vocabulary.kinds[n] & FOUND}
-        if may_overlap(added):
+        added, ranked = {token.content: token.id for token in tokens}, self.ranked
+        if ranked is None or may_overlap(added):
             return None
         unsafe = *changed_ranges(), _LONG_S
-        return shortcut_from_ranks(pre.known, ranked, added, unsafe=unsafe, load_exact=lambda: native_cuts(pre))
+        return shortcut_from_ranks(pattern, ranked, added, unsafe=unsafe, load_exact=lambda: native_cuts(self.splitter))
+
+
+def may_overlap(tokens: Iterable[str]) -> bool:
+    """Return whether a token may begin within another one and end beyond it, so that the longer one is found.
+
+    Where none does, the longest token at each place is found, from left to right. Runs of one character are no matter:
+    both ways find the longest of them first.
+
+    >>> may_overlap(["<a>", "<b>", "  ", "    "]), may_overlap(["<ab>", "b>cd>"])
+    (False, True)
+    """
+    texts = set(filter(None, tokens))
+    others = sorted(text for text in texts if not _is_run(text))
+    runs = {text[0]: len(text) for text in sorted(texts.difference(others), key=len)}
+    firsts = {text[0] for text in texts}
+    if sum(len(text) ** 2 for text in texts) > _MOST_COMPARED:
+        return True
+    for text in texts:
+        for begin in range(1, len(text)):
+            if text[begin] in firsts:
+                end = text[begin:]
+                at = bisect_right(others, end)
+                if at < len(others) and others[at].startswith(end):
+                    return True
+                if not _is_run(text) and _is_run(end) and runs.get(end[0], 0) > len(end):
+                    return True
+    return False
+
+
+_MOST_COMPARED = 1 << 24  # characters
+
+
+def _is_run(text: str) -> bool:
+    return text == text[0] * len(text)

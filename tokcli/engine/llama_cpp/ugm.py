@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cached_property
-from typing import NamedTuple
 
 from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE
 from tokcli.engine.bpe.lattice import (
@@ -17,40 +16,32 @@ from tokcli.engine.bpe.lattice import (
     to_float32,
 )
 from tokcli.engine.llama_cpp.fragment_models import FragmentModel
-from tokcli.engine.native_models.twins import HasTwin
 from tokcli.engine.sentencepiece.charsmap import Charsmap
+from tokcli.engine.spec.models import NORMAL, UNUSED, USER_DEFINED
+from tokcli.engine.spec.spec import TokenizerSpec
 from tokcli.engine.tokens import check_growth, most_made_of
 
 
-class UgmPiece(NamedTuple):
-    """A token of the model."""
-
-    text: str
-    id: int
-    score: float
-    is_normal: bool
-    is_user_defined: bool
-
-
-class LlamaUnigram(FragmentModel, HasTwin):
-    """T5's Unigram: tokens, the id of unknown text, and the settings of the normalizer.
-
-    `tokens` has the score and the id of each text. `space_prefix`: a space is put before the text; `trims`: spaces at
-    its ends are dropped, and several in a row become one.
-    """
+class LlamaUnigram(FragmentModel):
+    """T5's Unigram; `tokens` has the score and the id of each text."""
 
     model_kind = "path"
     uses_scores = True
 
-    def __init__(
-        self, pieces: Sequence[UgmPiece], unknown: int, charsmap: bytes, space_prefix: bool, trims: bool
-    ) -> None:
-        self.unknown, self.space_prefix, self.trims = unknown, space_prefix, trims
-        self.charsmap = Charsmap(charsmap)
-        self.tokens = {p.text: (0.0 if p.is_user_defined else p.score, p.id) for p in pieces}
-        self.user_defined = [p.text for p in pieces if p.is_user_defined and p.text]
+    def __init__(self, spec: TokenizerSpec) -> None:
+        super().__init__(spec)
+        model, self.settings = self.model, spec.normalizer[0]
+        self.unknown = self.unknown_id()
+        self.charsmap = Charsmap(self.settings.charsmap)
+        listed = [
+            (text, number, score, kind)
+            for number, (text, score, kind) in enumerate(zip(model.texts, model.scores, model.kinds, strict=True))
+            if kind & (NORMAL | USER_DEFINED | UNUSED)
+        ]
+        self.tokens = {text: (0.0 if kind & USER_DEFINED else score, n) for text, n, score, kind in listed}
+        self.user_defined = [text for text, _, _, kind in listed if kind & USER_DEFINED and text]
         self._kept = prefixes(self.user_defined)
-        lowest = min((p.score for p in pieces if p.is_normal), default=FLOAT32_MAX)
+        lowest = min((score for _, _, score, kind in listed if kind & NORMAL), default=FLOAT32_MAX)
         self.unknown_score = to_float32(lowest - UNKNOWN_PENALTY)
 
     @cached_property
@@ -71,17 +62,18 @@ class LlamaUnigram(FragmentModel, HasTwin):
         """Return the text that the model sees: replaced by the charsmap's rules, with visible spaces."""
         out: list[str] = []
         in_word = has_prefix = False
+        puts, trims = self.settings.add_dummy_prefix, self.settings.remove_extra_whitespaces
         most = most_made_of(len(text))
         for char in self._replaced(text):
             check_growth(len(out), most, "charsmap")
             if char == " ":
                 in_word = False
-                if not self.trims:
+                if not trims:
                     out.append(VISIBLE_SPACE)
                 continue
             if not in_word:
                 in_word = True
-                if (self.space_prefix and not has_prefix) or self.trims:
+                if (puts and not has_prefix) or trims:
                     out.append(VISIBLE_SPACE)
                     has_prefix = True
             out.append(char)

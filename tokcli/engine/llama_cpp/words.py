@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from itertools import chain
 
 from tokcli.engine.base.longest_match import LongestMatch
@@ -12,19 +12,20 @@ from tokcli.engine.bpe.bpe import BoundedCache
 from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE
 from tokcli.engine.llama_cpp import characters
 from tokcli.engine.llama_cpp.fragment_models import FragmentModel
-from tokcli.engine.native_models.twins import HasTwin
+from tokcli.engine.spec.normalizers import LlamaLetters
+from tokcli.engine.spec.spec import TokenizerSpec
 from tokcli.engine.unicode.classes import CHINESE
 from tokcli.engine.unicode.ranges import Ranges, merged, minus
 
 
-class LlamaWords(FragmentModel, HasTwin):
+class LlamaWords(FragmentModel):
     """BERT's model: tokens, with a visible space before those that begin a word, and the id of an unknown word."""
 
-    def __init__(self, ids: Mapping[str, int], unknown: int, *, lowercase: bool, strip_accents: bool) -> None:
-        self.ids, self.unknown = ids, unknown
-        self.lowercase, self.strip_accents = lowercase, strip_accents
-        self.rule = word_rule(lowercase=lowercase, strip_accents=strip_accents)
-        self._match = LongestMatch(ids)
+    def __init__(self, spec: TokenizerSpec) -> None:
+        super().__init__(spec)
+        self.unknown, self.letters = self.unknown_id(), spec.normalizer[0]
+        self.rule = word_rule(self.letters)
+        self._match = LongestMatch(self.ids)
         self._cache = BoundedCache(self._longest_tokens)
 
     def tokenize(self, text: str) -> list[int]:
@@ -46,8 +47,9 @@ class LlamaWords(FragmentModel, HasTwin):
         return ids
 
 
-def word_rule(*, lowercase: bool, strip_accents: bool) -> Callable[[str], str]:
+def word_rule(letters: LlamaLetters) -> Callable[[str], str]:
     """Return the function that gives what BERT makes of a character, between spaces if it is a word of its own."""
+    lowercase, strip_accents = letters
 
     def rule(char: str) -> str:
         if strip_accents:

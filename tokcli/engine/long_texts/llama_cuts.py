@@ -14,9 +14,9 @@ from tokcli.engine.long_texts.sentencepiece_cuts import cuts_of_unigram
 from tokcli.engine.long_texts.text_cuts import CutsBesideTokens, NeighbourTable, TextCuts
 
 
-def cuts_of_llama(tokenizer: LlamaCpp) -> TextCuts | None:
+def cuts_of_llama(rules: LlamaCpp) -> TextCuts | None:
     """Return where a tokenizer's texts may be cut; None for a model whose cuts are not known."""
-    model = tokenizer.model
+    model = rules.model
     inner: TextCuts
     if isinstance(model, LlamaUnigram):
         inner = cuts_of_unigram(model)
@@ -28,14 +28,14 @@ def cuts_of_llama(tokenizer: LlamaCpp) -> TextCuts | None:
         inner = _WordEnds(model)
     else:
         return None
-    return CutsBesideTokens(inner, (token for token, _ in tokenizer.found_tokens))
+    return CutsBesideTokens(inner, (token.content for token in rules.spec.added))
 
 
 class _WordEnds(TextCuts):
     """BPE merges within words."""
 
     def __init__(self, model: WordsByMerges) -> None:
-        self._ends = re.compile(model.pre.word_ends)
+        self._ends = re.compile(model.splitter.word_ends)
 
     def is_cut(self, text: str, at: int) -> bool:
         """Return whether a text may be cut before the white space at `at`; see `TextCuts`."""

@@ -18,7 +18,16 @@ def _of_minbpe(spec: TokenizerSpec) -> TextTokenizer:
     return MinBpe(spec)
 
 
-_MAKERS: dict[type, Callable[[TokenizerSpec], TextTokenizer]] = {models.NumberedPairs: _of_minbpe}
+def _of_llama(spec: TokenizerSpec) -> TextTokenizer:
+    from tokcli.engine.bindings.llama_models import rules_of_llama
+
+    return rules_of_llama(spec)
+
+
+_MAKERS: dict[type, Callable[[TokenizerSpec], TextTokenizer]] = {
+    models.NumberedPairs: _of_minbpe,
+    models.LlamaModel: _of_llama,
+}
 
 
 def rules_of(spec: TokenizerSpec) -> TextTokenizer:

@@ -16,7 +16,7 @@ from tokcli.engine.bpe.lattice import Path
 from tokcli.engine.bpe.pairs import PairBpe, merge
 from tokcli.engine.llama_cpp.fragment_models import LlamaSpm
 from tokcli.engine.llama_cpp.llama_cpp import LlamaCpp
-from tokcli.engine.llama_cpp.string_bpe import StringBpe, WordsByMerges
+from tokcli.engine.llama_cpp.string_bpe import WordsByMerges
 from tokcli.engine.llama_cpp.ugm import LlamaUnigram
 from tokcli.engine.minbpe.model import MinBpe
 from tokcli.engine.pipeline.models import Unigram
@@ -167,24 +167,15 @@ class DroppedSpm(LlamaSpm):
         parts, ids = list(text.replace(" ", VISIBLE_SPACE)), list[int]()
         for at in self._dropout.merge_once(parts, join_by_ranks(self._ranks)):
             number = self.ids.get(parts[at])
-            ids += map(self._byte_id, parts[at].encode()) if number is None else (number,)
+            ids += self.bytes_to_ids(parts[at]) if number is None else (number,)
         return ids
 
 
-class DroppedStrings(StringBpe):
+class DroppedWords(WordsByMerges):
     """A GGUF file's merges of texts, skipped at random as tokenizers skips them."""
 
-    def __init__(self, base: StringBpe, dropout: Dropout) -> None:
-        vars(self).update(vars(base))
-        self._dropout = dropout
-
-    def tokenize(self, text: str) -> list[int]:
-        """Return the ids of a text."""
-        return [number for word in self.split(text) for number in self.merge_word(word, self._dropout.merge_again)]
-
-
-def _words_with_dropout(base: WordsByMerges, dropout: Dropout) -> WordsByMerges:
-    return WordsByMerges(DroppedStrings(base._bpe, dropout), base.pre, base._settings)
+    def __init__(self, base: WordsByMerges, dropout: Dropout) -> None:
+        vars(self).update(vars(base), ids_of_word=lambda word: self.merge_word(word, dropout.merge_again))
 
 
 _WITH_DROPOUT: dict[type, Callable[[Any, Dropout], object]] = {
@@ -192,7 +183,7 @@ _WITH_DROPOUT: dict[type, Callable[[Any, Dropout], object]] = {
     MinBpe: DroppedMinBpe,
     BpeSegmenter: DroppedSegmenter,
     LlamaSpm: DroppedSpm,
-    WordsByMerges: _words_with_dropout,
+    WordsByMerges: DroppedWords,
 }
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 BYTES = 256  # lower ids of numbered pairs are bytes
+LlamaKind = Literal["llama", "gpt2", "bert", "t5", "rwkv", "plamo2"]
+# A token of a GGUF file has one of these kinds or several (llama.cpp, llama_token_attr).
+NORMAL, CONTROL, USER_DEFINED, UNKNOWN, UNUSED, BYTE = 1, 2, 4, 8, 16, 32
 
 
 class Ranks(NamedTuple):
@@ -24,3 +27,24 @@ class NumberedPairs(NamedTuple):
     """Merges pairs of ids in the order of the list: pair n makes the id BYTES + n (minbpe)."""
 
     pairs: Sequence[tuple[int, int]]
+
+
+class LlamaModel(NamedTuple):
+    """Finds tokens as llama.cpp does for vocabularies of this `kind`: by scores, merges, or the longest match.
+
+    `texts`, `scores` and `kinds` (NORMAL and so on) are by id; `unknown` is the id of unknown text. The `merges` of
+    gpt2 are lines, each two texts with a space between them; with `byte_level` they are of bytes in GPT-2's alphabet,
+    with `shows_spaces` a space is written as a visible one. With `ignore_merges` a word that is a token is not merged,
+    with `lines_whole` no run of newlines that is a token.
+    """
+
+    kind: LlamaKind
+    texts: Sequence[str]
+    scores: Sequence[float]
+    kinds: Sequence[int]
+    unknown: int | None = None
+    merges: Sequence[bytes] = ()
+    byte_level: bool = False
+    shows_spaces: bool = True
+    ignore_merges: bool = False
+    lines_whole: bool = False

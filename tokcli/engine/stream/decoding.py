@@ -53,42 +53,6 @@ class WholeDecoder:
         return self._decode(self._held)
 
 
-class SpacedDecoder:
-    """Decodes ids apart, without a space at the beginning of the first, and cleans spaces up, where that is asked for.
-
-    `cleaned` removes spaces from bytes. What it does to those before a place that `cut` allows (the number of bytes at
-    the end that are to wait) does not depend on those after it.
-    """
-
-    def __init__(
-        self,
-        decode: Callable[[Sequence[int]], bytes],
-        *,
-        drops_space: bool,
-        cleaned: Callable[[bytes], bytes] | None = None,
-        cut: Callable[[bytes], int] | None = None,
-    ) -> None:
-        self._decode, self._drops_space, self._cleaned, self._cut = decode, drops_space, cleaned, cut
-        self._held = b""
-
-    def add(self, ids: Sequence[int]) -> bytes:
-        """Return the bytes that later ids do not change."""
-        data = self._decode(ids)
-        if self._drops_space and ids:
-            self._drops_space = False
-            data = data[self._decode(ids[:1]).startswith(b" ") :]
-        if self._cleaned is None or self._cut is None:
-            return data
-        data = self._held + data
-        at = len(data) - self._cut(data)
-        self._held = data[at:]
-        return self._cleaned(data[:at])
-
-    def finish(self) -> bytes:
-        """Return the bytes that were held."""
-        return self._held if self._cleaned is None else self._cleaned(self._held)
-
-
 class BeginDecoder:
     """Decodes ids apart, without one space or all of them at the beginning of the text; see `DecodingSpec`.
 

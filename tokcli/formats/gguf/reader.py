@@ -7,23 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import isfinite
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
-from tokcli.engine.bindings import llama_models  # noqa: F401 (makes the native twin)
 from tokcli.engine.bpe.byte_alphabet import byte_token
-from tokcli.engine.llama_cpp.llama_cpp import LlamaCpp
 from tokcli.engine.llama_cpp.patterns import PRE_TYPES, PreType
-from tokcli.engine.llama_cpp.settings import (
-    BYTE,
-    CONTROL,
-    NORMAL,
-    UNKNOWN,
-    UNUSED,
-    USER_DEFINED,
-    LlamaModel,
-    LlamaSettings,
-)
-from tokcli.engine.llama_cpp.string_bpe import MergeLines
+from tokcli.engine.spec.added_token import AddedToken
+from tokcli.engine.spec.image import DecodingSpec
+from tokcli.engine.spec.models import BYTE, CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED, LlamaKind, LlamaModel
+from tokcli.engine.spec.normalizers import LlamaLetters, SentencePieceNormalizer
+from tokcli.engine.spec.spec import TokenizerSpec
+from tokcli.engine.spec.splitters import PatternsInTurn
+from tokcli.engine.spec.templates import Around
 from tokcli.errors import VocabularyError
 from tokcli.formats.gguf.header import NumberList
 from tokcli.formats.gguf.special_tokens import mark_special, stripping_tokens
@@ -33,8 +27,9 @@ from tokcli.formats.refusals import shown_text
 _BYTE_TYPES, _WHOLE_TYPES, _SCORE_TYPES = frozenset({0, 1}), frozenset({4, 5}), frozenset({5, 6})  # GGUF_TYPE_...
 # LLAMA_TOKEN_TYPE_... -> the kind of a token
 _KINDS = {1: NORMAL, 2: UNKNOWN, 3: CONTROL, 4: USER_DEFINED, 5: UNUSED, 6: BYTE}
+_SPECIAL = CONTROL | UNKNOWN
 # tokenizer.ggml.model -> the kind of tokenizer
-_MODELS: dict[str, LlamaModel] = {
+_MODELS: dict[str, LlamaKind] = {
     "llama": "llama",
     "gpt2": "gpt2",
     "gemma4": "gpt2",
@@ -44,6 +39,7 @@ _MODELS: dict[str, LlamaModel] = {
     "rwkv": "rwkv",
     "plamo2": "plamo2",
 }
+_NO_PATTERNS = PreType(PatternsInTurn(()), clean_spaces=False, byte_level=False, shows_spaces=True)
 
 
 class _Keys:
@@ -88,14 +84,10 @@ class _Keys:
         raise VocabularyError(f"{what}", where=self.name)
 
 
-def parse_gguf(values: Mapping[str, Any], name: str) -> LlamaCpp:
+def parse_gguf(values: Mapping[str, Any], name: str) -> TokenizerSpec:
     """Return the tokenizer that the values of a header describe; a VocabularyError names the file and the key."""
     keys = _Keys(values, name)
-    model = keys.get("model", str)
-    if model is None:
-        keys.fail("a GGUF file without a vocabulary (no tokenizer.ggml.model)")
-    if model not in _MODELS:
-        keys.fail(f"a tokenizer of the unknown kind {shown_text(model)} (tokenizer.ggml.model)")
+    model = _model_in(keys)
     kind, ids = _MODELS[model], _ids(keys)
     texts, size = list(ids), len(ids)
     scores = keys.numbers("scores", size, _SCORE_TYPES) or (0.0,) * size
@@ -109,18 +101,49 @@ def parse_gguf(values: Mapping[str, Any], name: str) -> LlamaCpp:
             and len(text.encode("utf-8", "surrogateescape")) < 3
         ):
             keys.fail(f"token {number}, {shown_text(text)}, is too short to name a byte, as <0x0A> does")
-    pre = _pre_type(keys, model) if kind == "gpt2" else None
+    pre = _pre_type(keys, model)
     mark_special(ids, kinds, lambda group: keys.token_id(group, size) is not None)
-    return LlamaCpp(
-        kind,
-        texts,
-        tuple(map(float, scores)),
-        tuple(kinds),
-        _settings(keys, model, pre, ids, kinds),
-        pre,
-        _merges(keys, model) if kind == "gpt2" else (),
-        name,
+    roles, prefix = _roles(keys, model, pre, size), keys.get("add_space_prefix", bool, kind == "llama")
+    return TokenizerSpec(
+        added=_added(keys, ids, kinds),
+        normalizer=_normalizer(keys, model, prefix),
+        splitter=(pre.splitter,) if pre.splitter.patterns else (),
+        model=LlamaModel(
+            kind,
+            texts,
+            tuple(map(float, scores)),
+            tuple(kinds),
+            roles.unknown,
+            _merges(keys, model) if kind == "gpt2" else (),
+            pre.byte_level,
+            pre.shows_spaces,
+            pre.ignore_merges,
+            pre.lines_whole,
+        ),
+        template=_template(kind, roles),
+        decoder=DecodingSpec("of the first id" if prefix else "no", cleans_spaces=kind == "bert" or pre.clean_spaces),
+        name=name,
     )
+
+
+def template_tokens(values: Mapping[str, Any], name: str) -> tuple[dict[str, str], str]:
+    """Return the tokens that chat templates may name, by role, and the text of the one that llama.cpp puts first."""
+    keys = _Keys(values, name)
+    model = _model_in(keys)
+    texts = list(_ids(keys))
+    roles = _roles(keys, model, _pre_type(keys, model), len(texts))
+    numbers = {"bos": roles.bos, "eos": roles.eos, "unk": roles.unknown, "sep": roles.sep}
+    tokens = {f"{role}_token": texts[number] for role, number in numbers.items() if number is not None}
+    return tokens, tokens.get("bos_token", "") if roles.add_bos else ""
+
+
+def _model_in(keys: _Keys) -> str:
+    model: str | None = keys.get("model", str)
+    if model is None:
+        keys.fail("a GGUF file without a vocabulary (no tokenizer.ggml.model)")
+    if model not in _MODELS:
+        keys.fail(f"a tokenizer of the unknown kind {shown_text(model)} (tokenizer.ggml.model)")
+    return model
 
 
 def _ids(keys: _Keys) -> dict[str, int]:
@@ -154,23 +177,36 @@ def _check_byte_tokens(texts: list[str], kinds: list[int], name: str) -> None:
 
 
 def _pre_type(keys: _Keys, model: str) -> PreType:
+    if _MODELS[model] != "gpt2":
+        return _NO_PATTERNS
     pre = "gemma4" if model == "gemma4" else keys.get("pre", str) or "default"
     if pre not in PRE_TYPES:
         keys.fail(f"the unknown pre-tokenizer {shown_text(pre)} (tokenizer.ggml.pre)")
     return PRE_TYPES[pre]
 
 
-def _merges(keys: _Keys, model: str) -> Sequence[tuple[str, str]]:
-    lines = keys.get("merges", list)
+def _merges(keys: _Keys, model: str) -> Sequence[bytes]:
+    lines: list[bytes] | None = keys.get("merges", list)
     if lines is None:
         if keys.get("pre", str) == "kimi-k2":
             return []
         keys.fail(f"a vocabulary of kind {model} without merges (no tokenizer.ggml.merges)")
-    return MergeLines(lines)
+    return lines
 
 
-def _settings(keys: _Keys, model: str, pre: PreType | None, ids: Mapping[str, int], kinds: list[int]) -> LlamaSettings:
-    size, kind = len(ids), _MODELS[model]
+class _Roles(NamedTuple):
+    """The ids of special tokens, None for one that is missing, and whether BOS and EOS are put around a text."""
+
+    bos: int | None
+    eos: int | None
+    unknown: int | None
+    sep: int | None
+    add_bos: bool
+    add_eos: bool
+
+
+def _roles(keys: _Keys, model: str, pre: PreType, size: int) -> _Roles:
+    kind = _MODELS[model]
     # (BOS, EOS, unknown, SEP) where the file does not give them
     bos, eos, unknown, sep = {
         "llama": (1, 2, 0, None),
@@ -180,13 +216,44 @@ def _settings(keys: _Keys, model: str, pre: PreType | None, ids: Mapping[str, in
         "plamo2": (1, 2, 0, None),
         "gpt2": (None, None, None, None) if model == "gemma4" else (11, 11, None, None),
     }[kind]
-    if pre is not None and pre.no_bos:
-        bos = None
+    return _Roles(
+        bos=keys.token_id("bos", size, None if pre.no_bos else bos),
+        eos=keys.token_id("eos", size, eos),
+        unknown=keys.token_id("unknown", size, unknown),
+        sep=keys.token_id("seperator", size, sep),  # spelt so in the files
+        add_bos=keys.get("add_bos_token", bool, kind in ("llama", "bert") or pre.add_bos) or pre.lines_whole,
+        add_eos=keys.get("add_eos_token", bool, kind == "t5"),
+    )
+
+
+def _template(kind: LlamaKind, roles: _Roles) -> Around | None:
+    """Return the ids around a text: BOS and EOS where the file asks for them, or BERT's CLS and SEP."""
+    first = roles.bos if kind == "bert" or roles.add_bos else None
+    if kind == "plamo2" or (kind != "bert" and first is None and not roles.add_eos):
+        return None
+    last = roles.sep if kind == "bert" else roles.eos if roles.add_eos else None
+    before, after = (() if number is None else (number,) for number in (first, last))
+    return Around(before, after)
+
+
+def _normalizer(keys: _Keys, model: str, prefix: bool) -> tuple[LlamaLetters | SentencePieceNormalizer, ...]:
     lowercase = keys.get("normalizer.lowercase", bool, model != "whitespace")
-    add_bos = keys.get("add_bos_token", bool, kind in ("llama", "bert") or bool(pre and pre.add_bos))
+    strip_accents = keys.get("normalizer.strip_accents", bool, lowercase)
     charsmap = keys.get("precompiled_charsmap", NumberList, NumberList(0, ()))
+    trims = keys.get("remove_extra_whitespaces", bool, False)
     if charsmap.type not in _BYTE_TYPES:
         keys.fail("tokenizer.ggml.precompiled_charsmap is not a list of bytes")
+    if model in ("bert", "whitespace"):
+        return (LlamaLetters(lowercase, strip_accents),)
+    if model == "llama":
+        return (SentencePieceNormalizer(add_dummy_prefix=prefix, remove_extra_whitespaces=False),)
+    if model == "t5":
+        return (SentencePieceNormalizer(bytes(byte & 0xFF for byte in charsmap.values), prefix, trims),)
+    return ()
+
+
+def _added(keys: _Keys, ids: Mapping[str, int], kinds: Sequence[int]) -> tuple[AddedToken, ...]:
+    """Return the tokens that are found in text before the model sees it."""
     lstrip, rstrip = stripping_tokens(
         ids,
         kinds,
@@ -194,20 +261,8 @@ def _settings(keys: _Keys, model: str, pre: PreType | None, ids: Mapping[str, in
         name=keys.get("general.name", str, ""),
         architecture=keys.get("general.architecture", str, ""),
     )
-    return LlamaSettings(
-        bos=keys.token_id("bos", size, bos),
-        eos=keys.token_id("eos", size, eos),
-        unknown=keys.token_id("unknown", size, unknown),
-        sep=keys.token_id("seperator", size, sep),  # spelt so in the files
-        add_bos=add_bos or bool(pre and pre.lines_whole),
-        add_eos=keys.get("add_eos_token", bool, kind == "t5"),
-        add_space_prefix=keys.get("add_space_prefix", bool, kind == "llama"),
-        remove_extra_whitespaces=keys.get("remove_extra_whitespaces", bool, False),
-        clean_spaces=kind == "bert" or bool(pre and pre.clean_spaces),
-        lowercase=lowercase,
-        strip_accents=keys.get("normalizer.strip_accents", bool, lowercase),
-        lstrip=lstrip,
-        rstrip=rstrip,
-        charsmap=bytes(byte & 0xFF for byte in charsmap.values),
-        whitespace_words=model == "whitespace",
+    return tuple(
+        AddedToken(text, n, lstrip=n in lstrip, rstrip=n in rstrip, special=bool(kind & _SPECIAL))
+        for (text, n), kind in zip(ids.items(), kinds, strict=True)
+        if kind & (_SPECIAL | USER_DEFINED)
     )

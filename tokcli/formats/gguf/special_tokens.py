@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
-from tokcli.engine.llama_cpp.settings import CONTROL, NORMAL, UNKNOWN, USER_DEFINED
+from tokcli.engine.spec.models import CONTROL, NORMAL, UNKNOWN, USER_DEFINED
 
 # Groups of control tokens: of each, the first that is in the vocabulary becomes a control token, unless the file gives
 # the id of the group's token.
@@ -59,7 +59,7 @@ def mark_special(ids: Mapping[str, int], kinds: list[int], is_named: Callable[[s
 
 
 def stripping_tokens(
-    ids: Mapping[str, int], kinds: list[int], *, pre: str, name: str, architecture: str
+    ids: Mapping[str, int], kinds: Sequence[int], *, pre: str, name: str, architecture: str
 ) -> tuple[frozenset[int], frozenset[int]]:
     """Return the ids of the special tokens that strip the white space before them, and of those that strip it after.
 
