@@ -22,7 +22,7 @@ _IMPORT_BYTES = 16 << 20  # must be free: running out of memory while the native
 
 @lru_cache(maxsize=1)
 def native() -> ModuleType | None:
-    """Return the native module; None where it was not built, or TOKCLI_BACKEND says python.
+    """Return the native module, if it was built and is wanted.
 
     MemoryError where there is too little memory for it; TokcliError where TOKCLI_BACKEND is not a backend, or says
     native and the module was not built.

@@ -50,10 +50,10 @@ def style_of(alternative: str) -> Style:
 
 
 class Painter:
-    """Puts the escape codes of colours around text; `system` is rich's name of a colour system, None for no colour."""
+    """Puts the escape codes of colours around text; `system` is rich's name of a colour system, if there is colour."""
 
     def __init__(self, system: str | None) -> None:
-        self._system = None if system is None else _SYSTEMS[system]
+        self._system = _SYSTEMS[system] if system is not None else None
 
     def __call__(self, text: str, alternative: str) -> str:
         """Return a text, which is already sanitized, in the colour of an alternative."""

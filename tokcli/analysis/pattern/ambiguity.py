@@ -145,7 +145,7 @@ class Automaton:
 
 
 def ambiguity(items: Iterable[PatternNode], classes_of: ClassesOf, every_class: frozenset[int]) -> Ambiguity | None:
-    """Return the worst ambiguity of an alternative that comes before something that can fail; None if there is none.
+    """Return the worst ambiguity of an alternative that comes before something that can fail, if it has one.
 
     Raise OverflowError if the alternative is too large for the search.
     """

@@ -54,7 +54,7 @@ class Attempt:
     there is no match, `failed` is the item that stopped it, and `failed_at` the index at which it failed.
 
     `lookarounds` are its look-around and assertions; `end_without_lookarounds` is where its match would end without
-    them, None if it has none, or would not match then either. `not_tried` says why it could not be tried alone; it is
+    them, if it has some and would match then. `not_tried` says why it could not be tried alone; it is
     empty for an alternative that was tried.
     """
 

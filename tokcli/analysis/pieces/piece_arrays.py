@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, islice, pairwise
 from typing import TYPE_CHECKING
@@ -72,20 +73,15 @@ def read_pieces(encoding: Encoding, blocks: Blocks, options: ReadOptions) -> Ite
             yield ChunkPieces(encoding, tokenizer.pretokenizer, part)
             at = part.offset + len(part.data)
             continue
-        arrays = arrays_of(encoding, part, at)
-        if arrays is not None:
-            yield arrays
-        else:
-            chunk = Chunk(str(part.data, "utf-8"), at, pieces=tuple(part.pieces))
-            yield ChunkPieces(encoding, tokenizer.pretokenizer, chunk)
+        yield pieces_of(encoding, part, at)
         at += part.nbytes
 
 
-def arrays_of(encoding: Encoding, part: SplitText, offset: int) -> PieceArrays | None:
-    """Return the pieces of a part, which begins at byte `offset` of the input; None if Python has to find them."""
-    pattern, pieces = encoding.tokenizer.pretokenizer, len(part.ends) // 8
-    numbers = bytes(2 * pieces) if pattern is None else pattern.numbers_natively(part.data, part.ends)
-    found = None if numbers is None else encoding.tokenizer.encode_each(part)
-    if numbers is None or found is None:
-        return None
-    return PieceArrays(part.data, offset, part.ends, numbers, *found)
+def pieces_of(encoding: Encoding, part: SplitText, offset: int) -> PieceArrays | ChunkPieces:
+    """Return the pieces of a part, which begins at byte `offset` of the input: as arrays, if native code finds them."""
+    pattern = encoding.tokenizer.pretokenizer
+    with suppress(ValueError):
+        numbers = pattern.numbers_of(part.data, part.ends) if pattern else bytes(len(part.ends) // 4)
+        if (found := encoding.tokenizer.encode_each(part)) is not None:
+            return PieceArrays(part.data, offset, part.ends, numbers, *found)
+    return ChunkPieces(encoding, pattern, Chunk(str(part.data, "utf-8"), offset, pieces=tuple(part.pieces)))

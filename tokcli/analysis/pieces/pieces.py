@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
@@ -105,11 +106,11 @@ class ChunkPieces:
         if self._pattern is None or self.chunk.special:
             return [UNKNOWN] * len(self.data)
         pattern = self._pattern
-        if (numbers := self._numbers(pattern)) is not None:
-            shown = [f"a{number}" for number in range(max(numbers, default=0) + 1)]
-            return list(map(shown.__getitem__, numbers))
-        if not self.chunk.tail and (known := names_of(pattern, self.chunk.text, self.data)) is not None:
-            return known
+        if not self.chunk.tail:
+            with suppress(ValueError):
+                return self._by_native_code(pattern)
+            if (known := names_of(pattern, self.chunk.text, self.data)) is not None:
+                return known
         found = placed(lambda text: list(pattern.split_with_alternatives(text)), self.chunk)
         names = []
         whole = len(self.data) - bool(self.chunk.tail)  # the last piece ends in bytes that are not text
@@ -119,13 +120,11 @@ class ChunkPieces:
             names.append(f"a{number}" if number else UNKNOWN)
         return names + [UNKNOWN] * (len(self.data) - len(names))
 
-    def _numbers(self, pattern: PreTokenizer) -> Sequence[int] | None:
-        """Return the number of each piece's alternative, as native code finds it; None if it cannot."""
-        if self.chunk.tail:
-            return None
+    def _by_native_code(self, pattern: PreTokenizer) -> list[str]:
         ends = array("Q", accumulate(map(len, self.data))).tobytes()
-        numbers = pattern.numbers_natively(self.encoded, ends)
-        return None if numbers is None else memoryview(numbers).cast("H").tolist()
+        numbers = memoryview(pattern.numbers_of(self.encoded, ends)).cast("H").tolist()
+        shown = [f"a{number}" for number in range(max(numbers, default=0) + 1)]
+        return list(map(shown.__getitem__, numbers))
 
     def alternative_at(self, index: int, offset: int) -> str:
         """Return the name of the alternative of one piece, which begins at byte `offset` of the input."""

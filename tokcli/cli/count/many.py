@@ -152,16 +152,16 @@ class ManyCounts:
 
     def _joined(self, read: list[tuple[streams.Input, bytes | Outcome]]) -> list[Outcome]:
         """Return the outcomes of short texts, counted in one call; or one by one, where that is not possible."""
-        texts = [(source, text) for source, text in read if isinstance(text, bytes)]
-        columns = [_count_joined(request, [text for _, text in texts]) for request in self.requests]
-        if None in columns:
-            found = (self._alone(source, text) for source, text in texts)
-        else:
-            tokens = zip(*(column or () for column in columns), strict=True)
-            found = (
-                Outcome(one[0], row_of(one[0], count, len(one[1]))) for one, count in zip(texts, tokens, strict=True)
-            )
-        return [next(found) if isinstance(made, bytes) else made for _, made in read]
+        texts = [text for _, text in read if isinstance(text, bytes)]
+        columns = [_count_joined(request, texts) for request in self.requests]
+        counts = iter(zip(*columns, strict=True) if all(map(len, columns)) else ())
+        return [
+            made if isinstance(made, Outcome) else self._counted(source, made, next(counts, None))
+            for source, made in read
+        ]
+
+    def _counted(self, source: streams.Input, text: bytes, tokens: tuple[int, ...] | None) -> Outcome:
+        return self._alone(source, text) if tokens is None else Outcome(source, row_of(source, tokens, len(text)))
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
@@ -273,16 +273,17 @@ def _comes_once(source: streams.Input) -> bool:
     return source.name == streams.STANDARD_INPUT or (source.found_in is None and not os.path.isfile(source.name))
 
 
-def _count_joined(request: CountRequest, texts: list[bytes]) -> list[int] | None:
-    """Return the count of each text; None where native code does not take them all."""
+def _count_joined(request: CountRequest, texts: list[bytes]) -> list[int]:
+    """Return the count of each text, if native code takes them all in one call; else no counts."""
     # a character of UTF-8 may not begin in one text and end in the next
     if any(text and text[0] & 0xC0 == 0x80 for text in texts):
-        return None
+        return []
     records = Records.of(texts)
     counts = count_records(request.encoding.tokenizer, records, request.read_options)
-    if counts is not None:
-        request.watch_records(records)
-    return None if counts is None else request.finished_counts(counts).tolist()
+    if counts is None:
+        return []
+    request.watch_records(records)
+    return request.finished_counts(counts).tolist()
 
 
 class _Measured:

@@ -54,7 +54,7 @@ class ProgressLine:
 
 
 class _Reading:
-    """Progress through all inputs. `total` is their size in bytes; None where it is not known.
+    """Progress through all inputs. `total` is their size in bytes, if it is known.
 
     `line`: where that is shown, if it is. `reason`: why there is no native backend, for a note after SLOW_BYTES.
     """

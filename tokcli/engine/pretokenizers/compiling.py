@@ -60,7 +60,7 @@ class CompiledPattern:
     def with_named_alternatives(self) -> CompiledPattern | None:
         """Return the pattern with alternative N in the group aN; None where it refers to groups."""
         named = name_alternatives(self._pat_str)
-        return None if named is None else CompiledPattern(self._pat_str, named)
+        return CompiledPattern(self._pat_str, named) if named is not None else None
 
     @cached_property
     def plain(self) -> regex.Pattern[str]:

@@ -7,11 +7,11 @@ leave text out. Encoding the pieces is the task of `bpe/`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cached_property
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING, Any
 
 from tokcli.engine.pretokenizers import cuts
@@ -63,59 +63,53 @@ class PreTokenizer:
 
     def split_from(self, text: str, start: int) -> list[str]:
         """Return the pieces of a text from `start` on; the pattern may look back at the text before it."""
-        if (found := self._natively(text, start)) is not None:
-            return found.pieces
-        return [text[begin:end] for begin, end, _ in self._spans(self.for_text(text), text, start)]
+        return self._split(text, start)[0]
 
     def split_with_alternatives(self, text: str) -> Iterator[tuple[str, int | None]]:
         """Yield each piece of a text with the number of the alternative that matched it.
 
         Alternatives count from 1; the number is None where the pattern's references to groups hide it.
         """
-        if (found := self._natively(text, 0, with_alternatives=True)) is not None:
-            yield from zip(found.pieces, found.alternatives, strict=True)
-            return
-        named = self.named_for(text)
-        if named is None:
-            yield from ((piece, None) for piece in self.split(text))
-            return
-        for start, end, match in self._spans(named, text, 0):
-            yield text[start:end], int(match.lastgroup[1:]) if match.lastgroup else None
+        yield from zip(*self._split(text, 0, with_alternatives=True), strict=True)
 
     @cached_property
     def native_pattern(self) -> _native.Pattern | None:
-        """The native twin, which matches without `regex`; None where the pattern is left to `regex`."""
+        """The native twin, which matches without `regex`, if there is one."""
         from tokcli.engine.pretokenizers.native_pattern import native_pattern  # known patterns have scanners
 
         return native_pattern(self.pat_str)
 
-    def numbers_natively(self, data: Buffer, ends: bytes) -> bytes | None:
-        """Return the number (uint16) of the alternative that made each piece of UTF-8; None where only `regex` knows.
+    def numbers_of(self, data: Buffer, ends: bytes) -> bytes:
+        """Return the number (uint16) of the alternative that made each piece of UTF-8, by the native twin.
 
-        Also None where the pieces do not end at the bytes `ends` (uint64), since then something else cuts the text.
+        ValueError without a twin, or where the pieces do not end at `ends` (uint64): then something else cuts the text.
         """
         if self.native_pattern is None:
-            return None
+            raise ValueError("the pattern has no native twin")
         found, numbers, is_split = self.native_pattern.split(data, 0, True, True)
-        return numbers if is_split and found == ends else None
+        if not is_split or found != ends:
+            raise ValueError("other pieces")
+        return numbers
 
-    def _natively(
+    def _split(
         self, text: str, start: int, *, is_whole: bool = True, with_alternatives: bool = False
-    ) -> _NativePieces | None:
-        """Split a text from `start` on natively; return None where `regex` has to do so, or to find what is wrong."""
-        if self.native_pattern is None:
-            return None
-        try:
-            data = text.encode()
-        except UnicodeEncodeError:
-            return None
-        begin = start if len(data) == len(text) else len(text[:start].encode())
-        ends, alternatives, is_split = self.native_pattern.split(data, begin, is_whole, with_alternatives)
-        if is_whole and not is_split:
-            return None
-        return _NativePieces(
-            data[begin:], memoryview(ends).cast("Q").tolist(), memoryview(alternatives).cast("H").tolist()
-        )
+    ) -> tuple[list[str], Sequence[int | None]]:
+        """Return the pieces of a text from `start` on, and on request the number of each one's alternative.
+
+        Of a text that is not whole, the pieces at its end are left out where more text could change them.
+        """
+        if self.native_pattern is not None:
+            try:
+                return _split_by(self.native_pattern, text, start, is_whole, with_alternatives)
+            except ValueError:
+                pass  # a lone surrogate; or the text cannot be split, and what follows says where, and why
+        named = self.named_for(text) if with_alternatives else None
+        limit = len(text) - cuts.LOOK_AROUND
+        spans = self._spans(named or self.for_text(text), text, start, is_whole=is_whole)
+        spans = spans if is_whole else takewhile(lambda span: span[1] <= limit, spans)
+        found = [(text[begin:end], match.lastgroup) for begin, end, match in spans]
+        numbers = [int(name[1:]) if named and name else None for _, name in found] if with_alternatives else []
+        return [piece for piece, _ in found], numbers
 
     def _spans(
         self, compiled: regex.Pattern[str], text: str, start: int, *, is_whole: bool = True
@@ -186,8 +180,8 @@ class PreTokenizer:
         return self._compiled.alternatives()
 
     def named_for(self, text: str) -> regex.Pattern[str] | None:
-        """Return the pattern, with alternative N in the group aN, compiled for a text; None if it refers to groups."""
-        return None if self._named is None else self._named.for_text(text)
+        """Return the pattern, with alternative N in the group aN, compiled for a text, unless it refers to groups."""
+        return self._named.for_text(text) if self._named is not None else None
 
     @cached_property
     def _compiled(self) -> CompiledPattern:
@@ -207,8 +201,7 @@ class PreTokenizer:
     def winners(self, text: str) -> Callable[[int], tuple[int | None, int] | None]:
         """Return a function of an index of the text: the number of the alternative that matches there, and its end.
 
-        The function returns None where no alternative matches. The number is None where the pattern's references to
-        groups hide it.
+        Without a match, the function returns None; where references to groups hide the number, that is None.
         """
         named = self.named_for(text)
         compiled = named or self.for_text(text)
@@ -233,14 +226,7 @@ class PreTokenizer:
         that looks further ahead is applied as if the text ended there.) PatternError where the pattern exceeds the time
         limit or the memory: it would do so again for each block of text.
         """
-        if (found := self._natively(text, start, is_whole=False)) is not None:
-            return start + len(found.data[: found.ends[-1]].decode()) if found.ends else start
-        at, limit = start, len(text) - cuts.LOOK_AROUND
-        for _, end, _ in self._spans(self.for_text(text), text, start, is_whole=False):
-            if end > limit:
-                break
-            at = end
-        return at
+        return start + sum(map(len, self._split(text, start, is_whole=False)[0]))
 
     def safe_cut(self, text: str, searched: int = 0) -> int:
         """Return the last index where a known pattern's text may be cut: both sides give the pieces of the whole.
@@ -265,20 +251,23 @@ class PreTokenizer:
         return self.is_known and cuts.is_stop(self.pat_str, data, at)
 
 
-class _NativePieces:
-    """Text as UTF-8, where its pieces end, and the alternatives that made them."""
-
-    def __init__(self, data: bytes, ends: list[int], alternatives: list[int]) -> None:
-        self.data, self.ends, self.alternatives = data, ends, alternatives
-
-    @property
-    def pieces(self) -> list[str]:
-        """The pieces as text."""
-        data, spans = self.data, pairwise([0, *self.ends])
-        if data.isascii():
-            text = data.decode()
-            return [text[begin:end] for begin, end in spans]
-        return [data[begin:end].decode() for begin, end in spans]
+def _split_by(
+    pattern: _native.Pattern, text: str, start: int, is_whole: bool, with_alternatives: bool
+) -> tuple[list[str], list[int]]:
+    """Return what `PreTokenizer._split` does; ValueError for a lone surrogate, and where text is left out."""
+    data = text.encode()
+    begin = start if len(data) == len(text) else len(text[:start].encode())
+    ends, numbers, is_split = pattern.split(data, begin, is_whole, with_alternatives)
+    if is_whole and not is_split:
+        raise ValueError("left out")
+    data = data[begin:]
+    spans = pairwise([0, *memoryview(ends).cast("Q")])
+    if data.isascii():
+        text = data.decode()
+        pieces = [text[at:end] for at, end in spans]
+    else:
+        pieces = [data[at:end].decode() for at, end in spans]
+    return pieces, memoryview(numbers).cast("H").tolist()
 
 
 @contextmanager

@@ -303,7 +303,7 @@ def why_regex(pat_str: str) -> str:
 
 @lru_cache(maxsize=32)
 def program_of(pat_str: str) -> Program | None:
-    """Return the program of a pattern; None for one that is left to `regex`."""
+    """Return the program of a pattern, if it has one."""
     try:
         return compile_program(pat_str)
     except NotCompiledError:

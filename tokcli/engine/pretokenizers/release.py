@@ -61,7 +61,7 @@ def release_check(properties: frozenset[str]) -> ReleaseCheck:
 
 
 def exact_class(name: str, negated: bool) -> str | None:
-    """Return the inside of a V1 class for a property as of Unicode 16.0; None for a property that the tables lack.
+    """Return the inside of a V1 class for a property as of Unicode 16.0, if the tables have the property.
 
     Only the characters about which the installed `regex` differs are spelled out.
     """

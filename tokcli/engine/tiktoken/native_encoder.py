@@ -92,7 +92,7 @@ class NativeTokens:
 
 
 def open_vocabulary(image: Callable[[], Buffer]) -> _native.Vocabulary | None:
-    """Return the opened image that a function makes or maps; None where only Python can do the work."""
+    """Return the opened image that a function makes or maps, if there is native code, and it takes the image."""
     native = backend.native()
     if native is None:
         return None
@@ -116,7 +116,7 @@ def open_decoder(vocabulary: _native.Vocabulary, others: Mapping[int, bytes]) ->
 
 
 def native_splitter(pretokenizer: PreTokenizer) -> int | _native.Pattern | None:
-    """Return what native code splits by: the number of a family, or a pattern; None where `regex` has to split."""
+    """Return what native code splits by, if it can: the number of a family, or a pattern."""
     native = backend.native()
     family = FAMILY_OF.get(pretokenizer.pat_str)
     if native is None or family is None:
@@ -183,16 +183,14 @@ class NativePieces:
         return memoryview(counts or b"").cast("I").tolist()
 
 
-def split_natively(pat_str: str, text: str) -> list[bytes] | None:
-    """Return the pieces of a text as UTF-8; None where only Python can split it."""
-    native = backend.native()
-    if native is None or pat_str not in FAMILY_OF:
-        return None
-    try:
-        ends = memoryview(native.split(text, native.FAMILIES.index(FAMILY_OF[pat_str]))).cast("Q").tolist()
-        data = text.encode()
-    except (UnicodeError, OverflowError):
-        return None
+@refusing
+def split_text(pat_str: str, text: str) -> list[bytes]:
+    """Return the pieces of a text as UTF-8, cut by a known pattern; Refused for any other, and without native code."""
+    native, family = backend.native(), FAMILY_OF[pat_str]
+    if native is None:
+        raise Refused
+    ends = memoryview(native.split(text, native.FAMILIES.index(family))).cast("Q").tolist()
+    data = text.encode()
     return [data[begin:end] for begin, end in zip([0, *ends], ends, strict=False)]
 
 

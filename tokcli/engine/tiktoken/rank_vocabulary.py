@@ -29,7 +29,7 @@ from tokcli.engine.tiktoken.native_encoder import (
     native_splitter,
     open_vocabulary,
     parents_in,
-    split_natively,
+    split_text,
 )
 from tokcli.engine.tokens import joined_ids
 from tokcli.errors import UnknownTokenError, VocabularyError
@@ -125,7 +125,7 @@ class RankVocabulary(PieceTokenizer):
     @cached_property
     def pieces(self) -> NativePieces | None:
         """The native code that merges pieces, where there is an image."""
-        return None if self.opened is None else NativePieces(self.opened)
+        return NativePieces(self.opened) if self.opened is not None else None
 
     @property
     def is_native(self) -> bool:
@@ -222,9 +222,8 @@ class RankVocabulary(PieceTokenizer):
     def split_chunk(self, chunk: Chunk) -> list[bytes]:
         """Return the pieces of a chunk as bytes; a special token is one piece."""
         if not (chunk.special or chunk.tail or chunk.pieces):
-            pieces = split_natively(self.pretokenizer.pat_str, chunk.text)
-            if pieces is not None:
-                return pieces
+            with suppress(Refused):
+                return split_text(self.pretokenizer.pat_str, chunk.text)
         return split_chunk(chunk, self.pretokenizer)
 
     def for_noise(self, data: bytes, options: ReadOptions) -> NoiseRecords | None:
@@ -266,7 +265,7 @@ class RankVocabulary(PieceTokenizer):
     @cached_property
     def native_decoder(self) -> _native.Decoder | None:
         """The decoder of the image for buffers of ids, special tokens included, if there is an image."""
-        return None if self.native_tokens is None else self.native_tokens.decoder(self.special_tokens)
+        return self.native_tokens.decoder(self.special_tokens) if self.native_tokens is not None else None
 
     def decode_array(self, ids: memoryview) -> bytes:
         """Return the bytes of an array of ids (uint32 or uint16); UnknownTokenError as in `decode`."""
