@@ -87,6 +87,14 @@ def test_what_is_left_out_and_changes_no_ids_is_a_warning(tmp_path: Path) -> Non
         encoding.save(tmp_path / "x.tiktoken")
 
 
+def test_a_name_that_tells_no_format_is_a_warning(own: tokcli.Encoding, tmp_path: Path) -> None:
+    with pytest.warns(
+        UserWarning, match=r"own\.gguf: written in the format tiktoken; a name that ends in \.json would"
+    ):
+        own.save(tmp_path / "own.gguf")
+    assert own.save(tmp_path / "own.txt", format="tiktoken")  # as asked
+
+
 def test_old_files_keep_their_mode_and_links_stay_links(own: tokcli.Encoding, tmp_path: Path) -> None:
     (tmp_path / "real.json").write_text("old")
     (tmp_path / "real.json").chmod(0o640)

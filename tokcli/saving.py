@@ -13,7 +13,7 @@ from tokcli.engine.encoding import Encoding
 from tokcli.errors import OutputError, reason_of
 from tokcli.formats.export.contents import contents_in
 from tokcli.formats.export.losses import ADVICE, FORMS, export
-from tokcli.formats.export.output_names import form_by_name, names_of
+from tokcli.formats.export.output_names import OTHER_NAMES, form_by_name, names_of
 from tokcli.formats.export.tokenizer_config import says_more
 
 
@@ -23,9 +23,12 @@ def save(encoding: Encoding, path: str | os.PathLike[str], form: str | None) -> 
     if form is not None and form not in FORMS:
         arguments.check_text(form, "format")
         raise ValueError(f"format: expected one of {', '.join(FORMS)}, not {form[:40]!r}")
-    form = form or form_by_name(shown) or "tiktoken"
+    told = form_by_name(shown)
+    is_named_otherwise = not (form or told) and bool(os.path.splitext(shown)[1])
+    notes = [f"{shown}: written in the format tiktoken; {OTHER_NAMES}"] if is_named_otherwise else []
+    form = form or told or "tiktoken"
     names = names_of(shown, form)
-    made, notes = export(encoding, form)
+    made, lost = export(encoding, form)
     contents = contents_in(made, form)[: len(names)]
     if form in ("gpt2", "huggingface") and (folder := os.path.dirname(names[0])) == shown.rstrip("/"):
         if len(names) > 1 and form == "huggingface" and says_more(names[1]):
@@ -34,9 +37,8 @@ def save(encoding: Encoding, path: str | os.PathLike[str], form: str | None) -> 
             )
         _make(folder)
     _replace_all(names, contents)
-    for note in notes:
-        if note != ADVICE.get(form):  # which says nothing about this encoding
-            warnings.warn(note, stacklevel=3)  # at the line that calls `Encoding.save`
+    for note in (*notes, *(note for note in lost if note != ADVICE.get(form))):  # that says nothing about this encoding
+        warnings.warn(note, stacklevel=3)  # at the line that calls `Encoding.save`
     return tuple(names)
 
 

@@ -238,11 +238,18 @@ def test_a_line_without_a_command_is_told_the_line_with_one(typed: list[str], sa
         (["count", "--format", "json"], "--json, --jsonl and --csv choose the form."),
         (["encode", "--stdin"], "Standard input is read where no FILE is named."),
         (["split", "--no-such"], "Try 'tokcli split --help'."),
+        (["split", "--csv"], "It is an option of tokcli count and tokcli inspect-ranks."),
+        (["decode", "-n", "3"], "It is an option of tokcli encode."),
     ],
 )  # fmt: skip
 def test_an_option_of_another_program_is_told_what_it_is_here(typed: list[str], said: str) -> None:
     what, hint = refused(*typed).splitlines()
     assert what.startswith("Error: No such option '-") and hint == said
+
+
+def test_an_option_is_suggested_only_where_it_is_spelled_alike() -> None:
+    assert refused("split", "--csv").startswith("Error: No such option '--csv'.\n")
+    assert refused("decode", "--jsn").startswith("Error: No such option '--jsn'. Did you mean '--json'?\n")
 
 
 @pytest.mark.parametrize(

@@ -89,6 +89,16 @@ def test_of_ids_records_without_ids_are_left_out() -> None:
     assert "--skip-invalid" in refused("decode", *JSONL, data=lines)
 
 
+def test_of_ids_records_with_an_id_that_there_is_not_are_left_out() -> None:
+    lines = b'{"ids": [64]}\n{"ids": [65, 99999999]}\n{"ids": [-1]}\n{"ids": [65]}\n'
+    found = noted("decode", *JSONL, "--skip-invalid", data=lines)
+    assert found.out == b"a\nb\n"
+    assert "left out 2 invalid records, such as: standard input: record 2: 99999999 is not an id of o200k" in found.err
+    hint = refused("decode", *JSONL, data=lines).splitlines()[1]
+    assert hint.startswith("Its largest id is 200018") and hint.endswith("--skip-invalid leaves such records out.")
+    assert "no record is valid" in noted("decode", *JSONL, "--skip-invalid", data=b'{"ids": [99999999]}\n').err
+
+
 def test_rows_of_parquet_without_a_text_are_left_out(tmp_path: Path) -> None:
     parquet: Any = pytest.importorskip("pyarrow.parquet")
     pyarrow: Any = pytest.importorskip("pyarrow")

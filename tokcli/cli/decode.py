@@ -255,15 +255,15 @@ def decode_records(request: DecodeRequest, source: streams.Input, output: stream
                     members: dict[str, object] | None = None
                     try:
                         members = records.read_object(record.data, record.shown)
-                        ids = ids_of(members, request.options.field, record.shown)
-                    except InputError as error:
+                        data = decode(request, ids_of(members, request.options.field, record.shown))
+                    except (InputError, UnknownTokenError) as error:
+                        error.where = error.where or record.shown
                         if not request.options.skip_invalid:
                             error.hint = records.with_way_out(error.hint)
                             raise
                         left.add(0, [error], has_objects=members is not None)
                         continue
                     left.add(1, [])
-                    data = decode(request, ids)
                     output.answer([record.data])
                 else:
                     continue

@@ -269,13 +269,24 @@ def _report(error: BaseException) -> int:
     if isinstance(error, TokcliError):
         messages.report(error)
         return error.exit_status
-    what, hint = _words_for(error)
     if isinstance(error, click.NoSuchOption):
-        command = error.ctx.info_name or "" if error.ctx else ""
-        messages.report(WrongUse(what, hint, command, error.option_name))
+        messages.report(_no_such_option(error))
     else:
-        messages.print_error(what, hint)
+        messages.print_error(*_words_for(error))
     return EXIT_ERROR
+
+
+def _no_such_option(error: click.NoSuchOption) -> WrongUse:
+    """Return the error for an option that a command lacks; it names those spelled alike, and commands that have it."""
+    command, name = (error.ctx.info_name or "" if error.ctx else ""), error.option_name
+    bare = name.lstrip("-")  # click compares names with their dashes, and so finds --recursive like --csv
+    near = [one for one in error.possibilities or () if did_you_mean(bare, [one.lstrip("-")])]
+    what, hint = click.NoSuchOption(name, possibilities=near).format_message(), _words_for(error)[1]
+    if command in COMMANDS:
+        commands = {other: import_module(module).command for other, (module, _) in COMMANDS.items()}
+        having = [other for other, found in commands.items() if any(name in option.opts for option in found.params)]
+        hint = f"It is an option of tokcli {' and tokcli '.join(having)}." if having else hint
+    return WrongUse(what, hint, command, name)
 
 
 def is_short_of_memory(error: BaseException) -> bool:

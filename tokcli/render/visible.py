@@ -45,9 +45,10 @@ def visible(text: str, *, spaces: bool = False) -> str:
     Control characters become their pictures (⏎ → ␛ ...). A character that shows nothing, or steers the terminal,
     becomes its code point, such as ⟨U+202E⟩: format and bidi characters, zero-width ones, line separators, lone
     surrogates, noncharacters, private use, and all that is unassigned in Unicode 16.0, whatever Unicode the running
-    Python has. A combining character without a base gets a dotted circle. With `spaces`, a space becomes · and another
-    kind of space ⟨U+00A0⟩; without it, they stay. Applying `visible` to its own result changes nothing more. The result
-    cannot be turned back, since the text may contain ⏎ itself.
+    Python has. A surrogate that stands for a byte of a name that is not UTF-8 becomes \xff. A combining character
+    without a base gets a dotted circle. With `spaces`, a space becomes · and another kind of space ⟨U+00A0⟩; without
+    it, they stay. Applying `visible` to its own result changes nothing more. The result cannot be turned back, since
+    the text may contain ⏎ itself.
 
     >>> visible("red \x1b[31m\n")
     'red ␛[31m⏎'
@@ -222,4 +223,6 @@ def _substitute(char: str, spaces: bool) -> str:
         return ""
     if char in "\n\t\x7f":
         return {"\n": NEWLINE, "\t": TAB, "\x7f": DELETE}[char]
+    if _BAD_BYTES.match(char):
+        return _escape_bad_byte(char)
     return chr(CONTROL_PICTURES + code) if code < 0x20 else f"⟨U+{code:04X}⟩"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from tokcli.formats.export.output_names import is_folder
+from tokcli.formats.export.output_names import OTHER_NAMES, is_folder
 from tokcli.formats.limits import shown_name
 
 
@@ -14,10 +14,7 @@ def note_on_form(output: str, form: str | None, told: str | None) -> str:
     A name without an ending gets none: people who leave it out expect no format of it.
     """
     if told is None and form is None and os.path.splitext(output)[1]:
-        return (
-            f"{shown_name(output)}: written in --format tiktoken; a name that ends in .json would have given "
-            "huggingface, .model minbpe, and vocab.json gpt2."
-        )
+        return f"{shown_name(output)}: written in --format tiktoken; {OTHER_NAMES}"
     if told in (None, form or "tiktoken") or (form and is_folder(output)):
         return ""
     if form:

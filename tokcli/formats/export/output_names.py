@@ -6,6 +6,7 @@ import os
 
 GPT2_NAMES = {"vocab.json": "merges.txt", "encoder.json": "vocab.bpe"}  # a vocabulary and the merges beside it
 _BY_NAME = {name: "gpt2" for pair in GPT2_NAMES.items() for name in pair}
+OTHER_NAMES = "a name that ends in .json would have given huggingface, .model minbpe, and vocab.json gpt2."
 _BY_ENDING = {".json": "huggingface", ".model": "minbpe", ".tiktoken": "tiktoken"}
 
 
