@@ -35,7 +35,7 @@ def twin_of_spm(model: LlamaSpm) -> NativeText:
     made = native.model_of(model.ids)
     by_bytes = [native.NOTHING if number is None else number for number in model.byte_ids]
     made.set_unknown(native.NOTHING, array("I", by_bytes), False)
-    made.use_pieces(native.orders_of(model.model.scores), bytes(len(model.ids)))
+    made.use_pieces(native.orders_of(model.data.scores), bytes(len(model.ids)))
     made.set_words(native.WHERE_POSSIBLE, VISIBLE_SPACE.encode(), False)
     made.add_step(native.REPLACE, b" ", VISIBLE_SPACE.encode(), False, False)
     return NativeText(made)
@@ -44,7 +44,7 @@ def twin_of_spm(model: LlamaSpm) -> NativeText:
 def twin_of_merges(model: WordsByMerges) -> NativeText | None:
     """Build the twin of BPE by merges; None where ranks do not merge alike, or bytes lack that are not left out."""
     if (pairs := model.pairs) is not None:
-        return _twin_of_lines(pairs, model.model)
+        return _twin_of_lines(pairs, model.data)
     ranked = model.ranked
     if ranked is None or (ranked.missing and not ranked.drops_missing):
         return None

@@ -36,18 +36,18 @@ class FragmentModel(HasTwin):
     uses_scores: ClassVar[bool] = False
 
     def __init__(self, spec: TokenizerSpec) -> None:
-        self.spec, self.model = spec, cast(LlamaModel, spec.model)
+        self.spec, self.data = spec, cast(LlamaModel, spec.model)
 
     @cached_property
     def ids(self) -> dict[str, int]:
         """The id of each token."""
-        return {text: number for number, text in enumerate(self.model.texts)}
+        return {text: number for number, text in enumerate(self.data.texts)}
 
     def unknown_id(self) -> int:
         """Return the id of unknown text; InputError if there is none."""
-        if self.model.unknown is None:
+        if self.data.unknown is None:
             raise InputError(f"{self.spec.name} has no token for unknown text")
-        return self.model.unknown
+        return self.data.unknown
 
     def tokenize(self, text: str) -> Sequence[int]:
         """Return the ids of a text."""
@@ -118,7 +118,7 @@ class LlamaSpm(FragmentModel):
     @cached_property
     def _ranks(self) -> dict[str, float]:
         """A rank for each token: the lowest merges first."""
-        return {text: -score for text, score in zip(self.model.texts, self.model.scores, strict=True)}
+        return {text: -score for text, score in zip(self.data.texts, self.data.scores, strict=True)}
 
     def _merged(self, word: str) -> list[int]:
         ids: list[int] = []
@@ -129,7 +129,7 @@ class LlamaSpm(FragmentModel):
 
     def merge_order(self) -> MergeOrder:
         """Return a function that gives the rank of the merge of two ids into a third."""
-        scores = self.model.scores
+        scores = self.data.scores
         return lambda _left, _right, made: rank_of_score(scores[made])
 
     def parents(self, text: str) -> tuple[int, int] | None:
@@ -149,7 +149,7 @@ class Rwkv(FragmentModel):
 
     def __init__(self, spec: TokenizerSpec) -> None:
         super().__init__(spec)
-        self.tokens = {unescaped(text): number for number, text in enumerate(self.model.texts)}
+        self.tokens = {unescaped(text): number for number, text in enumerate(self.data.texts)}
         self._match = LongestMatch(self.tokens)
 
     def tokenize(self, text: str) -> list[int]:
@@ -171,7 +171,7 @@ class Plamo(FragmentModel):
         self._tokens: dict[str, tuple[int, int]] = {}
         self._byte_ids: dict[int, int] = {}
         for number, (text, score, kind) in enumerate(
-            zip(self.model.texts, self.model.scores, self.model.kinds, strict=True)
+            zip(self.data.texts, self.data.scores, self.data.kinds, strict=True)
         ):
             if kind & BYTE:
                 self._byte_ids[int(text[3:5], 16)] = number

@@ -57,7 +57,7 @@ class WordsByMerges(FragmentModel):
         self.splitter: PatternsInTurn = spec.splitter[0]
         self._letters: LlamaLetters | None = next(iter(spec.normalizer), None)
         self._size, self._numbers = len(self.ids), dict(self.ids)
-        lines = self.model.merges
+        lines = self.data.merges
         self._listed: PairMerges = MergeList.of(self.ids, lines) or self._numbered(pairs_in(lines))
 
     def _numbered(self, merges: Sequence[tuple[str, str]]) -> PairMerges:
@@ -92,15 +92,15 @@ class WordsByMerges(FragmentModel):
     def ranked(self) -> Ranked | None:
         """The model as ranks of bytes; None where these cannot express it, or a text is more than its words."""
         merges = in_order(self._listed)
-        if not self.model.byte_level or self._letters is not None or max(merges[2::3], default=0) >= self._size:
+        if not self.data.byte_level or self._letters is not None or max(merges[2::3], default=0) >= self._size:
             return None
-        ignores = self.model.ignore_merges
+        ignores = self.data.ignore_merges
         return ranks_of_texts(self.ids, merges, ignore_merges=ignores, drops_missing=self._is_closed)
 
     @property
     def pairs(self) -> PairBpe | None:
         """The model as merges of tokens, if these are texts and not bytes, and what they merge are lines; else None."""
-        model, by_bytes = self.model, {self.ids.get(byte_token(byte)) for byte in range(256)}
+        model, by_bytes = self.data, {self.ids.get(byte_token(byte)) for byte in range(256)}
         is_of_lines = self.splitter.patterns == (LINES,) and not (model.ignore_merges or self._letters)
         if not is_of_lines or not self._is_closed or model.byte_level or None in by_bytes:
             return None
@@ -129,10 +129,10 @@ class WordsByMerges(FragmentModel):
 
     def tokenize(self, text: str) -> list[int]:
         """Return the ids of a text; bytes without a token are dropped, as in llama.cpp."""
-        if self.model.shows_spaces:
+        if self.data.shows_spaces:
             text = text.replace(" ", VISIBLE_SPACE)
         texts = [text] if self._letters is None else white_space_words(text, self._letters.lowercase)
-        write = to_byte_chars if self.model.byte_level else str
+        write = to_byte_chars if self.data.byte_level else str
         return [number for part in texts for word in self.cut(part) for number in self.ids_of_word(write(word))]
 
     @cached_property
@@ -141,7 +141,7 @@ class WordsByMerges(FragmentModel):
         return BoundedCache(lambda word: tuple(self._encode_word(word))).__getitem__
 
     def _encode_word(self, word: str) -> Iterator[int]:
-        whole, model = self.ids.get(word), self.model
+        whole, model = self.ids.get(word), self.data
         if whole is not None and (model.ignore_merges or (model.lines_whole and not word.strip("\n"))):
             yield whole
             return
@@ -163,7 +163,7 @@ class WordsByMerges(FragmentModel):
 
     def _byte_ids(self, text: str) -> Iterator[int]:
         for byte in text.encode():
-            name = byte_token(byte) if not self.model.byte_level else chr(byte) if byte < 128 else ""
+            name = byte_token(byte) if not self.data.byte_level else chr(byte) if byte < 128 else ""
             if (number := self.ids.get(name)) is not None:
                 yield number
 

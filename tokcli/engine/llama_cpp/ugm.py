@@ -30,7 +30,7 @@ class LlamaUnigram(FragmentModel):
 
     def __init__(self, spec: TokenizerSpec) -> None:
         super().__init__(spec)
-        model, self.settings = self.model, spec.normalizer[0]
+        model, self.settings = self.data, spec.normalizer[0]
         self.unknown = self.unknown_id()
         self.charsmap = Charsmap(self.settings.charsmap)
         listed = [

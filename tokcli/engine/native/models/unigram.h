@@ -1,5 +1,5 @@
 // Unigram: of all ways to cut a text into tokens (a path), the one whose scores add up to the most. Its twins in Python
-// are engine/pipeline/models.py, engine/sentencepiece/model.py and engine/llama_cpp/models.py.
+// are engine/pipeline/models.py, engine/sentencepiece/model.py and engine/llama_cpp/ugm.py.
 #pragma once
 
 #include "models/word_models.h"

@@ -1,6 +1,6 @@
 // Models that encode one word at a time, whatever text is around it: BPE over characters, WordPiece, whole words. Their
 // twins in Python are engine/pipeline/models.py, engine/bpe/pairs.py, engine/sentencepiece/model.py and
-// engine/llama_cpp/models.py.
+// engine/llama_cpp/{words,fragment_models}.py.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // SentencePiece's normalizer, and that of llama.cpp's T5: a charsmap, and what becomes of spaces. The twin of
-// engine/sentencepiece/normalizer.py and of engine/llama_cpp/models.py.
+// engine/sentencepiece/normalizer.py and of engine/llama_cpp/ugm.py.
 #pragma once
 
 #include <array>
