@@ -23,8 +23,10 @@ from hypothesis import strategies as st
 import tokcli
 from tokcli.engine.base.arguments import NONE
 from tokcli.engine.native_models.text_model import Refused, model_of
+from tokcli.engine.pipeline.pipeline import Pipeline
 from tokcli.engine.roles.rules import rules_of
 from tokcli.engine.spec import models
+from tokcli.engine.spec.decoders import Fuse
 from tokcli.engine.spec.spec import TokenizerSpec
 from tokcli.engine.stream.parallel import allow_inner_threads
 from tokcli.engine.text_tokenizer import TextTokenizer
@@ -396,6 +398,13 @@ def _with_rules(found: read.Contents) -> TokenizerSpec | TextTokenizer:
     if isinstance(found, TokenizerSpec) and not isinstance(found.model, models.Ranks):
         return rules_of(found)
     return found
+
+
+def pipeline_of(model: models.TokenizerJsonModel, **stages: Any) -> Pipeline:
+    """Return the rules of a tokenizer.json with this model, with other stages than the model if these are given."""
+    made = rules_of(TokenizerSpec(model, decoder=(Fuse(),), **stages))
+    assert isinstance(made, Pipeline)
+    return made
 
 
 def parse_vocabulary(data: bytes, name: str, form: str | None = None) -> TokenizerSpec | TextTokenizer:

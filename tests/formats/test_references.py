@@ -13,7 +13,7 @@ from support import ROOT, examples, hard_text, ok, refused
 
 from tokcli.engine.bpe.byte_alphabet import CHAR_OF
 from tokcli.engine.encoding import Encoding
-from tokcli.engine.pipeline.models import Unigram
+from tokcli.engine.spec.models import Unigram
 from tokcli.engine.text_tokenizer import TextTokenizer
 from tokcli.engine.tokens import pairs_of
 from tokcli.formats.huggingface.reader import parse_huggingface

@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from support import ROOT
 
-from tokcli.engine.pipeline.finders import OnigPattern
+from tokcli.engine.pipeline.finders import PatternFinder
 from tokcli.engine.unicode import classes
 from tokcli.formats import sentencepiece, strict_json
 from tokcli.formats.strict_json import serde_float
@@ -65,4 +65,4 @@ def test_a_file_that_ends_within_a_piece_is_read_up_to_it(end: int) -> None:
 @pytest.mark.parametrize("pattern", [" {2,}", "a", "ab{3,}", "  ", "b{1,}"])
 @given(text=st.text("ab ", max_size=12))
 def test_a_pattern_that_is_hardly_more_than_a_text_is_looked_for_first(pattern: str, text: str) -> None:
-    assert OnigPattern(pattern).find(text) == [match.span() for match in regex.finditer(pattern, text)]
+    assert PatternFinder(pattern).find(text) == [match.span() for match in regex.finditer(pattern, text)]

@@ -7,31 +7,27 @@ from array import array
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from support import took_less
+from support import pipeline_of, took_less
 
 from tokcli.engine import backend
-from tokcli.engine.bindings import (  # noqa: F401 (they make the twins)
-    pipelines,
-    sentencepiece_models,
-)
+from tokcli.engine.bindings import sentencepiece_models  # noqa: F401 (it makes the twins)
 from tokcli.engine.bpe.byte_alphabet import byte_token
-from tokcli.engine.bpe.pairs import SHIFT, PairBpe
+from tokcli.engine.bpe.pairs import SHIFT
 from tokcli.engine.native_models import text_model
-from tokcli.engine.pipeline import decoders as detokenizer
-from tokcli.engine.pipeline import normalizers as normalizer
-from tokcli.engine.pipeline import pretokenizers as splitters
-from tokcli.engine.pipeline.models import Unigram, WordLevel, WordPiece
-from tokcli.engine.pipeline.pipeline import Pipeline
 from tokcli.engine.sentencepiece.charsmap import Charsmap
 from tokcli.engine.sentencepiece.model import SentencePiece
 from tokcli.engine.sentencepiece.normalizer import SpmNormalizer
 from tokcli.engine.sentencepiece.segmenters import SpmPiece
+from tokcli.engine.spec import normalizers as normalizer
+from tokcli.engine.spec import splitters
+from tokcli.engine.spec.models import Pairs, Unigram, WordLevel, WordPiece
+from tokcli.engine.spec.patterns import Characters
 
 native = backend.native()
 pytestmark = pytest.mark.skipif(native is None, reason="there is no native backend")
 NONE: frozenset[str] = frozenset()
 LONG = 400_000
-BYTES = PairBpe({byte_token(byte): byte for byte in range(256)}, {}, byte_fallback=True)
+BYTES = Pairs({byte_token(byte): byte for byte in range(256)}, {}, byte_fallback=True)
 
 
 def sentencepiece(kind: str, pieces: list[str]) -> SentencePiece:
@@ -54,14 +50,14 @@ def test_a_long_word_is_encoded_in_time(kind: str) -> None:
 def test_a_long_word_of_merges_is_encoded_in_time() -> None:
     ids = {"a" * (1 << power): power for power in range(12)}
     merges = {power << SHIFT | power: (power, power + 1) for power in range(11)}
-    parts = Pipeline(PairBpe(ids, merges, "a"), detokenizer.Fuse())
+    parts = pipeline_of(Pairs(ids, merges, "a"))
     assert parts.native is not None
     assert parts.native.count("a" * LONG, NONE) == LONG // 2048 + (LONG % 2048).bit_count()
 
 
 @pytest.mark.parametrize("text", ["\u0301" * LONG, "a\u0301" * LONG, "\u1100" * LONG])
 def test_many_marks_are_one_run_or_few(text: str) -> None:
-    parts = Pipeline(BYTES, detokenizer.Fuse(), normalizer=normalizer.UnicodeForm("NFD"))
+    parts = pipeline_of(BYTES, normalizer=(normalizer.UnicodeForm("NFD"),))
     assert parts.native is not None
     found = parts.native.encode_array(text, NONE)
     assert found is not None
@@ -70,7 +66,7 @@ def test_many_marks_are_one_run_or_few(text: str) -> None:
 
 def test_words_above_the_limit_are_unknown_and_below_it_are_not() -> None:
     model = WordPiece({"[UNK]": 0, "a": 1, "##a": 2}, "[UNK]", "##", 100)
-    parts = Pipeline(model, detokenizer.Fuse(), splitter=splitters.bert())
+    parts = pipeline_of(model, splitter=(splitters.Split(Characters("SPACE"), "Removed"),))
     assert parts.native is not None
     assert parts.native.encode("a" * 100 + " " + "a" * 101, NONE) == [1, *[2] * 99, 0]
 
@@ -78,14 +74,14 @@ def test_words_above_the_limit_are_unknown_and_below_it_are_not() -> None:
 def test_a_vocabulary_of_many_first_characters_is_built() -> None:
     tokens = [chr(0x100 + i) + chr(0x3000 + 37 * i % 0x5000) for i in range(40_000) if not 0xD800 <= 0x100 + i < 0xE000]
     model = Unigram([("<unk>", 0.0), *((token, -1.0) for token in tokens)], 0)
-    parts = Pipeline(model, detokenizer.Fuse())
+    parts = pipeline_of(model)
     assert parts.native is not None
     assert parts.native.encode(tokens[7] + tokens[-1], NONE) == [8, len(tokens)]
 
 
 def test_a_token_of_every_word_hides_no_other() -> None:
     ids = {f"w{i}": i for i in range(70_000)}
-    parts = Pipeline(WordLevel(ids, "w0"), detokenizer.Fuse(), splitter=splitters.Words())
+    parts = pipeline_of(WordLevel(ids, "w0"), splitter=(splitters.Words(),))
     assert parts.native is not None
     assert parts.native.encode(" ".join(ids), NONE) == list(ids.values())
 

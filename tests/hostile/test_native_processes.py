@@ -13,13 +13,12 @@ from typing import Any
 
 import pytest
 from children import status_within
+from support import pipeline_of
 
 from tokcli.engine import backend
-from tokcli.engine.bindings import pipelines  # noqa: F401 (it makes the twins)
 from tokcli.engine.bpe.byte_alphabet import byte_token
-from tokcli.engine.bpe.pairs import PairBpe
-from tokcli.engine.pipeline import decoders, normalizers
-from tokcli.engine.pipeline.pipeline import Pipeline
+from tokcli.engine.spec.models import Pairs
+from tokcli.engine.spec.normalizers import UnicodeForm
 
 native: Any = backend.native()
 pytestmark = [
@@ -117,8 +116,8 @@ def test_the_child_of_a_fork_encodes_while_others_did(_: None) -> None:
 @pytest.mark.process
 @pytest.mark.parametrize("_", [pytest.param(None, marks=needs_fork)])
 def test_the_child_of_a_fork_finds_rules_for_characters_while_others_read_theirs(_: None) -> None:
-    model = PairBpe({byte_token(byte): byte for byte in range(256)}, {}, byte_fallback=True)
-    parts = Pipeline(model, decoders.Fuse(), normalizer=normalizers.UnicodeForm("NFD"))
+    model = Pairs({byte_token(byte): byte for byte in range(256)}, {}, byte_fallback=True)
+    parts = pipeline_of(model, normalizer=(UnicodeForm("NFD"),))
     assert parts.native is not None
     twin, text = parts.native, "abc d\u0301" * 200_000
     expected = twin.count(text, frozenset())

@@ -6,30 +6,27 @@ import random
 from collections.abc import Iterator, Sequence
 
 import pytest
-from support import ROOT, read_vocabulary, rounds
+from support import ROOT, pipeline_of, read_vocabulary, rounds
 
 from tokcli.engine import backend
-from tokcli.engine.bindings import llama_models, pipelines  # noqa: F401 (they make the twins)
+from tokcli.engine.bindings import llama_models  # noqa: F401 (it makes the twins)
 from tokcli.engine.bpe.byte_alphabet import byte_token
-from tokcli.engine.bpe.pairs import PairBpe
 from tokcli.engine.llama_cpp.words import LlamaWords
-from tokcli.engine.pipeline import decoders as detokenizer
-from tokcli.engine.pipeline import normalizers as norm
-from tokcli.engine.pipeline import pretokenizers as split
-from tokcli.engine.pipeline.added_tokens import AddedToken
-from tokcli.engine.pipeline.finders import LiteralText
-from tokcli.engine.pipeline.models import WordLevel
 from tokcli.engine.pipeline.pipeline import Pipeline
 from tokcli.engine.sentencepiece.model import SentencePiece
-from tokcli.engine.spec.models import LlamaModel
+from tokcli.engine.spec import normalizers as norm
+from tokcli.engine.spec import splitters as split
+from tokcli.engine.spec.added_token import AddedToken
+from tokcli.engine.spec.models import LlamaModel, Pairs, WordLevel
 from tokcli.engine.spec.normalizers import LlamaLetters
+from tokcli.engine.spec.patterns import Characters, LiteralText
 from tokcli.engine.spec.spec import TokenizerSpec
 
 pytestmark = [pytest.mark.no_cover, pytest.mark.skipif(backend.native() is None, reason="there is no native backend")]
 
 NONE: frozenset[str] = frozenset()
 BYTES = {byte_token(byte): byte for byte in range(256)}
-SHOWS_ALL = PairBpe(BYTES, {}, byte_fallback=True, prefix="##")  # where pieces begin, and each of their bytes
+SHOWS_ALL = Pairs(BYTES, {}, byte_fallback=True, prefix="##")  # where pieces begin, and each of their bytes
 # all of Unicode but planes, or most of one, in which no character is assigned or all are for private use
 PLANES = [
     range(0xD800),
@@ -62,7 +59,7 @@ HARD = (
 def charsmap_of_sentencepiece() -> norm.Precompiled:
     model = read_vocabulary(ROOT / "tests" / "data" / "formats" / "unigram.model")
     assert isinstance(model, SentencePiece)
-    return norm.Precompiled(model.normalizer.charsmap)
+    return norm.Precompiled(model.normalizer.charsmap.blob)
 
 
 def normalizers() -> dict[str, list[norm.Normalizer]]:
@@ -87,12 +84,12 @@ def normalizers() -> dict[str, list[norm.Normalizer]]:
     }
 
 
-SPLITTERS: dict[str, split.Splitter] = {
-    "BERT's": split.bert(),
-    "words": split.Words(),
-    "numbers in a row": split.at_class("NUMERIC", "Contiguous"),
-    "a letter and words": split.SplitterSequence((split.Split(LiteralText("é"), "Isolated"), split.Words())),
-    "spaces": split.Split(LiteralText(" "), "Removed"),
+SPLITTERS: dict[str, tuple[split.Splitter, ...]] = {
+    "BERT's": (split.Split(Characters("SPACE"), "Removed"), split.Split(Characters("PUNCTUATION"), "Isolated")),
+    "words": (split.Words(),),
+    "numbers in a row": (split.Split(Characters("NUMERIC"), "Contiguous"),),
+    "a letter and words": (split.Split(LiteralText("é"), "Isolated"), split.Words()),
+    "spaces": (split.Split(LiteralText(" "), "Removed"),),
 }
 
 
@@ -114,23 +111,23 @@ def assert_alike(parts: Pipeline, text: str) -> None:
     assert (found.ids, found.spans) == (expected.ids, expected.spans), ascii(text)
 
 
-def pipeline_of(name: str) -> Pipeline:
-    steps = norm.NormalizerSequence(tuple(normalizers()[name]))
-    return Pipeline(SHOWS_ALL, detokenizer.Fuse(), normalizer=steps, splitter=split.Split(LiteralText("|"), "Isolated"))
+def normalizing(name: str) -> Pipeline:
+    lines = (split.Split(LiteralText("|"), "Isolated"),)
+    return pipeline_of(SHOWS_ALL, normalizer=tuple(normalizers()[name]), splitter=lines)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("context", CONTEXTS, ids=ascii)
 @pytest.mark.parametrize("name", normalizers())
 def test_every_character_is_normalized_as_by_python_in_any_context(name: str, context: str) -> None:
-    parts = pipeline_of(name)
+    parts = normalizing(name)
     for text in texts_of_every_character(context):
         assert_alike(parts, text)
 
 
 @pytest.mark.parametrize("name", normalizers())
 def test_texts_of_characters_that_change_each_other_are_normalized_as_by_python(name: str) -> None:
-    chosen, parts = random.Random(name), pipeline_of(name)
+    chosen, parts = random.Random(name), normalizing(name)
     for _ in range(rounds(500)):
         assert_alike(parts, "".join(chosen.choices(HARD, k=chosen.randrange(1, 14))))
 
@@ -138,15 +135,15 @@ def test_texts_of_characters_that_change_each_other_are_normalized_as_by_python(
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SPLITTERS)
 def test_every_character_is_cut_as_by_python(name: str) -> None:
-    parts = Pipeline(WordLevel({"[UNK]": 0}, "[UNK]"), detokenizer.Fuse(), splitter=SPLITTERS[name])
+    parts = pipeline_of(WordLevel({"[UNK]": 0}, "[UNK]"), splitter=SPLITTERS[name])
     for text in texts_of_every_character("a{}1"):
         assert_alike(parts, text)
 
 
 @pytest.mark.slow
 def test_every_character_beside_a_token_that_stands_alone_is_part_of_a_word_as_in_python() -> None:
-    added = [AddedToken("<m>", 300, single_word=True)]
-    parts = Pipeline(SHOWS_ALL, detokenizer.Fuse(), added=added)
+    added = (AddedToken("<m>", 300, single_word=True),)
+    parts = pipeline_of(SHOWS_ALL, added=added)
     for text in texts_of_every_character("{}<m> <m>{}"):
         assert_alike(parts, text)
 

@@ -11,38 +11,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sentencepiece_files import charsmap_of, rule_for
-from support import ROOT, examples, hard_text, read_vocabulary, unless_refused
+from support import ROOT, examples, hard_text, pipeline_of, read_vocabulary, unless_refused
 
 from tokcli.engine import backend
-from tokcli.engine.bindings import llama_models, pipelines, sentencepiece_models  # noqa: F401 (they make the twins)
+from tokcli.engine.bindings import llama_models, sentencepiece_models  # noqa: F401 (they make the twins)
 from tokcli.engine.bpe.byte_alphabet import byte_token
 from tokcli.engine.bpe.lattice import to_float32
-from tokcli.engine.bpe.pairs import SHIFT, PairBpe
+from tokcli.engine.bpe.pairs import SHIFT
 from tokcli.engine.llama_cpp.fragment_models import LlamaSpm, Rwkv
 from tokcli.engine.llama_cpp.ugm import LlamaUnigram
 from tokcli.engine.llama_cpp.words import LlamaWords
 from tokcli.engine.native_models.text_model import NativeText
-from tokcli.engine.pipeline import (
-    decoders as detokenizer,
-)
-from tokcli.engine.pipeline import (
-    finders as matching,
-)
-from tokcli.engine.pipeline import (
-    normalizers as normalizer,
-)
-from tokcli.engine.pipeline import (
-    pretokenizers as splitters,
-)
-from tokcli.engine.pipeline.added_tokens import AddedToken
-from tokcli.engine.pipeline.models import Unigram, WordLevel, WordPiece
 from tokcli.engine.pipeline.pipeline import Pipeline
 from tokcli.engine.sentencepiece.charsmap import Charsmap
 from tokcli.engine.sentencepiece.model import SentencePiece
 from tokcli.engine.sentencepiece.normalizer import SpmNormalizer
 from tokcli.engine.sentencepiece.segmenters import SpmPiece
-from tokcli.engine.spec.models import NORMAL, USER_DEFINED, LlamaModel
+from tokcli.engine.spec import normalizers as normalizer
+from tokcli.engine.spec import splitters
+from tokcli.engine.spec.added_token import AddedToken
+from tokcli.engine.spec.models import NORMAL, USER_DEFINED, LlamaModel, Pairs, Unigram, WordLevel, WordPiece
 from tokcli.engine.spec.normalizers import LlamaLetters, SentencePieceNormalizer
+from tokcli.engine.spec.patterns import Characters, LiteralText, OnigPattern
 from tokcli.engine.spec.spec import TokenizerSpec
 from tokcli.engine.stream.utf8 import without_surrogates
 from tokcli.errors import GrowthError
@@ -185,7 +175,7 @@ def test_marks_join_what_stands_before_them(parts: list[str]) -> None:
     assert_twins(tokenizer, "".join(parts))
 
 
-def pair_bpe(words: list[str], **settings: bool) -> PairBpe:
+def pair_bpe(words: list[str], **settings: bool) -> Pairs:
     """A vocabulary of some words, each merged from its first part and its last character."""
     ids = {} if not settings["byte_fallback"] else dict(BYTES)
     ids["<unk>"] = len(ids)
@@ -199,7 +189,7 @@ def pair_bpe(words: list[str], **settings: bool) -> PairBpe:
             made = ids.setdefault(word[:end], len(ids))
             merges.setdefault(ids[word[: end - 1]] << SHIFT | ids[word[end - 1]], (len(merges), made))
     prefix, suffix = ("##" if settings.pop("has_prefix") else ""), ("</w>" if settings.pop("has_suffix") else "")
-    return PairBpe(
+    return Pairs(
         ids, merges, "<unk>" if settings.pop("has_unknown") else None, prefix=prefix, suffix=suffix, **settings
     )
 
@@ -208,32 +198,29 @@ PAIR_FLAGS = st.fixed_dictionaries(
     dict.fromkeys(
         ["byte_fallback", "fuse_unk", "ignore_merges", "has_unknown", "has_prefix", "has_suffix"], st.booleans())
 )  # fmt: skip
-LLAMA = normalizer.NormalizerSequence(
-    (normalizer.Prepend("▁"), normalizer.Replace(matching.LiteralText(" "), "▁", " "))
-)
+LLAMA = (normalizer.Prepend("▁"), normalizer.Replace(LiteralText(" "), "▁"))
 
 
 @examples(100)
 @given(words=st.lists(st.text("ab▁", min_size=2, max_size=5), max_size=10), flags=PAIR_FLAGS, text=TEXTS)
 def test_any_bpe_of_characters(words: list[str], flags: dict[str, bool], text: str) -> None:
     model = pair_bpe(words, **flags)
-    assert_twins(Pipeline(model, detokenizer.Fuse(), normalizer=LLAMA), text)
+    assert_twins(pipeline_of(model, normalizer=LLAMA), text)
     for scheme in ("always", "never"):
         metaspace = splitters.Metaspace("▁", scheme, scheme == "always")  # type: ignore[arg-type]
-        assert_twins(Pipeline(model, detokenizer.Fuse(), splitter=metaspace), text)
-    first = splitters.Metaspace("▁", "first", True)
-    assert_twins(Pipeline(model, detokenizer.Fuse(), splitter=first, needs_start=True), text)
+        assert_twins(pipeline_of(model, splitter=(metaspace,)), text)
+    assert_twins(pipeline_of(model, splitter=(splitters.Metaspace("▁", "first", True),)), text)
 
 
 NFKD, MARKS, LOWER = normalizer.UnicodeForm("NFKD"), normalizer.Without("MARK"), normalizer.Lowercase()
-SQUEEZE = normalizer.Replace(matching.OnigPattern(" {2,}"), " ")
+SQUEEZE = normalizer.Replace(OnigPattern(" {2,}"), " ")
 NORMALIZERS: list[list[normalizer.Normalizer]] = [
     [normalizer.UnicodeForm("NFC")],
     [normalizer.UnicodeForm("NFKC"), LOWER],
     [NFKD],
     [NFKD, MARKS, LOWER],
     [
-        normalizer.Replace(matching.LiteralText("``"), '"', "``"),
+        normalizer.Replace(LiteralText("``"), '"'),
         NFKD,
         MARKS,
         LOWER,
@@ -246,19 +233,24 @@ NORMALIZERS: list[list[normalizer.Normalizer]] = [
     [normalizer.Bert(True, True, None, True)],
     [normalizer.Bert(True, True, False, True)],
     [normalizer.Bert(False, False, True, False)],
-    [normalizer.Nmt(), normalizer.Precompiled(Charsmap(b"")), normalizer.Strip(True, True)],
-    [normalizer.Replace(matching.LiteralText("a"), " ", "a"), normalizer.Strip(True, True)],
+    [normalizer.Nmt(), normalizer.Precompiled(b""), normalizer.Strip(True, True)],
+    [normalizer.Replace(LiteralText("a"), " "), normalizer.Strip(True, True)],
 ]
-SPLITTERS: list[splitters.Splitter | None] = [
-    None,
-    splitters.bert(),
-    splitters.Words(),
-    splitters.SplitterSequence((splitters.at_class("SPACE", "Removed"), splitters.at_class("NUMERIC", "Contiguous"))),
-    splitters.SplitterSequence((splitters.at_class("SPACE", "Removed"), splitters.Metaspace("▁", "always", True))),
-    splitters.Split(matching.LiteralText(" "), "Isolated"),
+AT_SPACE, NUMBERS = (
+    splitters.Split(Characters("SPACE"), "Removed"),
+    splitters.Split(Characters("NUMERIC"), "Contiguous"),
+)
+BERT = (AT_SPACE, splitters.Split(Characters("PUNCTUATION"), "Isolated"))
+SPLITTERS: list[tuple[splitters.Splitter, ...]] = [
+    (),
+    BERT,
+    (splitters.Words(),),
+    (AT_SPACE, NUMBERS),
+    (AT_SPACE, splitters.Metaspace("▁", "always", True)),
+    (splitters.Split(LiteralText(" "), "Isolated"),),
 ]
 # shows where pieces begin, and each of their bytes
-SHOWS_ALL = PairBpe(BYTES, {}, byte_fallback=True, prefix="##")
+SHOWS_ALL = Pairs(BYTES, {}, byte_fallback=True, prefix="##")
 MARKED = st.text(
     "a Ab1.'`\u0301\u0327é\u0958\u093c\u094dकह\u1100\u1161\u11a8각\u200d👩\U0001f1e6\r\n\u00a0字İßﬁ", max_size=20
 )
@@ -268,21 +260,16 @@ MARKED = st.text(
 @examples(40)
 @given(text=hard_text() | MARKED, splitter=st.sampled_from(SPLITTERS))
 def test_normalizers_and_pre_tokenizers(
-    steps: list[normalizer.Normalizer], text: str, splitter: splitters.Splitter | None
+    steps: list[normalizer.Normalizer], text: str, splitter: tuple[splitters.Splitter, ...]
 ) -> None:
-    parts = Pipeline(
-        SHOWS_ALL, detokenizer.Fuse(), normalizer=normalizer.NormalizerSequence(tuple(steps)), splitter=splitter
-    )
-    assert_twins(parts, text)
+    assert_twins(pipeline_of(SHOWS_ALL, normalizer=tuple(steps), splitter=splitter), text)
 
 
 @pytest.mark.parametrize("scheme", ["always", "never"])
 def test_many_pieces_with_and_without_spaces_that_get_a_metaspace(scheme: str) -> None:
     """Short pieces wait in a row until it is full; a piece with a space, or with a metaspace, is written by itself."""
     metaspace = splitters.Metaspace("▁", scheme, True)  # type: ignore[arg-type]
-    splitter = splitters.SplitterSequence((splitters.at_class("NUMERIC", "Contiguous"), metaspace))
-    steps = normalizer.NormalizerSequence((NFKD, MARKS, LOWER, SQUEEZE))
-    parts = Pipeline(SHOWS_ALL, detokenizer.Fuse(), normalizer=steps, splitter=splitter)
+    parts = pipeline_of(SHOWS_ALL, normalizer=(NFKD, MARKS, LOWER, SQUEEZE), splitter=(NUMBERS, metaspace))
     for text in ("Aé1ﬁ2" * 2000, "aé1b  ﬁ2▁c3 d4" * 1000 + "É5" * 70, "a1" + "é" * 20_000 + "1b c", "a b1" * 70):
         assert_twins(parts, text)
 
@@ -290,7 +277,7 @@ def test_many_pieces_with_and_without_spaces_that_get_a_metaspace(scheme: str) -
 @pytest.mark.parametrize("text", ["  a  b  ", "a", "  ", "a  ", "aa bb", "aaa"])
 def test_places_of_spaces_that_are_squeezed_and_stripped(text: str) -> None:
     for steps in ([SQUEEZE], NORMALIZERS[-1]):
-        assert_twins(Pipeline(SHOWS_ALL, detokenizer.Fuse(), normalizer.NormalizerSequence(tuple(steps))), text)
+        assert_twins(pipeline_of(SHOWS_ALL, normalizer=tuple(steps)), text)
 
 
 @pytest.mark.parametrize("size", [3, 300])  # short words are merged another way
@@ -300,7 +287,7 @@ def test_merges_that_later_ones_undo(size: int) -> None:
     pairs = [("b", "c"), ("a", "bc"), ("a", "b"), ("abc", "d")]
     merges = {ids[a] << SHIFT | ids[b]: (rank, ids[a + b]) for rank, (a, b) in enumerate(pairs)}
     for word in ("abc", "abcd", "ab", "abbc"):
-        assert_twins(Pipeline(PairBpe(ids, merges), detokenizer.Fuse()), word * (size // 3))
+        assert_twins(pipeline_of(Pairs(ids, merges)), word * (size // 3))
 
 
 MOST = 1114112  # characters, which may be made of 1024
@@ -325,11 +312,11 @@ def ways_to_encode(tokenizer: SentencePiece | Pipeline, text: str) -> list[Calla
 def test_as_much_may_be_made_of_a_text_as_in_python(step: str, char: str) -> None:
     def pipeline(times: int) -> Pipeline:
         grows = {
-            "replacement": normalizer.Replace(matching.LiteralText("a"), char * times, "a"),
+            "replacement": normalizer.Replace(LiteralText("a"), char * times),
             "prefix": normalizer.Prepend(char * times),
-            "spaces": normalizer.Replace(SQUEEZE.finder, char * times),
+            "spaces": normalizer.Replace(SQUEEZE.pattern, char * times),
         }[step]
-        return Pipeline(WordLevel({char: 0}, char), detokenizer.Fuse(), normalizer=grows)
+        return pipeline_of(WordLevel({char: 0}, char), normalizer=(grows,))
 
     text = "a   " * 256 if step == "spaces" else "a" * 1024
     allowed = {"replacement": MOST // 1024, "prefix": MOST - 1024, "spaces": MOST // 256 - 1}[step]
@@ -359,18 +346,18 @@ def test_as_much_may_be_made_by_a_charsmap_as_in_python(char: str) -> None:
 
 
 def test_as_much_may_be_made_between_added_tokens_as_in_python() -> None:
-    added, text = [AddedToken("<x>", 1)], "<x>".join(["a" * 32] * 32)
+    added, text = (AddedToken("<x>", 1),), "<x>".join(["a" * 32] * 32)
     most = (1 << 20) + 64 * len(text)
     for times, is_taken in ((most // 1024, True), (most // 1024 + 1, False)):
-        grows = normalizer.Replace(matching.LiteralText("a"), "b" * times, "a")
-        parts = Pipeline(WordLevel({"b": 0}, "b"), detokenizer.Fuse(), normalizer=grows, added=added)
+        grows = normalizer.Replace(LiteralText("a"), "b" * times)
+        parts = pipeline_of(WordLevel({"b": 0}, "b"), normalizer=(grows,), added=added)
         for way in ways_to_encode(parts, text):
             with nullcontext() if is_taken else pytest.raises(GrowthError, match=f"makes more than {most} characters"):
                 way()
 
 
 def test_places_of_characters_that_are_composed_need_no_python() -> None:
-    parts = Pipeline(SHOWS_ALL, detokenizer.Fuse(), normalizer=normalizer.UnicodeForm("NFC"))
+    parts = pipeline_of(SHOWS_ALL, normalizer=(normalizer.UnicodeForm("NFC"),))
     assert parts.native is not None
     found, expected = parts.native.encode_spans("ae\u0301b", NONE), parts.encode_spans("ae\u0301b", NONE)
     assert found is not None
@@ -384,7 +371,7 @@ def test_added_tokens(text: str, is_allowed: bool, data: st.DataObject) -> None:
         dict.fromkeys(["single_word", "lstrip", "rstrip", "normalized", "special"], st.booleans())
     )
     added = [AddedToken(content, 300 + i, **data.draw(flags)) for i, content in enumerate(["<m>", "ab", "a b", "m>"])]
-    parts = Pipeline(SHOWS_ALL, detokenizer.Fuse(), normalizer=LOWER, splitter=splitters.Words(), added=added)
+    parts = pipeline_of(SHOWS_ALL, normalizer=(LOWER,), splitter=(splitters.Words(),), added=tuple(added))
     assert_twins(parts, text, frozenset(["<m>"] if is_allowed else []))
 
 
@@ -395,7 +382,7 @@ def test_added_tokens(text: str, is_allowed: bool, data: st.DataObject) -> None:
 def test_words_by_their_longest_tokens(words: set[str], text: str, limit: int) -> None:
     ids = {word: number for number, word in enumerate(["[UNK]", *sorted(words | {"##" + word for word in words})])}
     for model in (WordPiece(ids, "[UNK]", "##", limit), WordPiece(ids, "[UNK]", "", 9), WordLevel(ids, "[UNK]")):
-        assert_twins(Pipeline(model, detokenizer.Fuse(), splitter=splitters.bert()), text)
+        assert_twins(pipeline_of(model, splitter=BERT), text)
 
 
 @examples(75)
@@ -408,7 +395,7 @@ def test_words_by_their_longest_tokens(words: set[str], text: str, limit: int) -
 def test_any_unigram_model(pieces: list[tuple[str, float]], text: str, unk: bool, byte_fallback: bool) -> None:
     table = [("<unk>", 0.0), *pieces, *((name, -1.0) for name in BYTES if byte_fallback)]
     model = Unigram(table, 0 if unk or not byte_fallback else None, byte_fallback)
-    assert_twins(Pipeline(model, detokenizer.Fuse(), splitter=splitters.Metaspace("▁", "always", True)), text)
+    assert_twins(pipeline_of(model, splitter=(splitters.Metaspace("▁", "always", True),)), text)
 
 
 @examples(50)
@@ -451,9 +438,7 @@ def test_a_byte_that_is_no_token_is_left_to_python() -> None:
 
 
 def test_threads_share_a_model_that_finds_rules_for_characters() -> None:
-    parts = Pipeline(
-        SHOWS_ALL, detokenizer.Fuse(), normalizer=normalizer.Bert(True, True, None, True), splitter=splitters.bert()
-    )
+    parts = pipeline_of(SHOWS_ALL, normalizer=(normalizer.Bert(True, True, None, True),), splitter=BERT)
     texts = ["".join(chr(0x100 + (i * 37 + k) % 0x3000) for k in range(300)) for i in range(40)]
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(lambda text: parts.encode(text, NONE), texts))
@@ -461,7 +446,7 @@ def test_threads_share_a_model_that_finds_rules_for_characters() -> None:
 
 
 def test_what_python_refuses_native_code_leaves_to_it() -> None:
-    parts = Pipeline(WordLevel({"a": 0}, "[UNK]"), detokenizer.Fuse(), splitter=splitters.Words())
+    parts = pipeline_of(WordLevel({"a": 0}, "[UNK]"), splitter=(splitters.Words(),))
     assert parts.native is not None
     assert unless_refused(parts.native.encode, "a b", NONE) is None
     assert parts.native.encode("a a", NONE) == [0, 0]

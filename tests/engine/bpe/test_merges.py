@@ -15,6 +15,7 @@ from tokcli.engine import backend
 from tokcli.engine.bpe import bpe, merges
 from tokcli.engine.bpe.pairs import SHIFT, PairBpe
 from tokcli.engine.minbpe.model import MinBpe
+from tokcli.engine.spec.models import Pairs
 from tokcli.engine.tokenizer import Tokenizer
 from tokcli.errors import VocabularyError
 from tokcli.formats.minbpe import spec_of_pairs
@@ -85,7 +86,7 @@ def test_children_are_the_tokens_of_which_one_is_a_part() -> None:
 def test_merges_by_a_list_are_those_that_happen_to_the_tokens_own_text() -> None:
     ids = {"a": 0, "b": 1, "c": 2, "ab": 3, "bc": 4, "abc": 5}
     listed = [(0, 1, 3), (1, 2, 4), (0, 4, 5), (3, 2, 5)]  # a + bc never happens: ab merges before bc
-    model = PairBpe(ids, {left << SHIFT | right: (n, made) for n, (left, right, made) in enumerate(listed)})
+    model = PairBpe(Pairs(ids, {left << SHIFT | right: (n, made) for n, (left, right, made) in enumerate(listed)}))
     assert [model.parents(number) for number in range(6)] == [None, None, None, (0, 1), (1, 2), (3, 2)]
 
 

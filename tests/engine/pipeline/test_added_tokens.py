@@ -15,7 +15,8 @@ from support import examples, parse_vocabulary, took_less
 from tokcli.engine import backend
 from tokcli.engine.base.arguments import NONE
 from tokcli.engine.native_models.text_model import NOTHING, WHOLE, NativeText, model_of
-from tokcli.engine.pipeline.added_tokens import AddedToken, AddedTokenFinder
+from tokcli.engine.pipeline.added_tokens import AddedTokenFinder
+from tokcli.engine.spec.added_token import AddedToken
 from tokcli.engine.tokenizer import Tokenizer
 from tokcli.registry.encodings import load_encoding
 

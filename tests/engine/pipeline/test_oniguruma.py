@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tokcli.engine.pipeline.finders import OnigPattern
+from tokcli.engine.pipeline.finders import PatternFinder
 from tokcli.engine.pretokenizers.known_patterns import CL100K
 from tokcli.formats.strict_json import serde_float
 
@@ -28,14 +28,14 @@ TEXT = "12345 ab² x\u200dy ⓐ٣ AB\n\nß_`+ Ⅷ!\r\n½"
     ],
 )
 def test_a_pattern_finds_what_oniguruma_finds(pattern: str, found: list[str]) -> None:
-    assert [TEXT[a:b] for a, b in OnigPattern(pattern).find(TEXT)] == found
+    assert [TEXT[a:b] for a, b in PatternFinder(pattern).find(TEXT)] == found
     tokenizers = pytest.importorskip("tokenizers")
     split = tokenizers.pre_tokenizers.Split(tokenizers.Regex(pattern), "removed", invert=True)
     assert [piece for piece, _ in split.pre_tokenize_str(TEXT)] == found
 
 
 def test_the_pattern_of_cl100k_takes_all_digits_at_once_in_a_tokenizer_json() -> None:
-    assert OnigPattern(CL100K).find("12345") == [(0, 5)]
+    assert PatternFinder(CL100K).find("12345") == [(0, 5)]
 
 
 @pytest.mark.parametrize(

@@ -14,31 +14,29 @@ from tokcli.engine.llama_cpp.characters import changed_ranges
 from tokcli.engine.llama_cpp.cutter import Cutter
 from tokcli.engine.llama_cpp.patterns import KNOWN, PRE_TYPES
 from tokcli.engine.pipeline.aligned import Aligned
-from tokcli.engine.pipeline.finders import OnigPattern
-from tokcli.engine.pipeline.pretokenizers import Split, Splitter, SplitterSequence, at_class
+from tokcli.engine.pipeline.cut_pattern import newer_numbers
+from tokcli.engine.pipeline.pretokenizers import pieces_of
 from tokcli.engine.pretokenizers import known_patterns as known
 from tokcli.engine.pretokenizers.pretokenizer import PreTokenizer
+from tokcli.engine.spec.patterns import Characters, OnigPattern
+from tokcli.engine.spec.splitters import Split, Splitter
 from tokcli.engine.unicode.ranges import class_members
-from tokcli.formats.huggingface.cut_pattern import newer_numbers
 
 pytestmark = pytest.mark.no_cover
 
 CODER = next(patterns for patterns, one in known.IN_A_ROW.items() if one == known.DEEPSEEK_CODER)
 ((BLOOM,),) = (patterns for patterns, one in known.IN_A_ROW.items() if one == known.BLOOM)
-LIBRARY: dict[str, Splitter] = {
-    known.DEEPSEEK: SplitterSequence(
-        tuple(
-            Split(OnigPattern(pattern), "Isolated")
-            for patterns, one in known.IN_A_ROW.items()
-            if one == known.DEEPSEEK
-            for pattern in patterns
-        )
-    ),
-    known.DEEPSEEK_CODER: SplitterSequence(
-        (*(Split(OnigPattern(p), "Isolated") for p in CODER[:-1]), at_class("NUMERIC", "Isolated"))
-    ),
-    known.BLOOM: Split(OnigPattern(BLOOM), "Isolated"),
-    known.STARCODER: SplitterSequence((at_class("NUMERIC", "Isolated"), Split(OnigPattern(known.GPT2), "Isolated"))),
+DIGITS = Split(Characters("NUMERIC"), "Isolated")
+LIBRARY: dict[str, list[Splitter]] = {
+    known.DEEPSEEK: [
+        Split(OnigPattern(pattern), "Isolated")
+        for patterns, one in known.IN_A_ROW.items()
+        if one == known.DEEPSEEK
+        for pattern in patterns
+    ],
+    known.DEEPSEEK_CODER: [*(Split(OnigPattern(p), "Isolated") for p in CODER[:-1]), DIGITS],
+    known.BLOOM: [Split(OnigPattern(BLOOM), "Isolated")],
+    known.STARCODER: [DIGITS, Split(OnigPattern(known.GPT2), "Isolated")],
 }
 LLAMA_CPP = {
     name: Cutter(PRE_TYPES[name].splitter.patterns)
@@ -69,7 +67,7 @@ NEWER = re.compile(f"[{class_members(newer_numbers())}]")
 
 
 def library_pieces(pat_str: str, text: str) -> list[str]:
-    return [piece.text for piece in LIBRARY[pat_str](Aligned(text))]
+    return [piece.text for piece in pieces_of(LIBRARY[pat_str], Aligned(text))]
 
 
 @examples(1500)

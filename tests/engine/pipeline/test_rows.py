@@ -13,7 +13,8 @@ from support import HARD_ATOMS, ROOT
 
 from tokcli.engine import backend
 from tokcli.engine.llama_cpp.patterns import PRE_TYPES
-from tokcli.engine.pipeline.finders import OnigPattern
+from tokcli.engine.pipeline.finders import PatternFinder
+from tokcli.engine.pipeline.pipeline import Pipeline
 from tokcli.engine.pretokenizers.native_pattern import native_pattern, native_row
 from tokcli.engine.pretokenizers.pretokenizer import PreTokenizer
 from tokcli.engine.stream.chunks import ReadOptions
@@ -110,7 +111,7 @@ PARTS = [
 def test_a_row_cuts_as_its_patterns_do_one_by_one() -> None:
     rnd = random.Random(3)
     for text in hard_texts(4, 1500):
-        patterns = [OnigPattern(part).pretokenizer.pat_str for part in rnd.sample(PARTS, rnd.randrange(1, 6))]
+        patterns = [PatternFinder(part).pretokenizer.pat_str for part in rnd.sample(PARTS, rnd.randrange(1, 6))]
         assert cut_natively(patterns, text) == cut_one_by_one(patterns, text), patterns
 
 
@@ -118,7 +119,7 @@ def test_a_row_cuts_long_text_as_its_patterns_do_one_by_one() -> None:
     rnd = random.Random(5)
     text = "".join(rnd.choices(ATOMS, k=20_000)) + "x" * 5000 + "\n" * 3000 + "-" * 700
     for parts in (LLM, [r"\p{N}"], ["z"], [r"\s"], [r"\w+", "a."]):
-        patterns = [OnigPattern(part).pretokenizer.pat_str for part in parts]
+        patterns = [PatternFinder(part).pretokenizer.pat_str for part in parts]
         assert cut_natively(patterns, text) == cut_one_by_one(patterns, text), parts
 
 
@@ -156,9 +157,9 @@ def test_bytes_that_are_written_as_characters_twice_have_the_ids_of_the_library(
 
 @pytest.mark.parametrize("name", ROWS)
 def test_rows_are_cut_natively(name: str) -> None:
-    pipeline = parse_huggingface(json.dumps(table_of(ROWS[name])).encode(), "tokenizer.json")
+    pipeline = Pipeline(parse_huggingface(json.dumps(table_of(ROWS[name])).encode(), "tokenizer.json"))
     assert pipeline.shortcut is None
-    assert pipeline.row
+    assert pipeline.cuts.row
     assert pipeline.native is not None
 
 
@@ -174,7 +175,7 @@ def test_rows_are_cut_natively(name: str) -> None:
     ],
 )
 def test_what_does_more_than_cut_out_matches_makes_no_row(steps: list[dict[str, Any]]) -> None:
-    pipeline = parse_huggingface(json.dumps(table_of(steps)).encode(), "tokenizer.json")
+    pipeline = Pipeline(parse_huggingface(json.dumps(table_of(steps)).encode(), "tokenizer.json"))
     assert pipeline.native is None
 
 

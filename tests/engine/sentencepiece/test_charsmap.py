@@ -8,8 +8,9 @@ import pytest
 from support import ROOT, read_vocabulary
 
 from tokcli.engine.pipeline.aligned import Aligned
-from tokcli.engine.pipeline.normalizers import Precompiled
+from tokcli.engine.pipeline.normalizers import normalize
 from tokcli.engine.sentencepiece.model import SentencePiece
+from tokcli.engine.spec.normalizers import Precompiled
 
 
 @pytest.mark.parametrize(
@@ -27,7 +28,7 @@ def test_a_charsmap_in_a_tokenizer_json_replaces_clusters(text: str, normalized:
     model = read_vocabulary(ROOT / "tests" / "data" / "formats" / "unigram.model")
     charsmap = model.normalizer.charsmap  # type: ignore[union-attr]
     aligned = Aligned(text)
-    Precompiled(charsmap)(aligned)
+    normalize([Precompiled(charsmap.blob)], aligned)
     assert aligned.text == normalized
     tokenizers = pytest.importorskip("tokenizers")
     assert tokenizers.normalizers.Precompiled(charsmap.blob).normalize_str(text) == normalized

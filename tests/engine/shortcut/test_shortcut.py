@@ -12,6 +12,7 @@ from support import HARD_ATOMS, ROOT, rounds
 
 from tokcli.engine.pipeline.aligned import Aligned
 from tokcli.engine.pipeline.pipeline import Pipeline
+from tokcli.engine.pipeline.pretokenizers import pieces_of
 from tokcli.engine.pretokenizers import known_patterns as known
 from tokcli.engine.stream.chunks import ReadOptions
 from tokcli.formats.huggingface.reader import parse_huggingface
@@ -56,8 +57,7 @@ def one_by_one(pipeline: Pipeline, text: str, allowed: frozenset[str]) -> list[i
         if number is not None:
             ids.append(number)
             continue
-        assert pipeline.splitter is not None
-        for piece in pipeline.splitter(Aligned(segment.text)):
+        for piece in pieces_of(pipeline.spec.splitter, Aligned(segment.text)):
             ids += pipeline.model.tokenize(piece.text)
     return ids
 
@@ -86,8 +86,7 @@ def test_ids_are_those_of_the_parts(name: str, changes: dict[str, Any], ignore_m
     table["model"] = table["model"] | {"ignore_merges": ignore_merges}
     path = tmp_path / "tokenizer.json"
     path.write_text(json.dumps(table))
-    pipeline = parse_huggingface(path.read_bytes(), "tokenizer.json")
-    assert isinstance(pipeline, Pipeline)
+    pipeline = Pipeline(parse_huggingface(path.read_bytes(), "tokenizer.json"))
     encoding = load_encoding(path)
     rnd = random.Random(9)
     for _ in range(rounds(150)):
@@ -103,13 +102,13 @@ def test_ids_are_those_of_the_parts(name: str, changes: dict[str, Any], ignore_m
 
 @pytest.mark.parametrize("name", SPLITTERS)
 def test_these_go_the_fast_way(name: str) -> None:
-    pipeline = parse_huggingface(json.dumps(made(SPLITTERS[name])).encode(), "tokenizer.json")
+    pipeline = Pipeline(parse_huggingface(json.dumps(made(SPLITTERS[name])).encode(), "tokenizer.json"))
     assert pipeline.shortcut is not None
 
 
 def test_tokens_that_overlap_are_looked_for_one_kind_after_the_other() -> None:
     table = made(SPLITTERS["tekken"], added_tokens=[END, LATER | {"content": "d><"}])
-    pipeline = parse_huggingface(json.dumps(table).encode(), "tokenizer.json")
+    pipeline = Pipeline(parse_huggingface(json.dumps(table).encode(), "tokenizer.json"))
     assert pipeline.shortcut is None
 
 
@@ -120,7 +119,7 @@ def test_text_with_bytes_that_are_no_tokens_goes_the_slow_way(tmp_path: Path) ->
     table["model"]["merges"] = [m for m in table["model"]["merges"] if lead not in str(m)]
     path = tmp_path / "tokenizer.json"
     path.write_text(json.dumps(table))
-    pipeline = parse_huggingface(path.read_bytes(), "tokenizer.json")
+    pipeline = Pipeline(parse_huggingface(path.read_bytes(), "tokenizer.json"))
     assert pipeline.shortcut is not None
     encoding = load_encoding(path)
     for text in ("abc", "a\U0001f600b", "\U0001f600"):

@@ -12,7 +12,7 @@ from tokcli.engine.spec.json_form import of_json, to_json
 
 SPEC = ImageSpec(
     7, ("<a>", "\u4e2d"), (5, 7), (1, 8), ranks=RanksSpec(4, ("a|b",), exceptions=(3, 9), form="NFC"),
-    decoding=DecodingSpec("one", keeps_space=(2,), components="{}"), other_bytes={3: b"\xff", 6: b""},
+    decoding=DecodingSpec("one", keeps_space=(2,), steps="{}"), other_bytes={3: b"\xff", 6: b""},
     template_ids=((5,), ()), trimming="all but the first", file_notes=("a note",), cuts_by="ascii", puts_space=True,
 )  # fmt: skip
 WRONG: list[Any] = [None, -1, 1 << 32, True, 1.5, "x", "all of it", [], [1], ["x"], [-1], [1 << 32], [[]], [[], [], []], {}, {"a": "b"}, {"3": 1}, {"3": "x"}]  # fmt: skip

@@ -7,7 +7,7 @@ import tiktoken
 import tokenizers
 
 import tokcli
-from tokcli.engine.pipeline.finders import OnigPattern
+from tokcli.engine.pipeline.finders import PatternFinder
 
 LETTERS = ["ß", "ss", "ſs", "fi", "ﬁ", "ff", "st", "pass", "ẖ", "K", "[ß]", "[^ß]", "[a-s]"]
 TEXTS = ["ss", "SS", "ß", "ẞ", "ſs", "fi", "ﬁ", "ﬀ", "ﬆ", "st", "h\u0331", "ẖ", "paß", "PASS", "k", "\u212a"]
@@ -29,6 +29,6 @@ def test_a_pat_str_folds_case_as_tiktoken_does(letters: str) -> None:
 def test_a_pattern_of_a_tokenizer_json_folds_case_as_oniguruma_does(letters: str) -> None:
     pattern = f"(?i:{letters})|(?m:.)"
     theirs = tokenizers.pre_tokenizers.Split(tokenizers.Regex(pattern), "removed", invert=True)
-    ours = OnigPattern(pattern)
+    ours = PatternFinder(pattern)
     for text in TEXTS:
         assert [text[begin:end] for begin, end in ours.find(text)] == [one for one, _ in theirs.pre_tokenize_str(text)]

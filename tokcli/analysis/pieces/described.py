@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass
-
 from tokcli.engine.encoding import Encoding
-from tokcli.engine.pipeline.finders import OnigPattern
+from tokcli.engine.spec.patterns import LiteralText, OnigPattern
 
 
 def described(encoding: Encoding) -> list[str]:
@@ -18,17 +16,11 @@ def described(encoding: Encoding) -> list[str]:
 
 def _described(part: object) -> str:
     """Return the name of a part with its arguments, such as `Split(pattern, Isolated)`."""
-    if isinstance(part, OnigPattern):
-        return part.pattern
-    if hasattr(part, "_fields"):  # a named tuple
-        # NormalizerSequence and SplitterSequence are Sequence in the files
-        name = type(part).__name__.removeprefix("Normalizer").removeprefix("Splitter")
-        return f"{name}({', '.join(map(_described, part))})"  # type: ignore[call-overload]
-    if isinstance(part, (tuple, list)):
-        return ", ".join(map(_described, part))
-    if isinstance(part, (str, int, type(None))):
-        return str(part)
-    if is_dataclass(part):
-        given = [_described(getattr(part, field.name)) for field in fields(part) if field.repr]
-        return f"{type(part).__name__}({', '.join(given)})"
-    return getattr(part, "__name__", type(part).__name__.removesuffix("Normalizer").removesuffix("Text"))
+    if isinstance(part, OnigPattern | LiteralText):
+        return part[0]
+    if isinstance(part, tuple):
+        inner, name = ", ".join(map(_described, part)), type(part).__name__.removesuffix("Normalizer")
+        if not hasattr(part, "_fields"):
+            return f"Sequence({inner})" if len(part) > 1 and hasattr(part[0], "_fields") else inner
+        return f"{name}({inner})" if part else name
+    return "Charsmap" if isinstance(part, bytes) else str(part)

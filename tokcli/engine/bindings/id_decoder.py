@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tokcli.engine.spec.image import SPELLED, ImageSpec
+from tokcli.engine.spec.json_form import of_json
 from tokcli.engine.stream.decoding import ApartDecoder, BeginDecoder, ByteDecoder
 from tokcli.engine.stream.spaced_decoder import SpacedDecoder
 from tokcli.engine.tiktoken.native_encoder import open_decoder, open_vocabulary
@@ -17,13 +19,13 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
-    from tokcli.engine.pipeline.decoders import Decoder
+    from tokcli.engine.spec.decoders import Decoder
 
 
 class IdDecoder:
     """Decodes ids as a spec says, by the image of the `ranks`, or by a table of the bytes of ids.
 
-    `read` makes the decoder of a tokenizer.json of its JSON. `refuse` is called with ids of which the vocabulary lacks
+    `refuse` is called with ids of which the vocabulary lacks
     one, to raise UnknownTokenError.
     """
 
@@ -32,10 +34,9 @@ class IdDecoder:
         spec: ImageSpec,
         ranks: Buffer | None,
         table: Mapping[int, bytes] | None,
-        read: Callable[[str], Decoder],
         refuse: Callable[[Sequence[int]], object],
     ) -> None:
-        self._spec, self._image, self._table, self._read, self._refuse = spec, ranks, table, read, refuse
+        self._spec, self._image, self._table, self._refuse = spec, ranks, table, refuse
 
     @cached_property
     def _other_bytes(self) -> dict[int, bytes]:
@@ -78,18 +79,20 @@ class IdDecoder:
             raise
 
     @cached_property
-    def _components(self) -> tuple[ModuleType, Mapping[int, str], Decoder]:
-        """The module of decoders, the text of each id, and the decoder of a tokenizer.json that takes these texts."""
+    def _steps(self) -> tuple[ModuleType, Mapping[int, str], tuple[Decoder, ...]]:
+        """The module of decoders, the text of each id, and the decoders of a tokenizer.json that take these texts."""
         from tokcli.engine.pipeline import decode_steps
+        from tokcli.engine.spec.decoders import Decoder
 
-        return decode_steps, _Texts(self._table or {}), self._read(self._spec.decoding.components)
+        steps = of_json(tuple[Decoder, ...], json.loads(self._spec.decoding.steps))
+        return decode_steps, _Texts(self._table or {}), steps
 
     def stream(self) -> ByteDecoder:
         """Return a decoder of ids that come a few at a time."""
         spec = self._spec.decoding
-        if spec.components:
-            module, texts, decoder = self._components
-            stream: ByteDecoder = module.decode_stream(texts, decoder)
+        if spec.steps:
+            module, texts, steps = self._steps
+            stream: ByteDecoder = module.decode_stream(texts, steps)
             return stream
         if spec.drops_space in ("one", "all"):
             return BeginDecoder(self.each, spec)
@@ -99,9 +102,9 @@ class IdDecoder:
 
     def decode(self, ids: Sequence[int]) -> bytes:
         """Return the bytes of ids."""
-        if self._spec.decoding.components:
-            module, texts, decoder = self._components
-            data: bytes = module.decoded(ids, texts, decoder)
+        if self._spec.decoding.steps:
+            module, texts, steps = self._steps
+            data: bytes = module.decoded(ids, texts, steps)
             return data
         stream = self.stream()
         return stream.add(ids) + stream.finish()

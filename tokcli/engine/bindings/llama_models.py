@@ -7,7 +7,6 @@ from array import array
 from tokcli.engine.bindings.pair_models import pair_model
 from tokcli.engine.bindings.stages import use_ranks
 from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE
-from tokcli.engine.bpe.pairs import PairBpe
 from tokcli.engine.llama_cpp.fragment_models import LlamaSpm, Rwkv
 from tokcli.engine.llama_cpp.llama_cpp import LlamaCpp
 from tokcli.engine.llama_cpp.native_cuts import native_cuts
@@ -18,7 +17,7 @@ from tokcli.engine.native_models import text_model as native
 from tokcli.engine.native_models.text_model import NativeText
 from tokcli.engine.native_models.twins import register
 from tokcli.engine.spec.image import RanksSpec
-from tokcli.engine.spec.models import LlamaModel
+from tokcli.engine.spec.models import LlamaModel, Pairs
 from tokcli.engine.spec.spec import TokenizerSpec
 
 _ANY_LENGTH = 1 << 31  # in characters: words have no limit
@@ -54,7 +53,7 @@ def twin_of_merges(model: WordsByMerges) -> NativeText | None:
     return NativeText(made, vocabulary_image=image, ranks=spec, programs=programs)
 
 
-def _twin_of_lines(pairs: PairBpe, model: LlamaModel) -> NativeText:
+def _twin_of_lines(pairs: Pairs, model: LlamaModel) -> NativeText:
     """Return the twin of merges of texts, in lines and runs of newlines."""
     made = pair_model(pairs, native.LINES_WHOLE if model.lines_whole else native.NEVER_WHOLE)
     if model.shows_spaces:

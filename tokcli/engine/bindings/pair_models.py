@@ -8,14 +8,15 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE, byte_token
-from tokcli.engine.bpe.pairs import PairBpe, in_order
+from tokcli.engine.bpe.pairs import in_order
 from tokcli.engine.native_models import text_model as native
+from tokcli.engine.spec.models import Pairs
 
 if TYPE_CHECKING:
     from tokcli.engine import _native
 
 
-def pair_model(model: PairBpe, whole_first: int) -> _native.TextModel:
+def pair_model(model: Pairs, whole_first: int) -> _native.TextModel:
     """Return the native model of merges; `whole_first` says which pieces become the token that they are."""
     ids = model.ids
     made = native.model_of(ids)

@@ -8,34 +8,43 @@ from __future__ import annotations
 from array import array
 from collections.abc import Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tokcli.engine.bindings.pair_models import byte_ids, pair_model
 from tokcli.engine.bindings.stages import use_ranks
 from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE
-from tokcli.engine.bpe.pairs import PairBpe
 from tokcli.engine.native_models import text_model as native
 from tokcli.engine.native_models.text_model import NamedToken, NativeText
 from tokcli.engine.native_models.twins import register
-from tokcli.engine.pipeline import normalizers as norm
-from tokcli.engine.pipeline import pretokenizers as split
-from tokcli.engine.pipeline.added_tokens import AddedToken, special_first
+from tokcli.engine.pipeline.added_tokens import special_first
 from tokcli.engine.pipeline.aligned import Aligned
-from tokcli.engine.pipeline.finders import Characters, LiteralText, OnigPattern
-from tokcli.engine.pipeline.models import Model, Unigram, WordLevel, WordPiece
+from tokcli.engine.pipeline.models import BestTokens
+from tokcli.engine.pipeline.normalizers import charsmap_of, normalize
 from tokcli.engine.pipeline.pipeline import Pipeline
 from tokcli.engine.sentencepiece.charsmap import Charsmap
+from tokcli.engine.spec import normalizers as norm
+from tokcli.engine.spec import splitters as split
+from tokcli.engine.spec.added_token import AddedToken
 from tokcli.engine.spec.image import RanksSpec
+from tokcli.engine.spec.models import Pairs, WordPiece
+from tokcli.engine.spec.normalizers import Normalizer
+from tokcli.engine.spec.patterns import Characters, LiteralText, OnigPattern
+from tokcli.engine.spec.spec import TokenizerSpec
 
 if TYPE_CHECKING:
     from tokcli.engine import _native
+
+
+def rules_of_pipeline(spec: TokenizerSpec) -> Pipeline:
+    """Return the rules of a tokenizer.json, which may have a twin."""
+    return Pipeline(spec)
 
 
 def twin_of_pipeline(parts: Pipeline) -> NativeText | None:
     """Build the twin of a tokenizer; return None if one of its parts has no native form."""
     plan = _plan_of(parts)
     ranks = _ranks_of(parts) if parts.is_byte_level else None
-    made = None if plan is None or (parts.is_byte_level and ranks is None) else _model(parts.model, ranks)
+    made = None if plan is None or (parts.is_byte_level and ranks is None) else _model(parts, ranks)
     if plan is None or made is None:
         return None
     for step in plan.steps:
@@ -58,7 +67,7 @@ def _added_texts(parts: Pipeline) -> tuple[dict[str, AddedToken], dict[str, Adde
     Of several tokens with the same text, the first one counts.
     """
     found: tuple[dict[str, AddedToken], dict[str, AddedToken]] = {}, {}
-    for token in special_first(parts.added):
+    for token in special_first(parts.spec.added):
         if text := parts.added_texts[token.id]:
             found[token.normalized].setdefault(text, token)
     return found
@@ -90,11 +99,10 @@ class _Plan(NamedTuple):
 
 
 def _plan_of(parts: Pipeline) -> _Plan | None:
-    if any(token.content and not parts.added_texts[token.id] for token in parts.added):
+    if any(token.content and not parts.added_texts[token.id] for token in parts.spec.added):
         return None  # an empty token would cut text everywhere
-    normalizers: list[norm.Normalizer] = flat(parts.normalizer)
-    steps = _steps_of(normalizers)
-    cuts = (None, []) if parts.is_byte_level else _cuts_of(parts, normalizers)
+    steps = _steps_of(parts.spec.normalizer)
+    cuts = (None, []) if parts.is_byte_level else _cuts_of(parts.spec)
     return None if steps is None or cuts is None else _Plan(*steps, *cuts)
 
 
@@ -102,40 +110,38 @@ def _ranks_of(parts: Pipeline) -> tuple[RanksSpec, bytes] | None:
     """Return the ranks and the patterns of a byte-level tokenizer; None where these do not give its ids."""
     if parts.ranked is None or parts.needs_start:
         return None
+    cuts = parts.cuts
     spec = RanksSpec(
         parts.ranked.max_id,
-        (parts.pat_str,) if parts.pat_str is not None else parts.row,
-        parts.pat_str is None,
-        parts.exact,
-        tuple(chain.from_iterable(parts.unsafe)),
-        parts.prefix_space,
+        (cuts.pat_str,) if cuts.pat_str is not None else cuts.row,
+        cuts.pat_str is None,
+        cuts.exact,
+        tuple(chain.from_iterable(cuts.unsafe)),
+        cuts.prefix_space,
     )
     return spec, parts.ranked.load_image()
 
 
-def _model(model: Model, ranks: tuple[RanksSpec, bytes] | None) -> _native.TextModel | None:
+def _model(parts: Pipeline, ranks: tuple[RanksSpec, bytes] | None) -> _native.TextModel | None:
+    data = parts.spec.model
     if ranks is not None:
         made = native.model_of({})
         return made if use_ranks(made, *ranks) else None
-    if isinstance(model, PairBpe):
-        return pair_model(model, native.ANY_WHOLE if model.ignore_merges else native.NEVER_WHOLE)
-    if isinstance(model, Unigram):
-        return _unigram(model)
-    if isinstance(model, WordPiece):
-        made = native.model_of(model.ids)
-        made.set_unknown(model.ids.get(model.unk_token, native.NOTHING), b"", False)
-        made.use_word_piece(model.prefix.encode(), model.max_chars)
-    elif isinstance(model, WordLevel):
-        made = native.model_of(model.ids)
-        made.set_unknown(model.ids.get(model.unk_token, native.NOTHING), b"", False)
-        made.use_whole(False)
+    if isinstance(data, Pairs):
+        return pair_model(data, native.ANY_WHOLE if data.ignore_merges else native.NEVER_WHOLE)
+    if isinstance(parts.model, BestTokens):
+        return _unigram(parts.model)
+    made = native.model_of(data.ids)
+    made.set_unknown(data.ids.get(data.unk_token, native.NOTHING), b"", False)
+    if isinstance(data, WordPiece):
+        made.use_word_piece(data.prefix.encode(), data.max_chars)
     else:
-        return None
+        made.use_whole(False)
     made.set_words(native.WHOLE, VISIBLE_SPACE.encode(), False)
     return made
 
 
-def _unigram(model: Unigram) -> _native.TextModel | None:
+def _unigram(model: BestTokens) -> _native.TextModel | None:
     ids = {text: number for text, number in model.ids.items() if text}
     scores = [model.pieces[number][1] for number in ids.values()]
     if not native.are_finite([*scores, model.unknown_score]):
@@ -151,30 +157,21 @@ def _unigram(model: Unigram) -> _native.TextModel | None:
     return made
 
 
-def flat(step: Any) -> list[Any]:
-    """Return the single normalizers or pre-tokenizers of `step`, which may be a sequence of them, or None."""
-    if isinstance(step, norm.NormalizerSequence):
-        return [inner for part in step.normalizers for inner in flat(part)]
-    if isinstance(step, split.SplitterSequence):
-        return [inner for part in step.splitters for inner in flat(part)]
-    return [] if step is None else [step]
-
-
-def squeezed(step: norm.Normalizer) -> str | None:
+def squeezed(step: Normalizer) -> str | None:
     """Return the text that replaces two or more spaces; None where a normalizer does anything else."""
-    if isinstance(step, norm.Replace) and isinstance(step.finder, OnigPattern) and step.finder.pattern == " {2,}":
+    if isinstance(step, norm.Replace) and isinstance(step.pattern, OnigPattern) and step.pattern.pattern == " {2,}":
         return step.content
     return None
 
 
-def _steps_of(steps: list[norm.Normalizer]) -> tuple[list[Step], list[CharacterStep], Charsmap] | None:
+def _steps_of(steps: Sequence[Normalizer]) -> tuple[list[Step], list[CharacterStep], Charsmap] | None:
     """Return native steps, those that look at characters, and their charsmap; None if one cannot be native."""
     # A normalizer that squeezes spaces, applies rules for characters and squeezes again only has to do so at the end.
     squeezes = [at for at, step in enumerate(steps) if squeezed(step) == " "]
     if len(squeezes) == 2 and squeezes[1] == len(steps) - 1:
         between = steps[squeezes[0] + 1 : -1]
         if between and _of_characters(between) is not None and _keep_space(between):
-            steps = steps[: squeezes[0]] + steps[squeezes[0] + 1 :]
+            steps = [*steps[: squeezes[0]], *steps[squeezes[0] + 1 :]]
     made: list[Step] = []
     characters: list[CharacterStep] = []
     charsmap = Charsmap(b"")
@@ -188,10 +185,11 @@ def _steps_of(steps: list[norm.Normalizer]) -> tuple[list[Step], list[CharacterS
         elif isinstance(step, norm.Strip):
             made.append((native.STRIP, b"", b"", step.left, step.right))
         elif isinstance(step, norm.Replace):
-            if step.literal is None and squeezed(step) is None:
+            literal = step.pattern.text if isinstance(step.pattern, LiteralText) else ""
+            if not literal and squeezed(step) is None:
                 return None
-            kind = native.SQUEEZE if step.literal is None else native.REPLACE
-            made.append((kind, (step.literal or "").encode(), step.content.encode(), False, False))
+            kind = native.REPLACE if literal else native.SQUEEZE
+            made.append((kind, literal.encode(), step.content.encode(), False, False))
         else:
             end = at + 1
             while end < len(steps) and not isinstance(steps[end], (norm.Prepend, norm.Strip, norm.Replace)):
@@ -207,15 +205,14 @@ def _steps_of(steps: list[norm.Normalizer]) -> tuple[list[Step], list[CharacterS
     return made, characters, charsmap
 
 
-def _keep_space(steps: Sequence[norm.Normalizer]) -> bool:
+def _keep_space(steps: Sequence[Normalizer]) -> bool:
     """Return whether normalizers leave a space as it is."""
     text = Aligned(" ")
-    for step in steps:
-        step(text)
+    normalize(steps, text)
     return text.text == " "
 
 
-def _of_characters(steps: Sequence[norm.Normalizer]) -> tuple[list[CharacterStep], Charsmap] | None:
+def _of_characters(steps: Sequence[Normalizer]) -> tuple[list[CharacterStep], Charsmap] | None:
     """Return the native steps of normalizers that look at characters, and their charsmap; None if one does not."""
     made: list[CharacterStep] = []
     charsmaps: list[Charsmap] = []
@@ -232,7 +229,7 @@ def _of_characters(steps: Sequence[norm.Normalizer]) -> tuple[list[CharacterStep
             made += _of_bert(step)
         elif isinstance(step, norm.Precompiled):
             made.append(("charsmap", ""))
-            charsmaps.append(step.charsmap)
+            charsmaps.append(charsmap_of(step.charsmap))
         else:
             return None
     if len({charsmap.blob for charsmap in charsmaps}) > 1:
@@ -257,10 +254,10 @@ def _groups_of(splitters: Sequence[split.Splitter]) -> list[GroupRule] | None:
             continue
         if not isinstance(step, split.Split) or step.invert or step.behavior not in _BEHAVIORS:
             return None
-        if isinstance(step.finder, Characters):
-            made.append(("class", step.finder.name, step.behavior))
-        elif isinstance(step.finder, LiteralText) and len(step.finder.text) == 1:
-            made.append(("character", ord(step.finder.text), step.behavior))
+        if isinstance(step.pattern, Characters):
+            made.append(("class", step.pattern.name, step.behavior))
+        elif isinstance(step.pattern, LiteralText) and len(step.pattern.text) == 1:
+            made.append(("character", ord(step.pattern.text), step.behavior))
         else:
             return None
     return made if len(made) <= _MOST_GROUP_RULES else None
@@ -270,13 +267,11 @@ _BEHAVIORS = ("Removed", "Isolated", "Contiguous")
 _MOST_GROUP_RULES = 6  # kMostGroupRules
 
 
-def _cuts_of(
-    parts: Pipeline, steps: list[norm.Normalizer]
-) -> tuple[tuple[bool, bool, int] | None, list[GroupRule]] | None:
+def _cuts_of(spec: TokenizerSpec) -> tuple[tuple[bool, bool, int] | None, list[GroupRule]] | None:
     """Return the arguments of `set_metaspace` and the rules by which text is cut; None if it is cut otherwise."""
-    splitters: list[split.Splitter] = flat(parts.splitter)
+    splitters, steps = spec.splitter, spec.normalizer
     if len(splitters) == 1 and finds_nothing(splitters[0], steps):
-        splitters = []
+        splitters = ()
     space = None
     if splitters and isinstance(metaspace := splitters[-1], split.Metaspace):
         splitters = splitters[:-1]
@@ -288,17 +283,17 @@ def _cuts_of(
     return None if groups is None else (space, groups)
 
 
-def finds_nothing(splitter: split.Splitter, steps: Sequence[norm.Normalizer]) -> bool:
+def finds_nothing(splitter: split.Splitter, steps: Sequence[Normalizer]) -> bool:
     """Return whether a splitter looks for a character that the last of the normalizers has just replaced."""
     last = steps[-1] if steps else None
     return (
         isinstance(splitter, split.Split)
-        and isinstance(splitter.finder, LiteralText)
+        and isinstance(splitter.pattern, LiteralText)
         and isinstance(last, norm.Replace)
-        and last.literal is not None
-        and len(last.literal) == 1
-        and last.literal in splitter.finder.text
-        and last.literal not in last.content
+        and isinstance(last.pattern, LiteralText)
+        and len(last.pattern.text) == 1
+        and last.pattern.text in splitter.pattern.text
+        and last.pattern.text not in last.content
         and not splitter.invert
     )
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate, chain, pairwise
 from typing import ClassVar, NamedTuple
@@ -19,11 +18,11 @@ from tokcli.engine import backend
 from tokcli.engine.bpe.bpe import BoundedCache, Join, MergeOrder, ModelKind, merge_parts
 from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE, byte_token
 from tokcli.engine.bpe.ranks import Ranked, ranks_of_texts
+from tokcli.engine.spec.models import PairMerges, Pairs
 from tokcli.engine.tokens import texts_of
 from tokcli.errors import InputError
 
-PairMerges = Mapping[int, tuple[int, int]]  # left << SHIFT | right -> (rank, id of both together)
-SHIFT = 32
+SHIFT = 32  # bits between the two ids of a pair
 _LONG = 64  # characters: it pays to cut a longer piece into words
 
 
@@ -90,27 +89,20 @@ def in_order(merges: PairMerges) -> array[int]:
     return array("I", chain.from_iterable((pair >> SHIFT, pair & mask, made) for pair, (_, made) in by_rank))
 
 
-@dataclass(frozen=True)
 class PairBpe:
-    """A vocabulary and its merges, with the settings of Hugging Face's model BPE.
+    """The rules of merging by pairs; `name` is what messages call the vocabulary.
 
-    >>> model = PairBpe({"a": 0, "b": 1, "ab": 2}, {0 << 32 | 1: (0, 2)})
+    >>> model = PairBpe(Pairs({"a": 0, "b": 1, "ab": 2}, {0 << SHIFT | 1: (0, 2)}))
     >>> model.tokenize("abb")
     (2, 1)
     """
 
-    ids: Mapping[str, int]
-    merges: PairMerges = field(repr=False)
-    unk_token: str | None = None
-    fuse_unk: bool = False
-    byte_fallback: bool = False
-    ignore_merges: bool = False  # a piece that is a token is not merged
-    prefix: str = ""  # before every character of a piece but the first
-    suffix: str = ""  # after the last character of a piece
-    name: str = "the vocabulary"
-
     model_kind: ClassVar[ModelKind] = "merges"
     why_no_ranks: ClassVar[str] = ""
+
+    def __init__(self, data: Pairs, name: str = "the vocabulary") -> None:
+        self.data, self._name = data, name
+        self.ids, self.ignore_merges = data.ids, data.ignore_merges
 
     def merge_order(self) -> MergeOrder:
         """Return a function that gives the rank of the merge of two ids into a third."""
@@ -132,9 +124,9 @@ class PairBpe:
     @cached_property
     def _word_pattern(self) -> re.Pattern[str] | None:
         """The pattern that cuts a long piece before SentencePiece's spaces; None if merges may cross such a place."""
-        if self.prefix or self.suffix or VISIBLE_SPACE not in self.ids:
+        if not self.is_plain or VISIBLE_SPACE not in self.ids:
             return None
-        if self.unk_token is None and not all(byte_token(byte) in self.ids for byte in range(256)):
+        if self.data.unk_token is None and not all(byte_token(byte) in self.ids for byte in range(256)):
             return None  # unknown characters are dropped, and their neighbours merge
         texts, inside = self._texts, re.compile(f"[^{VISIBLE_SPACE}]{VISIBLE_SPACE}")
         if any(inside.search(texts[made]) for _, made in self._table.values()):
@@ -155,7 +147,7 @@ class PairBpe:
         ends: list[int] = []
         for at, char in enumerate(piece):
             ends += [at] * len(char.encode())
-        ends += [len(piece) - 1] * len(piece) * len((self.prefix + self.suffix).encode())
+        ends += [len(piece) - 1] * len(piece) * len((self.data.prefix + self.data.suffix).encode())
         texts, found, at = self.texts(), [], 0
         for number, size in self._word(piece):
             found.append(TokenSpan(number, texts[number], ends[at], ends[at + size - 1] + 1))
@@ -165,16 +157,16 @@ class PairBpe:
     @property
     def is_plain(self) -> bool:
         """Whether characters are merged as they are, without prefix and suffix."""
-        return not (self.prefix or self.suffix)
+        return not (self.data.prefix or self.data.suffix)
 
     def ranks(self) -> Ranked | None:
         """Return the model as ranks of the bytes that its characters stand for; None if ranks cannot express it."""
-        return ranks_of_texts(self.ids, in_order(self.merges), ignore_merges=self.ignore_merges)
+        return ranks_of_texts(self.ids, in_order(self.data.merges), ignore_merges=self.data.ignore_merges)
 
     @cached_property
     def _table(self) -> PairMerges:
         """The merges in the form whose look-up is fastest."""
-        return self.merges.table if isinstance(self.merges, MergeList) else self.merges
+        return self.data.merges.table if isinstance(self.data.merges, MergeList) else self.data.merges
 
     def texts(self) -> dict[int, str]:
         """Return the text of each id."""
@@ -182,13 +174,13 @@ class PairBpe:
 
     def parents(self, number: int) -> tuple[int, int] | None:
         """Return the two ids that merge into an id; None if none do."""
-        text = self._texts.get(number, "")
-        goes_on = bool(self.prefix) and text.startswith(self.prefix)
-        ends = bool(self.suffix) and text.endswith(self.suffix)
-        letters = text[len(self.prefix) * goes_on : len(text) - len(self.suffix) * ends]
+        text, prefix, suffix = self._texts.get(number, ""), self.data.prefix, self.data.suffix
+        goes_on = bool(prefix) and text.startswith(prefix)
+        ends = bool(suffix) and text.endswith(suffix)
+        letters = text[len(prefix) * goes_on : len(text) - len(suffix) * ends]
         last = len(letters) - 1
         names = (
-            (self.prefix if at or goes_on else "") + letter + (self.suffix if ends and at == last else "")
+            (prefix if at or goes_on else "") + letter + (suffix if ends and at == last else "")
             for at, letter in enumerate(letters)
         )
         parts = [self.ids.get(name) for name in names]
@@ -208,9 +200,9 @@ class PairBpe:
         parts: list[tuple[int, int]] = []
         unknown = 0  # bytes of unknown characters that are no part yet
         last = len(piece) - 1
-        get = self.ids.get
+        get, data = self.ids.get, self.data
         for at, char in enumerate(piece):
-            text = (self.prefix if at else "") + char + (self.suffix if at == last else "")
+            text = (data.prefix if at else "") + char + (data.suffix if at == last else "")
             size = 1 if char < "\x80" else len(char.encode())
             if (number := get(text)) is not None:
                 if unknown:
@@ -218,14 +210,14 @@ class PairBpe:
                     unknown = 0
                 parts.append((number, size))
                 continue
-            if self.byte_fallback:
+            if data.byte_fallback:
                 # The library adds bytes even before pending unknown characters, which then come too late.
                 numbers = [get(byte_token(byte)) for byte in text.encode()]
                 if None not in numbers:
                     parts += [(number, 1) for number in numbers if number is not None]
                     continue
-            if self.unk_token is not None:
-                if unknown and not self.fuse_unk:
+            if data.unk_token is not None:
+                if unknown and not data.fuse_unk:
                     parts.append((self._unknown_id(char), unknown))
                     unknown = 0
                 unknown += size
@@ -234,10 +226,10 @@ class PairBpe:
         return parts
 
     def _unknown_id(self, char: str) -> int:
-        number = self.ids.get(self.unk_token or "")
+        number = self.ids.get(self.data.unk_token or "")
         if number is None:
-            name = (self.unk_token or "")[:40]
-            raise InputError(f"{char!r} is not a token, and {self.name} has no {name!r} for unknown text")
+            name = (self.data.unk_token or "")[:40]
+            raise InputError(f"{char!r} is not a token, and {self._name} has no {name!r} for unknown text")
         return number
 
 

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from tokcli.engine.bpe.bpe import BoundedCache, Join, MergeOrder
 from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE, byte_token, to_byte_chars
-from tokcli.engine.bpe.pairs import SHIFT, MergeList, PairBpe, PairMerges, in_order, last_two_ids, merge
+from tokcli.engine.bpe.pairs import SHIFT, MergeList, in_order, last_two_ids, merge
 from tokcli.engine.bpe.ranks import Ranked, ranks_of_texts
 from tokcli.engine.llama_cpp.characters import changed_ranges
 from tokcli.engine.llama_cpp.cutter import Cutter
@@ -18,6 +18,7 @@ from tokcli.engine.llama_cpp.patterns import KNOWN, LINES
 from tokcli.engine.llama_cpp.words import white_space_words
 from tokcli.engine.shortcut.from_ranks import shortcut_from_ranks
 from tokcli.engine.shortcut.shortcut import Shortcut
+from tokcli.engine.spec.models import PairMerges, Pairs
 from tokcli.engine.spec.normalizers import LlamaLetters
 from tokcli.engine.spec.spec import TokenizerSpec
 from tokcli.engine.spec.splitters import PatternsInTurn
@@ -98,14 +99,14 @@ class WordsByMerges(FragmentModel):
         return ranks_of_texts(self.ids, merges, ignore_merges=ignores, drops_missing=self._is_closed)
 
     @property
-    def pairs(self) -> PairBpe | None:
+    def pairs(self) -> Pairs | None:
         """The model as merges of tokens, if these are texts and not bytes, and what they merge are lines; else None."""
         model, by_bytes = self.data, {self.ids.get(byte_token(byte)) for byte in range(256)}
         is_of_lines = self.splitter.patterns == (LINES,) and not (model.ignore_merges or self._letters)
         if not is_of_lines or not self._is_closed or model.byte_level or None in by_bytes:
             return None
         is_alike = by_bytes.isdisjoint(in_order(self._listed))
-        return PairBpe(self.ids, self._listed, byte_fallback=True) if is_alike else None
+        return Pairs(self.ids, self._listed, byte_fallback=True) if is_alike else None
 
     def parents(self, text: str) -> tuple[int, int] | None:
         """Return the two ids that merge into a token; None if none do."""

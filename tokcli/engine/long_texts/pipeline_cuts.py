@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from tokcli.engine.bindings.pipelines import finds_nothing, flat, squeezed
+from tokcli.engine.bindings.pipelines import finds_nothing, squeezed
 from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE, byte_token
-from tokcli.engine.bpe.pairs import SHIFT, PairBpe
+from tokcli.engine.bpe.pairs import SHIFT
 from tokcli.engine.long_texts.text_cuts import NeighbourTable, TextCuts
-from tokcli.engine.pipeline import normalizers as norm
-from tokcli.engine.pipeline import pretokenizers as split
-from tokcli.engine.pipeline.added_tokens import AddedToken
 from tokcli.engine.pipeline.aligned import Aligned
-from tokcli.engine.pipeline.finders import Characters, LiteralText
+from tokcli.engine.pipeline.normalizers import normalize
 from tokcli.engine.pipeline.pipeline import Pipeline
+from tokcli.engine.spec import normalizers as norm
+from tokcli.engine.spec import splitters as split
+from tokcli.engine.spec.added_token import AddedToken
+from tokcli.engine.spec.models import Pairs
+from tokcli.engine.spec.normalizers import Normalizer
+from tokcli.engine.spec.patterns import Characters, LiteralText
+from tokcli.engine.spec.splitters import Splitter
 from tokcli.engine.unicode.ranges import SPACES
 
 # They change each character that a cut may be after, and white space, without a look at its neighbours.
@@ -22,8 +26,7 @@ _BY_CHARACTER = (norm.UnicodeForm, norm.Lowercase, norm.Without, norm.Nmt, norm.
 
 def cuts_of_pipeline(parts: Pipeline) -> PipelineCuts | None:
     """Return where a tokenizer's texts may be cut; None where a part of it may do anything."""
-    steps: list[norm.Normalizer] = flat(parts.normalizer)
-    splitters: list[split.Splitter] = flat(parts.splitter)
+    steps, splitters = parts.spec.normalizer, parts.spec.splitter
     are_known = all(isinstance(step, (*_BY_CHARACTER, norm.Prepend, norm.Strip)) or _replaces(step) for step in steps)
     if not are_known or parts.is_byte_level or "" in parts.added_texts.values():
         return None
@@ -31,24 +34,24 @@ def cuts_of_pipeline(parts: Pipeline) -> PipelineCuts | None:
     model = None
     is_one_piece = all(isinstance(one, split.Metaspace) or finds_nothing(one, steps) for one in splitters)
     if not pieces.may_cut and is_one_piece:
-        model = _merges_of(parts.model)
+        model = _merges_of(parts.spec.model)
     if not pieces.may_cut and model is None:
         return None
     return PipelineCuts(parts, steps, pieces, model)
 
 
-def _replaces(step: norm.Normalizer) -> bool:
-    return isinstance(step, norm.Replace) and bool(step.literal or squeezed(step) is not None)
+def _replaces(step: Normalizer) -> bool:
+    return isinstance(step, norm.Replace) and (isinstance(step.pattern, LiteralText) or squeezed(step) is not None)
 
 
 class PipelineCuts(TextCuts):
     """Cuts where each stage treats the text on both sides by itself."""
 
     def __init__(
-        self, parts: Pipeline, steps: list[norm.Normalizer], pieces: _PieceCuts, model: _MergeCuts | None
+        self, parts: Pipeline, steps: Sequence[Normalizer], pieces: _PieceCuts, model: _MergeCuts | None
     ) -> None:
         self._steps, self._pieces, self._model = steps, pieces, model
-        tokens = [(token, parts.added_texts[token.id]) for token in parts.added if token.content]
+        tokens = [(token, parts.added_texts[token.id]) for token in parts.spec.added if token.content]
         self._raw = _AddedCuts((token, text) for token, text in tokens if not token.normalized)
         self._normalized = _AddedCuts((token, text) for token, text in tokens if token.normalized)
 
@@ -71,19 +74,20 @@ class PipelineCuts(TextCuts):
         return self._pieces.are_cut(right) or (self._model is not None and self._model.are_apart(left, right))
 
 
-def _after(step: norm.Normalizer, char: str) -> str:
+def _after(step: Normalizer, char: str) -> str:
     aligned = Aligned(char)
-    step(aligned)
+    normalize((step,), aligned)
     return aligned.text
 
 
 def _allows(step: norm.Replace, left: str, right: str) -> bool:
     """Return whether what a step replaces neither goes over the place between two characters nor ends there unseen."""
-    if step.literal is None:  # two or more spaces
+    if not isinstance(step.pattern, LiteralText):  # two or more spaces
         return left != " "
-    is_across = NeighbourTable([step.literal]).holds(left, right)
-    begins_longer = step.literal != right and step.literal[0] == right
-    ends_longer = step.literal != left and step.literal[-1] == left
+    literal = step.pattern.text
+    is_across = NeighbourTable([literal]).holds(left, right)
+    begins_longer = literal != right and literal[0] == right
+    ends_longer = literal != left and literal[-1] == left
     return not (is_across or begins_longer or ends_longer)
 
 
@@ -108,13 +112,13 @@ class _AddedCuts:
 class _PieceCuts:
     """Pre-tokenizers that end a piece before white space, and do not look beyond it."""
 
-    def __init__(self, splitters: list[split.Splitter]) -> None:
-        self._at: split.Splitter | None = None
+    def __init__(self, splitters: Sequence[Splitter]) -> None:
+        self._at: Splitter | None = None
         for one in splitters:
             if isinstance(one, split.Words) or (isinstance(one, split.Metaspace) and one.split) or _removes_space(one):
                 self._at = one
                 break
-            if not (isinstance(one, split.Split) and isinstance(one.finder, Characters)):
+            if not (isinstance(one, split.Split) and isinstance(one.pattern, Characters)):
                 break
 
     @property
@@ -127,23 +131,23 @@ class _PieceCuts:
         one = self._at
         if isinstance(one, split.Metaspace):
             return space in (" ", one.replacement)
-        if isinstance(one, split.Split) and isinstance(one.finder, LiteralText):
-            return one.finder.text == space
+        if isinstance(one, split.Split) and isinstance(one.pattern, LiteralText):
+            return one.pattern.text == space
         return one is not None and space in SPACES
 
 
-def _removes_space(one: split.Splitter) -> bool:
+def _removes_space(one: Splitter) -> bool:
     if not isinstance(one, split.Split) or one.behavior != "Removed" or one.invert:
         return False
-    finder = one.finder
-    return (isinstance(finder, Characters) and finder.name == "SPACE") or (
-        isinstance(finder, LiteralText) and finder.text == " "
+    pattern = one.pattern
+    return (isinstance(pattern, Characters) and pattern.name == "SPACE") or (
+        isinstance(pattern, LiteralText) and pattern.text == " "
     )
 
 
 def _merges_of(model: object) -> _MergeCuts | None:
     """Return where merges are apart; None for other models, and where a token of bytes or of unknown text may merge."""
-    if not isinstance(model, PairBpe) or model.prefix or model.suffix or model.ignore_merges:
+    if not isinstance(model, Pairs) or model.prefix or model.suffix or model.ignore_merges:
         return None
     by_bytes = [model.ids.get(byte_token(byte)) for byte in range(256)] if model.byte_fallback else [None]
     has_unknown = model.unk_token is not None
@@ -160,7 +164,7 @@ def _merges_of(model: object) -> _MergeCuts | None:
 class _MergeCuts:
     """Where no token of a model with merges holds both neighbours; text is one piece."""
 
-    def __init__(self, model: PairBpe, *, are_all_known: bool) -> None:
+    def __init__(self, model: Pairs, *, are_all_known: bool) -> None:
         self._ids, self._are_all_known = model.ids, are_all_known
         self._tokens = NeighbourTable(model.ids)
 

@@ -6,12 +6,13 @@ looks at the whole text, there is no step, and ids are held until the end.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from tokcli.engine.base.arguments import MAX_CHARACTER
-from tokcli.engine.pipeline import decoders
-from tokcli.engine.pipeline.decoders import Decoder, decoded, texts_of
-from tokcli.engine.pipeline.finders import Characters, LiteralText
+from tokcli.engine.pipeline.decoders import apply, byte_of, decoded, texts_of
+from tokcli.engine.spec import decoders as spec
+from tokcli.engine.spec.decoders import Decoder
+from tokcli.engine.spec.patterns import Characters, LiteralText
 from tokcli.engine.stream.decoding import ByteDecoder, WholeDecoder
 from tokcli.engine.stream.utf8 import cut_at_end
 from tokcli.engine.tokens import check_growth, most_made_of
@@ -19,10 +20,10 @@ from tokcli.engine.tokens import check_growth, most_made_of
 Step = Callable[[list[str], bool], list[str]]  # the next tokens, and whether they are the last -> texts
 
 
-def decode_stream(texts: Mapping[int, str], decoder: Decoder) -> ByteDecoder:
+def decode_stream(texts: Mapping[int, str], decoders: Sequence[Decoder]) -> ByteDecoder:
     """Return a decoder of ids that come a few at a time, by the texts of their tokens."""
-    steps = _steps_of(list(_flat(decoder)))
-    return WholeDecoder(lambda ids: decoded(ids, texts, decoder)) if steps is None else _Steps(texts, steps)
+    steps = _steps_of(decoders)
+    return WholeDecoder(lambda ids: decoded(ids, texts, decoders)) if steps is None else _Steps(texts, steps)
 
 
 class _Steps:
@@ -47,58 +48,49 @@ class _Steps:
         return "".join(tokens).encode("utf-8", "surrogateescape")
 
 
-def _flat(decoder: Decoder) -> Iterator[Decoder]:
-    """Yield the decoders of a sequence, and of those in it, in order."""
-    if isinstance(decoder, decoders.DecoderSequence):
-        for each in decoder.decoders:
-            yield from _flat(each)
-    else:
-        yield decoder
-
-
-def _steps_of(found: list[Decoder]) -> list[Step] | None:
+def _steps_of(found: Sequence[Decoder]) -> list[Step] | None:
     """Return the steps of decoders that run one after the other; None where one of them needs the whole text."""
     steps: list[Step] = []
     is_joined = False  # whether the tokens were joined: what comes together is then a part of one text
     for number, decoder in enumerate(found):
         # such a step may give a token in parts: whatever follows must not look at single tokens
-        gives_parts = isinstance(decoder, (decoders.ByteFallback, decoders.BpeSuffix))
-        if gives_parts and not all(isinstance(after, decoders.Fuse) for after in found[number + 1 : number + 2]):
+        gives_parts = isinstance(decoder, (spec.ByteFallback, spec.BpeSuffix))
+        if gives_parts and not all(isinstance(after, spec.Fuse) for after in found[number + 1 : number + 2]):
             return None
         step = _step_in_text(decoder) if is_joined else _step_of(decoder)
         if step is None:
             return None
         steps.append(step)
-        is_joined |= isinstance(decoder, (decoders.ByteLevelDecoder, decoders.Fuse, decoders.Spaced))
+        is_joined |= isinstance(decoder, (spec.ByteLevelDecoder, spec.Fuse, spec.Spaced))
     return steps
 
 
 def _step_of(decoder: Decoder) -> Step | None:
     """Return the step of a decoder that gets tokens one by one."""
-    if isinstance(decoder, (decoders.ReplaceDecoder, decoders.StripDecoder, decoders.Fuse)):
-        return lambda tokens, _: decoder(tokens)  # what becomes of a token depends on that token alone
-    if isinstance(decoder, (decoders.MetaspaceDecoder, decoders.WordPieceDecoder, decoders.Ctc)):
+    if isinstance(decoder, (spec.ReplaceDecoder, spec.StripDecoder, spec.Fuse)):
+        return lambda tokens, _: apply(decoder, tokens)  # what becomes of a token depends on that token alone
+    if isinstance(decoder, (spec.MetaspaceDecoder, spec.WordPieceDecoder, spec.Ctc)):
         return _AfterOne(decoder)
-    if isinstance(decoder, decoders.ByteLevelDecoder):
+    if isinstance(decoder, spec.ByteLevelDecoder):
         return _Bytes(decoder)
-    if isinstance(decoder, decoders.ByteFallback):
+    if isinstance(decoder, spec.ByteFallback):
         return _Fallback(decoder)
-    if isinstance(decoder, decoders.BpeSuffix):
+    if isinstance(decoder, spec.BpeSuffix):
         return _Suffix(decoder)
-    return _Spaced() if isinstance(decoder, decoders.Spaced) else None
+    return _Spaced() if isinstance(decoder, spec.Spaced) else None
 
 
 def _step_in_text(decoder: Decoder) -> Step | None:
     """Return the step of a decoder that gets one text, in parts; None where it would have to see all of it."""
-    if isinstance(decoder, (decoders.Fuse, decoders.Spaced)):
+    if isinstance(decoder, (spec.Fuse, spec.Spaced)):
         return lambda tokens, _: tokens
-    if isinstance(decoder, decoders.StripDecoder):
+    if isinstance(decoder, spec.StripDecoder):
         return _Strip(decoder)
-    if isinstance(decoder, decoders.ReplaceDecoder):
-        finder = decoder.finder
-        is_local = isinstance(finder, Characters) or (isinstance(finder, LiteralText) and len(finder.text) == 1)
-        return (lambda tokens, _: decoder(tokens)) if is_local else None
-    if isinstance(decoder, decoders.MetaspaceDecoder) and len(decoder.replacement) == 1:
+    if isinstance(decoder, spec.ReplaceDecoder):
+        pattern = decoder.pattern
+        is_local = isinstance(pattern, Characters) or (isinstance(pattern, LiteralText) and len(pattern.text) == 1)
+        return (lambda tokens, _: apply(decoder, tokens)) if is_local else None
+    if isinstance(decoder, spec.MetaspaceDecoder) and len(decoder.replacement) == 1:
         instead = "" if decoder.is_prepended else " "
         return lambda tokens, _: [token.replace(decoder.replacement, instead) for token in tokens]
     return None
@@ -112,7 +104,7 @@ class _AfterOne:
 
     def __call__(self, tokens: list[str], ends: bool) -> list[str]:
         del ends
-        made = self._decoder([*self._last, *tokens])[len(self._decoder(self._last)) :]
+        made = apply(self._decoder, [*self._last, *tokens])[len(apply(self._decoder, self._last)) :]
         self._last = tokens[-1:] or self._last
         return made
 
@@ -124,7 +116,7 @@ class _Bytes:
         self._decoder, self._held = decoder, b""
 
     def __call__(self, tokens: list[str], ends: bool) -> list[str]:
-        data = self._held + "".join(self._decoder(tokens)).encode("utf-8", "surrogateescape")
+        data = self._held + "".join(apply(self._decoder, tokens)).encode("utf-8", "surrogateescape")
         at = len(data) - (0 if ends else cut_at_end(data))
         self._held = data[at:]
         return [data[:at].decode("utf-8", "surrogateescape")]
@@ -139,28 +131,28 @@ class _Fallback:
     def __call__(self, tokens: list[str], ends: bool) -> list[str]:
         tokens, run = self._held + tokens, b""
         for token in tokens[: -MAX_CHARACTER - 1 : -1]:
-            if (byte := decoders.byte_of(token)) is None:
+            if (byte := byte_of(token)) is None:
                 break
             run = bytes([byte]) + run
         at = len(tokens) - (0 if ends else cut_at_end(run))
         self._held = tokens[at:]
-        return self._decoder(tokens[:at])
+        return apply(self._decoder, tokens[:at])
 
 
 class _Suffix:
     """The step of the decoder of words that end with a suffix: a space, unless nothing follows."""
 
-    def __init__(self, decoder: decoders.BpeSuffix) -> None:
+    def __init__(self, decoder: spec.BpeSuffix) -> None:
         self._decoder, self._held = decoder, list[str]()
 
     def __call__(self, tokens: list[str], ends: bool) -> list[str]:
         tokens = self._held + tokens
         if ends:
-            return self._decoder(tokens)
+            return apply(self._decoder, tokens)
         *before, last = tokens or [""]
         at = last.find(self._decoder.suffix)
         self._held = [] if at < 0 else [last[at:]]
-        return [*self._decoder([*before, ""])[:-1], last if at < 0 else last[:at]]
+        return [*apply(self._decoder, [*before, ""])[:-1], last if at < 0 else last[:at]]
 
 
 class _Spaced:
@@ -179,7 +171,7 @@ class _Spaced:
 class _Strip:
     """The step of the decoder that drops characters at the beginning and at the end of a text."""
 
-    def __init__(self, decoder: decoders.StripDecoder) -> None:
+    def __init__(self, decoder: spec.StripDecoder) -> None:
         self._content, self._start, self._stop = decoder
         self._held = ""
 

@@ -6,24 +6,26 @@ In the decoded text, bytes that are not UTF-8 are surrogates (PEP 383): nothing 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from tokcli.engine.bpe.byte_alphabet import BYTE_OF
-from tokcli.engine.pipeline.finders import Finder, matches
+from tokcli.engine.pipeline.finders import matches
+from tokcli.engine.spec import decoders as spec
+from tokcli.engine.spec.decoders import Decoder
 from tokcli.engine.tokens import check_growth, most_made_of
 from tokcli.errors import UnknownTokenError
 
 
-class Decoder(Protocol):
-    """A callable that turns the texts of tokens into other texts, which joined are the decoded text."""
-
-    def __call__(self, tokens: list[str], /) -> list[str]: ...
-
-
-def decoded(ids: Iterable[int], texts: Mapping[int, str], decoder: Decoder) -> bytes:
+def decoded(ids: Iterable[int], texts: Mapping[int, str], steps: Sequence[Decoder]) -> bytes:
     """Return the bytes of ids by the texts of their tokens; UnknownTokenError for an id without a text."""
-    return "".join(decoder(texts_of(ids, texts))).encode("utf-8", "surrogateescape")
+    tokens = texts_of(ids, texts)
+    most = most_made_of(sum(map(len, tokens)))
+    for step in steps:
+        tokens = apply(step, tokens)
+        if len(steps) > 1:
+            check_growth(sum(map(len, tokens)), most, "decoder")
+    return "".join(tokens).encode("utf-8", "surrogateescape")
 
 
 def texts_of(ids: Iterable[int], texts: Mapping[int, str]) -> list[str]:
@@ -56,108 +58,68 @@ def byte_of(token: str) -> int | None:
     return None if match is None else int(match[1], 16)
 
 
-class DecoderSequence(NamedTuple):
-    """Applies decoders one after the other."""
-
-    decoders: tuple[Decoder, ...]
-
-    def __call__(self, tokens: list[str]) -> list[str]:
-        most = most_made_of(sum(map(len, tokens)))
-        for decoder in self.decoders:
-            tokens = decoder(tokens)
-            check_growth(sum(map(len, tokens)), most, "decoder")
-        return tokens
+def apply(step: Decoder, tokens: list[str]) -> list[str]:
+    """Return the texts that one decoder makes of those of tokens."""
+    return _RULES[type(step)](step, tokens)
 
 
-class ByteLevelDecoder:
-    """Turns characters of GPT-2's alphabet into bytes; a token with any other character is its own text."""
-
-    def __call__(self, tokens: list[str]) -> list[str]:
-        data = bytearray()
-        for token in tokens:
-            try:
-                data += bytes([BYTE_OF[char] for char in token])
-            except KeyError:
-                data += token.encode("utf-8", "surrogateescape")
-        return [data.decode("utf-8", "surrogateescape")]
+def _byte_level(_: spec.ByteLevelDecoder, tokens: list[str]) -> list[str]:
+    data = bytearray()
+    for token in tokens:
+        try:
+            data += bytes([BYTE_OF[char] for char in token])
+        except KeyError:
+            data += token.encode("utf-8", "surrogateescape")
+    return [data.decode("utf-8", "surrogateescape")]
 
 
-class ByteFallback:
-    """Turns tokens such as <0x0A> into bytes; a run of them is decoded as UTF-8 together."""
-
-    def __call__(self, tokens: list[str]) -> list[str]:
-        out: list[str] = []
-        held = bytearray()
-        for token in tokens:
-            if (byte := byte_of(token)) is not None:
-                held.append(byte)
-                continue
-            if held:
-                out.append(held.decode("utf-8", "surrogateescape"))
-                held.clear()
-            out.append(token)
-        return [*out, held.decode("utf-8", "surrogateescape")] if held else out
+def _byte_fallback(_: spec.ByteFallback, tokens: list[str]) -> list[str]:
+    out: list[str] = []
+    held = bytearray()
+    for token in tokens:
+        if (byte := byte_of(token)) is not None:
+            held.append(byte)
+            continue
+        if held:
+            out.append(held.decode("utf-8", "surrogateescape"))
+            held.clear()
+        out.append(token)
+    return [*out, held.decode("utf-8", "surrogateescape")] if held else out
 
 
-class Fuse:
-    """Joins all tokens into one."""
-
-    def __call__(self, tokens: list[str]) -> list[str]:
-        return ["".join(tokens)]
-
-
-class StripDecoder(NamedTuple):
-    """Drops a character up to `start` times at the beginning of each token, and up to `stop` times at its end."""
-
-    content: str
-    start: int
-    stop: int
-
-    def __call__(self, tokens: list[str]) -> list[str]:
-        return [self._stripped(token) for token in tokens]
-
-    def _stripped(self, token: str) -> str:
+def _strip(step: spec.StripDecoder, tokens: list[str]) -> list[str]:
+    out = []
+    for token in tokens:
         begin, end = 0, len(token)
-        while begin < min(self.start, len(token)) and token[begin] == self.content:
+        while begin < min(step.start, len(token)) and token[begin] == step.content:
             begin += 1
-        while end > max(len(token) - self.stop, begin) and token[end - 1] == self.content:
+        while end > max(len(token) - step.stop, begin) and token[end - 1] == step.content:
             end -= 1
-        return token[begin:end]
+        out.append(token[begin:end])
+    return out
 
 
-class ReplaceDecoder(NamedTuple):
-    """Replaces what a pattern finds in each token."""
-
-    finder: Finder
-    content: str
-
-    def __call__(self, tokens: list[str]) -> list[str]:
-        size = sum(map(len, tokens))
-        most, out = most_made_of(size), []
-        for token in tokens:
-            parts = []
-            for begin, end, is_match in matches(self.finder, token):
-                if is_match:
-                    size += len(self.content) - (end - begin)
-                    check_growth(size, most, "decoder")
-                parts.append(self.content if is_match else token[begin:end])
-            out.append("".join(parts))
-        return out
+def _replace(step: spec.ReplaceDecoder, tokens: list[str]) -> list[str]:
+    size = sum(map(len, tokens))
+    most, out = most_made_of(size), []
+    for token in tokens:
+        parts = []
+        for begin, end, is_match in matches(step.pattern, token):
+            if is_match:
+                size += len(step.content) - (end - begin)
+                check_growth(size, most, "decoder")
+            parts.append(step.content if is_match else token[begin:end])
+        out.append("".join(parts))
+    return out
 
 
-class WordPieceDecoder(NamedTuple):
-    """Puts a space before each token but the first; one that continues a word loses its prefix instead."""
-
-    prefix: str
-    cleanup: bool
-
-    def __call__(self, tokens: list[str]) -> list[str]:
-        out = []
-        for at, token in enumerate(tokens):
-            if at:
-                token = token[len(self.prefix) :] if token.startswith(self.prefix) else f" {token}"
-            out.append(cleaned(token) if self.cleanup else token)
-        return out
+def _word_piece(step: spec.WordPieceDecoder, tokens: list[str]) -> list[str]:
+    out = []
+    for at, token in enumerate(tokens):
+        if at:
+            token = token[len(step.prefix) :] if token.startswith(step.prefix) else f" {token}"
+        out.append(cleaned(token) if step.cleanup else token)
+    return out
 
 
 def cleaned(text: str) -> str:
@@ -167,51 +129,39 @@ def cleaned(text: str) -> str:
     return text
 
 
-class MetaspaceDecoder(NamedTuple):
-    """Turns visible spaces into spaces, and drops those of the first token if encoding puts one there."""
-
-    replacement: str
-    is_prepended: bool
-
-    def __call__(self, tokens: list[str]) -> list[str]:
-        return [
-            token.replace(self.replacement, "" if at == 0 and self.is_prepended else " ")
-            for at, token in enumerate(tokens)
-        ]
+def _metaspace(step: spec.MetaspaceDecoder, tokens: list[str]) -> list[str]:
+    return [
+        token.replace(step.replacement, "" if at == 0 and step.is_prepended else " ") for at, token in enumerate(tokens)
+    ]
 
 
-class BpeSuffix(NamedTuple):
-    """Turns the suffix that ends a word into a space, and drops it from the last token."""
-
-    suffix: str
-
-    def __call__(self, tokens: list[str]) -> list[str]:
-        last = len(tokens) - 1
-        return [token.replace(self.suffix, "" if at == last else " ") for at, token in enumerate(tokens)]
+def _suffix(step: spec.BpeSuffix, tokens: list[str]) -> list[str]:
+    last = len(tokens) - 1
+    return [token.replace(step.suffix, "" if at == last else " ") for at, token in enumerate(tokens)]
 
 
-class Ctc(NamedTuple):
-    """Drops repeated tokens and padding, and turns the delimiter of words into a space."""
-
-    pad_token: str
-    word_delimiter_token: str
-    cleanup: bool
-
-    def __call__(self, tokens: list[str]) -> list[str]:
-        out = []
-        for at, token in enumerate(tokens):
-            if at and token == tokens[at - 1]:
-                continue
-            text = token.replace(self.pad_token, "")
-            if self.cleanup:
-                text = cleaned(text).replace(self.word_delimiter_token, " ")
-            if text:
-                out.append(text)
-        return out
+def _ctc(step: spec.Ctc, tokens: list[str]) -> list[str]:
+    out = []
+    for at, token in enumerate(tokens):
+        if at and token == tokens[at - 1]:
+            continue
+        text = token.replace(step.pad_token, "")
+        if step.cleanup:
+            text = cleaned(text).replace(step.word_delimiter_token, " ")
+        if text:
+            out.append(text)
+    return out
 
 
-class Spaced:
-    """Joins tokens with spaces, as the library does where a file has no decoder."""
-
-    def __call__(self, tokens: list[str]) -> list[str]:
-        return [" ".join(tokens)]
+_RULES: dict[type, Callable[[Any, list[str]], list[str]]] = {
+    spec.ByteLevelDecoder: _byte_level,
+    spec.ByteFallback: _byte_fallback,
+    spec.Fuse: lambda _, tokens: ["".join(tokens)],
+    spec.StripDecoder: _strip,
+    spec.ReplaceDecoder: _replace,
+    spec.WordPieceDecoder: _word_piece,
+    spec.MetaspaceDecoder: _metaspace,
+    spec.BpeSuffix: _suffix,
+    spec.Ctc: _ctc,
+    spec.Spaced: lambda _, tokens: [" ".join(tokens)],
+}

@@ -7,13 +7,14 @@ Unlike a pat_str, a pattern need not cover all text here; it is compiled as a pa
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Protocol
+from functools import lru_cache
 
 from tokcli.engine.base.time_limit import seconds_allowed
 from tokcli.engine.pipeline import oniguruma
 from tokcli.engine.pretokenizers.compiling import within_limit
 from tokcli.engine.pretokenizers.known_patterns import CL100K, KNOWN_PATTERNS
 from tokcli.engine.pretokenizers.pretokenizer import PreTokenizer, out_of_memory, too_slow
+from tokcli.engine.spec.patterns import Characters, OnigPattern, Pattern
 from tokcli.engine.unicode import classes
 
 Span = tuple[int, int]
@@ -23,55 +24,34 @@ FoundSpan = tuple[int, int, bool]  # begin, end, and whether it is a match or te
 KNOWN_ALIKE = KNOWN_PATTERNS - {CL100K}
 
 
-class Finder(Protocol):
-    """Finds matches that do not overlap, from left to right."""
+def find(pattern: Pattern, text: str) -> Iterable[Span]:
+    r"""Return where the matches of a pattern begin and end, from left to right; no two overlap.
 
-    def find(self, text: str) -> Iterable[Span]:
-        """Return where the matches begin and end."""
-
-
-class LiteralText:
-    """Finds a text that is not empty."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-
-    def find(self, text: str) -> Iterator[Span]:
-        """Yield where the text begins and ends."""
-        at, size = text.find(self.text), len(self.text)
-        while at >= 0:
-            yield at, at + size
-            at = text.find(self.text, at + size)
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return (LiteralText, (self.text,))
-
-
-class Characters:
-    """Finds the single characters of a class."""
-
-    def __init__(self, name: classes.Class) -> None:
-        self.name = name
-
-    def find(self, text: str) -> Iterator[Span]:
-        """Yield where each of the characters begins and ends."""
-        return (match.span() for match in classes.one(self.name).finditer(text))
-
-
-class OnigPattern:
-    r"""Finds the matches of a pattern in Oniguruma's language.
-
-    >>> list(OnigPattern(r"\s+$").find("a \nb "))
-    [(1, 2), (4, 5)]
+    >>> list(find(LiteralText("ab"), "abab")), list(find(OnigPattern(r"\s+$"), "a \nb "))
+    ([(0, 2), (2, 4)], [(1, 2), (4, 5)])
     """
+    if isinstance(pattern, OnigPattern):
+        return compiled(pattern.pattern).find(text)
+    if isinstance(pattern, Characters):
+        return (match.span() for match in classes.one(pattern.name).finditer(text))
+    return _places(pattern.text, text)
+
+
+def _places(wanted: str, text: str) -> Iterator[Span]:
+    at, size = text.find(wanted), len(wanted)
+    while at >= 0:
+        yield at, at + size
+        at = text.find(wanted, at + size)
+
+
+class PatternFinder:
+    """Finds the matches of a pattern in Oniguruma's language."""
 
     def __init__(self, pattern: str) -> None:
-        self.pattern = pattern
-        known = pattern in KNOWN_ALIKE
+        self.covers_all = pattern in KNOWN_ALIKE
         self.pretokenizer = PreTokenizer(
-            pattern if known else within_limit(pattern, lambda: oniguruma.translated(pattern))
+            pattern if self.covers_all else within_limit(pattern, lambda: oniguruma.translated(pattern))
         )
-        self.covers_all = known
 
     def find(self, text: str) -> list[Span]:
         """Return where the pattern matches; PatternError if that takes too long."""
@@ -108,18 +88,18 @@ class OnigPattern:
         places = memoryview(found).cast("Q").tolist()
         return list(zip(places[::2], places[1::2], strict=True))
 
-    def __reduce__(self) -> tuple[object, ...]:
-        return (OnigPattern, (self.pattern,))
+
+compiled = lru_cache(maxsize=64)(PatternFinder)
 
 
-def matches(finder: Finder, text: str) -> Iterator[FoundSpan]:
+def matches(pattern: Pattern, text: str) -> Iterator[FoundSpan]:
     """Yield the matches and the text between them; together they are the whole text. Nothing matches an empty text.
 
     >>> list(matches(LiteralText("-"), "a-b"))
     [(0, 1, False), (1, 2, True), (2, 3, False)]
     """
     at = 0
-    for begin, end in finder.find(text) if text else ():
+    for begin, end in find(pattern, text) if text else ():
         if at != begin:
             yield at, begin, False
         yield begin, end, True

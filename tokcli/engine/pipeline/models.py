@@ -6,7 +6,6 @@ BPE is in bpe/pairs.py, Unigram's search in bpe/lattice.py. Normalizing and cutt
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar, Protocol
 
@@ -14,7 +13,8 @@ from tokcli.engine.base.longest_match import LongestMatch
 from tokcli.engine.bpe.bpe import MergeOrder, ModelKind
 from tokcli.engine.bpe.byte_alphabet import byte_token
 from tokcli.engine.bpe.lattice import UNKNOWN_PENALTY, Path, best_path, prefixes
-from tokcli.engine.bpe.pairs import TokenSpan
+from tokcli.engine.bpe.pairs import PairBpe, TokenSpan
+from tokcli.engine.spec.models import Pairs, TokenizerJsonModel, Unigram, WordLevel, WordPiece
 from tokcli.engine.tokens import texts_of
 from tokcli.errors import InputError
 
@@ -92,42 +92,36 @@ def unknown_id(ids: Mapping[str, int], token: str, piece: str) -> int:
     return number
 
 
-@dataclass(frozen=True)
-class WordLevel(NeverMerges):
-    """A model for which each piece is one token, or unknown."""
-
-    ids: Mapping[str, int]
-    unk_token: str
+class WholePieces(NeverMerges):
+    """The model WordLevel: each piece is one token, or unknown."""
 
     why_no_ranks: ClassVar[str] = "its model (WordLevel), which has no merges"
     model_kind: ClassVar[ModelKind] = "pieces"
+
+    def __init__(self, data: WordLevel) -> None:
+        self.ids, self._unk_token = data
 
     def tokens(self, piece: str) -> list[TokenSpan]:
         """Return the token that a piece is, with its place."""
         number = self.ids.get(piece)
         if number is not None:
             return [TokenSpan(number, piece, 0, len(piece))]
-        return [TokenSpan(unknown_id(self.ids, self.unk_token, piece), self.unk_token, 0, len(piece))]
+        return [TokenSpan(unknown_id(self.ids, self._unk_token, piece), self._unk_token, 0, len(piece))]
 
 
-@dataclass(frozen=True)
-class WordPiece(NeverMerges):
-    """A model that takes the longest token at each place of a piece; tokens after the first have a prefix.
+class LongestTokens(NeverMerges):
+    """The model WordPiece: the longest token at each place of a piece.
 
-    A piece that tokens do not cover, or that has more than `max_chars` characters, is unknown.
-
-    >>> model = WordPiece({"[UNK]": 0, "un": 1, "##able": 2, "##ab": 3}, "[UNK]", "##", 100)
+    >>> model = LongestTokens(WordPiece({"[UNK]": 0, "un": 1, "##able": 2, "##ab": 3}, "[UNK]", "##", 100))
     >>> model.tokenize("unable"), model.tokenize("unabel")
     ((1, 2), (0,))
     """
 
-    ids: Mapping[str, int]
-    unk_token: str
-    prefix: str
-    max_chars: int
-
     why_no_ranks: ClassVar[str] = "its model (WordPiece), which has no merges"
     model_kind: ClassVar[ModelKind] = "pieces"
+
+    def __init__(self, data: WordPiece) -> None:
+        self.ids, self._unk_token, self._prefix, self._max_chars = data
 
     @cached_property
     def _beginnings(self) -> LongestMatch[str]:
@@ -136,14 +130,14 @@ class WordPiece(NeverMerges):
     @cached_property
     def _continuations(self) -> LongestMatch[str]:
         """The tokens that continue a word, without their prefix."""
-        return LongestMatch(text.removeprefix(self.prefix) for text in self.ids if text.startswith(self.prefix))
+        return LongestMatch(text.removeprefix(self._prefix) for text in self.ids if text.startswith(self._prefix))
 
     def tokens(self, piece: str) -> list[TokenSpan]:
         """Return the tokens of a piece with their places."""
-        found = list(self._longest_tokens(piece)) if len(piece) <= self.max_chars else []
-        if (found[-1].end if found else 0) == len(piece) <= self.max_chars:
+        found = list(self._longest_tokens(piece)) if len(piece) <= self._max_chars else []
+        if (found[-1].end if found else 0) == len(piece) <= self._max_chars:
             return found
-        return [TokenSpan(unknown_id(self.ids, self.unk_token, piece), self.unk_token, 0, len(piece))]
+        return [TokenSpan(unknown_id(self.ids, self._unk_token, piece), self._unk_token, 0, len(piece))]
 
     def _longest_tokens(self, piece: str) -> Iterator[TokenSpan]:
         """Yield the longest token at each place, up to the first place that has none."""
@@ -152,24 +146,19 @@ class WordPiece(NeverMerges):
             end = (self._continuations if at else self._beginnings).end(piece, at)
             if end == at:
                 return
-            text = (self.prefix if at else "") + piece[at:end]
+            text = (self._prefix if at else "") + piece[at:end]
             yield TokenSpan(self.ids[text], text, at, end)
             at = end
 
 
-@dataclass(frozen=True)
-class Unigram(NeverMerges):
-    """A model that takes the tokens with the highest total score. Adjacent unknown characters become one token.
-
-    `pieces` has the text and the score of each id, in order.
-    """
-
-    pieces: Sequence[tuple[str, float]] = field(repr=False)
-    unk_id: int | None
-    byte_fallback: bool = False
+class BestTokens(NeverMerges):
+    """The model Unigram: the tokens with the highest total score. Adjacent unknown characters become one token."""
 
     why_no_ranks: ClassVar[str] = "its scores (Unigram)"
     model_kind: ClassVar[ModelKind] = "path"
+
+    def __init__(self, data: Unigram) -> None:
+        self.pieces, self.unk_id, self.byte_fallback = data
 
     def scores(self) -> Sequence[float]:
         """Return the score of each id."""
@@ -239,3 +228,12 @@ class Unigram(NeverMerges):
     def texts(self) -> dict[int, str]:
         """Return the text of each id."""
         return {number: text for number, (text, _) in enumerate(self.pieces)}
+
+
+def model_of(data: TokenizerJsonModel, name: str) -> Model:
+    """Return what turns pieces into ids as a model's data says; `name` is what messages call the vocabulary."""
+    if isinstance(data, Pairs):
+        return PairBpe(data, name)
+    if isinstance(data, Unigram):
+        return BestTokens(data)
+    return LongestTokens(data) if isinstance(data, WordPiece) else WholePieces(data)

@@ -1,115 +1,66 @@
 """The normalizers of a tokenizer.json, which change text before it is cut into pieces.
 
-Each is a callable that changes an `Aligned` in place. Which ones a file has, and with which settings, is read by
-formats/huggingface/.
+A function for each kind of step changes an `Aligned` in place.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+from typing import Any
 
 from tokcli.engine.bpe.byte_alphabet import CHAR_OF, to_byte_chars
 from tokcli.engine.pipeline.aligned import Aligned, Change
-from tokcli.engine.pipeline.finders import Finder
+from tokcli.engine.pipeline.finders import find
 from tokcli.engine.sentencepiece.charsmap import Charsmap
+from tokcli.engine.spec import normalizers as spec
+from tokcli.engine.spec.normalizers import Normalizer
+from tokcli.engine.spec.patterns import LiteralText
 from tokcli.engine.unicode import classes, forms
 from tokcli.engine.unicode.ranges import SPACES
 
 
-class Normalizer(Protocol):
-    """A callable that changes a text in place."""
-
-    def __call__(self, text: Aligned, /) -> None: ...
-
-
-class NormalizerSequence(NamedTuple):
-    """Applies normalizers one after the other."""
-
-    normalizers: tuple[Normalizer, ...]
-
-    def __call__(self, text: Aligned) -> None:
-        for normalizer in self.normalizers:
-            normalizer(text)
+def normalize(steps: Iterable[Normalizer], text: Aligned) -> None:
+    """Change a text as normalizers do, one after the other."""
+    for step in steps:
+        _RULES[type(step)](step, text)
 
 
-class UnicodeForm(NamedTuple):
-    """Brings text into one of Unicode's normalization forms."""
-
-    form: forms.Form
-
-    def __call__(self, text: Aligned) -> None:
-        text.rewrite(lambda t: forms.normalize(self.form, t), lambda t: forms.changes(self.form, t))
+def _form(step: spec.UnicodeForm, text: Aligned) -> None:
+    text.rewrite(lambda t: forms.normalize(step.form, t), lambda t: forms.changes(step.form, t))
 
 
-class Lowercase:
-    """Turns every character into lower case."""
-
-    def __call__(self, text: Aligned) -> None:
-        text.rewrite(classes.lower, _lower_changes)
+def _lower(_: spec.Lowercase, text: Aligned) -> None:
+    text.rewrite(classes.lower, _lower_changes)
 
 
 def _lower_changes(text: str) -> list[Change] | None:
     return [(low, int(at > 0)) for char in text for at, low in enumerate(classes.lower_character(char))]
 
 
-class Without(NamedTuple):
-    """Drops the characters of a class."""
-
-    name: classes.Class
-
-    def __call__(self, text: Aligned) -> None:
-        if text.spans is None:
-            text.text = classes.without(self.name, text.text)
-        elif classes.one(self.name).search(text.text):
-            one = classes.one(self.name)
-            text.keep(lambda char: not one.match(char))
+def _without(step: spec.Without, text: Aligned) -> None:
+    if text.spans is None:
+        text.text = classes.without(step.name, text.text)
+    elif classes.one(step.name).search(text.text):
+        one = classes.one(step.name)
+        text.keep(lambda char: not one.match(char))
 
 
-class Strip(NamedTuple):
-    """Drops white space at the ends."""
-
-    left: bool
-    right: bool
-
-    def __call__(self, text: Aligned) -> None:
-        begin = len(text.text) - len(text.text.lstrip(SPACES)) if self.left else 0
-        end = max(begin, len(text.text.rstrip(SPACES))) if self.right else len(text.text)
-        if begin or end < len(text.text):
-            text.transform([(char, 0) for char in text.text[begin:end]], begin)
+def _strip(step: spec.Strip, text: Aligned) -> None:
+    begin = len(text.text) - len(text.text.lstrip(SPACES)) if step.left else 0
+    end = max(begin, len(text.text.rstrip(SPACES))) if step.right else len(text.text)
+    if begin or end < len(text.text):
+        text.transform([(char, 0) for char in text.text[begin:end]], begin)
 
 
-class Prepend(NamedTuple):
-    """Puts a text before any text that is not empty."""
-
-    text: str
-
-    def __call__(self, text: Aligned) -> None:
-        text.prepend(self.text)
-
-
-class Replace(NamedTuple):
-    """Replaces what a pattern finds."""
-
-    finder: Finder
-    content: str
-    literal: str | None = None  # the text that is found, if it is always the same
-
-    def __call__(self, text: Aligned) -> None:
-        if text.spans is None and self.literal is not None:
-            size = len(text.text) + text.text.count(self.literal) * (len(self.content) - len(self.literal))
-            text.check(size)
-            text.text = text.text.replace(self.literal, self.content)
-        else:
-            text.substitute(self.finder.find(text.text), self.content)
-
-
-class ByteLevelNormalizer:
-    """Turns each byte into its character of GPT-2's alphabet."""
-
-    def __call__(self, text: Aligned) -> None:
-        text.rewrite(to_byte_chars, lambda t: list(byte_changes(t)))
+def _replace(step: spec.Replace, text: Aligned) -> None:
+    if text.spans is None and isinstance(step.pattern, LiteralText):
+        literal = step.pattern.text
+        text.check(len(text.text) + text.text.count(literal) * (len(step.content) - len(literal)))
+        text.text = text.text.replace(literal, step.content)
+    else:
+        text.substitute(find(step.pattern, text.text), step.content)
 
 
 def byte_changes(text: str) -> Iterator[Change]:
@@ -119,50 +70,45 @@ def byte_changes(text: str) -> Iterator[Change]:
             yield CHAR_OF[byte], int(at > 0)
 
 
-class Nmt:
-    """Drops control characters and turns unusual spaces into spaces (the rules of SentencePiece's nmt_nfkc)."""
-
-    def __call__(self, text: Aligned) -> None:
-        if text.spans is None:
-            text.text = _NMT_OUT.sub("", text.text)
-        else:
-            text.keep(lambda char: not _NMT_OUT.match(char))
-        text.text = _NMT_SPACE.sub(" ", text.text)
+def _nmt(_: spec.Nmt, text: Aligned) -> None:
+    if text.spans is None:
+        text.text = _NMT_OUT.sub("", text.text)
+    else:
+        text.keep(lambda char: not _NMT_OUT.match(char))
+    text.text = _NMT_SPACE.sub(" ", text.text)
 
 
 _NMT_OUT = re.compile("[\x01-\x08\x0b\x0e-\x1f\x7f\x8f\x9f]")
 _NMT_SPACE = re.compile("[\t\n\f\r\u1680\u200b-\u200f\u2028\u2029\u2581\ufeff\ufffd]")
+charsmap_of = lru_cache(maxsize=8)(Charsmap)
 
 
-class Precompiled(NamedTuple):
-    """Applies the charsmap of a SentencePiece model to grapheme clusters, or to their characters."""
+def _precompiled(step: spec.Precompiled, text: Aligned) -> None:
+    charsmap = charsmap_of(step.charsmap)
+    text.rewrite(lambda _: "".join(char for char, _ in _mapped(charsmap, text)), lambda _: _mapped(charsmap, text))
 
-    charsmap: Charsmap
 
-    def __call__(self, text: Aligned) -> None:
-        text.rewrite(lambda _: "".join(char for char, _ in self.changes(text)), lambda _: self.changes(text))
-
-    def changes(self, text: Aligned) -> list[Change]:
-        """Return the changes that the charsmap makes to the characters of a text."""
-        changes: list[Change] = []
-        for cluster in classes.clusters().findall(text.text):
-            text.check(len(changes))
-            if len(cluster.encode()) < _LONG_CLUSTER and (rule := self.charsmap.first(cluster)) is not None:
-                _replace(changes, cluster, rule)
-                continue
-            for char in cluster:
-                rule = self.charsmap.first(char)
-                if rule is None:
-                    changes.append((char, 0))
-                else:
-                    _replace(changes, char, rule)
-        return changes
+def _mapped(charsmap: Charsmap, text: Aligned) -> list[Change]:
+    """Return the changes that a charsmap makes to the characters of a text."""
+    changes: list[Change] = []
+    for cluster in classes.clusters().findall(text.text):
+        text.check(len(changes))
+        if len(cluster.encode()) < _LONG_CLUSTER and (rule := charsmap.first(cluster)) is not None:
+            _exchange(changes, cluster, rule)
+            continue
+        for char in cluster:
+            rule = charsmap.first(char)
+            if rule is None:
+                changes.append((char, 0))
+            else:
+                _exchange(changes, char, rule)
+    return changes
 
 
 _LONG_CLUSTER = 6  # bytes: in a cluster of this size or more, the library looks up the single characters
 
 
-def _replace(changes: list[Change], old: str, new: str) -> None:
+def _exchange(changes: list[Change], old: str, new: str) -> None:
     """Append the changes of `old` to `new`: extra new characters are additions, extra old ones go with the last."""
     added = len(new) - len(old)
     changes += [(char, int(at >= len(old))) for at, char in enumerate(new)]
@@ -170,25 +116,17 @@ def _replace(changes: list[Change], old: str, new: str) -> None:
         changes[-1] = (changes[-1][0], changes[-1][1] + added)
 
 
-class Bert(NamedTuple):
-    """Does what BERT's normalizer does; where `strip_accents` is None, accents are stripped if `lowercase` is set."""
-
-    clean_text: bool
-    handle_chinese_chars: bool
-    strip_accents: bool | None
-    lowercase: bool
-
-    def __call__(self, text: Aligned) -> None:
-        if self.clean_text:
-            Without("BERT_CONTROL")(text)
-            text.text = classes.one("SPACE").sub(" ", text.text)
-        if self.handle_chinese_chars:
-            text.rewrite(lambda t: _CHINESE.sub(r" \g<0> ", t), _chinese_changes)
-        if self.lowercase if self.strip_accents is None else self.strip_accents:
-            UnicodeForm("NFD")(text)
-            Without("BERT_MARK")(text)
-        if self.lowercase:
-            Lowercase()(text)
+def _bert(step: spec.Bert, text: Aligned) -> None:
+    if step.clean_text:
+        _without(spec.Without("BERT_CONTROL"), text)
+        text.text = classes.one("SPACE").sub(" ", text.text)
+    if step.handle_chinese_chars:
+        text.rewrite(lambda t: _CHINESE.sub(r" \g<0> ", t), _chinese_changes)
+    if step.lowercase if step.strip_accents is None else step.strip_accents:
+        _form(spec.UnicodeForm("NFD"), text)
+        _without(spec.Without("BERT_MARK"), text)
+    if step.lowercase:
+        _lower(spec.Lowercase(), text)
 
 
 _CHINESE = re.compile(f"[{classes.CHINESE}]")
@@ -203,8 +141,15 @@ def _chinese_changes(text: str) -> list[Change] | None:
     return changes
 
 
-def one_of(normalizer: Normalizer | None) -> Normalizer | None:
-    """Return a normalizer; of a sequence of at most one, that one, and None where that is empty."""
-    if isinstance(normalizer, NormalizerSequence) and len(normalizer.normalizers) <= 1:
-        return next(iter(normalizer.normalizers), None)
-    return normalizer
+_RULES: dict[type, Callable[[Any, Aligned], None]] = {
+    spec.UnicodeForm: _form,
+    spec.Lowercase: _lower,
+    spec.Without: _without,
+    spec.Strip: _strip,
+    spec.Prepend: lambda step, text: text.prepend(step.text),
+    spec.Replace: _replace,
+    spec.ByteLevelNormalizer: lambda _, text: text.rewrite(to_byte_chars, lambda t: list(byte_changes(t))),
+    spec.Nmt: _nmt,
+    spec.Precompiled: _precompiled,
+    spec.Bert: _bert,
+}

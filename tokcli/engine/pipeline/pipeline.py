@@ -1,4 +1,4 @@
-"""`Pipeline`: the tokenizer of a tokenizer.json. It calls normalizer, pre-tokenizer, model and post-processor in order.
+"""`Pipeline`: the rules of a tokenizer.json. They run normalizer, pre-tokenizer, model and post-processor in order.
 
 Each kind of part has a module of its own, which has its rules.
 """
@@ -8,35 +8,41 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import chain
 from typing import Any, ClassVar
 
 from tokcli.engine.base.arguments import NONE
 from tokcli.engine.bpe.bpe import BoundedCache, MergeOrder, ModelKind
-from tokcli.engine.bpe.byte_alphabet import to_byte_chars
+from tokcli.engine.bpe.byte_alphabet import bytes_of, to_byte_chars
 from tokcli.engine.bpe.pairs import PairBpe
 from tokcli.engine.bpe.ranks import Ranked
 from tokcli.engine.native_models.text_model import NativeText, Refused
 from tokcli.engine.native_models.twins import HasTwin
-from tokcli.engine.pipeline.added_tokens import AddedToken, AddedTokenFinder, are_apart, finders
+from tokcli.engine.pipeline.added_tokens import AddedTokenFinder, are_apart, finders
 from tokcli.engine.pipeline.aligned import Aligned, blanks_of
+from tokcli.engine.pipeline.cut_pattern import CutPattern, cut_pattern_of
 from tokcli.engine.pipeline.decode_steps import decode_stream
-from tokcli.engine.pipeline.decoders import ByteLevelDecoder, Decoder, decoded
-from tokcli.engine.pipeline.models import Model
-from tokcli.engine.pipeline.normalizers import Normalizer, UnicodeForm, one_of
-from tokcli.engine.pipeline.pretokenizers import Metaspace, Splitter
-from tokcli.engine.pipeline.processors import PostProcessor, trims
+from tokcli.engine.pipeline.decoders import decoded
+from tokcli.engine.pipeline.models import Model, model_of
+from tokcli.engine.pipeline.normalizers import normalize
+from tokcli.engine.pipeline.pretokenizers import pieces_of
+from tokcli.engine.pipeline.processors import processed, trims
 from tokcli.engine.pretokenizers.pretokenizer import PreTokenizer
 from tokcli.engine.shortcut.from_ranks import shortcut_from_ranks
 from tokcli.engine.shortcut.shortcut import Shortcut
+from tokcli.engine.spec.added_token import AddedToken, special_tokens_of
+from tokcli.engine.spec.decoders import ByteLevelDecoder
 from tokcli.engine.spec.image import DecodingSpec
+from tokcli.engine.spec.json_form import to_json
+from tokcli.engine.spec.normalizers import Form, UnicodeForm
+from tokcli.engine.spec.spec import TokenizerSpec
+from tokcli.engine.spec.splitters import ByteLevel, Metaspace
 from tokcli.engine.stream.decoding import ByteDecoder
 from tokcli.engine.stream.decoding_facts import DecodingFacts
 from tokcli.engine.text_tokenizer import TextTokenizer
 from tokcli.engine.tokens import Tokens, check_growth, joined, most_made_of
-from tokcli.engine.unicode.ranges import Ranges
 
 Segment = tuple[Aligned, int | None]
 """An added token and its id, or normalized text between two of them and None."""
@@ -44,113 +50,127 @@ Segment = tuple[Aligned, int | None]
 
 @dataclass(frozen=True)
 class Pipeline(HasTwin, TextTokenizer):
-    """The tokenizer made of the parts of a tokenizer.json. `added` are the added tokens in the order of the file."""
+    """The tokenizer of a spec that a tokenizer.json gave."""
 
-    model: Model
-    decoder: Decoder
-    normalizer: Normalizer | None = None
-    splitter: Splitter | None = None
-    processor: PostProcessor | None = None
-    added: Sequence[AddedToken] = ()
-    token_text: Callable[[str], bytes] = str.encode
-    is_byte_level: bool = False
-    needs_start: bool = False  # a splitter asks whether a piece is at the start of the text
-    pat_str: str | None = None  # the one pattern by which the splitter cuts, before it writes bytes as characters
-    row: tuple[str, ...] = ()  # where `pat_str` is None: the patterns by which the splitter cuts, one after another
-    unsafe: Ranges = ()  # characters that make the splitter cut differently from `pat_str`
-    exact: tuple[str, ...] = ()  # the patterns in a row by which it cuts text with such a character
-    prefix_space: bool = False  # a space is put before each text that has none
-    file_notes: Sequence[str] = ()
-    parts: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)  # of the file, without the model
+    spec: TokenizerSpec
 
     is_tokenizer_json: ClassVar[bool] = True
 
-    def decoding_facts(self) -> DecodingFacts | None:
-        """Return the bytes of each id, or its text and the decoder; None where nothing was read of a decoder."""
-        added = [token.id for token in self.added]
+    @cached_property
+    def model(self) -> Model:
+        """What turns pieces into ids."""
+        data: Any = self.spec.model
+        return model_of(data, self.spec.name)
+
+    @cached_property
+    def is_byte_level(self) -> bool:
+        """Whether text is cut or joined as bytes, in GPT-2's alphabet."""
+        return any(isinstance(step, ByteLevel | ByteLevelDecoder) for step in (*self.spec.splitter, *self.spec.decoder))
+
+    @cached_property
+    def needs_start(self) -> bool:
+        """Whether a splitter asks if a piece is at the start of the text."""
+        return any(isinstance(step, Metaspace) and step.prepend_scheme == "first" for step in self.spec.splitter)
+
+    @cached_property
+    def cuts(self) -> CutPattern:
+        """The patterns by which splitters cut text before they write bytes as characters."""
+        return cut_pattern_of(self.spec.splitter)
+
+    @property
+    def file_notes(self) -> Sequence[str]:
+        """Notes on what the file asks for that is not done unasked."""
+        return self.spec.file_notes
+
+    def decoding_facts(self) -> DecodingFacts:
+        """Return the bytes of each id, or its text and the decoder."""
+        added = [token.id for token in self.spec.added]
         ids = [*self.model.ids.values(), *added]
         if self.decodes_context_free:
             return DecodingFacts(ids, added, self.bytes_of, DecodingSpec())
-        if self.parts is None:
-            return None
-        components = json.dumps({"decoder": self.parts.get("decoder")})
-        return DecodingFacts(ids, ids, lambda number: _utf8(self._texts[number]), DecodingSpec(components=components))
+        spec = DecodingSpec(steps=json.dumps(to_json(self.spec.decoder)))
+        return DecodingFacts(ids, ids, lambda number: _utf8(self._texts[number]), spec)
 
     def added_tokens(self) -> Sequence[AddedToken]:
         """Return the added tokens in the order of the file."""
-        return self.added
+        return self.spec.added
 
     @cached_property
     def special_tokens(self) -> Mapping[str, int]:
         """The ids of the special tokens."""
-        return {token.content: token.id for token in self.added if token.special}
+        return special_tokens_of(self.spec.added)
 
     @cached_property
     def shortcut(self) -> Shortcut | None:
         """Ranks and one pattern that give the same ids; None where they cannot express all of the tokenizer."""
-        normalizer = one_of(self.normalizer)
-        if self.pat_str is None:
-            return None
-        if not (normalizer is None or isinstance(normalizer, UnicodeForm)) or not self._finds_alike(normalizer):
+        cuts, form = self.cuts, self._form
+        if cuts.pat_str is None or (self.spec.normalizer and form is None) or not self._finds_alike():
             return None
         ranked = self.ranked
-        if ranked is None or (self.prefix_space and (self.unsafe or ranked.missing or ranked.whole_only or normalizer)):
+        if ranked is None or (cuts.prefix_space and (cuts.unsafe or ranked.missing or ranked.whole_only or form)):
             return None  # a prefix is for the beginning of a text, which the slow way for unsafe text does not know
         return shortcut_from_ranks(
-            self.pat_str,
+            cuts.pat_str,
             ranked,
-            {t.content: t.id for t in self.added},
-            unsafe=self.unsafe,
-            form=None if normalizer is None else normalizer.form,
-            prefix_space=self.prefix_space,
+            {t.content: t.id for t in self.spec.added},
+            unsafe=cuts.unsafe,
+            form=form,
+            prefix_space=cuts.prefix_space,
             hides_tokens=True,
         )
+
+    @property
+    def _form(self) -> Form | None:
+        """The normalization form into which text is brought, if that is all that the normalizer does."""
+        steps = self.spec.normalizer
+        return steps[0].form if len(steps) == 1 and isinstance(steps[0], UnicodeForm) else None
 
     @cached_property
     def ranked(self) -> Ranked | None:
         """The model as ranks; None where it is not byte-level BPE after patterns, or ranks cannot give its merges."""
-        if (self.pat_str is None and not self.row) or not isinstance(self.model, PairBpe) or not self.model.is_plain:
+        if not (self.cuts.pat_str or self.cuts.row) or not isinstance(self.model, PairBpe) or not self.model.is_plain:
             return None
         return self.model.ranks()
 
-    def _finds_alike(self, normalizer: UnicodeForm | None) -> bool:
+    def _finds_alike(self) -> bool:
         """Return whether searching the text as given for all added tokens at once finds the same ones."""
-        if any(t.single_word or t.lstrip or t.rstrip for t in self.added):
+        added = self.spec.added
+        if any(t.single_word or t.lstrip or t.rstrip for t in added):
             return False
-        later = [t.content for t in self.added if t.normalized]
+        later = [t.content for t in added if t.normalized]
         return not later or (
-            normalizer is None and are_apart([t.content for t in self.added if not t.normalized], later)
+            not self.spec.normalizer and are_apart([t.content for t in added if not t.normalized], later)
         )
 
     @property
     def max_id(self) -> int:
         """The largest id."""
-        return max((*self.model.ids.values(), *(token.id for token in self.added)), default=0)
+        return max((*self.model.ids.values(), *(token.id for token in self.spec.added)), default=0)
 
     @property
     def decodes_context_free(self) -> bool:
         """Whether an id decodes to the same bytes whatever ids are beside it."""
-        return isinstance(self.decoder, ByteLevelDecoder)
+        steps = self.spec.decoder
+        return len(steps) == 1 and isinstance(steps[0], ByteLevelDecoder)
 
     @property
     def has_template(self) -> bool:
         """Whether `finish` may add special tokens."""
-        return self.processor is not None
+        return self.spec.template is not None
 
     @property
     def trims_spans(self) -> bool:
         """Whether the post-processor takes spaces out of spans."""
-        return trims(self.processor)
+        return trims(self.spec.template or ())
 
     @cached_property
     def _finders(self) -> Callable[[frozenset[str]], tuple[AddedTokenFinder, AddedTokenFinder]]:
-        return lru_cache(maxsize=8)(lambda allowed: finders(self.added, self.added_texts, allowed))
+        return lru_cache(maxsize=8)(lambda allowed: finders(self.spec.added, self.added_texts, allowed))
 
     def normalized(self, text: str) -> str:
         """Return a text as the normalizer leaves it."""
         aligned = Aligned(text)
-        if self.normalizer is not None:
-            self.normalizer(aligned)
+        normalize(self.spec.normalizer, aligned)
         return aligned.text
 
     def segments(self, text: str, allowed: frozenset[str], spans: bool) -> list[Segment]:
@@ -164,8 +184,7 @@ class Pipeline(HasTwin, TextTokenizer):
             if number is not None:
                 out.append((segment, number))
                 continue
-            if self.normalizer is not None:
-                self.normalizer(segment)
+            normalize(self.spec.normalizer, segment)
             made += len(segment.text)
             whole.check(made)
             for first, last, inner in normalized.find(segment.text):
@@ -177,7 +196,7 @@ class Pipeline(HasTwin, TextTokenizer):
 
     def encode(self, text: str, allowed: frozenset[str]) -> list[int]:
         """Return the ids of a text; special tokens in `allowed` become their ids."""
-        if self.needs_start and (self.normalizer is not None or not isinstance(self.splitter, Metaspace)):
+        if self.needs_start and (self.spec.normalizer or len(self.spec.splitter) > 1):
             return self.encode_spans(text, allowed).ids.tolist()
         ids: list[int] = []
         for at, (segment, number) in enumerate(self.segments(text, allowed, spans=False)):
@@ -190,14 +209,14 @@ class Pipeline(HasTwin, TextTokenizer):
                 words = self._pattern.split(self.shortcut.with_prefix(segment.text))
                 ids += chain.from_iterable(map(self._word_cache.__getitem__, words))
             else:
-                for piece in self.splitter(segment) if self.splitter else (segment,):
+                for piece in pieces_of(self.spec.splitter, segment):
                     ids += self._cache[piece.text]
         return ids
 
     @cached_property
     def _pattern(self) -> PreTokenizer:
         """The one pattern by which text is cut, where there is a shortcut: it matches faster than splitters do."""
-        return PreTokenizer(self.pat_str or "")
+        return PreTokenizer(self.cuts.pat_str or "")
 
     @cached_property
     def _word_cache(self) -> BoundedCache[tuple[int, ...]]:
@@ -206,9 +225,9 @@ class Pipeline(HasTwin, TextTokenizer):
     @cached_property
     def _twin_of_segments(self) -> NativeText | None:
         """The native twin of all that follows a normalizer that is not native; None where more than that is not."""
-        if self.native is not None or self.normalizer is None or self.needs_start:
+        if self.native is not None or not self.spec.normalizer or self.needs_start:
             return None
-        return replace(self, normalizer=None, added=()).native
+        return Pipeline(self.spec._replace(normalizer=(), added=())).native
 
     def _encode_segment(self, text: str) -> list[int] | None:
         if self._twin_of_segments is not None:
@@ -231,7 +250,7 @@ class Pipeline(HasTwin, TextTokenizer):
                 spans += segment.span(0, len(segment.text))
                 blanks += blanks_of(segment.text)
                 continue
-            for piece in self.splitter(segment) if self.splitter else (segment,):
+            for piece in pieces_of(self.spec.splitter, segment):
                 for token in self.model.tokens(piece.text):
                     ids.append(token.id)
                     spans += piece.span(token.begin, token.end)
@@ -242,15 +261,14 @@ class Pipeline(HasTwin, TextTokenizer):
         """Return one text or a pair of texts after the post-processor, with its special tokens if `add` is true."""
         for number, tokens in enumerate(texts):
             tokens.set_type(number)
-        return joined(self.processor(texts, add) if self.processor is not None else texts)
+        return joined(processed(self.spec.template or (), texts, add))
 
     def split(self, text: str) -> list[str]:
         """Return the pieces of a text as they occur in it; joined, they are the text."""
         pieces: list[str] = []
         at = 0
         for segment, number in self.segments(text, frozenset(), spans=True):
-            parts = [segment] if number is not None or self.splitter is None else self.splitter(segment)
-            for part in parts:
+            for part in [segment] if number is not None else pieces_of(self.spec.splitter, segment):
                 end = part.span(0, len(part.text))[1]
                 if end > at:
                     pieces.append(text[at:end])
@@ -266,9 +284,9 @@ class Pipeline(HasTwin, TextTokenizer):
     @cached_property
     def added_texts(self) -> Mapping[int, str]:
         """The text by which each added token is found, by id; InputError where the normalizer makes too much."""
-        found, made = {t.id: t.content for t in self.added}, 0
+        found, made = {t.id: t.content for t in self.spec.added}, 0
         most = most_made_of(sum(map(len, found.values())))
-        for token in self.added:
+        for token in self.spec.added:
             if token.normalized:
                 found[token.id] = self.normalized(token.content)
                 made += len(found[token.id])
@@ -278,20 +296,21 @@ class Pipeline(HasTwin, TextTokenizer):
     @cached_property
     def _decoded_texts(self) -> Mapping[int, str]:
         """The text to which each added token decodes, by id."""
-        again = (token for token in self.added if token.was_normalized and not token.normalized)
+        again = (token for token in self.spec.added if token.was_normalized and not token.normalized)
         return {**self.added_texts, **{token.id: self.normalized(token.content) for token in again}}
 
     def bytes_of(self, number: int) -> bytes:
         """Return the bytes that an id decodes to by itself."""
-        return decoded([number], self._decoded_texts if number in self._decoded_texts else self._texts, self.decoder)
+        texts = self._decoded_texts if number in self._decoded_texts else self._texts
+        return decoded([number], texts, self.spec.decoder)
 
     def decode(self, ids: Sequence[int]) -> bytes:
         """Return the bytes of ids, special tokens included; UnknownTokenError for an id that the vocabulary lacks."""
-        return decoded(ids, self._texts, self.decoder)
+        return decoded(ids, self._texts, self.spec.decoder)
 
     def decode_stream(self) -> ByteDecoder:
         """Return a decoder of ids that come a few at a time."""
-        return decode_stream(self._texts, self.decoder)
+        return decode_stream(self._texts, self.spec.decoder)
 
     def parents(self, number: int) -> tuple[int, int] | None:
         """Return the two ids that merge into an id; None if none do, and for models that do not merge."""
@@ -317,28 +336,29 @@ class Pipeline(HasTwin, TextTokenizer):
 
     def token_kinds(self) -> dict[int, str]:
         """Return what the file calls its added tokens, by id: `special` or `added`."""
-        return {token.id: "special" if token.special else "added" for token in self.added}
+        return {token.id: "special" if token.special else "added" for token in self.spec.added}
 
     @property
     def single_pattern(self) -> str | None:
         """The regex that alone cuts text into pieces; None where something else affects the pieces."""
-        return None if self.prefix_space else self.pat_str
+        return None if self.cuts.prefix_space else self.cuts.pat_str
 
     def cutting_parts(self) -> list[tuple[str, object]]:
-        """Return the normalizer, where there is one, and the pre-tokenizer."""
-        parts: list[tuple[str, object]] = [] if self.normalizer is None else [("normalizer", self.normalizer)]
-        return [*parts, ("pre-tokenizer", self.splitter or "none, the model sees the text between added tokens whole")]
+        """Return the steps of the normalizer, where there is one, and those of the pre-tokenizer."""
+        parts: list[tuple[str, object]] = [("normalizer", self.spec.normalizer)] if self.spec.normalizer else []
+        whole = "none, the model sees the text between added tokens whole"
+        return [*parts, ("pre-tokenizer", self.spec.splitter or whole)]
 
     def why_no_ranks(self) -> list[str]:
         """Return what ranks and a pattern cannot express about the tokenizer."""
         if self.model.why_no_ranks:
             return [self.model.why_no_ranks]
         lost = []
-        if self.normalizer is not None and not isinstance(self.normalizer, UnicodeForm):
-            lost.append(f"its normalizer ({type(self.normalizer).__name__})")
-        if self.pat_str is None:
+        if self.spec.normalizer and self._form is None:
+            lost.append(f"its normalizer ({', '.join(type(step).__name__ for step in self.spec.normalizer)})")
+        if self.cuts.pat_str is None:
             lost.append("its pre-tokenizer, which is no single pattern that is known here")
-        if any(token.single_word or token.lstrip or token.rstrip for token in self.added):
+        if any(token.single_word or token.lstrip or token.rstrip for token in self.spec.added):
             lost.append("what its added tokens take with them (single_word, lstrip, rstrip)")
         if isinstance(self.model, PairBpe) and not self.model.is_plain:
             lost.append("the prefix or suffix of its tokens")
@@ -346,12 +366,29 @@ class Pipeline(HasTwin, TextTokenizer):
 
     @cached_property
     def _added_ids(self) -> frozenset[int]:
-        return frozenset(token.id for token in self.added)
+        return frozenset(token.id for token in self.spec.added)
 
     def token_bytes(self) -> Mapping[int, bytes]:
         """Return the bytes of every id; those of an added token are its text."""
-        found = {number: self.token_text(text) for number, text in self.model.texts().items()}
-        return found | {token.id: token.content.encode() for token in self.added}
+        bytes_of_text = _byte_level_text if self.is_byte_level else _bytes_of_text
+        found = {number: bytes_of_text(text) for number, text in self.model.texts().items()}
+        return found | {token.id: token.content.encode() for token in self.spec.added}
+
+
+def _byte_level_text(token: str) -> bytes:
+    """Return the bytes that the characters of a byte-level token stand for; for any other token, its UTF-8."""
+    data = bytes_of(token)
+    return token.encode() if data is None else data
+
+
+def _bytes_of_text(token: str) -> bytes:
+    """Return the bytes of a token: <0xE9> is a byte, and U+2581 a space."""
+    if len(token) == 6 and token.startswith("<0x") and token.endswith(">"):
+        try:
+            return bytes.fromhex(token[3:5])
+        except ValueError:
+            pass
+    return token.replace("\u2581", " ").encode()
 
 
 def _utf8(text: str) -> bytes:

@@ -1,33 +1,40 @@
 """The pre-tokenizers of a tokenizer.json, which cut normalized text into the pieces that the model sees one by one.
 
-Each cuts the pieces that the one before it left, and may change them. A pat_str, the only pre-tokenizer of tiktoken's
-encodings, is left to `pretokenizers/`.
+A function for each kind of step cuts one piece. A pat_str, the only pre-tokenizer of tiktoken's encodings, is left to
+`pretokenizers/`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
-from typing import Literal, NamedTuple, Protocol
+from typing import Any
 
 from tokcli.engine.bpe.byte_alphabet import to_byte_chars
-from tokcli.engine.pipeline import finders as matching
 from tokcli.engine.pipeline.aligned import Aligned, Span
-from tokcli.engine.pipeline.finders import Characters, Finder, OnigPattern
+from tokcli.engine.pipeline.finders import BEHAVIORS, compiled, find, matches
 from tokcli.engine.pipeline.normalizers import byte_changes
 from tokcli.engine.pretokenizers.known_patterns import GPT2
+from tokcli.engine.spec import splitters as spec
+from tokcli.engine.spec.patterns import LiteralText
+from tokcli.engine.spec.splitters import Splitter
 from tokcli.engine.unicode import classes
 from tokcli.engine.unicode.ranges import SPACE
 
-Behavior = Literal["Removed", "Isolated", "Contiguous", "MergedWithPrevious", "MergedWithNext"]
-PrependScheme = Literal["always", "first", "never"]
+
+def pieces_of(steps: Sequence[Splitter], text: Aligned) -> list[Aligned]:
+    """Return the pieces into which splitters cut a text, one after the other."""
+    pieces = [text]
+    for step in steps:
+        rule = _RULES[type(step)]
+        pieces = [part for piece in pieces for part in rule(step, piece)]
+        if len(steps) > _FEW:
+            text.check(sum(len(part.text) for part in pieces))
+    return pieces
 
 
-class Splitter(Protocol):
-    """Cuts a piece into smaller ones, and may change them."""
-
-    def __call__(self, piece: Aligned, /) -> list[Aligned]: ...
+_FEW = 4  # splitters: this many make a text at most 2**4 times as long
 
 
 def cut(piece: Aligned, spans: Iterable[Span]) -> list[Aligned]:
@@ -38,118 +45,66 @@ def cut(piece: Aligned, spans: Iterable[Span]) -> list[Aligned]:
     return [piece.part(begin, end) for begin, end in spans if begin < end]
 
 
-_FEW = 4  # splitters: this many make a text at most 2**4 times as long
+def _split(step: spec.Split, piece: Aligned) -> list[Aligned]:
+    found = matches(step.pattern, piece.text)
+    if step.invert:
+        found = ((begin, end, not is_match) for begin, end, is_match in found)
+    return cut(piece, BEHAVIORS[step.behavior](found))
 
 
-class SplitterSequence(NamedTuple):
-    """Applies splitters one after the other, each to the pieces that the previous one left."""
-
-    splitters: tuple[Splitter, ...]
-
-    def __call__(self, piece: Aligned) -> list[Aligned]:
-        pieces = [piece]
-        for splitter in self.splitters:
-            pieces = [part for whole in pieces for part in splitter(whole)]
-            if len(self.splitters) > _FEW:
-                piece.check(sum(len(part.text) for part in pieces))
-        return pieces
-
-
-class Split(NamedTuple):
-    """Cuts at the matches of a pattern or, with `invert`, at the text between them."""
-
-    finder: Finder
-    behavior: Behavior
-    invert: bool = False
-
-    def __call__(self, piece: Aligned) -> list[Aligned]:
-        found = matching.matches(self.finder, piece.text)
-        if self.invert:
-            found = ((begin, end, not is_match) for begin, end, is_match in found)
-        return cut(piece, matching.BEHAVIORS[self.behavior](found))
-
-
-def at_class(name: classes.Class, behavior: Behavior) -> Split:
-    """Return the splitter that cuts at every character of a class."""
-    return Split(Characters(name), behavior)
-
-
-def bert() -> SplitterSequence:
-    """Return BERT's pre-tokenizer: it drops white space and isolates each character of punctuation."""
-    return SplitterSequence((at_class("SPACE", "Removed"), at_class("PUNCTUATION", "Isolated")))
-
-
-class Words:
-    """Cuts into runs of word characters and runs of others, without white space (Rust's `\\w+|[^\\w\\s]+`)."""
-
-    def __call__(self, piece: Aligned) -> list[Aligned]:
-        return cut(piece, (match.span() for match in _words().finditer(piece.text)))
+def _words(_: spec.Words, piece: Aligned) -> list[Aligned]:
+    return cut(piece, (match.span() for match in _word_pattern().finditer(piece.text)))
 
 
 @lru_cache(maxsize=1)
-def _words() -> re.Pattern[str]:
+def _word_pattern() -> re.Pattern[str]:
     word = classes.members("WORD")
     return re.compile(f"[{word}]+|[^{word}{SPACE}]+")
 
 
-class ByteLevel(NamedTuple):
-    """Cuts by GPT-2's pattern, unless `use_regex` is off, and turns bytes into the characters of GPT-2's alphabet."""
-
-    add_prefix_space: bool
-    use_regex: bool
-
-    def __call__(self, piece: Aligned) -> list[Aligned]:
-        if self.add_prefix_space and not piece.text.startswith(" "):
-            piece.prepend(" ")
-        pieces = cut(piece, _GPT2.find(piece.text)) if self.use_regex else [piece]
-        for part in pieces:
-            part.rewrite(to_byte_chars, lambda text: list(byte_changes(text)))
-        return pieces
+def _byte_level(step: spec.ByteLevel, piece: Aligned) -> list[Aligned]:
+    if step.add_prefix_space and not piece.text.startswith(" "):
+        piece.prepend(" ")
+    pieces = cut(piece, compiled(GPT2).find(piece.text)) if step.use_regex else [piece]
+    for part in pieces:
+        part.rewrite(to_byte_chars, lambda text: list(byte_changes(text)))
+    return pieces
 
 
-_GPT2 = OnigPattern(GPT2)
+def _metaspace(step: spec.Metaspace, piece: Aligned) -> list[Aligned]:
+    if piece.spans is None:
+        piece.text = piece.text.replace(" ", step.replacement)
+    else:
+        piece.substitute(find(LiteralText(" "), piece.text), step.replacement)
+    wanted = step.prepend_scheme == "always" or (step.prepend_scheme == "first" and piece.start == 0)
+    if wanted and not piece.text.startswith(step.replacement):
+        piece.prepend(step.replacement)
+    if not step.split:
+        return [piece]
+    return cut(piece, BEHAVIORS["MergedWithNext"](matches(LiteralText(step.replacement), piece.text)))
 
 
-class Metaspace(NamedTuple):
-    """Makes spaces visible, puts one before the text, and cuts before each of them, as SentencePiece does."""
-
-    replacement: str
-    prepend_scheme: PrependScheme
-    split: bool
-
-    def __call__(self, piece: Aligned) -> list[Aligned]:
-        if piece.spans is None:
-            piece.text = piece.text.replace(" ", self.replacement)
-        else:
-            piece.substitute(matching.LiteralText(" ").find(piece.text), self.replacement)
-        wanted = self.prepend_scheme == "always" or (self.prepend_scheme == "first" and piece.start == 0)
-        if wanted and not piece.text.startswith(self.replacement):
-            piece.prepend(self.replacement)
-        if not self.split:
-            return [piece]
-        found = matching.matches(matching.LiteralText(self.replacement), piece.text)
-        return cut(piece, matching.BEHAVIORS["MergedWithNext"](found))
+def _fixed_length(step: spec.FixedLength, piece: Aligned) -> list[Aligned]:
+    size = len(piece.text)
+    return cut(piece, ((at, min(at + step.length, size)) for at in range(0, size, step.length)))
 
 
-class FixedLength(NamedTuple):
-    """Cuts into pieces of `length` characters."""
+def _scripts(_: spec.UnicodeScripts, piece: Aligned) -> list[Aligned]:
+    cuts: list[int] = []  # text before the first is lost, as in the library
+    last: str | None = None
+    for at, char in enumerate(piece.text):
+        script = classes.script(char)
+        if script is not None and script != last:
+            cuts.append(at)
+            last = script
+    return cut(piece, zip(cuts, [*cuts[1:], len(piece.text)], strict=False))
 
-    length: int
 
-    def __call__(self, piece: Aligned) -> list[Aligned]:
-        size = len(piece.text)
-        return cut(piece, ((at, min(at + self.length, size)) for at in range(0, size, self.length)))
-
-
-class UnicodeScripts:
-    """Cuts where the script changes; Han and the kana are one script, and a space never changes the script."""
-
-    def __call__(self, piece: Aligned) -> list[Aligned]:
-        cuts: list[int] = []  # text before the first is lost, as in the library
-        last: str | None = None
-        for at, char in enumerate(piece.text):
-            script = classes.script(char)
-            if script is not None and script != last:
-                cuts.append(at)
-                last = script
-        return cut(piece, zip(cuts, [*cuts[1:], len(piece.text)], strict=False))
+_RULES: dict[type, Callable[[Any, Aligned], list[Aligned]]] = {
+    spec.Split: _split,
+    spec.Words: _words,
+    spec.ByteLevel: _byte_level,
+    spec.Metaspace: _metaspace,
+    spec.FixedLength: _fixed_length,
+    spec.UnicodeScripts: _scripts,
+}

@@ -2,105 +2,73 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from copy import copy
-from typing import Literal, NamedTuple, Protocol
+from typing import Any
 
+from tokcli.engine.spec.templates import (
+    BertProcessing,
+    PostProcessor,
+    Roberta,
+    Template,
+    TemplateText,
+    TemplateToken,
+    TrimOffsets,
+)
 from tokcli.engine.tokens import Tokens, added, joined, trimmed_spans
 
 
-class PostProcessor(Protocol):
-    """A callable that changes one text or a pair of texts, and adds special tokens if `add` is true."""
+def processed(steps: Iterable[PostProcessor], texts: list[Tokens], add: bool) -> list[Tokens]:
+    """Return one text or a pair of texts after post-processors, which add special tokens if `add` is true."""
+    for step in steps:
+        texts = _RULES[type(step)](step, texts, add)
+    return texts
 
-    def __call__(self, texts: list[Tokens], add: bool, /) -> list[Tokens]: ...
+
+def _template(step: Template, texts: list[Tokens], add: bool) -> list[Tokens]:
+    out = []
+    for part in step.single if len(texts) == 1 else step.pair:
+        if isinstance(part, TemplateToken):
+            if add:
+                out.append(added(part.ids, part.type_id))
+        elif part.number < len(texts):
+            tokens = copy(texts[part.number])  # a template may have the same text twice, with different types
+            tokens.set_type(part.type_id)
+            out.append(tokens)
+    return out
 
 
-class ProcessorSequence(NamedTuple):
-    """Applies post-processors one after the other."""
+def _trim(step: TrimOffsets, texts: list[Tokens], _: bool) -> list[Tokens]:
+    for tokens in texts:
+        if tokens.spans is not None and tokens.blanks is not None:
+            keeps_first = step.add_prefix_space and tokens.begins
+            tokens.spans = trimmed_spans(tokens.spans, tokens.blanks, keeps_first=keeps_first)
+    return texts
 
-    processors: tuple[PostProcessor, ...]
 
-    def __call__(self, texts: list[Tokens], add: bool) -> list[Tokens]:
-        for processor in self.processors:
-            texts = processor(texts, add)
+def _roberta(step: Roberta, texts: list[Tokens], add: bool) -> list[Tokens]:
+    if step.trim is not None:
+        texts = _trim(step.trim, texts, add)
+    out = []
+    for number, tokens in enumerate(texts):
+        tokens.set_type(0)
+        first = step.sep if number else step.cls
+        out.append(_enclosed(first, tokens, step.sep, 0) if add else tokens)
+    return out
+
+
+def _bert(step: BertProcessing, texts: list[Tokens], add: bool) -> list[Tokens]:
+    if not add:
         return texts
+    return [_enclosed(None if n else step.cls, tokens, step.sep, int(n > 0)) for n, tokens in enumerate(texts)]
 
 
-class TemplateToken(NamedTuple):
-    """A special token of a template, which may have several ids."""
-
-    ids: tuple[int, ...]
-    texts: tuple[str, ...]
-    type_id: int
-
-
-class TemplateText(NamedTuple):
-    """The first text (0) or the second one (1) in a template."""
-
-    number: Literal[0, 1]
-    type_id: int
-
-
-class Template(NamedTuple):
-    """Puts special tokens and texts in the order of a template: one for a single text, another for a pair."""
-
-    single: tuple[TemplateToken | TemplateText, ...]
-    pair: tuple[TemplateToken | TemplateText, ...]
-
-    def __call__(self, texts: list[Tokens], add: bool) -> list[Tokens]:
-        out = []
-        for part in self.single if len(texts) == 1 else self.pair:
-            if isinstance(part, TemplateToken):
-                if add:
-                    out.append(added(part.ids, part.type_id))
-            elif part.number < len(texts):
-                tokens = copy(texts[part.number])  # a template may have the same text twice, with different types
-                tokens.set_type(part.type_id)
-                out.append(tokens)
-        return out
-
-
-class TrimOffsets(NamedTuple):
-    """Trims the spaces at the ends of a token from its offsets (ByteLevel)."""
-
-    add_prefix_space: bool
-
-    def __call__(self, texts: list[Tokens], add: bool) -> list[Tokens]:
-        del add
-        for tokens in texts:
-            if tokens.spans is not None and tokens.blanks is not None:
-                keeps_first = self.add_prefix_space and tokens.begins
-                tokens.spans = trimmed_spans(tokens.spans, tokens.blanks, keeps_first=keeps_first)
-        return texts
-
-
-class Roberta(NamedTuple):
-    """Makes `<s> A </s>` or `<s> A </s> </s> B </s>`, all of one type."""
-
-    sep: tuple[str, int]
-    cls: tuple[str, int]
-    trim: TrimOffsets | None
-
-    def __call__(self, texts: list[Tokens], add: bool) -> list[Tokens]:
-        if self.trim is not None:
-            texts = self.trim(texts, add)
-        out = []
-        for number, tokens in enumerate(texts):
-            tokens.set_type(0)
-            first = self.sep if number else self.cls
-            out.append(_enclosed(first, tokens, self.sep, 0) if add else tokens)
-        return out
-
-
-class BertProcessing(NamedTuple):
-    """Makes `[CLS] A [SEP]` or `[CLS] A [SEP] B [SEP]`."""
-
-    sep: tuple[str, int]
-    cls: tuple[str, int]
-
-    def __call__(self, texts: list[Tokens], add: bool) -> list[Tokens]:
-        if not add:
-            return texts
-        return [_enclosed(None if n else self.cls, tokens, self.sep, int(n > 0)) for n, tokens in enumerate(texts)]
+_RULES: dict[type, Callable[[Any, list[Tokens], bool], list[Tokens]]] = {
+    Template: _template,
+    TrimOffsets: _trim,
+    Roberta: _roberta,
+    BertProcessing: _bert,
+}
 
 
 def _enclosed(first: tuple[str, int] | None, tokens: Tokens, last: tuple[str, int], type_id: int) -> Tokens:
@@ -111,30 +79,27 @@ def _enclosed(first: tuple[str, int] | None, tokens: Tokens, last: tuple[str, in
     return joined(parts)
 
 
-def trims(processor: PostProcessor | None) -> bool:
-    """Return whether a post-processor trims offsets."""
-    if isinstance(processor, ProcessorSequence):
-        return any(map(trims, processor.processors))
-    return isinstance(processor, TrimOffsets) or (isinstance(processor, Roberta) and processor.trim is not None)
+def trims(steps: Iterable[PostProcessor]) -> bool:
+    """Return whether post-processors trim offsets."""
+    return any(isinstance(step, TrimOffsets) or (isinstance(step, Roberta) and step.trim is not None) for step in steps)
 
 
-def copies(processor: PostProcessor | None) -> int:
-    """Return how often a post-processor takes a single text."""
-    return 1 if processor is None else len(joined(processor([Tokens([0])], False)).ids)
+def copies(steps: Iterable[PostProcessor]) -> int:
+    """Return how often post-processors take a single text."""
+    return len(joined(processed(steps, [Tokens([0])], False)).ids)
 
 
-def growth(processor: PostProcessor) -> tuple[int, int]:
-    """Return the most that a post-processor makes of any text: the number of its copies, and of the ids added."""
-    copies, more = 1, 4  # of Roberta and BertProcessing: a token before each of two texts and after it
-    if isinstance(processor, Template):
-        templates = processor.single, processor.pair
-        numbers = [[part.number for part in parts if isinstance(part, TemplateText)] for parts in templates]
-        copies = max(1, *(found.count(number) for found in numbers for number in (0, 1)))
-        more = max(sum(len(part.ids) for part in parts if isinstance(part, TemplateToken)) for parts in templates)
-    elif isinstance(processor, ProcessorSequence):
-        copies, more = 1, 0
-        for times, ids in map(growth, processor.processors):
-            copies, more = min(copies * times, _MANY), min(more * times + ids, _MANY)
+def growth(steps: Iterable[PostProcessor]) -> tuple[int, int]:
+    """Return the most that post-processors make of any text: the number of its copies, and of the ids added."""
+    copies, more = 1, 0
+    for step in steps:
+        times, ids = 1, 4  # of Roberta and BertProcessing: a token before each of two texts and after it
+        if isinstance(step, Template):
+            templates = step.single, step.pair
+            numbers = [[part.number for part in parts if isinstance(part, TemplateText)] for parts in templates]
+            times = max(1, *(found.count(number) for found in numbers for number in (0, 1)))
+            ids = max(sum(len(part.ids) for part in parts if isinstance(part, TemplateToken)) for parts in templates)
+        copies, more = min(copies * times, _MANY), min(more * times + ids, _MANY)
     return copies, more
 
 

@@ -24,9 +24,19 @@ def _of_llama(spec: TokenizerSpec) -> TextTokenizer:
     return rules_of_llama(spec)
 
 
+def _of_pipeline(spec: TokenizerSpec) -> TextTokenizer:
+    from tokcli.engine.bindings.pipelines import rules_of_pipeline
+
+    return rules_of_pipeline(spec)
+
+
 _MAKERS: dict[type, Callable[[TokenizerSpec], TextTokenizer]] = {
     models.NumberedPairs: _of_minbpe,
     models.LlamaModel: _of_llama,
+    models.Pairs: _of_pipeline,
+    models.Unigram: _of_pipeline,
+    models.WordPiece: _of_pipeline,
+    models.WordLevel: _of_pipeline,
 }
 
 

@@ -19,7 +19,7 @@ from tokcli.engine.llama_cpp.llama_cpp import LlamaCpp
 from tokcli.engine.llama_cpp.string_bpe import WordsByMerges
 from tokcli.engine.llama_cpp.ugm import LlamaUnigram
 from tokcli.engine.minbpe.model import MinBpe
-from tokcli.engine.pipeline.models import Unigram
+from tokcli.engine.pipeline.models import BestTokens
 from tokcli.engine.pipeline.pipeline import Pipeline
 from tokcli.engine.sampling.dropout import Dropout
 from tokcli.engine.sampling.lattices import PathScores
@@ -121,11 +121,11 @@ class DroppedPairs(PairBpe):
     """A tokenizer.json's BPE whose merges are skipped at random."""
 
     def __init__(self, base: PairBpe, dropout: Dropout) -> None:
-        vars(self).update(vars(base), ignore_merges=False, _word_pattern=None, dropout=dropout)
+        vars(self).update(vars(base), ignore_merges=False, _word_pattern=None)
+        self._dropout = dropout
 
     def _word(self, piece: str) -> list[tuple[int, int]]:
-        dropout: Dropout = vars(self)["dropout"]
-        return merge(self._parts(piece), self._table, merge_all=dropout.merge_again)
+        return merge(self._parts(piece), self._table, merge_all=self._dropout.merge_again)
 
 
 class DroppedMinBpe(MinBpe):
@@ -190,12 +190,16 @@ _WITH_DROPOUT: dict[type, Callable[[Any, Dropout], object]] = {
 # --- paths -----------------------------------------------------------------------------------------------------------
 
 
-class ChosenUnigram(Unigram):
+class ChosenTokens(BestTokens):
     """A tokenizer.json's Unigram that takes chosen paths."""
 
-    def __init__(self, base: Unigram, choose: ChoosePath) -> None:
-        by = PathScores(base.path_scores, base.beginnings, base.unknown_score)
-        vars(self).update(vars(base), path=lambda piece: choose(piece, by))
+    def __init__(self, base: BestTokens, choose: ChoosePath) -> None:
+        self._choose, self._by = choose, PathScores(base.path_scores, base.beginnings, base.unknown_score)
+        vars(self).update(vars(base))
+
+    def path(self, piece: str) -> Path:
+        """Return the path that is chosen."""
+        return self._choose(piece, self._by)
 
 
 class ChosenSegmenter(UnigramSegmenter):
@@ -225,7 +229,7 @@ class ChosenLlamaUnigram(LlamaUnigram):
 
 
 _WITH_PATHS: dict[type, Callable[[Any, ChoosePath], object]] = {
-    Unigram: ChosenUnigram,
+    BestTokens: ChosenTokens,
     UnigramSegmenter: ChosenSegmenter,
     LlamaUnigram: ChosenLlamaUnigram,
 }

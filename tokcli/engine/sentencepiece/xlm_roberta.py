@@ -15,9 +15,10 @@ from typing import ClassVar
 from tokcli.engine.bpe.bpe import MergeOrder, ModelKind
 from tokcli.engine.native_models.cut_text import CutText
 from tokcli.engine.native_models.twins import HasTwin
-from tokcli.engine.pipeline.processors import Roberta
+from tokcli.engine.pipeline.processors import processed
 from tokcli.engine.sentencepiece.model import SentencePiece
 from tokcli.engine.spec.added_token import AddedToken
+from tokcli.engine.spec.templates import Roberta
 from tokcli.engine.stream.decoding import ByteDecoder
 from tokcli.engine.stream.decoding_facts import DecodingFacts
 from tokcli.engine.stream.token_cuts import TokenCuts
@@ -29,7 +30,7 @@ from tokcli.errors import UnknownTokenError
 _FIRST = {"<s>": 0, "<pad>": 1, "</s>": 2, "<unk>": 3}
 _MASK = "<mask>"
 _SHIFT = 1
-_TEMPLATE = Roberta(("</s>", 2), ("<s>", 0), None)
+_TEMPLATE = (Roberta(("</s>", 2), ("<s>", 0), None),)
 
 
 @dataclass(frozen=True)
@@ -118,7 +119,7 @@ class XlmRoberta(HasTwin, TextTokenizer):
 
     def finish(self, texts: list[Tokens], add: bool) -> Tokens:
         """Return `<s> A </s>`, or `<s> A </s> </s> B </s>`, with `add`; else the texts in a row."""
-        return joined(_TEMPLATE(texts, add))
+        return joined(processed(_TEMPLATE, texts, add))
 
     def split(self, text: str) -> list[str]:
         """Return the words of a text as they occur in it."""

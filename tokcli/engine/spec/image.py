@@ -35,15 +35,15 @@ class DecodingSpec(NamedTuple):
 
     `drops_space` are the spaces that the text loses at its beginning, but for those of the ids `keeps_space`; behind an
     id of `begins_anew` there is another beginning. `cleans_spaces` drops the spaces before English punctuation, as
-    llama.cpp does. `components` is the JSON of a tokenizer.json's decoder, which takes the texts of ids and does all of
-    it; "" where there is none.
+    llama.cpp does. `steps` is the JSON of a tokenizer.json's decoders, which take the texts of ids and do all of it; ""
+    where there are none.
     """
 
     drops_space: DropsSpace = "no"
     keeps_space: tuple[int, ...] = ()
     begins_anew: tuple[int, ...] = ()
     cleans_spaces: bool = False
-    components: str = ""
+    steps: str = ""
 
 
 SPECIAL, LSTRIP, RSTRIP, SPELLED = 1, 2, 4, 8  # flags of added tokens; the last: it decodes to its text

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple, TypeAlias
 
 BYTES = 256  # lower ids of numbered pairs are bytes
+PairMerges: TypeAlias = Mapping[int, tuple[int, int]]  # left << 32 | right -> (rank, id of both together)
 LlamaKind = Literal["llama", "gpt2", "bert", "t5", "rwkv", "plamo2"]
 # A token of a GGUF file has one of these kinds or several (llama.cpp, llama_token_attr).
 NORMAL, CONTROL, USER_DEFINED, UNKNOWN, UNUSED, BYTE = 1, 2, 4, 8, 16, 32
@@ -29,6 +30,50 @@ class NumberedPairs(NamedTuple):
     pairs: Sequence[tuple[int, int]]
 
 
+class Pairs(NamedTuple):
+    """Merges pairs of tokens that are texts, by a list, with the settings of Hugging Face's model BPE.
+
+    With `ignore_merges` a piece that is a token is not merged. `prefix` is before every character of a piece but the
+    first, `suffix` after the last.
+    """
+
+    ids: Mapping[str, int]
+    merges: PairMerges
+    unk_token: str | None = None
+    fuse_unk: bool = False
+    byte_fallback: bool = False
+    ignore_merges: bool = False
+    prefix: str = ""
+    suffix: str = ""
+
+
+class Unigram(NamedTuple):
+    """Takes the tokens with the highest total score; `pieces` has the text and the score of each id, in order."""
+
+    pieces: Sequence[tuple[str, float]]
+    unk_id: int | None
+    byte_fallback: bool = False
+
+
+class WordPiece(NamedTuple):
+    """Takes the longest token at each place of a piece; tokens after the first have a prefix.
+
+    A piece that tokens do not cover, or that has more than `max_chars` characters, is unknown.
+    """
+
+    ids: Mapping[str, int]
+    unk_token: str
+    prefix: str
+    max_chars: int
+
+
+class WordLevel(NamedTuple):
+    """Makes one token of each piece, which is unknown if it is none."""
+
+    ids: Mapping[str, int]
+    unk_token: str
+
+
 class LlamaModel(NamedTuple):
     """Finds tokens as llama.cpp does for vocabularies of this `kind`: by scores, merges, or the longest match.
 
@@ -48,3 +93,7 @@ class LlamaModel(NamedTuple):
     shows_spaces: bool = True
     ignore_merges: bool = False
     lines_whole: bool = False
+
+
+TokenizerJsonModel: TypeAlias = Pairs | Unigram | WordPiece | WordLevel
+Model: TypeAlias = Ranks | NumberedPairs | LlamaModel | TokenizerJsonModel

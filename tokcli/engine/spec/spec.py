@@ -14,6 +14,8 @@ class TokenizerSpec(NamedTuple):
     `splitter` cut it into pieces, and `model` turns pieces into ids. `template` says which ids go around those of a
     text, and `decoder` how ids become text. `name` is what messages call the vocabulary. `file_notes` say what the file
     asks for that is not done unasked; each continues a sentence with the file's name.
+
+    Which types each stage may have is in the modules of this folder.
     """
 
     model: Any
@@ -21,6 +23,6 @@ class TokenizerSpec(NamedTuple):
     normalizer: tuple[Any, ...] = ()
     splitter: tuple[Any, ...] = ()
     template: Any = None
-    decoder: Any = None
+    decoder: Any = ()
     name: str = "the vocabulary"
     file_notes: tuple[str, ...] = ()

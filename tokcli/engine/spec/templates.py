@@ -1,8 +1,51 @@
-"""The templates of a `TokenizerSpec`: which ids go around those of a text, or of a pair of texts."""
+"""The steps by which a `TokenizerSpec` adds special tokens to texts, and trims spaces from offsets."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
+
+
+class TemplateToken(NamedTuple):
+    """A special token of a template, which may have several ids."""
+
+    ids: tuple[int, ...]
+    texts: tuple[str, ...]
+    type_id: int
+
+
+class TemplateText(NamedTuple):
+    """The first text (0) or the second one (1) in a template."""
+
+    number: Literal[0, 1]
+    type_id: int
+
+
+class Template(NamedTuple):
+    """Puts special tokens and texts in the order of a template: one for a single text, another for a pair."""
+
+    single: tuple[TemplateToken | TemplateText, ...]
+    pair: tuple[TemplateToken | TemplateText, ...]
+
+
+class TrimOffsets(NamedTuple):
+    """Trims the spaces at the ends of a token from its offsets (ByteLevel)."""
+
+    add_prefix_space: bool
+
+
+class Roberta(NamedTuple):
+    """Makes `<s> A </s>` or `<s> A </s> </s> B </s>`, all of one type."""
+
+    sep: tuple[str, int]
+    cls: tuple[str, int]
+    trim: TrimOffsets | None
+
+
+class BertProcessing(NamedTuple):
+    """Makes `[CLS] A [SEP]` or `[CLS] A [SEP] B [SEP]`."""
+
+    sep: tuple[str, int]
+    cls: tuple[str, int]
 
 
 class Around(NamedTuple):
@@ -17,3 +60,6 @@ class Around(NamedTuple):
     first_after: tuple[int, ...] = ()
     second_before: tuple[int, ...] = ()
     types: bool = False
+
+
+PostProcessor: TypeAlias = Template | TrimOffsets | Roberta | BertProcessing | Around

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from tokcli.engine.bpe.byte_alphabet import BYTE_OF
-from tokcli.engine.pipeline.pipeline import Pipeline
 from tokcli.engine.pretokenizers.known_patterns import QWEN2
+from tokcli.engine.spec.spec import TokenizerSpec
 from tokcli.formats.gpt2 import SPECIAL, merges_in
 from tokcli.formats.huggingface.reader import parse_huggingface, read_tokenizer
 from tokcli.formats.limits import MAX_NUMBER_DIGITS
@@ -41,7 +41,7 @@ _BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": F
 Named = tuple[bytes, str]  # the contents of a file, and its name for messages
 
 
-def read_configured_pair(vocab: Named, merges: Named, config: Named) -> Pipeline | None:
+def read_configured_pair(vocab: Named, merges: Named, config: Named) -> TokenizerSpec | None:
     """Return the tokenizer of a pair by the class that its configuration names; None if its rules are GPT-2's.
 
     GPT-2's rules have no added tokens that the vocabulary lacks, or that take the white space or end of a word beside

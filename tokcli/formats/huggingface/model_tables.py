@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NoReturn
 
-from tokcli.engine.bpe.pairs import SHIFT, MergeList, PairBpe, PairMerges
-from tokcli.engine.pipeline.models import Model, Unigram, WordLevel, WordPiece
+from tokcli.engine.bpe.pairs import SHIFT, MergeList
+from tokcli.engine.spec.models import PairMerges, Pairs, TokenizerJsonModel, Unigram, WordLevel, WordPiece
 from tokcli.formats.limits import MAX_AFFIX_CHARS, MAX_MERGES, MAX_RANK, MAX_TOKEN_BYTES, MAX_TOKENS
 from tokcli.formats.refusals import shown_text
 from tokcli.formats.strict_json import JsonNode, check_ids
@@ -14,7 +14,7 @@ from tokcli.formats.strict_json import JsonNode, check_ids
 _MAX_SCORE = 1e300  # sums of many scores stay finite
 
 
-def read_model(node: JsonNode) -> Model:
+def read_model(node: JsonNode) -> TokenizerJsonModel:
     """Return the model that an object describes; the type of a model in an old file follows from its members."""
     named = node.member("type")
     kind = named.value
@@ -25,7 +25,7 @@ def read_model(node: JsonNode) -> Model:
             kind = "Unigram"
         else:
             kind = "WordPiece" if node.has("continuing_subword_prefix") else "WordLevel"
-    readers: dict[str, Callable[[JsonNode], Model]] = {
+    readers: dict[str, Callable[[JsonNode], TokenizerJsonModel]] = {
         "BPE": _read_bpe,
         "WordPiece": _read_wordpiece,
         "WordLevel": _read_wordlevel,
@@ -39,13 +39,13 @@ def _ids(node: JsonNode) -> dict[str, int]:
     return check_ids(node.value, f"{node.file}: {node.path}")
 
 
-def _read_bpe(node: JsonNode) -> PairBpe:
+def _read_bpe(node: JsonNode) -> Pairs:
     ids = _ids(node.member("vocab"))
     prefix, suffix = (_affix(node.nullable(name)) for name in ("continuing_subword_prefix", "end_of_word_suffix"))
     unk, dropout = node.member("unk_token"), node.member("dropout")
     if dropout.value is not None and not (type(dropout.value) in (int, float) and 0 <= dropout.value <= 1):
         dropout.fail("expected a number from 0 to 1")
-    return PairBpe(
+    return Pairs(
         ids=ids,
         merges=read_merges(node.member("merges"), ids, len(prefix)),
         unk_token=None if unk.value is None else unk.text(),
@@ -54,7 +54,6 @@ def _read_bpe(node: JsonNode) -> PairBpe:
         ignore_merges=node.nullable("ignore_merges").flag(False),
         prefix=prefix,
         suffix=suffix,
-        name=node.file,
     )
 
 

@@ -6,35 +6,32 @@ applied (see batching.py), and neither is dropout, which is about training.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tokcli.engine.base.arguments import MAX_ID
-from tokcli.engine.bindings import pipelines  # noqa: F401 (makes the native twin)
-from tokcli.engine.bpe.byte_alphabet import bytes_of
-from tokcli.engine.pipeline.added_tokens import AddedToken
-from tokcli.engine.pipeline.models import Model, Unigram
-from tokcli.engine.pipeline.pipeline import Pipeline
 from tokcli.engine.pipeline.processors import copies
+from tokcli.engine.spec.added_token import AddedToken
+from tokcli.engine.spec.models import TokenizerJsonModel, Unigram
+from tokcli.engine.spec.spec import TokenizerSpec
 from tokcli.formats.huggingface.batching import batching_notes, dropout_notes
-from tokcli.formats.huggingface.components import asks_for_start, read_normalizer, read_pre_tokenizer, read_processor
-from tokcli.formats.huggingface.cut_pattern import CutPattern, cut_pattern_of
+from tokcli.formats.huggingface.components import read_normalizer, read_pre_tokenizer, read_processor
 from tokcli.formats.huggingface.decoders import decoder_of
 from tokcli.formats.huggingface.model_tables import read_model
 from tokcli.formats.limits import MAX_NORMALIZED, MAX_PARTS, MAX_TOKEN_BYTES
 from tokcli.formats.strict_json import JsonNode, parse_json_strictly, serde_float
 
-COMPONENTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")  # all but the model and the added tokens
+_COMPONENTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")  # all but the model and the added tokens
 _ROLES = "role_to_token"  # of tokenizers 1.0: which token ends texts, begins or pads them
-_MEMBERS = frozenset({"version", "truncation", "padding", "added_tokens", "model", _ROLES, *COMPONENTS})
+_MEMBERS = frozenset({"version", "truncation", "padding", "added_tokens", "model", _ROLES, *_COMPONENTS})
 
 
-def parse_huggingface(data: bytes, name: str) -> Pipeline:
+def parse_huggingface(data: bytes, name: str) -> TokenizerSpec:
     """Return the tokenizer in a tokenizer.json; a VocabularyError names the file and the member."""
     return read_tokenizer(JsonNode(parse_json_strictly(data, name, serde_float), name))
 
 
-def read_tokenizer(top: JsonNode) -> Pipeline:
+def read_tokenizer(top: JsonNode) -> TokenizerSpec:
     """Return the tokenizer that the members of a tokenizer.json describe."""
     members = top.expect(dict)
     if "version" in members and members["version"] != "1.0":
@@ -52,39 +49,23 @@ def read_tokenizer(top: JsonNode) -> Pipeline:
     return read_components(top, model, added, notes)
 
 
-def read_components(top: JsonNode, model: Model, added: Sequence[AddedToken], notes: Sequence[str] = ()) -> Pipeline:
+def read_components(
+    top: JsonNode, model: TokenizerJsonModel, added: Sequence[AddedToken], notes: Sequence[str] = ()
+) -> TokenizerSpec:
     """Return the tokenizer made of a model, its added tokens, and the other components that an object describes."""
-    parts_of = {name: _parts(top.member(name).value) for name in COMPONENTS}
+    parts_of = {name: _parts(top.member(name).value) for name in _COMPONENTS}
     if (number := sum(parts_of.values())) > MAX_PARTS:
         top.fail(f"{number} components; at most {MAX_PARTS} are read")
     normalized = sum(token.normalized for token in added)
     if (number := parts_of["normalizer"]) * normalized > MAX_NORMALIZED:
         top.member("normalizer").fail(f"{number} normalizers for {normalized} added tokens, which are too many")
-    pre_tokenizer, decoder = top.member("pre_tokenizer"), decoder_of(top)
-    splitter = None if pre_tokenizer.value is None else read_pre_tokenizer(pre_tokenizer)
-    cuts = CutPattern() if splitter is None else cut_pattern_of(pre_tokenizer.value, splitter)
-    is_byte_level = "ByteLevel" in _types(pre_tokenizer.value) | _types(top.value.get("decoder"))
-    processor = read_processor(top.member("post_processor")) if top.has("post_processor") else None
-    if copies(processor) > 1:
+    decoder = decoder_of(top)
+    splitter = read_pre_tokenizer(top.member("pre_tokenizer")) if top.has("pre_tokenizer") else ()
+    template = read_processor(top.member("post_processor")) if top.has("post_processor") else None
+    if template is not None and copies(template) > 1:
         top.member("post_processor").fail("a template that takes a text more than once is not supported")
-    return Pipeline(
-        model=model,
-        decoder=decoder,
-        normalizer=read_normalizer(top.member("normalizer")) if top.has("normalizer") else None,
-        splitter=splitter,
-        processor=processor,
-        added=added,
-        token_text=_byte_level_text if is_byte_level else _text_of,
-        is_byte_level=is_byte_level,
-        needs_start=splitter is not None and asks_for_start(pre_tokenizer),
-        pat_str=cuts.pat_str,
-        row=cuts.row,
-        unsafe=cuts.unsafe,
-        exact=cuts.exact,
-        prefix_space=cuts.prefix_space,
-        file_notes=notes,
-        parts={key: top.value[key] for key in COMPONENTS if key in top.value},
-    )
+    normalizer = read_normalizer(top.member("normalizer")) if top.has("normalizer") else ()
+    return TokenizerSpec(model, tuple(added), normalizer, splitter, template, decoder, top.file, tuple(notes))
 
 
 def _parts(value: Any) -> int:
@@ -100,46 +81,22 @@ def _parts(value: Any) -> int:
 _LISTS = ("normalizers", "pretokenizers", "processors", "decoders")
 
 
-def _types(value: Any) -> set[str]:
-    """Return the types of a component and of those inside it."""
-    if not isinstance(value, dict):
-        return set()
-    found = {str(value.get("type"))}
-    for key in ("pretokenizers", "decoders"):
-        items = value.get(key)
-        for item in items if isinstance(items, list) else ():
-            found |= _types(item)
-    return found
-
-
-def _byte_level_text(token: str) -> bytes:
-    """Return the bytes that the characters of a byte-level token stand for; for any other token, its UTF-8."""
-    data = bytes_of(token)
-    return token.encode() if data is None else data
-
-
-def _text_of(token: str) -> bytes:
-    """Return the bytes of a token: <0xE9> is a byte, and U+2581 a space."""
-    if len(token) == 6 and token.startswith("<0x") and token.endswith(">"):
-        try:
-            return bytes.fromhex(token[3:5])
-        except ValueError:
-            pass
-    return token.replace("\u2581", " ").encode()
-
-
-def read_added_tokens(node: JsonNode, model: Model) -> list[AddedToken]:
+def read_added_tokens(node: JsonNode, model: TokenizerJsonModel) -> list[AddedToken]:
     """Return the added tokens. As in the library, one that the model knows has the model's id, others the next ids."""
     ids: dict[str, int] = {}
     by_id: dict[int, AddedToken] = {}
-    following = len(model.pieces) if isinstance(model, Unigram) else len(model.ids)  # a Unigram's pieces may repeat
+    known: Mapping[str, int]
+    if isinstance(model, Unigram):  # its pieces may repeat
+        known, following = {text: number for number, (text, _) in enumerate(model.pieces)}, len(model.pieces)
+    else:
+        known, following = model.ids, len(model.ids)
     for at, members in enumerate(node.expect(list)):
         if not _is_added_token(members):
             _check_added_token(JsonNode(members, node.file, f"{node.path}[{at}]"))
         content, special = members["content"], members.get("special", False)
         if not content:
             continue
-        number = ids.get(content, model.ids.get(content))
+        number = ids.get(content, known.get(content))
         if number is None:
             number = following
             following += 1

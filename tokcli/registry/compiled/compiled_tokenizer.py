@@ -20,7 +20,6 @@ from tokcli.engine.tokens import Tokens, added, joined, trimmed_spans
 
 if TYPE_CHECKING:
     from tokcli.engine.bindings.id_decoder import IdDecoder
-    from tokcli.engine.pipeline.decoders import Decoder
     from tokcli.engine.spec.token_table import TokenTable
     from tokcli.engine.stream.decoding import ByteDecoder
 
@@ -112,14 +111,7 @@ class CompiledTokenizer(TextTokenizer):
         """What decodes ids, as far as the image says how."""
         from tokcli.engine.bindings.id_decoder import IdDecoder
 
-        return IdDecoder(
-            self.spec, self._sections.get("ranks"), self._table, self._read_decoder, lambda ids: self.whole.decode(ids)
-        )
-
-    def _read_decoder(self, components: str) -> Decoder:
-        from tokcli.formats.huggingface.decoders import decoder_in
-
-        return decoder_in(components, self._name)
+        return IdDecoder(self.spec, self._sections.get("ranks"), self._table, lambda ids: self.whole.decode(ids))
 
     def decode(self, ids: Sequence[int]) -> bytes:
         return self._ids.decode(ids) if self._ids.is_able else self.whole.decode(ids)

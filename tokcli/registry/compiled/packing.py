@@ -129,7 +129,7 @@ def _utf8(text: str) -> bytes:
 
 def _other_bytes(facts: DecodingFacts, image: Buffer) -> dict[int, bytes] | None:
     """Return the bytes of the ids that ranks lack; None if the ranks do not give the bytes of all others."""
-    vocabulary = None if facts.spec.components else open_vocabulary(lambda: image)
+    vocabulary = None if facts.spec.steps else open_vocabulary(lambda: image)
     if vocabulary is None:
         return None
     lacking = set(array("I", vocabulary.unknown(array("I", facts.ids))))
