@@ -196,9 +196,9 @@ class SentencePieces:
 
     def mutant(self, dice: random.Random) -> bytes:
         model = dice.choice(self.seeds)
-        pieces = [list(piece) for piece in model.pieces]
-        flags = {3: 1, 4: 1, 5: 1, 24: 0, 35: int(model.byte_fallback)}  # by the numbers of their fields
-        kind, surface = KINDS[model.model_type], " \u2047 "
+        pieces = [list(piece) for piece in model.model.pieces]
+        flags = {3: 1, 4: 1, 5: 1, 24: 0, 35: int(model.model.byte_fallback)}  # by the numbers of their fields
+        kind, surface = KINDS[model.model.type], " \u2047 "
         for _ in range(dice.randrange(1, 4)):
             piece = dice.choice(pieces)
             change = dice.randrange(7)
@@ -228,7 +228,7 @@ class SentencePieces:
         )
         trainer = b"".join(varint(number << 3) + bytes([flags[number]]) for number in (24, 35))
         normalizer = b"".join(varint(number << 3) + bytes([flags[number]]) for number in (3, 4, 5))
-        charsmap = model.normalizer.charsmap.blob
+        charsmap = model.settings.charsmap
         return (
             data
             + field(2, b"\x18" + bytes([kind]) + trainer + field(44, surface.encode()))

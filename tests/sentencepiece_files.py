@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import struct
+from typing import Any
 
 from protobuf import field
+
+from tokcli.engine.spec.decoders import SentencePieceDecoder
+from tokcli.engine.spec.models import SentencePieceModel, SpmPiece
+from tokcli.engine.spec.normalizers import SentencePieceNormalizer
+from tokcli.engine.spec.spec import TokenizerSpec
 
 NORMAL, UNKNOWN, USER_DEFINED = 1, 2, 4
 UNIGRAM, BPE, WORD, CHAR = 1, 2, 3, 4
 HAS_VALUE = 1 << 8  # of the unit at which a rule ends
 Pieces = list[tuple[bytes, int]]
+
+
+def spec_of(pieces: list[SpmPiece], kind: Any, byte_fallback: bool = False, **settings: Any) -> TokenizerSpec:
+    """The spec of a model of these pieces, with the settings of its normalizer."""
+    model, steps = SentencePieceModel(pieces, kind, byte_fallback), (SentencePieceNormalizer(**settings),)
+    return TokenizerSpec(model, normalizer=steps, decoder=SentencePieceDecoder())
 
 
 def model_file(pieces: Pieces, model_type: int, charsmap: bytes = b"", scores: tuple[float, ...] = ()) -> bytes:

@@ -52,7 +52,7 @@ def test_pieces_are_those_that_are_read_field_by_field(path: object, monkeypatch
     pieces, at = sentencepiece.usual_pieces(data)
     assert pieces and data[at : at + 1] != b"\n"
     monkeypatch.setattr(sentencepiece, "usual_pieces", lambda _: ([], 0))
-    assert sentencepiece.parse_sentencepiece(data, "x").pieces == pieces
+    assert sentencepiece.parse_sentencepiece(data, "x").model.pieces == pieces
 
 
 @pytest.mark.parametrize("end", range(2, 40))

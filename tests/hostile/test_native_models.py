@@ -7,6 +7,7 @@ from array import array
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from sentencepiece_files import spec_of
 from support import pipeline_of, took_less
 
 from tokcli.engine import backend
@@ -14,13 +15,10 @@ from tokcli.engine.bindings import sentencepiece_models  # noqa: F401 (it makes 
 from tokcli.engine.bpe.byte_alphabet import byte_token
 from tokcli.engine.bpe.pairs import SHIFT
 from tokcli.engine.native_models import text_model
-from tokcli.engine.sentencepiece.charsmap import Charsmap
 from tokcli.engine.sentencepiece.model import SentencePiece
-from tokcli.engine.sentencepiece.normalizer import SpmNormalizer
-from tokcli.engine.sentencepiece.segmenters import SpmPiece
 from tokcli.engine.spec import normalizers as normalizer
 from tokcli.engine.spec import splitters
-from tokcli.engine.spec.models import Pairs, Unigram, WordLevel, WordPiece
+from tokcli.engine.spec.models import Pairs, SpmPiece, Unigram, WordLevel, WordPiece
 from tokcli.engine.spec.patterns import Characters
 
 native = backend.native()
@@ -35,7 +33,7 @@ def sentencepiece(kind: str, pieces: list[str]) -> SentencePiece:
         SpmPiece("<unk>", 0.0, "unknown"),
         *(SpmPiece(text, float(-at), "normal") for at, text in enumerate(pieces)),
     ]
-    return SentencePiece(table, kind, SpmNormalizer(Charsmap(b""), add_dummy_prefix=False))  # type: ignore[arg-type]
+    return SentencePiece(spec_of(table, kind, add_dummy_prefix=False))
 
 
 @pytest.mark.parametrize("kind", ["bpe", "unigram"])

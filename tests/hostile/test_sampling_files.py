@@ -14,8 +14,8 @@ import tokcli
 from tokcli.engine.sampling.lattices import MOST_CHARS, Lattice, PathScores, drawn_path
 from tokcli.engine.sampling.sampler import BestPaths, drawn, dropped
 from tokcli.engine.sentencepiece.model import SentencePiece
-from tokcli.engine.sentencepiece.xlm_roberta import XlmRoberta
 from tokcli.errors import InputError
+from tokcli.formats.sentencepiece import with_fairseq_ids
 
 FORMATS = ROOT / "tests" / "data" / "formats"
 NONE: frozenset[str] = frozenset()
@@ -49,7 +49,7 @@ def test_xlm_robertas_ids_are_those_of_its_model_moved_by_one() -> None:
     model = read_vocabulary(FORMATS / "unigram.model")
     assert isinstance(model, SentencePiece)
     plain = BestPaths("plain", model, 6).segmentations("the brown dog", NONE)
-    assert BestPaths("xlm", XlmRoberta(model), 6).segmentations("the brown dog", NONE) == [
+    assert BestPaths("xlm", SentencePiece(with_fairseq_ids(model.spec)), 6).segmentations("the brown dog", NONE) == [
         [number + 1 for number in ids] for ids in plain
     ]
 

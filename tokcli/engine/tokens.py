@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from tokcli.engine import backend
 from tokcli.errors import GrowthError
+
+if TYPE_CHECKING:
+    from tokcli.engine.spec.templates import Around
 
 # characters; real rules make a text at most 20 times as long, and native code has no more than 2**30 bytes in one piece
 _ANY_SIZE, _GROWTH, _MOST = 1 << 20, 64, 1 << 28
@@ -120,6 +123,17 @@ def added(ids: Sequence[int], type_id: int) -> Tokens:
     """Return the special tokens `ids` that a template adds; since they are not in the text, their spans are 0 to 0."""
     size = len(ids)
     return Tokens(ids, [type_id] * size, [1] * size, [0, 0] * size, [0, 0] * size)
+
+
+def enclosed(texts: list[Tokens], template: Around) -> Tokens:
+    """Return one text or a pair of texts with the ids that a template puts around them."""
+    (first, *others), last = texts, int(template.types)
+    first.set_type(0)
+    parts = [added(template.before, 0), first]
+    for second in others:
+        second.set_type(last)
+        parts += [added(template.first_after, 0), added(template.second_before, last), second]
+    return joined([*parts, added(template.after, last if others else 0)])
 
 
 def texts_of(ids: Mapping[str, int]) -> dict[int, str]:

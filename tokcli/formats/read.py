@@ -23,6 +23,7 @@ from tokcli.formats.gguf import header as gguf_header
 from tokcli.formats.gpt2 import parse_gpt2
 from tokcli.formats.limits import HEAD_BYTES, open_regular_file, shown_name
 from tokcli.formats.other_files import HUGGINGFACE_MEMBER, refuse_other
+from tokcli.formats.sentencepiece import parse_sentencepiece, with_configured_ids
 from tokcli.formats.sources import Sources
 from tokcli.formats.tekken import parse_tekken
 from tokcli.formats.tiktoken import (
@@ -213,8 +214,6 @@ def _huggingface() -> ModuleType:
 
 
 def _parse_sentencepiece(found: Sources) -> Contents:
-    from tokcli.formats.sentencepiece import parse_sentencepiece, with_configured_ids
-
     model = parse_sentencepiece(*_first(found))
     return model if found.folder is None else with_configured_ids(model, found.files[1:], found.folder)
 

@@ -7,19 +7,19 @@ text. (Source: sentencepiece_model.proto of google/sentencepiece; transformers 5
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeAlias
+from typing import NamedTuple
 
-from tokcli.engine.bindings import sentencepiece_models  # noqa: F401 (makes the native twin)
 from tokcli.engine.bpe.byte_alphabet import byte_token
 from tokcli.engine.sentencepiece.charsmap import Charsmap
-from tokcli.engine.sentencepiece.model import SentencePiece
-from tokcli.engine.sentencepiece.normalizer import SpmNormalizer
-from tokcli.engine.sentencepiece.segmenters import ModelType, PieceKind, SpmPiece
-from tokcli.engine.sentencepiece.xlm_roberta import XlmRoberta
+from tokcli.engine.spec.added_token import AddedToken
+from tokcli.engine.spec.decoders import SentencePieceDecoder
+from tokcli.engine.spec.models import ModelType, PieceKind, SentencePieceModel, SpmPiece
+from tokcli.engine.spec.normalizers import SentencePieceNormalizer
+from tokcli.engine.spec.spec import TokenizerSpec
+from tokcli.engine.spec.templates import Around
 from tokcli.errors import VocabularyError
 from tokcli.formats.limits import MAX_PIECE_CHARS, MAX_TOKENS
 from tokcli.formats.protobuf import ProtobufField, ProtobufReader
@@ -31,86 +31,94 @@ from tokcli.formats.strict_json import parse_json_strictly
 _KINDS: dict[int, PieceKind] = {1: "normal", 2: "unknown", 3: "control", 4: "user_defined", 5: "unused", 6: "byte"}
 _MODEL_TYPES: dict[int, ModelType] = {1: "unigram", 2: "bpe", 3: "word", 4: "char"}
 _NULL = "\0"
-Template: TypeAlias = "tuple[Sequence[int], Sequence[int]]"  # the ids before each text, and after it
 _PIECE_HEAD = struct.Struct("4B")  # the tag of a piece, its size, the tag of its text, the size of the text
 _SCORED = struct.Struct("<Bf")
 
 
-@dataclass
-class _ModelSpec:
-    """The members of TrainerSpec and NormalizerSpec that encoding needs, with their defaults."""
+class _Trained(NamedTuple):
+    """The members of TrainerSpec that encoding needs, with their defaults."""
 
-    model_type: int = 1
+    type: int = 1
     whitespace_as_suffix: bool = False
     byte_fallback: bool = False
     unknown_surface: str = " \u2047 "
-    charsmap: bytes = b""
-    add_dummy_prefix: bool = True
-    remove_extra_whitespaces: bool = True
-    escape_whitespaces: bool = True
 
 
-def parse_sentencepiece(data: bytes, name: str) -> SentencePiece:
+def parse_sentencepiece(data: bytes, name: str) -> TokenizerSpec:
     """Return the model in a file; a VocabularyError names the file and the place in it."""
     reader = ProtobufReader(name)
     pieces, at = usual_pieces(data)
-    spec, denormalizer = _ModelSpec(), _ModelSpec()
+    trained, normalizer, denormalizer = _Trained(), SentencePieceNormalizer(), SentencePieceNormalizer()
     for field in reader.fields(memoryview(data)[at:], at):
         if field.number == 1:
             if len(pieces) == MAX_TOKENS:
                 reader.fail(field.offset, f"more than {MAX_TOKENS} pieces, the most that are read,")
             pieces.append(_read_piece(reader, field))
         elif field.number == 2:
-            _read_trainer(reader, field, spec)
+            trained = _read_trainer(reader, field, trained)
         elif field.number == 3:
-            _read_normalizer(reader, field, spec)
+            normalizer = _read_normalizer(reader, field, normalizer)
         elif field.number == 5:
-            _read_normalizer(reader, field, denormalizer)
-    if spec.model_type not in _MODEL_TYPES:
-        raise VocabularyError(f"{spec.model_type} is not a type of model", where=name)
-    model_type = _MODEL_TYPES[spec.model_type]
-    if spec.byte_fallback:
+            denormalizer = _read_normalizer(reader, field, denormalizer)
+    if trained.type not in _MODEL_TYPES:
+        raise VocabularyError(f"{trained.type} is not a type of model", where=name)
+    model_type = _MODEL_TYPES[trained.type]
+    if trained.byte_fallback:
         pieces = [piece._replace(kind="unused") if piece.text == _NULL else piece for piece in pieces]
-    check_pieces(pieces, spec.byte_fallback, model_type, name)
+    check_pieces(pieces, trained.byte_fallback, model_type, name)
     kept = frozenset(piece.text for piece in pieces if piece.kind == "user_defined")
-    return SentencePiece(
-        pieces,
-        model_type,
-        _normalizer(spec, kept, name),
-        spec.byte_fallback,
-        spec.unknown_surface,
-        _normalizer(denormalizer, frozenset(), name) if denormalizer.charsmap else None,
+    for settings in (normalizer, denormalizer):
+        Charsmap(settings.charsmap, name)  # a VocabularyError if it is broken
+    return TokenizerSpec(
+        SentencePieceModel(pieces, model_type, trained.byte_fallback),
+        normalizer=(normalizer._replace(whitespace_as_suffix=trained.whitespace_as_suffix, kept=kept),),
+        decoder=SentencePieceDecoder(trained.unknown_surface, denormalizer if denormalizer.charsmap else None),
     )
 
 
 def with_configured_ids(
-    model: SentencePiece, configurations: Iterable[tuple[Path, bytes]], folder: Path
-) -> SentencePiece | XlmRoberta:
+    spec: TokenizerSpec, configurations: Iterable[tuple[Path, bytes]], folder: Path
+) -> TokenizerSpec:
     """Return a folder's model, as the configurations beside it say: with fairseq's ids, or a template of its own.
 
     The ids are fairseq's if the model is XLM-RoBERTa's. Otherwise `add_bos_token` and `add_eos_token` in
     tokenizer_config.json say which tokens go before and after each text, as in Hugging Face's transformers.
     """
-    template: Template = ((), ())
+    template = None
     for path, data in configurations:
         member, values = XLM_ROBERTA[path.name]
         top = parse_json_strictly(data, path.name)
         if not isinstance(top, dict):
             continue
         if path.name == "tokenizer_config.json":
-            template = _template(top, model)
+            template = _template(top, spec.model)
         if top.get(member) in values:
-            if [piece.text for piece in model.pieces[:3]] != ["<unk>", "<s>", "</s>"]:
+            if [piece.text for piece in spec.model.pieces[:3]] != ["<unk>", "<s>", "</s>"]:
                 raise VocabularyError(
                     f"{path.name} says XLM-RoBERTa, but the model does not begin with <unk>, <s>, </s>",
                     where=str(folder),
                 )
-            return XlmRoberta(model)
-    return replace(model, template=template) if any(template) else model
+            return with_fairseq_ids(spec)
+    return spec._replace(template=template)
 
 
-def _template(config: Mapping[str, object], model: SentencePiece) -> Template:
-    """Return the ids that a tokenizer_config.json puts before and after a text; none if the model lacks one of them."""
+def with_fairseq_ids(spec: TokenizerSpec) -> TokenizerSpec:
+    """Return XLM-RoBERTa's tokenizer, given its model: the special tokens have the first ids, the mask the last.
+
+    The id of any other piece is its place plus one. The mask takes the white space before it. (Hugging Face's
+    transformers, tokenization_xlm_roberta.py: fairseq_tokens_to_ids.)
+    """
+    ids = {"<s>": 0, "<pad>": 1, "</s>": 2, "<unk>": 3, "<mask>": len(spec.model.pieces) + 1}
+    begin, end = (ids["<s>"],), (ids["</s>"],)
+    return spec._replace(
+        model=spec.model._replace(first_id=1, unknown_id=ids["<unk>"]),
+        added=tuple(AddedToken(text, n, special=True, lstrip=text == "<mask>") for text, n in ids.items()),
+        template=Around(begin, end, first_after=end, second_before=end),
+    )
+
+
+def _template(config: Mapping[str, object], model: SentencePieceModel) -> Around | None:
+    """Return the ids that a tokenizer_config.json puts around texts; None if there are none, or the model lacks one."""
     ids: list[tuple[int, ...]] = []
     for name, usual in (("bos_token", "<s>"), ("eos_token", "</s>")):
         token = config.get(name, usual)
@@ -120,21 +128,10 @@ def _template(config: Mapping[str, object], model: SentencePiece) -> Template:
             continue
         found = next((number for number, piece in enumerate(model.pieces) if piece.text == text), None)
         if found is None:
-            return ((), ())
+            return None
         ids.append((found,))
     before, after = ids
-    return before, after
-
-
-def _normalizer(spec: _ModelSpec, kept: frozenset[str], name: str) -> SpmNormalizer:
-    return SpmNormalizer(
-        Charsmap(spec.charsmap, name),
-        spec.add_dummy_prefix,
-        spec.remove_extra_whitespaces,
-        spec.escape_whitespaces,
-        spec.whitespace_as_suffix,
-        kept,
-    )
+    return Around(before, after, after, before, types=True) if before or after else None
 
 
 # Pieces are read in two ways, since field by field, Llama 2's 32,000 take 131 ms instead of 28 ms of CPU time.
@@ -186,28 +183,32 @@ def _read_piece(reader: ProtobufReader, message: ProtobufField) -> SpmPiece:
     return SpmPiece(text, score, _KINDS[kind])
 
 
-def _read_trainer(reader: ProtobufReader, message: ProtobufField, spec: _ModelSpec) -> None:
+def _read_trainer(reader: ProtobufReader, message: ProtobufField, trained: _Trained) -> _Trained:
     for field in reader.fields(reader.message(message), message.offset):
         if field.number == 3:
-            spec.model_type = reader.whole(field)
+            trained = trained._replace(type=reader.whole(field))
         elif field.number == 24:
-            spec.whitespace_as_suffix = bool(reader.whole(field))
+            trained = trained._replace(whitespace_as_suffix=bool(reader.whole(field)))
         elif field.number == 35:
-            spec.byte_fallback = bool(reader.whole(field))
+            trained = trained._replace(byte_fallback=bool(reader.whole(field)))
         elif field.number == 44:
-            spec.unknown_surface = reader.text(field)
+            trained = trained._replace(unknown_surface=reader.text(field))
+    return trained
 
 
-def _read_normalizer(reader: ProtobufReader, message: ProtobufField, spec: _ModelSpec) -> None:
+def _read_normalizer(
+    reader: ProtobufReader, message: ProtobufField, made: SentencePieceNormalizer
+) -> SentencePieceNormalizer:
     for field in reader.fields(reader.message(message), message.offset):
         if field.number == 2:
-            spec.charsmap = bytes(reader.message(field))
+            made = made._replace(charsmap=bytes(reader.message(field)))
         elif field.number == 3:
-            spec.add_dummy_prefix = bool(reader.whole(field))
+            made = made._replace(add_dummy_prefix=bool(reader.whole(field)))
         elif field.number == 4:
-            spec.remove_extra_whitespaces = bool(reader.whole(field))
+            made = made._replace(remove_extra_whitespaces=bool(reader.whole(field)))
         elif field.number == 5:
-            spec.escape_whitespaces = bool(reader.whole(field))
+            made = made._replace(escape_whitespaces=bool(reader.whole(field)))
+    return made
 
 
 def check_pieces(pieces: list[SpmPiece], byte_fallback: bool, model_type: ModelType, name: str) -> None:

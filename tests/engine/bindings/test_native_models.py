@@ -10,7 +10,7 @@ from functools import partial
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sentencepiece_files import charsmap_of, rule_for
+from sentencepiece_files import charsmap_of, rule_for, spec_of
 from support import ROOT, examples, hard_text, pipeline_of, read_vocabulary, unless_refused
 
 from tokcli.engine import backend
@@ -23,14 +23,11 @@ from tokcli.engine.llama_cpp.ugm import LlamaUnigram
 from tokcli.engine.llama_cpp.words import LlamaWords
 from tokcli.engine.native_models.text_model import NativeText
 from tokcli.engine.pipeline.pipeline import Pipeline
-from tokcli.engine.sentencepiece.charsmap import Charsmap
 from tokcli.engine.sentencepiece.model import SentencePiece
-from tokcli.engine.sentencepiece.normalizer import SpmNormalizer
-from tokcli.engine.sentencepiece.segmenters import SpmPiece
 from tokcli.engine.spec import normalizers as normalizer
 from tokcli.engine.spec import splitters
 from tokcli.engine.spec.added_token import AddedToken
-from tokcli.engine.spec.models import NORMAL, USER_DEFINED, LlamaModel, Pairs, Unigram, WordLevel, WordPiece
+from tokcli.engine.spec.models import NORMAL, USER_DEFINED, LlamaModel, Pairs, SpmPiece, Unigram, WordLevel, WordPiece
 from tokcli.engine.spec.normalizers import LlamaLetters, SentencePieceNormalizer
 from tokcli.engine.spec.patterns import Characters, LiteralText, OnigPattern
 from tokcli.engine.spec.spec import TokenizerSpec
@@ -121,7 +118,7 @@ def sentencepiece(pieces: dict[str, float], kind: str, **settings: bool) -> Sent
     byte_fallback = settings.pop("byte_fallback", False)
     if byte_fallback:
         table += [SpmPiece(text, 0.0, "byte") for text in BYTES]
-    return SentencePiece(table, kind, SpmNormalizer(Charsmap(b""), kept=kept, **settings), byte_fallback)  # type: ignore[arg-type]
+    return SentencePiece(spec_of(table, kind, byte_fallback, kept=kept, **settings))
 
 
 FLAGS = st.fixed_dictionaries(
@@ -331,10 +328,9 @@ def test_as_much_may_be_made_of_a_text_as_in_python(step: str, char: str) -> Non
 @pytest.mark.parametrize("char", ["b", "\u4e2d"])
 def test_as_much_may_be_made_by_a_charsmap_as_in_python(char: str) -> None:
     def model(times: int) -> SentencePiece:
-        charsmap = Charsmap(charsmap_of(rule_for(b"a"), (char * times).encode() + b"\0"))
-        return SentencePiece(
-            [SpmPiece("<unk>", 0.0, "unknown")], "word", SpmNormalizer(charsmap, add_dummy_prefix=False)
-        )
+        charsmap = charsmap_of(rule_for(b"a"), (char * times).encode() + b"\0")
+        table = [SpmPiece("<unk>", 0.0, "unknown")]
+        return SentencePiece(spec_of(table, "word", charsmap=charsmap, add_dummy_prefix=False))
 
     text, allowed = "a" * 1024, MOST // 1024
     assert len(model(allowed).normalizer.normalize(text)) == MOST

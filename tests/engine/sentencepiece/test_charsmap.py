@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from support import ROOT, read_vocabulary
 
@@ -26,7 +24,8 @@ from tokcli.engine.spec.normalizers import Precompiled
 )
 def test_a_charsmap_in_a_tokenizer_json_replaces_clusters(text: str, normalized: str) -> None:
     model = read_vocabulary(ROOT / "tests" / "data" / "formats" / "unigram.model")
-    charsmap = model.normalizer.charsmap  # type: ignore[union-attr]
+    assert isinstance(model, SentencePiece)
+    charsmap = model.normalizer.charsmap
     aligned = Aligned(text)
     normalize([Precompiled(charsmap.blob)], aligned)
     assert aligned.text == normalized
@@ -38,7 +37,8 @@ def test_what_a_denormalizer_gets_may_be_no_utf8() -> None:
     model = read_vocabulary(ROOT / "tests" / "data" / "formats" / "bpe.model")
     assert isinstance(model, SentencePiece)
     unigram = read_vocabulary(ROOT / "tests" / "data" / "formats" / "unigram.model")
-    rules = replace(unigram.normalizer, add_dummy_prefix=False, escape_whitespaces=False)  # type: ignore[union-attr]
-    model = replace(model, denormalizer=rules)
+    assert isinstance(unigram, SentencePiece)
+    settings = unigram.settings._replace(add_dummy_prefix=False, escape_whitespaces=False)
+    model = SentencePiece(model.spec._replace(decoder=model.spec.decoder._replace(denormalizer=settings)))
     ids = [model.tables.byte_ids[byte] for byte in b"\xff\xc2\xbd\xc2\xff"]
     assert model.decode(ids) == b"\xff1\xe2\x81\x842\xc2\xff"  # the half is denormalized

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE
@@ -13,58 +12,47 @@ from tokcli.engine.native_models.text_model import NativeText
 from tokcli.engine.native_models.twins import register
 from tokcli.engine.sentencepiece.model import SentencePiece
 from tokcli.engine.sentencepiece.normalizer import SpmNormalizer
-from tokcli.engine.sentencepiece.xlm_roberta import XlmRoberta
+from tokcli.engine.spec.spec import TokenizerSpec
 
 if TYPE_CHECKING:
     from tokcli.engine import _native
 
 
-def twin_of_sentencepiece(model: SentencePiece) -> NativeText | None:
-    """Build the twin of a model; return None where unused pieces are taken apart again, or scores are not finite."""
-    return _twin_of(model, lambda number: number)
+def rules_of_sentencepiece(spec: TokenizerSpec) -> SentencePiece:
+    """Return the rules of a model, whose twin this module builds."""
+    return SentencePiece(spec)
 
 
-def twin_of_xlm_roberta(tokenizer: XlmRoberta) -> CutText | None:
-    """Build the twin of XLM-RoBERTa's model, with its ids, which cuts special tokens out in Python; None as above."""
-    between = _twin_of(tokenizer.model, tokenizer.shifted)
-    return None if between is None else CutText(between, tokenizer.cuts)
-
-
-def _twin_of(model: SentencePiece, id_of: Callable[[int], int]) -> NativeText | None:
-    """Build the twin of a model in which the piece n has the id `id_of(n)`."""
-    tables = model.tables
-    pieces, numbers = tables.pieces, dict(tables.ids)
-    unused = [text for text, number in numbers.items() if tables.is_unused(number)]
-    if model.model_type == "bpe" and any(len(text) > 1 for text in unused):
+def twin_of_sentencepiece(rules: SentencePiece) -> NativeText | None:
+    """Build the twin of a model; there is none if unused pieces are taken apart again, or scores are not finite."""
+    model, tables = rules.model, rules.tables
+    if model.type == "bpe" and any(len(text) > 1 for text in tables.unused):
         return None
-    for text in unused:
-        del numbers[text]
-    made = native.model_of({text: id_of(number) for text, number in numbers.items()})
-    bytes_to_ids = {byte: id_of(number) for byte, number in tables.byte_ids.items()}
-    by_bytes = array(
-        "I", [bytes_to_ids.get(byte, native.NOTHING) for byte in range(256)] if model.byte_fallback else []
-    )
-    unknown = id_of(tables.unknown_id) if tables.unknown_id >= 0 else native.NOTHING
-    made.set_unknown(unknown, by_bytes, not model.byte_fallback)
+    ids = {text: number for text, number in tables.ids.items() if text not in tables.unused}
+    made = native.model_of(ids)
+    by_bytes = [tables.byte_ids.get(byte, native.NOTHING) for byte in range(256)] if model.byte_fallback else []
+    unknown = tables.unknown_id if tables.unknown_id >= 0 else native.NOTHING
+    made.set_unknown(unknown, array("I", by_bytes), not model.byte_fallback)
     made.set_kept([text.encode() for text in tables.kept])
-    if model.model_type == "bpe":
-        kept = bytes(text in tables.kept for text in numbers)
-        made.use_pieces(native.orders_of([pieces[number].score for number in numbers.values()]), kept)
-    elif model.model_type == "unigram":
-        scores = [tables.path_scores[text] for text in numbers]
+    if model.type == "bpe":
+        scores = [model.pieces[number - model.first_id].score for number in ids.values()]
+        made.use_pieces(native.orders_of(scores), bytes(text in tables.kept for text in ids))
+    elif model.type == "unigram":
         if not native.are_finite([*tables.path_scores.values(), tables.unknown_score]):
             return None
+        scores = [tables.path_scores[text] for text in ids]
         made.use_unigram(array("d", scores), tables.unknown_score, native.SUMS_32)
     else:
-        made.use_whole(model.model_type == "char")
-    words = {"word": native.AT_SPACES, "char": native.WHOLE}.get(model.model_type, native.WHERE_POSSIBLE)
+        made.use_whole(model.type == "char")
+    words = {"word": native.AT_SPACES, "char": native.WHOLE}.get(model.type, native.WHERE_POSSIBLE)
     made.set_words(words, VISIBLE_SPACE.encode(), False)
-    _set_spaces(made, model.normalizer)
-    return NativeText(made)
+    _set_spaces(made, rules.normalizer)
+    twin = NativeText(made)
+    return CutText(twin, rules.cuts) if rules.spec.added else twin
 
 
-def _set_spaces(made: _native.TextModel, settings: SpmNormalizer) -> None:
-    charsmap = settings.charsmap
+def _set_spaces(made: _native.TextModel, normalizer: SpmNormalizer) -> None:
+    charsmap, settings = normalizer.charsmap, normalizer.settings
     made.set_spaces(
         charsmap.units,
         charsmap.texts,
@@ -77,4 +65,3 @@ def _set_spaces(made: _native.TextModel, settings: SpmNormalizer) -> None:
 
 
 register(SentencePiece, twin_of_sentencepiece)
-register(XlmRoberta, twin_of_xlm_roberta)

@@ -9,33 +9,26 @@ from tokcli.engine.llama_cpp.ugm import LlamaUnigram
 from tokcli.engine.long_texts.text_cuts import AROUND, CutsBesideTokens, NeighbourTable, TextCuts
 from tokcli.engine.sentencepiece.charsmap import Charsmap
 from tokcli.engine.sentencepiece.model import SentencePiece
-from tokcli.engine.sentencepiece.xlm_roberta import XlmRoberta
 
 
-def cuts_of_sentencepiece(model: SentencePiece) -> CharsmapCuts | None:
+def cuts_of_sentencepiece(rules: SentencePiece) -> TextCuts | None:
     """Return where a model's texts may be cut; None where spaces end words, or unused pieces are taken apart again."""
-    tables, normalizer = model.tables, model.normalizer
-    unused = {text for text, _, kind in model.pieces if kind == "unused"}
-    if normalizer.whitespace_as_suffix or (model.model_type == "bpe" and any(len(text) > 1 for text in unused)):
+    model, tables, settings = rules.model, rules.tables, rules.settings
+    if settings.whitespace_as_suffix or (model.type == "bpe" and any(len(text) > 1 for text in tables.unused)):
         return None
-    is_words = model.model_type == "word"
-    known = {text for text in tables.ids if len(text) == 1} - unused
-    return CharsmapCuts(
-        normalizer.charsmap,
-        normalizer.kept,
-        () if model.model_type in ("word", "char") else tables.ids,
+    is_words = model.type == "word"
+    known = {text for text in tables.ids if len(text) == 1} - tables.unused
+    cuts = CharsmapCuts(
+        rules.normalizer.charsmap,
+        settings.kept,
+        () if model.type in ("word", "char") else tables.ids,
         None if model.byte_fallback or is_words else known,
-        space=VISIBLE_SPACE if normalizer.escape_whitespaces else " ",
+        space=VISIBLE_SPACE if settings.escape_whitespaces else " ",
         only_spaces=is_words,
-        in_order=model.model_type == "unigram" or is_words,
+        in_order=model.type == "unigram" or is_words,
         unknown=tables.unknown_id if is_words and not model.byte_fallback else None,
     )
-
-
-def cuts_of_xlm_roberta(tokenizer: XlmRoberta) -> TextCuts | None:
-    """Return where the texts of XLM-RoBERTa may be cut, which has the ids of a model and special tokens of its own."""
-    inner = cuts_of_sentencepiece(tokenizer.model)
-    return None if inner is None or inner.unknown is not None else CutsBesideTokens(inner, tokenizer.special_tokens)
+    return CutsBesideTokens(cuts, rules.special_tokens) if rules.special_tokens else cuts
 
 
 def cuts_of_unigram(model: LlamaUnigram) -> CharsmapCuts:

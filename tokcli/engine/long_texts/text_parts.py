@@ -17,11 +17,10 @@ from tokcli.engine.base.arguments import MAX_CHARACTER
 from tokcli.engine.llama_cpp.llama_cpp import LlamaCpp
 from tokcli.engine.long_texts.llama_cuts import cuts_of_llama
 from tokcli.engine.long_texts.pipeline_cuts import cuts_of_pipeline
-from tokcli.engine.long_texts.sentencepiece_cuts import cuts_of_sentencepiece, cuts_of_xlm_roberta
+from tokcli.engine.long_texts.sentencepiece_cuts import cuts_of_sentencepiece
 from tokcli.engine.long_texts.text_cuts import AROUND, LETTERS, NeighbourTable, TextCuts, places
 from tokcli.engine.pipeline.pipeline import Pipeline
 from tokcli.engine.sentencepiece.model import SentencePiece
-from tokcli.engine.sentencepiece.xlm_roberta import XlmRoberta
 from tokcli.engine.stream import chunks as stream
 from tokcli.engine.stream.parallel import allow_inner_threads
 from tokcli.engine.stream.utf8 import PartOfText, special_finder, valid_utf8
@@ -41,7 +40,6 @@ _MOST_TRIED = 200  # places in a window: a text in which so many are no cuts is 
 
 _CUTS_OF: dict[type, Callable[[Any], TextCuts | None]] = {  # by the family of the tokenizer
     SentencePiece: cuts_of_sentencepiece,
-    XlmRoberta: cuts_of_xlm_roberta,
     Pipeline: cuts_of_pipeline,
     LlamaCpp: cuts_of_llama,
 }

@@ -30,6 +30,12 @@ def _of_pipeline(spec: TokenizerSpec) -> TextTokenizer:
     return rules_of_pipeline(spec)
 
 
+def _of_sentencepiece(spec: TokenizerSpec) -> TextTokenizer:
+    from tokcli.engine.bindings.sentencepiece_models import rules_of_sentencepiece
+
+    return rules_of_sentencepiece(spec)
+
+
 _MAKERS: dict[type, Callable[[TokenizerSpec], TextTokenizer]] = {
     models.NumberedPairs: _of_minbpe,
     models.LlamaModel: _of_llama,
@@ -37,6 +43,7 @@ _MAKERS: dict[type, Callable[[TokenizerSpec], TextTokenizer]] = {
     models.Unigram: _of_pipeline,
     models.WordPiece: _of_pipeline,
     models.WordLevel: _of_pipeline,
+    models.SentencePieceModel: _of_sentencepiece,
 }
 
 

@@ -25,7 +25,6 @@ from tokcli.engine.sampling.dropout import Dropout
 from tokcli.engine.sampling.lattices import PathScores
 from tokcli.engine.sentencepiece.model import SentencePiece
 from tokcli.engine.sentencepiece.segmenters import BpeSegmenter, NumberedText, UnigramSegmenter
-from tokcli.engine.sentencepiece.xlm_roberta import XlmRoberta
 from tokcli.engine.text_tokenizer import TextTokenizer
 from tokcli.engine.tiktoken.rank_vocabulary import RankVocabulary
 from tokcli.errors import UnknownTokenError
@@ -53,9 +52,6 @@ def copy_of(original: Original, **answers: object) -> Original:
 
 def _with_model(rules: TextTokenizer, change: Callable[[object], Any]) -> TextTokenizer | None:
     """Return a copy of a tokenizer with the model that `change` makes of its own; None where that returns None."""
-    if isinstance(rules, XlmRoberta):
-        inner = _with_model(rules.model, change)
-        return None if inner is None else copy_of(rules, model=inner, native=None)
     if isinstance(rules, MinBpe):
         changed: TextTokenizer | None = change(rules)
         return changed
@@ -151,7 +147,7 @@ class DroppedSegmenter(BpeSegmenter):
         tables, parts_of = self._tables, dict[str, tuple[str, str]]()
         join = join_by_ranks(tables.merge_ranks)
         symbols = tables.symbols(text) if tables.kept else list(text)
-        left = self._dropout.merge_once(symbols, self._noting(join, parts_of) if self._has_unused else join)
+        left = self._dropout.merge_once(symbols, self._noting(join, parts_of) if tables.unused else join)
         return [found for at in left for found in self._resegmented(symbols[at], parts_of)]
 
 

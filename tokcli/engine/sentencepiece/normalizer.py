@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from functools import cached_property
 
 from tokcli.engine.base.longest_match import LongestMatch
 from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE
 from tokcli.engine.sentencepiece.charsmap import Charsmap
+from tokcli.engine.spec.normalizers import SentencePieceNormalizer
 from tokcli.engine.tokens import check_growth, most_made_of
 
 _WINDOW = 64  # characters in which a rule is looked for first
@@ -21,22 +21,17 @@ _ASCII = range(0x20, 0x7F)
 Replaced = tuple[str, int]  # the text that characters become, and the number of these characters
 
 
-@dataclass(frozen=True)
 class SpmNormalizer:
-    """The settings of a model's normalizer; `kept` are the user-defined symbols, which no rule changes."""
+    """Changes texts as the settings of a model's normalizer say."""
 
-    charsmap: Charsmap
-    add_dummy_prefix: bool = True
-    remove_extra_whitespaces: bool = True
-    escape_whitespaces: bool = True
-    whitespace_as_suffix: bool = False
-    kept: frozenset[str] = frozenset()
-    _plain: set[str] = field(default_factory=set, repr=False, compare=False)  # characters that no rule begins with
+    def __init__(self, settings: SentencePieceNormalizer) -> None:
+        self.settings, self.charsmap = settings, Charsmap(settings.charsmap)
+        self._plain = set[str]()  # characters that no rule begins with
 
     def normalize(self, text: str) -> str:
         """Return the text that the model sees.
 
-        >>> SpmNormalizer(Charsmap(b"")).normalize(" a  b ")
+        >>> SpmNormalizer(SentencePieceNormalizer()).normalize(" a  b ")
         '▁a▁b'
         """
         return self._joined(self._parts(text, self._runs), most_made_of(len(text)))[0]
@@ -46,8 +41,8 @@ class SpmNormalizer:
         return self._joined(self._parts(text, self._characters), most_made_of(len(text)))
 
     def _joined(self, parts: Iterator[Replaced], most: int) -> tuple[str, list[int]]:
-        space = VISIBLE_SPACE if self.escape_whitespaces else " "
-        trims = self.remove_extra_whitespaces
+        settings, trims = self.settings, self.settings.remove_extra_whitespaces
+        space = VISIBLE_SPACE if settings.escape_whitespaces else " "
         out: list[str] = []
         origins: list[int] = []
         consumed = 0
@@ -58,7 +53,7 @@ class SpmNormalizer:
                     consumed += size
                     continue
                 has_begun, is_after_space = True, trims
-                if self.add_dummy_prefix and not self.whitespace_as_suffix:
+                if settings.add_dummy_prefix and not settings.whitespace_as_suffix:
                     out.append(space)
                     origins.append(consumed)
             text = part.lstrip(" ") if is_after_space else part
@@ -76,7 +71,7 @@ class SpmNormalizer:
             if kept < len(joined):
                 joined, consumed = joined[:kept], origins[kept]
                 del origins[kept:]
-        if self.add_dummy_prefix and self.whitespace_as_suffix:
+        if settings.add_dummy_prefix and settings.whitespace_as_suffix:
             joined += space
             origins.append(consumed)
         origins.append(consumed)
@@ -86,7 +81,7 @@ class SpmNormalizer:
 
     @cached_property
     def _kept_match(self) -> LongestMatch[str]:
-        return LongestMatch(self.kept)
+        return LongestMatch(self.settings.kept)
 
     @cached_property
     def _kept_begin(self) -> str:
@@ -104,7 +99,7 @@ class SpmNormalizer:
         """
         if self._has_ascii_rules():
             return self._characters
-        ascii_run = "[ -~]" if not self.kept else f"(?:(?!{self._kept_begin})[ -~])"
+        ascii_run = "[ -~]" if not self.settings.kept else f"(?:(?!{self._kept_begin})[ -~])"
         return re.compile(f"(?P<kept>{self._kept_begin})|(?P<run>{ascii_run}+(?=[\\0-\\x7f]|\\Z))|.", re.DOTALL)
 
     def _has_ascii_rules(self) -> bool:
@@ -116,13 +111,13 @@ class SpmNormalizer:
         return False
 
     def _parts(self, text: str, pattern: re.Pattern[str]) -> Iterator[Replaced]:
-        if not self.charsmap.units and not self.kept and pattern is self._runs:
+        if not self.charsmap.units and not self.settings.kept and pattern is self._runs:
             pattern = _ALL_OR_SPACES
         at = 0
         while match := pattern.match(text, at):
             found = match[0]
             if match.lastgroup == "run":
-                yield (_SPACES.sub(" ", found) if self.remove_extra_whitespaces else found), len(found)
+                yield (_SPACES.sub(" ", found) if self.settings.remove_extra_whitespaces else found), len(found)
                 # A run may begin with a space that was a part of its own before: `_joined` treats both alike.
                 at = match.end()
             elif match.lastgroup == "kept" and (end := self._kept_match.end(text, at)) > at:

@@ -7,11 +7,10 @@ those of its unigram_model.cc. Ids of bytes, and unknown text that becomes one i
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import Literal, NamedTuple
 
 from tokcli.engine.base.longest_match import LongestMatch
 from tokcli.engine.bpe.bpe import BoundedCache, Join, join_by_ranks, merge_bounds, merge_parts
@@ -25,9 +24,8 @@ from tokcli.engine.bpe.lattice import (
     prefixes,
     to_float32,
 )
+from tokcli.engine.spec.models import PieceKind, SentencePieceModel, SpmPiece
 
-PieceKind = Literal["normal", "unknown", "control", "user_defined", "byte", "unused"]
-ModelType = Literal["unigram", "bpe", "word", "char"]
 NumberedText = tuple[str, int]  # a part of the normalized text, and the id of its piece (or that of unknown text)
 Segmenter = Callable[[str], Sequence[NumberedText]]
 
@@ -37,60 +35,57 @@ _WORDS = re.compile(f"^[^{VISIBLE_SPACE}]+|{VISIBLE_SPACE}[^{VISIBLE_SPACE}]*")
 _USER_DEFINED_SCORE = 0.1  # for each byte after the first, or for each character
 
 
-class SpmPiece(NamedTuple):
-    """A piece of a SentencePiece vocabulary; its score is a float of 32 bits."""
-
-    text: str
-    score: float
-    kind: PieceKind
-
-
 @dataclass(frozen=True)
 class SpmTables:
-    """The pieces of a model by id, and the tables in which its segmenter looks them up.
+    """The tables in which the segmenter of a model looks up pieces.
 
     `kept` are the user-defined symbols, which stay whole.
     """
 
-    pieces: Sequence[SpmPiece] = field(repr=False)
+    model: SentencePieceModel = field(repr=False)
     kept: frozenset[str]
 
     @cached_property
     def ids(self) -> dict[str, int]:
         """The ids of the pieces that text can become, unused ones among them."""
-        return {text: i for i, (text, _, kind) in enumerate(self.pieces) if kind in _MERGEABLE}
+        return {text: i for i, (text, _, kind) in self._by_id() if kind in _MERGEABLE}
+
+    @cached_property
+    def unused(self) -> frozenset[str]:
+        """The texts of unused pieces."""
+        return frozenset(text for text, _, kind in self.model.pieces if kind == "unused")
+
+    def _by_id(self) -> Iterable[tuple[int, SpmPiece]]:
+        return enumerate(self.model.pieces, self.model.first_id)
 
     @cached_property
     def unknown_id(self) -> int:
         """The id of unknown text; -1 if there is none."""
-        return next((i for i, piece in enumerate(self.pieces) if piece.kind == "unknown"), -1)
+        found = next((i for i, piece in self._by_id() if piece.kind == "unknown"), -1)
+        return found if found < 0 or self.model.unknown_id is None else self.model.unknown_id
 
     @cached_property
     def byte_ids(self) -> dict[int, int]:
         """The id of each byte that has a piece; if a piece of text has the same name, the piece of kind byte counts."""
-        ids = {text: i for i, (text, _, kind) in enumerate(self.pieces) if text[:3] == "<0x" and kind in _MERGEABLE}
-        ids |= {
-            text: i for i, (text, _, kind) in enumerate(self.pieces) if text[:3] == "<0x" and kind not in _MERGEABLE
-        }
+        named = [(kind not in _MERGEABLE, text, i) for i, (text, _, kind) in self._by_id() if text[:3] == "<0x"]
+        ids = {text: i for _, text, i in sorted(named)}
         return {byte: ids[byte_token(byte)] for byte in range(256) if byte_token(byte) in ids}
 
     @cached_property
     def merge_ranks(self) -> dict[str, float]:
         """A rank for each piece that merging can make: the lowest comes first. User-defined symbols never merge."""
-        pieces = self.pieces
         holds_kept = self.kept_match.find
-        return {text: -pieces[number].score for text, number in self.ids.items() if not any(holds_kept(text))}
+        found = ((text, -score) for text, score, kind in self.model.pieces if kind in _MERGEABLE)
+        return {text: rank for text, rank in found if not any(holds_kept(text))}
 
     @cached_property
     def path_scores(self) -> dict[str, float]:
         """The score of each piece that Unigram may take; user-defined ones score by their size in bytes."""
-        found = {}
-        for number in self.ids.values():
-            text, score, kind = self.pieces[number]
-            if kind != "unused":
-                is_kept = kind == "user_defined"
-                found[text] = to_float32(_USER_DEFINED_SCORE * (len(text.encode()) - 1)) if is_kept else score
-        return found
+        return {
+            text: to_float32(_USER_DEFINED_SCORE * (len(text.encode()) - 1)) if kind == "user_defined" else score
+            for text, score, kind in self.model.pieces
+            if kind in _MERGEABLE and kind != "unused"
+        }
 
     @cached_property
     def lattice_scores(self) -> dict[str, float]:
@@ -108,7 +103,7 @@ class SpmTables:
     @cached_property
     def unknown_score(self) -> float:
         """Unigram's score of a character that is not a piece."""
-        lowest = min((piece.score for piece in self.pieces if piece.kind == "normal"), default=FLOAT32_MAX)
+        lowest = min((piece.score for piece in self.model.pieces if piece.kind == "normal"), default=FLOAT32_MAX)
         return to_float32(lowest - UNKNOWN_PENALTY)
 
     @cached_property
@@ -125,23 +120,18 @@ class SpmTables:
             at = end
         return [*found, *text[at:]]
 
-    def is_unused(self, number: int) -> bool:
-        """Return whether an id is that of an unused piece."""
-        return self.pieces[number].kind == "unused"
-
     def known(self, text: str) -> NumberedText:
         """Return a text with its id, or that of unknown text."""
-        number = self.ids.get(text, self.unknown_id)
-        return text, self.unknown_id if self.is_unused(number) else number
+        return text, self.unknown_id if text in self.unused else self.ids.get(text, self.unknown_id)
 
 
-def segmenter_of(model_type: ModelType, tables: SpmTables) -> Segmenter:
-    """Return the function that cuts normalized text into pieces as a type of model does."""
-    if model_type == "bpe":
+def segmenter_of(tables: SpmTables) -> Segmenter:
+    """Return the function that cuts normalized text into pieces as the type of a model does."""
+    if tables.model.type == "bpe":
         return BpeSegmenter(tables)
-    if model_type == "unigram":
+    if tables.model.type == "unigram":
         return UnigramSegmenter(tables)
-    symbols = _WORDS.findall if model_type == "word" else tables.symbols
+    symbols = _WORDS.findall if tables.model.type == "word" else tables.symbols
     return lambda text: list(map(tables.known, symbols(text)))
 
 
@@ -160,14 +150,10 @@ class BpeSegmenter:
         return [found for word in self._word_pattern.findall(text) for found in cache[word]]
 
     @cached_property
-    def _has_unused(self) -> bool:
-        return any(piece.kind == "unused" for piece in self._tables.pieces)
-
-    @cached_property
     def _word_pattern(self) -> re.Pattern[str] | None:
         """The pattern that cuts text before spaces, where nothing can merge; None if a piece may cross such a place."""
         inside = re.compile(f"[^{VISIBLE_SPACE}]{VISIBLE_SPACE}")
-        if self._has_unused or any(map(inside.search, self._tables.ids)):
+        if self._tables.unused or any(map(inside.search, self._tables.ids)):
             return None
         return re.compile(f"{VISIBLE_SPACE}*[^{VISIBLE_SPACE}]+|{VISIBLE_SPACE}+")
 
@@ -176,13 +162,13 @@ class BpeSegmenter:
         ranks = self._tables.merge_ranks
         parts_of: dict[str, tuple[str, str]] = {}  # of unused pieces, as they were found last
         symbols = self._tables.symbols(text) if self._tables.kept else text
-        if len(symbols) == len(text) and not self._has_unused:
+        if len(symbols) == len(text) and not self._tables.unused:
             bounds = merge_bounds(ranks, text)
             symbols = [text[begin:end] for begin, end in pairwise(bounds)]
         else:
             join = join_by_ranks(ranks)
             symbols = list(symbols)
-            left = merge_parts(symbols, self._noting(join, parts_of) if self._has_unused else join)
+            left = merge_parts(symbols, self._noting(join, parts_of) if self._tables.unused else join)
             symbols = [symbols[at] for at in left]
         return [found for symbol in symbols for found in self._resegmented(symbol, parts_of)]
 
@@ -191,7 +177,7 @@ class BpeSegmenter:
 
         def noting(left: str, right: str) -> tuple[float, str] | None:
             found = join(left, right)
-            if found is not None and self._tables.is_unused(self._tables.ids[found[1]]):
+            if found is not None and found[1] in self._tables.unused:
                 parts_of[found[1]] = left, right
             return found
 
@@ -206,7 +192,7 @@ class BpeSegmenter:
             number = self._tables.ids.get(text)
             if number is None:
                 yield text, unknown
-            elif depth > _RESEGMENT_DEPTH or not self._tables.is_unused(number):
+            elif depth > _RESEGMENT_DEPTH or text not in self._tables.unused:
                 yield text, number
             elif text not in parts_of:
                 yield text, unknown

@@ -1,9 +1,12 @@
 """The steps by which a `TokenizerSpec` turns the texts of tokens into others, which joined are the decoded text."""
 
 # (no `from __future__ import annotations`: json_form.py checks values by the types of the fields)
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from tokcli.engine.spec.patterns import Pattern
+
+if TYPE_CHECKING:
+    from tokcli.engine.spec.normalizers import SentencePieceNormalizer
 
 
 class ByteLevelDecoder(NamedTuple):
@@ -77,3 +80,14 @@ Decoder: TypeAlias = (
     | Ctc
     | Spaced
 )
+
+
+class SentencePieceDecoder(NamedTuple):
+    """Joins the texts of pieces, without the spaces that the normalizer puts or removes at the beginning of a text.
+
+    Unknown pieces are `unknown_surface`, and control pieces have no text. The denormalizer, if there is one, changes
+    the text in the end.
+    """
+
+    unknown_surface: str = " \u2047 "
+    denormalizer: "SentencePieceNormalizer | None" = None

@@ -10,6 +10,8 @@ PairMerges: TypeAlias = Mapping[int, tuple[int, int]]  # left << 32 | right -> (
 LlamaKind = Literal["llama", "gpt2", "bert", "t5", "rwkv", "plamo2"]
 # A token of a GGUF file has one of these kinds or several (llama.cpp, llama_token_attr).
 NORMAL, CONTROL, USER_DEFINED, UNKNOWN, UNUSED, BYTE = 1, 2, 4, 8, 16, 32
+PieceKind = Literal["normal", "unknown", "control", "user_defined", "byte", "unused"]
+ModelType = Literal["unigram", "bpe", "word", "char"]
 
 
 class Ranks(NamedTuple):
@@ -95,5 +97,28 @@ class LlamaModel(NamedTuple):
     lines_whole: bool = False
 
 
+class SpmPiece(NamedTuple):
+    """A piece of a SentencePiece vocabulary; its score is a float of 32 bits."""
+
+    text: str
+    score: float
+    kind: PieceKind
+
+
+class SentencePieceModel(NamedTuple):
+    """Finds the pieces of a text by the way of its type, such as BPE or Unigram (SentencePiece).
+
+    The pieces have the ids from `first_id` on, in order; those that are an added token's are never a piece's. Unknown
+    text has `unknown_id`, or, if that is None, the id of the piece for it; with `byte_fallback`, its bytes have the ids
+    of theirs.
+    """
+
+    pieces: Sequence[SpmPiece]
+    type: ModelType = "unigram"
+    byte_fallback: bool = False
+    first_id: int = 0
+    unknown_id: int | None = None
+
+
 TokenizerJsonModel: TypeAlias = Pairs | Unigram | WordPiece | WordLevel
-Model: TypeAlias = Ranks | NumberedPairs | LlamaModel | TokenizerJsonModel
+Model: TypeAlias = Ranks | NumberedPairs | LlamaModel | SentencePieceModel | TokenizerJsonModel
