@@ -394,10 +394,8 @@ def read_vocabulary(path: str | os.PathLike[str]) -> TokenizerSpec | TextTokeniz
     return _with_rules(read.parse_sources(read.read_sources(path)))
 
 
-def _with_rules(found: read.Contents) -> TokenizerSpec | TextTokenizer:
-    if isinstance(found, TokenizerSpec) and not isinstance(found.model, models.Ranks):
-        return rules_of(found)
-    return found
+def _with_rules(found: TokenizerSpec) -> TokenizerSpec | TextTokenizer:
+    return found if isinstance(found.model, models.Ranks) else rules_of(found)
 
 
 def pipeline_of(model: models.TokenizerJsonModel, **stages: Any) -> Pipeline:

@@ -1,28 +1,31 @@
 """`TextTokenizer`: the interface of the rules of a tokenizer, which turn whole texts into ids in Python.
 
-The families (ranks, tokenizer.json, SentencePiece, llama.cpp, minbpe) derive from it, and inherit its default
-implementations. Streams, batches and native code are left to `Tokenizer`.
+The families (ranks; by a spec: tokenizer.json, SentencePiece, llama.cpp, minbpe) derive from it, and inherit its
+default implementations. Streams, batches and native code are left to `Tokenizer`.
 """
 
 from __future__ import annotations
 
 from array import array
-from typing import TYPE_CHECKING, Protocol
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol
 
 from tokcli.engine.base.arguments import NONE
+from tokcli.engine.spec.added_token import special_tokens_of
 from tokcli.engine.stream.special_tokens import segments
 from tokcli.engine.stream.utf8 import plain_text
 from tokcli.engine.token_vocabulary import TokenVocabulary
-from tokcli.engine.tokens import Tokens
+from tokcli.engine.tokens import Tokens, enclosed, joined
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from tokcli.engine.bpe.bpe import PieceCache
     from tokcli.engine.native_models.cut_text import CutText
     from tokcli.engine.native_models.text_model import NativeText, TwinFor
     from tokcli.engine.shortcut.shortcut import Shortcut
     from tokcli.engine.spec.added_token import AddedToken
+    from tokcli.engine.spec.spec import TokenizerSpec
     from tokcli.engine.stream.decoding_facts import DecodingFacts
     from tokcli.engine.stream.utf8 import TextOrUtf8
 
@@ -41,7 +44,7 @@ class TextTokenizer(TokenVocabulary, Protocol):
 
     @property
     def in_python(self) -> TextTokenizer | CutText:
-        """What encodes texts in Python for rules that do not do so themselves: the rules that the file gives."""
+        """The rules that encode texts in Python for those that do not do so themselves."""
         return self.whole
 
     def encode(self, text: str, allowed: frozenset[str]) -> list[int]:
@@ -97,8 +100,9 @@ class TextTokenizer(TokenVocabulary, Protocol):
     @property
     def twins(self) -> TwinFor | None:
         """The function that gives the native twin for the special tokens that become their id, if there is a twin."""
-        native = self.native
-        return None if native is None else lambda _allowed: native
+        if (native := self.native) is None:
+            return None
+        return lambda _allowed: native
 
     @property
     def is_native(self) -> bool:
@@ -147,6 +151,47 @@ class TextTokenizer(TokenVocabulary, Protocol):
     def encode_own_text(self, text: str) -> list[int]:
         """Return the ids of a text that `own_text` gave, without what the tokenizer puts before other texts."""
         return self.encode(text, frozenset())
+
+
+class SpecTokenizer(TextTokenizer, Protocol):
+    """Rules that do what a spec says, without any other state: what they make of it, they can make again."""
+
+    spec: TokenizerSpec
+
+    def __init__(self, spec: TokenizerSpec) -> None:
+        self.spec = spec
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.spec,)
+
+    @cached_property
+    def special_tokens(self) -> Mapping[str, int]:
+        """The ids of the special tokens."""
+        return special_tokens_of(self.spec.added)
+
+    def added_tokens(self) -> Sequence[AddedToken]:
+        """Return the added tokens."""
+        return self.spec.added
+
+    @property
+    def file_notes(self) -> Sequence[str]:
+        """Notes on what the file asks for that is not done unasked."""
+        return self.spec.file_notes
+
+    @property
+    def has_template(self) -> bool:
+        """Whether `finish` may add special tokens."""
+        return self.spec.template is not None
+
+    def finish(self, texts: list[Tokens], add: bool) -> Tokens:
+        """Return one text or a pair of texts, with the ids of the template around them if `add` is true."""
+        return enclosed(texts, self.spec.template) if add and self.has_template else joined(texts)
+
+    def decode(self, ids: Sequence[int]) -> bytes:
+        """Return the bytes of ids; UnknownTokenError for an id that the vocabulary lacks."""
+        decoder = self.decode_stream()
+        assert decoder is not None
+        return decoder.add(ids) + decoder.finish()
 
 
 class PieceTokenizer(TextTokenizer, Protocol):

@@ -247,15 +247,7 @@ class Tokenizer(Pieces, Lookups):
             self.ranked, self.reader, self.knows_pieces = None, self._whole_reader, False
 
     def __reduce__(self) -> tuple[Any, ...]:
-        if isinstance(self.inner, RankVocabulary):
-            return Tokenizer, (self.name, self.inner)
-        rules: Any = self.rules
-        if (spec := getattr(rules, "spec", None)) is not None:
-            return _restore, (self.name, type(rules), {"spec": spec})
-        # the names of a dataclass's fields (the module dataclasses takes 0.5 ms to load)
-        given = {name: getattr(rules, name) for name in rules.__match_args__}
-        given.pop("_cache", None)
-        return _restore, (self.name, type(rules), given)
+        return Tokenizer, (self.name, self.inner.whole)
 
     @cached_property
     def twin(self) -> TwinFor | None:
@@ -338,8 +330,3 @@ def _ranks_of(name: str, shortcut: Shortcut) -> RankVocabulary:
         load_ranks=shortcut.load_ranks,
         load_image=shortcut.load_image,
     )
-
-
-def _restore(name: str, rules: type[Any], given: dict[str, Any]) -> Tokenizer:
-    """Return the tokenizer that was pickled, made from the fields of its rules without their caches."""
-    return Tokenizer(name, rules(**given))

@@ -1,4 +1,4 @@
-"""Any vocabulary file as checked tables: the table FORMATS recognises the format of a file and names its reader.
+"""Any vocabulary file as a `TokenizerSpec`: the table FORMATS recognises the format of a file and names its reader.
 
 What a file leaves open (the pattern of a .tiktoken file) is left open here, too; the registry decides it.
 """
@@ -14,7 +14,7 @@ from functools import partial
 from io import BytesIO
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
 from tokcli.engine.pretokenizers.known_patterns import R50K
 from tokcli.errors import VocabularyError
@@ -22,6 +22,7 @@ from tokcli.formats import packed_ranks, sources
 from tokcli.formats.gguf import header as gguf_header
 from tokcli.formats.gpt2 import parse_gpt2
 from tokcli.formats.limits import HEAD_BYTES, open_regular_file, shown_name
+from tokcli.formats.minbpe import parse_minbpe
 from tokcli.formats.other_files import HUGGINGFACE_MEMBER, refuse_other
 from tokcli.formats.sentencepiece import parse_sentencepiece, with_configured_ids
 from tokcli.formats.sources import Sources
@@ -37,16 +38,12 @@ from tokcli.formats.tiktoken import (
 
 if TYPE_CHECKING:
     from tokcli.engine.spec.spec import TokenizerSpec
-    from tokcli.engine.text_tokenizer import TextTokenizer
 
 # base64 in groups of four, or the `=` of an empty token; then a rank
 _TIKTOKEN_LINE = re.compile(rb"(?:(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?|=) [0-9]{1,10}\r?")
 _MERGE_LINE = re.compile(rb"[^\s]+ [^\s]+\r?")
 _MERGES_VERSION = b"#version"
 _TEKKEN_MEMBER = re.compile(rb'"(?:default_vocab_size|default_num_special_tokens)"\s*:\s*[0-9]')
-
-Contents: TypeAlias = "TokenizerSpec | TextTokenizer"
-"""What a vocabulary file holds."""
 
 
 class Format(NamedTuple):
@@ -55,7 +52,7 @@ class Format(NamedTuple):
     name: str  # what messages call a file of this format
     begins: Callable[[bytes], bool]  # whether a file that begins so has this format, if it has none of those above
     collect: Callable[[str, Path, Path | None], Sources]  # (name, path, named folder) -> the file, those beside it
-    parse: Callable[[Sources], Contents]
+    parse: Callable[[Sources], TokenizerSpec]
 
 
 def read_sources(path: str | os.PathLike[str]) -> Sources:
@@ -78,7 +75,7 @@ def sources_of(files: Mapping[str, bytes]) -> Sources:
     return sources.sources_of_bytes(form.name, [(Path(name), data) for name, data in files.items()])
 
 
-def parse_sources(found: Sources) -> Contents:
+def parse_sources(found: Sources) -> TokenizerSpec:
     """Return the vocabulary in files that were read; a VocabularyError names the file and the place in it."""
     return _BY_NAME[found.form].parse(found)
 
@@ -175,34 +172,28 @@ def _parse_tiktoken(found: Sources) -> TokenizerSpec:
     return spec_of_ranks(ranks, special_tokens, KIMI_PATTERN, sha256)
 
 
-def _parse_pair(found: Sources) -> Contents:
+def _parse_pair(found: Sources) -> TokenizerSpec:
     """Return the vocabulary in a GPT-2 pair of files, with GPT-2's pattern, or as the configuration beside it says."""
     if len(found.files) < 2:
         raise VocabularyError(f"{_first(found)[1]}: {found.form}, one file of two; the other one is needed, too")
     one, other, *configuration = ((data, shown_name(path)) for path, data in found.files)
     vocab, merges = (one, other) if found.form == GPT2_VOCAB else (other, one)
     if configuration:
-        configured: Contents | None = _huggingface().read_configured_pair(vocab, merges, configuration[0])
+        configured: TokenizerSpec | None = _huggingface().read_configured_pair(vocab, merges, configuration[0])
         if configured is not None:
             return configured
     return spec_of_ranks(*parse_gpt2(vocab[0], merges[0], vocab[1], merges[1]), R50K)
 
 
-def _parse_minbpe(found: Sources) -> Contents:
-    from tokcli.formats.minbpe import parse_minbpe
-
-    return parse_minbpe(*_first(found))
-
-
-def _parse_gguf(found: Sources) -> Contents:
+def _parse_gguf(found: Sources) -> TokenizerSpec:
     from tokcli.formats.gguf.reader import parse_gguf
 
     data, name = _first(found)
     return parse_gguf(found.values or gguf_header.read_header(BytesIO(data), name)[0], name)
 
 
-def _parse_huggingface(found: Sources) -> Contents:
-    parsed: Contents = _huggingface().parse_huggingface(*_first(found))
+def _parse_huggingface(found: Sources) -> TokenizerSpec:
+    parsed: TokenizerSpec = _huggingface().parse_huggingface(*_first(found))
     return parsed
 
 
@@ -213,7 +204,7 @@ def _huggingface() -> ModuleType:
     return configured_pair
 
 
-def _parse_sentencepiece(found: Sources) -> Contents:
+def _parse_sentencepiece(found: Sources) -> TokenizerSpec:
     model = parse_sentencepiece(*_first(found))
     return model if found.folder is None else with_configured_ids(model, found.files[1:], found.folder)
 
@@ -230,7 +221,7 @@ GPT2_VOCAB = "a GPT-2 vocabulary"
 FORMATS = (
     Format("packed ranks", lambda h: h.startswith(packed_ranks.MAGIC), sources.read_one, _parse_packed),
     Format("a GGUF file", lambda h: h.startswith(gguf_header.MAGIC), _read_gguf, _parse_gguf),
-    Format("a minbpe model", lambda h: h.startswith(b"minbpe v"), sources.read_one, _parse_minbpe),
+    Format("a minbpe model", lambda h: h.startswith(b"minbpe v"), sources.read_one, lambda s: parse_minbpe(*_first(s))),
     Format("a tekken.json", _is_tekken, sources.read_one, lambda s: parse_tekken(*_first(s))),
     Format("a Hugging Face tokenizer.json", _is_huggingface, sources.read_one, _parse_huggingface),
     Format(GPT2_VOCAB, _is_json_object, partial(sources.read_pair, like="vocab.json"), _parse_pair),

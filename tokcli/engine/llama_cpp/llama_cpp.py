@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 
 from tokcli.engine.bpe.bpe import MergeOrder, ModelKind
@@ -20,17 +19,15 @@ from tokcli.engine.llama_cpp.words import LlamaWords
 from tokcli.engine.native_models.cut_text import CutText
 from tokcli.engine.native_models.twins import HasTwin, twin_of
 from tokcli.engine.shortcut.shortcut import Shortcut
-from tokcli.engine.spec.added_token import AddedToken
 from tokcli.engine.spec.image import DecodingSpec
 from tokcli.engine.spec.models import BYTE, CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED, LlamaKind
-from tokcli.engine.spec.spec import TokenizerSpec
 from tokcli.engine.stream.decoding import ByteDecoder
 from tokcli.engine.stream.decoding_facts import DecodingFacts
 from tokcli.engine.stream.spaced_decoder import SpacedDecoder
 from tokcli.engine.stream.token_cuts import TokenCuts
 from tokcli.engine.stream.utf8 import TextOrUtf8, plain_text
-from tokcli.engine.text_tokenizer import NextTokens, TextTokenizer
-from tokcli.engine.tokens import Tokens, added, joined
+from tokcli.engine.text_tokenizer import NextTokens, SpecTokenizer
+from tokcli.engine.tokens import Tokens
 from tokcli.errors import UnknownTokenError
 
 _MODELS: Mapping[LlamaKind, type[FragmentModel]] = {
@@ -45,11 +42,8 @@ _NAMES = ((UNKNOWN, "unknown"), (CONTROL, "control"), (USER_DEFINED, "user-defin
           (BYTE, "byte"))  # fmt: skip
 
 
-@dataclass(frozen=True)
-class LlamaCpp(HasTwin, TextTokenizer):
+class LlamaCpp(HasTwin, SpecTokenizer):
     """The tokenizer of a GGUF file, by its spec."""
-
-    spec: TokenizerSpec = field(repr=False)
 
     @cached_property
     def model(self) -> FragmentModel:
@@ -67,18 +61,9 @@ class LlamaCpp(HasTwin, TextTokenizer):
         return len(self.spec.model.texts) - 1
 
     @cached_property
-    def special_tokens(self) -> Mapping[str, int]:
-        """The control tokens and the unknown one: they are found in text only where they are allowed."""
-        return {token.content: token.id for token in self.spec.added if token.special}
-
-    @cached_property
     def cuts(self) -> TokenCuts:
         """The tokens that are cut out of text before the model sees it."""
         return TokenCuts(self.spec.added, "ascii")
-
-    def added_tokens(self) -> Sequence[AddedToken]:
-        """Return the tokens that are found in text before the model sees it."""
-        return self.spec.added
 
     def text_around(self, between: object) -> CutText:
         """Return what encodes whole texts, given what encodes the text between the tokens that are cut out."""
@@ -94,7 +79,7 @@ class LlamaCpp(HasTwin, TextTokenizer):
 
     @property
     def in_python(self) -> CutText:
-        """What cuts special tokens out of texts, and encodes the text between them by the model."""
+        """The model in Python, around which special tokens are cut out of texts."""
         return self.text_around(_ModelInPython(self.model))
 
     @cached_property
@@ -132,11 +117,6 @@ class LlamaCpp(HasTwin, TextTokenizer):
         """Whether an id decodes to the same bytes anywhere: no space is dropped or cleaned up."""
         return bool(self.spec.decoder == DecodingSpec())
 
-    def decode(self, ids: Sequence[int]) -> bytes:
-        """Return the bytes of ids, without the space that encoding puts first; UnknownTokenError for an unknown id."""
-        decoder = self.decode_stream()
-        return decoder.add(ids) + decoder.finish()
-
     def decode_stream(self) -> ByteDecoder:
         """Return a decoder of ids that come a few at a time."""
         return SpacedDecoder(self._joined, self.spec.decoder)
@@ -160,18 +140,6 @@ class LlamaCpp(HasTwin, TextTokenizer):
         kinds = enumerate(self.spec.model.kinds)
         names = ((number, next((name for bit, name in _NAMES if kind & bit), "")) for number, kind in kinds)
         return {number: name for number, name in names if name}
-
-    @property
-    def has_template(self) -> bool:
-        """Whether ids are added before or after a text."""
-        return self.spec.template is not None
-
-    def finish(self, texts: list[Tokens], add: bool) -> Tokens:
-        """Return the texts in a row; with `add`, between BOS (CLS) and EOS (SEP), as the file asks for."""
-        template = self.spec.template
-        if not add or template is None:
-            return joined(texts)
-        return joined([added(template.before, 0), *texts, added(template.after, 0)])
 
     def split(self, text: str) -> list[str]:
         """Return the pieces of a text as they occur in it."""

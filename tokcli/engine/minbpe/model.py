@@ -8,7 +8,6 @@ only one of several ids with the same bytes.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import ClassVar
 
@@ -18,25 +17,21 @@ from tokcli.engine.bpe.ranks import ranks_of_merges, ranks_of_pairs
 from tokcli.engine.pretokenizers.pretokenizer import ALL, PreTokenizer
 from tokcli.engine.shortcut.from_ranks import shortcut_from_ranks
 from tokcli.engine.shortcut.shortcut import Shortcut
-from tokcli.engine.spec.added_token import AddedToken, special_tokens_of
 from tokcli.engine.spec.image import DecodingSpec
 from tokcli.engine.spec.models import BYTES
-from tokcli.engine.spec.spec import TokenizerSpec
 from tokcli.engine.stream.decoding_facts import DecodingFacts
-from tokcli.engine.text_tokenizer import PieceTokenizer
+from tokcli.engine.text_tokenizer import PieceTokenizer, SpecTokenizer
 from tokcli.errors import UnknownTokenError
 
 
-@dataclass(frozen=True)
-class MinBpe(PieceTokenizer):
+class MinBpe(SpecTokenizer, PieceTokenizer):
     """A model of numbered pairs; without a pattern in the spec's splitter, a text is one piece.
 
     >>> from tokcli.engine.spec.models import NumberedPairs
+    >>> from tokcli.engine.spec.spec import TokenizerSpec
     >>> MinBpe(TokenizerSpec(NumberedPairs([(97, 98)]))).encode("abc", frozenset())
     [256, 99]
     """
-
-    spec: TokenizerSpec
 
     is_byte_level: ClassVar[bool] = True
     decodes_context_free: ClassVar[bool] = True
@@ -46,11 +41,6 @@ class MinBpe(PieceTokenizer):
         """The pairs of ids that merge."""
         pairs: Sequence[tuple[int, int]] = self.spec.model.pairs
         return pairs
-
-    @cached_property
-    def special_tokens(self) -> Mapping[str, int]:
-        """The ids of the special tokens."""
-        return special_tokens_of(self.spec.added)
 
     @property
     def max_id(self) -> int:
@@ -80,10 +70,6 @@ class MinBpe(PieceTokenizer):
     def _hides_specials(self) -> bool:
         """Whether a special token is the beginning of a later one, which minbpe then never finds."""
         return len(_found(tuple(self.special_tokens))) < len(self.special_tokens)
-
-    def added_tokens(self) -> Sequence[AddedToken]:
-        """Return the special tokens."""
-        return self.spec.added
 
     def decoding_facts(self) -> DecodingFacts:
         """Return the bytes of each id, which is all that decoding needs."""

@@ -27,7 +27,7 @@ def twin_of_ranks(
     exact: Buffer = b"",
     image: Buffer = b"",
 ) -> TwinFor | None:
-    """Return the native twins of a vocabulary and what splits text for it; None where one of these is not native.
+    """Return the native twins of a vocabulary and of what splits text for it, if both are native.
 
     `added` are the added tokens, `special` those of them that stay text unless they are allowed. With `hides_tokens`
     (see `RanksSpec`), one twin looks for all of them, and else each set of allowed tokens has a twin of its own. Text

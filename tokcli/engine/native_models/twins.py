@@ -38,7 +38,7 @@ _BUILDERS: dict[type, Callable[[Any], NativeText | None]] = {}
 
 
 def register(kind: type[T], build: Callable[[T], NativeText | None]) -> None:
-    """Register the function that builds the twin of a type; it returns None where only Python can do the work."""
+    """Register the function that builds the twin of a type, if its tables have native forms."""
     _BUILDERS[kind] = build
 
 
@@ -58,5 +58,5 @@ class HasTwin:
 
     @cached_property
     def native(self) -> NativeText | None:
-        """The native twin; None where Python does all of the work."""
+        """The native twin, if there is one."""
         return twin_of(self)

@@ -27,6 +27,7 @@ KNOWN_ALIKE = KNOWN_PATTERNS - {CL100K}
 def find(pattern: Pattern, text: str) -> Iterable[Span]:
     r"""Return where the matches of a pattern begin and end, from left to right; no two overlap.
 
+    >>> from tokcli.engine.spec.patterns import LiteralText, OnigPattern
     >>> list(find(LiteralText("ab"), "abab")), list(find(OnigPattern(r"\s+$"), "a \nb "))
     ([(0, 2), (2, 4)], [(1, 2), (4, 5)])
     """
@@ -95,6 +96,7 @@ compiled = lru_cache(maxsize=64)(PatternFinder)
 def matches(pattern: Pattern, text: str) -> Iterator[FoundSpan]:
     """Yield the matches and the text between them; together they are the whole text. Nothing matches an empty text.
 
+    >>> from tokcli.engine.spec.patterns import LiteralText
     >>> list(matches(LiteralText("-"), "a-b"))
     [(0, 1, False), (1, 2, True), (2, 3, False)]
     """

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import chain
 from typing import Any, ClassVar
@@ -32,33 +31,28 @@ from tokcli.engine.pipeline.processors import processed, trims
 from tokcli.engine.pretokenizers.pretokenizer import PreTokenizer
 from tokcli.engine.shortcut.from_ranks import shortcut_from_ranks
 from tokcli.engine.shortcut.shortcut import Shortcut
-from tokcli.engine.spec.added_token import AddedToken, special_tokens_of
 from tokcli.engine.spec.decoders import ByteLevelDecoder
 from tokcli.engine.spec.image import DecodingSpec
 from tokcli.engine.spec.json_form import to_json
 from tokcli.engine.spec.normalizers import Form, UnicodeForm
-from tokcli.engine.spec.spec import TokenizerSpec
 from tokcli.engine.spec.splitters import ByteLevel, Metaspace
 from tokcli.engine.stream.decoding import ByteDecoder
 from tokcli.engine.stream.decoding_facts import DecodingFacts
-from tokcli.engine.text_tokenizer import TextTokenizer
+from tokcli.engine.text_tokenizer import SpecTokenizer
 from tokcli.engine.tokens import Tokens, check_growth, joined, most_made_of
 
 Segment = tuple[Aligned, int | None]
 """An added token and its id, or normalized text between two of them and None."""
 
 
-@dataclass(frozen=True)
-class Pipeline(HasTwin, TextTokenizer):
+class Pipeline(HasTwin, SpecTokenizer):
     """The tokenizer of a spec that a tokenizer.json gave."""
-
-    spec: TokenizerSpec
 
     is_tokenizer_json: ClassVar[bool] = True
 
     @cached_property
     def model(self) -> Model:
-        """What turns pieces into ids."""
+        """The model, which turns pieces into ids."""
         data: Any = self.spec.model
         return model_of(data, self.spec.name)
 
@@ -77,11 +71,6 @@ class Pipeline(HasTwin, TextTokenizer):
         """The patterns by which splitters cut text before they write bytes as characters."""
         return cut_pattern_of(self.spec.splitter)
 
-    @property
-    def file_notes(self) -> Sequence[str]:
-        """Notes on what the file asks for that is not done unasked."""
-        return self.spec.file_notes
-
     def decoding_facts(self) -> DecodingFacts:
         """Return the bytes of each id, or its text and the decoder."""
         added = [token.id for token in self.spec.added]
@@ -90,15 +79,6 @@ class Pipeline(HasTwin, TextTokenizer):
             return DecodingFacts(ids, added, self.bytes_of, DecodingSpec())
         spec = DecodingSpec(steps=json.dumps(to_json(self.spec.decoder)))
         return DecodingFacts(ids, ids, lambda number: _utf8(self._texts[number]), spec)
-
-    def added_tokens(self) -> Sequence[AddedToken]:
-        """Return the added tokens in the order of the file."""
-        return self.spec.added
-
-    @cached_property
-    def special_tokens(self) -> Mapping[str, int]:
-        """The ids of the special tokens."""
-        return special_tokens_of(self.spec.added)
 
     @cached_property
     def shortcut(self) -> Shortcut | None:
@@ -152,11 +132,6 @@ class Pipeline(HasTwin, TextTokenizer):
         """Whether an id decodes to the same bytes whatever ids are beside it."""
         steps = self.spec.decoder
         return len(steps) == 1 and isinstance(steps[0], ByteLevelDecoder)
-
-    @property
-    def has_template(self) -> bool:
-        """Whether `finish` may add special tokens."""
-        return self.spec.template is not None
 
     @property
     def trims_spans(self) -> bool:

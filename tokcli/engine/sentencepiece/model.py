@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
@@ -25,32 +24,23 @@ from tokcli.engine.sentencepiece.segmenters import (
     UnigramSegmenter,
     segmenter_of,
 )
-from tokcli.engine.spec.added_token import AddedToken, special_tokens_of
 from tokcli.engine.spec.image import DecodingSpec, DropsSpace
 from tokcli.engine.spec.models import ModelType, SentencePieceModel
 from tokcli.engine.spec.normalizers import SentencePieceNormalizer
-from tokcli.engine.spec.spec import TokenizerSpec
 from tokcli.engine.stream.decoding import ByteDecoder
 from tokcli.engine.stream.decoding_facts import DecodingFacts
 from tokcli.engine.stream.token_cuts import TokenCuts
 from tokcli.engine.stream.utf8 import TextOrUtf8, plain_text
-from tokcli.engine.text_tokenizer import NextTokens, TextTokenizer
-from tokcli.engine.tokens import Tokens, enclosed, joined, texts_of
+from tokcli.engine.text_tokenizer import NextTokens, SpecTokenizer
+from tokcli.engine.tokens import Tokens, texts_of
 
 
-@dataclass(frozen=True)
-class SentencePiece(HasTwin, TextTokenizer):
+class SentencePiece(HasTwin, SpecTokenizer):
     """A SentencePiece model. The added tokens of its spec are special: they are cut out of text where allowed."""
-
-    spec: TokenizerSpec
 
     is_byte_level: ClassVar[bool] = False
     decodes_context_free: ClassVar[bool] = False
     is_own_text_normalized: ClassVar[bool] = True
-
-    def __getstate__(self) -> dict[str, object]:
-        """Return what is pickled: the spec, without anything that is made from it on demand."""
-        return {"spec": self.spec}
 
     @property
     def model(self) -> SentencePieceModel:
@@ -65,11 +55,6 @@ class SentencePiece(HasTwin, TextTokenizer):
         return settings
 
     @cached_property
-    def special_tokens(self) -> Mapping[str, int]:
-        """The ids of the added tokens."""
-        return special_tokens_of(self.spec.added)
-
-    @cached_property
     def names(self) -> Mapping[int, str]:
         """The added tokens by id."""
         return texts_of(self.special_tokens)
@@ -78,19 +63,6 @@ class SentencePiece(HasTwin, TextTokenizer):
     def max_id(self) -> int:
         """The largest id; each up to it is that of a piece or of an added token."""
         return max(self.model.first_id + len(self.model.pieces) - 1, *self.names, 0)
-
-    def added_tokens(self) -> Sequence[AddedToken]:
-        """Return the tokens that are cut out of text."""
-        return self.spec.added
-
-    @property
-    def has_template(self) -> bool:
-        """Whether `finish` can add special tokens."""
-        return self.spec.template is not None
-
-    def finish(self, texts: list[Tokens], add: bool) -> Tokens:
-        """Return one text or a pair of texts, with the ids of the template around them if `add` is true."""
-        return enclosed(texts, self.spec.template) if add and self.has_template else joined(texts)
 
     @cached_property
     def normalizer(self) -> SpmNormalizer:
@@ -147,14 +119,6 @@ class SentencePiece(HasTwin, TextTokenizer):
             yield unknown_id, unknown
 
     # --- ids to text -------------------------------------------------------------------------------------------------
-
-    def decode(self, ids: Sequence[int]) -> bytes:
-        """Return the bytes of ids; UnknownTokenError for an id that the vocabulary lacks.
-
-        Control pieces have no bytes, and the space that the normalizer puts before a text is dropped.
-        """
-        decoder = self.decode_stream()
-        return decoder.add(ids) + decoder.finish()
 
     def decode_stream(self) -> ByteDecoder:
         """Return a decoder of ids that come a few at a time."""

@@ -1,5 +1,6 @@
-"""What a tokenizer is, as frozen data without behaviour: all that running one needs beside its native tables.
+"""What a tokenizer is, as frozen data without behaviour.
 
-The families in `engine/` say it of their tokenizers, the registry keeps it in the cache (json_form.py), and its
-compiled tokenizer does what it says.
+The readers of files return a `TokenizerSpec` (spec.py); the data of its stages are in a module each, and `rules_of`
+(engine/roles/rules.py) makes the rules that follow it. An `ImageSpec` (image.py) is what the registry keeps of a
+tokenizer in the cache, beside native tables, as JSON (json_form.py).
 """

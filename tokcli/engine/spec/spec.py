@@ -8,7 +8,7 @@ from tokcli.engine.spec.added_token import AddedToken
 
 
 class TokenizerSpec(NamedTuple):
-    """What a tokenizer does with a text, stage by stage, and with ids on their way back to text.
+    """The stages of a tokenizer, by which a text becomes ids, and ids become text.
 
     The `added` tokens are cut out of a text. The steps of `normalizer` change the text between them, those of
     `splitter` cut it into pieces, and `model` turns pieces into ids. `template` says which ids go around those of a

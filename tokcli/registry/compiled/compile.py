@@ -15,7 +15,6 @@ from tokcli.engine.bpe.image import image_of
 from tokcli.engine.roles.rules import rules_of
 from tokcli.engine.spec.added_token import special_tokens_of
 from tokcli.engine.spec.models import Ranks
-from tokcli.engine.spec.spec import TokenizerSpec
 from tokcli.errors import VocabularyError
 from tokcli.formats import read
 from tokcli.formats.limits import read_regular_file
@@ -97,8 +96,6 @@ def _parsed(sources: Sources, path: str, special_tokens: dict[str, int] | None =
     What the files do not say about published ranks, the catalog does.
     """
     found = read.parse_sources(sources)
-    if not isinstance(found, TokenizerSpec):
-        return found
     if not isinstance(found.model, Ranks):
         return rules_of(found)
     ranks, published = found.model.mergeable_ranks, encoding_of_ranks(found.model.sha256)
