@@ -149,7 +149,7 @@ def test_characters_are_counted_alike(data: bytes) -> None:
 @given(any_bytes, st.none() | st.integers(0, 20))
 def test_what_is_not_utf8_is_replaced_alike(data: bytes, limit: int | None) -> None:
     given = (data,) if limit is None else (data, limit)
-    assert reference.replace_noise(*given) == native.replace_noise(*given)
+    assert reference.replace_invalid(*given) == native.replace_invalid(*given)
 
 
 @needs_native

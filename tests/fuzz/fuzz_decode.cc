@@ -11,7 +11,7 @@
 
 #include "base/processor.h"
 #include "input/json_texts.h"
-#include "input/noise.h"
+#include "input/invalid.h"
 #include "input/valid_utf8.h"
 #include "samples.h"
 #include "text/decimal.h"
@@ -138,9 +138,9 @@ std::string json_string(std::string_view text, unsigned how) {
   return out + '"';
 }
 
-// Runs of noise, and what stands in place of them, are those that are found sequence by sequence.
-void check_noise(Bytes data, bool is_whole) {
-  tokcli::NoiseReader reader(data, 0, is_whole);
+// Runs of invalid bytes, and what stands in place of them, are those that are found sequence by sequence.
+void check_invalid(Bytes data, bool is_whole) {
+  tokcli::InvalidReader reader(data, 0, is_whole);
   size_t at = 0, last = 0, bad_sequences = 0, text = 0;
   do {
     const size_t begin = at;
@@ -151,14 +151,14 @@ void check_noise(Bytes data, bool is_whole) {
       at += sequence.size;
       ++bad_sequences;
     }
-    const tokcli::NoisyRun run = reader.next();
+    const tokcli::InvalidRun run = reader.next();
     CLAIM(run.bad == bad && run.end == at && run.is_open == (!is_whole && at == data.size()));
     if (bad < at && !run.is_open) last = at;
     text += bad - begin;
   } while (at < data.size());
-  CLAIM(tokcli::last_noise(data, is_whole) == last);
+  CLAIM(tokcli::last_invalid(data, is_whole) == last);
   tokcli::ByteBuffer replaced;
-  CLAIM(tokcli::replace_noise(data, SIZE_MAX, &replaced) == data.size());
+  CLAIM(tokcli::replace_invalid(data, SIZE_MAX, &replaced) == data.size());
   CLAIM(replaced.size() == text + 3 * bad_sequences);
   const std::string_view made(reinterpret_cast<const char*>(replaced.data()), replaced.size());
   CLAIM(tokcli::valid_utf8(bytes_of(made)) == made.size());
@@ -202,7 +202,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   check_decimal(bytes, (const char*[]){" ", ",", "\n", ", ", "][", "0123456789"}[flags / 4 % 6]);
   check_text(bytes);
   check_json(bytes, flags);
-  check_noise(bytes, flags & 8);
+  check_invalid(bytes, flags & 8);
   if (flags & 1) {  // make most of the ids tokens
     for (size_t i = 0; i < rest.size(); ++i) {
       if (i % (flags & 2 ? 4 : 2) != 0) rest[i] = i % 4 == 1 ? rest[i] & 1 : 0;

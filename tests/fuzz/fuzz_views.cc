@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "harness.h"
-#include "input/noise.h"
+#include "input/invalid.h"
 #include "input/valid_utf8.h"
 #include "views/piece_rows.h"
 #include "views/piece_totals.h"
@@ -97,7 +97,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const Bytes bytes{input.p, input.left};
   for (uint64_t& end : ends) end = std::min<uint64_t>(end, bytes.size());
   if (!bytes.empty()) ends.push_back(bytes.size());
-  const tokcli::NoisyRun run = tokcli::NoiseReader(bytes, 0, true).next();
+  const tokcli::InvalidRun run = tokcli::InvalidReader(bytes, 0, true).next();
   Places pieces;
   for (const uint64_t end : ends) {
     if (end > (pieces.empty() ? 0 : pieces.back()) && end < run.bad && (bytes[end] & 0xC0) != 0x80) pieces.push_back(end);

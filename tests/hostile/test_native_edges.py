@@ -92,7 +92,7 @@ def test_the_last_record_needs_no_separator() -> None:
 
 
 @pytest.mark.parametrize("drops_missing", [False, True])
-def test_noise_under_a_vocabulary_that_lacks_a_byte(drops_missing: bool) -> None:
+def test_invalid_bytes_under_a_vocabulary_that_lacks_a_byte(drops_missing: bool) -> None:
     vocabulary = vocabulary_of(b"a", b" ", b"\xff", drops_missing=drops_missing)
     data, ends = b"a \xff", array("Q", [1, 3])
     whole = "a\xff".encode("latin-1")

@@ -162,8 +162,8 @@ CALLS: dict[str, Callable[[], Callable[[], object]]] = {
         added().encode_part, "é" + "b " * (4 << 20), b"\1", b"", 1, True, True, 0.0, True
     ),
     "one of the longest texts": lambda: partial(native.LongestMatch([LONG]).find, LONG[1:], len(LONG), 1),
-    "replace_noise": lambda: partial(native.replace_noise, b"\xff a" * (8 << 20)),
-    "split_noise": lambda: partial(native.split_noise, b"\xff a" * (8 << 20), 0, CL100K, True),
+    "replace_invalid": lambda: partial(native.replace_invalid, b"\xff a" * (8 << 20)),
+    "split_invalid": lambda: partial(native.split_invalid, b"\xff a" * (8 << 20), 0, CL100K, True),
     "byte_spans": lambda: partial(native.byte_spans, "é".encode() * len(A), array("Q", range(len(A)))),
     "rows of stacks": lambda: partial(stacks().rows, 0, 1 << 40),
     "escape_pieces": lambda: partial(native.escape_pieces, A.encode(), array("Q", range(1, len(A) + 1)), b"", False),

@@ -67,7 +67,7 @@ def build_packed_image(body: Buffer, sizes: Buffer, runs: Buffer, lefts: Buffer 
 def split(text: str | Buffer, family: SupportsIndex, /) -> bytes:
     """Return where the pieces of a text, or of UTF-8, which is not checked, end: byte offsets in UTF-8, as uint64."""
 
-def split_noise(data: Buffer, start: SupportsIndex, by: SupportsIndex | Pattern, is_whole: bool, /) -> bytes | None:
+def split_invalid(data: Buffer, start: SupportsIndex, by: SupportsIndex | Pattern, is_whole: bool, /) -> bytes | None:
     """Return where the pieces of text among bytes that are not UTF-8 end (uint64), from byte `start` on.
 
     Each run of bad bytes belongs to the last piece before it, and the text after it splits afresh. Ends count from
@@ -75,7 +75,7 @@ def split_noise(data: Buffer, start: SupportsIndex, by: SupportsIndex | Pattern,
     `by` is the number of a family, or a pattern, which may look at the data before `start`. None: the pattern fails.
     """
 
-def noise_size(data: Buffer, is_whole: bool, /) -> int:
+def invalid_size(data: Buffer, is_whole: bool, /) -> int:
     """Return where the last run of bytes that are not UTF-8 ends that nothing after the data can change; 0 without one.
 
     The data begins with a whole character, or with such bytes. `is_whole`: nothing follows it.
@@ -98,15 +98,15 @@ class Vocabulary:
     def source(self) -> bytes:
         """Return the 32 bytes that build_image was given as `source`."""
     def encode_pieces(
-        self, data: Buffer, ends: Buffer, is_noise: bool = False, keeps_ids: bool = True, keeps_counts: bool = False
+        self, data: Buffer, ends: Buffer, is_invalid: bool = False, keeps_ids: bool = True, keeps_counts: bool = False
     ) -> tuple[Ids | None, bytes | None, int]:
         """Return the ids of a text whose pieces end at some bytes (uint64), the number of each piece's, and of all.
 
-        The ids and the numbers (uint32) are None unless they are kept. `is_noise`: there are bytes in the text that are
-        not UTF-8, and the pieces end as split_noise has them; then there are no numbers of single pieces.
+        The ids and the numbers (uint32) are None unless they are kept. `is_invalid`: some bytes of the text are not
+        UTF-8, and the pieces end as split_invalid has them; then there are no numbers of single pieces.
         """
     @overload
-    def encode_noise(
+    def encode_invalid(
         self,
         data: Buffer,
         ends: Buffer,
@@ -116,7 +116,7 @@ class Vocabulary:
         /,
     ) -> tuple[Ids, bytes]: ...
     @overload
-    def encode_noise(
+    def encode_invalid(
         self,
         data: Buffer,
         ends: Buffer,
@@ -264,7 +264,7 @@ class LongestMatch:
     def find_numbered(self, data: Buffer, numbers: Buffer, /) -> bytes:
         """Return where texts in data begin and end, and the number of each (uint64): `numbers` has one for each."""
 
-def replace_noise(data: Buffer, limit: SupportsIndex = ...) -> tuple[bytes, int]:
+def replace_invalid(data: Buffer, limit: SupportsIndex = ...) -> tuple[bytes, int]:
     """Return data with U+FFFD for what is not UTF-8, up to `limit` bytes, and how many bytes of the data that took."""
 
 def record_ends(data: Buffer, separator: SupportsIndex, /) -> bytes:
@@ -278,12 +278,12 @@ def json_texts(lines: Buffer, name: bytes, other: bytes, /) -> tuple[bytes, byte
 
 # --- views of pieces and tokens ---------------------------------------------------------------------------------------
 
-def escape_pieces(data: Buffer, ends: Buffer, between: Buffer, is_json: bool, is_noise: bool = False) -> bytes:
+def escape_pieces(data: Buffer, ends: Buffer, between: Buffer, is_json: bool, is_invalid: bool = False) -> bytes:
     r"""Return the pieces of a text in UTF-8, which end at some bytes (uint64), with `between` between two of them.
 
     As JSON, they are strings in quotes; else \n, \r, \t, \\ and \xNN stand for characters that are not printable.
     Characters outside ASCII that are not shown become \uNNNN, or \UNNNNNNNN (two \uNNNN in JSON).
-    `is_noise`: pieces may end in other bytes than UTF-8, which become \xNN or, in JSON, lone surrogates.
+    `is_invalid`: pieces may end in other bytes than UTF-8, which become \xNN or, in JSON, lone surrogates.
     """
 
 def token_lines(

@@ -102,7 +102,7 @@ class Streams(Executor):
         if isinstance(part, Chunk):
             is_cut = part.allowed is None and bool(part.special or part.tail)
             return is_cut or (self.knows_pieces and part.pieces is not None)
-        return isinstance(part, SplitText) and (part.is_noise or self.knows_pieces)
+        return isinstance(part, SplitText) and (part.is_invalid or self.knows_pieces)
 
     def _for(self, part: AnyChunk) -> Executor:
         """Return what encodes a part of a stream, or a chunk that is a whole text."""
@@ -120,7 +120,7 @@ class Streams(Executor):
             return None if self.twin is None else self.twin(options.allowed).records_in(data, options.allowed)
         if self.ranked is None or not self.knows_pieces or options.errors != "bytes":
             return None
-        return self.ranked.for_noise(data, self.reader.cut_out(options))
+        return self.ranked.for_invalid(data, self.reader.cut_out(options))
 
     # --- places ------------------------------------------------------------------------------------------------------
 

@@ -136,7 +136,7 @@ def test_an_error_names_the_record_and_those_before_it_are_answered() -> None:
     assert "record 2: " in refused(*CHUNK, "--records", "lines", data=b"x\n\xff\n")
 
 
-def test_noise_and_special_tokens_in_records_are_treated_as_the_options_say() -> None:
+def test_invalid_bytes_and_special_tokens_in_records_are_treated_as_the_options_say() -> None:
     assert ok(*CHUNK, "--records", "lines", "--errors", "replace", "--as-text", data=b"a\xff\n") == "a\ufffd\n".encode()
     assert objects("--records", "lines", "--errors", "bytes", data=b"a\nb\xff\n")[1]["bytes_hex"] == "62ff"
     data = b'{"text":"a<|endoftext|>b"}\n'

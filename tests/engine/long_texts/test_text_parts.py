@@ -356,8 +356,8 @@ def test_a_refused_token_and_bad_bytes_are_named_by_their_place_in_the_text() ->
         ids_of_parts(tokenizer, before.encode() + b"\xc3")
     assert cut_off.value.offset == len(before.encode())
     replaced = before + "\ufffd word" * 50 + "\ufffd"
-    noisy = before.encode() + b"\xff word" * 50 + b"\xc3"
-    found_ids = ids_of_parts(tokenizer, noisy, ReadOptions("replace"))[1]
+    invalid = before.encode() + b"\xff word" * 50 + b"\xc3"
+    found_ids = ids_of_parts(tokenizer, invalid, ReadOptions("replace"))[1]
     assert found_ids == tokenizer.inner.encode(replaced, frozenset())
 
 

@@ -117,7 +117,9 @@ def test_a_decoded_str_is_the_one_that_python_makes(wide: str, before: int) -> N
 NUMBERS: dict[str, Callable[[Any, Any], object]] = {
     "family": Ranks,
     "threads": lambda vocabulary, number: Ranks(vocabulary).count("a", number),
-    "separator_size": lambda vocabulary, number: vocabulary.encode_noise(b"a\n", array("Q", [2]), number, CL100K, True),
+    "separator_size": lambda vocabulary, number: vocabulary.encode_invalid(
+        b"a\n", array("Q", [2]), number, CL100K, True
+    ),
     "limit": lambda _, number: native.format_records(array("I", [1]), array("Q", [0, 1]), b" ", b"\n", number),
     "begin": lambda _, number: native.pack_records(array("I", [1]), array("Q", [0, 1]), number, None, True),
     "separator": lambda _, number: native.record_ends(b"a\n", number),
@@ -168,7 +170,7 @@ def test_a_byte_that_is_no_token_is_a_key_error(vocabulary: Any) -> None:
         with pytest.raises(KeyError):
             vocabulary.encode_pieces(b"h\xff", array("Q", [2]), keeps_ids=keeps_ids)
     with pytest.raises(KeyError):
-        vocabulary.encode_noise(b"h \xff", array("Q", [3]), 0, CL100K, False)
+        vocabulary.encode_invalid(b"h \xff", array("Q", [3]), 0, CL100K, False)
 
 
 def test_an_image_of_too_large_an_id_is_a_value_error() -> None:

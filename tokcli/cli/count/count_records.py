@@ -88,7 +88,7 @@ def _count_batch(request: TextRequest[TextOptions], batch: records.Batch) -> mem
     """Return the counts of a batch of records, made in one call; None where records have to be counted one by one."""
     if request.needs_one_by_one(batch):
         return None
-    batch.replace_noise(request.options.errors)
+    batch.replace_invalid(request.options.errors)
     counts = record_runs.count_records(request.encoding.tokenizer, batch.texts, request.read_options)
     if counts is not None:
         request.watch_records(batch.texts)

@@ -64,7 +64,7 @@ def _own_ids(request: EncodeRequest, batch: Batch) -> tuple[memoryview, memoryvi
     asked = request.options
     if request.needs_one_by_one(batch) or asked.keep == "last" or asked.is_sampled:  # drawn once, in order
         return None
-    batch.replace_noise(asked.errors)
+    batch.replace_invalid(asked.errors)
     made = record_runs.encode_records(request.encoding.tokenizer, batch.texts, request.read_options)
     if made is not None:
         request.watch_records(batch.texts)

@@ -70,11 +70,11 @@ class Batch:
         """Return whether a record has a second text."""
         return any(members.get(PAIR) is not None for members in self.members or ())
 
-    def replace_noise(self, errors: Utf8Errors) -> None:
+    def replace_invalid(self, errors: Utf8Errors) -> None:
         """Put U+FFFD in place of what is not UTF-8, where `errors` is "replace"."""
         data = self.texts.data
         if errors == "replace" and not self.texts.is_utf8 and valid_utf8(data) < len(data):
-            replaced: bytes = backend.code().replace_noise(data)[0]
+            replaced: bytes = backend.code().replace_invalid(data)[0]
             self.texts = Records(replaced, _ends_in(replaced, data[-1:]), self.texts.separator_size)
 
     def raise_error(self) -> None:

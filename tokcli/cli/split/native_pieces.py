@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def printed_pieces(part: SplitText, between: bytes, *, is_json: bool) -> bytes:
     """Return the pieces of a text joined by `between`, as JSON strings or as `escape` writes them."""
-    made: bytes = backend.code().escape_pieces(part.data, part.ends, between, is_json, part.is_noise)
+    made: bytes = backend.code().escape_pieces(part.data, part.ends, between, is_json, part.is_invalid)
     return made
 
 

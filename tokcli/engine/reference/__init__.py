@@ -9,7 +9,7 @@ from tokcli.engine.reference.ids import format_ids, format_records, format_rows,
 from tokcli.engine.reference.matches import BytesMatch as LongestMatch
 from tokcli.engine.reference.piece_table import PieceTable
 from tokcli.engine.reference.spans import byte_spans, format_spans, mapped_spans, trimmed_spans
-from tokcli.engine.reference.texts import count_chars, json_texts, record_ends, replace_noise, valid_utf8
+from tokcli.engine.reference.texts import count_chars, json_texts, record_ends, replace_invalid, valid_utf8
 
 __all__ = [
     "LongestMatch",
@@ -27,7 +27,7 @@ __all__ = [
     "pack_records",
     "parse_ids",
     "record_ends",
-    "replace_noise",
+    "replace_invalid",
     "trimmed_spans",
     "valid_utf8",
 ]

@@ -37,10 +37,10 @@ def count_chars(text: Buffer, /) -> int:
     return len(bytes(text).translate(None, _CONTINUING))
 
 
-def replace_noise(data: Buffer, limit: int = _NO_LIMIT) -> tuple[bytes, int]:
+def replace_invalid(data: Buffer, limit: int = _NO_LIMIT) -> tuple[bytes, int]:
     r"""Return data with U+FFFD for what is not UTF-8, up to `limit` bytes, and how many bytes of the data that took.
 
-    >>> replace_noise(b"a\xff\xe4\xb8b"), replace_noise(b"a\xffbc", 5)
+    >>> replace_invalid(b"a\xff\xe4\xb8b"), replace_invalid(b"a\xffbc", 5)
     ((b'a\xef\xbf\xbd\xef\xbf\xbdb', 5), (b'a\xef\xbf\xbdb', 3))
     """
     given = bytes(data)

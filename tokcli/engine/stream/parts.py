@@ -63,7 +63,7 @@ class _Reader:
         self._native = backend.code()
         self._text = b""
         self._at = self.offset = 0
-        self._is_noisy = False  # whether `_text` has bytes that are not UTF-8
+        self._is_invalid = False  # whether `_text` has bytes that are not UTF-8
         self._unread: list[bytes] = []
         self._unread_bytes = 0
 
@@ -88,10 +88,10 @@ class _Reader:
         self._text = data = b"".join([self._text, *self._unread])
         self._unread, self._unread_bytes = [], 0
         size = valid_utf8(data)
-        self._is_noisy = size < len(data) and (is_last or len(data) - size >= MAX_CHARACTER)
-        if self._is_noisy and self._options.errors == "strict":
+        self._is_invalid = size < len(data) and (is_last or len(data) - size >= MAX_CHARACTER)
+        if self._is_invalid and self._options.errors == "strict":
             return None
-        if self._is_noisy:
+        if self._is_invalid:
             size = len(data) if is_last else len(data) - cut_at_end(data)
         return self._parts(data, size, is_last)
 
@@ -134,23 +134,23 @@ class _Reader:
         text out.
         """
         data = self._text
-        if self._is_noisy and self._options.errors == "bytes":
-            noise = self._noise(memoryview(data)[begin:end], at - begin, is_whole)
-            if noise is None:
+        if self._is_invalid and self._options.errors == "bytes":
+            invalid = self._invalid(memoryview(data)[begin:end], at - begin, is_whole)
+            if invalid is None:
                 return None
-            if noise.nbytes:
-                found.append(noise)
-                begin = at = at + noise.nbytes
+            if invalid.nbytes:
+                found.append(invalid)
+                begin = at = at + invalid.nbytes
             end = at + valid_utf8(memoryview(data)[at:end])
         if self._pretokenizer.is_known:
             cut = end if is_whole else _last_cut(data, at, end, self._pretokenizer)
-            found.append(self._replaced(at, cut) if self._is_noisy else memoryview(data)[at:cut])
+            found.append(self._replaced(at, cut) if self._is_invalid else memoryview(data)[at:cut])
             return begin, cut
         assert not isinstance(self._splitter, int)
         if self._pretokenizer.pat_str == ALL and not is_whole:
             return begin, at  # all of a text is one piece
         text, start = memoryview(data)[begin:end], at - begin
-        if self._is_noisy:
+        if self._is_invalid:
             before = self._replaced(begin, at)
             text, start = memoryview(b"".join([before, self._replaced(at, end)])), len(before)
         ends, _, is_split = self._splitter.split(text, start, is_whole)
@@ -160,25 +160,27 @@ class _Reader:
             ends = _before_last(ends, text[start:])  # bytes that are not UTF-8 may still come and join the last piece
         size = _last_end(ends)
         found.append(SplitText(text[start : start + size], ends))
-        return begin, at + (self._native.replace_noise(memoryview(data)[at:end], size)[1] if self._is_noisy else size)
+        return begin, at + (
+            self._native.replace_invalid(memoryview(data)[at:end], size)[1] if self._is_invalid else size
+        )
 
-    def _noise(self, data: memoryview, start: int, is_whole: bool) -> SplitText | None:
-        """Return the text among bytes that are not UTF-8, from byte `start` on, as `split_noise` has it; or None."""
-        split_noise, by = self._native.split_noise, self._splitter
+    def _invalid(self, data: memoryview, start: int, is_whole: bool) -> SplitText | None:
+        """Return the text among bytes that are not UTF-8, from byte `start` on, as `split_invalid` has it; or None."""
+        split_invalid, by = self._native.split_invalid, self._splitter
         if isinstance(by, int):  # which splits any text, and never looks back
             text = data[start:]
-            text = text[: self._native.noise_size(text, is_whole)]
+            text = text[: self._native.invalid_size(text, is_whole)]
 
             def find_ends() -> bytes:
-                ends: bytes | None = split_noise(text, 0, by, True)
+                ends: bytes | None = split_invalid(text, 0, by, True)
                 assert ends is not None
                 return ends
 
-            return SplitText(text, find_ends, is_noise=True)
-        ends = split_noise(data, start, by, is_whole)
+            return SplitText(text, find_ends, is_invalid=True)
+        ends = split_invalid(data, start, by, is_whole)
         if ends is None:
             return None
-        return SplitText(data[start : start + _last_end(ends)], ends, is_noise=True)
+        return SplitText(data[start : start + _last_end(ends)], ends, is_invalid=True)
 
     def _is_too_long(self, begin: int, end: int) -> bool:
         """Return whether the last piece of data[begin:end] is certainly longer than a piece may be."""
@@ -186,7 +188,7 @@ class _Reader:
         return is_known and end - _last_cut(self._text, begin, end, self._pretokenizer) > MAX_UNCUT_BYTES
 
     def _replaced(self, begin: int, end: int) -> memoryview:
-        return memoryview(self._native.replace_noise(memoryview(self._text)[begin:end])[0])
+        return memoryview(self._native.replace_invalid(memoryview(self._text)[begin:end])[0])
 
 
 def _last_end(ends: bytes) -> int:

@@ -28,12 +28,12 @@ TextOrUtf8 = str | memoryview
 class SplitText:
     """A part of a stream: plain text as UTF-8, and the bytes at which its pieces end (uint64).
 
-    Ends may be given as a callable that finds them: then whoever asks first does that work. With `is_noise` the part
+    Ends may be given as a callable that finds them: then whoever asks first does that work. With `is_invalid` the part
     has bytes that are not UTF-8, too; each run of them belongs to the last piece before it.
     """
 
-    def __init__(self, data: memoryview, ends: bytes | Callable[[], bytes], is_noise: bool = False) -> None:
-        self.data, self._ends, self.is_noise = data, ends, is_noise
+    def __init__(self, data: memoryview, ends: bytes | Callable[[], bytes], is_invalid: bool = False) -> None:
+        self.data, self._ends, self.is_invalid = data, ends, is_invalid
 
     @property  # a cached one would hold a lock that all parts share, up to Python 3.11
     def ends(self) -> bytes:
@@ -77,18 +77,18 @@ class PartOfText(SplitText, ABC):
 
 
 AnyChunk = memoryview | SplitText | Chunk  # plain text as UTF-8, the same with its pieces, or any other text
-NOISE_WORK = 6  # times as much as text: no piece of it was seen before, and none is a token
+INVALID_UTF8_COST = 6  # times as much as text: no piece of it was seen before, and none is a token
 
 
 def work_of(part: AnyChunk) -> int:
     r"""Return how much work a part is for native code, in bytes of text: nothing where Python does it.
 
-    >>> work_of(memoryview(b"text")), work_of(SplitText(memoryview(b"\xff\xfe"), b"", is_noise=True))
+    >>> work_of(memoryview(b"text")), work_of(SplitText(memoryview(b"\xff\xfe"), b"", is_invalid=True))
     (4, 12)
     """
     if isinstance(part, Chunk):
         return 0
-    return part.nbytes * (NOISE_WORK if isinstance(part, SplitText) and part.is_noise else 1)
+    return part.nbytes * (INVALID_UTF8_COST if isinstance(part, SplitText) and part.is_invalid else 1)
 
 
 FIRST_CHUNK_BYTES = 1 << 16  # a short input is one chunk: its errors come before any output

@@ -125,7 +125,7 @@ def native_splitter(pretokenizer: PreTokenizer) -> int | _native.Pattern | None:
     return number
 
 
-class NoiseRecords:
+class InvalidRecords:
     """Encodes records with bytes that are not UTF-8 as errors="bytes" does: see `RecordEncoder`."""
 
     def __init__(self, vocabulary: _native.Vocabulary, splitter: int | _native.Pattern) -> None:
@@ -134,13 +134,13 @@ class NoiseRecords:
     @refusing
     def encode_records(self, data: Buffer, ends: Buffer, separator_size: int) -> tuple[memoryview, memoryview]:
         """Return the ids of all records in `data`, which end at `ends` (uint64), and where each record's ids begin."""
-        ids, offsets = self._vocabulary.encode_noise(data, ends, separator_size, self._splitter, True)
+        ids, offsets = self._vocabulary.encode_invalid(data, ends, separator_size, self._splitter, True)
         return memoryview(ids).cast("I"), memoryview(offsets).cast("Q")
 
     @refusing
     def count_records(self, data: Buffer, ends: Buffer, separator_size: int) -> memoryview:
         """Return the number of ids of each record as an array."""
-        counts = self._vocabulary.encode_noise(data, ends, separator_size, self._splitter, False)
+        counts = self._vocabulary.encode_invalid(data, ends, separator_size, self._splitter, False)
         return memoryview(counts).cast("I")
 
 
@@ -153,7 +153,7 @@ class NativePieces:
     @refusing
     def merge(self, part: SplitText) -> memoryview:
         """Return the ids of a text whose pieces are known, as an array."""
-        ids, _, _ = self._vocabulary.encode_pieces(part.data, part.ends, part.is_noise)
+        ids, _, _ = self._vocabulary.encode_pieces(part.data, part.ends, part.is_invalid)
         return memoryview(ids or b"").cast("I")
 
     @refusing
@@ -167,7 +167,7 @@ class NativePieces:
     @refusing
     def count(self, part: SplitText) -> int:
         """Return the number of ids of a text whose pieces are known."""
-        return self._vocabulary.encode_pieces(part.data, part.ends, part.is_noise, False)[2]
+        return self._vocabulary.encode_pieces(part.data, part.ends, part.is_invalid, False)[2]
 
     @refusing
     def merge_piece(self, piece: bytes) -> list[int]:

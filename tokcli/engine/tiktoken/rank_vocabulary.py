@@ -23,9 +23,9 @@ from tokcli.engine.stream.chunks import Chunk, ReadOptions, pieces_of, read_chun
 from tokcli.engine.stream.utf8 import SplitText, plain_text, special_finder
 from tokcli.engine.text_tokenizer import PieceTokenizer
 from tokcli.engine.tiktoken.native_encoder import (
+    InvalidRecords,
     NativePieces,
     NativeTokens,
-    NoiseRecords,
     native_splitter,
     open_vocabulary,
     parents_in,
@@ -196,7 +196,7 @@ class RankVocabulary(PieceTokenizer):
         if self.pieces is not None:
             with suppress(Refused):
                 return self.pieces.merge(part)
-        if part.is_noise:
+        if part.is_invalid:
             chunks = read_chunks([bytes(part.data)], self.pretokenizer, ReadOptions("bytes"))
             return joined_ids(list(map(self._encode_chunk, chunks)))
         return memoryview(array("I", self._cache.ids_of(part.pieces)))
@@ -226,12 +226,12 @@ class RankVocabulary(PieceTokenizer):
                 return split_text(self.pretokenizer.pat_str, chunk.text)
         return split_chunk(chunk, self.pretokenizer)
 
-    def for_noise(self, data: bytes, options: ReadOptions) -> NoiseRecords | None:
+    def for_invalid(self, data: bytes, options: ReadOptions) -> InvalidRecords | None:
         """Return the native code that encodes records with bytes that are not UTF-8, if no special token is in them."""
         splitter = native_splitter(self.pretokenizer)
         if self.opened is None or splitter is None or special_finder(options.allowed).is_in(data):
             return None
-        return NoiseRecords(self.opened, splitter)
+        return InvalidRecords(self.opened, splitter)
 
     def encode_piece(self, piece: bytes) -> list[int]:
         """Return the ids of one piece, which is not split again; UnknownTokenError for a byte that is no token."""

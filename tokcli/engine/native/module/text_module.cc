@@ -10,7 +10,7 @@
 #include <optional>
 
 #include "input/json_texts.h"
-#include "input/noise.h"
+#include "input/invalid.h"
 #include "input/valid_utf8.h"
 #include "models/longest_match.h"
 #include "module/bindings.h"
@@ -76,7 +76,7 @@ nb::tuple replaced(nb::handle data, Number<size_t> limit) {
   {
     const ReleasedGil released;
     out.reserve(std::min(most, view.bytes().size()));
-    taken = replace_noise(view.bytes(), most, &out);
+    taken = replace_invalid(view.bytes(), most, &out);
   }
   return tuple_of(to_bytes(view_of({out.data(), out.size()})), taken);
 }
@@ -120,7 +120,7 @@ nb::bytes split(nb::handle text, Number<int> number) {
   return to_bytes(ends);
 }
 
-nb::object split_among_noise(nb::handle given, Number<size_t> start, nb::handle by, bool is_whole) {
+nb::object split_among_invalid(nb::handle given, Number<size_t> start, nb::handle by, bool is_whole) {
   const StableView view(given);
   const size_t begin = start;
   if (begin > view.bytes().size()) throw nb::value_error("the data ends before its beginning");
@@ -129,17 +129,17 @@ nb::object split_among_noise(nb::handle given, Number<size_t> start, nb::handle 
   const Splitting splitting = splitting_of(by);
   {
     const ReleasedGil released;
-    is_split = split_noise(splitting, view.bytes(), begin, is_whole, &ends);
+    is_split = split_invalid(splitting, view.bytes(), begin, is_whole, &ends);
   }
   return is_split ? nb::object(to_bytes(ends)) : nb::none();
 }
 
-nb::object noise_size(nb::handle data, bool is_whole) {
+nb::object invalid_size(nb::handle data, bool is_whole) {
   const StableView view(data);
   size_t size;
   {
     const ReleasedGil released;
-    size = last_noise(view.bytes(), is_whole);
+    size = last_invalid(view.bytes(), is_whole);
   }
   return nb::int_(size);
 }
@@ -249,12 +249,12 @@ const char* set_instructions(const std::string& most) {
 void bind_text(nb::module_& module) {
   module.def("valid_utf8", &valid_size);
   module.def("count_chars", &count_chars);
-  module.def("replace_noise", &replaced, nb::arg("data"), nb::arg("limit") = std::numeric_limits<int64_t>::max());
+  module.def("replace_invalid", &replaced, nb::arg("data"), nb::arg("limit") = std::numeric_limits<int64_t>::max());
   module.def("record_ends", &ends_of_records);
   module.def("json_texts", &json_texts);
   module.def("split", &split);
-  module.def("split_noise", &split_among_noise);
-  module.def("noise_size", &noise_size);
+  module.def("split_invalid", &split_among_invalid);
+  module.def("invalid_size", &invalid_size);
   module.def("set_instructions", &set_instructions);
   nb::class_<LongestMatch>(module, "LongestMatch")
       .def(made_by(&make_match))

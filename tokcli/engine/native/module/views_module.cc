@@ -16,13 +16,13 @@ using namespace tokcli;
 
 namespace {
 
-nb::bytes escape_pieces(nb::handle data, nb::handle given, nb::handle given_between, bool is_json, bool is_noise) {
+nb::bytes escape_pieces(nb::handle data, nb::handle given, nb::handle given_between, bool is_json, bool is_invalid) {
   const StableView text(data), between(given_between);
   const std::vector<uint64_t> ends = piece_ends(given, text.bytes());
   ByteBuffer out;
   {
     const ReleasedGil released;
-    append_escaped(text.bytes(), ends, is_noise, between.bytes(), is_json ? Escapes::kJson : Escapes::kLine, &out);
+    append_escaped(text.bytes(), ends, is_invalid, between.bytes(), is_json ? Escapes::kJson : Escapes::kLine, &out);
   }
   return to_bytes(view_of({out.data(), out.size()}));
 }
@@ -171,7 +171,7 @@ nb::tuple piece_totals(nb::handle data, nb::handle given_ends, nb::handle given_
 
 void bind_views(nb::module_& module) {
   module.def("escape_pieces", &escape_pieces, nb::arg("data"), nb::arg("ends"), nb::arg("between"),
-             nb::arg("is_json"), nb::arg("is_noise") = false);
+             nb::arg("is_json"), nb::arg("is_invalid") = false);
   module.def("token_lines", &token_lines);
   nb::class_<PyTokenRows>(module, "TokenRows")
       .def(made_of<PyTokenRows, Number<size_t>, bool, bool, nb::list>(), nb::arg("width"), nb::arg("has_ids"),

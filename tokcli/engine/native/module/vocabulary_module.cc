@@ -175,9 +175,9 @@ void bind_vocabulary(nb::module_& module) {
       .def(made_of<PyVocabulary, nb::handle>())
       .def("verify", &PyVocabulary::verify)
       .def("source", &PyVocabulary::source)
-      .def("encode_pieces", &PyVocabulary::encode_pieces, nb::arg("data"), nb::arg("ends"), nb::arg("is_noise") = false,
+      .def("encode_pieces", &PyVocabulary::encode_pieces, nb::arg("data"), nb::arg("ends"), nb::arg("is_invalid") = false,
            nb::arg("keeps_ids") = true, nb::arg("keeps_counts") = false)
-      .def("encode_noise", &PyVocabulary::encode_noise)
+      .def("encode_invalid", &PyVocabulary::encode_invalid)
       .def("parents", &PyVocabulary::parents)
       .def("unknown", &PyVocabulary::unknown)
       .def("tokens", &PyVocabulary::tokens)

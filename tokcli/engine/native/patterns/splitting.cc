@@ -6,18 +6,18 @@
 
 namespace tokcli {
 
-bool split_noise(const Splitting& by, Bytes data, size_t start, bool is_whole, std::vector<uint64_t>* ends) {
+bool split_invalid(const Splitting& by, Bytes data, size_t start, bool is_whole, std::vector<uint64_t>* ends) {
   constexpr size_t kRoom = 64, kMostReserved = 1 << 17;
   std::array<const uint8_t*, kRoom + kWindow> found;
   size_t begin = 0;  // of the text that a pattern sees
   ends->reserve(std::min(data.size() / 2, kMostReserved));
-  NoiseReader reader(data, start, is_whole);
+  InvalidReader reader(data, start, is_whole);
   for (size_t at = start; at < data.size();) {
-    const NoisyRun run = reader.next();
+    const InvalidRun run = reader.next();
     if (run.is_open || run.bad == run.end) break;
     const uint8_t *p = data.data() + at, *const end = data.data() + run.bad;
     const bool has_text = p < end;
-    // half of the texts among noise are a single byte, which every family has as a piece
+    // half of the texts among invalid bytes are a single byte, which every family has as a piece
     const bool is_one_piece = by.pattern == nullptr && end - p <= 1;
     const bool is_split = is_one_piece || with_finder(by, data.subspan(begin, run.bad - begin), [&](const auto& find) {
       while (p < end) {

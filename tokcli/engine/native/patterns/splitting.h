@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "input/noise.h"
+#include "input/invalid.h"
 #include "patterns/row_matcher.h"
 #include "pretokenizers/pieces.h"
 
@@ -36,6 +36,6 @@ bool with_finder(const Splitting& by, Bytes text, const Use& use) {
 // Splits text among bytes that are not UTF-8: these belong to the last piece before them, and the text after them splits
 // afresh. Appends the ends of the pieces from `start` on, counted from there, up to the last such byte that nothing after
 // the data can change; before `start` is text that a pattern may look back at. Returns false where the pattern failed.
-bool split_noise(const Splitting& by, Bytes data, size_t start, bool is_whole, std::vector<uint64_t>* ends);
+bool split_invalid(const Splitting& by, Bytes data, size_t start, bool is_whole, std::vector<uint64_t>* ends);
 
 }  // namespace tokcli

@@ -51,25 +51,25 @@ Result Encoder::encode_split(Bytes text, std::span<const uint64_t> ends, IdBuffe
   return result;
 }
 
-Result Encoder::encode_noise(Bytes data, std::vector<uint64_t> ends, IdBuffer* out) {
+Result Encoder::encode_invalid(Bytes data, std::vector<uint64_t> ends, IdBuffer* out) {
   Result result;
   if (out) out->reserve(data.size());  // nearly as many ids as bytes
   result.missing_byte = vocabulary_.drops_missing() || !join_spaces(data, &ends);
   return result.missing_byte ? result : encode_split(data, ends, out);
 }
 
-Result Encoder::encode_noise(const Splitting& by, Bytes data, IdBuffer* out) {
+Result Encoder::encode_invalid(const Splitting& by, Bytes data, IdBuffer* out) {
   Result result;
   std::vector<uint64_t> ends;
-  if (!split_noise(by, data, 0, true, &ends)) {
+  if (!split_invalid(by, data, 0, true, &ends)) {
     result.left_out = true;
     return result;
   }
-  const size_t noisy = ends.empty() ? 0 : ends.back();
-  result = encode_noise(data.first(noisy), std::move(ends), out);
+  const size_t split = ends.empty() ? 0 : ends.back();
+  result = encode_invalid(data.first(split), std::move(ends), out);
   if (!result.is_good()) return result;
   const uint64_t count = result.count;
-  result = encode(by, data.subspan(noisy), out);
+  result = encode(by, data.subspan(split), out);
   result.count += count;
   return result;
 }

@@ -77,9 +77,9 @@ class Encoder {
   // Does so with a text (UTF-8) whose pieces end at known places, the last one at its end.
   // Appends the number of ids of each piece to `counts`, if that is given.
   Result encode_split(Bytes text, std::span<const uint64_t> ends, IdBuffer* out, std::vector<uint32_t>* counts = nullptr);
-  // Does so with text among bytes that are not UTF-8, whose pieces end as split_noise has them.
-  Result encode_noise(Bytes data, std::vector<uint64_t> ends, IdBuffer* out);
-  Result encode_noise(const Splitting& by, Bytes data, IdBuffer* out);
+  // Does so with text among bytes that are not UTF-8, whose pieces end as split_invalid has them.
+  Result encode_invalid(Bytes data, std::vector<uint64_t> ends, IdBuffer* out);
+  Result encode_invalid(const Splitting& by, Bytes data, IdBuffer* out);
   // Appends the ids of one piece, which is not split; only counts them where `out` is null.
   Result encode_piece(Bytes piece, IdBuffer* out);
 

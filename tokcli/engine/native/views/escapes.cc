@@ -100,7 +100,7 @@ void append_bad(Bytes bad, Escapes escapes, ByteBuffer* out) {
 
 }  // namespace
 
-void append_escaped(Bytes text, std::span<const uint64_t> ends, bool is_noise, Bytes between, Escapes escapes,
+void append_escaped(Bytes text, std::span<const uint64_t> ends, bool is_invalid, Bytes between, Escapes escapes,
                     ByteBuffer* out) {
   const bool is_json = escapes == Escapes::kJson;
   uint64_t begin = 0;
@@ -108,7 +108,7 @@ void append_escaped(Bytes text, std::span<const uint64_t> ends, bool is_noise, B
   for (const uint64_t end : ends) {
     if (begin > 0) append(view_of(between), out);
     const Bytes piece = text.subspan(begin, end - begin);
-    const uint64_t bad = begin + (is_noise && piece.back() >= 0x80 ? valid_utf8(piece) : piece.size());
+    const uint64_t bad = begin + (is_invalid && piece.back() >= 0x80 ? valid_utf8(piece) : piece.size());
     if (is_json) append("\"", out);
     for (uint64_t at = begin; at < bad;) {  // in slices: few bytes of a long piece become more
       uint64_t stop = std::min(bad, at + kSlice);

@@ -60,8 +60,9 @@ nb::list PyVocabulary::tokens() const {
 
 // --- pieces ------------------------------------------------------------------------------------------------------------
 
-nb::tuple PyVocabulary::encode_pieces(nb::handle data, nb::handle given, bool is_noise, bool keeps_ids, bool keeps_counts) {
-  if (is_noise && keeps_counts) throw nb::value_error("pieces among noise are joined, and have no counts of their own");
+nb::tuple PyVocabulary::encode_pieces(nb::handle data, nb::handle given, bool is_invalid, bool keeps_ids,
+                                      bool keeps_counts) {
+  if (is_invalid && keeps_counts) throw nb::value_error("pieces among invalid bytes are joined, and have no counts");
   const StableView text(data);
   std::vector<uint64_t> ends = piece_ends(given, text.bytes());
   IdBuffer ids;
@@ -71,7 +72,7 @@ nb::tuple PyVocabulary::encode_pieces(nb::handle data, nb::handle given, bool is
   {
     const ReleasedGil released;
     EncoderPool::Lease encoder(pool_);
-    result = is_noise ? encoder->encode_noise(text.bytes(), std::move(ends), out)
+    result = is_invalid ? encoder->encode_invalid(text.bytes(), std::move(ends), out)
                       : encoder->encode_split(text.bytes(), ends, out, keeps_counts ? &counts : nullptr);
   }
   raise(result);
@@ -79,9 +80,9 @@ nb::tuple PyVocabulary::encode_pieces(nb::handle data, nb::handle given, bool is
                         keeps_counts ? nb::object(to_bytes(counts)) : nb::none(), result.count);
 }
 
-// --- records with noise ----------------------------------------------------------------------------------------------
+// --- records with bytes that are not UTF-8 ---------------------------------------------------------------------------
 
-nb::object PyVocabulary::encode_noise(nb::handle data, nb::handle given_ends, Number<size_t> given_size, nb::handle by,
+nb::object PyVocabulary::encode_invalid(nb::handle data, nb::handle given_ends, Number<size_t> given_size, nb::handle by,
                                       bool keeps_ids) {
   const Splitting splitting = splitting_of(by);
   const size_t separator_size = given_size;
@@ -97,7 +98,7 @@ nb::object PyVocabulary::encode_noise(nb::handle data, nb::handle given_ends, Nu
     EncoderPool::Lease encoder(pool_);
     if (keeps_ids) ids.reserve(text.size() / 3);  // once for all records: growing with each copies again and again
     visit_records(text, ends, separator_size, [&](Bytes record) {
-      const Result result = encoder->encode_noise(splitting, record, keeps_ids ? &ids : nullptr);
+      const Result result = encoder->encode_invalid(splitting, record, keeps_ids ? &ids : nullptr);
       all.missing_byte |= result.missing_byte;
       all.left_out |= result.left_out;
       if (keeps_ids) offsets.push_back(offsets.back() + result.count);

@@ -35,8 +35,8 @@ class PyVocabulary {
   nb::list tokens() const;
 
   // Merging of pieces that are known, and of records with bytes that are not UTF-8; a TextModel encodes texts.
-  nb::tuple encode_pieces(nb::handle data, nb::handle ends, bool is_noise, bool keeps_ids, bool keeps_counts);
-  nb::object encode_noise(nb::handle data, nb::handle ends, Number<size_t> separator_size, nb::handle by, bool keeps_ids);
+  nb::tuple encode_pieces(nb::handle data, nb::handle ends, bool is_invalid, bool keeps_ids, bool keeps_counts);
+  nb::object encode_invalid(nb::handle data, nb::handle ends, Number<size_t> separator_size, nb::handle by, bool keeps_ids);
   nb::bytes decode(nb::handle ids) const;
   nb::object decode_str(nb::handle ids) const;
 

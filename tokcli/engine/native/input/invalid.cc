@@ -1,5 +1,5 @@
-// Finding bytes that are not UTF-8: see noise.h.
-#include "input/noise.h"
+// Finding bytes that are not UTF-8: see invalid.h.
+#include "input/invalid.h"
 
 #include <algorithm>
 #include <array>
@@ -57,10 +57,10 @@ ByteKinds kinds_of(const uint8_t* p) {
 
 }  // namespace
 
-// Finds out which bytes of the window are text; its first `inside` bytes belong to a character before it. Noise is as
-// good as random, so single bytes are hardly ever asked about: a branch would be mispredicted half of the time. (Profile:
-// byte by byte this took a quarter of the time of encoding noise.)
-void NoiseReader::load(size_t inside) {
+// Finds out which bytes of the window are text; its first `inside` bytes belong to a character before it. Bytes that are
+// not UTF-8 are as good as random, so single bytes are hardly ever asked about: a branch would be mispredicted half of
+// the time. (Profile: byte by byte this took a quarter of the time of encoding them.)
+void InvalidReader::load(size_t inside) {
   const size_t size = data_.size() - std::min(window_, data_.size());
   const uint8_t* p = data_.data() + window_;
   std::array<uint8_t, kWindowBytes> copy;
@@ -86,7 +86,7 @@ void NoiseReader::load(size_t inside) {
 
 // Goes on to the next byte that is text, or that is none, and returns where it is. A window of nothing but text is as a
 // rule followed by more of it.
-size_t NoiseReader::seek(bool is_text) {
+size_t InvalidReader::seek(bool is_text) {
   while (at_ < data_.size()) {
     const uint64_t found = (is_text ? text_ : ~text_) >> (at_ - window_);
     if (found != 0) return at_ = std::min(at_ + static_cast<size_t>(std::countr_zero(found)), data_.size());
@@ -103,29 +103,29 @@ size_t NoiseReader::seek(bool is_text) {
   return at_ = data_.size();
 }
 
-NoisyRun NoiseReader::next() {
+InvalidRun InvalidReader::next() {
   const size_t begin = at_, bad = seek(false), end = seek(true);
   work_done(end - begin);
   return {bad, end, !is_whole_ && end == data_.size()};
 }
 
-size_t last_noise(Bytes data, bool is_whole) {
+size_t last_invalid(Bytes data, bool is_whole) {
   size_t last = 0;
-  NoiseReader reader(data, 0, is_whole);
-  for (NoisyRun run = reader.next(); run.bad < run.end && !run.is_open; run = reader.next()) last = run.end;
+  InvalidReader reader(data, 0, is_whole);
+  for (InvalidRun run = reader.next(); run.bad < run.end && !run.is_open; run = reader.next()) last = run.end;
   return last;
 }
 
-size_t replace_noise(Bytes data, size_t limit, ByteBuffer* out) {
+size_t replace_invalid(Bytes data, size_t limit, ByteBuffer* out) {
   const size_t most = out->size() + std::min(limit, SIZE_MAX - out->size());
   size_t at = 0;
-  NoiseReader reader(data, 0, true);
+  InvalidReader reader(data, 0, true);
   const auto append = [&](const uint8_t* bytes, size_t size) {
     if (size > 0) std::memcpy(out->reserve(size), bytes, size);
     out->commit(size);
   };
   while (at < data.size() && out->size() < most) {
-    const NoisyRun run = reader.next();
+    const InvalidRun run = reader.next();
     const size_t taken = std::min(run.bad - at, most - out->size());
     append(data.data() + at, taken);
     at += taken;

@@ -7,17 +7,17 @@
 namespace tokcli {
 
 // Text up to `bad`, and bytes from there up to `end` that belong to no character; none of them where both are the same.
-struct NoisyRun {
+struct InvalidRun {
   size_t bad, end;
   bool is_open;  // more bytes could belong to it, or make the last ones a character
 };
 
 // Finds one such run after another, from byte `at` of the data on, where no character is cut. `is_whole`: nothing follows
 // the data.
-class NoiseReader {
+class InvalidReader {
  public:
-  NoiseReader(Bytes data, size_t at, bool is_whole) : data_(data), at_(at), window_(at), is_whole_(is_whole) { load(0); }
-  NoisyRun next();
+  InvalidReader(Bytes data, size_t at, bool is_whole) : data_(data), at_(at), window_(at), is_whole_(is_whole) { load(0); }
+  InvalidRun next();
 
  private:
   static constexpr size_t kWindowBytes = 64;
@@ -32,10 +32,10 @@ class NoiseReader {
 };
 
 // Returns the end of the last run that nothing after the data can change; 0 where there is none.
-size_t last_noise(Bytes data, bool is_whole);
+size_t last_invalid(Bytes data, bool is_whole);
 
 // Appends the data with U+FFFD in place of each bad sequence, as Python's errors="replace" has them, up to `limit` bytes;
 // returns the number of bytes of the data that this took.
-size_t replace_noise(Bytes data, size_t limit, ByteBuffer* out);
+size_t replace_invalid(Bytes data, size_t limit, ByteBuffer* out);
 
 }  // namespace tokcli

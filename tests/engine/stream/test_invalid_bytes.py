@@ -1,4 +1,4 @@
-"""Bytes that are not UTF-8, taken natively: the answers are those of characters one by one, whatever the noise."""
+"""Bytes that are not UTF-8, taken natively: the answers are those of characters one by one, wherever they are."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.skipif(native is None, reason="chunks are the only way 
 
 BAD = [b"\xff", b"\x80\x80", b"\xe4\xb8", b"\xf0\x9f\x98", b"\xed\xa0\x80", b"\xc0", b"\xf4\x90\x80\x80", b"\xe0\x9f"]
 WHITE = [b" ", b"\n", b"\t", b"\r", b" \n", b"!\n\n", b"a\n \n", b"\n\t\t", "\u3000".encode(), "\xa0".encode()]
-noise = st.lists(
+some_invalid = st.lists(
     st.one_of(st.sampled_from(BAD + WHITE), st.sampled_from(HARD_ATOMS).map(str.encode), st.binary(max_size=3)),
     max_size=24,
 ).map(b"".join)
@@ -54,38 +54,40 @@ def by_characters(enc: tokcli.Encoding, data: bytes, options: ReadOptions) -> li
     return [number for part in parts for number in enc.tokenizer.encode_part(part)]
 
 
-def runs_of_noise(data: bytes) -> list[tuple[int, int]]:
+def invalid_runs(data: bytes) -> list[tuple[int, int]]:
     """Return where each run of bytes that belong to no character begins and ends, as Python finds them."""
     at, runs = 0, []
     for character in data.decode("utf-8", "surrogateescape"):
-        is_noise = "\udc80" <= character <= "\udcff"
-        end = at + (1 if is_noise else len(character.encode()))
-        if is_noise:
+        is_invalid = "\udc80" <= character <= "\udcff"
+        end = at + (1 if is_invalid else len(character.encode()))
+        if is_invalid:
             begin = runs.pop()[0] if runs and runs[-1][1] == at else at
             runs.append((begin, end))
         at = end
     return runs
 
 
-@given(st.lists(noise, max_size=8).map(b"".join), st.booleans())
-def test_noise_is_found_wherever_it_lies_in_the_data(data: bytes, is_whole: bool) -> None:
-    certain = [end for _, end in runs_of_noise(data) if is_whole or end < len(data)]
-    assert native.noise_size(data, is_whole) == max(certain, default=0)
+@given(st.lists(some_invalid, max_size=8).map(b"".join), st.booleans())
+def test_invalid_bytes_are_found_wherever_they_are_in_the_data(data: bytes, is_whole: bool) -> None:
+    certain = [end for _, end in invalid_runs(data) if is_whole or end < len(data)]
+    assert native.invalid_size(data, is_whole) == max(certain, default=0)
 
 
-@given(noise, st.integers(0, 60))
+@given(some_invalid, st.integers(0, 60))
 def test_replacing_is_what_python_does_and_tells_how_far_it_came(data: bytes, characters: int) -> None:
     expected = data.decode("utf-8", "replace")
-    assert native.replace_noise(data) == (expected.encode(), len(data))
+    assert native.replace_invalid(data) == (expected.encode(), len(data))
     beginning = expected[:characters].encode()
-    made, size = native.replace_noise(data, len(beginning))
+    made, size = native.replace_invalid(data, len(beginning))
     assert made == beginning
     assert made.decode() + data[size:].decode("utf-8", "replace") == expected
 
 
 @examples(500)
-@given(names, noise, st.sampled_from(["replace", "bytes"]), st.lists(st.integers(0, 9), max_size=8), st.booleans())
-def test_noise_has_the_ids_of_its_characters(
+@given(
+    names, some_invalid, st.sampled_from(["replace", "bytes"]), st.lists(st.integers(0, 9), max_size=8), st.booleans()
+)
+def test_text_with_invalid_bytes_has_the_ids_of_its_characters(
     name: str, data: bytes, errors: chunks.Utf8Errors, sizes: list[int], has_special: bool
 ) -> None:
     enc = encoding(name)
@@ -104,14 +106,14 @@ def test_noise_has_the_ids_of_its_characters(
     assert sum(map(enc.tokenizer.count_part, parts)) == len(expected)
 
 
-@given(st.sampled_from(FAMILIES), noise, st.sampled_from(BAD))
-def test_noise_at_the_end_joins_the_last_piece_as_in_tiktoken(name: str, data: bytes, bad: bytes) -> None:
+@given(st.sampled_from(FAMILIES), some_invalid, st.sampled_from(BAD))
+def test_invalid_bytes_at_the_end_join_the_last_piece_as_in_tiktoken(name: str, data: bytes, bad: bytes) -> None:
     data = data.decode("utf-8", "ignore").encode() + bad
     assert tokcli.get_encoding(name).encode_array(data).tolist() == reference(name)._encode_bytes(data)
 
 
-@given(names, noise)
-def test_pieces_of_noise_are_those_of_its_characters(name: str, data: bytes) -> None:
+@given(names, some_invalid)
+def test_pieces_with_invalid_bytes_are_those_of_its_characters(name: str, data: bytes) -> None:
     tokenizer, options = encoding(name).tokenizer, ReadOptions("bytes")
     found: list[bytes] = []
     escaped: list[bytes] = []
@@ -128,8 +130,8 @@ def test_pieces_of_noise_are_those_of_its_characters(name: str, data: bytes) -> 
     assert list(map(unescape, map(bytes.decode, escaped))) == found
 
 
-@given(names, st.lists(noise.map(lambda data: data.replace(b"\n", b"")), max_size=6))
-def test_records_of_noise_have_the_ids_of_each_alone(name: str, texts: list[bytes]) -> None:
+@given(names, st.lists(some_invalid.map(lambda data: data.replace(b"\n", b"")), max_size=6))
+def test_records_with_invalid_bytes_have_the_ids_of_each_alone(name: str, texts: list[bytes]) -> None:
     enc = encoding(name)
     data = b"".join(text + b"\n" for text in texts)
     ends = array("Q", accumulate(len(text) + 1 for text in texts))
@@ -154,12 +156,12 @@ def test_the_command_line_gives_the_same_with_and_without_native_code(
 ) -> None:
     shuffled = random.Random(7)
     data = b"".join(shuffled.choices([*BAD, *WHITE, b"some text", b"\0", "é中".encode(), b"123456"], k=3000))
-    (tmp_path / "noise").write_bytes(data)
+    (tmp_path / "invalid").write_bytes(data)
     for command in ("encode", "split", "count"):
         if command == "split" and "--json" in records:
             continue
         made = [
-            ok(command, "-q", "--errors", errors, *records, tmp_path / "noise", env={"TOKCLI_BACKEND": name})
+            ok(command, "-q", "--errors", errors, *records, tmp_path / "invalid", env={"TOKCLI_BACKEND": name})
             for name in ("native", "python")
         ]
         assert made[0] == made[1]
@@ -168,7 +170,7 @@ def test_the_command_line_gives_the_same_with_and_without_native_code(
 @pytest.mark.clock
 @pytest.mark.parametrize("unit", [b"\xff", b"\xff\xf0\x9f", b"a\xff", b" \n \xff", b"\n\n \t\xe4\xb8", b"\x80a b c "])
 @pytest.mark.parametrize("errors", ["replace", "bytes"])
-def test_time_grows_with_the_size_of_noise(unit: bytes, errors: chunks.Utf8Errors) -> None:
+def test_time_grows_with_the_size_of_invalid_text(unit: bytes, errors: chunks.Utf8Errors) -> None:
     enc, options = tokcli.get_encoding("o200k_base"), ReadOptions(errors)
 
     def seconds(size: int) -> float:
@@ -183,7 +185,7 @@ def test_time_grows_with_the_size_of_noise(unit: bytes, errors: chunks.Utf8Error
     assert seconds(4_000_000) < 10 * seconds(1_000_000) + 0.2
 
 
-@given(noise, st.lists(st.integers(1, 9), max_size=30), st.integers(0, 40), st.booleans())
+@given(some_invalid, st.lists(st.integers(1, 9), max_size=30), st.integers(0, 40), st.booleans())
 def test_native_code_takes_any_bytes_and_any_ends(data: bytes, sizes: list[int], start: int, is_whole: bool) -> None:
     vocabulary = native.Vocabulary(tokcli.get_encoding("o200k_base").tokenizer.inner._load_image())
     ends = array("Q", sorted({*(end for end in accumulate(sizes) if end < len(data)), *([len(data)] if data else [])}))
@@ -193,9 +195,9 @@ def test_native_code_takes_any_bytes_and_any_ends(data: bytes, sizes: list[int],
     for by in (0, OWN_ENCODING.tokenizer.pretokenizer.native_pattern):
         if start > len(data):
             with pytest.raises(ValueError, match="ends before its beginning"):
-                native.split_noise(data, start, by, is_whole)
+                native.split_invalid(data, start, by, is_whole)
             continue
-        found = native.split_noise(data, start, by, is_whole)
+        found = native.split_invalid(data, start, by, is_whole)
         assert found is None or not found or memoryview(found).cast("Q")[-1] <= len(data) - start
     with pytest.raises(ValueError, match="no family"):
-        native.split_noise(data, 0, 10**6, is_whole)
+        native.split_invalid(data, 0, 10**6, is_whole)
