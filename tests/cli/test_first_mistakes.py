@@ -61,13 +61,13 @@ REGISTERED = f"Registered encodings: {', '.join(CATALOG)}. A path names a file."
          "no encoding is known for model 'o200k_base'\nIt is an encoding: use -e o200k_base."),
         (["count", "-e", "O200K", "-t", "x"], f"unknown encoding 'O200K'; did you mean 'o200k_base'?\n{REGISTERED}"),
         (["split", "--pattern", "CL100K", "-t", "x"],
-         "--text: pattern: leaves out at byte 0: 'x'\n'CL100K' is read as a regex; did you mean 'cl100k_base'?"),
+         "--text: pattern does not match at byte 0: 'x'\n'CL100K' is read as a regex; did you mean 'cl100k_base'?"),
         (["count", "--pattern=o200k", "-t", "x"],
-         "--text: pattern: leaves out at byte 0: 'x'\n'o200k' is read as a regex; did you mean 'o200k_base'?"),
+         "--text: pattern does not match at byte 0: 'x'\n'o200k' is read as a regex; did you mean 'o200k_base'?"),
         (["split", "--pattern", "nope", "-t", "x"],
-         f"--text: pattern: leaves out at byte 0: 'x'\n{COVER}"),
+         f"--text: pattern does not match at byte 0: 'x'\n{COVER}"),
         *(([command, *more, "--pattern", "", "-t", "x"],
-           f"--text: pattern: matches the empty string at byte 0: 'x'\n{COVER}")
+           f"--text: pattern matches the empty string at byte 0: 'x'\n{COVER}")
           for command, more in (("count", ()), ("encode", ("-e", "gpt2")), ("split", ("--table",)))),
         (["inspect-ranks", ""], "'' is not one token of o200k_base\nName a TOKEN of at least one character."),
         (["inspect-ranks", "--id", "199998"], "199998 is not an id of o200k_base\n"

@@ -248,7 +248,7 @@ def test_a_pattern_that_is_too_slow_in_a_text_names_its_file(
 @pytest.mark.parametrize("write", [tiktoken, minbpe])
 def test_a_pattern_that_leaves_text_out_names_its_file(tmp_path: Path, write: Callable[[Path, str], Path]) -> None:
     path = write(tmp_path, "b+")
-    assert f"pattern: leaves out at byte 0: 'ab', the pattern of {path}" in refused("count", "-e", path, "-t", "ab")
+    assert f"pattern does not match at byte 0: 'ab', the pattern of {path}" in refused("count", "-e", path, "-t", "ab")
 
 
 def test_a_watching_thread_that_dies_at_once_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any
 
 from tokcli.engine.base import arguments
-from tokcli.engine.base.locks import new_lock  # noqa: F401 - whoever has an encoding may fork
+from tokcli.engine.base.locks import new_lock  # noqa: F401 - registers the fork hooks
 from tokcli.engine.encoding_vocabulary import EncodingVocabulary
 from tokcli.engine.stream import special_tokens as special
 from tokcli.engine.stream.chunks import Chunk

@@ -210,7 +210,7 @@ def test_diff_reads_standard_input_once_and_a_large_one_in_little_memory() -> No
 
 
 def test_the_side_whose_pattern_fails_is_named() -> None:
-    assert "--diff (?:a): pattern: leaves out at byte 1" in refused("split", "--diff", "(?:a)", "-t", "ab")
+    assert "--diff (?:a): pattern does not match at byte 1" in refused("split", "--diff", "(?:a)", "-t", "ab")
 
 
 # --- numbers ---------------------------------------------------------------------------------------------------------
@@ -314,7 +314,7 @@ def test_a_file_without_a_pattern_is_refused(tmp_path: Path, data: bytes) -> Non
     [
         ("(a", "a", "Error: {}: pattern '(a': missing )"),
         ("a{1000000}|.", "a", "Error: {}: pattern: its repeats make more than"),
-        ("a+", "ab", "Error: --text: pattern: leaves out at byte 1: 'b'"),
+        ("a+", "ab", "Error: --text: pattern does not match at byte 1: 'b'"),
         ("(?:a|aa)+b|.", "a" * 60, "Error: --text: pattern: more than 0.2 s at byte 0: the pattern of {}\n"),
     ],
 )

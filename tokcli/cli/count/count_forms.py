@@ -70,7 +70,7 @@ def write(request: CountRequest, output: Output, *, is_alone: bool) -> tuple[str
 def check_encodings(asked: CountOptions) -> None:
     """Raise InputError for encodings that are named twice, or where one only can be asked about."""
     if len(asked.encodings) > 1 and (asked.records or asked.budget or asked.chat or asked.price is not None):
-        raise InputError("--records, --budget, --price and --chat are about one encoding", "Leave all but one out.")
+        raise InputError("--records, --budget, --price and --chat take one encoding", "Give -e once.")
     names = [name.lower() if isinstance(name, ModelName) else name for name in asked.encodings]
     if again := next((name for at, name in enumerate(names) if name in names[:at]), None):
         raise InputError(f"{again[:MAX_QUOTED]!r} is given twice", "Leave one out: its name is that of its column.")

@@ -136,7 +136,7 @@ class PreTokenizer:
 
     def _left_out(self, text: str, at: int, empty: bool) -> PatternError:
         return PatternError(
-            "pattern: matches the empty string" if empty else "pattern: leaves out",
+            "pattern matches the empty string" if empty else "pattern does not match",
             "A pattern must cover all text, each piece at least one character; "
             "add an alternative such as `|.` or `|\\s+`.",
             offset=at,

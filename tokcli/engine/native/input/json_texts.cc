@@ -234,7 +234,7 @@ class LineReader {
     return true;
   }
 
-  // Skips the rest of a string behind its first quote. (Half a surrogate pair matters to nobody here.)
+  // Skips the rest of a string after its first quote. Lone surrogates pass: it is not decoded.
   bool skip_string() {
     for (;;) {
       pass_plain<false>();
