@@ -115,11 +115,11 @@ class PairBpe:
 
     def tokenize(self, piece: str) -> tuple[int, ...]:
         """Return the ids of a piece."""
-        if self.ignore_merges and (number := self.ids.get(piece)) is not None:
-            return (number,)
+        if self.ignore_merges and (id := self.ids.get(piece)) is not None:
+            return (id,)
         if len(piece) > _LONG and self._word_pattern is not None:
-            return tuple(number for word in self._word_pattern.findall(piece) for number in self._word_ids[word])
-        return tuple(number for number, _ in self._word(piece))
+            return tuple(id for word in self._word_pattern.findall(piece) for id in self._word_ids[word])
+        return tuple(id for id, _ in self._word(piece))
 
     @cached_property
     def _word_pattern(self) -> re.Pattern[str] | None:
@@ -135,22 +135,22 @@ class PairBpe:
 
     @cached_property
     def _word_ids(self) -> BoundedCache[tuple[int, ...]]:
-        return BoundedCache(lambda word: tuple(number for number, _ in self._word(word)))
+        return BoundedCache(lambda word: tuple(id for id, _ in self._word(word)))
 
     def tokens(self, piece: str) -> list[TokenSpan]:
         """Return the tokens of a piece with their places.
 
         A byte's token has the place of its character, a suffix that of the last character.
         """
-        if self.ignore_merges and (number := self.ids.get(piece)) is not None:
-            return [TokenSpan(number, piece, 0, len(piece))]
+        if self.ignore_merges and (id := self.ids.get(piece)) is not None:
+            return [TokenSpan(id, piece, 0, len(piece))]
         ends: list[int] = []
         for at, char in enumerate(piece):
             ends += [at] * len(char.encode())
         ends += [len(piece) - 1] * len(piece) * len((self.data.prefix + self.data.suffix).encode())
         texts, found, at = self.texts(), [], 0
-        for number, size in self._word(piece):
-            found.append(TokenSpan(number, texts[number], ends[at], ends[at + size - 1] + 1))
+        for id, size in self._word(piece):
+            found.append(TokenSpan(id, texts[id], ends[at], ends[at + size - 1] + 1))
             at += size
         return found
 
@@ -172,9 +172,9 @@ class PairBpe:
         """Return the text of each id."""
         return self._texts
 
-    def parents(self, number: int) -> tuple[int, int] | None:
+    def parents(self, id: int) -> tuple[int, int] | None:
         """Return the two ids that merge into an id; None if none do."""
-        text, prefix, suffix = self._texts.get(number, ""), self.data.prefix, self.data.suffix
+        text, prefix, suffix = self._texts.get(id, ""), self.data.prefix, self.data.suffix
         goes_on = bool(prefix) and text.startswith(prefix)
         ends = bool(suffix) and text.endswith(suffix)
         letters = text[len(prefix) * goes_on : len(text) - len(suffix) * ends]
@@ -185,7 +185,7 @@ class PairBpe:
         )
         parts = [self.ids.get(name) for name in names]
         known = [part for part in parts if part is not None]
-        return last_two_ids(known, self._table, number) if len(known) == len(parts) else None
+        return last_two_ids(known, self._table, id) if len(known) == len(parts) else None
 
     @cached_property
     def _texts(self) -> dict[int, str]:
@@ -204,17 +204,17 @@ class PairBpe:
         for at, char in enumerate(piece):
             text = (data.prefix if at else "") + char + (data.suffix if at == last else "")
             size = 1 if char < "\x80" else len(char.encode())
-            if (number := get(text)) is not None:
+            if (id := get(text)) is not None:
                 if unknown:
                     parts.append((self._unknown_id(char), unknown))
                     unknown = 0
-                parts.append((number, size))
+                parts.append((id, size))
                 continue
             if data.byte_fallback:
                 # The library adds bytes even before pending unknown characters, which then come too late.
-                numbers = [get(byte_token(byte)) for byte in text.encode()]
-                if None not in numbers:
-                    parts += [(number, 1) for number in numbers if number is not None]
+                ids = [get(byte_token(byte)) for byte in text.encode()]
+                if None not in ids:
+                    parts += [(id, 1) for id in ids if id is not None]
                     continue
             if data.unk_token is not None:
                 if unknown and not data.fuse_unk:
@@ -226,11 +226,11 @@ class PairBpe:
         return parts
 
     def _unknown_id(self, char: str) -> int:
-        number = self.ids.get(self.data.unk_token or "")
-        if number is None:
+        id = self.ids.get(self.data.unk_token or "")
+        if id is None:
             name = (self.data.unk_token or "")[:40]
             raise InputError(f"{char!r} is not a token, and {self._name} has no {name!r} for unknown text")
-        return number
+        return id
 
 
 def last_two_ids(parts: Sequence[int], merges: PairMerges, made: int) -> tuple[int, int] | None:
@@ -253,7 +253,7 @@ def merge(
 
     `merge_all` is another way to merge than `merge_parts`.
     """
-    ids = [number for number, _ in parts]
+    ids = [id for id, _ in parts]
     ends = list(accumulate(size for _, size in parts))
     get = merges.get
 

@@ -72,11 +72,11 @@ def live_merges_by_python(tokens: Mapping[int, bytes], merges: Sequence[Merge]) 
     """Return what `live_merges` does; ValueError where that would take too long in Python."""
     if sum(len(token) ** 2 for token in tokens.values()) > MOST_WORK:
         raise ValueError("tokens too long")
-    byte_ids = {token[0]: number for number, token in tokens.items() if len(token) == 1}
+    byte_ids = {token[0]: id for id, token in tokens.items() if len(token) == 1}
     order_of = {(left, right): order for order, (left, right, _) in enumerate(merges)}
     find, never = order_of.get, len(merges)
     live = []
-    for number, token in tokens.items():
+    for id, token in tokens.items():
         parts = [byte_ids.get(byte, -1) for byte in token]
         if len(parts) < 2 or -1 in parts:
             continue
@@ -89,7 +89,7 @@ def live_merges_by_python(tokens: Mapping[int, bytes], merges: Sequence[Merge]) 
             for i in (at - 1, at):
                 if 0 <= i < len(found):
                     found[i] = find((parts[i], parts[i + 1]), never)
-        if parts == [number]:
+        if parts == [id]:
             live.append(last)
     return sorted(live)
 
@@ -99,7 +99,7 @@ def ranks_of_pairs(pairs: Sequence[tuple[int, int]]) -> dict[bytes, int] | None:
     tokens = [bytes([byte]) for byte in range(256)]
     for left, right in pairs:
         tokens.append(tokens[left] + tokens[right])
-    ranks = {token: number for number, token in enumerate(tokens)}
+    ranks = {token: id for id, token in enumerate(tokens)}
     if len(ranks) != len(tokens):
         return None
     merges = [(left, right, 256 + n) for n, (left, right) in enumerate(pairs)]
@@ -117,25 +117,25 @@ def ranks_of_merges(
 
     Tokens that nothing finds are left out. `ignore_merges`: pieces are looked up before merging.
     """
-    singles = {number: token[0] for number, token in tokens.items() if len(token) == 1}
+    singles = {id: token[0] for id, token in tokens.items() if len(token) == 1}
     missing = frozenset(range(256)).difference(singles.values())
     try:
         live = [merges[order] for order in live_merges(tokens, merges)]
     except ValueError:
         return None
-    made = [number for _, _, number in live]
+    made = [id for _, _, id in live]
     if len(singles) + len(missing) != 256 or sorted(made) != made:
         return None
-    ranks = {tokens[number]: number for number in (*singles, *made)}
+    ranks = {tokens[id]: id for id in (*singles, *made)}
     if len(ranks) != len(singles) + len(live):
         return None
-    if any(tokens[left] + tokens[right] != tokens[number] for left, right, number in live):
+    if any(tokens[left] + tokens[right] != tokens[id] for left, right, id in live):
         return None
     if not ignore_merges:
         return _ranked(ranks, {}, live, missing, drops_missing)
-    unmade = {token: number for number, token in tokens.items() if token and token not in ranks}
+    unmade = {token: id for id, token in tokens.items() if token and token not in ranks}
     ranks |= unmade
-    whole_only = {token: number for token, number in unmade.items() if _arrives(ranks, token)}
+    whole_only = {token: id for token, id in unmade.items() if _arrives(ranks, token)}
     for token in whole_only:
         del ranks[token]
     return _ranked(ranks, whole_only, live, missing, drops_missing)
@@ -174,13 +174,13 @@ def ranks_of_texts(
     native = backend.native()
     try:
         if native is not None:
-            numbers = array("I", ids.values())
-            made = native.rank_merges(list(ids), numbers, merges, ignore_merges, drops_missing)
+            flat = array("I", ids.values())
+            made = native.rank_merges(list(ids), flat, merges, ignore_merges, drops_missing)
     except (ValueError, OverflowError):
         native = None  # too much for an image
     if native is None:
         found = zip(ids.values(), all_bytes_of(ids), strict=True)
-        tokens = {number: data for number, data in found if data is not None}
+        tokens = {id: data for id, data in found if data is not None}
         triples = list(zip(merges[::3], merges[1::3], merges[2::3], strict=True))
         drops_missing &= backend.native() is not None
         return ranks_of_merges(tokens, triples, ignore_merges=ignore_merges, drops_missing=drops_missing)
@@ -188,9 +188,9 @@ def ranks_of_texts(
         return None
     image, ranked, whole, live, missing = made
 
-    def tokens_of(numbers: bytes) -> dict[bytes, int]:
-        wanted = array("I", numbers)
-        texts = {number: text for text, number in ids.items()}
+    def tokens_of(wanted_ids: bytes) -> dict[bytes, int]:
+        wanted = array("I", wanted_ids)
+        texts = {id: text for text, id in ids.items()}
         return dict(zip(all_bytes_of(map(texts.__getitem__, wanted)), wanted, strict=True))  # type: ignore[arg-type]
 
     def load_merges() -> list[Merge]:

@@ -70,12 +70,12 @@ class BeginDecoder:
         if not self._begins and not self._begins_anew:
             return b"".join(tokens)
         out = bytearray()
-        for number, token in zip(ids, tokens, strict=True):
-            if self._begins and token[:1] == b" " and number not in self._keeps:
+        for id, token in zip(ids, tokens, strict=True):
+            if self._begins and token[:1] == b" " and id not in self._keeps:
                 token = token[1:]
                 self._begins = self._drops_all
             out += token
-            self._begins = number in self._begins_anew or (self._begins and not token)
+            self._begins = id in self._begins_anew or (self._begins and not token)
         return bytes(out)
 
     def finish(self) -> bytes:

@@ -200,4 +200,4 @@ def without(ids: Ids | Sequence[int], left_out: frozenset[int]) -> Ids | Sequenc
     >>> without([1, 2, 3], frozenset({2})), without([1], frozenset())
     ([1, 3], [1])
     """
-    return ids if left_out.isdisjoint(ids) else [number for number in ids if number not in left_out]
+    return ids if left_out.isdisjoint(ids) else [id for id in ids if id not in left_out]

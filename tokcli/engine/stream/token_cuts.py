@@ -70,10 +70,10 @@ class TokenCuts:
             elif (end := match.end(text, begin, taken)) > begin:  # a shorter one, in what is left
                 heappush(waiting, (order[text[begin:end]], begin))
         at = 0
-        for begin, end, number in sorted(found):
+        for begin, end, id in sorted(found):
             if at < begin:
                 yield at, begin, None
-            yield begin, end, number
+            yield begin, end, id
             at = end
         if at < len(text):
             yield at, len(text), None

@@ -88,7 +88,7 @@ class NativeTokens:
 
     def decoder(self, special_tokens: Mapping[str, int]) -> _native.Decoder:
         """Return the vocabulary with special tokens, for buffers of ids; its methods raise KeyError for unknown ids."""
-        return open_decoder(self._vocabulary, {number: token.encode() for token, number in special_tokens.items()})
+        return open_decoder(self._vocabulary, {id: token.encode() for token, id in special_tokens.items()})
 
 
 def open_vocabulary(image: Callable[[], Buffer]) -> _native.Vocabulary | None:

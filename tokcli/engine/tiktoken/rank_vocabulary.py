@@ -306,7 +306,7 @@ class RankVocabulary(PieceTokenizer):
     def decoder(self) -> Mapping[int, bytes]:
         """The bytes of each id that is not special; VocabularyError where two tokens have the same rank."""
         if (image := self._near_image) is not None:
-            return {number: token for number, token in enumerate(image.tokens()) if token is not None}
+            return {id: token for id, token in enumerate(image.tokens()) if token is not None}
         decoder = {rank: token for token, rank in self.mergeable_ranks.items()}
         if len(decoder) != len(self.mergeable_ranks):
             raise VocabularyError(f"encoding {self.name!r}: two tokens have the same rank")
@@ -315,7 +315,7 @@ class RankVocabulary(PieceTokenizer):
     @cached_property
     def _all_decoder(self) -> Mapping[int, bytes]:
         # an id that a special token shares with another token means the other one, as in tiktoken
-        return {number: token.encode() for token, number in self.special_tokens.items()} | dict(self.decoder)
+        return {id: token.encode() for token, id in self.special_tokens.items()} | dict(self.decoder)
 
     def token_bytes(self) -> Mapping[int, bytes]:
         """Return the bytes of every id, special tokens included."""
@@ -330,13 +330,13 @@ class RankVocabulary(PieceTokenizer):
         rank = self.mergeable_ranks.get(token)
         return self.special_tokens.get(token.decode("utf-8", "surrogateescape")) if rank is None else rank
 
-    def is_special(self, number: int) -> bool:
+    def is_special(self, id: int) -> bool:
         """Return whether an id is that of a special token, and of no other token."""
-        return number in self._special_ids and number not in self.decoder
+        return id in self._special_ids and id not in self.decoder
 
-    def parents(self, number: int) -> tuple[int, int] | None:
+    def parents(self, id: int) -> tuple[int, int] | None:
         """Return the two ids that merge into an id; None for single bytes and special tokens."""
-        token = self.decoder.get(number)
+        token = self.decoder.get(id)
         return None if token is None else self.reference.parents(token)
 
     def all_parents(self) -> ParentTable:
@@ -353,6 +353,6 @@ class RankVocabulary(PieceTokenizer):
         return self.reference.merge_steps(piece)
 
 
-def unknown_id(number: int, name: str) -> UnknownTokenError:
+def unknown_id(id: int, name: str) -> UnknownTokenError:
     """Return the error for a number that is not an id of a vocabulary."""
-    return UnknownTokenError(f"Invalid token for decoding: {number} is not an id of {name}")
+    return UnknownTokenError(f"Invalid token for decoding: {id} is not an id of {name}")

@@ -46,7 +46,7 @@ class RankReference:
         if known is not None:
             return for_ids(ParentTable(*known), ids)
         decoder = self._decoder()
-        return one_by_one(ids, decoder, lambda number: self.parents(decoder[number]))
+        return one_by_one(ids, decoder, lambda id: self.parents(decoder[id]))
 
     def unstable(
         self, ids: list[int], last: int, encode: Callable[[str], list[int]]
@@ -57,7 +57,7 @@ class RankReference:
         """
         decoder, ranks = self._decoder(), self._ranks()
         # for the rule of the unstable end, a special token is not white space
-        stable = len(ids) - unstable_tail([decoder.get(number, b"<special>") for number in ids], last)
+        stable = len(ids) - unstable_tail([decoder.get(id, b"<special>") for id in ids], last)
         rest = b"".join(map(decoder.__getitem__, ids[stable:]))
         ways = completions(rest, ranks, decoder, sorted(ranks), encode)
         return ids[:stable], [list(way) for way in ways]
