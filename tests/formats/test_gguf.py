@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pickle
 import struct
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from gguf_files import BYTES, FLOAT32, INT32, UINT8, UINT32, gguf, llama, string
+from gguf_files import BYTES, FLOAT32, INT32, UINT8, UINT32, bert, gguf, llama, string, t5
 from support import read_vocabulary
 
 from tokcli.engine import backend
@@ -102,6 +104,15 @@ def test_a_text_of_two_gigabytes_is_no_overflow(tmp_path: Path) -> None:
 def test_a_token_ends_at_a_nul(tmp_path: Path) -> None:
     model = read(llama(tmp_path / "x.gguf", tokens=["<unk>", "<s>", "</s>", *BYTES, "\u2581", "a\0b", "\0"]))
     assert model.spec.model.texts[-2:] == ["a", "[EMPTY_261]"]
+
+
+@pytest.mark.parametrize("make", [llama, bert, t5])
+def test_a_file_is_read_as_data_that_is_equal_and_pickled_alike(make: Callable[[Path], Path], tmp_path: Path) -> None:
+    path = make(tmp_path / "x.gguf")
+    model, again = read(path), read(path)
+    assert model.encode(" hello a", frozenset())  # what the rules find out is theirs
+    assert model.spec == again.spec == pickle.loads(pickle.dumps(model.spec))
+    assert model == again
 
 
 def test_rwkv_takes_the_longest_token_at_each_byte_natively_too(tmp_path: Path) -> None:
