@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from gguf_files import BYTES, FLOAT32, INT32, UINT8, UINT32, bert, gguf, llama, string, t5
+from gguf_files import BOOL, BYTES, FLOAT32, INT32, UINT8, UINT32, bert, gguf, llama, string, t5
 from support import read_vocabulary
 
 from tokcli.engine import backend
@@ -104,6 +104,20 @@ def test_a_text_of_two_gigabytes_is_no_overflow(tmp_path: Path) -> None:
 def test_a_token_ends_at_a_nul(tmp_path: Path) -> None:
     model = read(llama(tmp_path / "x.gguf", tokens=["<unk>", "<s>", "</s>", *BYTES, "\u2581", "a\0b", "\0"]))
     assert model.spec.model.texts[-2:] == ["a", "[EMPTY_261]"]
+
+
+@pytest.mark.parametrize(("lowercase", "ids"), [(False, [65, 257, 258]), (True, [258, 258])])
+def test_white_space_between_words_is_dropped(lowercase: bool, ids: list[int], tmp_path: Path) -> None:
+    path = gguf(
+        tmp_path / "x.gguf",
+        model="whitespace",
+        pre="whitespace",
+        tokens=[*BYTES, "a", "b", "ab"],
+        merges=["a b"],
+        **{"normalizer.lowercase": (lowercase, BOOL)},
+    )
+    model = read(path)
+    assert model.encode("Ab \n\u3000ab ", frozenset()) == ids
 
 
 @pytest.mark.parametrize("make", [llama, bert, t5])

@@ -18,7 +18,7 @@ from tokcli.engine.spec import normalizers as norm
 from tokcli.engine.spec import splitters as split
 from tokcli.engine.spec.added_token import AddedToken
 from tokcli.engine.spec.models import LlamaModel, Pairs, WordLevel
-from tokcli.engine.spec.normalizers import LlamaLetters
+from tokcli.engine.spec.normalizers import Bert
 from tokcli.engine.spec.patterns import Characters, LiteralText
 from tokcli.engine.spec.spec import TokenizerSpec
 
@@ -153,8 +153,8 @@ def test_every_character_beside_a_token_that_stands_alone_is_part_of_a_word_as_i
 def test_every_character_is_read_as_by_llama_cpps_bert(*, lowercase: bool, strip_accents: bool) -> None:
     # all characters are tokens, and the space before a word is one: the ids show all that becomes of a text
     known = ["[UNK]", "▁", *(chr(point) for plane in PLANES for point in plane if point not in (0, 0x2581))]
-    letters = LlamaLetters(lowercase, strip_accents)
-    model = LlamaWords(TokenizerSpec(LlamaModel("bert", known, (), (), 0), normalizer=(letters,)))
+    settings = Bert(True, True, strip_accents, lowercase)
+    model = LlamaWords(TokenizerSpec(LlamaModel("bert", known, (), (), 0), normalizer=(settings,)))
     native = model.native
     assert native is not None
     for text in texts_of_every_character("x {}x {}"):

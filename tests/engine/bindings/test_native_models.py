@@ -28,7 +28,7 @@ from tokcli.engine.spec import normalizers as normalizer
 from tokcli.engine.spec import splitters
 from tokcli.engine.spec.added_token import AddedToken
 from tokcli.engine.spec.models import NORMAL, USER_DEFINED, LlamaModel, Pairs, SpmPiece, Unigram, WordLevel, WordPiece
-from tokcli.engine.spec.normalizers import LlamaLetters, SentencePieceNormalizer
+from tokcli.engine.spec.normalizers import Bert, SentencePieceNormalizer
 from tokcli.engine.spec.patterns import Characters, LiteralText, OnigPattern
 from tokcli.engine.spec.spec import TokenizerSpec
 from tokcli.engine.stream.utf8 import without_surrogates
@@ -402,7 +402,7 @@ def test_models_of_llama_cpp(pieces: dict[str, float], texts: list[str]) -> None
     spec = TokenizerSpec(LlamaModel("t5", texts_of, [0.0, *pieces.values(), *[0.0] * 256], kinds, unknown=0))
     for model in (
         LlamaSpm(spec),
-        LlamaWords(spec._replace(normalizer=(LlamaLetters(),))),
+        LlamaWords(spec._replace(normalizer=(Bert(True, True, True, True),))),
         LlamaUnigram(spec._replace(normalizer=(SentencePieceNormalizer(b"", True, False),))),
         LlamaUnigram(spec._replace(normalizer=(SentencePieceNormalizer(b"", False, True),))),
     ):

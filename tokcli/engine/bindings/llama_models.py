@@ -70,7 +70,7 @@ def twin_of_words(model: LlamaWords) -> NativeText:
     made.set_words(native.WHOLE, VISIBLE_SPACE.encode(), False)
     made.set_metaspace(False, True, native.ALWAYS)
     made.add_step(native.CHARS, b"", b"", False, False)
-    flags = _LOWERS * model.letters.lowercase | _STRIPS * model.letters.strip_accents
+    flags = _LOWERS * model.settings.lowercase | _STRIPS * bool(model.settings.strip_accents)
     made.set_characters([("words", flags)], b"", b"", word_ranges())
     made.set_groups([("character", ord(" "), "Removed")])
     return NativeText(made)

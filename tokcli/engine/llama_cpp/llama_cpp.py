@@ -89,7 +89,7 @@ class LlamaCpp(HasTwin, SpecTokenizer):
 
     def cutting_parts(self) -> list[tuple[str, object]]:
         """Return the name and the patterns of llama.cpp's pre-tokenizer, if the model has one."""
-        return [("pre-tokenizer of llama.cpp", step.patterns) for step in self.spec.splitter]
+        return [("pre-tokenizer of llama.cpp", step.patterns) for step in self.spec.splitter[-1:]]
 
     @property
     def ignore_merges(self) -> bool:

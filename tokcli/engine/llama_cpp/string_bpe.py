@@ -19,7 +19,6 @@ from tokcli.engine.llama_cpp.words import white_space_words
 from tokcli.engine.shortcut.from_ranks import shortcut_from_ranks
 from tokcli.engine.shortcut.shortcut import Shortcut
 from tokcli.engine.spec.models import PairMerges, Pairs
-from tokcli.engine.spec.normalizers import LlamaLetters
 from tokcli.engine.spec.spec import TokenizerSpec
 from tokcli.engine.spec.splitters import PatternsInTurn
 
@@ -48,15 +47,15 @@ class WordsByMerges(FragmentModel):
     """The model of gpt2 vocabularies: BPE by merges of texts, which need not be tokens.
 
     Texts in merges that are not tokens are numbered from the number of tokens on; a part that is left and is not a
-    token becomes bytes. White space is dropped between words where the spec has letters (LlamaLetters) to normalize.
+    token becomes bytes. A spec may cut at white space first, which is then left out.
     """
 
     model_kind = "merges"
 
     def __init__(self, spec: TokenizerSpec) -> None:
         super().__init__(spec)
-        self.splitter: PatternsInTurn = spec.splitter[0]
-        self._letters: LlamaLetters | None = next(iter(spec.normalizer), None)
+        self.splitter: PatternsInTurn = spec.splitter[-1]
+        self._drops_spaces, self._lowers = len(spec.splitter) > 1, bool(spec.normalizer)
         self._size, self._numbers = len(self.ids), dict(self.ids)
         lines = self.data.merges
         self._listed: PairMerges = MergeList.of(self.ids, lines) or self._numbered(pairs_in(lines))
@@ -93,7 +92,7 @@ class WordsByMerges(FragmentModel):
     def ranked(self) -> Ranked | None:
         """The model as ranks of bytes; None where these cannot express it, or a text is more than its words."""
         merges = in_order(self._listed)
-        if not self.data.byte_level or self._letters is not None or max(merges[2::3], default=0) >= self._size:
+        if not self.data.byte_level or self._drops_spaces or max(merges[2::3], default=0) >= self._size:
             return None
         ignores = self.data.ignore_merges
         return ranks_of_texts(self.ids, merges, ignore_merges=ignores, drops_missing=self._is_closed)
@@ -102,7 +101,7 @@ class WordsByMerges(FragmentModel):
     def pairs(self) -> Pairs | None:
         """The model as merges of tokens, if these are texts and not bytes, and what they merge are lines; else None."""
         model, by_bytes = self.data, {self.ids.get(byte_token(byte)) for byte in range(256)}
-        is_of_lines = self.splitter.patterns == (LINES,) and not (model.ignore_merges or self._letters)
+        is_of_lines = self.splitter.patterns == (LINES,) and not (model.ignore_merges or self._drops_spaces)
         if not is_of_lines or not self._is_closed or model.byte_level or None in by_bytes:
             return None
         is_alike = by_bytes.isdisjoint(in_order(self._listed))
@@ -132,7 +131,7 @@ class WordsByMerges(FragmentModel):
         """Return the ids of a text; bytes without a token are dropped, as in llama.cpp."""
         if self.data.shows_spaces:
             text = text.replace(" ", VISIBLE_SPACE)
-        texts = [text] if self._letters is None else white_space_words(text, self._letters.lowercase)
+        texts = white_space_words(text, self._lowers) if self._drops_spaces else [text]
         write = to_byte_chars if self.data.byte_level else str
         return [number for part in texts for word in self.cut(part) for number in self.ids_of_word(write(word))]
 

@@ -12,7 +12,7 @@ from tokcli.engine.bpe.bpe import BoundedCache
 from tokcli.engine.bpe.byte_alphabet import VISIBLE_SPACE
 from tokcli.engine.llama_cpp import characters
 from tokcli.engine.llama_cpp.fragment_models import FragmentModel
-from tokcli.engine.spec.normalizers import LlamaLetters
+from tokcli.engine.spec.normalizers import Bert
 from tokcli.engine.spec.spec import TokenizerSpec
 from tokcli.engine.unicode.classes import CHINESE
 from tokcli.engine.unicode.ranges import Ranges, merged, minus
@@ -23,8 +23,8 @@ class LlamaWords(FragmentModel):
 
     def __init__(self, spec: TokenizerSpec) -> None:
         super().__init__(spec)
-        self.unknown, self.letters = self.unknown_id(), spec.normalizer[0]
-        self.rule = word_rule(self.letters)
+        self.unknown, self.settings = self.unknown_id(), spec.normalizer[0]
+        self.rule = word_rule(self.settings)
         self._match = LongestMatch(self.ids)
         self._cache = BoundedCache(self._longest_tokens)
 
@@ -47,9 +47,9 @@ class LlamaWords(FragmentModel):
         return ids
 
 
-def word_rule(letters: LlamaLetters) -> Callable[[str], str]:
+def word_rule(settings: Bert) -> Callable[[str], str]:
     """Return the function that gives what BERT makes of a character, between spaces if it is a word of its own."""
-    lowercase, strip_accents = letters
+    lowercase, strip_accents = settings.lowercase, settings.strip_accents
 
     def rule(char: str) -> str:
         if strip_accents:

@@ -82,13 +82,6 @@ class SentencePieceNormalizer(NamedTuple):
     kept: frozenset[str] = frozenset()
 
 
-class LlamaLetters(NamedTuple):
-    """Brings text into lower case and leaves accents out where that is asked for, as llama.cpp does for words."""
-
-    lowercase: bool = True
-    strip_accents: bool = True
-
-
 Normalizer: TypeAlias = (
     UnicodeForm
     | Lowercase
@@ -101,5 +94,4 @@ Normalizer: TypeAlias = (
     | Precompiled
     | Bert
     | SentencePieceNormalizer
-    | LlamaLetters
 )

@@ -14,9 +14,10 @@ from tokcli.engine.llama_cpp.patterns import PRE_TYPES, PreType
 from tokcli.engine.spec.added_token import AddedToken
 from tokcli.engine.spec.image import DecodingSpec
 from tokcli.engine.spec.models import BYTE, CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED, LlamaKind, LlamaModel
-from tokcli.engine.spec.normalizers import LlamaLetters, SentencePieceNormalizer
+from tokcli.engine.spec.normalizers import Bert, Lowercase, Normalizer, SentencePieceNormalizer
+from tokcli.engine.spec.patterns import Characters
 from tokcli.engine.spec.spec import TokenizerSpec
-from tokcli.engine.spec.splitters import PatternsInTurn
+from tokcli.engine.spec.splitters import PatternsInTurn, Split
 from tokcli.engine.spec.templates import Around
 from tokcli.errors import VocabularyError
 from tokcli.formats.gguf.header import NumberList
@@ -39,6 +40,7 @@ _MODELS: dict[str, LlamaKind] = {
     "rwkv": "rwkv",
     "plamo2": "plamo2",
 }
+_AT_SPACES = Split(Characters("SPACE"), "Removed")
 _NO_PATTERNS = PreType(PatternsInTurn(()), clean_spaces=False, byte_level=False, shows_spaces=True)
 
 
@@ -103,11 +105,12 @@ def parse_gguf(values: Mapping[str, Any], name: str) -> TokenizerSpec:
             keys.fail(f"token {number}, {shown_text(text)}, is too short to name a byte, as <0x0A> does")
     pre = _pre_type(keys, model)
     mark_special(ids, kinds, lambda group: keys.token_id(group, size) is not None)
+    at_spaces = (_AT_SPACES,) if model == "whitespace" else ()
     roles, prefix = _roles(keys, model, pre, size), keys.get("add_space_prefix", bool, kind == "llama")
     return TokenizerSpec(
         added=_added(keys, ids, kinds),
         normalizer=_normalizer(keys, model, prefix),
-        splitter=(pre.splitter,) if pre.splitter.patterns else (),
+        splitter=(*at_spaces, pre.splitter) if kind == "gpt2" else (),
         model=LlamaModel(
             kind,
             texts,
@@ -236,15 +239,17 @@ def _template(kind: LlamaKind, roles: _Roles) -> Around | None:
     return Around(before, after)
 
 
-def _normalizer(keys: _Keys, model: str, prefix: bool) -> tuple[LlamaLetters | SentencePieceNormalizer, ...]:
+def _normalizer(keys: _Keys, model: str, prefix: bool) -> tuple[Normalizer, ...]:
     lowercase = keys.get("normalizer.lowercase", bool, model != "whitespace")
     strip_accents = keys.get("normalizer.strip_accents", bool, lowercase)
     charsmap = keys.get("precompiled_charsmap", NumberList, NumberList(0, ()))
     trims = keys.get("remove_extra_whitespaces", bool, False)
     if charsmap.type not in _BYTE_TYPES:
         keys.fail("tokenizer.ggml.precompiled_charsmap is not a list of bytes")
-    if model in ("bert", "whitespace"):
-        return (LlamaLetters(lowercase, strip_accents),)
+    if model == "whitespace":
+        return (Lowercase(),) if lowercase else ()
+    if model == "bert":
+        return (Bert(True, True, strip_accents, lowercase),)
     if model == "llama":
         return (SentencePieceNormalizer(add_dummy_prefix=prefix, remove_extra_whitespaces=False),)
     if model == "t5":
