@@ -94,15 +94,7 @@ def parse_gguf(values: Mapping[str, Any], name: str) -> TokenizerSpec:
     texts, size = list(ids), len(ids)
     scores = keys.numbers("scores", size, _SCORE_TYPES) or (0.0,) * size
     kinds = [_KINDS.get(k, 0) for k in keys.numbers("token_type", size, _WHOLE_TYPES) or (1,) * size]
-    if kind == "plamo2":
-        _check_byte_tokens(texts, kinds, name)
-    for number, text in enumerate(texts):
-        if (
-            kinds[number] & BYTE
-            and kind in ("llama", "t5", "gpt2")
-            and len(text.encode("utf-8", "surrogateescape")) < 3
-        ):
-            keys.fail(f"token {number}, {shown_text(text)}, is too short to name a byte, as <0x0A> does")
+    _check_byte_tokens(texts, kinds, kind, name)
     pre = _pre_type(keys, model)
     mark_special(ids, kinds, lambda group: keys.token_id(group, size) is not None)
     at_spaces = (_AT_SPACES,) if model == "whitespace" else ()
@@ -167,15 +159,19 @@ def _ids(keys: _Keys) -> dict[str, int]:
     return ids
 
 
-def _check_byte_tokens(texts: list[str], kinds: list[int], name: str) -> None:
-    """Raise VocabularyError if a byte token does not name its byte, or a byte has no token."""
+def _check_byte_tokens(texts: list[str], kinds: list[int], kind: LlamaKind, name: str) -> None:
+    """Raise VocabularyError if a byte token does not name its byte, or one of PLaMo 2's bytes has no token."""
     names = {byte_token(byte).lower() for byte in range(256)}
-    for number, (text, kind) in enumerate(zip(texts, kinds, strict=True)):
-        if kind & BYTE:
-            if text.lower() not in names:
-                raise VocabularyError(f"token {number}, {shown_text(text)}, is not a token for a byte", where=name)
-            names.discard(text.lower())
-    if names:
+    for number, (text, flags) in enumerate(zip(texts, kinds, strict=True)):
+        if not flags & BYTE:
+            continue
+        if kind in ("llama", "t5", "gpt2") and len(text.encode("utf-8", "surrogateescape")) < 3:
+            what = f"token {number}, {shown_text(text)}, is too short to name a byte, as <0x0A> does"
+            raise VocabularyError(what, where=name)
+        if kind == "plamo2" and text.lower() not in names:
+            raise VocabularyError(f"token {number}, {shown_text(text)}, is not a token for a byte", where=name)
+        names.discard(text.lower())
+    if names and kind == "plamo2":
         raise VocabularyError(f"no token for the byte {min(names)}", where=name)
 
 
