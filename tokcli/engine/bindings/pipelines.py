@@ -41,7 +41,7 @@ def rules_of_pipeline(spec: TokenizerSpec) -> Pipeline:
 
 
 def twin_of_pipeline(parts: Pipeline) -> NativeText | None:
-    """Build the twin of a tokenizer; return None if one of its parts has no native form."""
+    """Build the twin of a tokenizer, unless one of its parts has no native form."""
     plan = _plan_of(parts)
     ranks = _ranks_of(parts) if parts.is_byte_level else None
     made = None if plan is None or (parts.is_byte_level and ranks is None) else _model(parts, ranks)
@@ -165,7 +165,7 @@ def squeezed(step: Normalizer) -> str | None:
 
 
 def _steps_of(steps: Sequence[Normalizer]) -> tuple[list[Step], list[CharacterStep], Charsmap] | None:
-    """Return native steps, those that look at characters, and their charsmap; None if one cannot be native."""
+    """Return native steps, those that look at characters, and their charsmap, unless one cannot be native."""
     # A normalizer that squeezes spaces, applies rules for characters and squeezes again only has to do so at the end.
     squeezes = [at for at, step in enumerate(steps) if squeezed(step) == " "]
     if len(squeezes) == 2 and squeezes[1] == len(steps) - 1:

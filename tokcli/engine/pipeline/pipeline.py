@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property, lru_cache
 from itertools import chain
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from tokcli.engine.base.arguments import NONE
 from tokcli.engine.bpe.bpe import BoundedCache, MergeOrder, ModelKind
@@ -53,8 +53,7 @@ class Pipeline(HasTwin, SpecTokenizer):
     @cached_property
     def model(self) -> Model:
         """The model, which turns pieces into ids."""
-        data: Any = self.spec.model
-        return model_of(data, self.spec.name)
+        return model_of(self.spec.model, self.spec.name)
 
     @cached_property
     def is_byte_level(self) -> bool:
