@@ -198,6 +198,7 @@ LATE = {
     "tokcli.engine.roles.rules": "all families of tokenizers, of which a file needs one",
     "tokcli.engine.roles.readers": "all families of tokenizers, 80 ms, to cut long texts, which few texts are",
     "tokcli.engine.bindings.id_decoder": "a family of tokenizers each, whose decoder the image names",
+    "tokcli.engine.tokenizer": "a family of tokenizers, for one that was pickled",
     "tokcli.engine.encoding": "files and streams, 0.2 ms, which the command line reads itself; sampling, 50 ms",
     "tokcli.engine.pretokenizers.pretokenizer": "compiling, 4 ms, which a pattern that native code splits by does not need",
     "tokcli.engine.shortcut.shortcut": "the tables of normal forms, 2 ms, which most texts do not need",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import pickle
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support import ROOT, examples, hard_text, ok, refused
 
+from tokcli.engine import backend
 from tokcli.engine.bpe.byte_alphabet import CHAR_OF
 from tokcli.engine.encoding import Encoding
 from tokcli.engine.spec.models import Unigram
@@ -102,6 +105,15 @@ def test_a_byte_level_file_of_a_known_pattern_takes_the_shortcut() -> None:
 def test_what_was_read_can_be_pickled(name: str) -> None:
     again = pickle.loads(pickle.dumps(ENCODINGS[name]))
     assert again.encode_ordinary("Hello, world") == ENCODINGS[name].encode_ordinary("Hello, world")
+
+
+@pytest.mark.process
+@pytest.mark.skipif(not backend.is_native(), reason="there is no native backend")
+@pytest.mark.parametrize("name", ["unigram.tokenizer.json", "bpe.model"])
+def test_what_was_pickled_is_native_in_a_fresh_process(name: str) -> None:
+    code = "import pickle, sys; print(pickle.load(sys.stdin.buffer).tokenizer.is_native)"
+    data = pickle.dumps(ENCODINGS[name])
+    assert subprocess.run([sys.executable, "-c", code], input=data, check=True, capture_output=True).stdout == b"True\n"
 
 
 def test_a_pair_of_texts_goes_through_the_template() -> None:

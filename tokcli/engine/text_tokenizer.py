@@ -185,7 +185,12 @@ class SpecTokenizer(TextTokenizer, Protocol):
 
     def finish(self, texts: list[Tokens], add: bool) -> Tokens:
         """Return one text or a pair of texts, with the ids of the template around them if `add` is true."""
-        return enclosed(texts, self.spec.template) if add and self.has_template else joined(texts)
+        template = self.spec.template
+        if not add or template is None:
+            return joined(texts)
+        for number, tokens in enumerate(texts):
+            tokens.set_type(number * template.types)
+        return joined(enclosed(texts, template))
 
     def decode(self, ids: Sequence[int]) -> bytes:
         """Return the bytes of ids; UnknownTokenError for an id that the vocabulary lacks."""

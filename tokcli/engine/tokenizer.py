@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from tokcli.engine.native_models.text_model import TwinFor
     from tokcli.engine.native_models.twins import RecordEncoder
     from tokcli.engine.shortcut.shortcut import Shortcut
+    from tokcli.engine.spec.spec import TokenizerSpec
     from tokcli.engine.stream.chunks import Blocks
     from tokcli.engine.stream.utf8 import AnyChunk
     from tokcli.engine.text_tokenizer import TextTokenizer
@@ -247,7 +248,8 @@ class Tokenizer(Pieces, Lookups):
             self.ranked, self.reader, self.knows_pieces = None, self._whole_reader, False
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Tokenizer, (self.name, self.inner.whole)
+        rules: Any = self.rules
+        return (Tokenizer, (self.name, self.inner)) if rules is None else (_restore, (self.name, rules.spec))
 
     @cached_property
     def twin(self) -> TwinFor | None:
@@ -330,3 +332,10 @@ def _ranks_of(name: str, shortcut: Shortcut) -> RankVocabulary:
         load_ranks=shortcut.load_ranks,
         load_image=shortcut.load_image,
     )
+
+
+def _restore(name: str, spec: TokenizerSpec) -> Tokenizer:
+    """Return the tokenizer that was pickled, made from its spec."""
+    from tokcli.engine.roles.rules import rules_of
+
+    return Tokenizer(name, rules_of(spec))

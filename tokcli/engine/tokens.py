@@ -125,15 +125,15 @@ def added(ids: Sequence[int], type_id: int) -> Tokens:
     return Tokens(ids, [type_id] * size, [1] * size, [0, 0] * size, [0, 0] * size)
 
 
-def enclosed(texts: list[Tokens], template: Around) -> Tokens:
-    """Return one text or a pair of texts with the ids that a template puts around them."""
-    (first, *others), last = texts, int(template.types)
-    first.set_type(0)
-    parts = [added(template.before, 0), first]
-    for second in others:
-        second.set_type(last)
-        parts += [added(template.first_after, 0), added(template.second_before, last), second]
-    return joined([*parts, added(template.after, last if others else 0)])
+def enclosed(texts: list[Tokens], template: Around) -> list[Tokens]:
+    """Return one text or a pair of texts, each with the ids that a template puts before and after it."""
+    made = []
+    for at, tokens in enumerate(texts):
+        before = added(template.second_before if at else template.before, at * template.types)
+        is_last = at == len(texts) - 1
+        after = added(template.after if is_last else template.first_after, at * template.types)
+        made.append(joined([before, tokens, after]))
+    return made
 
 
 def texts_of(ids: Mapping[str, int]) -> dict[int, str]:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tokcli.engine.spec.image import SPELLED, ImageSpec
-from tokcli.engine.spec.json_form import of_json
 from tokcli.engine.stream.decoding import ApartDecoder, BeginDecoder, ByteDecoder
 from tokcli.engine.stream.spaced_decoder import SpacedDecoder
 from tokcli.engine.tiktoken.native_encoder import open_decoder, open_vocabulary
@@ -82,10 +80,8 @@ class IdDecoder:
     def _steps(self) -> tuple[ModuleType, Mapping[int, str], tuple[Decoder, ...]]:
         """The module of decoders, the text of each id, and the decoders of a tokenizer.json that take these texts."""
         from tokcli.engine.pipeline import decode_steps
-        from tokcli.engine.spec.decoders import Decoder
 
-        steps = of_json(tuple[Decoder, ...], json.loads(self._spec.decoding.steps))
-        return decode_steps, _Texts(self._table or {}), steps
+        return decode_steps, _Texts(self._table or {}), decode_steps.decoders_in(self._spec.decoding.steps)
 
     def stream(self) -> ByteDecoder:
         """Return a decoder of ids that come a few at a time."""

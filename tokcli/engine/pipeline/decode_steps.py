@@ -6,12 +6,14 @@ looks at the whole text, there is no step, and ids are held until the end.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 
 from tokcli.engine.base.arguments import MAX_CHARACTER
 from tokcli.engine.pipeline.decoders import apply, byte_of, decoded, texts_of
 from tokcli.engine.spec import decoders as spec
 from tokcli.engine.spec.decoders import Decoder
+from tokcli.engine.spec.json_form import of_json
 from tokcli.engine.spec.patterns import Characters, LiteralText
 from tokcli.engine.stream.decoding import ByteDecoder, WholeDecoder
 from tokcli.engine.stream.utf8 import cut_at_end
@@ -24,6 +26,12 @@ def decode_stream(texts: Mapping[int, str], decoders: Sequence[Decoder]) -> Byte
     """Return a decoder of ids that come a few at a time, by the texts of their tokens."""
     steps = _steps_of(decoders)
     return WholeDecoder(lambda ids: decoded(ids, texts, decoders)) if steps is None else _Steps(texts, steps)
+
+
+def decoders_in(written: str) -> tuple[Decoder, ...]:
+    """Return the decoders in the JSON that an image keeps of them."""
+    found: tuple[Decoder, ...] = of_json(tuple[Decoder, ...], json.loads(written))
+    return found
 
 
 class _Steps:

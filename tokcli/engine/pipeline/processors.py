@@ -6,16 +6,8 @@ from collections.abc import Callable, Iterable
 from copy import copy
 from typing import Any
 
-from tokcli.engine.spec.templates import (
-    BertProcessing,
-    PostProcessor,
-    Roberta,
-    Template,
-    TemplateText,
-    TemplateToken,
-    TrimOffsets,
-)
-from tokcli.engine.tokens import Tokens, added, joined, trimmed_spans
+from tokcli.engine.spec.templates import Around, PostProcessor, Template, TemplateText, TemplateToken, TrimOffsets
+from tokcli.engine.tokens import Tokens, added, enclosed, joined, trimmed_spans
 
 
 def processed(steps: Iterable[PostProcessor], texts: list[Tokens], add: bool) -> list[Tokens]:
@@ -46,42 +38,25 @@ def _trim(step: TrimOffsets, texts: list[Tokens], _: bool) -> list[Tokens]:
     return texts
 
 
-def _roberta(step: Roberta, texts: list[Tokens], add: bool) -> list[Tokens]:
-    if step.trim is not None:
-        texts = _trim(step.trim, texts, add)
-    out = []
-    for number, tokens in enumerate(texts):
-        tokens.set_type(0)
-        first = step.sep if number else step.cls
-        out.append(_enclosed(first, tokens, step.sep, 0) if add else tokens)
-    return out
-
-
-def _bert(step: BertProcessing, texts: list[Tokens], add: bool) -> list[Tokens]:
-    if not add:
-        return texts
-    return [_enclosed(None if n else step.cls, tokens, step.sep, int(n > 0)) for n, tokens in enumerate(texts)]
+def _around(step: Around, texts: list[Tokens], add: bool) -> list[Tokens]:
+    for tokens in texts:
+        if not step.types:
+            tokens.set_type(0)
+        if add:
+            tokens.special = [0] * len(tokens.ids)  # tokens that an earlier processor added are no longer special
+    return enclosed(texts, step) if add else texts
 
 
 _RULES: dict[type, Callable[[Any, list[Tokens], bool], list[Tokens]]] = {
     Template: _template,
     TrimOffsets: _trim,
-    Roberta: _roberta,
-    BertProcessing: _bert,
+    Around: _around,
 }
-
-
-def _enclosed(first: tuple[str, int] | None, tokens: Tokens, last: tuple[str, int], type_id: int) -> Tokens:
-    tokens.special = [0] * len(tokens.ids)  # tokens that an earlier processor added are no longer special
-    parts = [tokens, added([last[1]], type_id)]
-    if first is not None:
-        parts.insert(0, added([first[1]], type_id))
-    return joined(parts)
 
 
 def trims(steps: Iterable[PostProcessor]) -> bool:
     """Return whether post-processors trim offsets."""
-    return any(isinstance(step, TrimOffsets) or (isinstance(step, Roberta) and step.trim is not None) for step in steps)
+    return any(isinstance(step, TrimOffsets) for step in steps)
 
 
 def copies(steps: Iterable[PostProcessor]) -> int:
@@ -93,7 +68,7 @@ def growth(steps: Iterable[PostProcessor]) -> tuple[int, int]:
     """Return the most that post-processors make of any text: the number of its copies, and of the ids added."""
     copies, more = 1, 0
     for step in steps:
-        times, ids = 1, 4  # of Roberta and BertProcessing: a token before each of two texts and after it
+        times, ids = 1, 4  # of Around: a token before each of two texts and after it
         if isinstance(step, Template):
             templates = step.single, step.pair
             numbers = [[part.number for part in parts if isinstance(part, TemplateText)] for parts in templates]

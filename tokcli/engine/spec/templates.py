@@ -9,7 +9,6 @@ class TemplateToken(NamedTuple):
     """A special token of a template, which may have several ids."""
 
     ids: tuple[int, ...]
-    texts: tuple[str, ...]
     type_id: int
 
 
@@ -33,21 +32,6 @@ class TrimOffsets(NamedTuple):
     add_prefix_space: bool
 
 
-class Roberta(NamedTuple):
-    """Makes `<s> A </s>` or `<s> A </s> </s> B </s>`, all of one type."""
-
-    sep: tuple[str, int]
-    cls: tuple[str, int]
-    trim: TrimOffsets | None
-
-
-class BertProcessing(NamedTuple):
-    """Makes `[CLS] A [SEP]` or `[CLS] A [SEP] B [SEP]`."""
-
-    sep: tuple[str, int]
-    cls: tuple[str, int]
-
-
 class Around(NamedTuple):
     """Puts ids `before` a text and `after` it.
 
@@ -62,4 +46,4 @@ class Around(NamedTuple):
     types: bool = False
 
 
-PostProcessor: TypeAlias = Template | TrimOffsets | Roberta | BertProcessing | Around
+PostProcessor: TypeAlias = Template | TrimOffsets | Around

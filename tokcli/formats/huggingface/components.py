@@ -126,33 +126,43 @@ def read_processor(node: JsonNode, depth: int = 0) -> tuple[PostProcessor, ...]:
     return found
 
 
-def _pair(node: JsonNode) -> tuple[str, int]:
+def _id(node: JsonNode) -> tuple[int, ...]:
     items = node.list()
     if len(items) != 2:
         node.fail("expected a token and its id")
-    return items[0].text(), items[1].whole(0, MAX_RANK)
+    items[0].text()
+    return (items[1].whole(0, MAX_RANK),)
 
 
-def _trim(node: JsonNode, default: bool | None = None) -> templates.TrimOffsets | None:
+def _trim(node: JsonNode, default: bool | None = None) -> tuple[PostProcessor, ...]:
     wanted, spaced = (node.member(name).flag(default) for name in ("trim_offsets", "add_prefix_space"))
-    return templates.TrimOffsets(spaced) if wanted else None
+    return (templates.TrimOffsets(spaced),) if wanted else ()
 
 
 def _byte_level_trim(node: JsonNode) -> tuple[PostProcessor, ...]:
     node.member("use_regex").flag(True)  # it has no effect here
-    trim = _trim(node)
-    return () if trim is None else (trim,)
+    return _trim(node)
+
+
+def _bert_processing(node: JsonNode) -> PostProcessor:
+    sep, cls = _id(node.member("sep")), _id(node.member("cls"))
+    return templates.Around(cls, sep, first_after=sep, types=True)
+
+
+def _roberta(node: JsonNode) -> tuple[PostProcessor, ...]:
+    sep, cls = _id(node.member("sep")), _id(node.member("cls"))
+    return (*_trim(node, True), templates.Around(cls, sep, first_after=sep, second_before=sep))
 
 
 def _template(node: JsonNode) -> PostProcessor:
-    special: dict[str, tuple[tuple[int, ...], tuple[str, ...]]] = {}
+    special: dict[str, tuple[int, ...]] = {}
     for name, token in node.member("special_tokens").items():
         token.member("id").text()
         ids = tuple(item.whole(0, MAX_RANK) for item in token.member("ids").list())
-        texts = tuple(item.text() for item in token.member("tokens").list())
+        texts = [item.text() for item in token.member("tokens").list()]
         if len(ids) != len(texts):
             token.fail(f"{len(ids)} ids for {len(texts)} tokens")
-        special[name] = ids, texts
+        special[name] = ids
 
     def read_item(item: JsonNode) -> templates.TemplateToken | templates.TemplateText:
         if len(item.expect(dict)) != 1:
@@ -162,8 +172,8 @@ def _template(node: JsonNode) -> PostProcessor:
             number = inner.member("id").choice(_TEXTS)
             return templates.TemplateText(number, inner.member("type_id").whole(0, MAX_RANK))
         inner = item.member("SpecialToken")
-        ids, texts = inner.member("id").choice(special)
-        return templates.TemplateToken(ids, texts, inner.member("type_id").whole(0, MAX_RANK))
+        ids = inner.member("id").choice(special)
+        return templates.TemplateToken(ids, inner.member("type_id").whole(0, MAX_RANK))
 
     single, pair = (tuple(read_item(item) for item in node.member(name).list()) for name in ("single", "pair"))
     if {part.number for part in single if isinstance(part, templates.TemplateText)} != {0}:
@@ -173,10 +183,8 @@ def _template(node: JsonNode) -> PostProcessor:
 
 
 _PROCESSORS: Readers[PostProcessor] = {
-    "BertProcessing": lambda n, _: (templates.BertProcessing(_pair(n.member("sep")), _pair(n.member("cls"))),),
-    "RobertaProcessing": lambda n, _: (
-        templates.Roberta(_pair(n.member("sep")), _pair(n.member("cls")), _trim(n, True)),
-    ),
+    "BertProcessing": lambda n, _: (_bert_processing(n),),
+    "RobertaProcessing": lambda n, _: _roberta(n),
     "ByteLevel": lambda n, _: _byte_level_trim(n),
     "TemplateProcessing": lambda n, _: (_template(n),),
     "Sequence": lambda n, d: read_list(n.member("processors"), read_processor, d),
