@@ -11,7 +11,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tokcli.engine.base.arguments import NONE
-from tokcli.engine.spec.added_token import special_tokens_of
 from tokcli.engine.stream.special_tokens import segments
 from tokcli.engine.stream.utf8 import plain_text
 from tokcli.engine.token_vocabulary import TokenVocabulary
@@ -167,7 +166,7 @@ class SpecTokenizer(TextTokenizer, Protocol):
     @cached_property
     def special_tokens(self) -> Mapping[str, int]:
         """The ids of the special tokens."""
-        return special_tokens_of(self.spec.added)
+        return {token.content: token.id for token in self.spec.added if token.special}
 
     def added_tokens(self) -> Sequence[AddedToken]:
         """Return the added tokens."""

@@ -262,9 +262,9 @@ class Tokenizer(Pieces, Lookups):
         return twin_of_ranks(
             self.ranked.opened,
             native_splitter(self.ranked.pretokenizer),
-            shortcut.spec,
             shortcut.added,
             self.special_tokens,
+            shortcut.spec,
             exact=shortcut.load_exact(),
             image=shortcut.load_image(),
         )

@@ -20,31 +20,33 @@ if TYPE_CHECKING:
 def twin_of_ranks(
     vocabulary: _native.Vocabulary | None,
     splitter: int | _native.Pattern | None,
-    ranks: RanksSpec,
     added: Mapping[str, int],
     special: Collection[str],
+    ranks: RanksSpec | None = None,
     *,
     exact: Buffer = b"",
     image: Buffer = b"",
 ) -> TwinFor | None:
     """Return the native twins of a vocabulary and of what splits text for it, if both are native.
 
-    `added` are the added tokens, `special` those of them that stay text unless they are allowed. With `hides_tokens`
-    (see `RanksSpec`), one twin looks for all of them, and else each set of allowed tokens has a twin of its own. Text
-    with characters of the exceptions is cut by the programs `exact` (pretokenizers/row_image.py), or refused without
-    them. `image` is that of the vocabulary.
+    `added` are the added tokens, `special` those of them that stay text unless they are allowed. `ranks` says what is
+    done beside splitting and merging, if anything is. With its `hides_tokens`, one twin looks for all added tokens, and
+    else each set of allowed ones has a twin of its own. Text with characters of its exceptions is cut by the programs
+    `exact` (pretokenizers/row_image.py), or refused without them. `image` is that of the vocabulary.
     """
+    exceptions, puts_space, form = (ranks.exceptions, ranks.puts_space, ranks.form) if ranks else ((), False, None)
+    is_one_for_all = ranks is not None and ranks.hides_tokens
     if vocabulary is None or splitter is None or NOTHING in added.values():  # an id that native code has for none
         return None
 
     def made_with(tokens: Mapping[str, int]) -> NativeText:
         made = model_of({})
-        made.use_ranks(vocabulary, splitter, exactly, array("I", ranks.exceptions), ranks.puts_space)
+        made.use_ranks(vocabulary, splitter, exactly, array("I", exceptions), puts_space)
         if tokens:
             made.set_added(False, [(text.encode(), number, False, False, False) for text, number in tokens.items()])
-        if ranks.form is not None:
+        if form is not None:
             made.add_step(CHARS, b"", b"", False, False)
-            steps: list[tuple[str, str]] = [("form", ranks.form)]
+            steps: list[tuple[str, str]] = [("form", form)]
             made.set_characters(steps, b"", b"", b"")
         return NativeText(made, [(text, text in special) for text in tokens], vocabulary_image=image)
 
@@ -52,7 +54,7 @@ def twin_of_ranks(
     plain = {text: number for text, number in found.items() if text not in special}
     try:
         exactly = row_in(exact)
-        usual = made_with(found if ranks.hides_tokens else plain)
+        usual = made_with(found if is_one_for_all else plain)
     except (ValueError, OverflowError):  # a token with a lone surrogate, an id above those of native code; no programs
         return None
 
@@ -60,4 +62,4 @@ def twin_of_ranks(
     def with_allowed(allowed: frozenset[str]) -> NativeText:
         return made_with({text: number for text, number in found.items() if text in allowed or text in plain})
 
-    return lambda allowed: with_allowed(allowed) if allowed and not ranks.hides_tokens else usual
+    return lambda allowed: with_allowed(allowed) if allowed and not is_one_for_all else usual

@@ -17,7 +17,6 @@ from tokcli.engine.bpe.image import image_of
 from tokcli.engine.native_models.rank_models import twin_of_ranks
 from tokcli.engine.native_models.text_model import Refused
 from tokcli.engine.pretokenizers.pretokenizer import PreTokenizer
-from tokcli.engine.spec.image import RanksSpec
 from tokcli.engine.stream import special_tokens as special
 from tokcli.engine.stream.chunks import Chunk, ReadOptions, pieces_of, read_chunks, split_chunk
 from tokcli.engine.stream.utf8 import SplitText, plain_text, special_finder
@@ -114,8 +113,7 @@ class RankVocabulary(PieceTokenizer):
     def twins(self) -> TwinFor | None:
         """The native twins, which split and merge, where the pattern and the ranks have native forms."""
         splitter = native_splitter(self.pretokenizer)
-        ranks = RanksSpec(self.max_id, (self.pretokenizer.pat_str,))
-        return twin_of_ranks(self.opened, splitter, ranks, self.special_tokens, self.special_tokens)
+        return twin_of_ranks(self.opened, splitter, self.special_tokens, self.special_tokens)
 
     @cached_property
     def native_tokens(self) -> NativeTokens | None:
