@@ -22,7 +22,6 @@ from tokcli.formats import packed_ranks, sources
 from tokcli.formats.gguf import header as gguf_header
 from tokcli.formats.gpt2 import parse_gpt2
 from tokcli.formats.limits import HEAD_BYTES, open_regular_file, shown_name
-from tokcli.formats.minbpe import parse_minbpe
 from tokcli.formats.other_files import HUGGINGFACE_MEMBER, refuse_other
 from tokcli.formats.sentencepiece import parse_sentencepiece, with_configured_ids
 from tokcli.formats.sources import Sources
@@ -204,6 +203,12 @@ def _huggingface() -> ModuleType:
     return configured_pair
 
 
+def _parse_minbpe(found: Sources) -> TokenizerSpec:
+    from tokcli.formats.minbpe import parse_minbpe
+
+    return parse_minbpe(*_first(found))
+
+
 def _parse_sentencepiece(found: Sources) -> TokenizerSpec:
     model = parse_sentencepiece(*_first(found))
     return model if found.folder is None else with_configured_ids(model, found.files[1:], found.folder)
@@ -221,7 +226,7 @@ GPT2_VOCAB = "a GPT-2 vocabulary"
 FORMATS = (
     Format("packed ranks", lambda h: h.startswith(packed_ranks.MAGIC), sources.read_one, _parse_packed),
     Format("a GGUF file", lambda h: h.startswith(gguf_header.MAGIC), _read_gguf, _parse_gguf),
-    Format("a minbpe model", lambda h: h.startswith(b"minbpe v"), sources.read_one, lambda s: parse_minbpe(*_first(s))),
+    Format("a minbpe model", lambda h: h.startswith(b"minbpe v"), sources.read_one, _parse_minbpe),
     Format("a tekken.json", _is_tekken, sources.read_one, lambda s: parse_tekken(*_first(s))),
     Format("a Hugging Face tokenizer.json", _is_huggingface, sources.read_one, _parse_huggingface),
     Format(GPT2_VOCAB, _is_json_object, partial(sources.read_pair, like="vocab.json"), _parse_pair),
