@@ -105,6 +105,13 @@ def test_old_files_keep_their_mode_and_links_stay_links(own: tokcli.Encoding, tm
     assert json.loads((tmp_path / "real.json").read_text())["version"] == "1.0"
 
 
+def test_a_file_that_is_no_sidecar_is_not_replaced_by_one(own: tokcli.Encoding, tmp_path: Path) -> None:
+    (tmp_path / "my.json").write_bytes(b"[]")
+    with pytest.raises(OutputError, match="not a sidecar, and would be replaced by one"):
+        own.save(tmp_path / "my")
+    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("my.json", b"[]")]
+
+
 def test_a_configuration_that_says_more_is_not_replaced(own: tokcli.Encoding, tmp_path: Path) -> None:
     (tmp_path / "tokenizer_config.json").write_text('{"chat_template": "x"}')
     with pytest.raises(OutputError, match="says more than would be written"):

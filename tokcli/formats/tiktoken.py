@@ -21,7 +21,7 @@ from tokcli.engine.spec.models import Ranks
 from tokcli.engine.spec.spec import TokenizerSpec
 from tokcli.engine.spec.splitters import PatStr
 from tokcli.errors import VocabularyError
-from tokcli.formats.limits import MAX_NUMBER_DIGITS, MAX_RANK, MAX_TOKEN_BYTES, MAX_TOKENS
+from tokcli.formats.limits import MAX_NUMBER_DIGITS, MAX_RANK, MAX_TOKEN_BYTES, MAX_TOKENS, read_regular_file
 from tokcli.formats.refusals import check_lines, refuse_cut, refuse_line, shown_bytes
 from tokcli.formats.strict_json import JsonNode, check_ids, parse_json_strictly
 
@@ -172,6 +172,19 @@ def parse_sidecar(data: bytes, name: str) -> tuple[dict[str, int] | None, str | 
     if pat_str is not None and not isinstance(pat_str, str):
         raise VocabularyError("pat_str is not a text", where=name)
     return check_ids(table["special_tokens"], name) if "special_tokens" in table else None, pat_str
+
+
+def is_no_sidecar(path: str) -> bool:
+    """Return whether there is a file at `path` with anything else in it than a sidecar."""
+    try:
+        data = read_regular_file(path)
+    except VocabularyError:  # there is nothing yet, or it is said when the file is opened
+        return False
+    try:
+        parse_sidecar(data, path)
+    except VocabularyError:
+        return bool(data)
+    return False
 
 
 def parse_kimi(data: bytes, name: str, first: int) -> dict[str, int]:

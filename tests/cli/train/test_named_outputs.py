@@ -122,6 +122,17 @@ def test_a_folder_of_hugging_face_names_the_end_of_text(tmp_path: Path) -> None:
     assert json.loads((exported / "tokenizer_config.json").read_bytes())["eos_token"] == "<|endoftext|>"
 
 
+def test_a_file_that_is_no_sidecar_is_not_replaced_by_one(tmp_path: Path) -> None:
+    others = b'{"version": "1.0", "model": {}}'
+    (tmp_path / "my.json").write_bytes(others)
+    said = refused("train", "-t", "abab", "--vocab-size", "257", "-o", tmp_path / "my")
+    assert f"{tmp_path}/my.json: not a sidecar, and would be replaced by one" in said
+    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("my.json", others)]
+    (tmp_path / "my.json").write_bytes(b'{"pat_str": "x"}')
+    said_by("-t", "abab", "--vocab-size", "257", "-o", tmp_path / "my")
+    assert json.loads((tmp_path / "my.json").read_bytes())["pat_str"] != "x"
+
+
 @pytest.mark.parametrize("others", [b'{"chat_template": "x"}', b"{", b"[]"])
 def test_a_configuration_that_says_more_is_not_replaced(others: bytes, tmp_path: Path) -> None:
     (tmp_path / "tokenizer_config.json").write_bytes(others)

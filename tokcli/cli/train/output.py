@@ -20,7 +20,7 @@ from tokcli.formats.export.tokenizer_config import roles_of, says_more
 from tokcli.formats.export.writers import ExportVocabulary
 from tokcli.formats.limits import shown_name
 from tokcli.formats.read import parse_sources, sources_of
-from tokcli.formats.tiktoken import parse_sidecar
+from tokcli.formats.tiktoken import is_no_sidecar, parse_sidecar
 
 MAX_SHOWN = 40  # characters of a special token in messages
 _IN_FOLDERS = ("gpt2", "huggingface")  # formats whose files may have the names that they have in a folder
@@ -40,6 +40,8 @@ class Files:
         self._folder = output if is_folder else None
         if form == "huggingface" and is_folder:
             _refuse_config(self.names[1])
+        if form == "tiktoken":
+            _refuse_other(self.names[1])
         self._outputs: list[streams.Output] = []
         self._sources = sources
 
@@ -114,6 +116,12 @@ def _refuse_config(path: str) -> None:
         f"{path}: says more than would be written in its place",
         f"Remove it, or write tokenizer.json alone, with -o {os.path.join(os.path.dirname(path), 'tokenizer.json')}.",
     )
+
+
+def _refuse_other(path: str) -> None:
+    """Raise OutputError for a file that is no sidecar, where a sidecar would replace it."""
+    if is_no_sidecar(path):
+        raise OutputError(f"{path}: not a sidecar, and would be replaced by one", "Move it, or name another output.")
 
 
 def _refused(token: str, why: str) -> VocabularyError:
